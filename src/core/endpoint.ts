@@ -1,0 +1,19 @@
+/** The wire shapes a body can have, named after the API that made them. */
+export type Format =
+  | 'openai-chat'
+  | 'openai-completions'
+  | 'openai-embeddings'
+  | 'openai-moderations'
+  | 'anthropic-messages'
+  | 'none';
+
+export type EndpointName = 'chat' | 'completions' | 'embeddings' | 'moderations' | 'models' | 'passthrough';
+
+/** A door of the data plane. */
+export interface Endpoint {
+  readonly name: EndpointName;
+  /** What the client speaks here; `none` where the gateway looks at no body. */
+  readonly format: Format;
+  /** `json`: collected, checked and understood. `stream`: passed on as it comes. */
+  readonly body: 'json' | 'stream';
+}

@@ -1,0 +1,109 @@
+/** Whose fault a failure is: decides the log level, the metrics label and whether another target may help. */
+export type Blame = 'client' | 'upstream' | 'gateway';
+
+interface ErrorRow {
+  readonly status: number;
+  /** `error.type` of the OpenAI-shaped body. */
+  readonly type: string;
+  readonly blame: Blame;
+  /** May the next target be tried? */
+  readonly fallback: boolean;
+}
+
+const row = (status: number, type: string, blame: Blame, fallback = false): ErrorRow => ({
+  status,
+  type,
+  blame,
+  fallback,
+});
+
+/**
+ * Every code the data plane can answer with. Codes `01`, `03` and `AB01` are those of the specification;
+ * the rest are words. `docs/errors.md` lists the same rows and a test holds the two together.
+ */
+export const errorTable = {
+  invalid_request: row(400, 'invalid_request_error', 'client'),
+  body_malformed: row(400, 'invalid_request_error', 'client'),
+  bad_framing: row(400, 'invalid_request_error', 'client'),
+  missing_provider: row(400, 'invalid_request_error', 'client'),
+  unknown_provider: row(400, 'invalid_request_error', 'client', true),
+  invalid_custom_host: row(400, 'invalid_request_error', 'client', true),
+  config_override_blocked: row(400, 'invalid_request_error', 'client'),
+  unsupported_by_provider: row(400, 'invalid_request_error', 'client', true),
+  AB01: row(400, 'invalid_request_error', 'client'),
+  /** A gateway key that is missing, malformed or unknown. */
+  '03': row(401, 'authentication_error', 'client'),
+  /** A gateway key past its expiry. */
+  '01': row(401, 'authentication_error', 'client'),
+  permission_denied: row(403, 'permission_error', 'client'),
+  not_found: row(404, 'not_found_error', 'client'),
+  config_not_found: row(400, 'invalid_request_error', 'client'),
+  method_not_allowed: row(405, 'invalid_request_error', 'client'),
+  request_timeout: row(408, 'timeout_error', 'upstream', true),
+  body_too_large: row(413, 'invalid_request_error', 'client'),
+  unsupported_media_type: row(415, 'invalid_request_error', 'client'),
+  client_gone: row(499, 'client_gone', 'client'),
+  internal: row(500, 'server_error', 'gateway', true),
+  upstream_connect_failed: row(502, 'upstream_error', 'upstream', true),
+  upstream_tls: row(502, 'upstream_error', 'upstream', true),
+  upstream_reset: row(502, 'upstream_error', 'upstream', true),
+  upstream_truncated: row(502, 'upstream_error', 'upstream', true),
+  upstream_invalid_response: row(502, 'upstream_error', 'upstream', true),
+  upstream_too_large: row(502, 'upstream_error', 'upstream', true),
+  upstream_redirect: row(502, 'upstream_error', 'upstream', true),
+  upstream_stream_error: row(502, 'upstream_error', 'upstream', true),
+  draining: row(503, 'server_error', 'gateway'),
+  overloaded: row(503, 'server_error', 'gateway'),
+  store_unavailable: row(503, 'server_error', 'gateway'),
+  upstream_connect_timeout: row(504, 'timeout_error', 'upstream', true),
+  upstream_headers_timeout: row(504, 'timeout_error', 'upstream', true),
+  upstream_first_token_timeout: row(504, 'timeout_error', 'upstream', true),
+  upstream_idle_timeout: row(504, 'timeout_error', 'upstream', true),
+} as const satisfies Record<string, ErrorRow>;
+
+export type ErrorCode = keyof typeof errorTable;
+
+export interface ErrorDetail {
+  /** The field or header at fault, as a path: `messages[0].role`. */
+  param?: string;
+  /** Several findings at once; each `path: <p>, message: <m>`. */
+  errors?: readonly string[];
+  cause?: unknown;
+}
+
+/** The one error type. `message` is public; `cause` goes to the log and never out. */
+export class GatewayError extends Error {
+  readonly code: ErrorCode;
+  readonly param: string | null;
+  readonly errors: readonly string[] | null;
+
+  constructor(code: ErrorCode, message: string, detail?: ErrorDetail) {
+    super(message, detail?.cause === undefined ? undefined : { cause: detail.cause });
+    this.name = 'GatewayError';
+    this.code = code;
+    this.param = detail?.param ?? null;
+    this.errors = detail?.errors ?? null;
+  }
+
+  get status(): number {
+    return errorTable[this.code].status;
+  }
+
+  get type(): string {
+    return errorTable[this.code].type;
+  }
+
+  get blame(): Blame {
+    return errorTable[this.code].blame;
+  }
+
+  get fallback(): boolean {
+    return errorTable[this.code].fallback;
+  }
+
+  /** Turns anything thrown into a GatewayError; what we did not foresee becomes `internal` with its cause kept. */
+  static from(thrown: unknown): GatewayError {
+    if (thrown instanceof GatewayError) return thrown;
+    return new GatewayError('internal', 'The gateway failed to handle this request.', { cause: thrown });
+  }
+}

@@ -1,0 +1,63 @@
+import type { KeyType } from './principal.js';
+
+/** What crosses between the control process and a data worker, over Node's IPC channel. Plain JSON. */
+
+export type LookupKind = 'key' | 'config' | 'provider';
+
+/** Wire form of a Principal. */
+export interface KeyRecord {
+  organisationId: string;
+  workspaceId: string | null;
+  keyId: string;
+  keyName: string;
+  keyType: KeyType;
+  userId: string | null;
+  scopes: string[];
+  expiresAt: number | null;
+  defaults: { configId: string | null; allowConfigOverride: boolean; metadata: Record<string, string> };
+}
+
+export interface ConfigRecord {
+  slug: string;
+  version: string;
+  /** JSON text of the routing config. */
+  text: string;
+}
+
+export interface ProviderRecord {
+  id: string;
+  slug: string;
+  workspaceId: string;
+  provider: string;
+  /** Opened credential: the channel is a private socket pair between parent and child. */
+  credential: string | null;
+  baseUrl: string | null;
+}
+
+export interface LookupRecords {
+  key: KeyRecord;
+  config: ConfigRecord;
+  provider: ProviderRecord;
+}
+
+/** What to forget. `name`: key hash, config slug or id, provider slug; `workspace` null for keys. */
+export interface Forget {
+  kind: LookupKind;
+  workspace: string | null;
+  name: string;
+}
+
+export type FromControl =
+  | { t: 'answer'; id: number; value: LookupRecords[LookupKind] | null }
+  /** The lookup itself failed (store away): the worker answers 503. */
+  | { t: 'failed'; id: number }
+  | { t: 'forget'; id: number; what: Forget[] }
+  | { t: 'drain'; deadlineMs: number };
+
+export type FromWorker =
+  | { t: 'lookup'; id: number; kind: LookupKind; workspace: string | null; name: string }
+  | { t: 'forgot'; id: number }
+  | { t: 'ready'; port: number }
+  | { t: 'failed'; message: string }
+  | { t: 'beat'; inFlight: number; loopDelayMs: number }
+  | { t: 'drained' };

@@ -1,0 +1,60 @@
+import type { Awaitable, Directory } from './directory.js';
+import type { Exchange, Outcome, Reply, StreamEvent, UpstreamCall } from './exchange.js';
+import type { Target } from './target.js';
+
+/** JSON Schema (draft-07) of a plugin's options. */
+export type JsonSchema<_Options> = Readonly<Record<string, unknown>>;
+
+/** What a plugin may do, in the order in which it happens. Each may be absent; a synchronous answer costs no await. */
+export interface Hooks {
+  /** Body parsed, nothing sent. A Reply ends the chain: the client gets it. */
+  request?(x: Exchange): Awaitable<Reply | undefined | void>;
+  /** Before each upstream try; may edit the call. Throwing a GatewayError fails this try. */
+  attempt?(x: Exchange, call: UpstreamCall): Awaitable<void>;
+  /** Head of the answer known, not yet written. Runs in reverse order. */
+  reply?(x: Exchange, reply: Reply): Awaitable<Reply | undefined | void>;
+  /** Per streamed event, in reverse order. null: swallow it, the client sees nothing. */
+  event?(x: Exchange, event: StreamEvent): Awaitable<StreamEvent | readonly StreamEvent[] | null>;
+  /** Always, once, last. */
+  log?(x: Exchange, outcome: Outcome): void;
+  close?(): Awaitable<void>;
+}
+
+export interface Logger {
+  info(fields: object, message: string): void;
+  warn(fields: object, message: string): void;
+  error(fields: object, message: string): void;
+}
+
+/** What a plugin is given instead of imports: the parts of the gateway it may lean on. */
+export interface Host {
+  readonly directory: Directory;
+  readonly log: Logger;
+  /** Lower-case prefixes of the gateway's own headers, `x-gateway-` by default; answers carry the first. */
+  readonly headerPrefixes: readonly string[];
+  /** HMAC-SHA-256 (hex) of a gateway key's text under the deployment's pepper. */
+  hashKey(key: string): string;
+  /** Parses and compiles an inline routing config. Throws `AB01` with its paths. */
+  compileConfig(text: string): import('./target.js').ResolvedConfig;
+  /** Names of the provider rows. */
+  isProvider(name: string): boolean;
+  /** One upstream try of `target`, `attempt` hooks included. Throws a GatewayError where no answer came. */
+  attempt(x: Exchange, target: Target): Promise<Reply>;
+  /** Where the exchange's settlement goes; the logger stage alone calls it. */
+  settle(x: Exchange, outcome: Outcome): void;
+  /** 0 ≤ n < 1; stood in for by tests. */
+  random(): number;
+}
+
+export interface Plugin<Options = unknown> {
+  readonly name: string;
+  /** Checked with ajv when a configuration is loaded. */
+  readonly options: JsonSchema<Options>;
+  /** Once per configuration, never per call. */
+  setup(options: Options, host: Host): Awaitable<Hooks>;
+}
+
+/** Types a plugin where it is written; adds nothing at run time. */
+export function definePlugin<Options>(plugin: Plugin<Options>): Plugin<Options> {
+  return plugin;
+}

@@ -1,0 +1,90 @@
+import type { Attempt } from '../core/exchange.js';
+import type { Usage } from '../core/usage.js';
+
+/** How sure the ledger is of a row: settled by its worker, or found without a settlement after a crash. */
+export type RowState = 'settled' | 'unknown';
+
+/**
+ * What is known before the first upstream byte. Written to the journal then; enough to bill the request should
+ * its worker die.
+ */
+export interface Intent {
+  readonly id: string;
+  /** Unix milliseconds. */
+  readonly at: number;
+  readonly org: string;
+  readonly workspace: string;
+  readonly key: string;
+  readonly config: string | null;
+  readonly endpoint: string;
+  readonly method: string;
+  readonly path: string;
+  readonly provider: string;
+  readonly model: string | null;
+  readonly trace: string;
+  /** Reserved cost in micro-dollars (10⁻⁶ USD); null where no price is known. */
+  readonly reserved: number | null;
+}
+
+/** How it ended. Complete in itself: a row is made from it alone. */
+export interface Settlement {
+  readonly id: string;
+  readonly at: number;
+  readonly org: string;
+  /** null where the call ended before a key was recognised. */
+  readonly workspace: string | null;
+  readonly key: string | null;
+  /** Slug of the stored config, or null. */
+  readonly config: string | null;
+  readonly configVersion: string;
+  readonly endpoint: string;
+  readonly method: string;
+  readonly path: string;
+  readonly provider: string | null;
+  readonly modelAsked: string | null;
+  readonly modelUsed: string | null;
+  /** HTTP status given to the client; 499: gone before. */
+  readonly status: number;
+  readonly error: string | null;
+  readonly errorMessage: string | null;
+  readonly stream: boolean;
+  readonly totalMs: number;
+  readonly upstreamMs: number;
+  readonly firstByteMs: number | null;
+  readonly attempts: readonly Attempt[];
+  readonly retries: number;
+  readonly target: string | null;
+  readonly usage: Usage;
+  /** Micro-dollars (10⁻⁶ USD), or null where no price is known. */
+  readonly cost: number | null;
+  readonly cache: string;
+  readonly metadata: Readonly<Record<string, string>>;
+  readonly trace: string;
+  readonly span: string | null;
+  readonly parentSpan: string | null;
+  readonly spanName: string | null;
+  readonly dropped: readonly string[];
+}
+
+/** Request and response bodies of one exchange, kept apart from its row. Texts are cut at a cap. */
+export interface Bodies {
+  readonly id: string;
+  readonly at: number;
+  readonly org: string;
+  readonly workspace: string | null;
+  readonly request: string | null;
+  readonly response: string | null;
+  readonly cut: boolean;
+}
+
+/** A data worker's end of the ledger. Synchronous; never throws for a full disk, it says so in `healthy`. */
+export interface Journal {
+  /** On file (one `write()`) when it returns: call before the first upstream byte. */
+  intend(intent: Intent): void;
+  /** On file by the end of this turn of the event loop. Written once per id, with or without an intent. */
+  settle(settlement: Settlement): void;
+  /** At most a second late; dropped and counted under overload. */
+  keepBodies(bodies: Bodies): void;
+  readonly healthy: boolean;
+  close(): void;
+}

@@ -1,0 +1,84 @@
+import type { Format } from '../core/endpoint.js';
+import type { JsonObject } from '../core/exchange.js';
+import type { Usage } from '../core/usage.js';
+
+/** How a provider wants its credential. */
+export type Auth =
+  | { readonly kind: 'bearer' }
+  | { readonly kind: 'header'; readonly name: string }
+  | { readonly kind: 'none' };
+
+/** A named edit of the outgoing body, a few lines, shared by rows. Returns a changed copy or the body itself. */
+export interface Quirk {
+  readonly name: string;
+  apply(body: JsonObject): JsonObject;
+}
+
+/** A provider: an address, an auth, and which format it speaks at which path. Most providers are this and no more. */
+export interface Provider {
+  readonly name: string;
+  /** Base URL, version segment included, no slash at the end. */
+  readonly base: string;
+  readonly auth: Auth;
+  /** Sent with every call unless the client's own value is passed on. */
+  readonly headers?: Readonly<Record<string, string>>;
+  /** Client headers that this provider understands and that go on unchanged, lower case. */
+  readonly passHeaders?: readonly string[];
+  /** Format → path below `base`; its presence is the capability. */
+  readonly paths: Readonly<Partial<Record<Format, string>>>;
+  readonly quirks?: readonly Quirk[];
+  /** The page these facts come from. */
+  readonly source: string;
+}
+
+/** An OpenAI chat request: the one canonical shape in which formats meet. */
+export type CanonicalRequest = JsonObject;
+/** An OpenAI `chat.completion`. */
+export type CanonicalReply = JsonObject;
+/** An OpenAI `chat.completion.chunk`. */
+export type CanonicalChunk = JsonObject;
+
+export interface ConversionContext {
+  /** Provider name, for the `provider` field of converted answers and the prefix of error messages. */
+  readonly provider: string;
+  /** `x-gateway-strict-open-ai-compliance`: false adds content_blocks and provider-only fields. */
+  readonly strict: boolean;
+  /** Did the client ask for `stream_options.include_usage`? */
+  readonly includeUsage: boolean;
+}
+
+export interface WireRequest {
+  readonly body: JsonObject;
+  /** Paths of fields that this format cannot take and that were left out. */
+  readonly dropped: readonly string[];
+}
+
+/** The body of an error answer, OpenAI shape. */
+export interface WireError {
+  readonly message: string;
+  readonly type: string;
+  readonly param: string | null;
+  readonly code: string | null;
+}
+
+/** One event of a wire stream → canonical chunks. Holds the state of one stream. */
+export interface StreamReader {
+  /** `name`: the `event:` field or ''. Throws `upstream_stream_error` when the event is the provider's error. */
+  event(name: string, data: string): readonly CanonicalChunk[];
+  /** Was the format's own end seen? An end of bytes without it is a truncated stream. */
+  readonly done: boolean;
+  readonly usage: Usage;
+  readonly model: string | null;
+}
+
+/** A wire shape of chat: how the canonical shape is written in it and read from it. */
+export interface ChatFormat {
+  readonly name: Format;
+  /** Throws `unsupported_by_provider` or `invalid_request` (with `param`) for what it cannot express. */
+  toWire(request: CanonicalRequest): WireRequest;
+  /** Throws `upstream_invalid_response`. */
+  fromWire(body: JsonObject, context: ConversionContext): CanonicalReply;
+  errorFromWire(status: number, body: JsonObject | null, context: ConversionContext): WireError;
+  usage(body: JsonObject): Usage | null;
+  stream(context: ConversionContext): StreamReader;
+}

@@ -1,0 +1,66 @@
+import type { Sink, Source } from '../core/body.js';
+import type { GatewayError } from '../core/errors.js';
+import type { HeaderList } from '../core/headers.js';
+
+/**
+ * One request on the wire and the way to answer it. Everything readable was copied before the handler was called.
+ * After `onAbort` fired, every method is a no-op: nothing here throws for a client that left.
+ */
+export interface Call {
+  /** Upper case. */
+  readonly method: string;
+  /** As received, without the query. */
+  readonly path: string;
+  /** As received, without `?`. */
+  readonly query: string;
+  readonly headers: HeaderList;
+  readonly remoteAddress: string;
+  /** Has the client gone (or the connection broken)? */
+  readonly aborted: boolean;
+  /** Called at most once, when the client goes before the answer is complete. */
+  onAbort: (() => void) | null;
+  /**
+   * Collects the body. `done` gets the bytes (the caller's to keep), or `body_too_large` as soon as `limit` is
+   * passed. Not called if the client goes first. Call either `collect` or `stream`, once, in the handler's own turn.
+   */
+  collect(limit: number, done: (error: GatewayError | null, bytes: Buffer) => void): void;
+  /** The body as it comes, with back-pressure; an upload over `limit` bytes is a `body_too_large` error. */
+  stream(limit: number): Source;
+  /** A whole answer at once: head and body in one write. `body` null: none (HEAD, 204, 304). */
+  answer(status: number, headers: HeaderList, body: Buffer | string | null): void;
+  /** The head of an answer whose body follows through the returned sink, chunked. */
+  begin(status: number, headers: HeaderList, resume: () => void): ReplySink;
+}
+
+/** Writes the body of a begun answer. `data` answers false under back-pressure; `resume` (of `begin`) follows. */
+export interface ReplySink extends Sink {
+  data(chunk: Buffer | string): boolean;
+  end(): void;
+  /** Cuts the connection: a body that broke must never end cleanly. */
+  error(error: GatewayError): void;
+}
+
+export interface TransportOptions {
+  /** Called in the turn in which the head arrived. What it throws is answered with 500. */
+  readonly handler: (call: Call) => void;
+  /** Bytes of request line and headers together. */
+  readonly maxHeaderBytes: number;
+  /** A client that takes no byte for this long is cut. Milliseconds. */
+  readonly writeTimeoutMs: number;
+  /** Called for what the transport itself refused or caught, for the process log. */
+  readonly onProblem: (error: unknown, what: string) => void;
+}
+
+/** Accepts HTTP/1.1 and hands over calls. `uws.ts` and `node.ts` implement it; one contract suite holds both. */
+export interface Transport {
+  /** Resolves with the port bound (useful with 0). Rejects when it is taken; `shared`: other processes may share it. */
+  listen(host: string, port: number, shared: boolean): Promise<number>;
+  /** No new connections; answers from now on say `Connection: close`. What is in flight goes on. */
+  drain(): void;
+  /** Closes everything at once. */
+  close(): void;
+  /** Calls begun and not yet ended. */
+  readonly inFlight: number;
+}
+
+export type { Source };

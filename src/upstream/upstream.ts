@@ -1,0 +1,50 @@
+import type { Source } from '../core/body.js';
+import type { GatewayError } from '../core/errors.js';
+import type { HeaderList } from '../core/headers.js';
+
+/** Four waits, four errors. Milliseconds; 0 turns one off. */
+export interface Timeouts {
+  /** TCP and TLS: `upstream_connect_timeout`. */
+  readonly connectMs: number;
+  /** Request sent, no head yet: `upstream_headers_timeout`. */
+  readonly headersMs: number;
+  /** Head there, no byte of the body yet: `upstream_first_token_timeout`. */
+  readonly firstTokenMs: number;
+  /** Between two chunks of the body: `upstream_idle_timeout`. */
+  readonly idleMs: number;
+}
+
+export interface UpstreamRequest {
+  readonly method: string;
+  /** Absolute http(s) URL. */
+  readonly url: string;
+  readonly headers: HeaderList;
+  readonly body: Buffer | Source | null;
+  /** Was the address influenced by the caller (custom host)? Then egress rules apply and nothing is pooled. */
+  readonly callerChosen: boolean;
+  readonly timeouts: Timeouts;
+  /** Bytes of body after which it is `upstream_too_large`; 0: no cap. */
+  readonly maxBodyBytes: number;
+}
+
+/** Grammar: `head (data* end) | error` or `head data* error`; after `end` or `error`, nothing. */
+export interface UpstreamHandler {
+  /** Names lower-case; hop-by-hop and framing headers are already gone. */
+  head(status: number, headers: HeaderList): void;
+  /** false: pause, until `resume()`. The chunk is the handler's to keep. */
+  data(chunk: Buffer): boolean;
+  end(): void;
+  error(error: GatewayError): void;
+}
+
+export interface UpstreamFlight {
+  resume(): void;
+  /** Destroys the connection (its reply may be half read) and calls nothing more. */
+  cancel(): void;
+}
+
+/** Sends requests to providers. One per data worker; owns the pools. */
+export interface Upstream {
+  send(request: UpstreamRequest, handler: UpstreamHandler): UpstreamFlight;
+  close(): Promise<void>;
+}
