@@ -88,3 +88,26 @@ export interface Journal {
   readonly healthy: boolean;
   close(): void;
 }
+
+/** A row of the ledger as it is read back. */
+export interface LedgerRow extends Omit<Settlement, 'configVersion'> {
+  readonly state: RowState;
+  readonly configVersion: string | null;
+}
+
+/** What to read. Tenant first: an organisation always. */
+export interface LedgerFilter {
+  readonly org: string;
+  readonly workspace?: string;
+  readonly trace?: string;
+  /** Only rows ingested after the row with this cursor (for `--follow`). */
+  readonly after?: number;
+  readonly limit: number;
+}
+
+/** Reads the ledger: newest first, or oldest first when `after` is given. */
+export interface LedgerReader {
+  recent(filter: LedgerFilter): Promise<{ readonly rows: readonly LedgerRow[]; readonly cursor: number }>;
+  get(org: string, id: string): Promise<LedgerRow | null>;
+  bodies(org: string, id: string): Promise<Bodies | null>;
+}
