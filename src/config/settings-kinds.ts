@@ -1,0 +1,171 @@
+import { resolve } from 'node:path';
+import { Secret } from '../core/secret.js';
+import { order, type StageName } from '../pipeline/order.js';
+
+/**
+ * One kind of value: how text becomes it, what it must look like, and what the program is given.
+ * Flags and environment variables are text; YAML values are checked as they stand.
+ */
+export interface Kind<T> {
+  /** One word for the reference table. */
+  readonly type: string;
+  /** JSON Schema of the value as written in YAML, or made by `fromText`. */
+  readonly schema: Readonly<Record<string, unknown>>;
+  /** Text that does not fit is handed back as it is: the schema then says what was wrong. */
+  fromText(text: string): unknown;
+  /** Of a value that passed the schema. `base`: the folder that relative paths start from. */
+  make(checked: unknown, base: string): T;
+}
+
+const asIs = (text: string): unknown => text;
+const integer = (text: string): unknown => (/^\d{1,15}$/.test(text) ? Number(text) : text);
+
+const truth: Readonly<Record<string, boolean>> = {
+  true: true,
+  1: true,
+  yes: true,
+  on: true,
+  false: false,
+  0: false,
+  no: false,
+  off: false,
+};
+
+/** A whole number within bounds. */
+export function whole(type: string, minimum: number, maximum: number): Kind<number> {
+  return {
+    type,
+    schema: { type: 'integer', minimum, maximum },
+    fromText: integer,
+    make: (checked) => checked as number,
+  };
+}
+
+/** 0 lets the system choose a free one, which tests lean on. */
+export const port = whole('port', 0, 65_535);
+/** A day at most: more is a unit mistaken. */
+export const milliseconds = whole('milliseconds', 0, 86_400_000);
+
+/** `true` or `false`; as text also 1, 0, yes, no, on, off. */
+export const toggle: Kind<boolean> = {
+  type: 'boolean',
+  schema: { type: 'boolean' },
+  fromText: (text) => truth[text.toLowerCase()] ?? text,
+  make: (checked) => checked as boolean,
+};
+
+/** Text of a given pattern; `wanted` is the sentence for text that does not match. */
+export function text(type: string, pattern: string, wanted: string): Kind<string> {
+  return {
+    type,
+    schema: { type: 'string', pattern, wanted },
+    fromText: asIs,
+    make: (checked) => checked as string,
+  };
+}
+
+/** One of a few words. */
+export function choice<T extends string>(...words: readonly T[]): Kind<T> {
+  return {
+    type: words.join(' | '),
+    schema: { type: 'string', enum: words },
+    fromText: asIs,
+    make: (checked) => checked as T,
+  };
+}
+
+/** A path; relative ones start at the YAML file's folder, or at the working directory for flags and variables. */
+export const path: Kind<string> = {
+  type: 'path',
+  schema: { type: 'string', minLength: 1 },
+  fromText: asIs,
+  make: (checked, base) => resolve(base, checked as string),
+};
+
+/** A YAML list, or as text one line with commas. */
+export function list(
+  type: string,
+  pattern: string,
+  wanted: string,
+  minItems: number,
+): Kind<readonly string[]> {
+  return {
+    type,
+    schema: { type: 'array', minItems, items: { type: 'string', pattern, wanted } },
+    fromText: (line) =>
+      line
+        .split(',')
+        .map((item) => item.trim())
+        .filter((item) => item !== ''),
+    make: (checked) => Object.freeze([...(checked as string[])]),
+  };
+}
+
+/** Text that is never printed. */
+export function secret(pattern: string, wanted: string): Kind<Secret> {
+  return {
+    type: 'secret',
+    schema: { type: 'string', pattern, wanted },
+    fromText: asIs,
+    make: (checked) => new Secret(checked as string),
+  };
+}
+
+/** A custom plugin and its place in the chain. */
+export interface PluginInsert {
+  readonly name: string;
+  readonly before?: StageName;
+  readonly after?: StageName;
+  readonly options?: Readonly<Record<string, unknown>>;
+}
+
+/** Custom plugins: where they lie and where in the chain they go. */
+export interface PluginSettings {
+  readonly directory: string | null;
+  readonly insert: readonly PluginInsert[];
+}
+
+/** A YAML mapping; as text the same mapping in JSON. */
+export const plugins: Kind<PluginSettings> = {
+  type: 'mapping',
+  schema: {
+    type: 'object',
+    additionalProperties: false,
+    properties: {
+      directory: { type: 'string', minLength: 1 },
+      insert: {
+        type: 'array',
+        items: {
+          type: 'object',
+          additionalProperties: false,
+          required: ['name'],
+          oneOf: [{ required: ['before'] }, { required: ['after'] }],
+          properties: {
+            name: {
+              type: 'string',
+              pattern: '^[a-z][a-z0-9-]*$',
+              wanted: 'must be the name of a plugin, as in check-region',
+            },
+            before: { type: 'string', enum: order },
+            after: { type: 'string', enum: order },
+            options: { type: 'object' },
+          },
+        },
+      },
+    },
+  },
+  fromText(line) {
+    try {
+      return JSON.parse(line) as unknown;
+    } catch {
+      return line;
+    }
+  },
+  make(checked, base) {
+    const { directory, insert } = checked as { directory?: string; insert?: PluginInsert[] };
+    return {
+      directory: directory === undefined ? null : resolve(base, directory),
+      insert: insert ?? [],
+    };
+  },
+};

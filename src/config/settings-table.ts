@@ -1,0 +1,188 @@
+import { availableParallelism } from 'node:os';
+import {
+  choice,
+  type Kind,
+  list,
+  milliseconds,
+  type PluginSettings,
+  path,
+  plugins,
+  port,
+  secret,
+  text,
+  toggle,
+  whole,
+} from './settings-kinds.js';
+
+/** One row of the table. Flag, variable and YAML key follow from its name. */
+export interface Setting<T, D extends T | null> {
+  readonly kind: Kind<T>;
+  readonly fallback: D;
+  /** What stands in the reference where the default is not a plain value. */
+  readonly fallbackText: string;
+  readonly doc: string;
+  /** Variable of a name of its own, where the ecosystem has one. */
+  readonly env: string | null;
+  /** Why setting it is refused, in a version that does not have it yet. */
+  readonly unsupported: string | null;
+}
+
+function setting<T, D extends T | null>(
+  kind: Kind<T>,
+  fallback: D,
+  doc: string,
+  more: { fallbackText?: string; env?: string; unsupported?: string } = {},
+): Setting<T, D> {
+  return {
+    kind,
+    fallback,
+    fallbackText: more.fallbackText ?? plain(fallback),
+    doc,
+    env: more.env ?? null,
+    unsupported: more.unsupported ?? null,
+  };
+}
+
+function plain(value: unknown): string {
+  if (value === null || (Array.isArray(value) && value.length === 0)) return 'none';
+  return Array.isArray(value) ? value.join(',') : String(value);
+}
+
+const noPlugins: PluginSettings = { directory: null, insert: [] };
+const noText: readonly string[] = [];
+
+/**
+ * Every setting, once. `grpcPort` is the flag `--grpc-port`, the variable `HEADGATE_GRPC_PORT` and the YAML key
+ * `grpc_port`. A secret has `HEADGATE_X` and `HEADGATE_X_FILE`, but no flag `--x`, only `--x-file`: other users of a
+ * machine can read a command line.
+ */
+export const table = {
+  host: setting(
+    text('host', '^[A-Za-z0-9.:_-]{1,253}$', 'must be a host name or an IP address'),
+    '127.0.0.1',
+    'Address that every port is bound to. The default is reachable from this machine alone.',
+  ),
+  port: setting(port, 8787, 'Data plane, admin REST (/v1/...) and console (/console).'),
+  grpcPort: setting(port, 50051, 'Admin gRPC.'),
+  dataGrpcPort: setting(port, 8789, 'Data plane over gRPC.'),
+  opsPort: setting(port, 9464, '/livez, /readyz and /metrics.'),
+  dataDir: setting(
+    path,
+    './data',
+    'Folder of the SQLite files, the journals, the generated master key and first-keys.json.',
+  ),
+  workers: setting(
+    whole('count', 1, 256),
+    Math.max(1, availableParallelism() - 1),
+    'Data worker processes.',
+    { fallbackText: 'cores - 1, at least 1' },
+  ),
+  transport: setting(
+    choice('uws', 'node'),
+    'uws',
+    'HTTP server of the data plane: uWebSockets.js, or node:http where that has no binary.',
+  ),
+  headerPrefixes: setting<readonly string[], readonly string[]>(
+    list(
+      'list of prefixes',
+      '^[a-z][a-z0-9-]*-$',
+      'must be a lower-case header prefix that ends with a dash, as in x-gateway-',
+      1,
+    ),
+    ['x-gateway-'],
+    'Prefixes of the headers the gateway reads; the first is the one that answers carry.',
+  ),
+  egressAllow: setting<readonly string[], readonly string[]>(
+    list(
+      'list of hosts',
+      '^(?!.*://)[^\\s/@]+(/\\d{1,3})?$',
+      'must be a host, host:port or CIDR, as in 10.0.0.0/8',
+      0,
+    ),
+    noText,
+    'Reserved addresses that connections chosen by a caller may reach all the same: hosts, host:port or CIDRs.',
+  ),
+  masterKey: setting(
+    secret('^\\S.{14,}\\S$', 'must be at least 16 characters'),
+    null,
+    'Seals stored provider credentials. Losing it loses them.',
+    { fallbackText: 'generated into the data directory' },
+  ),
+  adminKey: setting(
+    secret('^\\S+$', 'must be one word'),
+    null,
+    'Key that the commands keys, providers, configs and logs sign in with.',
+    { fallbackText: 'that of first-keys.json, where it exists' },
+  ),
+  simulated: setting(
+    toggle,
+    false,
+    'Offer the stored provider @simulated: OpenAI wire format, no network, no cost.',
+    { fallbackText: 'false; true under npm start' },
+  ),
+  logBodies: setting(toggle, true, 'Keep request and response bodies in logs.'),
+  logLevel: setting(
+    choice('debug', 'info', 'warn', 'error', 'silent'),
+    'info',
+    'Least severe line of the process log.',
+  ),
+  bodyLimitBytes: setting(
+    whole('bytes', 1024, 1_073_741_824),
+    10 * 1024 * 1024,
+    'Largest JSON body a client may send; more is answered with 413.',
+  ),
+  upstreamConnections: setting(
+    whole('count', 1, 65_535),
+    256,
+    'Connections a data worker keeps to one provider origin at most.',
+  ),
+  connectTimeoutMs: setting(milliseconds, 5000, 'Wait for TCP and TLS to a provider; 0 turns it off.'),
+  headersTimeoutMs: setting(
+    milliseconds,
+    60_000,
+    'Wait from the request sent to the head of the answer; 0 turns it off.',
+  ),
+  firstTokenTimeoutMs: setting(
+    milliseconds,
+    60_000,
+    'Wait from the head of an answer to its first byte; 0 turns it off.',
+  ),
+  idleTimeoutMs: setting(milliseconds, 60_000, 'Wait between two chunks of an answer; 0 turns it off.'),
+  writeTimeoutMs: setting(milliseconds, 30_000, 'A client that takes no byte for this long is cut.'),
+  drainTimeoutMs: setting(
+    milliseconds,
+    30_000,
+    'How long calls in flight may go on after SIGTERM before they are cut.',
+  ),
+  plugins: setting<PluginSettings, PluginSettings>(
+    plugins,
+    noPlugins,
+    'Custom plugins: {directory, insert: [{name, before or after: a stage, options}]}.',
+    { fallbackText: 'none' },
+  ),
+  databaseUrl: setting(
+    secret('^postgres(ql)?://', 'must be a postgres:// URL'),
+    null,
+    'PostgreSQL for records, in place of SQLite.',
+    { env: 'DATABASE_URL', unsupported: 'records are kept in SQLite, in the data directory' },
+  ),
+  redisUrl: setting(
+    secret('^rediss?://', 'must be a redis:// or rediss:// URL'),
+    null,
+    'Redis for counters, cache and notifications across nodes.',
+    { env: 'REDIS_URL', unsupported: 'limits and notifications are kept by the one node' },
+  ),
+  smtpUrl: setting(
+    secret('^smtps?://', 'must be an smtp:// or smtps:// URL'),
+    null,
+    'Mail server for invitations and alerts.',
+    { env: 'SMTP_URL' },
+  ),
+} as const;
+
+export type SettingKey = keyof typeof table;
+
+type ValueOf<S> = S extends Setting<infer T, infer D> ? (null extends D ? T | null : T) : never;
+
+/** What the process runs with, checked and frozen. Secrets are `Secret`s; paths are absolute. */
+export type Settings = { readonly [K in SettingKey]: ValueOf<(typeof table)[K]> };

@@ -1,0 +1,205 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { inspect } from 'node:util';
+import { expect } from 'chai';
+import { loadSettings, SettingsError, settingsTable } from '../../src/config/settings.js';
+
+describe('settings', () => {
+  let folder: string;
+
+  before(() => {
+    folder = mkdtempSync(join(tmpdir(), 'headgate-settings-'));
+  });
+
+  after(() => rmSync(folder, { recursive: true }));
+
+  function yaml(text: string, name = 'headgate.yaml'): string {
+    const file = join(folder, name);
+    writeFileSync(file, text);
+    return file;
+  }
+
+  function problemsOf(sources: Parameters<typeof loadSettings>[0]): readonly string[] {
+    try {
+      loadSettings({ env: {}, file: null, ...sources });
+    } catch (error) {
+      expect(error).to.be.instanceOf(SettingsError);
+      return (error as SettingsError).problems;
+    }
+    throw new Error('the settings were accepted');
+  }
+
+  it('has the defaults that scripts and tests lean on', () => {
+    const settings = loadSettings({ env: {}, file: null });
+    expect(settings).to.include({
+      host: '127.0.0.1',
+      port: 8787,
+      grpcPort: 50051,
+      dataGrpcPort: 8789,
+      opsPort: 9464,
+      transport: 'uws',
+      simulated: false,
+      logBodies: true,
+      masterKey: null,
+      drainTimeoutMs: 30_000,
+      bodyLimitBytes: 10 * 1024 * 1024,
+    });
+    expect(settings.dataDir).to.equal(join(process.cwd(), 'data'));
+    expect(settings.headerPrefixes).to.deep.equal(['x-gateway-']);
+    expect(settings.workers).to.be.at.least(1);
+    expect(Object.isFrozen(settings)).to.equal(true);
+  });
+
+  it('names every setting alike as flag, variable and YAML key', () => {
+    for (const row of settingsTable) {
+      const flag = row.flag.replace(/^--/, '').replaceAll('-', '_');
+      expect(flag).to.equal(row.secret ? `${row.yaml}_file` : row.yaml);
+      expect(row.env.replace('HEADGATE_', '').toLowerCase()).to.equal(row.yaml);
+      expect(row.doc, row.key).to.match(/\.$/);
+    }
+  });
+
+  it('takes a flag over a variable over the file over the default', () => {
+    const file = yaml('port: 1001\ngrpc_port: 1002\nops_port: 1003\n');
+    const settings = loadSettings({
+      file,
+      env: { HEADGATE_PORT: '2001', HEADGATE_GRPC_PORT: '2002' },
+      flags: { port: '3001' },
+    });
+    expect(settings).to.include({ port: 3001, grpcPort: 2002, opsPort: 1003, dataGrpcPort: 8789 });
+  });
+
+  it('finds the file by flag and by variable', () => {
+    const file = yaml('workers: 3\n', 'other.yaml');
+    expect(loadSettings({ env: {}, flags: { config: file } }).workers).to.equal(3);
+    expect(loadSettings({ env: { HEADGATE_CONFIG: file } }).workers).to.equal(3);
+  });
+
+  it('starts relative paths of the file at the folder of the file', () => {
+    const settings = loadSettings({ env: {}, file: yaml('data_dir: ./d\nplugins: { directory: ./p }\n') });
+    expect(settings.dataDir).to.equal(join(folder, 'd'));
+    expect(settings.plugins.directory).to.equal(join(folder, 'p'));
+  });
+
+  it('reads lists, switches and numbers from text', () => {
+    const env = {
+      HEADGATE_HEADER_PREFIXES: 'x-gateway-, x-portkey-',
+      HEADGATE_EGRESS_ALLOW: 'models.internal:8080,10.0.0.0/8',
+      HEADGATE_SIMULATED: 'on',
+      HEADGATE_LOG_BODIES: 'FALSE',
+      HEADGATE_IDLE_TIMEOUT_MS: '0',
+    };
+    const settings = loadSettings({ env, file: null });
+    expect(settings.headerPrefixes).to.deep.equal(['x-gateway-', 'x-portkey-']);
+    expect(settings.egressAllow).to.deep.equal(['models.internal:8080', '10.0.0.0/8']);
+    expect(settings).to.include({ simulated: true, logBodies: false, idleTimeoutMs: 0 });
+  });
+
+  it('takes an empty variable for an unset one', () => {
+    expect(loadSettings({ env: { HEADGATE_PORT: '', DATABASE_URL: '' }, file: null }).port).to.equal(8787);
+  });
+
+  it('is not confused by the variables Kubernetes sets for a Service of its name', () => {
+    const env = {
+      HEADGATE_PORT: 'tcp://10.0.0.7:80',
+      HEADGATE_PORT_80_TCP: 'tcp://10.0.0.7:80',
+      HEADGATE_PORT_80_TCP_ADDR: '10.0.0.7',
+      HEADGATE_SERVICE_HOST: '10.0.0.7',
+      HEADGATE_SERVICE_PORT_HTTP: '80',
+      HEADGATE_OPS_PORT: 'tcp://10.0.0.8:9464',
+    };
+    expect(loadSettings({ env, file: null })).to.include({ port: 8787, opsPort: 9464 });
+  });
+
+  it('refuses an unknown variable and says which was meant', () => {
+    expect(problemsOf({ env: { HEADGATE_PROT: '1' } })).to.deep.equal([
+      'HEADGATE_PROT: no such setting; did you mean HEADGATE_PORT?',
+    ]);
+    expect(problemsOf({ env: { HEADGATE_ELSEWHERE_ALTOGETHER: '1' } })).to.deep.equal([
+      'HEADGATE_ELSEWHERE_ALTOGETHER: no such setting.',
+    ]);
+  });
+
+  it('refuses an unknown YAML key at any depth with its path', () => {
+    const file = yaml('grcp_port: 1\nplugins:\n  insert:\n    - { name: a, befor: auth }\n');
+    const problems = problemsOf({ file });
+    expect(problems).to.include(`${file}: grcp_port: no such setting; did you mean grpc_port?`);
+    expect(problems).to.include(`${file}: plugins.insert[0].befor: no such key; did you mean before?`);
+  });
+
+  it('says where a wrong value stands and what would be right', () => {
+    const file = yaml(
+      'port: "8787"\nworkers: 0\nplugins:\n  insert:\n    - { name: a, before: auht }\n    - { name: b, before: auth, after: auth }\n    - { before: auth }\n',
+    );
+    expect(
+      problemsOf({ file, env: { HEADGATE_TRANSPORT: 'uwss' }, flags: { opsPort: '70000' } }),
+    ).to.have.members([
+      `${file}: port: must be a whole number.`,
+      `${file}: workers: must be at least 1.`,
+      `${file}: plugins.insert[0].before: must be one of auth, config, guardrails, cache, limits, router, logger; did you mean auth?`,
+      `${file}: plugins.insert[1]: must say either before or after, and name a stage.`,
+      `${file}: plugins.insert[2]: name is missing.`,
+      'HEADGATE_TRANSPORT: must be one of uws, node; did you mean uws?',
+      '--ops-port: must be at most 65535.',
+    ]);
+  });
+
+  it('refuses two listeners on one port', () => {
+    expect(problemsOf({ flags: { grpcPort: '8787' } })[0]).to.match(/^grpc_port: 8787 is the port already/);
+    expect(loadSettings({ env: {}, file: null, flags: { port: '0', grpcPort: '0' } }).port).to.equal(0);
+  });
+
+  it('refuses what this version cannot do, rather than doing something else', () => {
+    const env = { DATABASE_URL: 'postgres://u:hunter2@db/x', REDIS_URL: 'redis://r' };
+    const problems = problemsOf({ env });
+    expect(problems).to.have.length(2);
+    expect(problems[0]).to.match(/^DATABASE_URL: not supported yet by this version/);
+    expect(problems.join()).not.to.include('hunter2');
+  });
+
+  it('takes a secret from a variable or from a file, never both, and never prints it', () => {
+    const key = 'k'.repeat(44);
+    const keyFile = join(folder, 'master.key');
+    writeFileSync(keyFile, `${key}\n`);
+    for (const sources of [
+      { env: { HEADGATE_MASTER_KEY: key } },
+      { env: { HEADGATE_MASTER_KEY_FILE: keyFile } },
+      { flags: { masterKeyFile: keyFile } },
+      { file: yaml('master_key_file: master.key\n') },
+    ]) {
+      const settings = loadSettings({ env: {}, file: null, ...sources });
+      expect(settings.masterKey?.reveal()).to.equal(key);
+      expect(inspect(settings) + JSON.stringify(settings)).not.to.include(key);
+    }
+    expect(problemsOf({ env: { HEADGATE_MASTER_KEY: key, HEADGATE_MASTER_KEY_FILE: keyFile } })[0]).to.match(
+      /^HEADGATE_MASTER_KEY_FILE: HEADGATE_MASTER_KEY is set too/,
+    );
+    expect(problemsOf({ env: { HEADGATE_MASTER_KEY: 'hunter2' } })).to.deep.equal([
+      'HEADGATE_MASTER_KEY: must be at least 16 characters.',
+    ]);
+    expect(problemsOf({ env: { HEADGATE_MASTER_KEY_FILE: join(folder, 'none') } })[0]).to.match(/ENOENT/);
+  });
+
+  it('takes plugins from a variable as JSON', () => {
+    const env = { HEADGATE_PLUGINS: '{"insert":[{"name":"check-region","after":"auth"}]}' };
+    expect(loadSettings({ env, file: null }).plugins.insert).to.deep.equal([
+      { name: 'check-region', after: 'auth' },
+    ]);
+    expect(problemsOf({ env: { HEADGATE_PLUGINS: 'check-region' } })).to.deep.equal([
+      'HEADGATE_PLUGINS: must be a mapping.',
+    ]);
+  });
+
+  it('says what is wrong with a file that is not settings', () => {
+    expect(problemsOf({ file: join(folder, 'absent.yaml') })[0]).to.match(
+      /absent.yaml: cannot be read \(ENOENT\)/,
+    );
+    expect(problemsOf({ file: yaml('- 1\n') })[0]).to.match(/must be a mapping of settings/);
+    expect(problemsOf({ file: yaml('port: [1\n') })[0]).to.match(/not valid YAML/);
+    expect(problemsOf({ file: yaml('port: 1\nport: 2\n') })[0]).to.match(
+      /not valid YAML: Map keys must be unique/,
+    );
+    expect(loadSettings({ env: {}, file: yaml('') }).port).to.equal(8787);
+  });
+});
