@@ -14,3 +14,8 @@ export interface Source {
   resume(): void;
   cancel(): void;
 }
+
+/** Is this a body that arrives over time, rather than whole bytes, text or none? */
+export function isSource(body: Uint8Array | string | Source | null): body is Source {
+  return body !== null && typeof body === 'object' && !(body instanceof Uint8Array);
+}

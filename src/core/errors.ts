@@ -52,6 +52,8 @@ export const errorTable = {
   upstream_too_large: row(502, 'upstream_error', 'upstream', true),
   upstream_redirect: row(502, 'upstream_error', 'upstream', true),
   upstream_stream_error: row(502, 'upstream_error', 'upstream', true),
+  /** A streamed upload that has already gone, in part, to a target that failed. */
+  body_already_sent: row(502, 'upstream_error', 'upstream'),
   draining: row(503, 'server_error', 'gateway'),
   overloaded: row(503, 'server_error', 'gateway'),
   store_unavailable: row(503, 'server_error', 'gateway'),

@@ -21,15 +21,16 @@ export interface ClientRequest {
   /** The body's bytes where the endpoint collects it; else null and `stream` holds it. */
   readonly bytes: Buffer | null;
   readonly stream: Source | null;
-  /** What the body says, read once; null where the endpoint does not look at it. Never written to. */
-  readonly json: JsonObject | null;
+  /** What the body says, read once, after auth; null until then and where the endpoint does not look at it. Its content is never written to. */
+  json: JsonObject | null;
 }
 
 /** One upstream try, as the ledger keeps it. */
 export interface Attempt {
   readonly target: string;
-  readonly provider: string;
-  readonly model: string | null;
+  provider: string;
+  /** The model asked of it; null where the body names none. */
+  model: string | null;
   /** Milliseconds since the exchange began. */
   readonly startedAt: number;
   /** HTTP status of the answer; 0 where there was none. */
@@ -108,6 +109,8 @@ export class Exchange {
   /** The model the client asked for, and the one that answered. */
   modelAsked: string | null = null;
   modelUsed: string | null = null;
+  /** Did the client ask for a stream? */
+  streaming = false;
   /** The target whose answer the client gets. */
   target: Target | null = null;
   provider: string | null = null;

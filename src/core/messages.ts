@@ -47,7 +47,30 @@ export interface Forget {
   name: string;
 }
 
+/** What a data worker is given when it starts; the master key is not among it. */
+export interface WorkerInit {
+  worker: number;
+  /** HMAC key of gateway-key hashes, hex. */
+  pepper: string;
+  host: string;
+  port: number;
+  /** Do several workers share the port? */
+  shared: boolean;
+  transport: 'uws' | 'node';
+  headerPrefixes: string[];
+  egressAllow: string[];
+  journalDir: string;
+  logBodies: boolean;
+  logLevel: string;
+  bodyLimitBytes: number;
+  upstreamConnections: number;
+  timeouts: { connectMs: number; headersMs: number; firstTokenMs: number; idleMs: number };
+  writeTimeoutMs: number;
+  plugins: { directory: string | null; insert: { name: string; before?: string; after?: string; options?: unknown }[] };
+}
+
 export type FromControl =
+  | { t: 'init'; init: WorkerInit }
   | { t: 'answer'; id: number; value: LookupRecords[LookupKind] | null }
   /** The lookup itself failed (store away): the worker answers 503. */
   | { t: 'failed'; id: number }
@@ -57,6 +80,7 @@ export type FromControl =
 export type FromWorker =
   | { t: 'lookup'; id: number; kind: LookupKind; workspace: string | null; name: string }
   | { t: 'forgot'; id: number }
+  | { t: 'up' }
   | { t: 'ready'; port: number }
   | { t: 'failed'; message: string }
   | { t: 'beat'; inFlight: number; loopDelayMs: number }

@@ -1,0 +1,18 @@
+import { definePlugin } from '../../src/core/plugin.js';
+
+/** Settles every exchange in the ledger, whatever became of it, and says in the process log what the gateway itself did wrong. */
+export default definePlugin<Record<string, never>>({
+  name: 'logger',
+  options: { type: 'object', additionalProperties: false },
+  setup(_options, host) {
+    return {
+      log(x, outcome) {
+        host.settle(x, outcome);
+        const error = outcome.error;
+        if (error !== null && error.blame === 'gateway') {
+          host.log.error({ request_id: x.id, code: error.code, err: error.cause ?? error }, error.message);
+        }
+      },
+    };
+  },
+});

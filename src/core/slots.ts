@@ -1,0 +1,8 @@
+import { Slot } from './exchange.js';
+import type { Secret } from './secret.js';
+
+/** Lower-case name of the header in which the gateway key stood, so that it is never sent on. */
+export const gatewayKeyHeader = new Slot<string | null>('gateway-key-header', () => null);
+
+/** The provider credential that the client sent itself (`Authorization: Bearer <provider key>`). */
+export const directCredential = new Slot<Secret | null>('direct-credential', () => null);

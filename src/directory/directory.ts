@@ -1,0 +1,83 @@
+import type { Awaitable, Directory, StoredProvider } from '../core/directory.js';
+import { GatewayError } from '../core/errors.js';
+import type { ConfigRecord, Forget, KeyRecord, ProviderRecord } from '../core/messages.js';
+import type { Principal } from '../core/principal.js';
+import { Secret } from '../core/secret.js';
+import type { ResolvedConfig } from '../core/target.js';
+import type { LookupChannel } from './channel.js';
+import { Remembered } from './remembered.js';
+
+export interface DirectoryOptions {
+  readonly channel: LookupChannel;
+  /** Compiles a stored config's text, once per version. */
+  readonly compile: (record: ConfigRecord) => ResolvedConfig;
+  readonly maxKeys?: number;
+  readonly maxConfigs?: number;
+  readonly maxProviders?: number;
+}
+
+/** Ids and slugs have no newline, so it parts a workspace from a name without ambiguity. */
+const within = (workspace: string, name: string): string => `${workspace}\n${name}`;
+
+/** What this data worker knows, asked for when first needed and kept until told to forget. */
+export class WorkerDirectory implements Directory {
+  readonly #keys: Remembered<Principal>;
+  readonly #configs: Remembered<ResolvedConfig>;
+  readonly #providers: Remembered<StoredProvider>;
+
+  constructor(options: DirectoryOptions) {
+    const { channel } = options;
+    const ask = async <T>(question: Promise<T>): Promise<T> => {
+      try {
+        return await question;
+      } catch (cause) {
+        throw new GatewayError('store_unavailable', 'The gateway cannot look this up right now: try again shortly.', { cause });
+      }
+    };
+    this.#keys = new Remembered(options.maxKeys ?? 50_000, async (hash) => {
+      const record = await ask(channel.ask('key', null, hash));
+      return record === null ? null : toPrincipal(record);
+    });
+    this.#configs = new Remembered(options.maxConfigs ?? 5_000, async (key) => {
+      const [workspace = '', name = ''] = key.split('\n');
+      const record = await ask(channel.ask('config', workspace, name));
+      return record === null ? null : options.compile(record);
+    });
+    this.#providers = new Remembered(options.maxProviders ?? 5_000, async (key) => {
+      const [workspace = '', name = ''] = key.split('\n');
+      const record = await ask(channel.ask('provider', workspace, name));
+      return record === null ? null : toStoredProvider(record);
+    });
+  }
+
+  key(hash: string): Awaitable<Principal | null> {
+    return this.#keys.get(hash);
+  }
+
+  config(workspaceId: string, slugOrId: string): Awaitable<ResolvedConfig | null> {
+    return this.#configs.get(within(workspaceId, slugOrId));
+  }
+
+  provider(workspaceId: string, slug: string): Awaitable<StoredProvider | null> {
+    return this.#providers.get(within(workspaceId, slug));
+  }
+
+  forget(what: readonly Forget[]): void {
+    for (const { kind, workspace, name } of what) {
+      if (kind === 'key') this.#keys.forget(name);
+      else if (kind === 'config') this.#configs.forget(within(workspace ?? '', name));
+      else this.#providers.forget(within(workspace ?? '', name));
+    }
+  }
+}
+
+function toPrincipal(record: KeyRecord): Principal {
+  return Object.freeze({ ...record, defaults: Object.freeze({ ...record.defaults }) });
+}
+
+function toStoredProvider(record: ProviderRecord): StoredProvider {
+  return Object.freeze({
+    ...record,
+    credential: record.credential === null ? null : new Secret(record.credential),
+  });
+}

@@ -1,0 +1,111 @@
+import type { Awaitable, Directory, StoredProvider } from '../core/directory.js';
+import { GatewayError } from '../core/errors.js';
+import type { Exchange } from '../core/exchange.js';
+import type { Secret } from '../core/secret.js';
+import { directCredential } from '../core/slots.js';
+import type { Target } from '../core/target.js';
+import type { Provider } from '../providers/provider.js';
+
+/** Where an attempt goes and with what: a target, resolved. */
+export interface Address {
+  readonly provider: Provider;
+  /** Base URL, version segment included, no slash at the end. */
+  readonly base: string;
+  readonly credential: Secret | null;
+  /** Did the caller influence the host? Then it goes through egress and is not pooled. */
+  readonly callerChosen: boolean;
+  /** The model to ask for; null where the body names none. */
+  readonly model: string | null;
+}
+
+interface Named {
+  readonly provider: string | null;
+  readonly model: string | null;
+}
+
+/** `@slug/model` names a stored provider and a model in one; any other model is only a model. */
+export function splitModel(model: string | null): Named {
+  if (model === null || model.charCodeAt(0) !== 64 /* @ */) return { provider: null, model };
+  const slash = model.indexOf('/');
+  if (slash < 2) return { provider: null, model };
+  return { provider: model.slice(0, slash), model: model.slice(slash + 1) };
+}
+
+/** Resolves a target. Stays synchronous where the directory knows the stored provider. */
+export function resolveAddress(
+  x: Exchange,
+  target: Target,
+  directory: Directory,
+  providers: ReadonlyMap<string, Provider>,
+): Awaitable<Address> {
+  const override = target.overrideParams?.['model'];
+  const named = splitModel(typeof override === 'string' ? override : x.modelAsked);
+  const chosen = target.virtualKey ?? target.provider ?? named.provider;
+  if (chosen === null) {
+    throw new GatewayError(
+      'missing_provider',
+      'No provider is named: send x-gateway-provider (a name, or @slug of a stored one), x-gateway-virtual-key, x-gateway-config, or a model of the form @slug/model.',
+    );
+  }
+  const stored = target.virtualKey !== null || chosen.charCodeAt(0) === 64;
+  if (!stored) return directAddress(x, target, chosen, named.model, providers);
+  const slug = chosen.charCodeAt(0) === 64 ? chosen.slice(1) : chosen;
+  const workspace = x.principal.workspaceId;
+  const found = workspace === null ? null : directory.provider(workspace, slug);
+  return found instanceof Promise
+    ? found.then((record) => storedAddress(target, slug, record, named.model, providers))
+    : storedAddress(target, slug, found, named.model, providers);
+}
+
+function directAddress(
+  x: Exchange,
+  target: Target,
+  name: string,
+  model: string | null,
+  providers: ReadonlyMap<string, Provider>,
+): Address {
+  const provider = providers.get(name);
+  if (provider === undefined) throw unknownProvider(name);
+  return {
+    provider,
+    base: target.customHost ?? provider.base,
+    credential: target.apiKey ?? x.get(directCredential),
+    callerChosen: target.customHost !== null,
+    model,
+  };
+}
+
+function storedAddress(
+  target: Target,
+  slug: string,
+  record: StoredProvider | null,
+  model: string | null,
+  providers: ReadonlyMap<string, Provider>,
+): Address {
+  if (record === null) throw unknownProvider(`@${slug}`);
+  const provider = providers.get(record.provider);
+  if (provider === undefined) throw unknownProvider(record.provider);
+  if (target.customHost !== null && target.apiKey === null && record.credential !== null) {
+    // A stored credential belongs to its own host; a caller must not be able to have it sent elsewhere.
+    throw new GatewayError(
+      'invalid_custom_host',
+      `The credential of @${slug} is only sent to its own host: drop the custom host, or send your own credential with it.`,
+      { param: 'custom_host' },
+    );
+  }
+  return {
+    provider,
+    base: target.customHost ?? record.baseUrl ?? provider.base,
+    credential: target.apiKey ?? record.credential,
+    callerChosen: target.customHost !== null,
+    model,
+  };
+}
+
+function unknownProvider(name: string): GatewayError {
+  return new GatewayError(
+    'unknown_provider',
+    `There is no provider ${JSON.stringify(name)} here: name one of the built-in providers, or the @slug of one stored in this workspace.`,
+    { param: 'provider' },
+  );
+}

@@ -1,0 +1,351 @@
+import { promisify } from 'node:util';
+import { brotliDecompress, gunzip, inflate } from 'node:zlib';
+import type { Sink, Source } from '../core/body.js';
+import { GatewayError } from '../core/errors.js';
+import type { Attempt, Exchange, JsonObject, Reply } from '../core/exchange.js';
+import { getHeader, type HeaderList } from '../core/headers.js';
+import { parseJson, stringifyJson } from '../core/json.js';
+import { looksLikeEvents } from '../providers/stream-tail.js';
+import type { ConversionContext } from '../providers/provider.js';
+import type { UpstreamFlight, UpstreamHandler } from '../upstream/upstream.js';
+import { BodyRecord } from './body-record.js';
+import { answerRecord } from './exchange-slots.js';
+import type { Outgoing } from './outgoing.js';
+import type { Pipeline } from './parts.js';
+import { type StreamReading, streamReading } from './stream-reading.js';
+
+/** Parsing an answer up to this size does not hold the event loop up; a larger one is only checked at its ends. */
+const parseAtMost = 512 * 1024;
+
+const decoders: Readonly<Record<string, (bytes: Buffer, options: { maxOutputLength: number }) => Promise<Buffer>>> = {
+  gzip: promisify(gunzip) as (bytes: Buffer, options: { maxOutputLength: number }) => Promise<Buffer>,
+  deflate: promisify(inflate) as (bytes: Buffer, options: { maxOutputLength: number }) => Promise<Buffer>,
+  br: promisify(brotliDecompress) as (bytes: Buffer, options: { maxOutputLength: number }) => Promise<Buffer>,
+};
+
+type Mode =
+  | 'head' // nothing came yet
+  | 'collect' // a JSON answer, read whole
+  | 'first-event' // a stream whose first event is awaited: the client still knows nothing
+  | 'flow' // bytes go to the client as they come
+  | 'done';
+
+/**
+ * One upstream answer, from its head to its end: what the provider's connection calls, and the source of the
+ * client's body. Resolves its attempt with a Reply once the answer is certain enough to commit to, rejects before.
+ */
+export class Answer implements UpstreamHandler, Source {
+  #mode: Mode = 'head';
+  #flight: UpstreamFlight | null = null;
+  #headers: HeaderList = [];
+  #status = 0;
+  readonly #chunks: Buffer[] = [];
+  #sink: Sink | null = null;
+  #ended = false;
+  #failure: GatewayError | null = null;
+  #reading: StreamReading | null = null;
+  #record: BodyRecord | null = null;
+  #timer: NodeJS.Timeout | null = null;
+  readonly #offAbort: () => void;
+
+  constructor(
+    readonly pipeline: Pipeline,
+    readonly x: Exchange,
+    readonly outgoing: Outgoing,
+    readonly attempt: Attempt,
+    readonly resolve: (reply: Reply) => void,
+    readonly reject: (error: GatewayError) => void,
+  ) {
+    this.#offAbort = x.onAbort((reason) => this.#fail(reason));
+    const limit = outgoing.call.target.requestTimeoutMs;
+    if (limit !== null) {
+      this.#timer = setTimeout(() => {
+        this.#fail(new GatewayError('request_timeout', `No answer within the request_timeout of ${limit} ms.`));
+      }, limit);
+    }
+  }
+
+  /** The flight may have failed before `send` returned: then there is nothing to hold. */
+  begin(flight: UpstreamFlight): void {
+    if (this.#mode === 'done') flight.cancel();
+    else this.#flight = flight;
+  }
+
+  // What the connection calls.
+
+  head(status: number, headers: HeaderList): void {
+    if (this.#mode !== 'head') return;
+    this.attempt.status = status;
+    this.#status = status;
+    this.#headers = headers;
+    if (this.outgoing.wire === 'none') return this.#flowFrom(status);
+    if (status >= 300 && status < 400) {
+      return this.#fail(
+        new GatewayError('upstream_redirect', `${this.outgoing.call.provider} answered with a redirect (${status}), which is not followed.`),
+      );
+    }
+    const type = getHeader(headers, 'content-type') ?? '';
+    if (status < 300 && this.x.streaming && type.startsWith('text/event-stream')) {
+      this.#mode = 'first-event';
+      this.#reading = streamReading(this.outgoing, this.#context());
+    } else {
+      this.#mode = 'collect';
+    }
+  }
+
+  data(chunk: Buffer): boolean {
+    if (this.#mode === 'done') return true;
+    this.x.firstByteMs ??= this.x.elapsedMs();
+    switch (this.#mode) {
+      case 'collect':
+        this.#chunks.push(chunk);
+        return true;
+      case 'first-event':
+        return this.#firstEvent(chunk);
+      case 'flow':
+        return this.#flow(chunk);
+      default:
+        return true;
+    }
+  }
+
+  end(): void {
+    switch (this.#mode) {
+      case 'collect':
+        return this.#collected();
+      case 'first-event':
+        return this.#fail(
+          new GatewayError('upstream_invalid_response', `${this.outgoing.call.provider} ended its stream before the first event.`),
+        );
+      case 'flow':
+        return this.#flowEnded(null);
+      default:
+        return;
+    }
+  }
+
+  error(error: GatewayError): void {
+    if (this.#mode === 'flow') this.#flowEnded(error);
+    else this.#fail(error);
+  }
+
+  // What the client's side calls: the body as a source.
+
+  start(sink: Sink): void {
+    this.#sink = sink;
+    const early = this.#chunks.splice(0);
+    for (const chunk of early) sink.data(chunk);
+    if (this.#ended) {
+      if (this.#failure === null) sink.end();
+      else sink.error(this.#failure);
+    } else {
+      this.#flight?.resume();
+    }
+  }
+
+  resume(): void {
+    this.#flight?.resume();
+  }
+
+  cancel(): void {
+    this.#takeUsage();
+    this.#finish();
+    this.#flight?.cancel();
+  }
+
+  // A collected answer.
+
+  #collected(): void {
+    const bytes = this.#chunks.length === 1 ? this.#chunks[0]! : Buffer.concat(this.#chunks);
+    const coding = getHeader(this.#headers, 'content-encoding') ?? 'identity';
+    if (coding === 'identity') return this.#understand(bytes);
+    const decode = decoders[coding];
+    if (decode === undefined) {
+      return this.#fail(this.#invalid(`an answer in the coding ${JSON.stringify(coding.slice(0, 40))}`));
+    }
+    decode(bytes, { maxOutputLength: this.pipeline.limits.maxAnswerBytes }).then(
+      (plain) => this.#understand(plain),
+      (cause) => this.#fail(this.#invalid(`a ${coding} body that does not decode`, cause)),
+    );
+  }
+
+  #understand(bytes: Buffer): void {
+    if (this.#mode === 'done') return;
+    try {
+      const ok = this.#status < 300;
+      const body = ok ? this.#readAnswer(bytes) : this.#readError(bytes);
+      this.#finish();
+      this.x.set(answerRecord, body);
+      this.resolve({
+        status: this.#status,
+        headers: this.#headers,
+        body,
+        events: false,
+        errorOrigin: ok ? null : 'provider',
+      });
+    } catch (thrown) {
+      this.#fail(GatewayError.from(thrown));
+    }
+  }
+
+  /** The bytes for the client: the provider's own, or their conversion. */
+  #readAnswer(bytes: Buffer): Buffer {
+    const { conversion, wire } = this.outgoing;
+    if (conversion === null && bytes.length > parseAtMost) {
+      if (bytes[0] !== 0x7b && !/^\s*\{/.test(bytes.toString('latin1', 0, 64))) throw this.#invalid('something that is not JSON');
+      return bytes;
+    }
+    const json = this.#json(bytes);
+    if (json === null) throw this.#invalid('something that is not a JSON object');
+    const reader = conversion ?? this.pipeline.formats.get(wire) ?? this.pipeline.formats.get('openai-chat');
+    const usage = reader?.usage(json);
+    if (usage) this.x.usage = usage;
+    if (typeof json['model'] === 'string') this.x.modelUsed = json['model'];
+    if (conversion === null) return bytes;
+    return Buffer.from(stringifyJson(conversion.fromWire(json, this.#context())));
+  }
+
+  #readError(bytes: Buffer): Buffer {
+    const { conversion } = this.outgoing;
+    if (conversion === null) return bytes;
+    const error = conversion.errorFromWire(this.#status, this.#json(bytes), this.#context());
+    return Buffer.from(JSON.stringify({ error, provider: this.outgoing.call.provider }));
+  }
+
+  #json(bytes: Buffer): JsonObject | null {
+    try {
+      const value = parseJson(bytes.toString('utf8'));
+      return value !== null && typeof value === 'object' && !Array.isArray(value) ? (value as JsonObject) : null;
+    } catch {
+      return null;
+    }
+  }
+
+  // A streamed answer.
+
+  /** Commits to a stream at its first valid bytes: until then another target may still answer. */
+  #firstEvent(chunk: Buffer): boolean {
+    this.#chunks.push(chunk);
+    const seen = this.#chunks.length === 1 ? chunk : Buffer.concat(this.#chunks);
+    const valid = looksLikeEvents(seen);
+    if (valid === false) {
+      this.#fail(this.#invalid('a body that is not a stream of events'));
+      return true;
+    }
+    if (valid === null) return true;
+    this.#chunks.length = 0;
+    this.#flowFrom(this.#status);
+    return this.#flow(seen);
+  }
+
+  #flowFrom(status: number): void {
+    this.#mode = 'flow';
+    if (this.#timer !== null) clearTimeout(this.#timer);
+    this.#timer = null;
+    this.attempt.durationMs = Math.round((this.x.elapsedMs() - this.attempt.startedAt) * 1000) / 1000;
+    const type = getHeader(this.#headers, 'content-type') ?? '';
+    const events = type.startsWith('text/event-stream');
+    if (this.outgoing.wire === 'none') {
+      this.#reading = streamReading(this.outgoing, null, this.x.request.path, events);
+    }
+    this.#record = new BodyRecord(this.pipeline.limits.maxRecordBytes);
+    this.x.set(answerRecord, this.#record);
+    this.resolve({
+      status,
+      headers: this.#headers,
+      body: this,
+      events,
+      errorOrigin: status >= 400 ? 'provider' : null,
+    });
+  }
+
+  #flow(chunk: Buffer): boolean {
+    let out: Buffer | null = chunk;
+    if (this.#reading !== null) {
+      try {
+        out = this.#reading.push(chunk);
+      } catch (thrown) {
+        this.#flight?.cancel();
+        this.#flowEnded(GatewayError.from(thrown));
+        return true;
+      }
+    }
+    if (out === null) return true;
+    this.#record?.add(out);
+    if (this.#sink !== null) return this.#sink.data(out);
+    this.#chunks.push(out);
+    return false;
+  }
+
+  #flowEnded(error: GatewayError | null): void {
+    if (this.#mode === 'done') return;
+    let failure = error;
+    let last: Buffer | null = null;
+    if (failure === null && this.#reading !== null) {
+      try {
+        last = this.#reading.end();
+      } catch (thrown) {
+        failure = GatewayError.from(thrown);
+      }
+    }
+    this.#takeUsage();
+    this.#finish();
+    if (failure !== null) this.attempt.error = failure.code;
+    if (last !== null) {
+      this.#record?.add(last);
+      if (this.#sink !== null) this.#sink.data(last);
+      else this.#chunks.push(last);
+    }
+    this.#ended = true;
+    this.#failure = failure;
+    if (this.#sink === null) return;
+    if (failure === null) this.#sink.end();
+    else this.#sink.error(failure);
+  }
+
+  #takeUsage(): void {
+    if (this.#reading === null) return;
+    const usage = this.#reading.usage;
+    if (usage !== null) this.x.usage = usage;
+    this.x.modelUsed ??= this.#reading.model;
+    this.#reading = null;
+  }
+
+  // Endings.
+
+  #finish(): void {
+    if (this.#mode === 'done') return;
+    const committed = this.#mode === 'flow';
+    this.#mode = 'done';
+    if (this.#timer !== null) clearTimeout(this.#timer);
+    this.#offAbort();
+    if (!committed) this.attempt.durationMs = Math.round((this.x.elapsedMs() - this.attempt.startedAt) * 1000) / 1000;
+    this.x.upstreamMs += this.x.elapsedMs() - this.attempt.startedAt;
+  }
+
+  /** Before anything was committed: the attempt fails. After: the stream breaks. */
+  #fail(error: GatewayError): void {
+    if (this.#mode === 'done') return;
+    if (this.#mode === 'flow') {
+      this.#flight?.cancel();
+      return this.#flowEnded(error);
+    }
+    this.#finish();
+    this.#flight?.cancel();
+    this.reject(error);
+  }
+
+  #invalid(what: string, cause?: unknown): GatewayError {
+    return new GatewayError('upstream_invalid_response', `${this.outgoing.call.provider} answered with ${what}.`, { cause });
+  }
+
+  #context(): ConversionContext {
+    const options = this.x.request.json?.['stream_options'];
+    return {
+      provider: this.outgoing.call.provider,
+      strict: this.outgoing.call.target.strictOpenAiCompliance,
+      includeUsage:
+        options !== null && typeof options === 'object' && (options as JsonObject)['include_usage'] === true,
+    };
+  }
+}

@@ -1,0 +1,124 @@
+import { isSource, type Sink, type Source } from '../core/body.js';
+import { errorBody, errorEvent } from '../core/error-body.js';
+import { GatewayError } from '../core/errors.js';
+import type { Exchange, Reply } from '../core/exchange.js';
+import type { HeaderList } from '../core/headers.js';
+import { stringifyJson } from '../core/json.js';
+import type { Call, ReplySink } from '../transport/transport.js';
+import { EventStage } from './event-stage.js';
+import type { Pipeline } from './parts.js';
+
+/** Headers of a provider's answer that are not the client's: framing, and cookies of somebody else's site. */
+const notPassedOn = new Set(['set-cookie', 'set-cookie2', 'content-length', 'transfer-encoding', 'connection', 'alt-svc', 'strict-transport-security']);
+
+/** Writes a reply to the client; `done` is called once, with what broke the body or null. */
+export function deliver(
+  pipeline: Pipeline,
+  x: Exchange,
+  call: Call,
+  reply: Reply,
+  done: (error: GatewayError | null) => void,
+): void {
+  const headers = replyHeaders(pipeline, x, reply);
+  const { body } = reply;
+  if (!isSource(body)) {
+    call.answer(reply.status, headers, body);
+    done(null);
+    return;
+  }
+  if (x.request.method === 'HEAD' || reply.status === 204 || reply.status === 304) {
+    body.cancel();
+    call.answer(reply.status, headers, null);
+    done(null);
+    return;
+  }
+  const writer = new Writer(x, body, reply.events, done);
+  writer.sink = call.begin(reply.status, headers, () => body.resume());
+  const hooks = pipeline.chain.event;
+  body.start(hooks !== null && reply.events ? new EventStage(x, hooks, writer, body) : writer);
+}
+
+/** Carries a body to the client's connection and says how it ended. */
+class Writer implements Sink {
+  sink!: ReplySink;
+
+  constructor(
+    readonly x: Exchange,
+    readonly source: Source,
+    readonly events: boolean,
+    readonly done: (error: GatewayError | null) => void,
+  ) {}
+
+  data(chunk: Buffer): boolean {
+    return this.sink.data(chunk);
+  }
+
+  end(): void {
+    this.sink.end();
+    this.done(null);
+  }
+
+  error(error: GatewayError): void {
+    if (this.events && this.x.aborted === null) {
+      // The one ending at which every client throws: an error event, and no [DONE].
+      this.sink.data(errorEvent(error, this.x.id, clientFormat(this.x)));
+      this.sink.end();
+    } else {
+      this.sink.error(error);
+    }
+    this.done(error);
+  }
+}
+
+/** A gateway error as a whole answer in the client's format. */
+export function errorReply(x: Exchange, error: GatewayError): Reply {
+  return {
+    status: error.status,
+    headers: ['content-type', 'application/json'],
+    body: errorBody(error, x.id, clientFormat(x)),
+    events: false,
+    errorOrigin: 'gateway',
+  };
+}
+
+/** The shape in which this client reads errors: Anthropic's clients call their own path, by passthrough too. */
+function clientFormat(x: Exchange): 'anthropic-messages' | 'none' {
+  return x.request.path.endsWith('/messages') || x.request.path.endsWith('/messages/count_tokens')
+    ? 'anthropic-messages'
+    : 'none';
+}
+
+function replyHeaders(pipeline: Pipeline, x: Exchange, reply: Reply): HeaderList {
+  const prefix = pipeline.headerPrefixes[0]!;
+  const unified = x.endpoint.format !== 'none';
+  const out: HeaderList = [];
+  let hasRequestId = false;
+  for (let i = 0; i < reply.headers.length; i += 2) {
+    const name = reply.headers[i]!;
+    if (notPassedOn.has(name) || name.startsWith(prefix)) continue;
+    if (unified && (name === 'content-encoding' || name === 'x-request-id')) continue;
+    if (name === 'x-request-id') hasRequestId = true;
+    out.push(name, reply.headers[i + 1]!);
+  }
+  out.push(`${prefix}request-id`, x.id);
+  if (!hasRequestId) out.push('x-request-id', x.id);
+  if (x.trace !== undefined) out.push(`${prefix}trace-id`, x.trace.traceId);
+  if (x.attempts.length > 0) {
+    out.push(`${prefix}cache-status`, 'DISABLED', `${prefix}retry-attempt-count`, String(x.retries));
+    if (x.provider !== null) out.push(`${prefix}provider`, x.provider);
+    if (x.target !== null) {
+      out.push(`${prefix}last-used-option-index`, x.target.path);
+      if (x.target.overrideParams !== null) {
+        out.push(`${prefix}last-used-option-params`, headerJson(x.target.overrideParams));
+      }
+    }
+  }
+  if (reply.errorOrigin !== null) out.push(`${prefix}error-origin`, reply.errorOrigin);
+  return out;
+}
+
+/** JSON in a header: what is outside printable ASCII is escaped. */
+function headerJson(value: unknown): string {
+  return stringifyJson(value).replace(/[^\x20-\x7e]/g, (char) => `\\u${char.charCodeAt(0).toString(16).padStart(4, '0')}`);
+}
+

@@ -1,0 +1,146 @@
+import { isSource, type Source } from '../core/body.js';
+import type { Endpoint } from '../core/endpoint.js';
+import { errorBody } from '../core/error-body.js';
+import { GatewayError } from '../core/errors.js';
+import { Exchange, type Reply } from '../core/exchange.js';
+import { uuidv7 } from '../core/id.js';
+import { findEndpoint } from '../endpoints/table.js';
+import type { Call } from '../transport/transport.js';
+import { runReply, runRequest } from './chain.js';
+import { deliver, errorReply } from './deliver.js';
+import { finish } from './finish.js';
+import type { Pipeline } from './parts.js';
+
+/**
+ * The way of a request, from the transport to the ledger:
+ *
+ *   receive   which door, how is its body taken          endpoints/table.ts
+ *   run       the Exchange meets the `request` phase      chain.ts, order.ts, plugins/
+ *               … where the router asks its targets       attempt.ts → answer.ts
+ *   send      `reply` phase, then head and body           deliver.ts (`event` phase: event-stage.ts)
+ *   finish    usage, `log` phase, the journal             finish.ts
+ */
+export function createHandler(pipeline: Pipeline): (call: Call) => void {
+  return (call) => receive(pipeline, call);
+}
+
+function receive(pipeline: Pipeline, call: Call): void {
+  if (pipeline.draining) {
+    return turnAway(pipeline, call, new GatewayError('draining', 'This node is shutting down: send the request again, another will take it.'));
+  }
+  let endpoint: Endpoint;
+  try {
+    endpoint = findEndpoint(call.method, call.path);
+  } catch (thrown) {
+    return turnAway(pipeline, call, GatewayError.from(thrown));
+  }
+  if (endpoint.body === 'stream') {
+    return run(pipeline, call, endpoint, null, hasBody(call) ? call.stream(0) : null);
+  }
+  call.collect(pipeline.limits.maxBodyBytes, (error, bytes) => {
+    if (error !== null) turnAway(pipeline, call, error);
+    else run(pipeline, call, endpoint, bytes, null);
+  });
+}
+
+/** Refuses a call that never became an exchange: no door for it, or no body we would take. */
+function turnAway(pipeline: Pipeline, call: Call, error: GatewayError): void {
+  const id = uuidv7();
+  const headers = ['content-type', 'application/json', `${pipeline.headerPrefixes[0]}request-id`, id, 'x-request-id', id];
+  if (error.status === 503) headers.push('retry-after', '1');
+  call.answer(error.status, headers, errorBody(error, id));
+  pipeline.log.info({ request_id: id, code: error.code, method: call.method, path: call.path }, error.message);
+}
+
+function run(pipeline: Pipeline, call: Call, endpoint: Endpoint, bytes: Buffer | null, stream: Source | null): void {
+  const x = new Exchange(uuidv7(), endpoint, {
+    method: call.method,
+    path: call.path,
+    query: call.query,
+    headers: call.headers,
+    remoteAddress: call.remoteAddress,
+    bytes,
+    stream,
+    json: null,
+  });
+  const way = new Way(pipeline, x, call);
+  call.onAbort = () => way.leave();
+  try {
+    const answer = runRequest(pipeline.chain.request, x);
+    if (answer instanceof Promise) answer.then((reply) => way.send(reply), (thrown) => way.refuse(thrown));
+    else way.send(answer);
+  } catch (thrown) {
+    way.refuse(thrown);
+  }
+}
+
+/** The second half of an exchange's way: it is answered once and finished once, whoever ends it. */
+class Way {
+  #status = 0;
+  #over = false;
+  #body: Source | null = null;
+
+  constructor(
+    readonly pipeline: Pipeline,
+    readonly x: Exchange,
+    readonly call: Call,
+  ) {}
+
+  send(reply: Reply | null): void {
+    if (reply === null) return this.refuse(new GatewayError('internal', 'No stage of the chain answered.'));
+    if (this.#over) return discard(reply);
+    const hooks = this.pipeline.chain.reply;
+    if (hooks === null) return this.write(reply);
+    runReply(hooks, this.x, reply).then(
+      (changed) => this.write(changed),
+      (thrown) => {
+        discard(reply);
+        this.refuse(thrown);
+      },
+    );
+  }
+
+  refuse(thrown: unknown): void {
+    if (this.#over) return;
+    const error = GatewayError.from(thrown);
+    this.#status = error.status;
+    deliver(this.pipeline, this.x, this.call, errorReply(this.x, error), () => this.end(error));
+  }
+
+  write(reply: Reply): void {
+    if (this.#over) return discard(reply);
+    this.#status = reply.status;
+    if (isSource(reply.body)) this.#body = reply.body;
+    deliver(this.pipeline, this.x, this.call, reply, (error) => this.end(error));
+  }
+
+  /** The client has gone: whatever still runs for it stops, and what it used is settled. */
+  leave(): void {
+    if (this.#over) return;
+    const gone = new GatewayError('client_gone', 'The client closed the connection before the answer was complete.');
+    const body = this.#body;
+    this.#over = true;
+    this.x.abort(gone);
+    body?.cancel();
+    finish(this.pipeline, this.x, { status: this.#status === 0 ? gone.status : this.#status, error: gone, totalMs: this.x.elapsedMs() });
+  }
+
+  end(error: GatewayError | null): void {
+    if (this.#over) return;
+    this.#over = true;
+    finish(this.pipeline, this.x, { status: this.#status, error, totalMs: this.x.elapsedMs() });
+  }
+}
+
+function discard(reply: Reply): void {
+  if (isSource(reply.body)) reply.body.cancel();
+}
+
+function hasBody(call: Call): boolean {
+  for (let i = 0; i < call.headers.length; i += 2) {
+    const name = call.headers[i];
+    if (name === 'transfer-encoding') return true;
+    if (name === 'content-length') return call.headers[i + 1] !== '0';
+  }
+  return false;
+}

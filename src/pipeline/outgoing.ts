@@ -1,0 +1,217 @@
+import type { Source } from '../core/body.js';
+import type { Format } from '../core/endpoint.js';
+import { GatewayError } from '../core/errors.js';
+import type { Exchange, JsonObject, UpstreamCall } from '../core/exchange.js';
+import { getHeader, type HeaderList, setHeader } from '../core/headers.js';
+import { stringifyJson } from '../core/json.js';
+import { editJson, type JsonEdit } from '../core/json-edit.js';
+import { gatewayKeyHeader } from '../core/slots.js';
+import type { Target } from '../core/target.js';
+import { passthroughPath } from '../endpoints/passthrough-path.js';
+import type { ChatFormat, Provider } from '../providers/provider.js';
+import type { Address } from './address.js';
+
+/** A call ready to leave, and how its answer is to be read. */
+export interface Outgoing {
+  readonly call: UpstreamCall;
+  readonly address: Address;
+  /** The format the provider speaks here; `none` for passthrough. */
+  readonly wire: Format;
+  /** Set where the provider's format is not the client's. */
+  readonly conversion: ChatFormat | null;
+  readonly dropped: readonly string[];
+}
+
+const hopByHop = new Set([
+  'connection',
+  'keep-alive',
+  'proxy-authenticate',
+  'proxy-authorization',
+  'proxy-connection',
+  'te',
+  'trailer',
+  'transfer-encoding',
+  'upgrade',
+  'host',
+  'content-length',
+  'expect',
+]);
+
+/** Headers in which official clients put a key; replaced by the provider's own credential where there is one. */
+const credentialHeaders = new Set(['authorization', 'x-api-key', 'api-key', 'x-goog-api-key']);
+
+const userAgent = 'headgate';
+
+/** Builds what is sent for a body that the gateway understands (`json` endpoints). */
+export function unifiedCall(
+  x: Exchange,
+  target: Target,
+  address: Address,
+  formats: ReadonlyMap<Format, ChatFormat>,
+): Outgoing {
+  const { provider } = address;
+  const format = x.endpoint.format;
+  const path = provider.paths[format];
+  const headers: HeaderList = ['content-type', 'application/json', 'accept', '*/*', 'accept-encoding', 'identity', 'user-agent', userAgent];
+  addProviderHeaders(x, target, address, headers);
+  if (path !== undefined) {
+    return {
+      call: { target, provider: provider.name, method: x.request.method, url: address.base + path, headers, body: sameFormatBody(x, target, address) },
+      address,
+      wire: format,
+      conversion: null,
+      dropped: [],
+    };
+  }
+  const conversion = format === 'openai-chat' ? conversionFor(provider, formats) : null;
+  if (conversion === null) {
+    throw new GatewayError('unsupported_by_provider', `${provider.name} has no ${x.endpoint.name} endpoint: choose another provider for this call.`);
+  }
+  const wire = conversion.toWire(mergedBody(x, target, address));
+  return {
+    call: {
+      target,
+      provider: provider.name,
+      method: x.request.method,
+      url: address.base + provider.paths[conversion.name],
+      headers,
+      body: Buffer.from(stringifyJson(wire.body)),
+    },
+    address,
+    wire: conversion.name,
+    conversion,
+    dropped: wire.dropped,
+  };
+}
+
+/** Builds what is sent for a passthrough: the client's own bytes and headers, minus what is the gateway's or the connection's. */
+export function passthroughCall(x: Exchange, target: Target, address: Address, prefixes: readonly string[]): Outgoing {
+  const { request } = x;
+  const headers: HeaderList = [];
+  const named = connectionNames(request.headers);
+  const keyHeader = x.get(gatewayKeyHeader);
+  for (let i = 0; i < request.headers.length; i += 2) {
+    const name = request.headers[i]!;
+    if (hopByHop.has(name) || name === keyHeader || named?.includes(name)) continue;
+    if (prefixes.some((prefix) => name.startsWith(prefix))) continue;
+    // What is left in these is the client's own provider key; it is re-added from the address below.
+    if (credentialHeaders.has(name) || name === 'cookie') continue;
+    headers.push(name, request.headers[i + 1]!);
+  }
+  const length = getHeader(request.headers, 'content-length');
+  if (length !== undefined && request.stream !== null) headers.push('content-length', length);
+  addProviderHeaders(x, target, address, headers);
+  const rest = passthroughPath(request.path, request.query);
+  return {
+    call: { target, provider: address.provider.name, method: request.method, url: address.base + rest, headers, body: request.stream === null ? request.bytes : resendable(request.stream) },
+    address,
+    wire: 'none',
+    conversion: null,
+    dropped: [],
+  };
+}
+
+const started = new WeakSet<Source>();
+
+/** A streamed upload is not kept, so it can leave once: a second target gets it only while nothing of it was read. */
+function resendable(stream: Source): Source {
+  if (started.has(stream)) {
+    throw new GatewayError('body_already_sent', 'The request body was streamed to a target that failed and cannot be sent again.');
+  }
+  return {
+    start(sink) {
+      started.add(stream);
+      stream.start(sink);
+    },
+    resume: () => stream.resume(),
+    cancel: () => {
+      if (started.has(stream)) stream.cancel();
+    },
+  };
+}
+
+function conversionFor(provider: Provider, formats: ReadonlyMap<Format, ChatFormat>): ChatFormat | null {
+  for (const name in provider.paths) {
+    const format = formats.get(name as Format);
+    if (format !== undefined && format.name !== 'openai-chat') return format;
+  }
+  return null;
+}
+
+/** A target's override_params as edits of a JSON text, made once per target. */
+const editsOf = new WeakMap<Target, readonly JsonEdit[]>();
+
+function overrideEdits(target: Target): readonly JsonEdit[] {
+  let edits = editsOf.get(target);
+  if (edits === undefined) {
+    edits = Object.entries(target.overrideParams ?? {}).map(([key, value]) => ({ key, value: stringifyJson(value) }));
+    editsOf.set(target, edits);
+  }
+  return edits;
+}
+
+/** The client's bytes; edited only where a rule changes something, every other byte as it came. */
+function sameFormatBody(x: Exchange, target: Target, address: Address): Buffer {
+  const bytes = x.request.bytes!;
+  const quirks = address.provider.quirks;
+  if (quirks !== undefined && quirks.length > 0) {
+    let body = mergedBody(x, target, address);
+    for (const quirk of quirks) body = quirk.apply(body);
+    return Buffer.from(stringifyJson(body));
+  }
+  const renamed = address.model !== null && address.model !== x.modelAsked;
+  if (target.overrideParams === null && !renamed) return bytes;
+  let edits = overrideEdits(target);
+  if (renamed) {
+    edits = [...edits.filter((edit) => edit.key !== 'model'), { key: 'model', value: JSON.stringify(address.model) }];
+  }
+  return Buffer.from(editJson(bytes.toString('utf8'), edits));
+}
+
+function mergedBody(x: Exchange, target: Target, address: Address): JsonObject {
+  const body: JsonObject = { ...x.request.json, ...target.overrideParams };
+  if (address.model !== null) body['model'] = address.model;
+  return body;
+}
+
+function addProviderHeaders(x: Exchange, target: Target, address: Address, headers: HeaderList): void {
+  const { provider, credential } = address;
+  const client = x.request.headers;
+  if (provider.headers !== undefined) {
+    for (const name in provider.headers) {
+      if (getHeader(headers, name) === undefined) headers.push(name, getHeader(client, name) ?? provider.headers[name]!);
+    }
+  }
+  if (provider.passHeaders !== undefined) {
+    for (const name of provider.passHeaders) {
+      const value = fieldHeader(target, name) ?? getHeader(client, name);
+      if (value !== undefined) setHeader(headers, name, value);
+    }
+  }
+  for (const name of target.forwardHeaders) {
+    const value = getHeader(client, name);
+    // A forwarded credential header must be the client's provider key, never the gateway's.
+    if (value !== undefined && name !== x.get(gatewayKeyHeader)) setHeader(headers, name, value);
+  }
+  if (credential === null) return;
+  if (provider.auth.kind === 'bearer') setHeader(headers, 'authorization', `Bearer ${credential.reveal()}`);
+  else if (provider.auth.kind === 'header') setHeader(headers, provider.auth.name, credential.reveal());
+}
+
+/** `openai-organization` may stand in a config as `openai_organization`. */
+function fieldHeader(target: Target, name: string): string | undefined {
+  for (const field in target.fields) {
+    if (field.length === name.length && field.replaceAll('_', '-') === name) return target.fields[field];
+  }
+  return undefined;
+}
+
+/** Headers that `Connection` names belong to the connection (RFC 9110 §7.6.1); null where it names none. */
+function connectionNames(headers: HeaderList): readonly string[] | null {
+  const value = getHeader(headers, 'connection');
+  if (value === undefined || value === 'keep-alive' || value === 'close') return null;
+  return value
+    .toLowerCase()
+    .split(',')
+    .map((name) => name.trim());
+}

@@ -1,0 +1,24 @@
+import type { Exchange } from '../core/exchange.js';
+import type { Hooks } from '../core/plugin.js';
+import type { BodyReader, ReadBody } from './parts.js';
+
+/**
+ * Reads the body of doors that understand theirs. Stands directly behind auth: a stranger's body is not worth
+ * parsing, and whoever comes later finds it read.
+ */
+export function readBodyStage(bodies: BodyReader): Hooks {
+  return {
+    request(x) {
+      if (x.request.bytes === null) return;
+      const read = bodies.read(x.endpoint, x.request.headers, x.request.bytes);
+      if (read instanceof Promise) return read.then((body) => take(x, body));
+      take(x, read);
+    },
+  };
+}
+
+function take(x: Exchange, body: ReadBody): void {
+  x.request.json = body.json;
+  x.modelAsked = body.model;
+  x.streaming = body.stream;
+}

@@ -1,0 +1,89 @@
+import type { Exchange, Outcome } from '../core/exchange.js';
+import { getHeader } from '../core/headers.js';
+import type { Settlement } from '../ledger/record.js';
+import { BodyRecord } from './body-record.js';
+import { answerRecord } from './exchange-slots.js';
+import type { Parts } from './parts.js';
+
+/** Writes how an exchange ended into the journal; its bodies apart, where they are kept. */
+export function settle(parts: Parts, x: Exchange, outcome: Outcome): void {
+  if (x.principal === undefined) {
+    // Nobody was recognised, nothing was spent: a line in the process log, no row in a tenant's ledger.
+    parts.log.info(
+      { request_id: x.id, status: outcome.status, code: outcome.error?.code, method: x.request.method, path: x.request.path },
+      'refused',
+    );
+    return;
+  }
+  parts.journal.settle(settlement(parts, x, outcome));
+  if (parts.logBodies && wantsBodies(parts, x)) keepBodies(parts, x);
+}
+
+function settlement(parts: Parts, x: Exchange, outcome: Outcome): Settlement {
+  const last = x.attempts.at(-1);
+  const provider = x.provider ?? last?.provider ?? null;
+  const model = x.modelUsed ?? last?.model ?? null;
+  return {
+    id: x.id,
+    at: x.startedAt,
+    org: x.principal.organisationId,
+    workspace: x.principal.workspaceId,
+    key: x.principal.keyId,
+    config: x.config?.slug ?? null,
+    configVersion: x.config?.version ?? 'none',
+    endpoint: x.endpoint.name,
+    method: x.request.method,
+    path: x.request.path,
+    provider,
+    modelAsked: x.modelAsked,
+    modelUsed: model,
+    status: outcome.status,
+    error: outcome.error?.code ?? null,
+    errorMessage: outcome.error?.message ?? null,
+    stream: x.streaming,
+    totalMs: round(outcome.totalMs),
+    upstreamMs: round(x.upstreamMs),
+    firstByteMs: x.firstByteMs === null ? null : round(x.firstByteMs),
+    attempts: x.attempts,
+    retries: x.retries,
+    target: x.target?.path ?? null,
+    usage: x.usage,
+    cost: provider === null || model === null || x.usage.source === 'none' ? null : parts.pricing.cost(provider, model, x.usage),
+    cache: 'DISABLED',
+    metadata: x.metadata,
+    trace: x.trace?.traceId ?? x.id,
+    span: x.trace?.spanId ?? null,
+    parentSpan: x.trace?.parentSpanId ?? null,
+    spanName: x.trace?.spanName ?? null,
+    dropped: x.dropped,
+  };
+}
+
+/** `x-gateway-debug: false` keeps this call's bodies out of the logs. */
+function wantsBodies(parts: Parts, x: Exchange): boolean {
+  for (const prefix of parts.headerPrefixes) {
+    if (getHeader(x.request.headers, `${prefix}debug`) === 'false') return false;
+  }
+  return true;
+}
+
+function keepBodies(parts: Parts, x: Exchange): void {
+  const cap = parts.limits.maxRecordBytes;
+  const request = x.request.bytes;
+  const record = x.get(answerRecord);
+  const answer = record instanceof BodyRecord ? record.bytes() : record;
+  if (request === null && answer === null) return;
+  const cut =
+    (request?.length ?? 0) > cap || (answer?.length ?? 0) > cap || (record instanceof BodyRecord && record.cut);
+  parts.journal.keepBodies({
+    id: x.id,
+    at: x.startedAt,
+    org: x.principal.organisationId,
+    workspace: x.principal.workspaceId,
+    request: request === null ? null : request.toString('utf8', 0, cap),
+    response: answer === null ? null : answer.toString('utf8', 0, cap),
+    cut,
+  });
+}
+
+const round = (ms: number): number => Math.round(ms * 1000) / 1000;

@@ -1,0 +1,53 @@
+import { createServer, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+
+/** One condition of readiness, by name. */
+export interface Check {
+  readonly name: string;
+  ok(): boolean | Promise<boolean>;
+}
+
+export interface OpsServer {
+  readonly port: number;
+  close(): void;
+}
+
+/**
+ * Probes, on a port of their own: `/livez` (this process answers), `/readyz` (every check holds; `?verbose` names
+ * them, `?exclude=<name>` leaves one out). Outside authentication, logs and limits.
+ */
+export async function startOpsServer(host: string, port: number, checks: readonly Check[]): Promise<OpsServer> {
+  const server: Server = createServer((request, response) => {
+    const url = new URL(request.url ?? '/', 'http://ops');
+    const say = (status: number, text: string): void => {
+      response.writeHead(status, { 'content-type': 'text/plain; charset=utf-8', 'cache-control': 'no-store' });
+      response.end(request.method === 'HEAD' ? undefined : text);
+    };
+    if (request.method !== 'GET' && request.method !== 'HEAD') return say(405, 'GET or HEAD\n');
+    if (url.pathname === '/livez' || url.pathname === '/healthz') return say(200, 'ok\n');
+    if (url.pathname !== '/readyz') return say(404, 'try /livez or /readyz\n');
+    const excluded = new Set(url.searchParams.getAll('exclude'));
+    void Promise.all(
+      checks
+        .filter(({ name }) => !excluded.has(name))
+        .map(async (check) => ({ name: check.name, ok: await holds(check) })),
+    ).then((results) => {
+      const ready = results.every(({ ok }) => ok);
+      const lines = results.map(({ name, ok }) => `[${ok ? '+' : '-'}]${name} ${ok ? 'ok' : 'failed'}\n`).join('');
+      say(ready ? 200 : 503, url.searchParams.has('verbose') || !ready ? lines : 'ok\n');
+    });
+  });
+  await new Promise<void>((resolve, reject) => {
+    server.once('error', reject);
+    server.listen(port, host, resolve);
+  });
+  return { port: (server.address() as AddressInfo).port, close: () => server.close() };
+}
+
+async function holds(check: Check): Promise<boolean> {
+  try {
+    return await check.ok();
+  } catch {
+    return false;
+  }
+}

@@ -1,0 +1,175 @@
+import { mkdirSync } from 'node:fs';
+import { join } from 'node:path';
+import pino from 'pino';
+import { startAdminServer } from '../admin/server.js';
+import type { Settings } from '../config/settings.js';
+import type { LookupKind, LookupRecords, WorkerInit } from '../core/messages.js';
+import type { Logger } from '../core/plugin.js';
+import { startIngestion } from '../ledger/ingest.js';
+import { openLedger } from '../ledger/sql.js';
+import { providers } from '../providers/rows.js';
+import { compileConfig } from '../routing/compile.js';
+import { bootstrap, type FirstKeys } from '../store/bootstrap.js';
+import { loadMasterKey } from '../store/master-key.js';
+import { openStore, type Store } from '../store/store.js';
+import { nodeTransportCanShare } from '../transport/node.js';
+import { startOpsServer } from './ops-server.js';
+import { WorkerGroup } from './worker-group.js';
+
+/** A running gateway. */
+export interface Gateway {
+  /** `http://host:port` of the data plane. */
+  readonly address: string;
+  readonly grpcAddress: string;
+  readonly opsAddress: string;
+  /** Set on the very first start only. */
+  readonly firstKeys: FirstKeys | null;
+  readonly simulated: boolean;
+  /** Drains and ends everything; resolves when nothing is left. */
+  stop(): Promise<void>;
+}
+
+/** Starts the control process's parts and its data workers; resolves when requests are served. */
+export async function startGateway(settings: Settings): Promise<Gateway> {
+  const log: Logger = pino({ level: settings.logLevel, base: { process: 'control' } });
+  const journalDir = join(settings.dataDir, 'journal');
+  mkdirSync(journalDir, { recursive: true, mode: 0o700 });
+
+  let opened: (control: { store: Store; pepper: string }) => void = () => {};
+  let unopened: (error: unknown) => void = () => {};
+  const control = new Promise<{ store: Store; pepper: string }>((resolve, reject) => {
+    opened = resolve;
+    unopened = reject;
+  });
+  control.catch(() => {});
+
+  const count = settings.transport === 'node' && !nodeTransportCanShare ? 1 : settings.workers;
+  const workers = new WorkerGroup({
+    count,
+    init: async (worker) => workerInit(settings, worker, count, journalDir, (await control).pepper),
+    lookup: async (kind, workspace, name) => lookup((await control).store, kind, workspace, name),
+    gone: (worker, pid) => {
+      ingestion?.workerGone(String(worker), pid).catch((error: unknown) => log.error({ err: error }, 'replay'));
+    },
+    log,
+  });
+  // Processes take their time to load: they do so while the store is opened.
+  const listening = workers.start();
+  listening.catch(() => {});
+
+  let ingestion: Awaited<ReturnType<typeof startIngestion>> | null = null;
+  try {
+    const masterKey = loadMasterKey({
+      env: settings.masterKey?.reveal(),
+      dataDir: settings.dataDir,
+    });
+    const store = await openStore({ dataDir: settings.dataDir, masterKey });
+    const ledger = await openLedger({ dataDir: settings.dataDir });
+    ingestion = await startIngestion({
+      dir: journalDir,
+      ledger,
+      onProblem: (error) => log.error({ err: error }, 'ingestion'),
+    });
+    const firstKeys = await bootstrap(store, { dataDir: settings.dataDir, simulated: settings.simulated });
+    const simulated = settings.simulated ? await startSimulatedProvider(store) : null;
+    opened({ store, pepper: store.pepper.toString('hex') });
+
+    const port = await listening;
+    const ops = await startOpsServer(settings.host, settings.opsPort, [
+      { name: 'workers', ok: () => workers.ready > 0 },
+      { name: 'store', ok: () => store.ping() },
+    ]);
+    const admin = await startAdminServer({
+      host: settings.host,
+      port: settings.grpcPort,
+      store,
+      ledger,
+      changed: (what) => workers.forget(what),
+      validateConfig: (text) => {
+        compileConfig(text, { slug: null, version: 'check', isProvider: (name) => providers.has(name) });
+      },
+      isProvider: (name) => providers.has(name),
+      log,
+    });
+
+    const running = ingestion;
+    let stopping: Promise<void> | null = null;
+    const stop = async (): Promise<void> => {
+      ops.close();
+      await Promise.all([workers.stop(settings.drainTimeoutMs), admin.close(1000)]);
+      await running.flush();
+      await running.stop();
+      await simulated?.close();
+      await ledger.close();
+      await store.close();
+    };
+    return {
+      address: `http://${urlHost(settings.host)}:${port}`,
+      grpcAddress: `${urlHost(settings.host)}:${admin.port}`,
+      opsAddress: `http://${urlHost(settings.host)}:${ops.port}`,
+      firstKeys,
+      simulated: simulated !== null,
+      stop: () => {
+        stopping ??= stop();
+        return stopping;
+      },
+    };
+  } catch (error) {
+    unopened(error);
+    workers.kill();
+    throw error;
+  }
+}
+
+function workerInit(
+  settings: Settings,
+  worker: number,
+  count: number,
+  journalDir: string,
+  pepper: string,
+): WorkerInit {
+  return {
+    worker,
+    pepper,
+    host: settings.host,
+    port: settings.port,
+    shared: count > 1,
+    transport: settings.transport,
+    headerPrefixes: [...settings.headerPrefixes],
+    egressAllow: [...settings.egressAllow],
+    journalDir,
+    logBodies: settings.logBodies,
+    logLevel: settings.logLevel,
+    bodyLimitBytes: settings.bodyLimitBytes,
+    upstreamConnections: settings.upstreamConnections,
+    timeouts: {
+      connectMs: settings.connectTimeoutMs,
+      headersMs: settings.headersTimeoutMs,
+      firstTokenMs: settings.firstTokenTimeoutMs,
+      idleMs: settings.idleTimeoutMs,
+    },
+    writeTimeoutMs: settings.writeTimeoutMs,
+    plugins: { directory: settings.plugins.directory, insert: settings.plugins.insert.map((entry) => ({ ...entry })) },
+  };
+}
+
+async function lookup(
+  store: Store,
+  kind: LookupKind,
+  workspace: string | null,
+  name: string,
+): Promise<LookupRecords[LookupKind] | null> {
+  if (kind === 'key') return store.keys.findByHash(name);
+  if (workspace === null) return null;
+  return kind === 'config' ? store.configs.find(workspace, name) : store.providers.find(workspace, name);
+}
+
+/** The provider `@simulated`: a server of this very process, speaking OpenAI's wire format on the loopback. */
+async function startSimulatedProvider(store: Store): Promise<{ close(): Promise<void> }> {
+  const { startSimulated } = await import('../../test/support/simulated/index.js');
+  const server = await startSimulated({ record: false });
+  store.providers.setRuntimeBaseUrl('simulated', `${server.url}/v1`);
+  return server;
+}
+
+const urlHost = (host: string): string => (host.includes(':') ? `[${host}]` : host);
