@@ -58,7 +58,8 @@ for (const [resource, actions, holders] of table) {
 export const isScope = (scope: string): boolean => holdersOf.has(scope);
 
 /** May a key of this type hold this scope? */
-export const mayHold = (type: KeyType, scope: string): boolean => holdersOf.get(scope)?.includes(type) ?? false;
+export const mayHold = (type: KeyType, scope: string): boolean =>
+  holdersOf.get(scope)?.includes(type) ?? false;
 
 /** Every scope that a key of this type may hold. */
 export function scopesOf(type: KeyType): string[] {

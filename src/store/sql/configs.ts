@@ -1,0 +1,197 @@
+import { randomUUID } from 'node:crypto';
+import type { ConfigRecord } from '../../core/messages.js';
+import type {
+  Config,
+  ConfigChange,
+  ConfigStore,
+  ConfigVersion,
+  ConfigWithText,
+  Listed,
+  NewConfig,
+  Page,
+  Place,
+} from '../records.js';
+import { makeSlug } from '../slug.js';
+import { type Database, isDuplicate, type Sql, type Transaction } from './driver.js';
+import { hasWorkspace } from './workspaces.js';
+
+interface ConfigRow {
+  readonly id: string;
+  readonly organisation_id: string;
+  readonly workspace_id: string;
+  readonly slug: string;
+  readonly name: string;
+  readonly is_default: boolean | number;
+  readonly status: Config['status'];
+  readonly current_version_id: string;
+  readonly owner_id: string | null;
+  readonly updated_by: string | null;
+  readonly created_at: number | string;
+  readonly updated_at: number | string;
+}
+
+interface VersionRow {
+  readonly id: string;
+  readonly config_id: string;
+  readonly number: number;
+  readonly text: string;
+  readonly created_by: string | null;
+  readonly created_at: number | string;
+}
+
+const fromRow = (row: ConfigRow): Config => ({
+  id: row.id,
+  organisationId: row.organisation_id,
+  workspaceId: row.workspace_id,
+  slug: row.slug,
+  name: row.name,
+  isDefault: Boolean(row.is_default),
+  status: row.status,
+  versionId: row.current_version_id,
+  ownerId: row.owner_id,
+  updatedBy: row.updated_by,
+  createdAt: Number(row.created_at),
+  updatedAt: Number(row.updated_at),
+});
+
+async function rowAt(sql: Sql, place: Place, slugOrId: string): Promise<ConfigRow | undefined> {
+  return sql('configs')
+    .where({ organisation_id: place.organisationId, workspace_id: place.workspaceId })
+    .andWhere((either) => either.where({ slug: slugOrId }).orWhere({ id: slugOrId }))
+    .first();
+}
+
+export class SqlConfigs implements ConfigStore {
+  constructor(
+    readonly database: Database,
+    readonly now: () => number,
+  ) {}
+
+  get(place: Place, slugOrId: string): Promise<ConfigWithText | null> {
+    return this.database.read(async (sql) => {
+      const row = await rowAt(sql, place, slugOrId);
+      if (row === undefined) return null;
+      const version: VersionRow = await sql('config_versions').where({ id: row.current_version_id }).first();
+      return { ...fromRow(row), text: version.text };
+    });
+  }
+
+  list(place: Place, page: Page): Promise<Listed<Config>> {
+    return this.database.read(async (sql) => {
+      const all = sql('configs').where({
+        organisation_id: place.organisationId,
+        workspace_id: place.workspaceId,
+        status: 'active',
+      });
+      const count = await all.clone().count('* as total').first();
+      const rows: ConfigRow[] = await all
+        .orderBy([{ column: 'created_at', order: 'desc' }, { column: 'id' }])
+        .offset(page.offset)
+        .limit(page.limit);
+      return { total: Number(count?.['total']), rows: rows.map(fromRow) };
+    });
+  }
+
+  async create(place: Place, input: NewConfig): Promise<Config | 'missing'> {
+    for (let attempt = 1; ; attempt++) {
+      try {
+        return await this.database.write((sql) => this.#insert(sql, place, input));
+      } catch (error) {
+        // The random end of the slug was already there.
+        if (!isDuplicate(error) || attempt === 5) throw error;
+      }
+    }
+  }
+
+  async #insert(sql: Transaction, place: Place, input: NewConfig): Promise<Config | 'missing'> {
+    if (!(await hasWorkspace(sql, place))) return 'missing';
+    const now = this.now();
+    const row: ConfigRow = {
+      id: randomUUID(),
+      organisation_id: place.organisationId,
+      workspace_id: place.workspaceId,
+      slug: makeSlug('pc-', input.name),
+      name: input.name,
+      is_default: input.isDefault ?? false,
+      status: 'active',
+      current_version_id: randomUUID(),
+      owner_id: input.by ?? null,
+      updated_by: input.by ?? null,
+      created_at: now,
+      updated_at: now,
+    };
+    await sql('configs').insert(row);
+    await this.#addVersion(sql, row, row.current_version_id, input.text, input.by ?? null);
+    return fromRow(row);
+  }
+
+  async #addVersion(
+    sql: Transaction,
+    row: ConfigRow,
+    id: string,
+    text: string,
+    by: string | null,
+  ): Promise<void> {
+    const last = await sql('config_versions').where({ config_id: row.id }).max('number as number').first();
+    const version: VersionRow = {
+      id,
+      config_id: row.id,
+      number: Number(last?.['number'] ?? 0) + 1,
+      text,
+      created_by: by,
+      created_at: this.now(),
+    };
+    await sql('config_versions').insert(version);
+  }
+
+  update(place: Place, slugOrId: string, change: ConfigChange): Promise<Config | 'missing'> {
+    return this.database.write(async (sql) => {
+      const row = await rowAt(sql, place, slugOrId);
+      if (row === undefined) return 'missing';
+      const changed: ConfigRow = {
+        ...row,
+        name: change.name ?? row.name,
+        is_default: change.isDefault ?? row.is_default,
+        status: change.status ?? row.status,
+        current_version_id: change.text === undefined ? row.current_version_id : randomUUID(),
+        updated_by: change.by ?? row.updated_by,
+        updated_at: this.now(),
+      };
+      if (change.text !== undefined) {
+        await this.#addVersion(sql, row, changed.current_version_id, change.text, change.by ?? null);
+      }
+      await sql('configs').where({ id: row.id }).update(changed);
+      return fromRow(changed);
+    });
+  }
+
+  async delete(place: Place, slugOrId: string): Promise<Config | 'missing'> {
+    return this.update(place, slugOrId, { status: 'archived' });
+  }
+
+  versions(place: Place, slugOrId: string): Promise<readonly ConfigVersion[]> {
+    return this.database.read(async (sql) => {
+      const row = await rowAt(sql, place, slugOrId);
+      if (row === undefined) return [];
+      const rows: VersionRow[] = await sql('config_versions').where({ config_id: row.id }).orderBy('number');
+      return rows.map(({ id, number, text, created_by, created_at }) => ({
+        id,
+        number,
+        text,
+        createdBy: created_by,
+        createdAt: Number(created_at),
+      }));
+    });
+  }
+
+  find(workspaceId: string, slugOrId: string): Promise<ConfigRecord | null> {
+    return this.database.read(async (sql) => {
+      const row: { slug: string; version: string; text: string } | undefined = await sql('configs')
+        .join('config_versions', 'config_versions.id', 'configs.current_version_id')
+        .where({ 'configs.workspace_id': workspaceId, 'configs.status': 'active' })
+        .andWhere((either) => either.where('configs.slug', slugOrId).orWhere('configs.id', slugOrId))
+        .first('configs.slug', 'config_versions.id as version', 'config_versions.text');
+      return row ?? null;
+    });
+  }
+}

@@ -1,0 +1,34 @@
+import type { Migration } from '../migrations/list.js';
+import { RefusedStart } from '../refused-start.js';
+import type { Database } from './driver.js';
+
+/**
+ * Brings a store up to `migrations`, each in a transaction together with its line in `schema_version`: killed at any
+ * moment, it goes on from the last complete step. A store newer than the program is refused.
+ */
+export async function migrate(
+  database: Database,
+  migrations: readonly Migration[],
+  now: () => number,
+): Promise<void> {
+  const newest = migrations.at(-1)?.version ?? 0;
+  const reached = async (): Promise<number> => {
+    const row = await database.read((sql) => sql('schema_version').max('version as version').first());
+    return Number(row?.['version'] ?? 0);
+  };
+  const found = await reached();
+  if (found > newest) {
+    throw new RefusedStart(
+      `The store is at version ${found} and this program knows versions up to ${newest}: start the newer program, or restore a backup from before its upgrade.`,
+    );
+  }
+  for (const { version, name, up } of migrations) {
+    if (version <= found) continue;
+    await database.write(async (sql) => {
+      // Another process may have made this step while this one waited for the lock.
+      if ((await sql('schema_version').where({ version }).first()) !== undefined) return;
+      await up(sql);
+      await sql('schema_version').insert({ version, name, applied_at: now() });
+    });
+  }
+}

@@ -1,0 +1,77 @@
+import { randomUUID } from 'node:crypto';
+import type { Listed, Page, Place, Workspace, WorkspaceStore } from '../records.js';
+import { type Database, isDuplicate, type Sql } from './driver.js';
+
+interface WorkspaceRow {
+  readonly id: string;
+  readonly organisation_id: string;
+  readonly slug: string;
+  readonly name: string;
+  readonly created_at: number | string;
+}
+
+const fromRow = (row: WorkspaceRow): Workspace => ({
+  id: row.id,
+  organisationId: row.organisation_id,
+  slug: row.slug,
+  name: row.name,
+  createdAt: Number(row.created_at),
+});
+
+/** Is this workspace one of this organisation? Asked before anything is put into it. */
+export async function hasWorkspace(sql: Sql, place: Place): Promise<boolean> {
+  const found = await sql('workspaces')
+    .where({ id: place.workspaceId, organisation_id: place.organisationId })
+    .first('id');
+  return found !== undefined;
+}
+
+export class SqlWorkspaces implements WorkspaceStore {
+  constructor(
+    readonly database: Database,
+    readonly now: () => number,
+  ) {}
+
+  get(organisationId: string, idOrSlug: string): Promise<Workspace | null> {
+    return this.database.read(async (sql) => {
+      const rows: WorkspaceRow[] = await sql('workspaces')
+        .where({ organisation_id: organisationId })
+        .andWhere((either) => either.where({ id: idOrSlug }).orWhere({ slug: idOrSlug }));
+      // An id is nobody's to choose, a slug is: the id decides.
+      const row = rows.find(({ id }) => id === idOrSlug) ?? rows[0];
+      return row === undefined ? null : fromRow(row);
+    });
+  }
+
+  list(organisationId: string, page: Page): Promise<Listed<Workspace>> {
+    return this.database.read(async (sql) => {
+      const all = sql('workspaces').where({ organisation_id: organisationId });
+      const count = await all.clone().count('* as total').first();
+      const rows: WorkspaceRow[] = await all
+        .orderBy(['created_at', 'id'])
+        .offset(page.offset)
+        .limit(page.limit);
+      return { total: Number(count?.['total']), rows: rows.map(fromRow) };
+    });
+  }
+
+  async create(
+    organisationId: string,
+    input: { readonly name: string; readonly slug: string },
+  ): Promise<Workspace | 'taken'> {
+    const row: WorkspaceRow = {
+      id: randomUUID(),
+      organisation_id: organisationId,
+      slug: input.slug,
+      name: input.name,
+      created_at: this.now(),
+    };
+    try {
+      await this.database.write((sql) => sql('workspaces').insert(row));
+    } catch (error) {
+      if (isDuplicate(error)) return 'taken';
+      throw error;
+    }
+    return fromRow(row);
+  }
+}
