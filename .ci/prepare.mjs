@@ -1,0 +1,164 @@
+// Installs and builds what is not installed and built yet. Node builtins only: it runs before anything is there.
+import { spawnSync } from 'node:child_process';
+import { createHash } from 'node:crypto';
+import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { join, relative } from 'node:path';
+import { fileURLToPath } from 'node:url';
+
+export const root = fileURLToPath(new URL('..', import.meta.url));
+const at = (...parts) => join(root, ...parts);
+
+const sources = ['src', 'plugins', 'workers', 'test', 'bench'];
+const installStamp = at('node_modules', '.headgate-installed');
+const buildStamp = at('dist', '.built');
+
+function checkNode() {
+  const [major, minor] = process.versions.node.split('.').map(Number);
+  if (major > 20 || (major === 20 && minor >= 19)) return;
+  fail(`Node ${process.versions.node} is too old; install Node 20.19 or newer (below 24).`);
+}
+
+/** Says what is missing in one line, and leaves. */
+export function fail(message, code = 1) {
+  console.error(`headgate: ${message}`);
+  process.exit(code);
+}
+
+const read = (file) => {
+  try {
+    return readFileSync(file, 'utf8');
+  } catch {
+    return null;
+  }
+};
+
+/** What an install depends on: the lock, and the machine that native parts are chosen and compiled for. */
+function installKey() {
+  const { platform, arch, versions } = process;
+  return digest([read(at('package-lock.json')) ?? '', platform, arch, versions.modules]);
+}
+
+function digest(parts) {
+  const hash = createHash('sha256');
+  for (const part of parts) hash.update(part).update('\0');
+  return hash.digest('hex');
+}
+
+function installIsCurrent() {
+  const stamp = read(installStamp);
+  if (stamp !== null) return stamp === installKey();
+  // Installed by hand: npm notes what it put there.
+  const there = read(at('node_modules', '.package-lock.json'));
+  const wanted = read(at('package-lock.json'));
+  if (there === null || wanted === null) return false;
+  const installed = JSON.parse(there).packages;
+  return Object.entries(JSON.parse(wanted).packages).every(
+    ([name, { version, optional }]) => name === '' || optional || installed[name]?.version === version,
+  );
+}
+
+function install() {
+  if (installIsCurrent()) {
+    if (!existsSync(installStamp)) writeFileSync(installStamp, installKey());
+    return;
+  }
+  console.log('Installing packages. sqlite3 is compiled on the way: a minute or two, this once.');
+  // Under `npm start` npm says where it is; else it is the one in the path.
+  const npm = process.env.npm_execpath?.endsWith('.js')
+    ? [process.execPath, process.env.npm_execpath]
+    : ['npm'];
+  run([...npm, 'ci', '--no-audit', '--no-fund', '--include=dev'], 'npm ci did not succeed: see above.');
+  writeFileSync(installStamp, installKey());
+}
+
+function* walk(folder) {
+  if (!existsSync(folder)) return;
+  for (const entry of readdirSync(folder, { withFileTypes: true })) {
+    const path = join(folder, entry.name);
+    if (entry.isDirectory()) yield* walk(path);
+    else yield path;
+  }
+}
+
+function buildKey() {
+  const parts = [read(at('tsconfig.json')) ?? '', installKey()];
+  for (const folder of sources) {
+    const files = [...walk(at(folder))].filter((file) => file.endsWith('.ts')).sort();
+    for (const file of files) parts.push(relative(root, file), readFileSync(file));
+  }
+  return digest(parts);
+}
+
+/** Output whose source is gone would still be found by imports and by mocha. */
+function prune() {
+  for (const folder of sources) {
+    for (const file of walk(at('dist', folder))) {
+      const source = at(relative(at('dist'), file).replace(/\.js(\.map)?$/, '.ts'));
+      if (!existsSync(source)) rmSync(file);
+    }
+  }
+}
+
+function build() {
+  const key = buildKey();
+  if (read(buildStamp) === key) return;
+  console.log('Building.');
+  prune();
+  if (!existsSync(at('dist', 'src', 'main.js'))) rmSync(at('dist', '.tsbuildinfo'), { force: true });
+  const tsc = at('node_modules', 'typescript', 'bin', 'tsc');
+  run([process.execPath, tsc, '-p', 'tsconfig.json'], 'The build failed: see above.');
+  writeFileSync(buildStamp, key);
+}
+
+function run([command, ...args], otherwise) {
+  const { status, error } = spawnSync(command, args, { cwd: root, stdio: 'inherit' });
+  if (error !== undefined) fail(`${command} cannot be started (${error.code ?? error.message}).`);
+  if (status !== 0) fail(otherwise, status ?? 1);
+}
+
+/** Two starts at once must not install or build into each other. */
+function locked(work) {
+  const lock = at('.prepare.lock');
+  for (;;) {
+    try {
+      writeFileSync(lock, String(process.pid), { flag: 'wx' });
+      break;
+    } catch (error) {
+      if (error.code !== 'EEXIST') fail(`${root} cannot be written to (${error.code}).`);
+    }
+    const holder = Number(read(lock));
+    if (holder > 0 && !isAlive(holder)) rmSync(lock, { force: true });
+    else Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 200);
+  }
+  const release = () => rmSync(lock, { force: true });
+  process.once('exit', release);
+  work();
+  process.off('exit', release);
+  release();
+}
+
+function isAlive(pid) {
+  try {
+    process.kill(pid, 0);
+    return true;
+  } catch (error) {
+    return error.code === 'EPERM';
+  }
+}
+
+/** Leaves the tree installed and built; says nothing where there was nothing to do. */
+export function prepare({ onlyInstall = false } = {}) {
+  checkNode();
+  if (installIsCurrent() && existsSync(installStamp) && (onlyInstall || read(buildStamp) === buildKey()))
+    return;
+  locked(() => {
+    install();
+    if (onlyInstall) return;
+    mkdirSync(at('dist'), { recursive: true });
+    build();
+  });
+}
+
+if (process.argv[1] === fileURLToPath(import.meta.url)) {
+  prepare({ onlyInstall: process.argv.includes('--install') });
+}
