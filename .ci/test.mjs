@@ -17,7 +17,11 @@ const folder = mkdtempSync(join(tmpdir(), 'headgate-test-'));
 const counts = join(folder, 'counts.json');
 const mocha = join(root, 'node_modules', 'mocha', 'bin', 'mocha.js');
 const reporter = join(root, '.ci', 'reporter.cjs');
-const child = spawn(process.execPath, [mocha, '--reporter', reporter, ...process.argv.slice(2)], {
+const given = process.argv.slice(2);
+// Not in .mocharc.json: mocha would add it to whatever files a developer names.
+const everything = 'test/{unit,contract,golden,e2e,fault,fuzz}/**/*.test.ts';
+const specs = given.some((word) => word === '--spec' || word.endsWith('.test.ts')) ? [] : [everything];
+const child = spawn(process.execPath, [mocha, '--reporter', reporter, ...given, ...specs], {
   cwd: root,
   stdio: 'inherit',
   env: { ...process.env, TEST_COUNTS: counts },
