@@ -1,0 +1,169 @@
+import { Command, CommanderError, Option } from 'commander';
+import {
+  loadSettings,
+  type SettingKey,
+  type Settings,
+  SettingsError,
+  settingsTable,
+} from '../config/settings.js';
+import { CliError } from './cli-error.js';
+import { version } from './version.js';
+
+/** What a command is given: the settings of flags, variables and file, read when first asked for. */
+export interface CliContext {
+  settings(): Settings;
+}
+
+/** What every module of an administrative command exports. */
+interface CommandModule {
+  register(program: Command, context: CliContext): void;
+}
+
+interface LazyCommand {
+  readonly summary: string;
+  load(): Promise<CommandModule>;
+}
+
+/** Commands that bring a gRPC client along: loaded only when one of them is what was typed. */
+const lazyCommands: Readonly<Record<string, LazyCommand>> = {
+  keys: { summary: 'create, list, rotate and delete keys', load: () => import('./keys.js') },
+  providers: {
+    summary: 'store and list providers and their credentials',
+    load: () => import('./providers.js'),
+  },
+  configs: { summary: 'write, check and list routing configs', load: () => import('./configs.js') },
+  logs: { summary: 'read and follow the request log', load: () => import('./logs.js') },
+};
+
+/** Flags that are settings. A flag of the same name that a command defines for itself is its own. */
+const settingOptions = new WeakSet<Option>();
+
+/** Gives `command` the flags of the settings named, or of all; `hidden`: they work without filling its help. */
+export function addSettings(command: Command, keys: readonly SettingKey[] | 'all', hidden = false): Command {
+  add(
+    command,
+    new Option('--config <file>', 'YAML file of settings (default: headgate.yaml, if there)'),
+    hidden,
+  );
+  for (const row of settingsTable) {
+    if (keys !== 'all' && !keys.includes(row.key)) continue;
+    const value = row.secret
+      ? '<file>'
+      : row.type === 'boolean'
+        ? '[boolean]'
+        : `<${row.type.split(' ')[0]}>`;
+    const words = `${row.doc} [${row.secret ? `${row.env}_FILE` : row.env}] (default: ${row.default})`;
+    add(command, new Option(`${row.flag} ${value}`, words), hidden);
+  }
+  return command;
+}
+
+function add(command: Command, option: Option, hidden: boolean): void {
+  if (command.options.some((taken) => taken.long === option.long)) return;
+  settingOptions.add(option);
+  command.addOption(option.hideHelp(hidden));
+}
+
+/** The settings flags given to `command` or to any command above it. */
+function settingFlags(command: Command): Record<string, unknown> {
+  const flags: Record<string, unknown> = {};
+  for (let at: Command | null = command; at !== null; at = at.parent) {
+    for (const option of at.options) {
+      const name = option.attributeName();
+      const value: unknown = at.getOptionValue(name);
+      if (settingOptions.has(option) && value !== undefined) flags[name] ??= value;
+    }
+  }
+  return flags;
+}
+
+const connection: readonly SettingKey[] = ['host', 'port', 'grpcPort', 'dataDir', 'adminKey'];
+
+/** The whole command line. `args`: what was typed, needed to know which command to load. */
+export async function buildProgram(args: readonly string[]): Promise<Command> {
+  const program = new Command('headgate');
+  let running: Command = program;
+  const context: CliContext = { settings: () => loadSettings({ flags: settingFlags(running) }) };
+
+  program
+    .description('A self-hosted model gateway with its administration plane.')
+    .version(version(), '--version', 'print the version')
+    .helpOption('-h, --help', 'print help')
+    .helpCommand('help [command]', 'print help of a command')
+    .showHelpAfterError('Run headgate --help for the commands and headgate <command> --help for their flags.')
+    .showSuggestionAfterError()
+    // Flags before the command's name are the program's, those behind it the command's: `simulate --port` is its own.
+    .enablePositionalOptions()
+    .exitOverride()
+    .hook('preAction', (_program, action) => {
+      running = action;
+    });
+  addSettings(program, connection, true);
+
+  const serve = program.command('serve').description('start the gateway');
+  addSettings(serve, 'all').action(async () => (await import('./serve.js')).serve(context.settings()));
+
+  for (const [name, { summary, load }] of Object.entries(lazyCommands)) {
+    if (!args.includes(name)) {
+      program.command(name).description(summary);
+      continue;
+    }
+    (await load()).register(program, context);
+    const command = program.commands.find((made) => made.name() === name);
+    if (command !== undefined) addEverywhere(command);
+  }
+
+  program
+    .command('simulate')
+    .description('start a simulated provider that answers, and fails, as asked')
+    .option('--host <host>', 'address to listen on', '127.0.0.1')
+    .option('--port <port>', 'port to listen on; 0 takes a free one', '8900')
+    .action(async (options: { host: string; port: string }) =>
+      (await import('./simulate.js')).simulate(options.host, options.port),
+    );
+
+  const doctor = program.command('doctor').description('check whether this machine can run the gateway');
+  doctor.option('--json', 'print the findings as JSON');
+  addSettings(doctor, 'all', true).action(async (options: { json?: boolean }) =>
+    (await import('./doctor.js')).doctor(() => context.settings(), options.json === true),
+  );
+  return program;
+}
+
+/** Lets `headgate keys list --grpc-port 1` mean what it says, wherever in the tree `list` is. */
+function addEverywhere(command: Command): void {
+  addSettings(command, connection, true);
+  for (const child of command.commands) addEverywhere(child);
+}
+
+/** Runs the command line and answers the exit code. */
+export async function run(args: readonly string[]): Promise<number> {
+  try {
+    const program = await buildProgram(args);
+    if (args.length === 0) {
+      program.outputHelp();
+      return 2;
+    }
+    await program.parseAsync([...args], { from: 'user' });
+    return typeof process.exitCode === 'number' ? process.exitCode : 0;
+  } catch (error) {
+    return report(error);
+  }
+}
+
+function report(error: unknown): number {
+  // Commander has said what was wrong; wrong usage is 2, as in every shell.
+  if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : 2;
+  if (error instanceof SettingsError) {
+    for (const problem of error.problems) console.error(`headgate: ${problem}`);
+    return 2;
+  }
+  if (error instanceof CliError) {
+    console.error(`headgate: ${error.message}`);
+    return error.exitCode;
+  }
+  console.error(
+    error instanceof Error ? `headgate: ${error.stack ?? error.message}` : `headgate: ${String(error)}`,
+  );
+  return 1;
+}

@@ -1,0 +1,108 @@
+import { access, constants, mkdir, rm, writeFile } from 'node:fs/promises';
+import { join, relative } from 'node:path';
+import type { Settings } from '../config/settings.js';
+import { GatewayError } from '../core/errors.js';
+import { RefusedStart } from '../store/refused-start.js';
+import { CliError } from './cli-error.js';
+import { codeOf, portProblem, portsOf, tryPort } from './ports.js';
+import { version } from './version.js';
+
+type Gateway = Awaited<ReturnType<typeof import('../process/supervisor.js')['startGateway']>>;
+
+/** Starts the gateway and tells a person how to use it. Resolves once it is ready; it stops by signal. */
+export async function serve(settings: Settings): Promise<void> {
+  // The gateway's own modules load while the disk and the ports are being asked.
+  const loading = import('../process/supervisor.js');
+  loading.catch(() => undefined);
+  await checkDataDir(settings.dataDir);
+  await checkPorts(settings);
+  const { startGateway } = await loading;
+  const gateway = await startGateway(settings).catch((error: unknown) => {
+    if (error instanceof RefusedStart || error instanceof GatewayError) throw new CliError(error.message);
+    throw error;
+  });
+  const keysFile = join(settings.dataDir, 'first-keys.json');
+  const keysFileExists = await access(keysFile).then(
+    () => true,
+    () => false,
+  );
+  console.log(greeting(settings, gateway, keysFileExists ? keysFile : null));
+}
+
+/** Refuses, in one sentence, a data directory that cannot be written to. */
+export async function checkDataDir(dataDir: string): Promise<void> {
+  const probe = join(dataDir, `.probe-${process.pid}`);
+  try {
+    await mkdir(dataDir, { recursive: true, mode: 0o700 });
+    await access(dataDir, constants.R_OK | constants.W_OK | constants.X_OK);
+    await writeFile(probe, '');
+    await rm(probe);
+  } catch (error) {
+    throw new CliError(
+      `The data directory ${dataDir} cannot be written to (${codeOf(error)}). Give this user the right to, or choose another with --data-dir.`,
+    );
+  }
+}
+
+async function checkPorts(settings: Settings): Promise<void> {
+  const found = await Promise.all(
+    portsOf(settings).map(async ({ port, flag }) => {
+      const code = port === 0 ? null : await tryPort(settings.host, port);
+      return code === null ? null : portProblem(settings.host, port, flag, code);
+    }),
+  );
+  const first = found.find((problem) => problem !== null);
+  if (first) throw new CliError(first);
+}
+
+/** What is printed once the gateway is ready. */
+export function greeting(settings: Settings, gateway: Gateway, keysFile: string | null): string {
+  const lines = [
+    `Headgate ${version()} is ready at ${gateway.address} (admin gRPC ${gateway.grpcAddress}, health ${gateway.opsAddress})`,
+  ];
+  if (gateway.firstKeys !== null) {
+    lines.push(
+      '',
+      'First start: these keys are shown this once.',
+      `  admin key      ${gateway.firstKeys.admin_key}`,
+      `  workspace key  ${gateway.firstKeys.workspace_key}`,
+    );
+    if (keysFile !== null) lines.push(`They are also in ${keysFile}; move that file to a safe place.`);
+  }
+  lines.push('', ...example(settings, gateway, keysFile));
+  return lines.join('\n');
+}
+
+function example(settings: Settings, gateway: Gateway, keysFile: string | null): readonly string[] {
+  if (!gateway.simulated) {
+    return [
+      'Store a provider (headgate providers --help), or try the gateway without one: start it with --simulated.',
+    ];
+  }
+  const prefix = settings.headerPrefixes[0] ?? 'x-gateway-';
+  const model = '{"model":"gpt-4o-mini","messages":[{"role":"user","content":"Hello"}]}';
+  const hint = keysFile === null && gateway.firstKeys === null;
+  return [
+    hint
+      ? 'Try it (WORKSPACE_KEY being a workspace key; headgate keys --help says how to make one):'
+      : 'Try it:',
+    `  curl ${base(gateway.address)}/v1/chat/completions \\`,
+    "    -H 'content-type: application/json' \\",
+    `    -H '${prefix}provider: @simulated' \\`,
+    `    -H "${prefix}api-key: ${keyText(gateway, keysFile)}" \\`,
+    `    -d '${model}'`,
+  ];
+}
+
+const base = (address: string): string => (address.includes('://') ? address : `http://${address}`);
+
+/** The key itself where it was just printed; later its place, as shell text that puts it in. */
+function keyText(gateway: Gateway, keysFile: string | null): string {
+  if (gateway.firstKeys !== null) return gateway.firstKeys.workspace_key;
+  if (keysFile === null) return '$WORKSPACE_KEY';
+  const near = relative(process.cwd(), keysFile);
+  const file = near.startsWith('..') ? keysFile : `./${near}`;
+  // What the shell or JavaScript would read as its own cannot be pasted.
+  if (/['"`$\\]/.test(file)) return `<workspace_key in ${file}>`;
+  return `$(node -p "require('${file}').workspace_key")`;
+}

@@ -1,0 +1,17 @@
+#!/usr/bin/env node
+import * as nodeModule from 'node:module';
+
+// Nothing of ours is imported before this check: an older Node would stop at syntax it does not know.
+const [major = 0, minor = 0] = process.versions.node.split('.').map(Number);
+if (major < 20 || (major === 20 && minor < 19)) {
+  console.error(
+    `headgate: Node ${process.versions.node} is too old; install Node 20.19 or newer (below 24).`,
+  );
+  process.exit(1);
+}
+// From Node 22 on, compiled code is kept between starts.
+if ('enableCompileCache' in nodeModule && typeof nodeModule.enableCompileCache === 'function') {
+  nodeModule.enableCompileCache();
+}
+const { run } = await import('./cli/program.js');
+process.exitCode = await run(process.argv.slice(2));
