@@ -1,0 +1,51 @@
+import type { Endpoint } from '../core/endpoint.js';
+import { GatewayError } from '../core/errors.js';
+import { checkPassthroughPath } from './passthrough-path.js';
+
+interface Door {
+  readonly method: string;
+  readonly endpoint: Endpoint;
+}
+
+const post = (endpoint: Endpoint): Door => ({ method: 'POST', endpoint });
+
+/** The doors whose bodies the gateway understands, and the model list. Paths are compared exactly, case included. */
+const doors: ReadonlyMap<string, Door> = new Map([
+  ['/v1/chat/completions', post({ name: 'chat', format: 'openai-chat', body: 'json' })],
+  ['/v1/completions', post({ name: 'completions', format: 'openai-completions', body: 'json' })],
+  ['/v1/embeddings', post({ name: 'embeddings', format: 'openai-embeddings', body: 'json' })],
+  ['/v1/moderations', post({ name: 'moderations', format: 'openai-moderations', body: 'json' })],
+  ['/v1/models', { method: 'GET', endpoint: { name: 'models', format: 'none', body: 'stream' } }],
+]);
+
+const passthrough: Endpoint = { name: 'passthrough', format: 'none', body: 'stream' };
+const passthroughMethods = ['GET', 'POST', 'PUT', 'DELETE', 'PATCH', 'HEAD'];
+
+/** Every door, for those who list them. */
+export const endpoints: readonly Endpoint[] = [
+  ...[...doors.values()].map((door) => door.endpoint),
+  passthrough,
+];
+
+/**
+ * The door that a request stands before: one of the table, or passthrough for everything else under `/v1/`. Throws
+ * `method_not_allowed`, `not_found`, or `invalid_request` for a path that must not be passed on.
+ */
+export function findEndpoint(method: string, path: string): Endpoint {
+  const door = doors.get(path);
+  if (door !== undefined) {
+    if (door.method === method) return door.endpoint;
+    throw new GatewayError('method_not_allowed', `${path} takes ${door.method} only.`);
+  }
+  if (!path.startsWith('/v1/') || path.length === 4) {
+    throw new GatewayError('not_found', 'There is nothing at this path: the API is under /v1/.');
+  }
+  if (!passthroughMethods.includes(method)) {
+    throw new GatewayError(
+      'method_not_allowed',
+      `Provider paths take ${passthroughMethods.join(', ')} only.`,
+    );
+  }
+  checkPassthroughPath(path);
+  return passthrough;
+}

@@ -1,0 +1,151 @@
+import { expect } from 'chai';
+import { GatewayError } from '../../src/core/errors.js';
+import { passthroughPath } from '../../src/endpoints/passthrough-path.js';
+import { findEndpoint } from '../../src/endpoints/table.js';
+
+function codeOf(run: () => unknown): string {
+  try {
+    run();
+  } catch (thrown) {
+    if (thrown instanceof GatewayError) return thrown.code;
+    throw thrown;
+  }
+  return 'none';
+}
+
+describe('endpoint table', () => {
+  it('knows its doors', () => {
+    expect(findEndpoint('POST', '/v1/chat/completions')).to.include({
+      name: 'chat',
+      format: 'openai-chat',
+      body: 'json',
+    });
+    expect(findEndpoint('POST', '/v1/completions')).to.include({ name: 'completions', body: 'json' });
+    expect(findEndpoint('POST', '/v1/embeddings')).to.include({ name: 'embeddings', body: 'json' });
+    expect(findEndpoint('POST', '/v1/moderations')).to.include({ name: 'moderations', body: 'json' });
+    expect(findEndpoint('GET', '/v1/models')).to.include({ name: 'models', format: 'none', body: 'stream' });
+  });
+
+  it('passes everything else under /v1/ through', () => {
+    for (const method of ['GET', 'POST', 'PUT', 'DELETE', 'PATCH', 'HEAD']) {
+      expect(findEndpoint(method, '/v1/fine_tuning/jobs/ft-1/checkpoints')).to.include({
+        name: 'passthrough',
+        body: 'stream',
+      });
+    }
+    for (const path of [
+      '/v1/models/gpt-4o',
+      '/v1/chat/completions/',
+      '/v1/Chat/Completions',
+      '/v1/models/gemini-2.0:generateContent',
+      '/v1/a...b/.well-known/x..y',
+    ]) {
+      expect(findEndpoint('GET', path).name, path).to.equal('passthrough');
+    }
+  });
+
+  it('says which method a door takes', () => {
+    for (const [method, path] of [
+      ['GET', '/v1/chat/completions'],
+      ['PUT', '/v1/embeddings'],
+      ['POST', '/v1/models'],
+      ['OPTIONS', '/v1/files'],
+      ['TRACE', '/v1/files'],
+      ['post', '/v1/completions'],
+    ] as const) {
+      expect(
+        codeOf(() => findEndpoint(method, path)),
+        `${method} ${path}`,
+      ).to.equal('method_not_allowed');
+    }
+    expect(() => findEndpoint('GET', '/v1/chat/completions')).to.throw(GatewayError, 'takes POST only');
+  });
+
+  it('finds nothing outside /v1/', () => {
+    for (const path of [
+      '/',
+      '',
+      '/v1',
+      '/v1/',
+      '/v2/chat/completions',
+      '/V1/Chat',
+      '/v1chat',
+      '//v1/files',
+      'http://evil/v1/files',
+      '*',
+    ]) {
+      expect(
+        codeOf(() => findEndpoint('GET', path)),
+        path,
+      ).to.equal('not_found');
+    }
+  });
+});
+
+describe('passthrough path', () => {
+  it('keeps path and query as they came', () => {
+    expect(passthroughPath('/v1/files', '')).to.equal('/files');
+    expect(passthroughPath('/v1/files/a%20b', 'after=x&limit=2&api_key=%2F..%00')).to.equal(
+      '/files/a%20b?after=x&limit=2&api_key=%2F..%00',
+    );
+    expect(passthroughPath('/v1/users/me@example.com', 'a=b?c')).to.equal('/users/me@example.com?a=b?c');
+  });
+
+  const refused = [
+    '/v1/../admin',
+    '/v1/a/..',
+    '/v1/./a',
+    '/v1/a/.',
+    '/v1/..;/admin',
+    '/v1/a/..;x=y/b',
+    '/v1/..%2fadmin',
+    '/v1/%2e%2e/admin',
+    '/v1/%2E./admin',
+    '/v1/.%2e/x',
+    '/v1/%252e%252e/x',
+    '/v1/a%25252fb',
+    '/v1/..\\admin',
+    '/v1/a\\b',
+    '/v1/a%5cb',
+    '/v1/a%5Cb',
+    '/v1/a%2Fb',
+    '/v1//evil.example',
+    '/v1/a//b',
+    '/v1/@evil',
+    '/v1/%00',
+    '/v1/a%0d%0ab',
+    '/v1/a%0Ab',
+    '/v1/a%7fb',
+    '/v1/a%1Fb',
+    '/v1/a b',
+    '/v1/a#b',
+    '/v1/a\u0000b',
+    '/v1/a\r\nb',
+    '/v1/ä',
+    '/v1/a%',
+    '/v1/a%z1',
+    '/v1/a%2',
+    '/elsewhere',
+    '/v1',
+    `/v1/${'a'.repeat(8200)}`,
+  ];
+
+  for (const path of refused) {
+    it(`refuses ${JSON.stringify(path.slice(0, 40))}`, () => {
+      expect(codeOf(() => passthroughPath(path, ''))).to.equal('invalid_request');
+      expect(codeOf(() => findEndpoint('GET', path))).to.be.oneOf(['invalid_request', 'not_found']);
+    });
+  }
+
+  it('refuses a query that cannot be written', () => {
+    for (const query of ['a b', 'a\r\nx: y', 'a#b', 'ä'])
+      expect(codeOf(() => passthroughPath('/v1/a', query))).to.equal('invalid_request');
+  });
+
+  it('takes an address of 8 KiB in linear time', () => {
+    const before = performance.now();
+    expect(passthroughPath(`/v1/${'a'.repeat(8188)}`, '')).to.have.length(8189);
+    for (const part of ['/.;', '%25', '.;']) codeOf(() => passthroughPath(`/v1/a${part.repeat(2700)}b`, ''));
+    expect(performance.now() - before).to.be.below(50);
+  });
+});

@@ -1,0 +1,63 @@
+import { expect } from 'chai';
+import { jsonCaps, scanJson } from '../../src/core/json-scan.js';
+
+const scan = (text: string, maxDepth = 64, maxTokens = 1000) =>
+  scanJson(Buffer.from(text), { maxDepth, maxTokens });
+
+describe('json-scan', () => {
+  it('allows 64 levels and refuses the 65th', () => {
+    expect(scan('['.repeat(64) + ']'.repeat(64)).problem).to.equal(null);
+    expect(scan('['.repeat(65) + ']'.repeat(65)).problem).to.contain('64 levels');
+    expect(scan('{"a":'.repeat(65)).problem).to.contain('64 levels');
+  });
+
+  it('stops at the depth, however long the text', () => {
+    const before = performance.now();
+    expect(scanJson(Buffer.alloc(20_000_000, '[')).problem).to.contain('levels');
+    expect(performance.now() - before).to.be.below(50);
+  });
+
+  it('counts neither brackets nor digits inside strings', () => {
+    expect(
+      scan(JSON.stringify(['[[[[{{{{'.repeat(100), '12345678901234567890', 'a"[\\'.repeat(50)]), 1).problem,
+    ).to.equal(null);
+    expect(scan('["12345678901234567890","\\\\",1]').bigNumbers).to.equal(false);
+    expect(scan(`["${'x'.repeat(200)}\\"[[[[${'y'.repeat(300)}\\\\",[1]]`, 2)).to.deep.equal({
+      problem: null,
+      bigNumbers: false,
+    });
+    expect(scan(`["${'x'.repeat(300)}\\\\\\"[[[[",[[1]]]`, 2).problem).to.contain('levels');
+  });
+
+  it('refuses more tokens than the cap', () => {
+    expect(scan(`[${'1,'.repeat(998)}1]`).problem).to.equal(null);
+    expect(scan(`[${'1,'.repeat(1000)}1]`).problem).to.contain('1000');
+  });
+
+  it('grants 100,000 tokens a MiB, and as many to a small text', () => {
+    expect(jsonCaps(10).maxTokens).to.equal(100_000);
+    expect(jsonCaps(1 << 20).maxTokens).to.equal(100_000);
+    expect(jsonCaps(10 << 20).maxTokens).to.equal(1_000_000);
+  });
+
+  it('sees numbers that a double may not hold', () => {
+    for (const text of [
+      '[1234567890123456]',
+      '{"a":1e5}',
+      '[-0.1234567890123456]',
+      '9E1',
+      '[12345678901234567890',
+    ]) {
+      expect(scan(text).bigNumbers, text).to.equal(true);
+    }
+    for (const text of ['[123456789012345]', '{"a":true}', '[false,null]', '"1e5"', '']) {
+      expect(scan(text).bigNumbers, text).to.equal(false);
+    }
+  });
+
+  it('survives text that ends anywhere', () => {
+    const text = `{"a\\"b":["${'x'.repeat(300)}",-1.5e10,{"c":"\\\\"}]}`;
+    for (let length = 0; length <= text.length; length++)
+      expect(scan(text.slice(0, length)).problem).to.equal(null);
+  });
+});
