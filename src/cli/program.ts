@@ -47,16 +47,16 @@ export function addSettings(command: Command, keys: readonly SettingKey[] | 'all
   );
   for (const row of settingsTable) {
     if (keys !== 'all' && !keys.includes(row.key)) continue;
-    const value = row.secret
-      ? '<file>'
-      : row.type === 'boolean'
-        ? '[boolean]'
-        : `<${row.type.split(' ')[0]}>`;
+    const value = row.secret ? '<file>' : row.type === 'boolean' ? '[boolean]' : `<${placeholder(row.type)}>`;
     const words = `${row.doc} [${row.secret ? `${row.env}_FILE` : row.env}] (default: ${row.default})`;
     add(command, new Option(`${row.flag} ${value}`, words), hidden);
   }
   return command;
 }
+
+/** `uws | node` → `uws|node`; of a description in words, the first. */
+const placeholder = (type: string): string =>
+  type.includes('|') ? type.replaceAll(' ', '') : (type.split(' ')[0] ?? type);
 
 function add(command: Command, option: Option, hidden: boolean): void {
   if (command.options.some((taken) => taken.long === option.long)) return;

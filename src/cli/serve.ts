@@ -18,8 +18,7 @@ export async function serve(settings: Settings): Promise<void> {
   await checkPorts(settings);
   const { startGateway } = await loading;
   const gateway = await startGateway(settings).catch((error: unknown) => {
-    if (error instanceof RefusedStart || error instanceof GatewayError) throw new CliError(error.message);
-    throw error;
+    throw isForeseen(error) ? new CliError(error.message) : error;
   });
   const keysFile = join(settings.dataDir, 'first-keys.json');
   const keysFileExists = await access(keysFile).then(
@@ -27,6 +26,12 @@ export async function serve(settings: Settings): Promise<void> {
     () => false,
   );
   console.log(greeting(settings, gateway, keysFileExists ? keysFile : null));
+}
+
+/** Was it thrown with a sentence for the operator? A TypeError and its like are bugs, and keep their stack. */
+function isForeseen(error: unknown): error is Error {
+  if (error instanceof RefusedStart || error instanceof GatewayError) return true;
+  return error instanceof Error && error.constructor === Error;
 }
 
 /** Refuses, in one sentence, a data directory that cannot be written to. */

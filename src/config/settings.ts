@@ -26,7 +26,7 @@ const snake = (key: string): string => key.replace(/[A-Z]/g, (letter) => `_${let
 const settingOf = (key: SettingKey): Setting<unknown, unknown> => table[key] as Setting<unknown, unknown>;
 
 function describe(key: SettingKey): SettingRow {
-  const { kind, env, fallbackText, doc } = settingOf(key);
+  const { kind, env, fallbackText, doc, unsupported } = settingOf(key);
   const yaml = snake(key);
   const isSecret = kind.type === 'secret';
   return {
@@ -36,7 +36,7 @@ function describe(key: SettingKey): SettingRow {
     yaml,
     type: kind.type,
     default: fallbackText,
-    doc,
+    doc: unsupported === null ? doc : `${doc} Not supported yet by this version.`,
     secret: isSecret,
   };
 }
