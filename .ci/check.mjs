@@ -11,7 +11,10 @@ const mocha = [...bin('mocha', 'bin', 'mocha.js'), '--reporter', 'dot'];
 
 const steps = [
   ['types', [...bin('typescript', 'bin', 'tsc'), '-p', '.', '--noEmit', '--incremental', 'false']],
-  ['lint and format', [...bin('@biomejs/biome', 'bin', 'biome'), 'ci', '--error-on-warnings', '.']],
+  [
+    'lint and format',
+    [...bin('@biomejs/biome', 'bin', 'biome'), 'ci', '--error-on-warnings', '--colors=off', '.'],
+  ],
   ['layers and cycles', [...mocha, 'test/unit/layers.test.ts']],
   ['lock file', [process.execPath, join(root, '.ci', 'lock.mjs'), '--check']],
 ];
