@@ -5,6 +5,11 @@ export interface Retry {
   readonly attempts: number;
   readonly onStatusCodes: readonly number[];
   readonly useRetryAfterHeader: boolean;
+  /**
+   * Did the config name the status codes itself? Then a try whose outcome is unknown (no head in time, reset after
+   * the body was sent) is sent again where its status is listed. Absent: never, it may have been billed.
+   */
+  readonly resend?: boolean;
 }
 
 /** One candidate of a routing config, everything inherited already written in. Shared by all calls; never written to. */
@@ -28,6 +33,8 @@ export interface Target {
   readonly strictOpenAiCompliance: boolean;
   /** Provider fields of the config in snake case (`openai_organization`, `anthropic_version`, …). */
   readonly fields: Readonly<Record<string, string>>;
+  /** Added to the request's metadata when this target is tried; absent where it has none of its own. */
+  readonly metadata?: Readonly<Record<string, string>>;
 }
 
 /** A routing config, compiled: a tree whose leaves are targets. */

@@ -1,0 +1,146 @@
+import { isHeaderName } from '../core/headers.js';
+import { childPath, type Findings, quoted } from './findings.js';
+import { nearestProvider } from './provider-name.js';
+import type { Draft } from './schema.js';
+
+export interface RuleContext {
+  /** Is it kept under a slug? Then it may name a provider and nothing else. */
+  readonly stored: boolean;
+  isProvider(name: string): boolean;
+  /** Lower-case prefixes of the gateway's own headers. */
+  readonly headerPrefixes: readonly string[];
+}
+
+/** Providers that are called without a credential. */
+const keyless = new Set(['ollama', 'triton']);
+
+/** Headers that belong to the connection or to how a message is framed and coded: sent on, they would not be true. */
+const reservedHeaders = new Set([
+  'host',
+  'content-length',
+  'transfer-encoding',
+  'connection',
+  'keep-alive',
+  'te',
+  'trailer',
+  'upgrade',
+  'expect',
+  'proxy-authenticate',
+  'proxy-authorization',
+  'proxy-connection',
+  'content-encoding',
+  'accept-encoding',
+]);
+
+/** Rules that the schema cannot say: what keys mean together, and which names must exist. */
+export function checkNode(draft: Draft, context: RuleContext, findings: Findings): void {
+  const { path, fields } = draft;
+  if (fields.provider !== undefined)
+    checkProvider(fields.provider, childPath(path, 'provider'), context, findings);
+  if (fields.custom_host !== undefined && readBaseUrl(fields.custom_host) === null) {
+    findings.add(
+      childPath(path, 'custom_host'),
+      'must be a whole http or https URL without user, password, query and fragment',
+    );
+  }
+  fields.forward_headers?.forEach((name, i) => {
+    const complaint = forwardComplaint(name.toLowerCase(), context.headerPrefixes);
+    if (complaint !== null) findings.add(`${childPath(path, 'forward_headers')}[${i}]`, complaint);
+  });
+  checkStrategy(draft, findings);
+}
+
+function checkStrategy({ path, fields, children }: Draft, findings: Findings): void {
+  const { strategy } = fields;
+  if (children === null) {
+    if (strategy !== undefined)
+      findings.add(childPath(path, 'targets'), 'is required where there is a strategy');
+    return;
+  }
+  if (strategy === undefined) {
+    findings.add(childPath(path, 'strategy'), 'is required where there are targets');
+    return;
+  }
+  if (strategy.mode === 'conditional') {
+    findings.add(
+      childPath(childPath(path, 'strategy'), 'mode'),
+      'conditional is not supported yet by this version',
+    );
+  }
+  if (strategy.on_status_codes !== undefined && strategy.mode !== 'fallback') {
+    findings.add(
+      childPath(childPath(path, 'strategy'), 'on_status_codes'),
+      'only goes with the mode fallback',
+    );
+  }
+  if (strategy.mode === 'loadbalance' && children.length > 0) {
+    let total = 0;
+    for (const child of children) total += child.fields.weight ?? 1;
+    if (total === 0) {
+      findings.add(
+        childPath(path, 'targets'),
+        'have weights that add up to 0: give one of them a weight above 0',
+      );
+    }
+  }
+}
+
+function checkProvider(name: string, path: string, context: RuleContext, findings: Findings): void {
+  if (name.startsWith('@')) {
+    if (!/^@[A-Za-z0-9][A-Za-z0-9._-]*$/.test(name)) {
+      findings.add(
+        path,
+        'must be @ and the slug of a stored provider: letters, digits, dot, dash and underscore',
+      );
+    }
+    return;
+  }
+  if (context.isProvider(name)) return;
+  const meant = findings.full ? null : nearestProvider(name, context.isProvider);
+  const hint =
+    meant === null
+      ? 'name one of the built-in providers, or @slug of a stored one'
+      : `did you mean ${meant}?`;
+  findings.add(path, `is an unknown provider ${quoted(name)}: ${hint}`);
+}
+
+function forwardComplaint(name: string, prefixes: readonly string[]): string | null {
+  if (!isHeaderName(name)) return 'must be a header name';
+  if (prefixes.some((prefix) => name.startsWith(prefix)))
+    return "is one of the gateway's own headers, which are never sent on";
+  if (reservedHeaders.has(name)) return `is reserved: ${name} is written by the gateway itself`;
+  return null;
+}
+
+/**
+ * A custom host as a base URL without a slash at its end; null where it is none. Where it leads is checked when it
+ * is connected to: a name may mean another address by then.
+ */
+export function readBaseUrl(text: string): string | null {
+  // The URL parser is generous (`http:/host`, blanks, backslashes); an author who writes those means something else.
+  if (!/^https?:\/\/[^\s\\?#@/]+(?:\/[^\s\\?#]*)?$/i.test(text)) return null;
+  try {
+    const url = new URL(text);
+    return (url.origin + url.pathname).replace(/\/+$/, '');
+  } catch {
+    return null;
+  }
+}
+
+/** The root has to say something by which a call can be governed. */
+export function checkRoot(
+  { path, fields, children }: Draft,
+  { stored }: RuleContext,
+  findings: Findings,
+): void {
+  if (children !== null || fields.retry !== undefined || fields.request_timeout !== undefined) return;
+  if (fields.virtual_key !== undefined) return;
+  const { provider } = fields;
+  if (provider !== undefined) {
+    if (stored || fields.api_key !== undefined || provider.startsWith('@') || keyless.has(provider)) return;
+  }
+  findings.add(
+    path,
+    'must have a provider with its api_key, a virtual_key, a strategy with targets, retry or request_timeout',
+  );
+}

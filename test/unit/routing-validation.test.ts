@@ -1,0 +1,723 @@
+import { expect } from 'chai';
+import fc from 'fast-check';
+import { GatewayError } from '../../src/core/errors.js';
+import { compileConfig } from '../../src/routing/compile.js';
+import { CompiledConfigs } from '../../src/routing/compiled-cache.js';
+
+const providers = new Set(['openai', 'anthropic', 'groq', 'together-ai', 'ollama']);
+const isProvider = (name: string): boolean => providers.has(name);
+
+const compileText = (text: string, slug: string | null = null) =>
+  compileConfig(text, { slug, version: 'v', isProvider });
+
+/** What a text is refused with: `<path>: <message>` each; empty where it compiles. */
+function findings(text: string, slug: string | null = null): string[] {
+  try {
+    compileText(text, slug);
+    return [];
+  } catch (thrown) {
+    expect(thrown).to.be.instanceOf(GatewayError);
+    const error = thrown as GatewayError;
+    expect(error.code).to.equal('AB01');
+    expect(error.status).to.equal(400);
+    expect(error.errors).to.have.length.within(1, 20);
+    return (error.errors ?? []).map((line) => {
+      const parts = /^path: (.+?), message: (.+)$/s.exec(line);
+      expect(parts, line).not.to.equal(null);
+      return `${parts?.[1]}: ${parts?.[2]}`;
+    });
+  }
+}
+
+const of = (config: unknown, slug: string | null = null): string[] => findings(JSON.stringify(config), slug);
+const retry = (value: object) => of({ retry: { attempts: 1, ...value } });
+const target = (value: object) =>
+  of({ strategy: { mode: 'fallback' }, targets: [{ provider: 'openai' }, value] });
+const balance = (...weights: unknown[]) =>
+  findings(
+    `{"strategy":{"mode":"loadbalance"},"targets":[${weights.map((w) => `{"weight":${w}}`).join(',')}]}`,
+  );
+const nested = (levels: number): object =>
+  levels === 1 ? { provider: 'openai' } : { strategy: { mode: 'fallback' }, targets: [nested(levels - 1)] };
+const wide = (count: number) =>
+  of({
+    strategy: { mode: 'fallback' },
+    targets: Array.from({ length: count }, () => ({ provider: 'openai' })),
+  });
+const list = (length: number, item: unknown) => Array.from({ length }, () => item);
+const deep = (levels: number): unknown => (levels === 0 ? 1 : { a: deep(levels - 1) });
+
+describe('a routing config is accepted at the edge of each rule and refused past it', () => {
+  const table: [rule: string, ok: () => string[], bad: () => string[], finding: string][] = [
+    [
+      'retry.attempts up to 5',
+      () => retry({ attempts: 5 }),
+      () => retry({ attempts: 6 }),
+      'config.retry.attempts: must be a whole number from 0 to 5',
+    ],
+    [
+      'retry.attempts from 0',
+      () => retry({ attempts: 0 }),
+      () => retry({ attempts: -1 }),
+      'config.retry.attempts: must be a whole number from 0 to 5',
+    ],
+    [
+      'retry.attempts whole',
+      () => retry({ attempts: 1 }),
+      () => retry({ attempts: 1.5 }),
+      'config.retry.attempts: must be a whole number from 0 to 5',
+    ],
+    [
+      'retry.attempts not 100 (X17)',
+      () => retry({}),
+      () => retry({ attempts: 100 }),
+      'config.retry.attempts: must be a whole number from 0 to 5',
+    ],
+    [
+      'retry.attempts a number',
+      () => retry({}),
+      () => retry({ attempts: '2' }),
+      'config.retry.attempts: must be a whole number from 0 to 5',
+    ],
+    ['retry.attempts given', () => retry({}), () => of({ retry: {} }), 'config.retry.attempts: is required'],
+    [
+      'status codes up to 599',
+      () => retry({ on_status_codes: [100, 599] }),
+      () => retry({ on_status_codes: [500, 600] }),
+      'config.retry.on_status_codes[1]: must be an HTTP status, 100 to 599',
+    ],
+    [
+      'status codes from 100',
+      () => retry({ on_status_codes: [] }),
+      () => retry({ on_status_codes: [99] }),
+      'config.retry.on_status_codes[0]: must be an HTTP status, 100 to 599',
+    ],
+    [
+      'at most 100 status codes',
+      () => retry({ on_status_codes: list(100, 500) }),
+      () => retry({ on_status_codes: list(101, 500) }),
+      'config.retry.on_status_codes: is too long: at most 100 entries',
+    ],
+    [
+      'a boolean for use_retry_after_header',
+      () => retry({ use_retry_after_header: false }),
+      () => retry({ use_retry_after_header: 'true' }),
+      'config.retry.use_retry_after_header: must be true or false',
+    ],
+    [
+      'its plural once, not both',
+      () => retry({ use_retry_after_headers: true }),
+      () => retry({ use_retry_after_headers: true, useRetryAfterHeader: true }),
+      'config.retry.useRetryAfterHeader: gives use_retry_after_header a second time',
+    ],
+    [
+      'request_timeout from 1',
+      () => of({ request_timeout: 1 }),
+      () => of({ request_timeout: 0 }),
+      'config.request_timeout: must be a whole number of milliseconds, 1 to 86400000',
+    ],
+    [
+      'request_timeout within a timer',
+      () => of({ request_timeout: 86_400_000 }),
+      () => of({ request_timeout: 86_400_001 }),
+      'config.request_timeout: must be a whole number of milliseconds, 1 to 86400000',
+    ],
+    [
+      'weights with one above 0 (X15)',
+      () => balance(0, 0.1),
+      () => balance(0, 0),
+      'config.targets: have weights that add up to 0: give one of them a weight above 0',
+    ],
+    [
+      'weights from 0 (X15)',
+      () => balance(0, 1),
+      () => balance(1, -0.1),
+      'config.targets[1].weight: must be a number from 0 to 1000000000',
+    ],
+    [
+      'weights that are numbers (X15)',
+      () => balance(1),
+      () => balance('"NaN"'),
+      'config.targets[0].weight: must be a number from 0 to 1000000000',
+    ],
+    [
+      'finite weights',
+      () => balance(1e9),
+      () => balance('1e999'),
+      'config.targets[0].weight: must be a number from 0 to 1000000000',
+    ],
+    [
+      'no null for a weight',
+      () => balance(1),
+      () => balance('null'),
+      'config.targets[0].weight: must be a number from 0 to 1000000000',
+    ],
+    ['JSON without NaN', () => balance(1), () => balance('NaN'), 'config: is not valid JSON'],
+    [
+      '64 targets in all (X17)',
+      () => wide(64),
+      () => wide(65),
+      'config.targets: makes too many targets: at most 64 in all',
+    ],
+    [
+      'not 1000 targets (X17)',
+      () => wide(1),
+      () => wide(1000),
+      'config.targets: makes too many targets: at most 64 in all',
+    ],
+    [
+      '8 levels (X17)',
+      () => of(nested(8)),
+      () => of(nested(9)),
+      `config${'.targets[0]'.repeat(7)}.targets: is nested too deep: at most 8 levels`,
+    ],
+    [
+      'not 50 levels (X17)',
+      () => of(nested(2)),
+      () => of(nested(50)),
+      `config${'.targets[0]'.repeat(7)}.targets: is nested too deep: at most 8 levels`,
+    ],
+    [
+      '256 KiB',
+      () => findings(`${JSON.stringify({ retry: { attempts: 1 } })}`.padEnd(262_144)),
+      () => findings('{}'.padEnd(262_145)),
+      'config: is too long: at most 262144 bytes',
+    ],
+    [
+      '256 KiB in bytes, not characters',
+      () => of({ retry: { attempts: 1 }, override_params: { a: 'a'.repeat(200_000) } }),
+      () => of({ override_params: { a: 'é'.repeat(200_000) } }),
+      'config: is too long: at most 262144 bytes',
+    ],
+    [
+      'at least one target',
+      () => wide(1),
+      () => wide(0),
+      'config.targets: must be a list of at least one target',
+    ],
+    [
+      'targets as a list',
+      () => wide(1),
+      () => of({ strategy: { mode: 'single' }, targets: {} }),
+      'config.targets: must be a list of at least one target',
+    ],
+    [
+      'targets that are objects',
+      () => target({}),
+      () => of({ strategy: { mode: 'single' }, targets: [null] }),
+      'config.targets[0]: must be an object',
+    ],
+    [
+      'a strategy beside targets',
+      () => wide(1),
+      () => of({ targets: [{}] }),
+      'config.strategy: is required where there are targets',
+    ],
+    [
+      'targets beside a strategy',
+      () => wide(1),
+      () => of({ strategy: { mode: 'single' } }),
+      'config.targets: is required where there is a strategy',
+    ],
+    ['a mode', () => wide(1), () => of({ strategy: {}, targets: [{}] }), 'config.strategy.mode: is required'],
+    [
+      'a known mode',
+      () => wide(1),
+      () => of({ strategy: { mode: 'random' }, targets: [{}] }),
+      'config.strategy.mode: must be single, fallback or loadbalance',
+    ],
+    [
+      'on_status_codes with fallback alone',
+      () => of({ strategy: { mode: 'fallback', on_status_codes: [429] }, targets: [{}] }),
+      () => of({ strategy: { mode: 'single', on_status_codes: [429] }, targets: [{}] }),
+      'config.strategy.on_status_codes: only goes with the mode fallback',
+    ],
+    [
+      'a known provider',
+      () => target({ provider: 'groq' }),
+      () => target({ provider: 'nowhere-at-all' }),
+      'config.targets[1].provider: is an unknown provider "nowhere-at-all": name one of the built-in providers, or @slug of a stored one',
+    ],
+    [
+      'a stored provider',
+      () => target({ provider: '@my-team.1' }),
+      () => target({ provider: '@' }),
+      'config.targets[1].provider: must be @ and the slug of a stored provider: letters, digits, dot, dash and underscore',
+    ],
+    [
+      'a slug that is one',
+      () => target({ virtual_key: 'vk_1' }),
+      () => target({ virtual_key: 'a/b' }),
+      'config.targets[1].virtual_key: must be the slug of a stored provider',
+    ],
+    [
+      'a key that fits in a header',
+      () => target({ api_key: 'sk-1' }),
+      () => target({ api_key: 'sk-1\r\nx: y' }),
+      'config.targets[1].api_key: must be a provider key: visible ASCII characters, no blanks',
+    ],
+    [
+      'a provider field that fits in a header',
+      () => target({ openai_project: 'a b' }),
+      () => target({ openai_project: 'a\nb' }),
+      'config.targets[1].openai_project: must be text that fits in a header: 1 to 1024 visible ASCII characters',
+    ],
+    [
+      'an http URL',
+      () => target({ custom_host: 'http://10.0.0.1:8080/v1' }),
+      () => target({ custom_host: 'ftp://a.example' }),
+      'config.targets[1].custom_host: must be a whole http or https URL without user, password, query and fragment',
+    ],
+    [
+      'a URL without a user',
+      () => target({ custom_host: 'https://a.example' }),
+      () => target({ custom_host: 'https://u:p@a.example' }),
+      'config.targets[1].custom_host: must be a whole http or https URL without user, password, query and fragment',
+    ],
+    [
+      'a whole URL (S23)',
+      () => target({ custom_host: 'https://a.example/' }),
+      () => target({ custom_host: 'http:/127.0.0.1' }),
+      'config.targets[1].custom_host: must be a whole http or https URL without user, password, query and fragment',
+    ],
+    [
+      'a URL with a possible port',
+      () => target({ custom_host: 'https://a.example:65535' }),
+      () => target({ custom_host: 'https://a.example:65536' }),
+      'config.targets[1].custom_host: must be a whole http or https URL without user, password, query and fragment',
+    ],
+    [
+      'header names',
+      () => target({ forward_headers: ['x-a', 'authorization'] }),
+      () => target({ forward_headers: ['x-a', 'x b'] }),
+      'config.targets[1].forward_headers[1]: must be a header name',
+    ],
+    [
+      'no reserved header',
+      () => target({ forward_headers: [] }),
+      () => target({ forward_headers: ['Host'] }),
+      'config.targets[1].forward_headers[0]: is reserved: host is written by the gateway itself',
+    ],
+    [
+      'no framing header',
+      () => target({ forward_headers: ['x-length'] }),
+      () => target({ forward_headers: ['Content-Length'] }),
+      'config.targets[1].forward_headers[0]: is reserved: content-length is written by the gateway itself',
+    ],
+    [
+      'no header of the gateway, itself least of all',
+      () => target({ forward_headers: ['x-gate'] }),
+      () => target({ forward_headers: ['X-Gateway-Forward-Headers'] }),
+      "config.targets[1].forward_headers[0]: is one of the gateway's own headers, which are never sent on",
+    ],
+    [
+      'at most 100 headers',
+      () => target({ forward_headers: list(100, 'x-a') }),
+      () => target({ forward_headers: list(101, 'x-a') }),
+      'config.targets[1].forward_headers: is too long: at most 100 entries',
+    ],
+    [
+      'metadata of 128 characters',
+      () => target({ metadata: { a: 'x'.repeat(128) } }),
+      () => target({ metadata: { a: 'x'.repeat(129) } }),
+      'config.targets[1].metadata.a: must be text of at most 128 characters',
+    ],
+    [
+      'metadata of texts',
+      () => target({ metadata: { a: '1' } }),
+      () => target({ metadata: { a: 1 } }),
+      'config.targets[1].metadata.a: must be text of at most 128 characters',
+    ],
+    [
+      'override_params as an object',
+      () => target({ override_params: {} }),
+      () => target({ override_params: [] }),
+      'config.targets[1].override_params: must be an object of body parameters',
+    ],
+    [
+      'numbers that survive',
+      () => target({ override_params: { seed: Number.MAX_SAFE_INTEGER } }),
+      () => findings('{"retry":{"attempts":1},"override_params":{"a":[{"seed":9007199254740993}]}}'),
+      'config.override_params.a[0].seed: is a number too large to be sent on exactly',
+    ],
+    [
+      'numbers that are finite (D17)',
+      () => target({ override_params: { a: 1.5 } }),
+      () => findings('{"retry":{"attempts":1},"override_params":{"a":1e400}}'),
+      'config.override_params.a: is a number too large to be sent on exactly',
+    ],
+    [
+      '60 levels of parameters',
+      () => target({ override_params: deep(60) as object }),
+      () => target({ override_params: deep(61) as object }),
+      `config.targets[1].override_params${'.a'.repeat(60)}: is nested too deep: at most 60 levels`,
+    ],
+    [
+      'a boolean for strictness',
+      () => target({ strict_open_ai_compliance: false }),
+      () => target({ strict_open_ai_compliance: 'false' }),
+      'config.targets[1].strict_open_ai_compliance: must be true or false',
+    ],
+    ['an object', () => of({ virtual_key: 'v' }), () => of([]), 'config: must be an object'],
+  ];
+  for (const [rule, ok, bad, finding] of table) {
+    it(rule, () => {
+      expect(ok()).to.deep.equal([]);
+      expect(bad()).to.deep.equal([finding]);
+    });
+  }
+});
+
+describe('a routing config has to say something', () => {
+  const nothing = [
+    'config: must have a provider with its api_key, a virtual_key, a strategy with targets, retry or request_timeout',
+  ];
+  for (const config of [
+    { provider: 'openai', api_key: 'k' },
+    { provider: '@stored' },
+    { virtual_key: 'v' },
+    { provider: 'ollama' },
+    { retry: { attempts: 1 } },
+    { request_timeout: 5 },
+  ]) {
+    it(`as ${JSON.stringify(config)} does`, () => {
+      expect(of(config)).to.deep.equal([]);
+    });
+  }
+  for (const config of [
+    {},
+    { provider: 'openai' },
+    { api_key: 'k' },
+    { metadata: { a: 'b' } },
+    { name: 'n' },
+  ]) {
+    it(`as ${JSON.stringify(config)} does not`, () => {
+      expect(of(config)).to.deep.equal(nothing);
+    });
+  }
+  it('but a stored one may name just a provider', () => {
+    expect(of({ provider: 'openai' }, 'pc-1')).to.deep.equal([]);
+    expect(of({}, 'pc-1')).to.deep.equal(nothing);
+  });
+});
+
+describe('what a refused config says', () => {
+  it('is everything that is wrong, each with its path', () => {
+    expect(
+      of({
+        strategy: { mode: 'loadbalance' },
+        retry: { attempts: 9 },
+        targets: [
+          { provider: 'nosuch-provider-here', weight: -1 },
+          { retry: { attempts: 'x' }, forward_headers: ['host'] },
+        ],
+      }),
+    ).to.have.members([
+      'config.retry.attempts: must be a whole number from 0 to 5',
+      'config.targets[0].weight: must be a number from 0 to 1000000000',
+      'config.targets[1].retry.attempts: must be a whole number from 0 to 5',
+    ]);
+    expect(
+      of({
+        strategy: { mode: 'fallback' },
+        request_timeout: 0,
+        targets: [{ provider: 'x1y2z3' }, { custom_host: '?' }],
+      }),
+    ).to.have.length(3);
+  });
+
+  for (const [key, meant] of [
+    ['provder', 'provider'],
+    ['targetss', 'targets'],
+    ['virtaul_key', 'virtual_key'],
+    ['customHots', 'custom_host'],
+    ['cach', 'cache'],
+  ] as const) {
+    it(`guesses that ${key} was meant to be ${meant}`, () => {
+      expect(of({ [key]: 1, request_timeout: 1 })).to.deep.equal([
+        `config.${key}: is not a known key: did you mean ${meant}?`,
+      ]);
+    });
+  }
+
+  for (const [name, meant] of [
+    ['opnai', 'openai'],
+    ['opneai', 'openai'],
+    ['OpenAI', 'openai'],
+    ['groqq', 'groq'],
+    ['together_ai', 'together-ai'],
+    ['anthropix', 'anthropic'],
+  ] as const) {
+    it(`guesses that the provider ${name} was meant to be ${meant}`, () => {
+      expect(target({ provider: name })).to.deep.equal([
+        `config.targets[1].provider: is an unknown provider ${JSON.stringify(name)}: did you mean ${meant}?`,
+      ]);
+    });
+  }
+
+  for (const key of [
+    'cache',
+    'input_guardrails',
+    'output_guardrails',
+    'before_request_hooks',
+    'afterRequestHooks',
+    'prompt_id',
+    'default_params',
+    'drop_params',
+    'on_status_codes',
+    'passthrough',
+    'aws_access_key_id',
+    'azureDeploymentId',
+  ]) {
+    it(`refuses ${key} by name, since passing over it in silence would be worse`, () => {
+      expect(target({ [key]: [] })).to.deep.equal([
+        `config.targets[1].${key}: is not supported yet by this version`,
+      ]);
+    });
+  }
+  for (const key of ['cb_config', 'sticky', 'sticky_session', 'conditions', 'default']) {
+    it(`refuses strategy.${key} by name`, () => {
+      expect(of({ strategy: { mode: 'loadbalance', [key]: {} }, targets: [{}] })).to.deep.equal([
+        `config.strategy.${key}: is not supported yet by this version`,
+      ]);
+    });
+  }
+  it('refuses the mode conditional by name', () => {
+    expect(
+      of({ strategy: { mode: 'conditional', conditions: [], default: 'a' }, targets: [{ name: 'a' }] }),
+    ).to.deep.equal([
+      'config.strategy.conditions: is not supported yet by this version',
+      'config.strategy.default: is not supported yet by this version',
+      'config.strategy.mode: conditional is not supported yet by this version',
+    ]);
+  });
+
+  it('never repeats a secret, be the JSON broken or the key malformed', () => {
+    for (const text of [
+      '{"api_key":"sk-canary",}',
+      '{"api_key":sk-canary}',
+      '{"api_key":"sk canary","provider":"openai"}',
+      'sk-canary',
+      '{"api_key":["sk-canary"]}',
+    ]) {
+      try {
+        compileText(text);
+        expect.fail('compiled');
+      } catch (thrown) {
+        const error = thrown as GatewayError;
+        expect(error.code).to.equal('AB01');
+        expect(JSON.stringify([error.message, error.errors, error.stack, error.cause])).not.to.contain(
+          'canary',
+        );
+      }
+    }
+  });
+
+  it('cuts and escapes names that the author chose', () => {
+    const [finding] = of({ [`\u0000\n${'k'.repeat(5000)}`]: 1, request_timeout: 1 });
+    expect(finding).to.have.length.below(200);
+    expect(finding).to.match(/^[ -~]+$/);
+  });
+
+  it('names the first finding in its message and counts the others', () => {
+    expect(() => compileText('{"request_timeout":0,"name":1}')).to.throw(
+      GatewayError,
+      /^Invalid config: config\.(name|request_timeout): .* \(1 further in errors\)\.$/,
+    );
+  });
+
+  it('stops at twenty lines and within 50 ms, however much is wrong', () => {
+    const keys = Object.fromEntries(Array.from({ length: 20_000 }, (_, i) => [`provide${i}`, 1]));
+    const providersWrong = Array.from({ length: 64 }, () => ({
+      provider: 'abcdefghijklmnopqrstuvwxyzabcdef',
+      retry: { attempts: -1 },
+    }));
+    of({ retry: { attempts: 1 } });
+    for (const config of [
+      keys,
+      { retry: keys },
+      { metadata: keys, retry: { attempts: 1 } },
+      { strategy: { mode: 'fallback' }, targets: providersWrong },
+      { forward_headers: list(60_000, '') },
+      { override_params: { a: list(60_000, 1e300) } },
+    ]) {
+      const began = performance.now();
+      expect(of(config)).to.have.length.within(1, 20);
+      expect(performance.now() - began).to.be.below(50);
+    }
+  });
+});
+
+describe('keys that name a prototype (D07)', () => {
+  for (const key of ['__proto__', 'constructor', 'prototype', 'toString', 'hasOwnProperty']) {
+    it(`${key} is an unknown key of a config, a strategy, a retry and a target`, () => {
+      const polluting = `{"${key}":{"polluted":true,"attempts":1,"mode":"single"}`;
+      expect(findings(`${polluting},"request_timeout":1}`)).to.deep.equal([
+        `config.${key}: is not a known key`,
+      ]);
+      expect(findings(`{"retry":${polluting},"attempts":1}}`)).to.deep.equal([
+        `config.retry.${key}: is not a known key`,
+      ]);
+      expect(findings(`{"strategy":${polluting},"mode":"single"},"targets":[{}]}`)).to.deep.equal([
+        `config.strategy.${key}: is not a known key`,
+      ]);
+      expect(findings(`{"strategy":{"mode":"single"},"targets":[${polluting}}]}`)).to.deep.equal([
+        `config.targets[0].${key}: is not a known key`,
+      ]);
+      expect(findings(`{"provider":"${key}","api_key":"k"}`)[0]).to.contain('is an unknown provider');
+    });
+
+    it(`${key} is plain data in metadata and override_params`, () => {
+      const config = compileText(
+        `{"request_timeout":1,"metadata":{"${key}":"m"},"override_params":{"${key}":{"polluted":1}}}`,
+      );
+      expect(Object.entries(config.metadata)).to.deep.equal([[key, 'm']]);
+      expect(
+        config.root.kind === 'target' && Object.keys(config.root.target.overrideParams ?? {}),
+      ).to.deep.equal([key]);
+      expect(({} as Record<string, unknown>)['polluted']).to.equal(undefined);
+      expect(Object.getPrototypeOf(config.metadata)).to.be.oneOf([null, Object.prototype]);
+    });
+  }
+});
+
+describe('any text whatever', () => {
+  const compilesOrRefuses = (text: string): void => {
+    try {
+      compileText(text);
+    } catch (thrown) {
+      if (!(thrown instanceof GatewayError) || thrown.code !== 'AB01') throw thrown;
+      expect(thrown.errors).to.have.length.within(1, 20);
+    }
+  };
+  const scalar = fc.oneof(
+    fc.string({ maxLength: 12 }),
+    fc.double(),
+    fc.integer(),
+    fc.boolean(),
+    fc.constant(null),
+  );
+  const word = fc.constantFrom(
+    'openai',
+    'groq',
+    '@a',
+    'single',
+    'fallback',
+    'loadbalance',
+    'conditional',
+    'https://a.example',
+    'x-a',
+    'host',
+  );
+  const key = fc.constantFrom(
+    ...[
+      'strategy',
+      'mode',
+      'on_status_codes',
+      'onStatusCodes',
+      'targets',
+      'provider',
+      'virtual_key',
+      'api_key',
+      'weight',
+      'retry',
+    ],
+    ...[
+      'attempts',
+      'override_params',
+      'custom_host',
+      'forward_headers',
+      'request_timeout',
+      'metadata',
+      'cache',
+      '__proto__',
+    ],
+  );
+  const { config } = fc.letrec<{ config: unknown; value: unknown }>((tie) => ({
+    value: fc.oneof(
+      { maxDepth: 7 },
+      word,
+      fc.integer({ min: -1, max: 600 }),
+      scalar,
+      fc.array(tie('config'), { maxLength: 4 }),
+      tie('config'),
+    ),
+    config: fc.dictionary(key, tie('value'), { maxKeys: 5 }),
+  }));
+
+  it('that is JSON compiles or is refused with AB01', () => {
+    fc.assert(fc.property(fc.json(), compilesOrRefuses), { numRuns: 1000 });
+  });
+  it('that is not JSON is refused with AB01', () => {
+    fc.assert(fc.property(fc.string({ maxLength: 60 }), compilesOrRefuses), { numRuns: 1000 });
+  });
+  it('that looks like a config compiles or is refused with AB01', () => {
+    fc.assert(
+      fc.property(config, (value) => compilesOrRefuses(JSON.stringify(value))),
+      { numRuns: 3000 },
+    );
+  });
+  it('of a well-formed tree compiles', () => {
+    const { tree } = fc.letrec<{ tree: object; leaf: object }>((tie) => ({
+      leaf: fc.record({ provider: fc.constantFrom('openai', '@a'), weight: fc.integer({ min: 1, max: 9 }) }),
+      tree: fc.record({
+        strategy: fc.record({ mode: fc.constantFrom('single', 'fallback', 'loadbalance') }),
+        targets: fc.array(fc.oneof({ maxDepth: 2 }, tie('leaf'), tie('tree')), {
+          minLength: 1,
+          maxLength: 3,
+        }),
+      }),
+    }));
+    fc.assert(
+      fc.property(tree, (value) => {
+        expect(of(value)).to.deep.equal([]);
+      }),
+      { numRuns: 500 },
+    );
+  });
+  it('of a hundred thousand brackets is refused', () => {
+    expect(findings('['.repeat(100_000))).to.deep.equal(['config: is not valid JSON']);
+    expect(findings('['.repeat(100_000) + ']'.repeat(100_000))).to.deep.equal(['config: must be an object']);
+    expect(findings(`${'{"override_params":'.repeat(10_000)}1${'}'.repeat(10_000)}`)[0]).to.contain(
+      'nested too deep',
+    );
+  });
+});
+
+describe('compiled inline configs', () => {
+  const text = (n: number) => JSON.stringify({ provider: 'openai', api_key: `k${n}` });
+
+  it('are compiled once for the same text', () => {
+    const configs = new CompiledConfigs(isProvider);
+    const first = configs.get(text(1));
+    expect(first).to.include({ slug: null, version: 'inline' });
+    expect(configs.get(text(1))).to.equal(first);
+    expect(configs.get(text(2))).not.to.equal(first);
+    configs.clear();
+    expect(configs.get(text(1))).not.to.equal(first);
+  });
+
+  it('are bounded in number and in bytes, the longest unused going first', () => {
+    const few = new CompiledConfigs(isProvider, [], { maxEntries: 2, maxBytes: 1e6 });
+    const first = few.get(text(1));
+    few.get(text(2));
+    few.get(text(1));
+    few.get(text(3));
+    expect(few.size).to.equal(2);
+    expect(few.get(text(1))).to.equal(first);
+    const small = new CompiledConfigs(isProvider, [], { maxEntries: 100, maxBytes: 5000 });
+    for (let n = 0; n < 50; n++) small.get(text(n));
+    expect(small.size).to.be.within(1, 4);
+    const big = JSON.stringify({ request_timeout: 1, override_params: { a: 'x'.repeat(5000) } });
+    expect(small.get(big)).to.have.nested.property('root.target.requestTimeoutMs', 1);
+  });
+
+  it('are not kept where they are refused, and know the headers of the gateway', () => {
+    const configs = new CompiledConfigs(isProvider, ['x-portkey-']);
+    expect(() => configs.get('{}')).to.throw(GatewayError);
+    expect(() => configs.get('{"request_timeout":1,"forward_headers":["x-portkey-config"]}')).to.throw(
+      GatewayError,
+    );
+    expect(configs.size).to.equal(0);
+  });
+});
