@@ -1,0 +1,334 @@
+import type { JsonObject } from '../../core/exchange.js';
+import { numberOf } from '../../core/json.js';
+import type { CanonicalRequest, WireRequest } from '../provider.js';
+import { invalid, toConversation, unsupported } from './anthropic-content.js';
+import { toToolChoice, toTools } from './anthropic-tools.js';
+import { type ClaudeTraits, claudeTraits } from './claude-models.js';
+import { asArray, asObject, asString } from './json-shape.js';
+
+/**
+ * The tool through which a model without structured output is made to answer by a schema. The answer is told by this
+ * name alone, because reading it knows nothing of its request.
+ */
+export const jsonTool = 'headgate_json_answer';
+
+/** Read below, one by one. */
+const mapped = new Set([
+  'model',
+  'messages',
+  'max_tokens',
+  'max_completion_tokens',
+  'temperature',
+  'top_p',
+  'top_k',
+  'stop',
+  'stream',
+  'stream_options',
+  'user',
+  'safety_identifier',
+  'metadata',
+  'tools',
+  'functions',
+  'tool_choice',
+  'function_call',
+  'parallel_tool_calls',
+  'response_format',
+  'reasoning_effort',
+  'thinking',
+  'service_tier',
+  'output_config',
+  'n',
+  'modalities',
+  'audio',
+]);
+
+/** Anthropic's own fields, under their own names. */
+const passed = new Set([
+  'stop_sequences',
+  'context_management',
+  'cache_control',
+  'container',
+  'mcp_servers',
+  'inference_geo',
+  'speed',
+]);
+
+/** Values that ask for nothing, so that leaving them out loses nothing. */
+const neutral: Readonly<Record<string, unknown>> = {
+  frequency_penalty: 0,
+  presence_penalty: 0,
+  logprobs: false,
+  top_logprobs: 0,
+  store: false,
+};
+
+/** An OpenAI chat request → the body of `POST /v1/messages`. */
+export function toMessagesRequest(request: CanonicalRequest): WireRequest {
+  const dropped: string[] = [];
+  const model = asString(request['model']) ?? '';
+  const traits = claudeTraits(model);
+  refuseWhatChangesTheAnswer(request);
+  const messages = asArray(request['messages']);
+  if (messages === null) throw invalid('messages', 'must be a list of messages.');
+  const conversation = toConversation(messages, dropped);
+  if (conversation.messages.length === 0) {
+    throw invalid(
+      'messages',
+      'must hold at least one user or assistant message with content: this provider needs one beside the system message.',
+    );
+  }
+  const body: JsonObject = { model: request['model'] };
+  if (conversation.system.length > 0) body['system'] = conversation.system;
+  body['messages'] = conversation.messages;
+  for (const key in request) {
+    const value = request[key];
+    if (mapped.has(key) || value === null || value === undefined) continue;
+    if (passed.has(key)) body[key] = value;
+    else if (!(key in neutral && neutral[key] === value)) dropped.push(key);
+  }
+  addTools(request, body);
+  addResponseFormat(request, body, traits, dropped);
+  addThinking(request, body, traits, dropped);
+  addSampling(request, body, traits, dropped);
+  addStop(request, body, dropped);
+  addUser(request, body, dropped);
+  addServiceTier(request, body, dropped);
+  if (request['stream'] === true) body['stream'] = true;
+  return { body, dropped };
+}
+
+function refuseWhatChangesTheAnswer(request: CanonicalRequest): void {
+  const n = request['n'];
+  if (n !== undefined && n !== null && n !== 1)
+    throw unsupported('n', 'this provider gives one answer a call: ask for n = 1.');
+  const modalities = asArray(request['modalities']);
+  if (modalities?.some((modality) => modality !== 'text')) {
+    throw unsupported('modalities', 'this provider answers in text only.');
+  }
+  if (asObject(request['audio']) !== null) throw unsupported('audio', 'this provider answers in text only.');
+}
+
+function addTools(request: CanonicalRequest, body: JsonObject): void {
+  const tools = toTools(request);
+  // A choice among no tools is refused by the API, so it is not said.
+  if (tools === null) return;
+  const chosen = toToolChoice(request, tools);
+  body['tools'] = chosen.tools;
+  if (chosen.choice !== null) body['tool_choice'] = chosen.choice;
+}
+
+function addResponseFormat(
+  request: CanonicalRequest,
+  body: JsonObject,
+  traits: ClaudeTraits,
+  dropped: string[],
+): void {
+  const own = asObject(request['output_config']);
+  if (own !== null) body['output_config'] = { ...own };
+  const format = asObject(request['response_format']);
+  if (format === null || format['type'] === 'text') return;
+  if (format['type'] === 'json_object') {
+    // There is no such mode: the model is told, but nothing holds it to it.
+    const system = (body['system'] as JsonObject[] | undefined) ?? [];
+    body['system'] = [
+      ...system,
+      { type: 'text', text: 'Answer with one JSON object and nothing else: no prose, no code fence.' },
+    ];
+    dropped.push('response_format');
+    return;
+  }
+  if (format['type'] !== 'json_schema') {
+    throw unsupported(
+      'response_format.type',
+      `${JSON.stringify(format['type'])} cannot be asked of this provider.`,
+    );
+  }
+  const named = asObject(format['json_schema']);
+  const schema = asObject(named?.['schema']);
+  if (named === null || schema === null)
+    throw invalid('response_format.json_schema.schema', 'must be a JSON schema.');
+  if (traits.structuredOutput) {
+    body['output_config'] = { ...own, format: { type: 'json_schema', schema } };
+    return;
+  }
+  const description =
+    asString(named['description']) ?? `The answer, as ${asString(named['name']) ?? 'JSON'}.`;
+  const tool: JsonObject = { name: jsonTool, description, input_schema: { type: 'object', ...schema } };
+  const tools = asArray(body['tools']) ?? [];
+  body['tools'] = [...tools, tool];
+  body['tool_choice'] = tools.length === 0 ? { type: 'tool', name: jsonTool } : { type: 'any' };
+}
+
+const efforts: Readonly<Record<string, string>> = {
+  minimal: 'low',
+  low: 'low',
+  medium: 'medium',
+  high: 'high',
+  xhigh: 'xhigh',
+  max: 'max',
+};
+
+/** Tokens of thinking for models that are given a budget; 1024 is the least they take. */
+const budgets: Readonly<Record<string, number>> = {
+  low: 1024,
+  medium: 4096,
+  high: 16_384,
+  xhigh: 24_576,
+  max: 24_576,
+};
+
+function addThinking(
+  request: CanonicalRequest,
+  body: JsonObject,
+  traits: ClaudeTraits,
+  dropped: string[],
+): void {
+  const asked = request['max_completion_tokens'] ?? request['max_tokens'];
+  body['max_tokens'] = asked ?? traits.defaultMaxTokens;
+  const thinking = asObject(request['thinking']);
+  if (thinking !== null)
+    explicitThinking(thinking, body, traits, asked === undefined || asked === null, dropped);
+  const effort = request['reasoning_effort'];
+  if (effort === undefined || effort === null) return;
+  if (effort === 'none') {
+    if (thinking === null && traits.thinksByDefault) body['thinking'] = { type: 'disabled' };
+    return;
+  }
+  let level = typeof effort === 'string' ? efforts[effort] : undefined;
+  if (level === undefined)
+    throw invalid('reasoning_effort', `must be none or one of ${Object.keys(efforts).join(', ')}.`);
+  if (traits.effort) {
+    if (level === 'xhigh' && !traits.xhigh) level = 'high';
+    const config = asObject(body['output_config']);
+    if (config?.['effort'] === undefined) body['output_config'] = { ...config, effort: level };
+    if (thinking === null && !forcesTool(body)) body['thinking'] = { type: 'adaptive' };
+    return;
+  }
+  if (thinking !== null) return;
+  const budget = Math.min(budgets[level] as number, (body['max_tokens'] as number) - 1);
+  // A hint gives way to what was asked for outright: a forced tool, a short answer, or a tool turn without its thinking.
+  if (!traits.budgetThinking || !(budget >= 1024) || forcesTool(body) || answersUnthoughtTools(body)) {
+    dropped.push('reasoning_effort');
+    return;
+  }
+  body['thinking'] = { type: 'enabled', budget_tokens: budget };
+}
+
+function explicitThinking(
+  thinking: JsonObject,
+  body: JsonObject,
+  traits: ClaudeTraits,
+  noMaxTokens: boolean,
+  dropped: string[],
+): void {
+  const type = thinking['type'];
+  const budget = thinking['budget_tokens'];
+  if (type === 'enabled' && !traits.budgetThinking) {
+    if (!traits.effort) {
+      dropped.push('thinking');
+      return;
+    }
+    const { budget_tokens: _, ...rest } = thinking;
+    body['thinking'] = { ...rest, type: 'adaptive' };
+    if (budget !== undefined) dropped.push('thinking.budget_tokens');
+    return;
+  }
+  // Off is what models before 5 are without being told, and some refuse to be told.
+  if (type === 'disabled' && !traits.thinksByDefault) return;
+  body['thinking'] = { ...thinking };
+  if (noMaxTokens && typeof budget === 'number' && budget >= (body['max_tokens'] as number)) {
+    body['max_tokens'] = budget + traits.defaultMaxTokens;
+  }
+}
+
+function forcesTool(body: JsonObject): boolean {
+  const type = asObject(body['tool_choice'])?.['type'];
+  return type === 'any' || type === 'tool';
+}
+
+/** With a thinking budget, the turn that called the tools whose results now follow must begin with its thinking. */
+function answersUnthoughtTools(body: JsonObject): boolean {
+  const messages = body['messages'] as JsonObject[];
+  for (let i = messages.length - 1; i >= 0; i--) {
+    if (messages[i]?.['role'] !== 'assistant') continue;
+    const blocks = messages[i]?.['content'] as JsonObject[];
+    const first = blocks[0]?.['type'];
+    return (
+      blocks.some((block) => block['type'] === 'tool_use') &&
+      first !== 'thinking' &&
+      first !== 'redacted_thinking'
+    );
+  }
+  return false;
+}
+
+function addSampling(
+  request: CanonicalRequest,
+  body: JsonObject,
+  traits: ClaudeTraits,
+  dropped: string[],
+): void {
+  const mode = asObject(body['thinking'])?.['type'];
+  const thinks = mode !== undefined && mode !== 'disabled';
+  const temperature = present(request['temperature']);
+  const topP = present(request['top_p']);
+  const topK = present(request['top_k']);
+  if (temperature !== null) {
+    // 1 is the default of both sides and the only temperature at which Claude thinks.
+    if (traits.sampling && !(thinks && temperature !== 1)) {
+      body['temperature'] = (numberOf(temperature) ?? 0) > 1 ? 1 : temperature;
+    } else if (temperature !== 1) dropped.push('temperature');
+  }
+  if (topP !== null) {
+    const alone = temperature === null || traits.temperatureWithTopP;
+    if (traits.sampling && alone && !(thinks && typeof topP === 'number' && topP < 0.95))
+      body['top_p'] = topP;
+    else if (topP !== 1) dropped.push('top_p');
+  }
+  if (topK !== null) {
+    if (traits.sampling && !thinks) body['top_k'] = topK;
+    else dropped.push('top_k');
+  }
+}
+
+function addStop(request: CanonicalRequest, body: JsonObject, dropped: string[]): void {
+  const stop = present(request['stop']);
+  if (stop === null) return;
+  const list = typeof stop === 'string' ? [stop] : asArray(stop);
+  if (list === null) throw invalid('stop', 'must be a string or a list of strings.');
+  // The API refuses sequences of nothing but white space.
+  const kept = list.filter((sequence, i) => {
+    if (typeof sequence !== 'string') throw invalid(`stop[${i}]`, 'must be a string.');
+    if (sequence.trim() !== '') return true;
+    dropped.push(typeof stop === 'string' ? 'stop' : `stop[${i}]`);
+    return false;
+  });
+  if (kept.length > 0) body['stop_sequences'] = kept;
+}
+
+function addUser(request: CanonicalRequest, body: JsonObject, dropped: string[]): void {
+  const metadata = asObject(request['metadata']);
+  const user =
+    present(request['user']) ?? present(request['safety_identifier']) ?? present(metadata?.['user_id']);
+  if (typeof user === 'string' && user !== '') body['metadata'] = { user_id: user };
+  for (const key in metadata) if (key !== 'user_id') dropped.push(`metadata.${key}`);
+}
+
+/** OpenAI's tiers that have a counterpart; Anthropic's own names pass. */
+const tiers: Readonly<Record<string, string>> = {
+  auto: 'auto',
+  default: 'standard_only',
+  standard_only: 'standard_only',
+};
+
+function addServiceTier(request: CanonicalRequest, body: JsonObject, dropped: string[]): void {
+  const tier = present(request['service_tier']);
+  if (tier === null) return;
+  const known = typeof tier === 'string' && Object.hasOwn(tiers, tier) ? tiers[tier] : undefined;
+  if (known !== undefined) body['service_tier'] = known;
+  else dropped.push('service_tier');
+}
+
+function present(value: unknown): unknown {
+  return value === undefined ? null : value;
+}

@@ -1,0 +1,200 @@
+import { GatewayError } from '../../core/errors.js';
+import type { JsonObject } from '../../core/exchange.js';
+import { parseJson, stringifyJson } from '../../core/json.js';
+import { noUsage, type Usage } from '../../core/usage.js';
+import type { CanonicalChunk, ConversionContext, StreamReader } from '../provider.js';
+import { canonicalUsage, finishReason } from './anthropic-reply.js';
+import { jsonTool } from './anthropic-request.js';
+import { anthropicUsage, mergeCounts } from './anthropic-usage.js';
+import { asObject, asString } from './json-shape.js';
+
+const none: readonly CanonicalChunk[] = [];
+
+/** A tool call under way. `index` counts tool calls, where Anthropic counts blocks of every kind. */
+interface ToolBlock {
+  readonly index: number;
+  /** Is it the answer itself, forced through a tool? Then its input is the text. */
+  readonly answer: boolean;
+  /** Input given at the start instead of in pieces; some compatible servers do. */
+  readonly input: JsonObject | null;
+  begun: boolean;
+}
+
+/** Events of a Messages stream → chunks of a chat stream. The grammar: start, blocks one after another, delta, stop. */
+export class AnthropicStream implements StreamReader {
+  done = false;
+  model: string | null = null;
+  usage: Usage = noUsage();
+  #id: string | null = null;
+  #counts: JsonObject | null = null;
+  #toolCalls = 0;
+  #answeredByTool = false;
+  #finished = false;
+  readonly #tools = new Map<unknown, ToolBlock>();
+  readonly #created = Math.floor(Date.now() / 1000);
+
+  constructor(readonly context: ConversionContext) {}
+
+  event(name: string, data: string): readonly CanonicalChunk[] {
+    const event = this.#parse(data);
+    switch (event['type'] ?? name) {
+      case 'message_start':
+        return this.#start(asObject(event['message']));
+      case 'content_block_start':
+        return this.#blockStart(event['index'], asObject(event['content_block']));
+      case 'content_block_delta':
+        return this.#blockDelta(event['index'], asObject(event['delta']));
+      case 'content_block_stop':
+        return this.#blockStop(event['index']);
+      case 'message_delta':
+        return this.#messageDelta(asObject(event['delta']), asObject(event['usage']));
+      case 'message_stop':
+        return this.#stop();
+      case 'error':
+        throw this.#error(asObject(event['error']));
+      default:
+        // `ping`, and kinds that do not exist yet: the versioning policy allows new ones at any time.
+        return none;
+    }
+  }
+
+  #parse(data: string): JsonObject {
+    let event: JsonObject | null = null;
+    try {
+      event = asObject(parseJson(data));
+    } catch {
+      // Told below, with the other ways of not being an event.
+    }
+    if (event === null) {
+      throw new GatewayError(
+        'upstream_stream_error',
+        `${this.context.provider} sent a stream event that is not a JSON object.`,
+      );
+    }
+    return event;
+  }
+
+  #start(message: JsonObject | null): readonly CanonicalChunk[] {
+    this.#id = asString(message?.['id']);
+    this.model = asString(message?.['model']);
+    const counts = asObject(message?.['usage']);
+    if (counts !== null) this.#count(counts);
+    return [this.#chunk({ role: 'assistant', content: '' }, null)];
+  }
+
+  #blockStart(index: unknown, block: JsonObject | null): readonly CanonicalChunk[] {
+    if (block === null) return none;
+    if (block['type'] === 'tool_use') {
+      const answer = block['name'] === jsonTool;
+      const input = asObject(block['input']);
+      const given = input !== null && Object.keys(input).length > 0 ? input : null;
+      const tool: ToolBlock = { index: answer ? -1 : this.#toolCalls++, answer, input: given, begun: false };
+      this.#tools.set(index, tool);
+      if (answer) {
+        this.#answeredByTool = true;
+        return none;
+      }
+      const call = {
+        index: tool.index,
+        id: block['id'],
+        type: 'function',
+        function: { name: block['name'], arguments: '' },
+      };
+      return [this.#chunk({ tool_calls: [call] }, null)];
+    }
+    const text = block['type'] === 'text' ? (asString(block['text']) ?? '') : '';
+    if (!this.context.strict)
+      return [
+        this.#chunk(
+          { ...(text === '' ? {} : { content: text }), content_blocks: [{ index, delta: block }] },
+          null,
+        ),
+      ];
+    return text === '' ? none : [this.#chunk({ content: text }, null)];
+  }
+
+  #blockDelta(index: unknown, delta: JsonObject | null): readonly CanonicalChunk[] {
+    if (delta === null) return none;
+    if (delta['type'] === 'input_json_delta') {
+      const tool = this.#tools.get(index);
+      const json = asString(delta['partial_json']) ?? '';
+      if (tool === undefined || json === '') return none;
+      return [this.#arguments(tool, json)];
+    }
+    const text = delta['type'] === 'text_delta' ? asString(delta['text']) : null;
+    if (this.context.strict)
+      return text === null || text === '' ? none : [this.#chunk({ content: text }, null)];
+    const { type: _, ...rest } = delta;
+    return [
+      this.#chunk(
+        { ...(text === null ? {} : { content: text }), content_blocks: [{ index, delta: rest }] },
+        null,
+      ),
+    ];
+  }
+
+  /** A tool without arguments has no deltas, but a client will parse what it gathered: it must find an object. */
+  #blockStop(index: unknown): readonly CanonicalChunk[] {
+    const tool = this.#tools.get(index);
+    if (tool === undefined || tool.begun) return none;
+    return [this.#arguments(tool, stringifyJson(tool.input ?? {}))];
+  }
+
+  #arguments(tool: ToolBlock, json: string): CanonicalChunk {
+    tool.begun = true;
+    if (tool.answer) return this.#chunk({ content: json }, null);
+    return this.#chunk({ tool_calls: [{ index: tool.index, function: { arguments: json } }] }, null);
+  }
+
+  #messageDelta(delta: JsonObject | null, counts: JsonObject | null): readonly CanonicalChunk[] {
+    if (counts !== null) this.#count(counts);
+    const reason = asString(delta?.['stop_reason']);
+    if (reason === null || this.#finished) return none;
+    this.#finished = true;
+    const refusal = asString(asObject(delta?.['stop_details'])?.['explanation']);
+    return [this.#chunk(refusal === null ? {} : { refusal }, this.#finish(reason))];
+  }
+
+  #stop(): readonly CanonicalChunk[] {
+    if (this.done) return none;
+    this.done = true;
+    const chunks: CanonicalChunk[] = [];
+    if (!this.#finished) chunks.push(this.#chunk({}, this.#finish(null)));
+    if (this.context.includeUsage) {
+      chunks.push({ ...this.#head(), choices: [], usage: canonicalUsage(this.usage, this.context.strict) });
+    }
+    return chunks;
+  }
+
+  #finish(reason: string | null): string {
+    return finishReason(reason, this.#answeredByTool && this.#toolCalls === 0, this.context.strict);
+  }
+
+  #count(counts: JsonObject): void {
+    this.#counts = mergeCounts(this.#counts, counts);
+    this.usage = anthropicUsage(this.#counts);
+  }
+
+  #error(error: JsonObject | null): GatewayError {
+    const message = asString(error?.['message']) ?? asString(error?.['type']) ?? 'the stream failed';
+    return new GatewayError('upstream_stream_error', `${this.context.provider} error: ${message}`);
+  }
+
+  #chunk(delta: JsonObject, finish: string | null): CanonicalChunk {
+    const chunk = this.#head();
+    chunk['choices'] = [{ index: 0, delta, logprobs: null, finish_reason: finish }];
+    // With include_usage OpenAI puts the field on every chunk, null until the last.
+    if (this.context.includeUsage) chunk['usage'] = null;
+    return chunk;
+  }
+
+  #head(): CanonicalChunk {
+    return {
+      id: this.#id,
+      object: 'chat.completion.chunk',
+      created: this.#created,
+      model: this.model,
+      provider: this.context.provider,
+    };
+  }
+}

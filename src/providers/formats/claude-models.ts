@@ -1,0 +1,61 @@
+/**
+ * What a Claude model takes, told by the version in its name. Sources: the model overview, the migration guides and
+ * the thinking, effort and structured-output pages of platform.claude.com/docs.
+ */
+export interface ClaudeTraits {
+  /** `max_tokens` where the client gave none: the field is mandatory. */
+  readonly defaultMaxTokens: number;
+  /** temperature, top_p and top_k; gone since Opus 4.7. */
+  readonly sampling: boolean;
+  /** temperature and top_p in one request; refused since Opus 4.1. */
+  readonly temperatureWithTopP: boolean;
+  /** `thinking.type: enabled` with a budget; gone since Opus 4.7. */
+  readonly budgetThinking: boolean;
+  /** `thinking.type: adaptive` and `output_config.effort`, since 4.6. */
+  readonly effort: boolean;
+  /** The effort `xhigh`, since Opus 4.7. */
+  readonly xhigh: boolean;
+  /** Thinks unless told not to, since 5. */
+  readonly thinksByDefault: boolean;
+  /** `output_config.format`, since Opus 4.1. */
+  readonly structuredOutput: boolean;
+}
+
+/** An alias or a model of somebody else's: nothing is held back, and the provider says what it refuses. */
+const unknown: ClaudeTraits = {
+  defaultMaxTokens: 4096,
+  sampling: true,
+  temperatureWithTopP: true,
+  budgetThinking: true,
+  effort: true,
+  xhigh: true,
+  thinksByDefault: true,
+  structuredOutput: true,
+};
+
+// claude-opus-4-7, claude-sonnet-4-20250514; and, older, claude-3-5-sonnet-20241022.
+const versionAfterName = /claude-[a-z]+-(\d{1,2})(?:[-.](\d{1,2}))?(?!\d)/;
+const versionBeforeName = /claude-(\d)(?:[-.](\d))?-[a-z]/;
+
+/** Major times 100 plus minor; null where the name tells no version. */
+function versionOf(model: string): number | null {
+  const found = versionAfterName.exec(model) ?? versionBeforeName.exec(model);
+  return found === null ? null : Number(found[1]) * 100 + Number(found[2] ?? 0);
+}
+
+export function claudeTraits(model: string): ClaudeTraits {
+  const version = versionOf(model);
+  if (version === null) return unknown;
+  return {
+    // Models since 3.7 can write more, but input and max_tokens must fit the context window together, so a call that
+    // asks for nothing gets no more than is sure to fit beside a long prompt.
+    defaultMaxTokens: version < 305 ? 4096 : version < 307 ? 8192 : 32_000,
+    sampling: version < 407,
+    temperatureWithTopP: version < 401,
+    budgetThinking: version >= 307 && version < 407,
+    effort: version >= 406,
+    xhigh: version >= 407,
+    thinksByDefault: version >= 500,
+    structuredOutput: version >= 401,
+  };
+}

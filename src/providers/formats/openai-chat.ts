@@ -1,0 +1,75 @@
+import { GatewayError } from '../../core/errors.js';
+import type { JsonObject } from '../../core/exchange.js';
+import { parseJson } from '../../core/json.js';
+import { noUsage, type Usage } from '../../core/usage.js';
+import type { CanonicalChunk, ChatFormat, ConversionContext, StreamReader } from '../provider.js';
+import { asArray, asObject, asString } from './json-shape.js';
+import { openAiUsage } from './openai-usage.js';
+import { readProviderError } from './provider-error.js';
+
+/**
+ * OpenAI's chat completions (platform.openai.com/docs/api-reference/chat): the canonical shape itself, so nothing is
+ * converted, and unknown fields survive.
+ */
+export const openAiChat: ChatFormat = {
+  name: 'openai-chat',
+  toWire: (request) => ({ body: request, dropped: [] }),
+  fromWire(body, context) {
+    if (asArray(body['choices']) === null) {
+      throw new GatewayError(
+        'upstream_invalid_response',
+        `${context.provider} answered with something that is not a chat completion.`,
+      );
+    }
+    return body;
+  },
+  errorFromWire: readProviderError,
+  usage: openAiUsage,
+  stream: (context) => new OpenAiStream(context),
+};
+
+const none: readonly CanonicalChunk[] = [];
+
+class OpenAiStream implements StreamReader {
+  done = false;
+  model: string | null = null;
+  usage: Usage = noUsage();
+
+  constructor(readonly context: ConversionContext) {}
+
+  event(name: string, data: string): readonly CanonicalChunk[] {
+    if (data.trimEnd() === '[DONE]') {
+      this.done = true;
+      return none;
+    }
+    // What follows the end marker is no part of the answer.
+    if (this.done) return none;
+    const chunk = this.#parse(data);
+    if (name === 'error' || (chunk['error'] !== undefined && chunk['error'] !== null)) {
+      const { message } = readProviderError(200, chunk, this.context);
+      throw new GatewayError('upstream_stream_error', message);
+    }
+    this.model ??= asString(chunk['model']);
+    const usage = openAiUsage(chunk);
+    if (usage !== null) this.usage = usage;
+    // A chunk of usage alone goes only to who asked for it.
+    if (!this.context.includeUsage && usage !== null && asArray(chunk['choices'])?.length === 0) return none;
+    return [chunk];
+  }
+
+  #parse(data: string): JsonObject {
+    let chunk: JsonObject | null = null;
+    try {
+      chunk = asObject(parseJson(data));
+    } catch {
+      // Told below.
+    }
+    if (chunk === null) {
+      throw new GatewayError(
+        'upstream_stream_error',
+        `${this.context.provider} sent a stream event that is not a JSON object.`,
+      );
+    }
+    return chunk;
+  }
+}
