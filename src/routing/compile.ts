@@ -1,3 +1,4 @@
+import { parseJson } from '../core/json.js';
 import { Secret } from '../core/secret.js';
 import type { ResolvedConfig, Retry, RouteNode, Target } from '../core/target.js';
 import { type ConfigLimits, readDraft } from './draft.js';
@@ -70,7 +71,7 @@ function parse(text: string, maxBytes: number, findings: Findings): unknown {
     throw findings.error();
   }
   try {
-    return JSON.parse(text);
+    return parseJson(text);
   } catch (thrown) {
     // The parser's own message quotes the text, keys and all: only its position may be told.
     const position = /at position (\d+)/.exec((thrown as Error).message)?.[1];

@@ -1,4 +1,5 @@
 import { nearest } from '../config/settings-nearest.js';
+import { isJsonObject, LosslessNumber } from '../core/json.js';
 import { childPath, type Findings } from './findings.js';
 import { checkNode, type RuleContext } from './rules.js';
 import { type Draft, isNode, keyAliases, knownKeys, laterKeys, maxListLength } from './schema.js';
@@ -38,7 +39,7 @@ class DraftReader {
   ) {}
 
   node(value: unknown, path: string, depth: number): Draft | null {
-    if (!isObject(value)) {
+    if (!isJsonObject(value)) {
       this.findings.add(path, 'must be an object');
       return null;
     }
@@ -47,7 +48,7 @@ class DraftReader {
     this.#nested(keys, 'retry', path);
     this.#list(keys, 'forward_headers', path);
     this.#metadata(keys, path);
-    if (isObject(keys['override_params'])) {
+    if (isJsonObject(keys['override_params'])) {
       this.#params(keys['override_params'], childPath(path, 'override_params'), 1);
     }
     const given = keys['targets'];
@@ -90,7 +91,7 @@ class DraftReader {
       const key = keyAliases[set].get(snake) ?? snake;
       if (!knownKeys[set].has(key)) this.findings.add(childPath(path, given), this.#complaint(snake, set));
       else if (key in keys) this.findings.add(childPath(path, given), `gives ${key} a second time`);
-      else keys[key] = raw[given];
+      else keys[key] = plain(raw[given]);
     }
     return keys;
   }
@@ -105,7 +106,7 @@ class DraftReader {
 
   #nested(keys: Record<string, unknown>, name: 'strategy' | 'retry', path: string): void {
     const value = keys[name];
-    if (!isObject(value)) return;
+    if (!isJsonObject(value)) return;
     const at = childPath(path, name);
     const inner = this.#keys(value, name, at);
     this.#list(inner, 'on_status_codes', at);
@@ -122,7 +123,7 @@ class DraftReader {
 
   #metadata(keys: Record<string, unknown>, path: string): void {
     const value = keys['metadata'];
-    if (!isObject(value)) return;
+    if (!isJsonObject(value)) return;
     const names = Object.keys(value);
     if (names.length > 64) {
       this.findings.add(childPath(path, 'metadata'), 'must be an object of at most 64 texts');
@@ -134,34 +135,29 @@ class DraftReader {
     keys['metadata'] = copy;
   }
 
-  /** Values are sent on as they are: what JSON.parse could not keep must not go out as something else. Freezes them. */
+  /** Shared by all calls from here on, so frozen; and no deeper than what is sent on may be. */
   #params(value: object, path: string, depth: number): void {
     if (depth > maxParamDepth) {
       this.findings.add(path, `is nested too deep: at most ${maxParamDepth} levels`);
       return;
     }
+    Object.freeze(value);
+    if (value instanceof LosslessNumber) return;
     const list = Array.isArray(value);
     for (const [key, item] of Object.entries(value)) {
-      if (typeof item === 'number') {
-        if (Number.isFinite(item) && (!Number.isInteger(item) || Number.isSafeInteger(item))) continue;
-        this.findings.add(
-          list ? `${path}[${key}]` : childPath(path, key),
-          'is a number too large to be sent on exactly',
-        );
-      } else if (item !== null && typeof item === 'object') {
-        this.#params(item, list ? `${path}[${key}]` : childPath(path, key), depth + 1);
-      }
+      if (item === null || typeof item !== 'object') continue;
+      this.#params(item, list ? `${path}[${key}]` : childPath(path, key), depth + 1);
     }
-    Object.freeze(value);
   }
+}
+
+/** A number that only its digits could hold is out of bounds for every setting: as a double it is refused as one. */
+function plain(value: unknown): unknown {
+  return value instanceof LosslessNumber ? Number(value.value) : value;
 }
 
 /** `onStatusCodes` → `on_status_codes`; anything that is not camel case stays. */
 function snakeCase(key: string): string {
   if (!/^[a-z][A-Za-z0-9]*[A-Z]/.test(key)) return key;
   return key.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
-}
-
-function isObject(value: unknown): value is Raw {
-  return value !== null && typeof value === 'object' && !Array.isArray(value);
 }

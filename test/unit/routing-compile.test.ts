@@ -1,4 +1,5 @@
 import { expect } from 'chai';
+import { stringifyJson } from '../../src/core/json.js';
 import { Secret } from '../../src/core/secret.js';
 import type { RouteNode, Target } from '../../src/core/target.js';
 import { type CompileOptions, compileConfig, defaultConfig } from '../../src/routing/compile.js';
@@ -159,6 +160,14 @@ describe('compiling a routing config', () => {
       retry: { attempts: 1, onStatusCodes: [503], useRetryAfterHeader: true, resend: true },
     });
     expect(target?.fields['openai_organization']).to.equal('o');
+  });
+
+  it('keeps every digit of the numbers that it sends on', () => {
+    const text = '{"request_timeout":1,"override_params":{"seed":9007199254740993,"bias":[1e400,0.1]}}';
+    const { root } = compileConfig(text, options);
+    expect(stringifyJson(leaves(root)[0]?.overrideParams)).to.equal(
+      '{"seed":9007199254740993,"bias":[1e400,0.1]}',
+    );
   });
 
   it('gives calls without a config one target that sets nothing', () => {

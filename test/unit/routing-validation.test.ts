@@ -335,16 +335,10 @@ describe('a routing config is accepted at the edge of each rule and refused past
       'config.targets[1].override_params: must be an object of body parameters',
     ],
     [
-      'numbers that survive',
-      () => target({ override_params: { seed: Number.MAX_SAFE_INTEGER } }),
-      () => findings('{"retry":{"attempts":1},"override_params":{"a":[{"seed":9007199254740993}]}}'),
-      'config.override_params.a[0].seed: is a number too large to be sent on exactly',
-    ],
-    [
-      'numbers that are finite (D17)',
-      () => target({ override_params: { a: 1.5 } }),
-      () => findings('{"retry":{"attempts":1},"override_params":{"a":1e400}}'),
-      'config.override_params.a: is a number too large to be sent on exactly',
+      'parameters, not a number too large to be one',
+      () => findings('{"request_timeout":1,"override_params":{"seed":1e400}}'),
+      () => findings('{"request_timeout":1,"override_params":1e400}'),
+      'config.override_params: must be an object of body parameters',
     ],
     [
       '60 levels of parameters',
@@ -516,7 +510,7 @@ describe('what a refused config says', () => {
   it('cuts and escapes names that the author chose', () => {
     const [finding] = of({ [`\u0000\n${'k'.repeat(5000)}`]: 1, request_timeout: 1 });
     expect(finding).to.have.length.below(200);
-    expect(finding).to.match(/^[ -~]+$/);
+    expect(finding).to.match(/^[ -~…]+$/);
   });
 
   it('names the first finding in its message and counts the others', () => {
