@@ -1,4 +1,5 @@
 import type { Awaitable, Directory } from './directory.js';
+import type { ErrorCode, ErrorDetail, GatewayError } from './errors.js';
 import type { Exchange, Outcome, Reply, StreamEvent, UpstreamCall } from './exchange.js';
 import type { Target } from './target.js';
 
@@ -30,6 +31,8 @@ export interface Logger {
 export interface Host {
   readonly directory: Directory;
   readonly log: Logger;
+  /** Makes the one error type, for plugins that import nothing: what is thrown of it is answered as it says. */
+  error(code: ErrorCode, message: string, detail?: ErrorDetail): GatewayError;
   /** Lower-case prefixes of the gateway's own headers, `x-gateway-` by default; answers carry the first. */
   readonly headerPrefixes: readonly string[];
   /** HMAC-SHA-256 (hex) of a gateway key's text under the deployment's pepper. */

@@ -4,6 +4,7 @@ import auth from '../../plugins/auth/index.js';
 import config from '../../plugins/config/index.js';
 import logger from '../../plugins/logger/index.js';
 import router from '../../plugins/router/index.js';
+import { GatewayError } from '../core/errors.js';
 import { hashGatewayKey } from '../core/gateway-key.js';
 import type { FromControl, FromWorker, WorkerInit } from '../core/messages.js';
 import type { Host, Logger, Plugin } from '../core/plugin.js';
@@ -23,7 +24,8 @@ import { readBodyStage } from '../pipeline/read-body.js';
 import { settle } from '../pipeline/settle.js';
 import { formats } from '../providers/formats/index.js';
 import { providers } from '../providers/rows.js';
-import { CompiledConfigs, compileConfig } from '../routing/compile.js';
+import { compileConfig } from '../routing/compile.js';
+import { CompiledConfigs } from '../routing/compiled-cache.js';
 import { createNodeTransport } from '../transport/node.js';
 import type { Transport } from '../transport/transport.js';
 import { createUwsTransport } from '../transport/uws.js';
@@ -42,7 +44,7 @@ async function start(init: WorkerInit, channel: LookupChannel): Promise<Worker> 
   const isProvider = (name: string): boolean => providers.has(name);
   const directory = new WorkerDirectory({
     channel,
-    compile: (record) => compileConfig(record.text, { slug: record.slug, version: record.version, isProvider }),
+    compile: (record) => compileConfig(record.text, { slug: record.slug, version: record.version, isProvider, headerPrefixes: init.headerPrefixes }),
   });
   const upstream = createUpstream({
     connectionsPerOrigin: init.upstreamConnections,
@@ -56,12 +58,13 @@ async function start(init: WorkerInit, channel: LookupChannel): Promise<Worker> 
   });
   const bodies = createBodyReader();
   const counter = createTokenCounter({ maxQueue: 256, deadlineMs: 10_000 });
-  const inline = new CompiledConfigs(isProvider);
+  const inline = new CompiledConfigs(isProvider, init.headerPrefixes);
   const pepper = Buffer.from(init.pepper, 'hex');
 
   const host: Host = {
     directory,
     log,
+    error: (code, message, detail) => new GatewayError(code, message, detail),
     headerPrefixes: init.headerPrefixes,
     hashKey: (key) => hashGatewayKey(pepper, key),
     compileConfig: (text) => inline.get(text),
@@ -102,8 +105,20 @@ async function start(init: WorkerInit, channel: LookupChannel): Promise<Worker> 
     writeTimeoutMs: init.writeTimeoutMs,
     onProblem: (error, what) => log.warn({ err: error }, what),
   });
-  const port = await transport.listen(init.host, init.port, init.shared);
+  const port = await listen(transport, init);
   return { port, transport, pipeline, directory, log };
+}
+
+/** The worker that had the port before may take a moment to let go of it. */
+async function listen(transport: Transport, init: WorkerInit): Promise<number> {
+  for (let tries = 0; ; tries++) {
+    try {
+      return await transport.listen(init.host, init.port, init.shared);
+    } catch (error) {
+      if (tries === 10) throw error;
+      await new Promise((wait) => setTimeout(wait, 100));
+    }
+  }
 }
 
 interface Worker {
@@ -167,6 +182,7 @@ process.on('message', (message: FromControl) => {
       start(message.init, channel).then(
         (started) => {
           worker = started;
+          delay.reset();
           post({ t: 'ready', port: started.port });
         },
         (error: Error) => {
@@ -206,11 +222,13 @@ process.on('uncaughtException', (error) => {
   process.exit(exitInternal);
 });
 
-const delay = monitorEventLoopDelay({ resolution: 10 });
+const resolutionMs = 5;
+const delay = monitorEventLoopDelay({ resolution: resolutionMs });
 delay.enable();
 setInterval(() => {
-  post({ t: 'beat', inFlight: worker?.transport.inFlight ?? 0, loopDelayMs: delay.percentile(99.9) / 1e6 });
-  delay.reset();
+  // The histogram holds whole intervals between two ticks of its timer; what exceeds the timer's own is the delay.
+  const loopDelayMs = Math.max(0, delay.percentile(99.9) / 1e6 - resolutionMs);
+  post({ t: 'beat', inFlight: worker?.transport.inFlight ?? 0, loopDelayMs });
 }, 1000).unref();
 
 post({ t: 'up' });

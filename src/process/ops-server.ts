@@ -12,11 +12,18 @@ export interface OpsServer {
   close(): void;
 }
 
+/** One line of `/metrics`, in Prometheus's text format. */
+export interface Metric {
+  readonly name: string;
+  readonly labels: Readonly<Record<string, string>>;
+  readonly value: number;
+}
+
 /**
  * Probes, on a port of their own: `/livez` (this process answers), `/readyz` (every check holds; `?verbose` names
- * them, `?exclude=<name>` leaves one out). Outside authentication, logs and limits.
+ * them, `?exclude=<name>` leaves one out); `/metrics` for Prometheus. Outside authentication, logs and limits.
  */
-export async function startOpsServer(host: string, port: number, checks: readonly Check[]): Promise<OpsServer> {
+export async function startOpsServer(host: string, port: number, checks: readonly Check[], metrics: () => readonly Metric[]): Promise<OpsServer> {
   const server: Server = createServer((request, response) => {
     const url = new URL(request.url ?? '/', 'http://ops');
     const say = (status: number, text: string): void => {
@@ -25,7 +32,8 @@ export async function startOpsServer(host: string, port: number, checks: readonl
     };
     if (request.method !== 'GET' && request.method !== 'HEAD') return say(405, 'GET or HEAD\n');
     if (url.pathname === '/livez' || url.pathname === '/healthz') return say(200, 'ok\n');
-    if (url.pathname !== '/readyz') return say(404, 'try /livez or /readyz\n');
+    if (url.pathname === '/metrics') return say(200, metricsText(metrics()));
+    if (url.pathname !== '/readyz') return say(404, 'try /livez, /readyz or /metrics\n');
     const excluded = new Set(url.searchParams.getAll('exclude'));
     void Promise.all(
       checks
@@ -50,4 +58,16 @@ async function holds(check: Check): Promise<boolean> {
   } catch {
     return false;
   }
+}
+
+function metricsText(metrics: readonly Metric[]): string {
+  let text = '';
+  let last = '';
+  for (const { name, labels, value } of metrics) {
+    if (name !== last) text += `# TYPE ${name} gauge\n`;
+    last = name;
+    const pairs = Object.entries(labels).map(([key, label]) => `${key}="${label}"`);
+    text += `${name}${pairs.length === 0 ? '' : `{${pairs.join(',')}}`} ${value}\n`;
+  }
+  return text;
 }

@@ -13,7 +13,7 @@ import { bootstrap, type FirstKeys } from '../store/bootstrap.js';
 import { loadMasterKey } from '../store/master-key.js';
 import { openStore, type Store } from '../store/store.js';
 import { nodeTransportCanShare } from '../transport/node.js';
-import { startOpsServer } from './ops-server.js';
+import { type Metric, startOpsServer } from './ops-server.js';
 import { WorkerGroup } from './worker-group.js';
 
 /** A running gateway. */
@@ -78,7 +78,7 @@ export async function startGateway(settings: Settings): Promise<Gateway> {
     const ops = await startOpsServer(settings.host, settings.opsPort, [
       { name: 'workers', ok: () => workers.ready > 0 },
       { name: 'store', ok: () => store.ping() },
-    ]);
+    ], () => workerMetrics(workers));
     const admin = await startAdminServer({
       host: settings.host,
       port: settings.grpcPort,
@@ -103,6 +103,10 @@ export async function startGateway(settings: Settings): Promise<Gateway> {
       await ledger.close();
       await store.close();
     };
+    stopBySignal(() => {
+      stopping ??= stop();
+      return stopping;
+    }, workers);
     return {
       address: `http://${urlHost(settings.host)}:${port}`,
       grpcAddress: `${urlHost(settings.host)}:${admin.port}`,
@@ -119,6 +123,24 @@ export async function startGateway(settings: Settings): Promise<Gateway> {
     workers.kill();
     throw error;
   }
+}
+
+/** First SIGTERM or SIGINT: drain, then exit 0. A second one: now. */
+function stopBySignal(stop: () => Promise<void>, workers: WorkerGroup): void {
+  let asked = false;
+  const signalled = (): void => {
+    if (asked) {
+      workers.kill();
+      process.exit(0);
+    }
+    asked = true;
+    stop().then(
+      () => process.exit(0),
+      () => process.exit(1),
+    );
+  };
+  process.on('SIGTERM', signalled);
+  process.on('SIGINT', signalled);
 }
 
 function workerInit(
@@ -170,6 +192,17 @@ async function startSimulatedProvider(store: Store): Promise<{ close(): Promise<
   const server = await startSimulated({ record: false });
   store.providers.setRuntimeBaseUrl('simulated', `${server.url}/v1`);
   return server;
+}
+
+function workerMetrics(workers: WorkerGroup): Metric[] {
+  const report = workers.report();
+  const gauge = (name: string, value: (worker: (typeof report)[number]) => number, more: Record<string, string> = {}): Metric[] =>
+    report.map((worker) => ({ name, labels: { worker: String(worker.worker), ...more }, value: value(worker) }));
+  return [
+    ...gauge('gateway_worker_ready', (worker) => (worker.ready ? 1 : 0)),
+    ...gauge('gateway_inflight_requests', (worker) => worker.inFlight),
+    ...gauge('gateway_event_loop_delay_seconds', (worker) => worker.loopDelayMs / 1000, { quantile: '0.999' }),
+  ];
 }
 
 const urlHost = (host: string): string => (host.includes(':') ? `[${host}]` : host);

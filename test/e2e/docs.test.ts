@@ -1,0 +1,137 @@
+import { spawn } from 'node:child_process';
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join, resolve } from 'node:path';
+import { expect } from 'chai';
+import { type Example, examplesOf } from '../support/examples.js';
+import { mainFile, type RunningGateway, startGateway } from '../support/gateway.js';
+
+interface Ran {
+  readonly code: number | null;
+  readonly output: string;
+}
+
+const root = resolve(import.meta.dirname, '../..');
+
+function run(command: string, args: string[], env: Record<string, string>, cwd = root): Promise<Ran> {
+  return new Promise((done) => {
+    const child = spawn(command, args, { cwd, env: { ...process.env, ...env } });
+    let output = '';
+    child.stdout.on('data', (text: Buffer) => {
+      output += text.toString();
+    });
+    child.stderr.on('data', (text: Buffer) => {
+      output += text.toString();
+    });
+    child.on('exit', (code) => done({ code, output }));
+  });
+}
+
+describe('what the docs say to type', () => {
+  let gateway: RunningGateway;
+
+  before(async function () {
+    this.timeout(20_000);
+    gateway = await startGateway({ env: { HEADGATE_SIMULATED: 'true' } });
+  });
+
+  after(async () => {
+    await gateway?.stop();
+  });
+
+  /** Runs an example as written, but for the port and the data directory, which are the test's own. */
+  const type = (example: Example): Promise<Ran> => {
+    const text = example.text
+      .replaceAll('http://127.0.0.1:8787', gateway.url)
+      .replaceAll('./data/', `${gateway.dataDir}/`)
+      .replaceAll('npx headgate', `${process.execPath} ${mainFile}`)
+      .replaceAll('curl ', 'curl -sS --fail-with-body ');
+    const env = { ...gateway.env, HEADGATE_KEY: gateway.workspaceKey, OPENAI_API_KEY: 'sk-of-the-test' };
+    if (example.language === 'sh') return run('bash', ['-euo', 'pipefail', '-c', text], env);
+    const file = join(root, 'test', `.readme-${process.pid}.mjs`);
+    writeFileSync(file, text);
+    return run(process.execPath, [file], env).finally(() => rmSync(file));
+  };
+
+  it('README: every command works, and the first streamed answer streams', async function () {
+    this.timeout(40_000);
+    const examples = examplesOf('README.md').filter(({ language }) => language === 'sh' || language === 'js');
+    expect(examples.length).to.be.greaterThan(5);
+    for (const example of examples) {
+      if (example.text.trim() === 'npm start') continue; // test/e2e/start.test.ts runs it
+      const { code, output } = await type(example);
+      expect(code, `${example.text}\n${output}`).to.equal(0);
+      if (example.text.includes('"stream":true')) expect(output).to.include('data: [DONE]');
+      else if (example.text.includes('chat/completions')) expect(output).to.include('"chat.completion"');
+      else if (example.language === 'js') expect(output).to.include('Hello');
+      else if (example.text.includes('headgate logs')) expect(output).to.include('gpt-4o-mini');
+    }
+  });
+
+  it('README stays short', () => {
+    expect(readFileSync(join(root, 'README.md'), 'utf8').split('\n').length).to.be.lessThan(160);
+  });
+
+  it('docs/ledger.md: the log commands run', async function () {
+    this.timeout(20_000);
+    for (const example of examplesOf('docs/ledger.md')) {
+      const { code, output } = await type(example);
+      expect(code, output).to.equal(0);
+    }
+  });
+
+  it('docs/requests.md: the routing config is one that the gateway takes', async function () {
+    this.timeout(20_000);
+    const config = examplesOf('docs/requests.md').find(({ language }) => language === 'json');
+    const { code, output } = await run(
+      'bash',
+      ['-c', `${process.execPath} ${mainFile} configs create example --file -  <<'JSON'\n${config?.text}\nJSON`],
+      gateway.env,
+    );
+    expect(code, output).to.equal(0);
+  });
+
+  it('docs/plugins.md: the plugin refuses and adds what it says, at the place the settings give it', async function () {
+    this.timeout(20_000);
+    const dir = mkdtempSync(join(tmpdir(), 'headgate-plugin-'));
+    const examples = examplesOf('docs/plugins.md');
+    const plugin = examples.find(({ file }) => file === 'region.js');
+    const settings = examples.find(({ file }) => file === 'headgate.yaml');
+    expect(plugin?.text.trimEnd().split('\n').length).to.be.lessThan(26);
+    mkdirSync(join(dir, 'my-plugins'));
+    writeFileSync(join(dir, 'my-plugins/package.json'), '{"type":"module"}');
+    writeFileSync(join(dir, 'my-plugins/region.js'), plugin?.text ?? '');
+    writeFileSync(join(dir, 'headgate.yaml'), (settings?.text ?? '').replace('./my-plugins', join(dir, 'my-plugins')));
+    const own = await startGateway({ env: { HEADGATE_SIMULATED: 'true', HEADGATE_CONFIG: join(dir, 'headgate.yaml') } });
+    try {
+      const curl = examples.find(({ text }) => text.startsWith('curl'));
+      const text = (curl?.text ?? '').replaceAll('http://127.0.0.1:8787', own.url);
+      const env = { HEADGATE_KEY: own.workspaceKey };
+      const allowed = await run('bash', ['-c', text.replace('curl', 'curl -sS')], env);
+      expect(allowed.output).to.include('chat.completion');
+      const refused = await run('bash', ['-c', text.replace('curl', 'curl -sS').replace('"eu"', '"moon"')], env);
+      expect(refused.output).to.include('Send a metadata').and.include('"param":"region"');
+    } finally {
+      await own.stop();
+      rmSync(dir, { recursive: true, force: true });
+    }
+  });
+
+  it('a plugin whose options break its schema is refused at start with the path', async function () {
+    this.timeout(20_000);
+    const dir = mkdtempSync(join(tmpdir(), 'headgate-plugin-'));
+    const plugin = examplesOf('docs/plugins.md').find(({ file }) => file === 'region.js');
+    writeFileSync(join(dir, 'package.json'), '{"type":"module"}');
+    writeFileSync(join(dir, 'region.js'), plugin?.text ?? '');
+    const plugins = JSON.stringify({ directory: dir, insert: [{ name: 'region', after: 'config', options: { allowed: [] } }] });
+    const failed = await startGateway({ env: { HEADGATE_PLUGINS: plugins } }).then(
+      async (running) => {
+        await running.stop();
+        return '';
+      },
+      (error: Error) => error.message,
+    );
+    rmSync(dir, { recursive: true, force: true });
+    expect(failed).to.include('plugin region').and.include('allowed');
+  });
+});

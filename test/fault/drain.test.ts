@@ -1,0 +1,105 @@
+import { connect } from 'node:net';
+import { expect } from 'chai';
+import { eventually, pause, type RunningGateway, startGateway } from '../support/gateway.js';
+import { type SimulatedProvider, startSimulated } from '../support/simulated/index.js';
+
+describe('stopping and dying', () => {
+  let provider: SimulatedProvider;
+  let gateway: RunningGateway;
+
+  beforeEach(async function () {
+    this.timeout(20_000);
+    provider = await startSimulated({ record: true });
+    gateway = await startGateway({ env: { HEADGATE_WORKERS: '2', HEADGATE_DRAIN_TIMEOUT_MS: '4000' } });
+    await gateway.admin().providers.create({ slug: 'main', provider: 'openai', key: 'sk-sim', base_url: `${provider.url}/v1` });
+  });
+
+  afterEach(async () => {
+    await gateway?.stop();
+    await provider?.close();
+  });
+
+  const ask = (model: string, stream = true): Promise<Response> =>
+    fetch(`${gateway.url}/v1/chat/completions`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json', 'x-gateway-api-key': gateway.workspaceKey, 'x-gateway-provider': '@main' },
+      body: JSON.stringify({ model, stream, messages: [{ role: 'user', content: 'Hello' }] }),
+    });
+
+  it('SIGTERM lets 100 live streams finish, refuses what is new, and exits 0', async function () {
+    this.timeout(20_000);
+    const streams = await Promise.all(Array.from({ length: 100 }, () => ask('sim-fault:chunks=20,delay=75')));
+    const bodies = streams.map((response) => response.text());
+    await pause(100);
+    const exit = new Promise<number | null>((done) => gateway.process.once('exit', (code) => done(code)));
+    gateway.process.kill('SIGTERM');
+    await pause(200);
+    const late = await ask('gpt-4o-mini', false).then(
+      (response) => ({ status: response.status, connection: response.headers.get('connection') }),
+      () => 'refused' as const,
+    );
+    if (late !== 'refused') expect(late).to.deep.equal({ status: 503, connection: 'close' });
+    for (const text of await Promise.all(bodies)) expect(text.trimEnd().endsWith('data: [DONE]')).to.equal(true);
+    expect(await exit).to.equal(0);
+  });
+
+  it('a call on a kept connection during the drain gets 503 and Connection: close', async function () {
+    this.timeout(20_000);
+    const socket = connect(gateway.port, '127.0.0.1');
+    let text = '';
+    socket.on('data', (chunk) => {
+      text += chunk.toString();
+    });
+    socket.write('GET /v1/nothing-yet HTTP/1.1\r\nHost: x\r\n\r\n');
+    await eventually('a first answer', async () => text.includes('HTTP/1.1 401'));
+    const stream = await ask('sim-fault:chunks=10,delay=100');
+    const whole = stream.text();
+    gateway.process.kill('SIGTERM');
+    await pause(200);
+    text = '';
+    socket.write('GET /v1/nothing-yet HTTP/1.1\r\nHost: x\r\n\r\n');
+    await eventually('a second answer', async () => text.includes('\r\n\r\n'));
+    expect(text).to.match(/^HTTP\/1\.1 503 /);
+    expect(text.toLowerCase()).to.include('connection: close');
+    expect(await whole).to.include('[DONE]');
+  });
+
+  it('past the drain deadline a stream is cut and the exit is still 0; a second SIGTERM is fast', async function () {
+    this.timeout(20_000);
+    const stream = await ask('sim-fault:chunks=1000,delay=50');
+    const body = stream.text().then(
+      () => 'whole',
+      () => 'cut',
+    );
+    const began = performance.now();
+    const exit = new Promise<number | null>((done) => gateway.process.once('exit', (code) => done(code)));
+    gateway.process.kill('SIGTERM');
+    await pause(300);
+    gateway.process.kill('SIGTERM');
+    expect(await exit).to.equal(0);
+    expect(performance.now() - began).to.be.lessThan(1500);
+    expect(await body).to.equal('cut');
+  });
+
+  it('a killed data worker is back within a second and its sibling goes on serving', async function () {
+    this.timeout(20_000);
+    const { readFileSync } = await import('node:fs');
+    const pid = gateway.process.pid ?? 0;
+    const workers = (): number[] => readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').trim().split(' ').map(Number);
+    const before = workers();
+    expect(before).to.have.length(2);
+    process.kill(before[0] ?? 0, 'SIGKILL');
+    const killedAt = performance.now();
+    let failures = 0;
+    await eventually('two workers again', async () => {
+      const answer = await ask('gpt-4o-mini', false).catch(() => null);
+      if (answer?.status !== 200) failures++;
+      else await answer.text();
+      const text = await (await fetch(`${gateway.opsUrl}/metrics`)).text();
+      return !workers().includes(before[0] ?? 0) && (text.match(/^gateway_worker_ready\{.*\} 1$/gm)?.length ?? 0) === 2;
+    });
+    expect(performance.now() - killedAt).to.be.lessThan(1000);
+    // One connection may have been on the killed worker; the sibling answers the rest.
+    expect(failures).to.be.lessThan(3);
+  });
+});

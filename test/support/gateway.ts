@@ -1,0 +1,161 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { createServer } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join, resolve } from 'node:path';
+import { type AdminClient, connectAdmin } from '../../src/client/index.js';
+
+const root = resolve(import.meta.dirname, '../..');
+/** The built program: what is tested is what is run. `npm test` builds it first. */
+export const mainFile = join(root, 'dist/src/main.js');
+
+export interface RunningGateway {
+  readonly url: string;
+  readonly port: number;
+  readonly grpcPort: number;
+  readonly opsUrl: string;
+  readonly dataDir: string;
+  readonly adminKey: string;
+  readonly workspaceKey: string;
+  readonly workspaceId: string;
+  readonly organisationId: string;
+  readonly env: Readonly<Record<string, string>>;
+  readonly process: ChildProcess;
+  /** Everything the gateway has printed so far, both streams. */
+  output(): string;
+  admin(): AdminClient;
+  /** Starts again on the same data directory and ports, after the process has ended. */
+  restart(): Promise<RunningGateway>;
+  /** SIGTERM; resolves with the exit code. Removes the data directory unless told to keep it. */
+  stop(options?: { keep?: boolean }): Promise<number | null>;
+}
+
+export interface GatewayOptions {
+  readonly env?: Readonly<Record<string, string>>;
+  readonly dataDir?: string;
+}
+
+/** Starts the whole gateway as its operators do: control process, data workers, SQLite, on ports of its own. */
+export async function startGateway(options: GatewayOptions = {}): Promise<RunningGateway> {
+  const dataDir = options.dataDir ?? mkdtempSync(join(tmpdir(), 'headgate-test-'));
+  const [port, grpcPort, opsPort] = await freePorts(3);
+  const env = {
+    HEADGATE_PORT: String(port),
+    HEADGATE_GRPC_PORT: String(grpcPort),
+    HEADGATE_OPS_PORT: String(opsPort),
+    HEADGATE_DATA_DIR: dataDir,
+    HEADGATE_WORKERS: '1',
+    HEADGATE_LOG_LEVEL: 'info',
+    HEADGATE_EGRESS_ALLOW: '127.0.0.1',
+    ...options.env,
+  };
+  return launch(dataDir, Number(env.HEADGATE_PORT), Number(env.HEADGATE_GRPC_PORT), Number(env.HEADGATE_OPS_PORT), env);
+}
+
+async function launch(
+  dataDir: string,
+  port: number,
+  grpcPort: number,
+  opsPort: number,
+  env: Record<string, string>,
+): Promise<RunningGateway> {
+  const child = spawn(process.execPath, [mainFile, 'serve'], { env: { ...process.env, ...env }, stdio: ['ignore', 'pipe', 'pipe'] });
+  let output = '';
+  child.stdout.on('data', (text: Buffer) => {
+    output += text.toString();
+  });
+  child.stderr.on('data', (text: Buffer) => {
+    output += text.toString();
+  });
+  const opsUrl = `http://127.0.0.1:${opsPort}`;
+  await ready(child, opsUrl, () => output);
+  const keys = JSON.parse(readFileSync(join(dataDir, 'first-keys.json'), 'utf8')) as Record<string, string>;
+  const clients: AdminClient[] = [];
+  const gateway: RunningGateway = {
+    url: `http://127.0.0.1:${port}`,
+    port,
+    grpcPort,
+    opsUrl,
+    dataDir,
+    adminKey: keys['admin_key'] ?? '',
+    workspaceKey: keys['workspace_key'] ?? '',
+    workspaceId: keys['workspace_id'] ?? '',
+    organisationId: keys['organisation_id'] ?? '',
+    env,
+    process: child,
+    output: () => output,
+    admin() {
+      const client = connectAdmin({ address: `127.0.0.1:${grpcPort}`, key: keys['admin_key'] ?? '' });
+      clients.push(client);
+      return client;
+    },
+    restart: () => launch(dataDir, port, grpcPort, opsPort, env),
+    async stop(how = {}) {
+      for (const client of clients) client.close();
+      const code = await end(child);
+      if (how.keep !== true) rmSync(dataDir, { recursive: true, force: true });
+      return code;
+    },
+  };
+  return gateway;
+}
+
+async function ready(child: ChildProcess, opsUrl: string, output: () => string): Promise<void> {
+  const until = Date.now() + 15_000;
+  for (;;) {
+    if (child.exitCode !== null) throw new Error(`the gateway ended before it was ready:\n${output()}`);
+    const status = await fetch(`${opsUrl}/readyz`).then(
+      (response) => response.status,
+      () => 0,
+    );
+    // The greeting is printed last: admin and data plane both listen by then.
+    if (status === 200 && output().includes('is ready at')) return;
+    if (Date.now() > until) throw new Error(`the gateway is not ready:\n${output()}`);
+    await pause(20);
+  }
+}
+
+function end(child: ChildProcess): Promise<number | null> {
+  if (child.exitCode !== null || child.signalCode !== null) return Promise.resolve(child.exitCode);
+  return new Promise((done) => {
+    const hard = setTimeout(() => child.kill('SIGKILL'), 40_000);
+    child.once('exit', (code) => {
+      clearTimeout(hard);
+      done(code);
+    });
+    child.kill('SIGTERM');
+  });
+}
+
+export const pause = (ms: number): Promise<void> => new Promise((wait) => setTimeout(wait, ms));
+
+/** Waits until `probe` gives something, and gives it back; fails with `what` after the time is up. */
+export async function eventually<T>(what: string, probe: () => Promise<T | null | undefined | false>, ms = 5000): Promise<T> {
+  const until = Date.now() + ms;
+  for (;;) {
+    const value = await probe();
+    if (value) return value;
+    if (Date.now() > until) throw new Error(`never happened: ${what}`);
+    await pause(25);
+  }
+}
+
+/** Ports that nothing listens on at this moment. */
+export async function freePorts(count: number): Promise<number[]> {
+  const servers = await Promise.all(
+    Array.from(
+      { length: count },
+      () =>
+        new Promise<ReturnType<typeof createServer>>((done) => {
+          const server = createServer().listen(0, '127.0.0.1', () => done(server));
+        }),
+    ),
+  );
+  const ports = servers.map((server) => {
+    const address = server.address();
+    return typeof address === 'object' && address !== null ? address.port : 0;
+  });
+  await Promise.all(servers.map((server) => new Promise((done) => server.close(done))));
+  return ports;
+}
+
