@@ -212,8 +212,12 @@ export interface Store {
   readonly keys: ApiKeyStore;
   readonly providers: ProviderStore;
   readonly configs: ConfigStore;
-  /** Hash of a gateway key's text under the deployment's pepper. */
+  /** What goes into the hash of every gateway key; data workers hash by it. */
+  readonly pepper: Buffer;
+  /** Hash of a gateway key's text under the pepper. */
   hashKey(text: string): string;
+  /** Does the store answer? */
+  ping(): Promise<boolean>;
   /** The organisation and workspace of the first start; null before it. */
   first(): Promise<Place | null>;
   /**

@@ -2,21 +2,19 @@ import type { Transaction } from '../sql/driver.js';
 
 /** Organisations, workspaces, keys, stored providers and configs. Times are Unix milliseconds. */
 export async function up(sql: Transaction): Promise<void> {
-  const { schema } = sql;
-
-  await schema.createTable('meta', (t) => {
+  await sql.schema.createTable('meta', (t) => {
     t.string('name').primary();
     t.text('value').notNullable();
   });
 
-  await schema.createTable('organisations', (t) => {
+  await sql.schema.createTable('organisations', (t) => {
     t.string('id').primary();
     t.string('name').notNullable();
     t.bigInteger('created_at').notNullable();
   });
 
   // One per organisation and version, wrapped by the master key; seals the organisation's own secrets.
-  await schema.createTable('data_keys', (t) => {
+  await sql.schema.createTable('data_keys', (t) => {
     t.string('organisation_id').notNullable().references('organisations.id').onDelete('CASCADE');
     t.integer('version').notNullable();
     t.string('master_key_id').notNullable();
@@ -25,7 +23,7 @@ export async function up(sql: Transaction): Promise<void> {
     t.primary(['organisation_id', 'version']);
   });
 
-  await schema.createTable('workspaces', (t) => {
+  await sql.schema.createTable('workspaces', (t) => {
     t.string('id').primary();
     t.string('organisation_id').notNullable().references('organisations.id').onDelete('CASCADE');
     t.string('slug').notNullable();
@@ -34,7 +32,7 @@ export async function up(sql: Transaction): Promise<void> {
     t.unique(['organisation_id', 'slug']);
   });
 
-  await schema.createTable('api_keys', (t) => {
+  await sql.schema.createTable('api_keys', (t) => {
     t.string('id').primary();
     t.string('organisation_id').notNullable().references('organisations.id').onDelete('CASCADE');
     t.string('workspace_id').references('workspaces.id').onDelete('CASCADE');
@@ -56,7 +54,7 @@ export async function up(sql: Transaction): Promise<void> {
     t.index(['organisation_id', 'workspace_id', 'created_at']);
   });
 
-  await schema.createTable('providers', (t) => {
+  await sql.schema.createTable('providers', (t) => {
     t.string('id').primary();
     t.string('organisation_id').notNullable().references('organisations.id').onDelete('CASCADE');
     t.string('workspace_id').notNullable().references('workspaces.id').onDelete('CASCADE');
@@ -74,7 +72,7 @@ export async function up(sql: Transaction): Promise<void> {
     t.unique(['workspace_id', 'slug']);
   });
 
-  await schema.createTable('configs', (t) => {
+  await sql.schema.createTable('configs', (t) => {
     t.string('id').primary();
     t.string('organisation_id').notNullable().references('organisations.id').onDelete('CASCADE');
     t.string('workspace_id').notNullable().references('workspaces.id').onDelete('CASCADE');
@@ -90,7 +88,7 @@ export async function up(sql: Transaction): Promise<void> {
     t.unique(['workspace_id', 'slug']);
   });
 
-  await schema.createTable('config_versions', (t) => {
+  await sql.schema.createTable('config_versions', (t) => {
     t.string('id').primary();
     t.string('config_id').notNullable().references('configs.id').onDelete('CASCADE');
     t.integer('number').notNullable();

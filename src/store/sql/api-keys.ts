@@ -55,18 +55,14 @@ function fromRow(row: ApiKeyRow): ApiKey {
 }
 
 export class SqlApiKeys implements ApiKeyStore {
-  readonly #pepper: Buffer;
+  readonly pepper: Buffer;
 
   constructor(
     readonly database: Database,
     masterKey: MasterKey,
     readonly now: () => number,
   ) {
-    this.#pepper = masterKey.pepper(pepperVersion);
-  }
-
-  hash(text: string): string {
-    return hashGatewayKey(this.#pepper, text);
+    this.pepper = masterKey.pepper(pepperVersion);
   }
 
   get(organisationId: string, id: string): Promise<ApiKey | null> {
@@ -123,7 +119,7 @@ export class SqlApiKeys implements ApiKeyStore {
       type: input.type,
       name: input.name,
       description: input.description ?? null,
-      hash: this.hash(text),
+      hash: hashGatewayKey(this.pepper, text),
       pepper_version: pepperVersion,
       masked: maskGatewayKey(text),
       scopes: JSON.stringify(input.scopes),

@@ -31,17 +31,20 @@ export function isDuplicate(error: unknown): boolean {
   return codeOf(error) === 'SQLITE_CONSTRAINT' && error instanceof Error && error.message.includes('UNIQUE');
 }
 
-/** A failure of the database itself becomes a coded one. Only its code is kept: the driver's text quotes statements. */
+/** Failures of the machine rather than of a statement. */
+const outages =
+  /^SQLITE_(BUSY|LOCKED|FULL|IOERR|CANTOPEN|READONLY|NOMEM|CORRUPT|NOTADB|PROTOCOL|INTERRUPT|PERM|AUTH)/;
+
+/** A failure of the database itself becomes a coded one, of which the driver's code alone is kept. */
 function coded(error: unknown): unknown {
-  const code = codeOf(error);
-  if (!code.startsWith('SQLITE_') && !(error instanceof Error && error.name === 'KnexTimeoutError'))
-    return error;
-  if (code === 'SQLITE_CONSTRAINT') return error;
+  const isTimeout = error instanceof Error && error.name === 'KnexTimeoutError';
+  const code = isTimeout ? 'timeout' : codeOf(error);
+  if (!isTimeout && !outages.test(code)) return error;
   const message =
     code === 'SQLITE_FULL'
       ? 'The disk of the data directory is full: nothing was changed.'
       : 'The store did not answer: nothing was changed. Try again.';
-  return new GatewayError('store_unavailable', message, { cause: new Error(code || 'timeout') });
+  return new GatewayError('store_unavailable', message, { cause: new Error(code) });
 }
 
 /** Migrations already applied. Here because `write` takes its lock on it. */
@@ -87,7 +90,7 @@ export async function openDatabase(dataDir: string): Promise<Database> {
   refuseOldSqlite();
   const path = databasePath(dataDir);
   const pragmas = ['busy_timeout = 5000', 'journal_mode = WAL', 'synchronous = FULL', 'foreign_keys = ON'];
-  let writer: Knex;
+  let writer: Knex | null = null;
   try {
     mkdirSync(dataDir, { recursive: true, mode: 0o700 });
     // Made here for its mode, which SQLite gives to the files beside it as well.
@@ -95,10 +98,12 @@ export async function openDatabase(dataDir: string): Promise<Database> {
     writer = open(path, pragmas);
     await writer.raw(versionTable);
   } catch (error) {
+    await writer?.destroy();
     throw new RefusedStart(
       `The database ${path} cannot be opened (${codeOf(error) || 'no connection'}): check that the data directory is writable and the file is not damaged.`,
     );
   }
+  const writing = writer;
   const reader = open(path, [...pragmas, 'query_only = ON']);
 
   return {
@@ -110,20 +115,27 @@ export async function openDatabase(dataDir: string): Promise<Database> {
       }
     },
     async write(work) {
+      let failed: { readonly error: unknown } | null = null;
       try {
-        return await writer.transaction(async (sql) => {
-          // Takes the write lock before anything is read: SQLite would refuse, without waiting, a transaction
-          // that has read something another process has changed since.
-          await sql.raw('DELETE FROM schema_version WHERE version < 0');
-          return await work(sql);
+        return await writing.transaction(async (sql) => {
+          try {
+            // Takes the write lock before anything is read: SQLite would refuse, without waiting, a transaction
+            // that has read something another process has changed since.
+            await sql.raw('DELETE FROM schema_version WHERE version < 0');
+            return await work(sql);
+          } catch (error) {
+            failed = { error };
+            throw error;
+          }
         });
       } catch (error) {
-        throw coded(error);
+        // A full disk has already rolled back, so that knex reports its own vain ROLLBACK instead of the cause.
+        throw coded(failed === null ? error : (failed as { error: unknown }).error);
       }
     },
     async close() {
       await reader.destroy();
-      await writer.destroy();
+      await writing.destroy();
     },
   };
 }

@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import { hashGatewayKey } from '../../core/gateway-key.js';
 import { scopesOf } from '../../core/scopes.js';
 import type { MasterKey } from '../master-key.js';
 import { migrations } from '../migrations/list.js';
@@ -29,8 +30,21 @@ class SqlStore implements Store {
     this.configs = new SqlConfigs(database, now);
   }
 
+  get pepper(): Buffer {
+    return this.keys.pepper;
+  }
+
   hashKey(text: string): string {
-    return this.keys.hash(text);
+    return hashGatewayKey(this.pepper, text);
+  }
+
+  async ping(): Promise<boolean> {
+    try {
+      await this.first();
+      return true;
+    } catch {
+      return false;
+    }
   }
 
   first(): Promise<Place | null> {
