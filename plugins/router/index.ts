@@ -91,6 +91,7 @@ class Router {
   }
 
   async #fallback(walk: Walk, node: Fallback, ahead: number): Promise<Reply> {
+    const { x } = walk;
     const { children, onStatusCodes } = node;
     const last = children.length - 1;
     for (let i = 0; ; i++) {
@@ -99,12 +100,12 @@ class Router {
       try {
         reply = await this.#node(walk, children[i]!, ahead + last - i);
       } catch (thrown) {
-        const error = GatewayError.from(thrown);
-        if (end || walk.tries >= maxTries || !errorMovesOn(walk.x, error, onStatusCodes)) throw error;
+        const error = x.aborted ?? GatewayError.from(thrown);
+        if (end || walk.tries >= maxTries || !errorMovesOn(x, error, onStatusCodes)) throw error;
         continue;
       }
-      if (end || walk.tries >= maxTries || !replyMovesOn(walk.x, reply, onStatusCodes)) return reply;
-      abandon(walk.x, reply);
+      if (end || walk.tries >= maxTries || !replyMovesOn(x, reply, onStatusCodes)) return reply;
+      abandon(x, reply);
     }
   }
 
@@ -118,7 +119,7 @@ class Router {
         reply = await this.host.attempt(x, target);
         if (!replayable(x) || !retry.onStatusCodes.includes(reply.status)) return reply;
       } catch (thrown) {
-        error = GatewayError.from(thrown);
+        error = x.aborted ?? GatewayError.from(thrown);
         if (!errorIsRetried(x, error, retry)) throw error;
       }
       const over = made === retry.attempts || walk.tries + ahead >= maxTries;

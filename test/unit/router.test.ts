@@ -286,7 +286,7 @@ describe('a fallback', () => {
         return step === 503 ? reply(503, [], body) : step;
       };
       const { tried, outcome } = await start(null, script, { x });
-      expect(await outcome).to.equal(step === 503 ? 'client_gone' : 'upstream_reset');
+      expect(await outcome).to.equal('client_gone');
       expect(body.cancelled).to.equal(step === 503 ? 1 : 0);
       expect(tried).to.have.length(1);
     }
@@ -345,7 +345,7 @@ describe('a load balancer', () => {
     const edges = [0, 1 - 2 ** -53, 0.1, 0.7];
     await fc.assert(
       fc.asyncProperty(
-        fc.array(fc.oneof(fc.constant(0), fc.double({ min: 1e-9, max: 1e9, noNaN: true })), {
+        fc.array(fc.oneof(fc.constantFrom(0, 5e-324), fc.double({ min: 1e-9, max: 1e9, noNaN: true })), {
           minLength: 1,
           maxLength: 6,
         }),
@@ -362,6 +362,11 @@ describe('a load balancer', () => {
       ),
       { numRuns: 500 },
     );
+  });
+
+  it('never draws one of weight 0 where the share is too small to be told from the whole', async () => {
+    const config = balance({ weight: 5e-324 }, { weight: 0 });
+    expect(await run(config, [200], { random: () => 0.9 })).to.deep.equal([200, ['[0]'], 0, '[0]']);
   });
 
   it('draws once a call and does not move on by itself', async () => {
@@ -529,9 +534,13 @@ describe('a retry', () => {
   it('stops waiting the moment the exchange is aborted', async () => {
     const { x, tried, outcome } = await start(retrying(5), [500], { random: () => 1, backoffMs: 60_000 });
     const began = performance.now();
+    const timers = () => process.getActiveResourcesInfo().filter((name) => name === 'Timeout').length;
+    const pending = timers();
     setTimeout(() => x.abort(new GatewayError('client_gone', 'gone')), 20);
     expect(await outcome).to.equal('client_gone');
     expect(performance.now() - began).to.be.below(500);
+    // Its own timer is gone: what is left was there before it, or is less.
+    expect(timers()).to.be.below(pending);
     expect(tried).to.have.length(1);
   });
 
@@ -543,7 +552,7 @@ describe('a retry', () => {
         return step;
       };
       const { tried, outcome } = await start(null, script, { x });
-      expect(await outcome).to.be.oneOf(['client_gone', 'upstream_connect_failed']);
+      expect(await outcome).to.equal('client_gone');
       expect(tried).to.have.length(1);
     }
   });
@@ -591,7 +600,7 @@ describe('a wait that the provider asks for', () => {
   for (const [what, value] of [
     ['negative', '-1'],
     ['not a number', 'abc'],
-    ['a word that a date parser would take', 'abc 1'],
+    ['a word that a date parser would take', 'soon 2999'],
     ['a power', '1e9'],
     ['empty', ''],
     ['a date gone by', 'Sun, 06 Nov 1994 08:49:37 GMT'],

@@ -521,7 +521,7 @@ describe('what a refused config says', () => {
   });
 
   it('stops at twenty lines and within 50 ms, however much is wrong', () => {
-    const keys = Object.fromEntries(Array.from({ length: 20_000 }, (_, i) => [`provide${i}`, 1]));
+    const keys = Object.fromEntries(Array.from({ length: 12_000 }, (_, i) => [`provide${i}`, 1]));
     const providersWrong = Array.from({ length: 64 }, () => ({
       provider: 'abcdefghijklmnopqrstuvwxyzabcdef',
       retry: { attempts: -1 },
@@ -533,10 +533,12 @@ describe('what a refused config says', () => {
       { metadata: keys, retry: { attempts: 1 } },
       { strategy: { mode: 'fallback' }, targets: providersWrong },
       { forward_headers: list(60_000, '') },
-      { override_params: { a: list(60_000, 1e300) } },
+      { override_params: { a: list(30_000, 1e300) } },
     ]) {
       const began = performance.now();
-      expect(of(config)).to.have.length.within(1, 20);
+      const found = of(config);
+      expect(found).to.have.length.within(1, 20);
+      expect(found[0]).not.to.contain('bytes');
       expect(performance.now() - began).to.be.below(50);
     }
   });
