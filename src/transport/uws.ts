@@ -474,19 +474,30 @@ class UwsTransport implements Transport {
     this.#app.any('/*', (res, req) => this.#request(res, req));
   }
 
-  listen(host: string, port: number, shared: boolean): Promise<number> {
+  async listen(host: string, port: number, shared: boolean): Promise<number> {
+    let wanted = port;
+    if (shared && port === 0) {
+      // The native part does not share a port that the system chose: let it choose, then ask for that one.
+      const chosen = await this.#bind(host, 0, false);
+      wanted = this.uws.us_socket_local_port(chosen);
+      this.uws.us_listen_socket_close(chosen);
+    }
+    this.#socket = await this.#bind(host, wanted, shared);
+    return this.uws.us_socket_local_port(this.#socket);
+  }
+
+  #bind(host: string, port: number, shared: boolean): Promise<us_listen_socket> {
     return new Promise((resolve, reject) => {
       this.#app.listen(host, port, shared ? 0 : exclusivePort, (socket) => {
-        if (socket === false) {
-          const error: NodeJS.ErrnoException = new Error(
-            `Cannot listen on ${host}:${port}: another process has the port, or the address is not this machine's.`,
-          );
-          error.code = 'EADDRINUSE';
-          reject(error);
+        if (socket !== false) {
+          resolve(socket);
           return;
         }
-        this.#socket = socket;
-        resolve(this.uws.us_socket_local_port(socket));
+        const error: NodeJS.ErrnoException = new Error(
+          `Cannot listen on ${host}:${port}: another process has the port, or the address is not this machine's.`,
+        );
+        error.code = 'EADDRINUSE';
+        reject(error);
       });
     });
   }
