@@ -14,10 +14,15 @@ const maxTries = 10;
 /** Waiting of one request, all retries together. */
 const maxWaitMs = 60_000;
 
-/** Nothing had left for the provider: trying again costs nothing. */
-const neverSent: ReadonlySet<ErrorCode> = new Set(['upstream_connect_failed', 'upstream_connect_timeout']);
-/** Found out before a connection was even asked for: a body that can be sent only once is still whole. */
-const neverDialled: ReadonlySet<ErrorCode> = new Set([
+/** No connection came about: trying the same target again costs nothing. */
+const neverConnected: ReadonlySet<ErrorCode> = new Set([
+  'upstream_connect_failed',
+  'upstream_connect_timeout',
+]);
+/** Nothing had left for the provider: a body that can be sent only once is still whole. */
+const neverSent: ReadonlySet<ErrorCode> = new Set([
+  ...neverConnected,
+  'upstream_tls',
   'unknown_provider',
   'invalid_custom_host',
   'unsupported_by_provider',
@@ -170,13 +175,14 @@ function replyMovesOn(x: Exchange, reply: Reply, onStatusCodes: readonly number[
 }
 
 function errorMovesOn(x: Exchange, error: GatewayError, onStatusCodes: readonly number[] | null): boolean {
-  if (x.aborted !== null || !(replayable(x) || neverDialled.has(error.code))) return false;
+  if (x.aborted !== null || !(replayable(x) || neverSent.has(error.code))) return false;
   return error.fallback || (onStatusCodes?.includes(error.status) ?? false);
 }
 
 function errorIsRetried(x: Exchange, error: GatewayError, retry: Retry): boolean {
-  if (x.aborted !== null || !replayable(x)) return false;
-  if (neverSent.has(error.code)) return true;
+  if (x.aborted !== null) return false;
+  if (neverConnected.has(error.code)) return true;
+  if (!replayable(x)) return false;
   return retry.resend === true && error.blame === 'upstream' && retry.onStatusCodes.includes(error.status);
 }
 

@@ -292,26 +292,23 @@ describe('a fallback', () => {
     }
   });
 
-  it('sends a body that streams in only once', async () => {
+  it('sends a body that streams in only once, but to the first target that can be reached', async () => {
     const streamed = (config: unknown) => ({ x: exchange(config, new Body()) });
-    expect(await run(null, [500], streamed(three))).to.deep.equal([500, ['[0]'], 0, '[0]']);
-    expect(await run(null, ['upstream_reset'], streamed(three))).to.deep.equal([
-      'upstream_reset',
-      ['[0]'],
-      0,
-      '[0]',
-    ]);
-    expect(await run(null, ['unknown_provider', 200], streamed(three))).to.deep.equal([
-      200,
-      ['[0]', '[1]'],
-      0,
-      '[1]',
-    ]);
-    expect(await run(null, [503], streamed(retrying(3)))).to.deep.equal([503, ['root'], 0, 'root']);
-    expect(await run(null, ['upstream_connect_failed'], streamed(retrying(3)))).to.have.property(
-      '0',
+    const listed = retrying(3, { on_status_codes: [502, 503] });
+    for (const step of [503, 'upstream_reset', 'upstream_headers_timeout'] as const) {
+      expect(await run(null, [step], streamed(three))).to.deep.equal([step, ['[0]'], 0, '[0]']);
+      expect(await run(null, [step], streamed(listed))).to.deep.equal([step, ['root'], 0, 'root']);
+    }
+    for (const step of [
+      'unknown_provider',
       'upstream_connect_failed',
-    );
+      'upstream_connect_timeout',
+      'upstream_tls',
+    ] as const) {
+      expect(await run(null, [step, 200], streamed(three))).to.deep.equal([200, ['[0]', '[1]'], 0, '[1]']);
+    }
+    expect(await run(null, ['upstream_connect_failed', 200], streamed(listed))).to.have.property('0', 200);
+    expect(await run(null, ['upstream_tls'], streamed(listed))).to.have.property('0', 'upstream_tls');
   });
 });
 
