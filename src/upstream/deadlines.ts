@@ -1,0 +1,85 @@
+const resolutionMs = 20;
+/** Of one tick, at most this much counts as time passed: the rest the event loop was held up, not the upstream. */
+const longestTickMs = 60;
+const idleTicksBeforeStop = 50;
+
+/** Something that may run late. `due` and `slot` belong to Deadlines. */
+export interface Timed {
+  due: number;
+  slot: number;
+  /** Called once its time is up; it is no longer watched then. */
+  late(): void;
+}
+
+/**
+ * Deadlines of many requests on one ticker. Setting and moving one is a plain assignment (a stream moves its own
+ * with each chunk), at the price of a scan every 20 ms; it fires 0 to 40 ms late, never early.
+ *
+ * The clock does not count time in which the event loop was held up: what arrived meanwhile is still unread, and
+ * nobody should be called late for it.
+ */
+export class Deadlines {
+  readonly #watched: Timed[] = [];
+  #now = 0;
+  #ticked = 0;
+  #idleTicks = 0;
+  #ticker: NodeJS.Timeout | null = null;
+
+  watch(timed: Timed): void {
+    timed.due = Number.POSITIVE_INFINITY;
+    timed.slot = this.#watched.push(timed) - 1;
+    if (this.#ticker === null) this.#startTicking();
+  }
+
+  unwatch(timed: Timed): void {
+    const slot = timed.slot;
+    if (slot === -1) return;
+    timed.slot = -1;
+    const last = this.#watched.pop();
+    if (last === undefined || last === timed) return;
+    this.#watched[slot] = last;
+    last.slot = slot;
+  }
+
+  /** What `due` is to be for something due in `ms`; 0 is never. */
+  after(ms: number): number {
+    return ms === 0 ? Number.POSITIVE_INFINITY : this.#now + ms + resolutionMs;
+  }
+
+  get size(): number {
+    return this.#watched.length;
+  }
+
+  stop(): void {
+    if (this.#ticker !== null) clearInterval(this.#ticker);
+    this.#ticker = null;
+  }
+
+  #startTicking(): void {
+    this.#ticked = performance.now();
+    this.#idleTicks = 0;
+    this.#ticker = setInterval(() => this.#tick(), resolutionMs);
+    // A request keeps the process alive by its socket; the ticker must not.
+    this.#ticker.unref();
+  }
+
+  #tick(): void {
+    const at = performance.now();
+    this.#now += Math.min(at - this.#ticked, longestTickMs);
+    this.#ticked = at;
+    const watched = this.#watched;
+    if (watched.length === 0) {
+      this.#idleTicks += 1;
+      if (this.#idleTicks === idleTicksBeforeStop) this.stop();
+      return;
+    }
+    this.#idleTicks = 0;
+    // Downwards: unwatching puts the last one, already seen, into the free slot.
+    for (let i = watched.length - 1; i >= 0; i--) {
+      const timed = watched[i];
+      if (timed === undefined || timed.due > this.#now) continue;
+      this.unwatch(timed);
+      timed.late();
+    }
+  }
+}

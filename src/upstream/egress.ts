@@ -1,0 +1,219 @@
+import { networkInterfaces } from 'node:os';
+import ipaddr from 'ipaddr.js';
+import { GatewayError } from '../core/errors.js';
+import { type Cidr, isReserved, matches } from './reserved.js';
+import type { Resolve } from './resolver.js';
+
+/**
+ * The one way to an address that a caller had a word in: a custom host, and anything else a tenant names. Everything
+ * refused is `invalid_custom_host`, and a name that does not exist reads like one that is internal.
+ */
+export interface Egress {
+  /** The URL, normalised, if its form, host and port may be reached at all. */
+  checkUrl(url: string): URL;
+  /** The addresses to connect to, resolved once and every one of them checked. Connect to these, not to the name. */
+  addresses(url: URL): Promise<readonly string[]>;
+}
+
+export interface EgressOptions {
+  /** `host`, `host:port`, `address` or CIDR. What matches may be reserved; a `host:port` may be any port. */
+  readonly allow: readonly string[];
+  readonly resolve: Resolve;
+}
+
+const invalidCode = 'invalid_custom_host';
+
+/** Below 1024 only the web's own. */
+const lowPorts = new Set([80, 443]);
+
+/** Above, services that obey a line of text, keep data without a password, or run code. */
+const dangerousPorts = new Set([
+  1433, 1434, 1521, 2049, 2181, 2222, 2375, 2376, 2379, 2380, 3306, 3389, 4369, 4505, 4506, 5432, 5433, 5672,
+  5900, 5901, 5902, 5984, 5985, 5986, 6000, 6379, 6380, 6443, 7000, 7001, 7077, 7199, 7474, 8009, 8020, 8086,
+  8300, 8301, 8500, 8600, 9000, 9042, 9092, 9160, 9200, 9300, 9418, 10250, 10255, 11211, 15672, 16379, 25672,
+  26257, 26379, 27017, 27018, 27019, 28015, 50000, 50070, 61616,
+]);
+
+const internalSuffixes = [
+  '.local',
+  '.internal',
+  '.localhost',
+  '.localdomain',
+  '.intranet',
+  '.lan',
+  '.home',
+  '.corp',
+  '.private',
+  '.arpa',
+  '.onion',
+  '.test',
+  '.invalid',
+  '.example',
+  '.cluster.local',
+  '.svc',
+];
+
+const metadataNames = new Set(['metadata.goog', 'metadata.azure.com', 'metadata.tencentyun.com']);
+
+/** Letters, digits, hyphen, underscore; no empty label. What the URL parser lets through beyond is no host name. */
+const hostName =
+  /^(?=.{1,253}$)[a-z0-9_]([a-z0-9_-]{0,61}[a-z0-9_])?(\.[a-z0-9_]([a-z0-9_-]{0,61}[a-z0-9_])?)*$/;
+
+export function createEgress(options: EgressOptions): Egress {
+  const allow = new AllowList(options.allow);
+  const own = new OwnAddresses();
+
+  return {
+    checkUrl(text) {
+      const url = parse(text);
+      const host = bareHost(url);
+      const port = portOf(url);
+      if (allow.hasPort(host, port)) return url;
+      if (!lowPorts.has(port) && (port < 1024 || dangerousPorts.has(port))) {
+        throw refused(`port ${port} may not be reached`);
+      }
+      if (allow.hasHost(host)) return url;
+      if (ipaddr.isValid(host)) {
+        checkAddress(host, allow, own);
+      } else if (isInternalName(host)) {
+        throw refused('it is an internal name');
+      }
+      return url;
+    },
+
+    async addresses(url) {
+      const host = bareHost(url);
+      const trusted = allow.hasHost(host) || allow.hasPort(host, portOf(url));
+      let found: readonly string[];
+      try {
+        found = ipaddr.isValid(host) ? [host] : await options.resolve(host);
+      } catch (cause) {
+        throw refused('it has no public address', cause);
+      }
+      if (found.length === 0) throw refused('it has no public address');
+      if (!trusted) for (const address of found) checkAddress(address, allow, own);
+      return found;
+    },
+  };
+}
+
+function parse(text: string): URL {
+  // The parser repairs `http:host`, backslashes and control characters; what needs repair was meant to mislead.
+  if (!/^https?:\/\/[^/?#\\\s]/i.test(text) || !isPlain(text)) {
+    throw refused('it must be a plain http:// or https:// URL');
+  }
+  let url: URL;
+  try {
+    url = new URL(text);
+  } catch (cause) {
+    throw refused('it is not a URL', cause);
+  }
+  if (url.username !== '' || url.password !== '' || authorityOf(text).includes('@')) {
+    throw refused('it must not hold a user name or password');
+  }
+  const host = bareHost(url);
+  // A dot at the end names the same host for DNS and another one for allow-lists, certificates and Host.
+  if (url.hostname.endsWith('.')) url.hostname = host;
+  if (!ipaddr.isValid(host) && !hostName.test(host)) throw refused('it has no valid host name');
+  if (portOf(url) === 0) throw refused('port 0 may not be reached');
+  url.hash = '';
+  return url;
+}
+
+function authorityOf(text: string): string {
+  return text.slice(text.indexOf('://') + 3).split(/[/?#\\]/, 1)[0] ?? '';
+}
+
+function isPlain(text: string): boolean {
+  for (let i = 0; i < text.length; i++) {
+    const char = text.charCodeAt(i);
+    if (char <= 32 || char === 127 || char === 92) return false;
+  }
+  return true;
+}
+
+/** The host as resolvers and lists know it: no brackets, no trailing dot. The URL parser has lower-cased it. */
+function bareHost(url: URL): string {
+  const host = url.hostname;
+  if (host.startsWith('[')) return host.slice(1, -1);
+  return host.endsWith('.') ? host.slice(0, -1) : host;
+}
+
+function portOf(url: URL): number {
+  if (url.port !== '') return Number(url.port);
+  return url.protocol === 'https:' ? 443 : 80;
+}
+
+function isInternalName(host: string): boolean {
+  // One label is a machine of the own network: `redis`, `metadata`, `kubernetes`.
+  if (!host.includes('.') || metadataNames.has(host)) return true;
+  return internalSuffixes.some((suffix) => host.endsWith(suffix));
+}
+
+function checkAddress(address: string, allow: AllowList, own: OwnAddresses): void {
+  if (allow.hasAddress(address)) return;
+  if (isReserved(address) || own.has(address)) throw refused('it has no public address');
+}
+
+function refused(why: string, cause?: unknown): GatewayError {
+  const message = `This custom host cannot be used: ${why}. Ask the operator to allow it if it should be.`;
+  return new GatewayError(invalidCode, message, { cause });
+}
+
+/** Exact hosts, exact host and port, and address ranges. No wildcards, no suffixes. */
+class AllowList {
+  readonly #hosts = new Set<string>();
+  readonly #hostPorts = new Set<string>();
+  readonly #ranges: Cidr[] = [];
+
+  constructor(entries: readonly string[]) {
+    for (const entry of entries) this.#add(entry.trim().toLowerCase());
+  }
+
+  #add(entry: string): void {
+    if (ipaddr.isValidCIDR(entry)) {
+      this.#ranges.push(ipaddr.parseCIDR(entry));
+    } else if (ipaddr.isValid(entry)) {
+      this.#hosts.add(canonical(entry));
+    } else {
+      const [, host = entry, port] = /^(.*?)(?::(\d{1,5}))?$/.exec(entry) ?? [];
+      const name = canonical(host.replace(/^\[|\]$/g, '').replace(/\.$/, ''));
+      if (port === undefined) this.#hosts.add(name);
+      else this.#hostPorts.add(`${name} ${Number(port)}`);
+    }
+  }
+
+  hasHost(host: string): boolean {
+    return this.#hosts.has(canonical(host));
+  }
+
+  hasPort(host: string, port: number): boolean {
+    return this.#hostPorts.has(`${canonical(host)} ${port}`);
+  }
+
+  hasAddress(address: string): boolean {
+    if (!ipaddr.isValid(address)) return false;
+    const parsed = ipaddr.parse(address);
+    return this.#ranges.some((range) => matches(parsed, range));
+  }
+}
+
+/** One spelling per address, so that lists compare exactly. */
+function canonical(host: string): string {
+  return ipaddr.isValid(host) ? ipaddr.parse(host).toString() : host;
+}
+
+/** This machine's own addresses: our admin port may listen on a public one. */
+class OwnAddresses {
+  #addresses: ReadonlySet<string> = new Set();
+  #readAt = Number.NEGATIVE_INFINITY;
+
+  has(address: string): boolean {
+    if (performance.now() - this.#readAt > 10_000) {
+      this.#readAt = performance.now();
+      const found = Object.values(networkInterfaces()).flatMap((entries) => entries ?? []);
+      this.#addresses = new Set(found.map((entry) => canonical(entry.address.replace(/%.*$/, ''))));
+    }
+    return this.#addresses.has(canonical(address));
+  }
+}

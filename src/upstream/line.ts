@@ -1,0 +1,35 @@
+import type { Socket } from 'node:net';
+import { type buildConnector, Client, type Dispatcher } from 'undici';
+import { Flight } from './flight.js';
+
+/** undici's client of one connection, that tells each flight which connection it got and can cut it. */
+export class Line extends Client {
+  readonly #held: { socket: Socket | null };
+
+  constructor(origin: string | URL, options: Client.Options, connect: buildConnector.connector) {
+    const held: { socket: Socket | null } = { socket: null };
+    super(origin, {
+      ...options,
+      connect: (to, done) =>
+        connect(to, (error, socket) => {
+          held.socket = socket;
+          if (error === null) done(null, socket);
+          else done(error, null);
+        }),
+    });
+    this.#held = held;
+  }
+
+  override dispatch(options: Dispatcher.DispatchOptions, handler: Dispatcher.DispatchHandler): boolean {
+    if (handler instanceof Flight) handler.line = this;
+    return super.dispatch(options, handler);
+  }
+
+  /**
+   * Closes the connection under the request that runs on it. undici's own `abort` does too, and then connects anew
+   * for the request it has just aborted: a storm of cancels would become one of handshakes.
+   */
+  cut(): void {
+    this.#held.socket?.destroy(new Error('cut by the gateway'));
+  }
+}
