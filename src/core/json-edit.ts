@@ -1,41 +1,9 @@
-import { endOfString } from './json.js';
+import { endOfString, endOfValue, skipSpace } from './json-text.js';
 
 /** One change to an object text: the member `key` gets this JSON text as its value; null takes it out. */
 export interface JsonEdit {
   readonly key: string;
   readonly value: string | null;
-}
-
-/** Index of the first character at or behind `at` that is not JSON whitespace. */
-function skipSpace(text: string, at: number): number {
-  let i = at;
-  for (;;) {
-    const code = text.charCodeAt(i);
-    if (code !== 0x20 && code !== 0x0a && code !== 0x0d && code !== 0x09) return i;
-    i++;
-  }
-}
-
-/** Index behind the value that begins at `at`. */
-function endOfValue(text: string, at: number): number {
-  const first = text.charCodeAt(at);
-  if (first === 0x22) return endOfString(text, at);
-  let i = at;
-  if (first !== 0x7b && first !== 0x5b) {
-    for (; i < text.length; i++) {
-      const code = text.charCodeAt(i);
-      if (code === 0x2c || code === 0x7d || code <= 0x20) break;
-    }
-    return i;
-  }
-  let depth = 0;
-  for (; i < text.length; i++) {
-    const code = text.charCodeAt(i);
-    if (code === 0x22) i = endOfString(text, i) - 1;
-    else if (code === 0x7b || code === 0x5b) depth++;
-    else if ((code === 0x7d || code === 0x5d) && --depth === 0) return i + 1;
-  }
-  return i;
 }
 
 /** Which edit names this key; the last one where several do. */

@@ -6,10 +6,12 @@ export interface JsonCaps {
 
 /** What one pass over a JSON text found out. */
 export interface JsonScan {
-  /** A sentence for the client; null: the text may be parsed (it is not yet known to be valid JSON). */
+  /** How the text breaks a cap, to follow "it"; null: it may be parsed (it is not yet known to be valid JSON). */
   readonly problem: string | null;
   /** Is there a number with 16 or more digits, or an exponent, so that a double may not hold it? */
   readonly bigNumbers: boolean;
+  /** Values and keys, roughly: what parsing costs. */
+  readonly tokens: number;
 }
 
 const maxDepth = 64;
@@ -19,9 +21,6 @@ const tokensPerMiB = 100_000;
 export function jsonCaps(length: number): JsonCaps {
   return { maxDepth, maxTokens: Math.max(tokensPerMiB, Math.floor((length * tokensPerMiB) / 1_048_576)) };
 }
-
-const plain: JsonScan = { problem: null, bigNumbers: false };
-const withBigNumbers: JsonScan = { problem: null, bigNumbers: true };
 
 const quote = 1;
 const open = 2;
@@ -40,7 +39,7 @@ for (let byte = 0x30; byte <= 0x39; byte++) kinds[byte] = digit;
 const longString = 96;
 
 /**
- * Counts depth and tokens of a JSON text, one loop, nothing allocated. It does not say whether the text is valid:
+ * Counts depth and tokens of a JSON text, in one loop. It does not say whether the text is valid:
  * JSON.parse does. It says whether asking JSON.parse is affordable.
  */
 export function scanJson(bytes: Uint8Array, caps: JsonCaps = jsonCaps(bytes.length)): JsonScan {
@@ -59,7 +58,7 @@ export function scanJson(bytes: Uint8Array, caps: JsonCaps = jsonCaps(bytes.leng
             run = i + longString;
           } else if (i >= run) {
             const end = bytes.indexOf(0x22, i);
-            if (end < 0) return bigNumbers ? withBigNumbers : plain;
+            if (end < 0) return { problem: null, bigNumbers, tokens };
             i = end - 1;
             let backslashes = 0;
             while (bytes[end - 1 - backslashes] === 0x5c) backslashes++;
@@ -72,8 +71,9 @@ export function scanJson(bytes: Uint8Array, caps: JsonCaps = jsonCaps(bytes.leng
       }
       case open:
         tokens++;
-        if (++depth > caps.maxDepth)
-          return { problem: `It nests deeper than ${caps.maxDepth} levels.`, bigNumbers };
+        if (++depth > caps.maxDepth) {
+          return { problem: `nests deeper than ${caps.maxDepth} levels`, bigNumbers, tokens };
+        }
         break;
       case close:
         depth--;
@@ -97,8 +97,7 @@ export function scanJson(bytes: Uint8Array, caps: JsonCaps = jsonCaps(bytes.leng
       }
     }
   }
-  if (tokens > caps.maxTokens) {
-    return { problem: `It has more than ${caps.maxTokens} values, too many for its size.`, bigNumbers };
-  }
-  return bigNumbers ? withBigNumbers : plain;
+  const problem =
+    tokens > caps.maxTokens ? `has more than ${caps.maxTokens} values, too many for its size` : null;
+  return { problem, bigNumbers, tokens };
 }

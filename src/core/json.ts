@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import type { JsonObject } from './exchange.js';
+import { endOfString, skipSpace } from './json-text.js';
 
 /** What parseJson gives. */
 export type JsonValue =
@@ -117,7 +118,7 @@ function findLossyNumbers(text: string): number[] | null {
       const start = text.charCodeAt(i - 1) === 0x2d ? i - 1 : i;
       const number = text.slice(start, end);
       // A number where a key belongs must stay one, or marking it would make the text valid.
-      if (jsonNumber.test(number) && !roundTrips(number) && !isKeyPlace(text, end)) {
+      if (jsonNumber.test(number) && !roundTrips(number) && text.charCodeAt(skipSpace(text, end)) !== 0x3a) {
         found ??= [];
         found.push(start, end);
       }
@@ -125,24 +126,6 @@ function findLossyNumbers(text: string): number[] | null {
     i = end - 1;
   }
   return found;
-}
-
-/** Does a colon follow, so that what ended at `at` stands where a key belongs? */
-function isKeyPlace(text: string, at: number): boolean {
-  let i = at;
-  let code = text.charCodeAt(i);
-  while (code === 0x20 || code === 0x0a || code === 0x0d || code === 0x09) code = text.charCodeAt(++i);
-  return code === 0x3a;
-}
-
-/** Index behind the closing quote of the string that opens at `at`; the text's length where it never closes. */
-export function endOfString(text: string, at: number): number {
-  for (let end = text.indexOf('"', at + 1); end >= 0; end = text.indexOf('"', end + 1)) {
-    let backslashes = 0;
-    while (text.charCodeAt(end - 1 - backslashes) === 0x5c) backslashes++;
-    if (backslashes % 2 === 0) return end + 1;
-  }
-  return text.length;
 }
 
 function markNumbers(text: string, found: readonly number[]): string {

@@ -25,6 +25,7 @@ describe('json-scan', () => {
     expect(scan(`["${'x'.repeat(200)}\\"[[[[${'y'.repeat(300)}\\\\",[1]]`, 2)).to.deep.equal({
       problem: null,
       bigNumbers: false,
+      tokens: 3,
     });
     expect(scan(`["${'x'.repeat(300)}\\\\\\"[[[[",[[1]]]`, 2).problem).to.contain('levels');
   });

@@ -1,0 +1,113 @@
+import type { Piscina } from 'piscina';
+import type { Awaitable } from '../core/directory.js';
+import type { Endpoint } from '../core/endpoint.js';
+import { GatewayError } from '../core/errors.js';
+import type { JsonObject } from '../core/exchange.js';
+import type { HeaderList } from '../core/headers.js';
+import type { ReadResult, ReadTask } from './body-worker.js';
+import { parseInSlices } from './parse-slices.js';
+import {
+  checkBodyHeaders,
+  decodeBody,
+  type ReadBody,
+  readBody,
+  scanBody,
+  summarise,
+  understand,
+} from './read-body.js';
+
+export interface BodyReaderOptions {
+  /** Bodies that are with the worker thread or wait for it; more are refused. */
+  readonly maxQueue?: number;
+  /** How long one may take there, waiting included. Milliseconds. */
+  readonly deadlineMs?: number;
+}
+
+export interface BodyReader {
+  read(endpoint: Endpoint, headers: HeaderList, bytes: Buffer): Awaitable<ReadBody>;
+  close(): Promise<void>;
+}
+
+/** Read where they arrive: at the token cap such a body costs 8 ms. */
+const smallBytes = 1024 * 1024;
+/** Read there too while it holds few values: at most 7 ms for its characters and 5 ms for those. */
+const mediumBytes = 2 * smallBytes;
+const mediumTokens = 100_000;
+
+/**
+ * Reads bodies without holding up the event loop. Large ones are parsed and checked in a worker thread, which starts
+ * with the first of them. Their content comes back by structured clone where that is cheap (few values, long
+ * strings: images), else it is parsed here once more, in slices.
+ */
+export function createBodyReader(options: BodyReaderOptions = {}): BodyReader {
+  const { maxQueue = 16, deadlineMs = 10_000 } = options;
+  let pool: Promise<Piscina> | null = null;
+  let inWorker = 0;
+
+  const overloaded = (cause?: unknown): GatewayError =>
+    new GatewayError(
+      'overloaded',
+      'The gateway has too many large bodies to read: send this one again later.',
+      {
+        cause,
+      },
+    );
+
+  async function askWorker(task: ReadTask): Promise<ReadResult> {
+    // Piscina's own maxQueue does not count tasks that carry an abort signal.
+    if (inWorker >= maxQueue) throw overloaded();
+    inWorker++;
+    try {
+      pool ??= startPool();
+      const transferList = [task.bytes.buffer as ArrayBuffer];
+      const signal = AbortSignal.timeout(deadlineMs);
+      return (await (await pool).run(task, { transferList, signal })) as ReadResult;
+    } catch (thrown) {
+      throw overloaded(thrown);
+    } finally {
+      inWorker--;
+    }
+  }
+
+  async function readLarge(endpoint: Endpoint, bytes: Buffer): Promise<ReadBody> {
+    // The thread gets a copy of its own: the bytes are still to be sent on.
+    const result = await askWorker({ endpoint: endpoint.name, bytes: new Uint8Array(bytes) });
+    if (result.code !== null) {
+      const { code, message, param } = result;
+      throw new GatewayError(code, message, param === null ? {} : { param });
+    }
+    const { json, bigNumbers } = result;
+    return summarise(json ?? ((await parseInSlices(decodeBody(bytes), bigNumbers)) as JsonObject));
+  }
+
+  return {
+    read(endpoint, headers, bytes) {
+      if (bytes.length <= smallBytes) return readBody(endpoint, headers, bytes);
+      checkBodyHeaders(headers);
+      if (bytes.length <= mediumBytes) {
+        const { tokens, bigNumbers } = scanBody(bytes);
+        if (tokens <= mediumTokens) return understand(endpoint.name, bytes, bigNumbers);
+      }
+      return readLarge(endpoint, bytes);
+    },
+    async close() {
+      const started = await pool;
+      pool = null;
+      await started?.destroy();
+    },
+  };
+}
+
+async function startPool(): Promise<Piscina> {
+  const { Piscina } = await import('piscina');
+  // From source (tests) the worker is a TypeScript file too, and the loader comes with the inherited flags.
+  const file = import.meta.url.endsWith('.ts') ? './body-worker.ts' : './body-worker.js';
+  return new Piscina({
+    filename: new URL(file, import.meta.url).href,
+    minThreads: 0,
+    maxThreads: 1,
+    idleTimeout: 30_000,
+    recordTiming: false,
+    resourceLimits: { maxOldGenerationSizeMb: 512 },
+  });
+}

@@ -1,0 +1,184 @@
+import { monitorEventLoopDelay } from 'node:perf_hooks';
+import { expect } from 'chai';
+import fc from 'fast-check';
+import { GatewayError } from '../../src/core/errors.js';
+import { parseJson, stringifyJson } from '../../src/core/json.js';
+import { type BodyReader, createBodyReader } from '../../src/endpoints/body-reader.js';
+import { parseInSlices } from '../../src/endpoints/parse-slices.js';
+import { findEndpoint } from '../../src/endpoints/table.js';
+
+const chat = findEndpoint('POST', '/v1/chat/completions');
+const json = ['content-type', 'application/json'];
+
+/** A chat body of about `megabytes`: many short messages, or one long image. */
+const dense = (megabytes: number, last: object = { role: 'user', content: 'bye' }): Buffer => {
+  const messages: object[] = Array(megabytes * 15_000).fill({
+    role: 'user',
+    content: 'hello there, how are you today? ok',
+  });
+  return Buffer.from(JSON.stringify({ model: 'm', seed: 7, stream: true, messages: [...messages, last] }));
+};
+const image = (megabytes: number): Buffer =>
+  Buffer.from(
+    JSON.stringify({
+      model: 'm',
+      messages: [
+        {
+          role: 'user',
+          content: [
+            {
+              type: 'image_url',
+              image_url: { url: 'data:image/png;base64,'.padEnd(megabytes << 20, 'QUJD') },
+            },
+          ],
+        },
+      ],
+    }),
+  );
+
+describe('body reader', () => {
+  let reader: BodyReader;
+  beforeEach(() => {
+    reader = createBodyReader();
+  });
+  afterEach(() => reader.close());
+
+  it('answers at once for what is small or holds few values', () => {
+    expect(reader.read(chat, json, dense(1))).not.to.be.instanceOf(Promise);
+    expect(reader.read(chat, json, image(1))).not.to.be.instanceOf(Promise);
+  });
+
+  it('reads a long image to the same as JSON.parse, odd keys and big numbers included', async () => {
+    for (const more of [
+      '"__proto__":{"polluted":1},"constructor":[],"ö":"\\u0000"',
+      '"seed":9223372036854775807',
+    ]) {
+      const text = image(8).toString().replace('{', `{${more},`);
+      const read = reader.read(chat, json, Buffer.from(text));
+      expect(read).to.be.instanceOf(Promise);
+      const { json: body } = await read;
+      expect(stringifyJson(body) === stringifyJson(parseJson(text)), more).to.equal(true);
+      expect(({} as Record<string, unknown>)['polluted']).to.equal(undefined);
+    }
+  });
+
+  it('reads a long dense body to the same as JSON.parse', async () => {
+    const bytes = dense(4);
+    const read = reader.read(chat, json, bytes);
+    expect(read).to.be.instanceOf(Promise);
+    const { json: body, model, stream } = await read;
+    expect({ model, stream }).to.deep.equal({ model: 'm', stream: true });
+    expect(JSON.stringify(body)).to.equal(bytes.toString());
+    expect(bytes.length).to.be.above(3_000_000);
+  });
+
+  it('refuses with the same errors from the worker', async () => {
+    const cases: [Buffer, string, string | null][] = [
+      [dense(4, { role: 'robot' }), 'invalid_request', 'messages[60000].role'],
+      [dense(4).subarray(0, -1), 'body_malformed', null],
+      [Buffer.concat([dense(4).subarray(0, -2), Buffer.from([0xff, 0x5d, 0x7d])]), 'body_malformed', null],
+    ];
+    for (const [bytes, code, param] of cases) {
+      const thrown = await Promise.resolve(reader.read(chat, json, bytes)).then(
+        () => null,
+        (error: unknown) => error,
+      );
+      expect(thrown).to.be.instanceOf(GatewayError);
+      expect(thrown).to.include({ code, param });
+    }
+  });
+
+  it('refuses by headers at once, and by the caps', async () => {
+    expect(() => reader.read(chat, ['content-type', 'text/plain'], dense(4))).to.throw(
+      GatewayError,
+      'content-type',
+    );
+    for (const [body, words] of [
+      [Buffer.alloc(9_000_000, '['), 'deeper'],
+      [Buffer.from(`{"a":[${'1,'.repeat(2_000_000)}1]}`), 'too many'],
+    ] as const) {
+      const thrown = await Promise.resolve(reader.read(chat, json, body)).catch((error: unknown) => error);
+      expect(thrown).to.be.instanceOf(GatewayError).with.property('message').that.contains(words);
+    }
+  });
+
+  it('says that it is overloaded when the queue is full', async () => {
+    const small = createBodyReader({ maxQueue: 1 });
+    try {
+      const bytes = dense(2);
+      const results = await Promise.allSettled(
+        Array.from({ length: 6 }, () => small.read(chat, json, bytes)),
+      );
+      const refused = results
+        .filter((one) => one.status === 'rejected')
+        .map((one) => (one.reason as GatewayError).code);
+      expect(refused).to.include('overloaded');
+      expect(results.some((one) => one.status === 'fulfilled')).to.equal(true);
+    } finally {
+      await small.close();
+    }
+  });
+
+  for (const [kind, make] of [
+    ['dense', dense],
+    ['image', image],
+  ] as const) {
+    it(`keeps the event loop turning while a ${kind} body of nine megabytes is read`, async () => {
+      const bytes = make(9);
+      await reader.read(chat, json, dense(2));
+      const delay = monitorEventLoopDelay({ resolution: 1 });
+      delay.enable();
+      await new Promise((wait) => setTimeout(wait, 20));
+      delay.reset();
+      const read = await reader.read(chat, json, bytes);
+      await new Promise((wait) => setTimeout(wait, 5));
+      delay.disable();
+      expect(read.model).to.equal('m');
+      // The budget is 20 ms on a machine of its own; the tests share theirs.
+      expect(delay.max / 1e6).to.be.below(60);
+    });
+  }
+});
+
+describe('parsing in slices', () => {
+  it('gives what parsing at once gives', async () => {
+    const big = `"${'x'.repeat(70_000)}"`;
+    const texts = [
+      '{}',
+      ' [ ] ',
+      `[${' '.repeat(70_000)}]`,
+      `{${' '.repeat(70_000)}}`,
+      `{"__proto__":{"a":[${'1,'.repeat(50_000)}2]},"b":12345678901234567890,"b":1}`,
+      `[1,[${'"a,]",'.repeat(20_000)}[]],2 , [${big} , {"k\\u0041":${big}}],3,{},{"x":[[[[[[${big},[1,${big}]]]]]]]}]`,
+      `{"a":[${Array(3000)
+        .fill(`{"t":"${'y'.repeat(40)}\\"[","n":1.5e300}`)
+        .join(' ,\n')}],"z":null}`,
+    ];
+    for (const text of texts) {
+      expect(stringifyJson(await parseInSlices(text, true)), text.slice(0, 40)).to.equal(
+        stringifyJson(parseJson(text)),
+      );
+    }
+  });
+
+  it('does so for any value, blown up', async () => {
+    await fc.assert(
+      fc.asyncProperty(
+        fc.jsonValue({ maxDepth: 4 }),
+        fc.integer({ min: 0, max: 3 }),
+        async (value, shape) => {
+          const blown = [
+            value,
+            Array(2000).fill(value),
+            { a: value, b: 'x'.repeat(66_000), c: [value, 'y'.repeat(66_000), value] },
+            [[Array(500).fill([value, value])]],
+          ][shape];
+          const text = JSON.stringify(blown, null, shape === 2 ? 1 : 0);
+          if (text.length > 3_000_000) return;
+          expect(stringifyJson(await parseInSlices(text, false))).to.equal(stringifyJson(JSON.parse(text)));
+        },
+      ),
+      { numRuns: 60 },
+    );
+  });
+});
