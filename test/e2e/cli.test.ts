@@ -1,0 +1,397 @@
+import { type ChildProcess, execFile, spawn } from 'node:child_process';
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { createServer, type Server } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join, resolve } from 'node:path';
+import { expect } from 'chai';
+import { settingsTable } from '../../src/config/settings.js';
+import { freePorts, mainFile } from '../support/gateway.js';
+
+const root = resolve(import.meta.dirname, '../..');
+
+interface Ended {
+  readonly code: number;
+  readonly stdout: string;
+  readonly stderr: string;
+}
+
+/** The environment without settings of whoever runs the tests. */
+const clean: NodeJS.ProcessEnv = Object.fromEntries(
+  Object.entries(process.env).filter(
+    ([name]) => !/^(HEADGATE_|DATABASE_URL$|REDIS_URL$|SMTP_URL$)/.test(name),
+  ),
+);
+
+describe('the command line', () => {
+  let folder: string;
+
+  beforeEach(() => {
+    folder = mkdtempSync(join(tmpdir(), 'headgate-cli-'));
+  });
+
+  afterEach(() => rmSync(folder, { recursive: true, force: true }));
+
+  function headgate(args: readonly string[], env: Record<string, string> = {}): Promise<Ended> {
+    return new Promise((done) => {
+      execFile(
+        process.execPath,
+        [mainFile, ...args],
+        { cwd: folder, env: { ...clean, ...env }, timeout: 9000 },
+        (error, stdout, stderr) => {
+          done({
+            code: error === null ? 0 : typeof error.code === 'number' ? error.code : -1,
+            stdout,
+            stderr,
+          });
+        },
+      );
+    });
+  }
+
+  const oneLine = (text: string): string => {
+    expect(text.trimEnd().split('\n'), text).to.have.length(1);
+    return text.trimEnd();
+  };
+
+  describe('help', () => {
+    it('names every command, and --version the version', async () => {
+      const { code, stdout } = await headgate(['--help']);
+      expect(code).to.equal(0);
+      for (const command of ['serve', 'keys', 'providers', 'configs', 'logs', 'simulate', 'doctor']) {
+        expect(stdout).to.match(new RegExp(`^ {2}${command}\\b`, 'm'));
+      }
+      const { version } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as { version: string };
+      expect((await headgate(['--version'])).stdout).to.equal(`${version}\n`);
+    });
+
+    for (const command of ['keys', 'providers', 'configs', 'logs', 'simulate', 'doctor']) {
+      it(`is there for ${command}`, async () => {
+        const { code, stdout } = await headgate([command, '--help']);
+        expect(code).to.equal(0);
+        expect(stdout).to.include(`Usage: headgate ${command}`);
+      });
+    }
+
+    it('of serve names every setting with its variable', async () => {
+      const { code, stdout } = await headgate(['serve', '--help']);
+      expect(code).to.equal(0);
+      const words = stdout.replace(/\s+/g, ' ');
+      for (const { flag, env } of settingsTable) {
+        expect(words).to.include(`${flag} `);
+        expect(words).to.include(env);
+      }
+    });
+
+    it('is what somebody sees who types the name alone', async () => {
+      const { code, stdout } = await headgate([]);
+      expect(code).to.equal(2);
+      expect(stdout).to.include('Usage: headgate');
+    });
+  });
+
+  describe('wrong usage', () => {
+    it('of a command is refused with the one that was meant', async () => {
+      const { code, stdout, stderr } = await headgate(['srve']);
+      expect(code).to.equal(2);
+      expect(stdout).to.equal('');
+      expect(stderr)
+        .to.match(/unknown command 'srve'/)
+        .and.match(/Did you mean serve\?/);
+    });
+
+    it('of a flag is refused with the one that was meant', async () => {
+      const { code, stderr } = await headgate(['serve', '--prot', '1']);
+      expect(code).to.equal(2);
+      expect(stderr)
+        .to.match(/unknown option '--prot'/)
+        .and.match(/--port/);
+    });
+
+    it('of a setting is refused with its place', async () => {
+      writeFileSync(join(folder, 'headgate.yaml'), 'grcp_port: 1\n');
+      const { code, stderr } = await headgate(['serve', '--port', 'high'], { HEADGATE_TRANSPORT: 'tcp' });
+      expect(code).to.equal(2);
+      expect(stderr.trimEnd().split('\n')).to.have.members([
+        'headgate: headgate.yaml: grcp_port: no such setting; did you mean grpc_port?',
+        'headgate: --port: must be a whole number.',
+        'headgate: HEADGATE_TRANSPORT: must be one of uws, node.',
+      ]);
+    });
+  });
+
+  describe('a start that cannot be', () => {
+    let taken: Server;
+    let takenPort: number;
+
+    before((done) => {
+      taken = createServer().listen(0, '127.0.0.1', () => {
+        const address = taken.address();
+        takenPort = typeof address === 'object' && address !== null ? address.port : 0;
+        done();
+      });
+    });
+
+    after((done) => {
+      taken.close(() => done());
+    });
+
+    it('for a busy port says so in one line and leaves', async () => {
+      const { code, stdout, stderr } = await headgate([
+        'serve',
+        '--port',
+        '0',
+        '--grpc-port',
+        String(takenPort),
+        '--ops-port',
+        '0',
+      ]);
+      expect(code).to.equal(1);
+      expect(stdout).to.equal('');
+      expect(oneLine(stderr)).to.match(
+        new RegExp(`^headgate: Port ${takenPort} on 127.0.0.1 is in use\\..*--grpc-port`),
+      );
+    });
+
+    it('for an address that is not here says so in one line and leaves', async () => {
+      const { code, stderr } = await headgate(['serve', '--host', '192.0.2.1']);
+      expect(code).to.equal(1);
+      expect(oneLine(stderr)).to.match(/^headgate: 192\.0\.2\.1 is not an address of this machine/);
+    });
+
+    it('for a data directory that cannot be written says so in one line and leaves', async () => {
+      writeFileSync(join(folder, 'file'), '');
+      const { code, stderr } = await headgate(['serve', '--data-dir', 'file/data']);
+      expect(code).to.equal(1);
+      expect(oneLine(stderr)).to.match(
+        /^headgate: The data directory .*file\/data cannot be written to .*--data-dir/,
+      );
+    });
+
+    it('for a master key that is too weak says so in one line and leaves', async () => {
+      const { code, stderr } = await headgate(
+        ['serve', '--port', '0', '--grpc-port', '0', '--ops-port', '0'],
+        {
+          HEADGATE_MASTER_KEY: 'a'.repeat(40),
+        },
+      );
+      expect(code).to.equal(1);
+      expect(oneLine(stderr)).to.match(/^headgate: The master key .* too weak/);
+    });
+  });
+
+  describe('serve', () => {
+    let children: ChildProcess[] = [];
+
+    afterEach(async () => {
+      await Promise.all(children.map((child) => ended(child, 'SIGKILL')));
+      children = [];
+    });
+
+    interface Served {
+      readonly child: ChildProcess;
+      readonly readyMs: number;
+      stdout(): string;
+      stderr(): string;
+    }
+
+    /** Starts `command` on ports of its own and waits for the example at the end of the greeting. */
+    async function started(
+      command: string,
+      args: readonly string[],
+      ports: readonly number[],
+    ): Promise<Served> {
+      const [port, grpcPort, opsPort] = ports;
+      const begun = performance.now();
+      const child = spawn(command, args, {
+        cwd: root,
+        env: {
+          ...clean,
+          HEADGATE_PORT: String(port),
+          HEADGATE_GRPC_PORT: String(grpcPort),
+          HEADGATE_OPS_PORT: String(opsPort),
+          HEADGATE_DATA_DIR: join(folder, 'data'),
+          HEADGATE_WORKERS: '1',
+        },
+        stdio: ['ignore', 'pipe', 'pipe'],
+      });
+      children.push(child);
+      let stdout = '';
+      let stderr = '';
+      child.stderr.on('data', (text: Buffer) => {
+        stderr += text.toString();
+      });
+      await new Promise<void>((done, fail) => {
+        child.stdout.on('data', (text: Buffer) => {
+          stdout += text.toString();
+          if (/-d '\{.*\}'\n/.test(stdout)) done();
+        });
+        child.on('exit', (code) => fail(new Error(`ended with ${code}:\n${stdout}\n${stderr}`)));
+      });
+      return { child, readyMs: performance.now() - begun, stdout: () => stdout, stderr: () => stderr };
+    }
+
+    function ended(child: ChildProcess, signal: NodeJS.Signals): Promise<number | null> {
+      if (child.exitCode !== null || child.signalCode !== null) return Promise.resolve(child.exitCode);
+      return new Promise((done) => {
+        child.once('exit', (code) => done(code));
+        child.kill(signal);
+      });
+    }
+
+    /** Runs the example out of a greeting in a shell, as a reader would paste it. */
+    function paste(greeting: string): Promise<{ choices: { message: { content: string } }[] }> {
+      const command = greeting.slice(greeting.indexOf('  curl ')).trim();
+      expect(command).to.match(/^curl http:\/\/127\.0\.0\.1:\d+\/v1\/chat\/completions/);
+      return new Promise((done, fail) => {
+        execFile('/bin/sh', ['-c', command], { cwd: root, timeout: 9000 }, (error, stdout) => {
+          if (error) fail(error);
+          else done(JSON.parse(stdout));
+        });
+      });
+    }
+
+    it('shows the first keys once, and an example that works as printed, then and later', async function () {
+      this.timeout(30_000);
+      const ports = await freePorts(3);
+      const serve = [mainFile, 'serve', '--simulated'];
+      const first = await started(process.execPath, serve, ports);
+      const keysFile = join(folder, 'data', 'first-keys.json');
+      const keys = JSON.parse(readFileSync(keysFile, 'utf8')) as Record<string, string>;
+      expect(first.stdout())
+        .to.include(keys['admin_key'])
+        .and.include(keys['workspace_key'])
+        .and.include(keysFile);
+      expect(statSync(keysFile).mode & 0o777).to.equal(0o600);
+      expect(statSync(join(folder, 'data')).mode & 0o777).to.equal(0o700);
+      expect((await paste(first.stdout())).choices[0]?.message.content).to.be.a('string');
+      expect(await ended(first.child, 'SIGTERM')).to.equal(0);
+
+      const second = await started(process.execPath, serve, ports);
+      expect(second.stdout()).to.match(/is ready at http:\/\/127\.0\.0\.1:\d+ /);
+      expect(second.stdout()).not.to.include(keys['admin_key']).and.not.include(keys['workspace_key']);
+      expect((await paste(second.stdout())).choices[0]?.message.content).to.be.a('string');
+      expect(await ended(second.child, 'SIGINT')).to.equal(0);
+      expect(second.stderr()).to.equal('');
+    });
+
+    it('by npm start builds nothing on an unchanged tree, has @simulated, and leaves on SIGTERM', async function () {
+      this.timeout(60_000);
+      const ports = await freePorts(3);
+      await ended((await started('npm', ['start'], ports)).child, 'SIGTERM');
+      const second = await started('npm', ['start'], ports);
+      expect(second.stdout()).not.to.match(/Building|Installing/);
+      expect((await paste(second.stdout())).choices).to.have.length(1);
+      await ended(second.child, 'SIGTERM');
+      // npm has gone; so, soon, has everything it started.
+      const port = Number(ports[0]);
+      for (let tries = 0; tries < 200; tries++) {
+        const free = await new Promise<boolean>((done) => {
+          const server = createServer();
+          server.once('error', () => done(false));
+          server.listen(port, '127.0.0.1', () => server.close(() => done(true)));
+        });
+        if (free) return;
+        await new Promise((wait) => setTimeout(wait, 25));
+      }
+      throw new Error('the gateway outlived npm start');
+    });
+
+    it('is recognised by doctor, which otherwise says whose the port is not', async function () {
+      this.timeout(30_000);
+      const ports = await freePorts(3);
+      await started(process.execPath, [mainFile, 'serve', '--simulated'], ports);
+      const flags = ['--port', '--grpc-port', '--ops-port'].flatMap((flag, i) => [flag, String(ports[i])]);
+      const running = await headgate(['doctor', '--json', '--data-dir', 'data', ...flags]);
+      const report = JSON.parse(running.stdout) as {
+        ok: boolean;
+        findings: { check: string; ok: boolean; found: string }[];
+      };
+      expect(report.findings.filter(({ ok }) => !ok)).to.deep.equal([]);
+      expect(running.code).to.equal(0);
+      expect(report.findings.map(({ found }) => found)).to.include(
+        'in use by a running headgate (data plane)',
+      );
+      expect(report.findings.find(({ check }) => check === 'store schema')?.found).to.match(/^version \d+$/);
+      expect(report.findings.find(({ check }) => check === 'master.key')?.found).to.equal('mode 0600');
+    });
+  });
+
+  describe('doctor', () => {
+    const free = ['--port', '0', '--grpc-port', '0', '--ops-port', '0'];
+
+    it('finds nothing wrong with a fresh machine, and leaves nothing behind', async () => {
+      const { code, stdout } = await headgate(['doctor', ...free]);
+      expect(stdout)
+        .to.match(/^ok {4}node: 2/m)
+        .and.match(/^ok {4}sqlite3: SQLite 3\.\d/m)
+        .and.match(/^ok {4}uWebSockets.js: loads/m);
+      expect(stdout).to.match(/All is well\.\n$/);
+      expect(code).to.equal(0);
+      expect(existsSync(join(folder, 'data'))).to.equal(false);
+    });
+
+    it('says what to do about files that others can read', async () => {
+      mkdirSync(join(folder, 'data'));
+      writeFileSync(join(folder, 'data', 'first-keys.json'), '{}', { mode: 0o644 });
+      const { code, stdout } = await headgate(['doctor', ...free]);
+      expect(code).to.equal(1);
+      expect(stdout).to.match(/^FAIL {2}first-keys.json: mode 0644\. .*chmod 600 /m);
+      expect(stdout).to.match(/1 of \d+ need attention\.\n$/);
+    });
+
+    it('says that a database without its master key cannot be opened', async () => {
+      mkdirSync(join(folder, 'data'));
+      writeFileSync(join(folder, 'data', 'headgate.db'), 'not a database, either', { mode: 0o600 });
+      const { code, stdout } = await headgate(['doctor', ...free]);
+      expect(code).to.equal(1);
+      expect(stdout).to.match(/^FAIL {2}master key: none, though there is a database/m);
+      expect(stdout).to.match(/^FAIL {2}store schema: .*SQLITE_NOTADB/m);
+    });
+
+    it('reports settings that cannot be used along with the rest', async () => {
+      const { code, stdout } = await headgate(['doctor', '--workers', '0']);
+      expect(code).to.equal(1);
+      expect(stdout)
+        .to.match(/^FAIL {2}settings: --workers: must be at least 1\./m)
+        .and.match(/^ok {4}tiktoken/m);
+    });
+  });
+
+  describe('simulate', () => {
+    it('prints an address at which a provider answers', async () => {
+      const child = spawn(process.execPath, [mainFile, 'simulate', '--port', '0'], {
+        cwd: folder,
+        env: clean,
+        stdio: ['ignore', 'pipe', 'inherit'],
+      });
+      try {
+        const url = await new Promise<string>((done, fail) => {
+          let text = '';
+          child.stdout.on('data', (chunk: Buffer) => {
+            text += chunk.toString();
+            const found = /http:\/\/127\.0\.0\.1:\d+/.exec(text);
+            if (found !== null) done(found[0]);
+          });
+          child.on('exit', (code) => fail(new Error(`ended with ${code}: ${text}`)));
+        });
+        const answer = await fetch(`${url}/v1/chat/completions`, {
+          method: 'POST',
+          headers: { 'content-type': 'application/json', authorization: 'Bearer any' },
+          body: '{"model":"any","messages":[{"role":"user","content":"Hello"}]}',
+        });
+        expect(answer.status).to.equal(200);
+        expect(await answer.json()).to.have.property('choices');
+      } finally {
+        const code = new Promise<number | null>((done) => child.once('exit', done));
+        child.kill('SIGTERM');
+        expect(await code).to.equal(0);
+      }
+    });
+
+    it('says when its port is not a port', async () => {
+      const { code, stderr } = await headgate(['simulate', '--port', '89000']);
+      expect(code).to.equal(2);
+      expect(oneLine(stderr)).to.match(/^headgate: --port/);
+    });
+  });
+});
