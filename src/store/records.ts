@@ -168,6 +168,8 @@ export interface ConfigVersion {
 }
 
 export interface NewConfig {
+  /** Made from the name where absent. */
+  readonly slug?: string;
   readonly name: string;
   readonly text: string;
   readonly isDefault?: boolean;
@@ -188,7 +190,7 @@ export interface ConfigStore {
   get(place: Place, slugOrId: string): Promise<ConfigWithText | null>;
   /** Active ones. */
   list(place: Place, page: Page): Promise<Listed<Config>>;
-  create(place: Place, input: NewConfig): Promise<Config | 'missing'>;
+  create(place: Place, input: NewConfig): Promise<Config | 'taken' | 'missing'>;
   /** A change of text makes a new version; slug and id stay. */
   update(place: Place, slugOrId: string, change: ConfigChange): Promise<Config | 'missing'>;
   /** Archives it: no call finds it, its versions stay. */

@@ -92,13 +92,13 @@ export class SqlConfigs implements ConfigStore {
     });
   }
 
-  async create(place: Place, input: NewConfig): Promise<Config | 'missing'> {
+  async create(place: Place, input: NewConfig): Promise<Config | 'taken' | 'missing'> {
     for (let attempt = 1; ; attempt++) {
       try {
         return await this.database.write((sql) => this.#insert(sql, place, input));
       } catch (error) {
-        // The random end of the slug was already there.
         if (!isDuplicate(error) || attempt === 5) throw error;
+        if (input.slug !== undefined) return 'taken';
       }
     }
   }
@@ -110,7 +110,7 @@ export class SqlConfigs implements ConfigStore {
       id: randomUUID(),
       organisation_id: place.organisationId,
       workspace_id: place.workspaceId,
-      slug: makeSlug('pc-', input.name),
+      slug: input.slug ?? makeSlug('pc-', input.name),
       name: input.name,
       is_default: input.isDefault ?? false,
       status: 'active',

@@ -1,0 +1,102 @@
+import type { LedgerRow } from '../ledger/record.js';
+import { AdminError } from './admin-error.js';
+import type { LogMetricsMessage } from './messages.js';
+import type { AdminParts, Service } from './service.js';
+import { given, toTimestamp } from './wire.js';
+
+function toMetrics(row: LedgerRow): LogMetricsMessage {
+  const { usage } = row;
+  return {
+    id: row.id,
+    organisation_id: row.org,
+    workspace_id: given(row.workspace),
+    api_key_id: given(row.key),
+    created_at: toTimestamp(row.at),
+    is_success: row.state === 'settled' && row.error === null && row.status >= 200 && row.status < 400,
+    ai_org: given(row.provider),
+    ai_model: given(row.modelUsed ?? row.modelAsked),
+    req_units: usage.input,
+    res_units: usage.output,
+    total_units: usage.input + usage.output,
+    cost: row.cost === null ? undefined : row.cost / 1_000_000,
+    cost_currency: 'USD',
+    request_url: row.path,
+    request_method: row.method,
+    response_status_code: row.status,
+    response_time: row.totalMs,
+    upstream_response_time: row.upstreamMs,
+    cache_status: row.cache,
+    stream_mode: row.stream ? 1 : 0,
+    retry_success_count: row.retries,
+    trace_id: row.trace,
+    span_id: given(row.span),
+    parent_span_id: given(row.parentSpan),
+    span_name: given(row.spanName),
+    config: given(row.config),
+    config_version_id: given(row.configVersion),
+    mode: row.endpoint,
+    metadata: row.metadata,
+    state: row.state,
+    error: given(row.error),
+    error_message: given(row.errorMessage),
+    attempts: row.attempts.map((attempt) => ({
+      target: attempt.target,
+      provider: attempt.provider,
+      model: given(attempt.model),
+      status: attempt.status,
+      error: given(attempt.error),
+      started_at_ms: attempt.startedAt,
+      duration_ms: attempt.durationMs,
+    })),
+    model_asked: given(row.modelAsked),
+    target: given(row.target),
+    cached_units: usage.cached,
+    reasoning_units: usage.reasoning,
+    first_byte_time: given(row.firstByteMs),
+  };
+}
+
+function cursorOf(text: string): number {
+  const cursor = /^\d{1,15}$/.test(text) ? Number(text) : Number.NaN;
+  if (Number.isNaN(cursor)) throw new AdminError('AB01', 'after must be the cursor of an earlier answer.');
+  return cursor;
+}
+
+/** What passed through the gateway (spec/api.md §5.21). */
+export function logsService({ ledger }: AdminParts): Service<'Logs'> {
+  return {
+    async ListLogs(caller, request) {
+      const isNarrow = caller.workspaceId !== null || Boolean(request.workspace_id);
+      const limit = request.limit || 50;
+      if (limit < 0) throw new AdminError('AB01', 'limit must not be negative.');
+      const { rows, cursor } = await ledger.recent({
+        org: caller.organisationId,
+        workspace: isNarrow ? (await caller.place(request.workspace_id)).workspaceId : undefined,
+        trace: request.trace_id || undefined,
+        after: request.after ? cursorOf(request.after) : undefined,
+        limit: Math.min(limit, 1000),
+      });
+      return { object: 'list', data: rows.map(toMetrics), cursor: String(cursor) };
+    },
+
+    async GetLog(caller, { id }) {
+      const row = await ledger.get(caller.organisationId, id);
+      if (row === null || !caller.sees(row.workspace)) throw new AdminError('AB08', 'There is no such log.');
+      const bodies = await ledger.bodies(caller.organisationId, id);
+      return {
+        id: row.id,
+        request: { url: row.path, method: row.method, body: given(bodies?.request ?? null) },
+        response: {
+          status: row.status,
+          body: given(bodies?.response ?? null),
+          response_time: row.totalMs,
+          last_used_option_json_path: given(row.target),
+        },
+        organisation_id: row.org,
+        created_at: toTimestamp(row.at),
+        metrics: toMetrics(row),
+        bodies_cut: bodies?.cut ?? false,
+      };
+    },
+  };
+}

@@ -1,0 +1,29 @@
+import type { Forget } from '../core/messages.js';
+import type { Logger } from '../core/plugin.js';
+import type { LedgerReader } from '../ledger/record.js';
+import type { Store } from '../store/store.js';
+import type { Caller } from './caller.js';
+import type { AdminServices } from './messages.js';
+import type { ServiceName } from './proto.js';
+
+/** What the services lean on. */
+export interface AdminParts {
+  readonly store: Store;
+  readonly ledger: LedgerReader;
+  /** Resolves when every data worker has forgotten these: only then is a write acknowledged. */
+  changed(what: Forget[]): Promise<void>;
+  /** Throws AB01 for a routing config that cannot be used. */
+  validateConfig(text: string): void;
+  /** Is this the name of a provider row? */
+  isProvider(name: string): boolean;
+  readonly log: Logger;
+}
+
+type Methods<S> = {
+  [M in keyof S]: S[M] extends [infer Request, infer Response]
+    ? (caller: Caller, request: Request) => Promise<Response>
+    : never;
+};
+
+/** One service's methods. The caller is known and holds a scope of the method's when one of them runs. */
+export type Service<Name extends ServiceName> = Methods<AdminServices[Name]>;
