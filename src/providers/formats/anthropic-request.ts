@@ -201,7 +201,8 @@ function addThinking(
     if (level === 'xhigh' && !traits.xhigh) level = 'high';
     const config = asObject(body['output_config']);
     if (config?.['effort'] === undefined) body['output_config'] = { ...config, effort: level };
-    if (thinking === null && !forcesTool(body)) body['thinking'] = { type: 'adaptive' };
+    if (thinking === null && traits.thinksByEffort && !forcesTool(body))
+      body['thinking'] = { type: 'adaptive' };
     return;
   }
   if (thinking !== null) return;
@@ -237,7 +238,7 @@ function explicitThinking(
   if (type === 'disabled' && !traits.thinksByDefault) return;
   body['thinking'] = { ...thinking };
   if (noMaxTokens && typeof budget === 'number' && budget >= (body['max_tokens'] as number)) {
-    body['max_tokens'] = budget + traits.defaultMaxTokens;
+    body['max_tokens'] = budget + 4096;
   }
 }
 

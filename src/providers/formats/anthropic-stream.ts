@@ -122,8 +122,8 @@ export class AnthropicStream implements StreamReader {
       return [this.#arguments(tool, json)];
     }
     const text = delta['type'] === 'text_delta' ? asString(delta['text']) : null;
-    if (this.context.strict)
-      return text === null || text === '' ? none : [this.#chunk({ content: text }, null)];
+    if (text === '') return none;
+    if (this.context.strict) return text === null ? none : [this.#chunk({ content: text }, null)];
     const { type: _, ...rest } = delta;
     return [
       this.#chunk(

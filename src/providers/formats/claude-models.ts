@@ -11,8 +11,10 @@ export interface ClaudeTraits {
   readonly temperatureWithTopP: boolean;
   /** `thinking.type: enabled` with a budget; gone since Opus 4.7. */
   readonly budgetThinking: boolean;
-  /** `thinking.type: adaptive` and `output_config.effort`, since 4.6. */
+  /** `output_config.effort` and `thinking.type: adaptive`, since 4.6. */
   readonly effort: boolean;
+  /** Is adaptive thinking what an effort means here? Of a model we do not know, we do not know. */
+  readonly thinksByEffort: boolean;
   /** The effort `xhigh`, since Opus 4.7. */
   readonly xhigh: boolean;
   /** Thinks unless told not to, since 5. */
@@ -28,6 +30,7 @@ const unknown: ClaudeTraits = {
   temperatureWithTopP: true,
   budgetThinking: true,
   effort: true,
+  thinksByEffort: false,
   xhigh: true,
   thinksByDefault: true,
   structuredOutput: true,
@@ -54,6 +57,7 @@ export function claudeTraits(model: string): ClaudeTraits {
     temperatureWithTopP: version < 401,
     budgetThinking: version >= 307 && version < 407,
     effort: version >= 406,
+    thinksByEffort: version >= 406,
     xhigh: version >= 407,
     thinksByDefault: version >= 500,
     structuredOutput: version >= 401,
