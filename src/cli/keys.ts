@@ -1,0 +1,113 @@
+import type { Command } from 'commander';
+import { fromTimestamp, toTimestamp } from '../client/index.js';
+import { scopesOf } from '../core/scopes.js';
+import { CliError } from './cli-error.js';
+import { type SessionContext, type SessionOptions, withAdmin, withSession } from './session.js';
+import { table } from './table.js';
+
+interface CreateOptions extends SessionOptions {
+  readonly name: string;
+  readonly organisation?: boolean;
+  readonly scope?: readonly string[];
+  readonly allScopes?: boolean;
+  readonly config?: string;
+  readonly pinConfig?: boolean;
+  readonly expires?: string;
+}
+
+const append = (value: string, before: readonly string[] | undefined): readonly string[] => [
+  ...(before ?? []),
+  value,
+];
+
+function expiry(text: string | undefined): number | null {
+  if (text === undefined) return null;
+  const days = /^(\d{1,5})d$/.exec(text)?.[1];
+  const at = days === undefined ? Date.parse(text) : Date.now() + Number(days) * 86_400_000;
+  if (Number.isNaN(at)) throw new CliError(`--expires ${text}: give days (90d) or a date (2030-01-31).`, 2);
+  return at;
+}
+
+function scopesFor(options: CreateOptions): readonly string[] {
+  if (options.scope !== undefined && options.scope.length > 0) return options.scope;
+  const type = options.organisation === true ? 'organisation-service' : 'workspace-service';
+  if (options.allScopes === true) return scopesOf(type);
+  if (options.organisation === true)
+    throw new CliError('Name the scopes with --scope, or give --all-scopes.', 2);
+  return ['completions.write'];
+}
+
+/** `headgate keys`. */
+export function register(program: Command, context: SessionContext): void {
+  const keys = program.command('keys').description('create, list and revoke gateway keys');
+
+  withSession(keys.command('create').description('create a key and show it, once'), { workspace: true })
+    .requiredOption('--name <name>', 'what the key is for')
+    .option('--organisation', "make an organisation's (admin) key instead of a workspace's")
+    .option('--scope <scope>', 'scope to hold, repeatable (default: completions.write)', append)
+    .option('--all-scopes', 'hold every scope that a key of its type may')
+    .option('--config <slug>', 'config for calls that name none')
+    .option('--pin-config', 'refuse calls that name another config')
+    .option('--expires <when>', 'days (90d) or a date')
+    .action((options: CreateOptions) =>
+      withAdmin(context, options, async (client) => {
+        const expiresAt = expiry(options.expires);
+        const made = await client.keys.create({
+          type: options.organisation === true ? 'organisation' : 'workspace',
+          sub_type: 'service',
+          name: options.name,
+          workspace_id: options.workspace,
+          scopes: scopesFor(options),
+          defaults: { config_id: options.config, allow_config_override: options.pinConfig !== true },
+          expires_at: expiresAt === null ? null : toTimestamp(expiresAt),
+        });
+        if (options.json === true) console.log(JSON.stringify(made));
+        else {
+          console.log(made.key);
+          console.error(`Key ${made.id} was created. Keep its text: it is not shown again.`);
+        }
+      }),
+    );
+
+  withSession(keys.command('list').description('list keys, newest first'), { workspace: true }).action(
+    (options: SessionOptions) =>
+      withAdmin(context, options, async (client) => {
+        const { data } = await client.keys.list({ workspace_id: options.workspace, page_size: 1000 });
+        if (options.json === true) {
+          console.log(JSON.stringify(data.map((key) => ({ ...key, ...times(key) }))));
+          return;
+        }
+        const rows = data.map((key) => [
+          key.id,
+          key.name,
+          key.type,
+          key.key,
+          key.status,
+          times(key).created_at.slice(0, 10),
+          times(key).expires_at?.slice(0, 10) ?? 'never',
+        ]);
+        console.log(table(['ID', 'NAME', 'TYPE', 'KEY', 'STATUS', 'CREATED', 'EXPIRES'], rows));
+      }),
+  );
+
+  withSession(keys.command('revoke').description('delete a key: it is refused from then on'), {
+    workspace: false,
+  })
+    .argument('<id>', 'id of the key')
+    .action((id: string, options: SessionOptions) =>
+      withAdmin(context, options, async (client) => {
+        await client.keys.delete(id);
+        console.log(options.json === true ? JSON.stringify({ id, revoked: true }) : `Key ${id} is revoked.`);
+      }),
+    );
+}
+
+type Stamp = Parameters<typeof fromTimestamp>[0];
+
+const iso = (stamp: Stamp): string => new Date(fromTimestamp(stamp)).toISOString();
+
+const times = (key: { created_at: Stamp; last_updated_at: Stamp; expires_at: Stamp | null }) => ({
+  created_at: iso(key.created_at),
+  last_updated_at: iso(key.last_updated_at),
+  expires_at: key.expires_at === null ? null : iso(key.expires_at),
+});

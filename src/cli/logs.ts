@@ -1,0 +1,79 @@
+import { setTimeout as wait } from 'node:timers/promises';
+import type { Command } from 'commander';
+import { fromTimestamp, type LogMetricsMessage } from '../client/index.js';
+import { CliError } from './cli-error.js';
+import { type SessionContext, type SessionOptions, withAdmin, withSession } from './session.js';
+import { printable } from './table.js';
+
+interface LogsOptions extends SessionOptions {
+  readonly follow?: boolean;
+  readonly trace?: string;
+  readonly limit: string;
+}
+
+const pollMs = 500;
+/** Fixed, so that lines that come in later stand under those already printed. */
+const columns: readonly (readonly [
+  heading: string,
+  width: number,
+  cell: (row: LogMetricsMessage) => string,
+])[] = [
+  ['TIME', 23, (row) => new Date(fromTimestamp(row.created_at)).toISOString().slice(0, -1)],
+  ['STATUS', 6, (row) => (row.state === 'unknown' ? '?' : String(row.response_status_code))],
+  ['MS', 7, (row) => row.response_time.toFixed(0)],
+  ['PROVIDER', 12, (row) => row.ai_org ?? '-'],
+  ['MODEL', 24, (row) => row.ai_model ?? '-'],
+  ['IN', 6, (row) => String(row.req_units)],
+  ['OUT', 6, (row) => String(row.res_units)],
+  ['COST', 10, (row) => (row.cost === undefined ? '-' : `$${row.cost.toFixed(6)}`)],
+  ['TRIES', 5, (row) => String(row.attempts.length)],
+  ['ID', 36, (row) => row.id],
+  [
+    'REQUEST',
+    0,
+    (row) => `${row.request_method} ${row.request_url}${row.error === undefined ? '' : ` [${row.error}]`}`,
+  ],
+];
+
+const line = (row: LogMetricsMessage): string =>
+  columns
+    .map(([, width, cell]) => printable(cell(row)).padEnd(width))
+    .join('  ')
+    .trimEnd();
+
+function show(rows: readonly LogMetricsMessage[], json: boolean): void {
+  for (const row of rows) {
+    console.log(
+      json
+        ? JSON.stringify({ ...row, created_at: new Date(fromTimestamp(row.created_at)).toISOString() })
+        : line(row),
+    );
+  }
+}
+
+/** `headgate logs`. */
+export function register(program: Command, context: SessionContext): void {
+  withSession(program.command('logs').description('show recent requests, newest last'), { workspace: true })
+    .option('--follow', 'go on showing requests as they come in')
+    .option('--trace <id>', 'only requests of this trace')
+    .option('--limit <count>', 'how many to begin with', '20')
+    .action((options: LogsOptions) =>
+      withAdmin(context, options, async (client) => {
+        const limit = Number(options.limit);
+        if (!Number.isInteger(limit) || limit < 1 || limit > 1000)
+          throw new CliError('--limit must be 1 to 1000.', 2);
+        const filter = { workspace_id: options.workspace, trace_id: options.trace };
+        const json = options.json === true;
+        const recent = await client.logs.list({ ...filter, limit });
+        if (!json) console.log(columns.map(([heading, width]) => heading.padEnd(width)).join('  '));
+        show([...recent.data].reverse(), json);
+        let { cursor } = recent;
+        while (options.follow === true) {
+          await wait(pollMs);
+          const next = await client.logs.list({ ...filter, after: cursor, limit: 1000 });
+          show(next.data, json);
+          cursor = next.cursor;
+        }
+      }),
+    );
+}
