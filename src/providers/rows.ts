@@ -18,7 +18,7 @@ interface Compatible {
 
 /**
  * Who speaks OpenAI's wire with a bearer key: an address and the endpoints it has, chat alone unless said. Bodies pass
- * as they come, so fields that only this provider knows reach it.
+ * as they come, so fields that only this provider knows reach it. `source` is the provider's own page to check a row by.
  */
 const compatible: Readonly<Record<string, Compatible>> = {
   cerebras: {
@@ -89,7 +89,7 @@ const compatible: Readonly<Record<string, Compatible>> = {
     base: 'https://api.mistral.ai/v1',
     source: 'https://docs.mistral.ai/api',
     paths: { ...chat, ...embeddings, 'openai-moderations': '/moderations' },
-    // Unknown fields are refused with 422 `extra_forbidden`, these two among them (docs.mistral.ai/api, chat).
+    // Unknown fields are refused with 422 `extra_forbidden` (github.com/editor-code-assistant/eca/issues/231).
     quirks: [
       rename('max_completion_tokens', 'max_tokens'),
       rename('seed', 'random_seed'),

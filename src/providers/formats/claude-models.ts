@@ -1,6 +1,8 @@
 /**
- * What a Claude model takes, told by the version in its name. Sources: the model overview, the migration guides and
- * the thinking, effort and structured-output pages of platform.claude.com/docs.
+ * What a Claude model takes, told by the version in its name. Read in openrouter.ai's Claude 4.7 migration guide
+ * (sampling, adaptive thinking, xhigh) and NousResearch/hermes-agent#11137 (the refusals themselves); the output
+ * limits, structured output and the refusal of temperature beside top_p are not checked against a live API. A wrong
+ * guess shows as the provider's own 400, or as a field in the list of dropped ones.
  */
 export interface ClaudeTraits {
   /** `max_tokens` where the client gave none: the field is mandatory. */
