@@ -1,11 +1,12 @@
+import type { ApiKeyDefaultsMessage, ApiKeyMessage, CreateApiKeyRequest } from '../../proto/messages.js';
+import { fromTimestamp, toTimestamp } from '../../proto/timestamp.js';
 import type { KeyType } from '../core/principal.js';
 import { isScope, mayHold } from '../core/scopes.js';
 import type { ApiKey, KeyDefaults, Place } from '../store/store.js';
 import { AdminError } from './admin-error.js';
 import type { Caller } from './caller.js';
-import type { ApiKeyDefaultsMessage, ApiKeyMessage, CreateApiKeyRequest } from './messages.js';
 import type { AdminParts, Service } from './service.js';
-import { fromTimestamp, given, pageOf, textOf, toTimestamp } from './wire.js';
+import { given, pageOf, textOf } from './wire.js';
 
 const families: Readonly<Record<KeyType, string>> = {
   'organisation-service': 'organisation_service_api_keys',

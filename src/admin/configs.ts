@@ -1,9 +1,10 @@
+import type { ConfigRowMessage, Value } from '../../proto/messages.js';
+import { toTimestamp } from '../../proto/timestamp.js';
 import type { Forget } from '../core/messages.js';
 import type { Config } from '../store/store.js';
 import { AdminError } from './admin-error.js';
-import type { ConfigRowMessage, Value } from './messages.js';
 import type { AdminParts, Service } from './service.js';
-import { fromValue, given, pageOf, textOf, toTimestamp } from './wire.js';
+import { fromValue, given, pageOf, textOf } from './wire.js';
 
 const slugForm = /^pc-[A-Za-z0-9_-]{1,120}$/;
 const largestConfig = 256 * 1024;

@@ -1,8 +1,9 @@
+import type { LogMetricsMessage } from '../../proto/messages.js';
+import { toTimestamp } from '../../proto/timestamp.js';
 import type { LedgerRow } from '../ledger/record.js';
 import { AdminError } from './admin-error.js';
-import type { LogMetricsMessage } from './messages.js';
 import type { AdminParts, Service } from './service.js';
-import { given, toTimestamp } from './wire.js';
+import { given } from './wire.js';
 
 function toMetrics(row: LedgerRow): LogMetricsMessage {
   const { usage } = row;
@@ -53,6 +54,7 @@ function toMetrics(row: LedgerRow): LogMetricsMessage {
     cached_units: usage.cached,
     reasoning_units: usage.reasoning,
     first_byte_time: given(row.firstByteMs),
+    usage_source: usage.source,
   };
 }
 

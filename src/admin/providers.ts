@@ -1,10 +1,11 @@
+import type { ProviderMessage } from '../../proto/messages.js';
+import { toTimestamp } from '../../proto/timestamp.js';
 import { Secret } from '../core/secret.js';
 import { makeSlug } from '../store/slug.js';
 import type { Provider } from '../store/store.js';
 import { AdminError } from './admin-error.js';
-import type { ProviderMessage } from './messages.js';
 import type { AdminParts, Service } from './service.js';
-import { given, pageOf, textOf, toTimestamp } from './wire.js';
+import { given, pageOf, textOf } from './wire.js';
 
 const slugForm = /^[A-Za-z0-9_-]{1,255}$/;
 

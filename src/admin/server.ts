@@ -6,13 +6,13 @@ import {
   type sendUnaryData,
   type UntypedServiceImplementation,
 } from '@grpc/grpc-js';
+import { adminServices, type ServiceName, serviceNames } from '../../proto/services.js';
 import { isScope } from '../core/scopes.js';
 import { AdminError, adminErrors } from './admin-error.js';
 import { apiKeysService } from './api-keys.js';
 import { authenticate, type Caller } from './caller.js';
 import { configsService } from './configs.js';
 import { logsService } from './logs.js';
-import { adminServices, type ServiceName, serviceNames } from './proto.js';
 import { providersService } from './providers.js';
 import type { AdminParts, Service } from './service.js';
 

@@ -1,10 +1,10 @@
+import type { AdminServices } from '../../proto/messages.js';
+import type { ServiceName } from '../../proto/services.js';
 import type { Forget } from '../core/messages.js';
 import type { Logger } from '../core/plugin.js';
 import type { LedgerReader } from '../ledger/record.js';
 import type { Store } from '../store/store.js';
 import type { Caller } from './caller.js';
-import type { AdminServices } from './messages.js';
-import type { ServiceName } from './proto.js';
 
 /** What the services lean on. */
 export interface AdminParts {

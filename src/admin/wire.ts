@@ -1,15 +1,5 @@
+import type { PageRequest, Value } from '../../proto/messages.js';
 import { AdminError } from './admin-error.js';
-import type { PageRequest, Timestamp, Value } from './messages.js';
-
-/** Unix milliseconds as google.protobuf.Timestamp. */
-export function toTimestamp(ms: number): Timestamp {
-  const seconds = Math.floor(ms / 1000);
-  return { seconds, nanos: (ms - seconds * 1000) * 1_000_000 };
-}
-
-export function fromTimestamp(timestamp: Timestamp): number {
-  return Number(timestamp.seconds) * 1000 + Math.floor(timestamp.nanos / 1_000_000);
-}
 
 const deepest = 64;
 

@@ -19,11 +19,11 @@ import type {
   ListLogsRequest,
   UpdateConfigResponse,
   Value,
-} from '../admin/messages.js';
-import { adminServices, type ServiceName } from '../admin/proto.js';
+} from '../../proto/messages.js';
+import { adminServices, type ServiceName } from '../../proto/services.js';
 
-export type * from '../admin/messages.js';
-export { fromTimestamp, toTimestamp } from '../admin/wire.js';
+export type * from '../../proto/messages.js';
+export { fromTimestamp, toTimestamp } from '../../proto/timestamp.js';
 
 /** An administration call that was refused, or that nobody answered. */
 export class AdminCallError extends Error {

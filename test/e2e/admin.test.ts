@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { Client, credentials, Metadata } from '@grpc/grpc-js';
 import { expect } from 'chai';
 import { Command } from 'commander';
-import { adminServices } from '../../src/admin/proto.js';
+import { adminServices } from '../../proto/services.js';
 import { type AdminServer, startAdminServer } from '../../src/admin/server.js';
 import { register as registerConfigs } from '../../src/cli/configs.js';
 import { register as registerKeys } from '../../src/cli/keys.js';
@@ -557,7 +557,21 @@ describe('the administration plane', () => {
       const log = await workspace.logs.get('one');
       expect(log.request).to.include({ url: '/v1/chat/completions', method: 'POST', body: '{"q":1}' });
       expect(log.response).to.include({ status: 200, body: '{"a":2}' });
-      expect(log.metrics).to.include({ total_units: 12, cost: 0.0015, stream_mode: 1, is_success: true });
+      expect(log.metrics).to.include({
+        total_units: 12,
+        cost: 0.0015,
+        stream_mode: 1,
+        is_success: true,
+        usage_source: 'none',
+        ai_org: 'openai',
+        model_asked: 'gpt',
+        mode: 'chat',
+        first_byte_time: 3,
+        state: 'settled',
+      });
+      expect(log.metrics.metadata).to.deep.equal({ team: 'a' });
+      expect(log.metrics.attempts).to.have.length(1);
+      expect(log.metrics).to.not.have.any.keys('config', 'error', 'span_id');
       expect(log.created_at).to.include({ seconds: 1_800_000_000, nanos: 123_000_000 });
       await refused(workspace.logs.get('two'), 'NOT_FOUND', 'AB08');
       await refused(admin.logs.get('three'), 'NOT_FOUND', 'AB08');

@@ -14,7 +14,7 @@ const files: Readonly<Record<ServiceName, string>> = {
 };
 export const serviceNames = Object.keys(files) as readonly ServiceName[];
 
-/** `proto` stands beside `src` in a checkout and two folders above it in a build. */
+/** The .proto files stay where they are: this file stands among them in a checkout, and under dist/ in a build. */
 function protoFolder(): string {
   for (let at = import.meta.dirname; ; at = dirname(at)) {
     if (existsSync(join(at, 'proto/headgate'))) return join(at, 'proto');

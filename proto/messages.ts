@@ -222,6 +222,7 @@ export interface LogMetricsMessage {
   readonly cached_units: number;
   readonly reasoning_units: number;
   readonly first_byte_time?: number;
+  readonly usage_source: string;
 }
 
 export interface LogMessage {
