@@ -14,4 +14,6 @@ if ('enableCompileCache' in nodeModule && typeof nodeModule.enableCompileCache =
   nodeModule.enableCompileCache();
 }
 const { run } = await import('./cli/program.js');
-process.exitCode = await run(process.argv.slice(2));
+const code = await run(process.argv.slice(2));
+// A start that failed half-way has timers and sockets open, which must not keep it from ending. 0 may mean: is serving.
+if (code !== 0) process.exit(code);
