@@ -4,6 +4,12 @@ import type { HeaderList } from '../core/headers.js';
 /** Answer of `checkHead` for a body whose length is not told beforehand. */
 export const chunkedBody = -1;
 
+/**
+ * Answer of `checkHead` for a method that comes with a body, and a head that says nothing of one: it is empty, if the
+ * parser has seen the whole head.
+ */
+export const unsaidBody = -2;
+
 const maxUrl = 8192;
 const maxHeaders = 100;
 const contentLength = /^\d{1,10}$/;
@@ -32,7 +38,8 @@ function hasTwo(headers: HeaderList, name: string): boolean {
 }
 
 /**
- * Holds a request's head to what cannot be read in two ways, and says how long its body is: bytes, or `chunkedBody`.
+ * Holds a request's head to what cannot be read in two ways, and says how long its body is: bytes, `chunkedBody`
+ * or `unsaidBody`.
  * Throws a GatewayError where there is a doubt; the connection must then be closed, because nobody knows where the
  * next request begins. `path` and `query` as received.
  */
@@ -51,6 +58,7 @@ export function checkHead(verb: string, path: string, query: string, headers: He
   for (let i = 0; i < headers.length; i += 2) {
     const name = headers[i]!;
     const value = headers[i + 1]!;
+    if (name.length === 0) bad('A header has no name.');
     // The one control character that the native parser lets through.
     if (value.includes('\x7f')) bad(`The header "${name}" contains a control character.`);
     switch (name.length) {
@@ -97,7 +105,7 @@ export function checkHead(verb: string, path: string, query: string, headers: He
     if (coding !== 'chunked') bad('The only Transfer-Encoding that is read is "chunked".');
     return chunkedBody;
   }
-  if (length === null) return 0;
+  if (length === null) return verb === 'POST' || verb === 'PUT' || verb === 'PATCH' ? unsaidBody : 0;
   if (!contentLength.test(length)) bad('The Content-Length is not a number of one to ten digits.');
   return Number(length);
 }

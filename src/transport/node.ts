@@ -4,7 +4,15 @@ import type { Duplex } from 'node:stream';
 import { errorBody } from '../core/error-body.js';
 import { GatewayError } from '../core/errors.js';
 import { type HeaderList, isHeaderName, isHeaderValue } from '../core/headers.js';
-import { checkHead, checkStatus, chunkedBody, headLength, isBodiless, isOwnedHeader } from './framing.js';
+import {
+  checkHead,
+  checkStatus,
+  chunkedBody,
+  headLength,
+  isBodiless,
+  isOwnedHeader,
+  unsaidBody,
+} from './framing.js';
 import { deadReply, QueuedReply, type Wire } from './reply.js';
 import type { Call, ReplySink, Source, Transport, TransportOptions } from './transport.js';
 import { type BodyReader, bodyTooLarge, Collector, type Faucet, Uploader } from './upload.js';
@@ -60,7 +68,8 @@ class NodeCall implements Call, Wire, Faucet {
     readonly length: number,
   ) {
     this.method = req.method ?? '';
-    this.remoteAddress = req.socket.remoteAddress ?? '';
+    const address = req.socket.remoteAddress ?? '';
+    this.remoteAddress = address.startsWith('::ffff:') ? address.slice(7) : address;
     this.#closing = length === chunkedBody;
     res.on('close', () => this.gone());
     res.on('drain', () => this.#reply?.writable());
@@ -349,11 +358,14 @@ class NodeTransport implements Transport {
         list[i] = headers[i]!.toLowerCase();
         list[i + 1] = fromWire(headers[i + 1]!);
       }
+      if (req.httpVersion !== '1.1')
+        throw new GatewayError('bad_framing', 'The only HTTP version served here is 1.1.');
       const url = req.url ?? '';
       const mark = url.indexOf('?');
       const path = mark < 0 ? url : url.slice(0, mark);
       const query = mark < 0 ? '' : url.slice(mark + 1);
-      const length = checkHead(req.method ?? '', path, query, list);
+      const said = checkHead(req.method ?? '', path, query, list);
+      const length = said === unsaidBody ? 0 : said;
       if (length === chunkedBody) this.#spent.add(socket);
       call = new NodeCall(this, req, res, path, query, list, length);
     } catch (thrown) {
@@ -376,15 +388,16 @@ class NodeTransport implements Transport {
   }
 
   #unreadable(error: NodeJS.ErrnoException, socket: Duplex): void {
-    if (error.code === 'ECONNRESET' || error.code === 'HPE_INVALID_EOF_STATE') {
+    const code = error.code ?? '';
+    if (code === 'HPE_INVALID_EOF_STATE' || !(code.startsWith('HPE_') || code.startsWith('ERR_HTTP_'))) {
       // The client left in mid-request; the call, if there was one, hears of it by its own 'close'.
       socket.destroy();
       return;
     }
     const message =
-      error.code === 'HPE_HEADER_OVERFLOW'
+      code === 'HPE_HEADER_OVERFLOW'
         ? `The request line and headers are longer than ${this.options.maxHeaderBytes} bytes.`
-        : error.code === 'ERR_HTTP_REQUEST_TIMEOUT'
+        : code === 'ERR_HTTP_REQUEST_TIMEOUT'
           ? 'The request did not arrive in time.'
           : 'The request cannot be read as HTTP/1.1.';
     const refusal = new GatewayError('bad_framing', message, { cause: error });

@@ -11,7 +11,7 @@ export interface Call {
   readonly method: string;
   /** As received, without the query. */
   readonly path: string;
-  /** As received, without `?`. */
+  /** As received, without `?`; empty where there is none. */
   readonly query: string;
   readonly headers: HeaderList;
   readonly remoteAddress: string;
@@ -21,14 +21,25 @@ export interface Call {
   onAbort: (() => void) | null;
   /**
    * Collects the body. `done` gets the bytes (the caller's to keep), or `body_too_large` as soon as `limit` is
-   * passed. Not called if the client goes first. Call either `collect` or `stream`, once, in the handler's own turn.
+   * passed; never before `collect` has returned, and not at all if the client goes first. Call either `collect` or
+   * `stream`, once, in the handler's own turn.
    */
   collect(limit: number, done: (error: GatewayError | null, bytes: Buffer) => void): void;
-  /** The body as it comes, with back-pressure; an upload over `limit` bytes is a `body_too_large` error. */
+  /**
+   * The body as it comes, with back-pressure. An upload over `limit` bytes ends with a `body_too_large` error; one
+   * whose client goes ends with `client_gone`, after `onAbort`.
+   */
   stream(limit: number): Source;
-  /** A whole answer at once: head and body in one write. `body` null: none (HEAD, 204, 304). */
+  /**
+   * A whole answer at once: head and body in one write. `body` null: none. HEAD, 204 and 304 never get one; for HEAD,
+   * `content-length` in `headers` is reported, or else the length of `body`. Framing headers and `date` in `headers`
+   * are left out, headers that may not be written are too, and told of through `onProblem`. A second answer is ignored.
+   */
   answer(status: number, headers: HeaderList, body: Buffer | string | null): void;
-  /** The head of an answer whose body follows through the returned sink, chunked. */
+  /**
+   * An answer whose body follows through the returned sink, chunked. Its head leaves with the first bytes, or at the
+   * end. What is written in one turn leaves together.
+   */
   begin(status: number, headers: HeaderList, resume: () => void): ReplySink;
 }
 

@@ -22,9 +22,55 @@ export function bodyTooLarge(limit: number): GatewayError {
   return new GatewayError('body_too_large', `The request body is longer than the limit of ${limit} bytes.`);
 }
 
+/** As many small pieces are kept as they came; more are joined. */
+const fewPieces = 16;
+const smallBytes = 4096;
+const joinBytes = 16 * 1024;
+
+/** Bytes in the order they came. A body of one-byte chunks must not cost a hundred times its size in objects. */
+class Pieces {
+  #list: Buffer[] = [];
+  #tail: Buffer | null = null;
+  #used = 0;
+
+  push(bytes: Buffer): void {
+    if (bytes.length === 0) return;
+    if (bytes.length >= smallBytes || this.#list.length < fewPieces) {
+      this.#seal();
+      this.#list.push(bytes);
+      return;
+    }
+    if (this.#tail === null || this.#used + bytes.length > joinBytes) {
+      this.#seal();
+      this.#tail = Buffer.allocUnsafeSlow(joinBytes);
+    }
+    this.#tail.set(bytes, this.#used);
+    this.#used += bytes.length;
+  }
+
+  isEmpty(): boolean {
+    return this.#list.length === 0 && this.#used === 0;
+  }
+
+  /** All there is; nothing is left. */
+  take(): Buffer[] {
+    this.#seal();
+    const list = this.#list;
+    this.#list = [];
+    return list;
+  }
+
+  #seal(): void {
+    if (this.#tail === null) return;
+    this.#list.push(this.#tail.subarray(0, this.#used));
+    this.#tail = null;
+    this.#used = 0;
+  }
+}
+
 /** The whole body in one piece. Memory grows with what has come, not with what the client says will come. */
 export class Collector implements BodyReader {
-  #chunks: Buffer[] | null = null;
+  #pieces: Pieces | null = null;
   #received = 0;
   readonly #limit: number;
   readonly #done: (error: GatewayError | null, bytes: Buffer) => void;
@@ -37,21 +83,21 @@ export class Collector implements BodyReader {
   push(bytes: Buffer, last: boolean): boolean {
     this.#received += bytes.length;
     if (this.#received > this.#limit) return false;
-    if (last && this.#chunks === null) {
+    if (last && this.#pieces === null) {
       this.#done(null, bytes);
       return true;
     }
-    this.#chunks ??= [];
-    if (bytes.length > 0) this.#chunks.push(bytes);
+    this.#pieces ??= new Pieces();
+    this.#pieces.push(bytes);
     if (!last) return true;
-    const chunks = this.#chunks;
-    this.#chunks = null;
-    this.#done(null, chunks.length === 1 ? chunks[0]! : Buffer.concat(chunks, this.#received));
+    const list = this.#pieces.take();
+    this.#pieces = null;
+    this.#done(null, list.length === 1 ? list[0]! : Buffer.concat(list, this.#received));
     return true;
   }
 
   fail(error: GatewayError): void {
-    this.#chunks = null;
+    this.#pieces = null;
     // Nobody is told of a client that left: the call's `onAbort` has said it.
     if (error.code !== 'client_gone') this.#done(error, empty);
   }
@@ -63,7 +109,10 @@ export class Collector implements BodyReader {
  */
 export class Uploader implements BodyReader, Source {
   #sink: Sink | null = null;
-  #waiting: Buffer[] = [];
+  /** What the sink is being given, from `#at` on. */
+  #given: Buffer[] = [];
+  #at = 0;
+  readonly #waiting = new Pieces();
   #received = 0;
   #full = true;
   #last = false;
@@ -91,7 +140,7 @@ export class Uploader implements BodyReader, Source {
 
   cancel(): void {
     this.#over = true;
-    this.#waiting = [];
+    this.#drop();
     // Swallowed, or else the connection would see neither the body's end nor the client's.
     this.#faucet.resumeBody();
   }
@@ -101,30 +150,45 @@ export class Uploader implements BodyReader, Source {
     this.#received += bytes.length;
     if (this.#received > this.#limit) return false;
     if (last) this.#last = true;
-    if (bytes.length > 0) this.#waiting.push(bytes);
+    this.#waiting.push(bytes);
     this.#drain();
-    if (this.#waiting.length > 0) this.#faucet.pauseBody();
+    if (!this.#isDrained()) this.#faucet.pauseBody();
     return true;
   }
 
   fail(error: GatewayError): void {
     if (this.#over) return;
     this.#error = error;
-    this.#waiting = [];
+    this.#drop();
     this.#full = false;
     this.#drain();
+  }
+
+  #isDrained(): boolean {
+    return this.#at === this.#given.length && this.#waiting.isEmpty();
+  }
+
+  #drop(): void {
+    this.#given = [];
+    this.#at = 0;
+    this.#waiting.take();
   }
 
   #drain(): void {
     const sink = this.#sink;
     if (sink === null) return;
-    while (this.#waiting.length > 0 && !this.#full && !this.#over) {
-      if (!sink.data(this.#waiting.shift()!)) {
+    while (!this.#full && !this.#over) {
+      if (this.#at === this.#given.length) {
+        if (this.#waiting.isEmpty()) break;
+        this.#given = this.#waiting.take();
+        this.#at = 0;
+      }
+      if (!sink.data(this.#given[this.#at++]!)) {
         this.#full = true;
         this.#faucet.pauseBody();
       }
     }
-    if (this.#over || this.#waiting.length > 0) return;
+    if (this.#over || !this.#isDrained()) return;
     if (this.#error !== null) {
       this.#over = true;
       sink.error(this.#error);

@@ -3,7 +3,15 @@ import { STATUS_CODES } from 'node:http';
 import { errorBody } from '../core/error-body.js';
 import { GatewayError } from '../core/errors.js';
 import { type HeaderList, isHeaderName, isHeaderValue } from '../core/headers.js';
-import { checkHead, checkStatus, chunkedBody, headLength, isBodiless, isOwnedHeader } from './framing.js';
+import {
+  checkHead,
+  checkStatus,
+  chunkedBody,
+  headLength,
+  isBodiless,
+  isOwnedHeader,
+  unsaidBody,
+} from './framing.js';
 import { deadReply, QueuedReply, type Wire } from './reply.js';
 import type { Call, ReplySink, Source, Transport, TransportOptions } from './transport.js';
 import { type BodyReader, bodyTooLarge, Collector, type Faucet, Uploader } from './upload.js';
@@ -62,20 +70,28 @@ let corkedReply: QueuedReply | null = null;
 let corkedFlush: ((reply: QueuedReply) => void) | null = null;
 let corkedCall: UwsCall | null = null;
 
+/** Making the text costs more than finding it. */
 const addresses = new Map<number, string>();
 
+/** Octets of an IPv4 address, also of one that came to an IPv6 socket; text for other families. */
 function textOfAddress(res: HttpResponse): string {
-  const binary = res.getRemoteAddress();
-  if (binary.byteLength !== 4) return Buffer.from(res.getRemoteAddressAsText()).toString('latin1');
-  const b = new Uint8Array(binary);
-  const key = (b[0]! << 24) | (b[1]! << 16) | (b[2]! << 8) | b[3]!;
+  const bytes = new Uint8Array(res.getRemoteAddress());
+  const at = bytes.length - 4;
+  if (at !== 0 && !isMapped(bytes)) return Buffer.from(res.getRemoteAddressAsText()).toString('latin1');
+  const key = (bytes[at]! << 24) | (bytes[at + 1]! << 16) | (bytes[at + 2]! << 8) | bytes[at + 3]!;
   let text = addresses.get(key);
   if (text === undefined) {
-    text = `${b[0]}.${b[1]}.${b[2]}.${b[3]}`;
+    text = `${bytes[at]}.${bytes[at + 1]}.${bytes[at + 2]}.${bytes[at + 3]}`;
     if (addresses.size >= 10_000) addresses.clear();
     addresses.set(key, text);
   }
   return text;
+}
+
+function isMapped(bytes: Uint8Array): boolean {
+  if (bytes.length !== 16 || bytes[10] !== 0xff || bytes[11] !== 0xff) return false;
+  for (let i = 0; i < 10; i++) if (bytes[i] !== 0) return false;
+  return true;
 }
 
 class UwsCall implements Call, Wire, Faucet {
@@ -118,9 +134,11 @@ class UwsCall implements Call, Wire, Faucet {
     length: number,
   ) {
     this.#res = res;
-    this.#length = length;
-    this.#bodyDone = length === 0;
-    this.#closing = length === chunkedBody;
+    this.#length = length === unsaidBody ? 0 : length;
+    this.#bodyDone = this.#length === 0;
+    // uWebSockets stops reading a head at a header without a name, and shows nobody what stands behind it: where a
+    // length would be expected and there is none, it may be there.
+    this.#closing = length === chunkedBody || length === unsaidBody;
   }
 
   collect(limit: number, done: (error: GatewayError | null, bytes: Buffer) => void): void {
