@@ -6,10 +6,10 @@ const maxLength = 8192;
 /**
  * What must not reach a provider's URL: characters that are no part of a path, backslashes and empty segments,
  * dots, slashes and control characters in their encoded forms (also encoded twice: an upstream may decode twice),
- * broken escapes, and the segments `.` and `..`, with or without path parameters behind them.
+ * broken escapes, and the segments `.` and `..`, also with a path parameter or an escape behind them.
  */
 const unsafe =
-  /[^\x21-\x7e]|[\\#]|\/\/|%(?:25)*(?:2e|2f|5c|7f|[01][0-9a-f])|%(?![0-9a-f]{2})|\/\.{1,2}(?:;[^/]*)?(?:\/|$)/i;
+  /[^\x21-\x7e]|[\\#?]|\/\/|%(?:25)*(?:2e|2f|5c|7f|[01][0-9a-f])|%(?![0-9a-f]{2})|\/\.{1,2}(?=[/;%]|$)/i;
 const unsafeQuery = /[^\x21-\x7e]|#/;
 
 /**
