@@ -64,18 +64,32 @@ export function createConnect(options: ConnectOptions): (wait: ConnectWait) => b
 }
 
 /**
- * Works round a fault of undici 7.30.2: where a connection breaks while its reply (one without Content-Length) is
- * paused, an assertion fails inside a socket event and takes the process with it, so that any upstream could kill a
- * worker by resetting a connection whose client reads slowly. These listeners run before undici's and lift the
- * pause, after which it reports the broken reply as it should. A test in test/fault holds this.
+ * Works round faults of undici 7.30.2: where a connection ends or breaks while its reply is paused, an assertion
+ * fails inside a socket event and takes the process with it, so that any upstream could kill a worker by closing a
+ * connection whose client reads slowly. These listeners run before undici's. At an ordinary end all data has been
+ * given out, so the reader is simply resumed; a broken connection only needs the pause lifted to be reported.
+ * Tests in test/fault hold this.
  */
 function unpauseBeforeClosing(socket: Socket): void {
-  socket.on('error', unpause).on('close', unpause);
+  socket.on('end', resumeParser).on('error', unpauseParser).on('close', unpauseParser);
 }
 
-function unpause(this: Socket): void {
-  const symbol = Object.getOwnPropertySymbols(this).find((key) => key.description === 'parser');
-  if (symbol === undefined) return;
-  const parser = (this as unknown as Record<symbol, { paused: boolean } | null>)[symbol];
-  if (parser != null) parser.paused = false;
+interface Parser {
+  paused: boolean;
+  resume(): void;
+}
+
+function resumeParser(this: Socket): void {
+  parserOf(this)?.resume();
+}
+
+function unpauseParser(this: Socket): void {
+  const parser = parserOf(this);
+  if (parser !== null) parser.paused = false;
+}
+
+function parserOf(socket: Socket): Parser | null {
+  const symbol = Object.getOwnPropertySymbols(socket).find((key) => key.description === 'parser');
+  if (symbol === undefined) return null;
+  return (socket as unknown as Record<symbol, Parser | null>)[symbol] ?? null;
 }

@@ -1,3 +1,4 @@
+import { isIP } from 'node:net';
 import { networkInterfaces } from 'node:os';
 import ipaddr from 'ipaddr.js';
 import { GatewayError } from '../core/errors.js';
@@ -73,7 +74,7 @@ export function createEgress(options: EgressOptions): Egress {
         throw refused(`port ${port} may not be reached`);
       }
       if (allow.hasHost(host)) return url;
-      if (ipaddr.isValid(host)) {
+      if (isIP(host) !== 0) {
         checkAddress(host, allow, own);
       } else if (isInternalName(host)) {
         throw refused('it is an internal name');
@@ -86,7 +87,7 @@ export function createEgress(options: EgressOptions): Egress {
       const trusted = allow.hasHost(host) || allow.hasPort(host, portOf(url));
       let found: readonly string[];
       try {
-        found = ipaddr.isValid(host) ? [host] : await options.resolve(host);
+        found = isIP(host) !== 0 ? [host] : await options.resolve(host);
       } catch (cause) {
         throw refused('it has no public address', cause);
       }
@@ -114,7 +115,7 @@ function parse(text: string): URL {
   const host = bareHost(url);
   // A dot at the end names the same host for DNS and another one for allow-lists, certificates and Host.
   if (url.hostname.endsWith('.')) url.hostname = host;
-  if (!ipaddr.isValid(host) && !hostName.test(host)) throw refused('it has no valid host name');
+  if (isIP(host) === 0 && !hostName.test(host)) throw refused('it has no valid host name');
   if (portOf(url) === 0) throw refused('port 0 may not be reached');
   url.hash = '';
   return url;
@@ -173,7 +174,7 @@ class AllowList {
   #add(entry: string): void {
     if (ipaddr.isValidCIDR(entry)) {
       this.#ranges.push(ipaddr.parseCIDR(entry));
-    } else if (ipaddr.isValid(entry)) {
+    } else if (isIP(entry) !== 0) {
       this.#hosts.add(canonical(entry));
     } else {
       const [, host = entry, port] = /^(.*?)(?::(\d{1,5}))?$/.exec(entry) ?? [];
@@ -192,7 +193,7 @@ class AllowList {
   }
 
   hasAddress(address: string): boolean {
-    if (!ipaddr.isValid(address)) return false;
+    if (isIP(address) === 0) return false;
     const parsed = ipaddr.parse(address);
     return this.#ranges.some((range) => matches(parsed, range));
   }
@@ -200,7 +201,7 @@ class AllowList {
 
 /** One spelling per address, so that lists compare exactly. */
 function canonical(host: string): string {
-  return ipaddr.isValid(host) ? ipaddr.parse(host).toString() : host;
+  return isIP(host) !== 0 ? ipaddr.parse(host).toString() : host;
 }
 
 /** This machine's own addresses: our admin port may listen on a public one. */

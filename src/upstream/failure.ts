@@ -3,7 +3,6 @@ import { GatewayError } from '../core/errors.js';
 /** undici's own codes whose meaning does not depend on how far the reply had come. */
 const fixedCodes = new Map<string, GatewayError['code']>([
   ['UND_ERR_HEADERS_OVERFLOW', 'upstream_invalid_response'],
-  ['UND_ERR_RES_CONTENT_LENGTH_MISMATCH', 'upstream_truncated'],
   ['UND_ERR_INVALID_ARG', 'invalid_request'],
   ['UND_ERR_NOT_SUPPORTED', 'invalid_request'],
   ['UND_ERR_REQ_CONTENT_LENGTH_MISMATCH', 'bad_framing'],
@@ -33,10 +32,14 @@ export function fromTransport(thrown: unknown, host: string, headSeen: boolean):
   if (code === 'UND_ERR_SOCKET' && error.message.startsWith('bad ')) {
     return failure('upstream_invalid_response', host, error);
   }
-  if (brokenConnection.has(code) || code === 'HPE_INVALID_EOF_STATE') {
+  // Before the head is complete, undici says this of two lengths that contradict each other.
+  if (code === 'UND_ERR_RES_CONTENT_LENGTH_MISMATCH') {
+    return failure(headSeen ? 'upstream_truncated' : 'upstream_invalid_response', host, error);
+  }
+  if (brokenConnection.has(code) || (error.name === 'HTTPParserError' && error.message.includes('EOF'))) {
     return failure(headSeen ? 'upstream_truncated' : 'upstream_reset', host, error);
   }
-  if (code.startsWith('HPE_')) {
+  if (error.name === 'HTTPParserError') {
     // The parser attaches the bytes it stumbled over: an upstream's words, which must not reach a log.
     error.data = undefined;
     return failure('upstream_invalid_response', host, error);

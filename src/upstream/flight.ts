@@ -32,7 +32,7 @@ export class Flight implements UpstreamFlight, Dispatcher.DispatchHandler, Timed
   slot = -1;
   readonly upload: Upload | null;
   /** Set by the line when it takes this request. */
-  line: { cut(): void } | null = null;
+  line: { cut(): void; readonly broken: boolean } | null = null;
   readonly #request: UpstreamRequest;
   readonly #handler: UpstreamHandler;
   readonly #deadlines: Deadlines;
@@ -171,7 +171,8 @@ export class Flight implements UpstreamFlight, Dispatcher.DispatchHandler, Timed
   }
 
   onData(chunk: Buffer): boolean {
-    if (this.#phase === 'done') return true;
+    // A resumed parser reports the rest of a body that ends with the connection even where there is none.
+    if (this.#phase === 'done' || chunk.length === 0) return true;
     const { maxBodyBytes, timeouts } = this.#request;
     this.#bodyBytes += chunk.length;
     if (maxBodyBytes > 0 && this.#bodyBytes > maxBodyBytes) {
@@ -200,7 +201,9 @@ export class Flight implements UpstreamFlight, Dispatcher.DispatchHandler, Timed
 
   onComplete(): void {
     if (this.#phase === 'done') return;
+    const broken = this.line?.broken === true;
     this.#finish();
+    if (broken) return this.#handler.error(failure('upstream_truncated', this.#host));
     insideParser += 1;
     try {
       this.#handler.end();
@@ -214,6 +217,7 @@ export class Flight implements UpstreamFlight, Dispatcher.DispatchHandler, Timed
   onError(thrown: Error): void {
     if (this.#phase === 'done') return;
     const headSeen = this.#phase === 'awaiting-body' || this.#phase === 'flowing';
+    this.#cut();
     this.#finish();
     this.#handler.error(fromTransport(thrown, this.#host, headSeen));
   }

@@ -21,8 +21,17 @@ export class Line extends Client {
   }
 
   override dispatch(options: Dispatcher.DispatchOptions, handler: Dispatcher.DispatchHandler): boolean {
-    if (handler instanceof Flight) handler.line = this;
+    if (handler instanceof Flight) {
+      // Cancelled while it waited in the pool's queue: no connection is made for it. true: the line is still free.
+      if (handler.done) return true;
+      handler.line = this;
+    }
     return super.dispatch(options, handler);
+  }
+
+  /** Did the connection break, rather than end? undici takes a reset for the end of a body that ends with the connection. */
+  get broken(): boolean {
+    return (this.#held.socket?.errored ?? null) !== null;
   }
 
   /**

@@ -1,3 +1,4 @@
+import { isIP } from 'node:net';
 import ipaddr from 'ipaddr.js';
 
 type Cidr = [ipaddr.IPv4 | ipaddr.IPv6, number];
@@ -19,7 +20,7 @@ const globalUnicast = ipaddr.parseCIDR('2000::/3');
 
 /** Is this anything but an ordinary public address? Text that is no address counts as reserved. */
 export function isReserved(address: string): boolean {
-  if (!ipaddr.isValid(address)) return true;
+  if (isIP(address) === 0) return true;
   const parsed = ipaddr.parse(address);
   if (parsed.range() !== 'unicast') return true;
   // Outside 2000::/3 IANA has given out nothing that anyone could host a model on.

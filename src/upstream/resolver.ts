@@ -1,7 +1,6 @@
 import { promises as dns, lookup } from 'node:dns';
 import { readFile } from 'node:fs/promises';
-import type { LookupFunction } from 'node:net';
-import ipaddr from 'ipaddr.js';
+import { isIP, type LookupFunction } from 'node:net';
 
 /** All addresses of a name, IPv4 first. Rejects where it has none. */
 export type Resolve = (host: string) => Promise<readonly string[]>;
@@ -42,7 +41,7 @@ export function createResolver(): Resolve {
   }
 
   return (host) => {
-    if (ipaddr.isValid(host)) return Promise.resolve([host]);
+    if (isIP(host) !== 0) return Promise.resolve([host]);
     const remembered = known.get(host);
     if (remembered !== undefined && remembered.until > performance.now()) {
       return Promise.resolve(remembered.addresses);
@@ -70,7 +69,7 @@ export function asLookup(resolve: Resolve): LookupFunction {
       (addresses) => {
         const wanted = options.family === 4 || options.family === 6 ? options.family : 0;
         const found = addresses
-          .map((address) => ({ address, family: ipaddr.IPv6.isValid(address) ? 6 : 4 }))
+          .map((address) => ({ address, family: isIP(address) }))
           .filter((entry) => wanted === 0 || entry.family === wanted);
         // Out of the promise: what the callback throws is the socket's, not a rejection.
         process.nextTick(() => {
@@ -142,7 +141,7 @@ function parseHosts(text: string): Map<string, string[]> {
   const entries = new Map<string, string[]>();
   for (const line of text.split('\n')) {
     const [address, ...names] = line.replace(/#.*/, '').trim().split(/\s+/);
-    if (address === undefined || !ipaddr.isValid(address)) continue;
+    if (address === undefined || isIP(address) === 0) continue;
     for (const name of names) {
       const key = name.toLowerCase();
       const listed = entries.get(key);
