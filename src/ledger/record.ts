@@ -77,6 +77,12 @@ export interface Bodies {
   readonly cut: boolean;
 }
 
+/** Bodies on their way to the journal: bytes as they came, kept by reference until they are written, or a text. */
+export interface BodiesToKeep extends Omit<Bodies, 'request' | 'response'> {
+  readonly request: Buffer | string | null;
+  readonly response: Buffer | string | null;
+}
+
 /** A data worker's end of the ledger. Synchronous; never throws for a full disk, it says so in `healthy`. */
 export interface Journal {
   /** On file (one `write()`) when it returns: call before the first upstream byte. */
@@ -84,7 +90,7 @@ export interface Journal {
   /** On file by the end of this turn of the event loop. Written once per id, with or without an intent. */
   settle(settlement: Settlement): void;
   /** At most a second late; dropped and counted under overload. */
-  keepBodies(bodies: Bodies): void;
+  keepBodies(bodies: BodiesToKeep): void;
   readonly healthy: boolean;
   close(): void;
 }

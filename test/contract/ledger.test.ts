@@ -1,0 +1,214 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { expect } from 'chai';
+import { type Ingestion, startIngestion } from '../../src/ledger/ingest.js';
+import { type FileJournal, openJournal } from '../../src/ledger/journal.js';
+import type { Settlement } from '../../src/ledger/record.js';
+import { type Ledger, openLedger } from '../../src/ledger/sql.js';
+import { SqliteConnection } from '../../src/ledger/sqlite.js';
+import { intentOf, org, settlementOf, workspace } from '../fault/journal-records.js';
+
+describe('the ledger in SQLite', () => {
+  let dataDir: string;
+  let ledger: Ledger;
+  let journal: FileJournal;
+  let ingestion: Ingestion;
+  const problems: string[] = [];
+  const onProblem = (error: Error): void => void problems.push(error.message);
+
+  beforeEach(async () => {
+    problems.length = 0;
+    dataDir = mkdtempSync(join(tmpdir(), 'ledger-'));
+    const dir = join(dataDir, 'journal');
+    journal = openJournal({ dir, worker: '0', maxBodyFileBytes: 4000, onProblem });
+    ledger = await openLedger({ dataDir });
+    ingestion = startIngestion({ dir, ledger, onProblem, intervalMs: 60_000 });
+  });
+  afterEach(async () => {
+    journal.close();
+    await ingestion.stop();
+    await ledger.close();
+    rmSync(dataDir, { recursive: true, force: true });
+    expect(problems).to.deep.equal([]);
+  });
+
+  let clock = 1_763_700_000_000;
+  const settle = async (...changes: (Partial<Settlement> & { id: string })[]): Promise<void> => {
+    for (const change of changes) journal.settle(settlementOf(change.id, { at: clock++, ...change }));
+    await new Promise((turn) => setImmediate(turn));
+    await ingestion.flush();
+  };
+  const ids = async (filter: object): Promise<string[]> =>
+    (await ledger.recent({ org, limit: 100, ...filter })).rows.map((row) => row.id);
+
+  it('gives back every field as it was settled', async () => {
+    const given = settlementOf('one', {
+      config: 'pc-prod',
+      configVersion: 'v7',
+      error: 'upstream_truncated',
+      errorMessage: 'It "ended"\nearly – 早い 😀',
+      stream: true,
+      firstByteMs: null,
+      usage: { input: 9, output: 8, cached: 7, cacheWrite: 6, reasoning: 5, source: 'counted' },
+      cost: null,
+      metadata: { _user: 'ünal', empty: '' },
+      trace: 'trace-1',
+      span: 's',
+      parentSpan: 'p',
+      spanName: 'n',
+      dropped: ['logit_bias'],
+      attempts: [
+        {
+          target: 'targets[0]',
+          provider: 'openai',
+          model: null,
+          startedAt: 1.5,
+          status: 0,
+          error: 'upstream_idle_timeout',
+          durationMs: 5000,
+        },
+        {
+          target: 'targets[1]',
+          provider: 'anthropic',
+          model: 'claude',
+          startedAt: 5002,
+          status: 200,
+          error: null,
+          durationMs: 9.25,
+        },
+      ],
+    });
+    await settle(given);
+    expect(await ledger.get(org, 'one')).to.deep.equal({ ...given, state: 'settled' });
+  });
+
+  it('lists the newest first, to the limit', async () => {
+    await settle({ id: 'a' }, { id: 'b' }, { id: 'c' });
+    await settle({ id: 'earlier', at: 1 });
+    expect(await ids({ limit: 2 })).to.deep.equal(['c', 'b']);
+    expect(await ids({})).to.deep.equal(['c', 'b', 'a', 'earlier']);
+  });
+
+  it('filters by workspace and by trace, given or its own', async () => {
+    await settle({ id: 'a', trace: 't' }, { id: 'b', trace: 't', workspace: null }, { id: 'c' });
+    expect(await ids({ workspace })).to.deep.equal(['c', 'a']);
+    expect(await ids({ trace: 't' })).to.deep.equal(['b', 'a']);
+    expect(await ids({ trace: 't', workspace })).to.deep.equal(['a']);
+    expect(await ids({ trace: 'c' })).to.deep.equal(['c']);
+    expect(await ids({ trace: 'a' })).to.deep.equal([]);
+  });
+
+  it('finds a trace however many rows came since', async () => {
+    await settle({ id: 'wanted', trace: 't' });
+    await settle(...Array.from({ length: 9000 }, (_, i) => ({ id: `other-${i}`, trace: `x-${i}` })));
+    expect(await ids({ trace: 't' })).to.deep.equal(['wanted']);
+    expect(await ids({ trace: 'x-5000' })).to.deep.equal(['other-5000']);
+  });
+
+  it('follows: each row once, in the order of their coming, whatever the limit', async () => {
+    await settle({ id: 'before' });
+    let { cursor } = await ledger.recent({ org, limit: 10 });
+    await settle({ id: 'a', at: 3 }, { id: 'theirs', org: 'other' }, { id: 'b', at: 2 }, { id: 'c', at: 1 });
+    const seen: string[] = [];
+    for (let i = 0; i < 4; i++) {
+      const page = await ledger.recent({ org, limit: 2, after: cursor });
+      seen.push(...page.rows.map((row) => row.id));
+      cursor = page.cursor;
+    }
+    expect(seen).to.deep.equal(['a', 'b', 'c']);
+  });
+
+  it('shows an organisation nothing of another', async () => {
+    await settle({ id: 'theirs', org: 'other', trace: 't' });
+    journal.keepBodies({
+      id: 'theirs',
+      at: clock,
+      org: 'other',
+      workspace: null,
+      request: 'secret',
+      response: null,
+      cut: false,
+    });
+    journal.close();
+    expect(await ids({})).to.deep.equal([]);
+    expect(await ids({ trace: 't' })).to.deep.equal([]);
+    expect(await ids({ trace: 'theirs' })).to.deep.equal([]);
+    expect(await ledger.get(org, 'theirs')).to.equal(null);
+    expect(await ledger.bodies(org, 'theirs')).to.equal(null);
+  });
+
+  it('gives back bodies, byte for byte text, or null', async () => {
+    const at = Date.now();
+    await settle({ id: 'one', at }, { id: 'two', at }, { id: 'none', at });
+    const one = {
+      id: 'one',
+      at,
+      org,
+      workspace,
+      request: '{"a":"é\\n"}\n',
+      response: 'data: 😀\n\n',
+      cut: true,
+    };
+    const two = { id: 'two', at, org, workspace: null, request: null, response: '', cut: false };
+    journal.keepBodies({ ...one, request: Buffer.from(one.request) });
+    for (let i = 0; i < 50; i++) journal.keepBodies({ ...one, id: `${i}`, request: 'x'.repeat(500) });
+    journal.keepBodies(two);
+    journal.close();
+    expect(await ledger.bodies(org, 'one')).to.deep.equal(one);
+    expect(await ledger.bodies(org, 'two')).to.deep.equal(two);
+    expect(await ledger.bodies(org, 'none')).to.equal(null);
+    expect(await ledger.bodies(org, 'no such row')).to.equal(null);
+  });
+
+  it("is not deceived by a body that looks like another tenant's record", async () => {
+    const at = Date.now();
+    await settle({ id: 'victim', at }, { id: 'forger', at, org: 'other' });
+    const forged = `\nB["victim",${at},"${org}",null,0,6,-1]\nforged\n`;
+    journal.keepBodies({
+      id: 'forger',
+      at,
+      org: 'other',
+      workspace: null,
+      request: forged,
+      response: forged,
+      cut: false,
+    });
+    journal.close();
+    expect(await ledger.bodies(org, 'victim')).to.equal(null);
+    expect((await ledger.bodies('other', 'forger'))?.request).to.equal(forged);
+  });
+
+  it('keeps an unknown row at its reserved cost until a settlement takes its place, which followers then see', async () => {
+    journal.intend(intentOf('lost', { reserved: 4321, trace: 't' }));
+    journal.close();
+    await ingestion.workerGone('0', process.pid);
+    const unknown = await ledger.get(org, 'lost');
+    expect(unknown).to.include({ state: 'unknown', cost: 4321, trace: 't', provider: 'openai', status: 0 });
+    const { cursor } = await ledger.recent({ org, limit: 1 });
+
+    journal = openJournal({ dir: join(dataDir, 'journal'), worker: '1', onProblem });
+    await settle({ id: 'lost', cost: 17 }, { id: 'next' });
+    expect(await ledger.get(org, 'lost')).to.include({ state: 'settled', cost: 17, status: 200 });
+    const { rows } = await ledger.recent({ org, limit: 10, after: cursor });
+    expect(rows.map((row) => row.id)).to.deep.equal(['lost', 'next']);
+  });
+
+  it('counts a settlement once: the first', async () => {
+    await settle({ id: 'one', cost: 1 });
+    await settle({ id: 'one', cost: 2 });
+    expect(await ids({})).to.deep.equal(['one']);
+    expect((await ledger.get(org, 'one'))?.cost).to.equal(1);
+  });
+
+  it('is opened again as it was left, and refuses a file from a later program', async () => {
+    await settle({ id: 'one' });
+    const again = await openLedger({ dataDir });
+    expect((await again.get(org, 'one'))?.id).to.equal('one');
+    await again.close();
+    const connection = await SqliteConnection.open(join(dataDir, 'ledger.db'), ['user_version = 99']);
+    await connection.close();
+    const refused = await openLedger({ dataDir }).catch((error: Error) => error.message);
+    expect(refused).to.match(/ledger\.db is at version 99 .* start the newer program/);
+  });
+});
