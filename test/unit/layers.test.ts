@@ -30,7 +30,7 @@ const adminPlane = ['admin', 'store', 'schedule'];
 const fenced: Readonly<Record<string, readonly string[]>> = {
   'uWebSockets.js': ['src/transport/uws.ts'],
   undici: ['src/upstream/'],
-  sqlite3: ['src/store/sql/driver.ts'],
+  sqlite3: ['src/store/sql/driver.ts', 'src/ledger/sqlite.ts'],
   knex: ['src/store/sql/'],
   commander: ['src/cli/'],
 };

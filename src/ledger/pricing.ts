@@ -1,0 +1,145 @@
+import type { Usage } from '../core/usage.js';
+import { builtInPrices, type DollarPrice } from './prices.js';
+
+/**
+ * Micro-dollars for a million tokens, whole numbers. The same numbers are picodollars for one token, which is what
+ * costs are added up in: nothing is rounded before the end.
+ */
+export interface Price {
+  readonly input: number;
+  readonly output: number;
+  readonly cached: number;
+  readonly cacheWrite: number;
+  /** Holds for the whole request once its input exceeds `tokens`. */
+  readonly above: { readonly tokens: number; readonly price: Price } | null;
+}
+
+/** An operator's own prices, by provider and model; they go before the built-in ones. */
+export type OwnPrices = Readonly<Record<string, Readonly<Record<string, DollarPrice>>>>;
+
+/** What things cost, in micro-dollars (10⁻⁶ USD). */
+export interface PriceBook {
+  priceOf(provider: string, model: string): Price | null;
+  /** null where no price is known. */
+  cost(provider: string, model: string, usage: Usage): number | null;
+  /** What a request may cost, by its size and its `max_tokens`, before anyone has answered it. */
+  reserve(provider: string, model: string, requestBytes: number, maxTokens: number | null): number | null;
+}
+
+/** Reserved for the answer of a request that sets itself no limit. */
+const defaultMaxTokens = 4096;
+/**
+ * Bytes of a JSON body for a token, on the safe side: English has more than four of text alone, Chinese about three.
+ * An estimate for holding money back, never one to bill by.
+ */
+const bytesPerToken = 3;
+const perMillion = 1_000_000;
+/** No model answers with more; a larger `max_tokens` would only tie money up. */
+const mostTokens = 1_000_000;
+const maxRemembered = 4096;
+
+function toPrice(given: DollarPrice): Price {
+  return {
+    input: micros(given.input),
+    output: micros(given.output),
+    cached: micros(given.cached ?? given.input),
+    cacheWrite: micros(given.cacheWrite ?? given.input),
+    above: given.above === undefined ? null : { tokens: given.above.tokens, price: toPrice(given.above) },
+  };
+}
+
+function micros(dollars: number): number {
+  const value = Math.round(dollars * perMillion);
+  if (!Number.isSafeInteger(value) || value < 0) {
+    throw new Error(`prices: ${dollars} is no price; give dollars for a million tokens, for example 0.15.`);
+  }
+  return value;
+}
+
+/** `gpt-4o-2024-08-06`, `claude-haiku-4-5-20251001`, `gpt-5-latest`: the same model, as it was on a day. */
+const dated = /[-@](?:20\d{2}-[01]\d-[0-3]\d|20\d{6}|latest)$/;
+
+/** Looks prices up among an operator's own, then the built-in ones. */
+export function createPricing(options: { readonly prices?: OwnPrices } = {}): PriceBook {
+  const known = new Map<string, Map<string, Price>>();
+  const add = (provider: string, model: string, price: DollarPrice): void => {
+    const models = known.get(provider) ?? new Map<string, Price>();
+    known.set(provider, models);
+    models.set(model, toPrice(price));
+  };
+  for (const [provider, rows] of Object.entries(builtInPrices))
+    for (const row of rows) add(provider, row.model, row);
+  for (const [provider, models] of Object.entries(options.prices ?? {})) {
+    for (const [model, price] of Object.entries(models)) add(provider, model, price);
+  }
+
+  const remembered = new Map<string, Price | null>();
+  const find = (provider: string, model: string): Price | null => {
+    const models = known.get(provider);
+    if (models === undefined) return null;
+    return models.get(model) ?? models.get(model.replace(dated, '')) ?? null;
+  };
+  const priceOf = (provider: string, model: string): Price | null => {
+    const name = `${provider} ${model}`;
+    let price = remembered.get(name);
+    if (price === undefined) {
+      price = find(provider, model);
+      // Names come from clients: a flood of invented ones must not grow this.
+      if (remembered.size >= maxRemembered) remembered.clear();
+      remembered.set(name, price);
+    }
+    return price;
+  };
+  return {
+    priceOf,
+    cost(provider, model, usage) {
+      const price = priceOf(provider, model);
+      return price === null ? null : costOf(usage, price);
+    },
+    reserve(provider, model, requestBytes, maxTokens) {
+      const price = priceOf(provider, model);
+      return price === null ? null : reserveOf(Math.ceil(requestBytes / bytesPerToken), maxTokens, price);
+    },
+  };
+}
+
+/** Exactly what `usage` costs, rounded once, half up, to a whole micro-dollar. */
+export function costOf(usage: Usage, price: Price): number {
+  const { input, output, cached, cacheWrite } = atInput(usage.input, price);
+  const plain = Math.max(0, usage.input - usage.cached - usage.cacheWrite);
+  const picos = plain * input + usage.cached * cached + usage.cacheWrite * cacheWrite + usage.output * output;
+  if (Number.isSafeInteger(picos)) return toMicros(picos);
+  return bigToMicros(
+    BigInt(plain) * BigInt(input) +
+      BigInt(usage.cached) * BigInt(cached) +
+      BigInt(usage.cacheWrite) * BigInt(cacheWrite) +
+      BigInt(usage.output) * BigInt(output),
+  );
+}
+
+/** What a call of so many input tokens costs at most: its answer as long as allowed, its input at the dearest rate. */
+export function reserveOf(inputTokens: number, maxTokens: number | null, price: Price): number {
+  const { input, output, cached, cacheWrite } = atInput(inputTokens, price);
+  const dearest = Math.max(input, cached, cacheWrite);
+  // `maxTokens` is a client's number: it may be anything.
+  const asked = maxTokens !== null && maxTokens >= 0 ? Math.trunc(maxTokens) : defaultMaxTokens;
+  const answer = Math.min(asked, mostTokens);
+  const picos = inputTokens * dearest + answer * output;
+  if (Number.isSafeInteger(picos)) return toMicros(picos);
+  return bigToMicros(BigInt(inputTokens) * BigInt(dearest) + BigInt(answer) * BigInt(output));
+}
+
+const atInput = (tokens: number, price: Price): Price =>
+  price.above !== null && tokens > price.above.tokens ? price.above.price : price;
+
+/** By the remainder: a division would round where the quotient is large. */
+function toMicros(picos: number): number {
+  const rest = picos % perMillion;
+  return (picos - rest) / perMillion + (rest * 2 >= perMillion ? 1 : 0);
+}
+
+const bigToMicros = (picos: bigint): number => Number((picos + 500_000n) / 1_000_000n);
+
+/** The built-in prices alone. */
+export const pricing: PriceBook = createPricing();
+export const { priceOf } = pricing;
