@@ -14,7 +14,10 @@ type Header = [
   responseBytes: number,
 ];
 
-/** A body is kept when its exchange has settled: after its tokens are counted, and up to a flush later. */
+/**
+ * A body is kept when its exchange has settled: after its tokens are counted, and up to a flush later. The other way
+ * round a file's time comes from a coarser clock than the exchange's, and runs some milliseconds behind it.
+ */
 const slackMs = 30_000;
 
 /**
@@ -29,7 +32,7 @@ export async function findBodies(
   to: number,
 ): Promise<Bodies | null> {
   for (const file of await bodyFiles(dir)) {
-    if (file.openedAt > to + slackMs || file.writtenAt < from) continue;
+    if (file.openedAt > to + slackMs || file.writtenAt < from - slackMs) continue;
     const bytes = await readFile(file.path).catch(() => null);
     const found = bytes === null ? null : await search(bytes, org, id);
     if (found !== null) return found;
