@@ -1,5 +1,5 @@
 import type { Socket } from 'node:net';
-import { rootCertificates } from 'node:tls';
+import { createSecureContext, rootCertificates, type SecureContext } from 'node:tls';
 import { buildConnector } from 'undici';
 import { GatewayError } from '../core/errors.js';
 import { fromConnect } from './failure.js';
@@ -7,8 +7,8 @@ import { asLookup, type Resolve } from './resolver.js';
 
 export interface ConnectOptions {
   readonly resolve: Resolve;
-  /** PEM, trusted besides the usual roots. */
-  readonly ca: string | undefined;
+  /** Made once by `trust`; absent: the usual roots. */
+  readonly trusted: SecureContext | undefined;
   /** Keep TLS sessions for later connections? */
   readonly resumeTls: boolean;
 }
@@ -16,6 +16,11 @@ export interface ConnectOptions {
 /** How long this origin's connections may take; the latest request's word counts. */
 export interface ConnectWait {
   connectMs: number;
+}
+
+/** The usual roots and `ca` (PEM). Costs milliseconds, so once per process and never per connection. */
+export function trust(ca: string | undefined): SecureContext | undefined {
+  return ca === undefined ? undefined : createSecureContext({ ca: [...rootCertificates, ca] });
 }
 
 /** Between happy-eyeballs attempts. Node's 250 ms gives up on addresses an ocean away. */
@@ -33,7 +38,7 @@ export function createConnect(options: ConnectOptions): (wait: ConnectWait) => b
     autoSelectFamily: true,
     autoSelectFamilyAttemptTimeout: nextAddressMs,
     maxCachedSessions: options.resumeTls ? 100 : 0,
-    ...(options.ca === undefined ? {} : { ca: [...rootCertificates, options.ca] }),
+    ...(options.trusted === undefined ? {} : { secureContext: options.trusted }),
   });
   return (wait) => (to, callback) => {
     const host = to.host ?? to.hostname;

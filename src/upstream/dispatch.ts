@@ -1,6 +1,7 @@
+import type { SecureContext } from 'node:tls';
 import { type Client, Pool } from 'undici';
 import { GatewayError } from '../core/errors.js';
-import { type ConnectWait, createConnect } from './connect.js';
+import { type ConnectWait, createConnect, trust } from './connect.js';
 import { Deadlines } from './deadlines.js';
 import { createEgress, type Egress } from './egress.js';
 import { failure } from './failure.js';
@@ -46,6 +47,7 @@ class Dispatch implements Upstream {
   readonly #unpooled = new Set<Flight>();
   readonly #deadlines = new Deadlines();
   readonly #egress: Egress;
+  readonly #trusted: SecureContext | undefined;
   readonly #connect: ReturnType<typeof createConnect>;
   #closed = false;
 
@@ -53,7 +55,8 @@ class Dispatch implements Upstream {
     this.#options = options;
     const resolve = options.resolve ?? createResolver();
     this.#egress = createEgress({ allow: options.egressAllow, resolve });
-    this.#connect = createConnect({ resolve, ca: options.ca, resumeTls: true });
+    this.#trusted = trust(options.ca);
+    this.#connect = createConnect({ resolve, trusted: this.#trusted, resumeTls: true });
   }
 
   send(request: UpstreamRequest, handler: UpstreamHandler): UpstreamFlight {
@@ -154,7 +157,7 @@ class Dispatch implements Upstream {
     if (flight.done) return;
     const connect = createConnect({
       resolve: () => Promise.resolve(addresses),
-      ca: this.#options.ca,
+      trusted: this.#trusted,
       resumeTls: false,
     });
     // pipelining 0: `connection: close`, and none is kept.

@@ -4,7 +4,7 @@ import type { HeaderList } from '../core/headers.js';
 
 /** Four waits, four errors. Milliseconds; 0 turns one off. */
 export interface Timeouts {
-  /** TCP and TLS: `upstream_connect_timeout`. */
+  /** A free place in the pool, the name, TCP and TLS: `upstream_connect_timeout`. */
   readonly connectMs: number;
   /** Request sent, no head yet: `upstream_headers_timeout`. */
   readonly headersMs: number;
@@ -18,7 +18,9 @@ export interface UpstreamRequest {
   readonly method: string;
   /** Absolute http(s) URL. */
   readonly url: string;
+  /** Without those of the connection and the framing, which are written here; `content-length` counts with a Source. */
   readonly headers: HeaderList;
+  /** A Source starts when the connection stands; one that was not started is left alone, for another target. */
   readonly body: Buffer | Source | null;
   /** Was the address influenced by the caller (custom host)? Then egress rules apply and nothing is pooled. */
   readonly callerChosen: boolean;
@@ -46,5 +48,6 @@ export interface UpstreamFlight {
 /** Sends requests to providers. One per data worker; owns the pools. */
 export interface Upstream {
   send(request: UpstreamRequest, handler: UpstreamHandler): UpstreamFlight;
+  /** Cuts what is in flight (its handlers hear `draining`) and closes every connection. Drain before. */
   close(): Promise<void>;
 }

@@ -1,10 +1,15 @@
+import { execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import net from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import tls from 'node:tls';
 import { expect } from 'chai';
 import { GatewayError } from '../../src/core/errors.js';
 import { createUpstream } from '../../src/upstream/dispatch.js';
 import type { Timeouts, Upstream } from '../../src/upstream/upstream.js';
-import { closedPort, HostileUpstream, okReply, type Script } from '../support/hostile-upstream.js';
+import { closedPort, HostileUpstream, okReply, reset, type Script } from '../support/hostile-upstream.js';
 import { ChunkSource, fly, generous, type RecordedFlight, sleep, until } from '../support/recorded-flight.js';
 
 const head = (...lines: string[]): string =>
@@ -70,26 +75,36 @@ describe('upstream: what goes wrong out there', () => {
     });
 
     it('F02: a connection that never comes about is upstream_connect_timeout, on time', async () => {
-      // A full backlog swallows the SYN of the next connection.
-      const full = net.createServer().listen({ port: 0, host: '127.0.0.1', backlog: 1 });
-      await once(full, 'listening');
-      const { port } = full.address() as net.AddressInfo;
+      const hole = await blackhole();
+      for (const callerChosen of [false, true]) {
+        for (const connectMs of [200, 500]) {
+          const flight = await fly(upstream, `http://127.0.0.1:${hole.port}/`, {
+            callerChosen,
+            timeouts: { ...generous, connectMs },
+          }).finished;
+          expect(flight.failure?.code).to.equal('upstream_connect_timeout');
+          expect(flight.finishedAfterMs).to.be.within(connectMs - 2, connectMs + 100);
+        }
+      }
+      hole.close();
+    });
+
+    it('F02: so is a name that is never resolved', async () => {
       const stall = createUpstream({
         connectionsPerOrigin: 2,
         keepAliveMs: 1_000,
         egressAllow: [],
-        // Resolving is part of connecting, and is what can be made to hang everywhere.
         resolve: () => new Promise(() => {}),
       });
-      for (const connectMs of [200, 600]) {
-        const flight = await fly(stall, `http://stuck.example:${port}/`, {
-          timeouts: { ...generous, connectMs },
+      for (const callerChosen of [false, true]) {
+        const flight = await fly(stall, 'http://stuck.example.org/', {
+          callerChosen,
+          timeouts: { ...generous, connectMs: 200 },
         }).finished;
         expect(flight.failure?.code).to.equal('upstream_connect_timeout');
-        expect(flight.finishedAfterMs).to.be.within(connectMs, connectMs + 100);
+        expect(flight.finishedAfterMs).to.be.within(198, 300);
       }
       await stall.close();
-      full.close();
     });
 
     it('F02: waiting for a free connection counts as connecting', async () => {
@@ -150,6 +165,147 @@ describe('upstream: what goes wrong out there', () => {
     });
   });
 
+  describe('F25: certificates', () => {
+    const made = mkdtempSync(join(tmpdir(), 'headgate-tls-'));
+    const run = (...args: string[]): void => {
+      execFileSync('openssl', args, { cwd: made, stdio: 'pipe' });
+    };
+    const tlsServers: tls.Server[] = [];
+    let heard = '';
+
+    const secure = async (name: string, options: tls.TlsOptions = {}): Promise<number> => {
+      const listening = tls.createServer(
+        {
+          key: readFileSync(join(made, `${name}.key`)),
+          cert: readFileSync(join(made, `${name}.crt`)),
+          ...options,
+        },
+        (socket) => {
+          socket
+            .on('error', () => {})
+            .on('data', (bytes) => {
+              heard += bytes.toString('latin1');
+              socket.write(okReply(String(socket.servername)));
+            });
+        },
+      );
+      listening.on('tlsClientError', () => {}).listen(0, '127.0.0.1');
+      await once(listening, 'listening');
+      tlsServers.push(listening);
+      return (listening.address() as net.AddressInfo).port;
+    };
+
+    const issue = (name: string, subjectName: string, days: string): void => {
+      writeFileSync(join(made, `${name}.ext`), `subjectAltName=${subjectName}`);
+      run(
+        'req',
+        '-newkey',
+        'ec',
+        '-pkeyopt',
+        'ec_paramgen_curve:P-256',
+        '-nodes',
+        '-keyout',
+        `${name}.key`,
+        '-out',
+        `${name}.csr`,
+        '-subj',
+        '/CN=x',
+      );
+      run(
+        'x509',
+        '-req',
+        '-in',
+        `${name}.csr`,
+        '-CA',
+        'ca.crt',
+        '-CAkey',
+        'ca.key',
+        '-CAcreateserial',
+        '-days',
+        days,
+        '-extfile',
+        `${name}.ext`,
+        '-out',
+        `${name}.crt`,
+      );
+    };
+
+    before(function () {
+      try {
+        run('version');
+      } catch {
+        // Certificates are made here and not kept in the repository.
+        this.skip();
+      }
+      run(
+        'req',
+        '-x509',
+        '-newkey',
+        'ec',
+        '-pkeyopt',
+        'ec_paramgen_curve:P-256',
+        '-nodes',
+        '-keyout',
+        'ca.key',
+        '-out',
+        'ca.crt',
+        '-days',
+        '2',
+        '-subj',
+        '/CN=test ca',
+      );
+      issue('good', 'DNS:api.example.org', '2');
+      issue('expired', 'DNS:api.example.org', '-1');
+      issue('other', 'DNS:other.example.org', '2');
+    });
+
+    after(() => {
+      for (const one of tlsServers) one.close();
+      rmSync(made, { recursive: true, force: true });
+    });
+
+    const answerOf = async (port: number, ca: boolean, callerChosen = false): Promise<RecordedFlight> => {
+      const trusting = createUpstream({
+        connectionsPerOrigin: 1,
+        keepAliveMs: 1_000,
+        egressAllow: ['127.0.0.0/8'],
+        ca: ca ? readFileSync(join(made, 'ca.crt'), 'utf8') : undefined,
+        resolve: () => Promise.resolve(['127.0.0.1']),
+      });
+      const flight = await fly(trusting, `https://api.example.org:${port}/`, { callerChosen }).finished;
+      await trusting.close();
+      return flight;
+    };
+
+    it('a good one is accepted, with SNI, pooled or not', async () => {
+      const port = await secure('good');
+      for (const callerChosen of [false, true]) {
+        expect((await answerOf(port, true, callerChosen)).text).to.equal('api.example.org');
+      }
+    });
+
+    for (const [what, name, ca, options] of [
+      ['an unknown issuer', 'good', false, {}],
+      ['an expired certificate', 'expired', true, {}],
+      ['a certificate for another name', 'other', true, {}],
+      [
+        'TLS 1.1',
+        'good',
+        true,
+        { minVersion: 'TLSv1', maxVersion: 'TLSv1.1', ciphers: 'DEFAULT@SECLEVEL=0' },
+      ],
+    ] as const) {
+      it(`${what} is upstream_tls, and no byte of HTTP leaves`, async () => {
+        const port = await secure(name, options);
+        for (const callerChosen of [false, true]) {
+          heard = '';
+          expect((await answerOf(port, ca, callerChosen)).failure?.code).to.equal('upstream_tls');
+          expect(heard).to.equal('');
+        }
+      });
+    }
+  });
+
   describe('no answer', () => {
     it('F03: an upstream that never answers is upstream_headers_timeout, and is asked once', async () => {
       const to = await server({ request: () => {} });
@@ -171,7 +327,7 @@ describe('upstream: what goes wrong out there', () => {
     });
 
     it('F04: a reset before the head is upstream_reset, and is not sent again', async () => {
-      const to = await server({ request: (socket) => socket.resetAndDestroy() });
+      const to = await server({ request: (socket) => reset(socket) });
       const flight = await fly(upstream, to.url).finished;
       expect(flight.failure?.code).to.equal('upstream_reset');
       await sleep(50);
@@ -210,9 +366,7 @@ describe('upstream: what goes wrong out there', () => {
       [
         'F05: reset inside a Content-Length',
         (socket) =>
-          socket.write(`${head('content-length: 100')}half`, () =>
-            setTimeout(() => socket.resetAndDestroy(), 20),
-          ),
+          socket.write(`${head('content-length: 100')}half`, () => setTimeout(() => reset(socket), 20)),
       ],
       [
         'F05: closed inside a Content-Length',
@@ -226,7 +380,7 @@ describe('upstream: what goes wrong out there', () => {
         'F06: reset inside a stream',
         (socket) =>
           socket.write(`${head('transfer-encoding: chunked')}${chunk('half')}`, () =>
-            setTimeout(() => socket.resetAndDestroy(), 20),
+            setTimeout(() => reset(socket), 20),
           ),
       ],
       [
@@ -245,9 +399,7 @@ describe('upstream: what goes wrong out there', () => {
       [
         'F05: reset in a body that ends with the connection',
         (socket) =>
-          socket.write(`${head('connection: close')}half`, () =>
-            setTimeout(() => socket.resetAndDestroy(), 20),
-          ),
+          socket.write(`${head('connection: close')}half`, () => setTimeout(() => reset(socket), 20)),
       ],
     ];
     for (const [what, act] of broken) {
@@ -295,7 +447,24 @@ describe('upstream: what goes wrong out there', () => {
       expect(flight.finishedAfterMs).to.be.within(8 * 80 + 200, 8 * 80 + 500);
     });
 
-    it('a reader that pauses longer than the idle timeout is nobody fault', async () => {
+    it('F48: nobody is called late for time in which our own event loop was held up', async () => {
+      const to = await server({
+        request: (socket) => {
+          socket.write(`${head('content-length: 8')}1234`);
+          setTimeout(() => socket.write('5678'), 40);
+        },
+      });
+      const flight = fly(upstream, to.url, {
+        timeouts: { ...generous, idleMs: 100, firstTokenMs: 100, headersMs: 100 },
+      });
+      await until(() => flight.text.length === 4);
+      const held = performance.now() + 400;
+      while (performance.now() < held);
+      await flight.finished;
+      expect([flight.text, flight.failure]).to.deep.equal(['12345678', null]);
+    });
+
+    it('a reader that pauses longer than the idle timeout is nobody\'s fault', async () => {
       const to = await server({
         request: (socket) =>
           void socket.write(`${head('content-length: 8')}1234`, () =>
@@ -332,7 +501,7 @@ describe('upstream: what goes wrong out there', () => {
             request: (socket, { number }) => {
               if (number > 1) return void socket.write(okReply('next'));
               socket.write(start + (start.includes('chunked') ? chunk('hello') : 'hello'));
-              if (how === 'reset') setTimeout(() => socket.resetAndDestroy(), 20);
+              if (how === 'reset') setTimeout(() => reset(socket), 20);
               if (how === 'closed') setTimeout(() => socket.end(), 20);
             },
           });
@@ -402,6 +571,13 @@ describe('upstream: what goes wrong out there', () => {
       const first = await fly(upstream, to.url).finished;
       expect([first.status, first.text, first.ended]).to.deep.equal([204, '', true]);
       expect((await fly(upstream, to.url).finished).text).to.equal('own');
+    });
+
+    it('F17: a 100 that nobody asked for is refused: undici takes it for a fault', async () => {
+      const [, code] = await errorOf({
+        request: (socket) => void socket.write(`HTTP/1.1 100 Continue\r\n\r\n${okReply('x')}`),
+      });
+      expect(code).to.equal('upstream_invalid_response');
     });
 
     const big: [string, string][] = [
@@ -481,17 +657,23 @@ describe('upstream: what goes wrong out there', () => {
         },
       });
       let own = 0;
-      for (let i = 0; i < 1_000; i++) {
-        const nonce = `n${i}-${Math.random().toString(36).slice(2)}`;
-        const flight = await fly(upstream, to.url, { headers: ['x-nonce', nonce] }).finished;
-        if (flight.failure === null) {
-          expect(flight.text).to.equal(nonce);
-          own += 1;
-        } else {
-          expect(flight.failure.code).to.be.oneOf(['upstream_reset', 'upstream_invalid_response']);
+      // Each lane has connections of its own, so that its next request comes when the stray has been sent.
+      const lane = async (): Promise<void> => {
+        const alone = createUpstream({ connectionsPerOrigin: 1, keepAliveMs: 5_000, egressAllow: [] });
+        for (let i = 0; i < 100; i++) {
+          const nonce = `n${i}-${Math.random().toString(36).slice(2)}`;
+          const flight = await fly(alone, to.url, { headers: ['x-nonce', nonce] }).finished;
+          if (flight.failure === null) {
+            expect(flight.text).to.equal(nonce);
+            own += 1;
+          } else {
+            expect(flight.failure.code).to.be.oneOf(['upstream_reset', 'upstream_invalid_response']);
+          }
+          await sleep(i % 3 === 0 ? 3 : 5);
         }
-        await sleep(i % 3 === 0 ? 3 : 4);
-      }
+        await alone.close();
+      };
+      await Promise.all(Array.from({ length: 10 }, lane));
       expect(own).to.be.above(900);
     });
 
@@ -703,7 +885,7 @@ describe('upstream: what goes wrong out there', () => {
         const step = (): void => {
           if (socket.destroyed) return;
           if (steps === 0)
-            return void pick([() => socket.destroy(), () => socket.resetAndDestroy(), () => socket.end()])();
+            return void pick([() => socket.destroy(), () => reset(socket), () => socket.end()])();
           steps -= 1;
           socket.write(steps > 2 ? pick(parts.slice(0, 3)) : pick(parts));
           if (Math.random() < 0.5) setImmediate(step);
@@ -718,7 +900,7 @@ describe('upstream: what goes wrong out there', () => {
         to.url,
         {
           callerChosen: Math.random() < 0.2,
-          timeouts: { connectMs: 500, headersMs: 300, firstTokenMs: 300, idleMs: 300 },
+          timeouts: { connectMs: 500, headersMs: 60, firstTokenMs: 60, idleMs: 60 },
         },
         (recorded) => {
           recorded.onData = () => {
@@ -743,6 +925,33 @@ describe('upstream: what goes wrong out there', () => {
     for (let round = 0; round < 40; round++) await Promise.all(Array.from({ length: 25 }, one));
   });
 });
+
+/** A port that swallows connections: its process accepts none, and its backlog is full. */
+async function blackhole(): Promise<{ port: number; close(): void }> {
+  const sleeper = spawn(process.execPath, [
+    '-e',
+    `const server = require('node:net').createServer().listen({ port: 0, host: '127.0.0.1', backlog: 1 }, () => {
+      require('node:fs').writeSync(1, String(server.address().port));
+      Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0);
+    });`,
+  ]);
+  const [text] = await once(sleeper.stdout, 'data');
+  const port = Number(text);
+  const fill: net.Socket[] = [];
+  for (;;) {
+    const socket = net.connect(port, '127.0.0.1').on('error', () => {});
+    fill.push(socket);
+    const connected = await Promise.race([once(socket, 'connect'), sleep(60)]);
+    if (connected === undefined) break;
+  }
+  return {
+    port,
+    close: () => {
+      for (const socket of fill) socket.destroy();
+      sleeper.kill('SIGKILL');
+    },
+  };
+}
 
 /** What a serializer of errors would print. */
 function ownFields(error: unknown): Record<string, unknown> {

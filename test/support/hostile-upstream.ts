@@ -117,6 +117,15 @@ export function okReply(body: string, ...headers: string[]): string {
   return `${lines.join('\r\n')}\r\n\r\n${body}`;
 }
 
+/**
+ * Cuts a connection by RST. Node 20's own method, called while a shutdown is under way (the peer has sent its FIN),
+ * leaks the handle and keeps the process from exiting.
+ */
+export function reset(socket: net.Socket): void {
+  if (socket.writableEnded) socket.destroy();
+  else socket.resetAndDestroy();
+}
+
 /** A port on which nothing listens. */
 export async function closedPort(): Promise<number> {
   const server = net.createServer();
