@@ -464,7 +464,7 @@ describe('upstream: what goes wrong out there', () => {
       expect([flight.text, flight.failure]).to.deep.equal(['12345678', null]);
     });
 
-    it('a reader that pauses longer than the idle timeout is nobody\'s fault', async () => {
+    it("a reader that pauses longer than the idle timeout is nobody's fault", async () => {
       const to = await server({
         request: (socket) =>
           void socket.write(`${head('content-length: 8')}1234`, () =>
