@@ -5,6 +5,16 @@ import { prepare, root } from './prepare.mjs';
 
 prepare();
 process.env.HEADGATE_SIMULATED ||= 'true';
+
+// npm is the one that is told to stop (the script says `exec`, so that its signals come here and not to a shell). If
+// npm is killed outright, nobody is left who could stop this: leave as if told to.
+if (process.env.npm_lifecycle_event === 'start') {
+  const npm = process.ppid;
+  setInterval(() => {
+    if (process.ppid !== npm) process.kill(process.pid, 'SIGTERM');
+  }, 500).unref();
+}
+
 const main = join(root, 'dist', 'src', 'main.js');
 // In this very process: signals reach the gateway and its exit code is ours, with nothing in between to lose them.
 process.argv = [process.execPath, main, 'serve', ...process.argv.slice(2)];

@@ -282,8 +282,17 @@ describe('the command line', () => {
       expect(second.stdout()).not.to.match(/Building|Installing/);
       expect((await paste(second.stdout())).choices).to.have.length(1);
       await ended(second.child, 'SIGTERM');
-      // npm has gone; so, soon, has everything it started.
-      const port = Number(ports[0]);
+      await portIsFree(Number(ports[0]));
+    });
+
+    it('by npm start does not outlive an npm that was killed', async function () {
+      this.timeout(60_000);
+      const ports = await freePorts(3);
+      await ended((await started('npm', ['start'], ports)).child, 'SIGKILL');
+      await portIsFree(Number(ports[0]));
+    });
+
+    async function portIsFree(port: number): Promise<void> {
       for (let tries = 0; tries < 200; tries++) {
         const free = await new Promise<boolean>((done) => {
           const server = createServer();
@@ -294,7 +303,7 @@ describe('the command line', () => {
         await new Promise((wait) => setTimeout(wait, 25));
       }
       throw new Error('the gateway outlived npm start');
-    });
+    }
 
     it('is recognised by doctor, which otherwise says whose the port is not', async function () {
       this.timeout(30_000);
