@@ -35,7 +35,7 @@ function receive(pipeline: Pipeline, call: Call): void {
     return turnAway(pipeline, call, GatewayError.from(thrown));
   }
   if (endpoint.body === 'stream') {
-    return run(pipeline, call, endpoint, null, hasBody(call) ? call.stream(0) : null);
+    return run(pipeline, call, endpoint, null, hasBody(call) ? call.stream(Number.POSITIVE_INFINITY) : null);
   }
   call.collect(pipeline.limits.maxBodyBytes, (error, bytes) => {
     if (error !== null) turnAway(pipeline, call, error);
