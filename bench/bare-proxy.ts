@@ -1,5 +1,5 @@
-import { Pool } from 'undici';
 import uws from 'uWebSockets.js';
+import { Pool } from 'undici';
 
 /** What a proxy of these two libraries costs with nothing in between: no key, no parsing, no record. */
 const origin = process.argv[2];

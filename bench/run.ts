@@ -56,7 +56,8 @@ interface Figure {
   errors: number;
 }
 
-const median = (values: number[]): number => [...values].sort((a, b) => a - b)[Math.floor(values.length / 2)] ?? 0;
+const median = (values: number[]): number =>
+  [...values].sort((a, b) => a - b)[Math.floor(values.length / 2)] ?? 0;
 
 async function measure(server: Server, stream: boolean, figure: Figure): Promise<void> {
   const load: Load = {
@@ -89,10 +90,13 @@ async function loopDelay(server: Server): Promise<string> {
 async function compare(servers: readonly Server[]): Promise<void> {
   for (const stream of [false, true]) {
     const figures = new Map<string, Figure>();
-    for (const server of servers) figures.set(server.name, { cpuMicros: [], rps: [], p50: [], p99: [], errors: 0 });
+    for (const server of servers)
+      figures.set(server.name, { cpuMicros: [], rps: [], p50: [], p99: [], errors: 0 });
     for (let round = 0; round < rounds; round++) {
       for (const server of servers) {
-        process.stderr.write(`\r${stream ? 'streams' : 'chat'} ${round + 1}/${rounds} ${server.name.padEnd(32)}`);
+        process.stderr.write(
+          `\r${stream ? 'streams' : 'chat'} ${round + 1}/${rounds} ${server.name.padEnd(32)}`,
+        );
         await measure(server, stream, figures.get(server.name) as Figure);
       }
     }
@@ -132,8 +136,20 @@ async function soak(server: Server): Promise<void> {
   let over = false;
   const loads = (async () => {
     while (!over) {
-      await drive({ port: server.port, request: request(server, false), connections: 16, seconds: 5, chunked: false });
-      await drive({ port: server.port, request: request(server, true), connections: 50, seconds: 5, chunked: true });
+      await drive({
+        port: server.port,
+        request: request(server, false),
+        connections: 16,
+        seconds: 5,
+        chunked: false,
+      });
+      await drive({
+        port: server.port,
+        request: request(server, true),
+        connections: 50,
+        seconds: 5,
+        chunked: true,
+      });
     }
   })();
   while (performance.now() - began < soakMinutes * 60_000) {
@@ -151,7 +167,9 @@ async function soak(server: Server): Promise<void> {
   const slope =
     late.reduce((sum, point) => sum + (point.minute - meanX) * (point.mb - meanY), 0) /
     late.reduce((sum, point) => sum + (point.minute - meanX) ** 2, 0);
-  console.log(`\nmemory over ${soakMinutes} min: ${points[0]?.mb.toFixed(0)} → ${points.at(-1)?.mb.toFixed(0)} MB, slope ${slope.toFixed(2)} MB a minute`);
+  console.log(
+    `\nmemory over ${soakMinutes} min: ${points[0]?.mb.toFixed(0)} → ${points.at(-1)?.mb.toFixed(0)} MB, slope ${slope.toFixed(2)} MB a minute`,
+  );
 }
 
 const upstream = await startUpstream();
@@ -161,7 +179,8 @@ if (soakMinutes > 0) {
   await headgate.stop();
 } else {
   const nginx = await startNginx(upstream.port);
-  if (nginx === null) console.log('nginx is not installed: the figures stand without it (Debian: apt-get install nginx-light)');
+  if (nginx === null)
+    console.log('nginx is not installed: the figures stand without it (Debian: apt-get install nginx-light)');
   const bare = await startBareProxy(`http://127.0.0.1:${upstream.port}`);
   const bodies = await startHeadgate(upstream.port, { bodies: true });
   const servers = [...(nginx === null ? [] : [nginx]), bare, headgate, bodies];

@@ -24,7 +24,13 @@ function forkedServer(name: string, file: string, args: string[]): Promise<Serve
   return new Promise((resolve, reject) => {
     child.once('exit', () => reject(new Error(`${name} did not start`)));
     child.once('message', (message: { port: number }) => {
-      resolve({ name, port: message.port, pids: () => [child.pid ?? 0], headers: {}, stop: () => ended(child, 'SIGKILL') });
+      resolve({
+        name,
+        port: message.port,
+        pids: () => [child.pid ?? 0],
+        headers: {},
+        stop: () => ended(child, 'SIGKILL'),
+      });
     });
   });
 }
@@ -91,8 +97,23 @@ export async function startHeadgate(upstreamPort: number, options: { bodies: boo
   await untilOpen(grpcPort);
   const added = spawnSync(
     process.execPath,
-    [main, 'providers', 'add', 'bench', '--provider', 'openai', '--base-url', `http://127.0.0.1:${upstreamPort}/v1`, '--key-file', '-'],
-    { input: 'sk-bench', env: { ...process.env, HEADGATE_GRPC_PORT: String(grpcPort), HEADGATE_DATA_DIR: dir }, encoding: 'utf8' },
+    [
+      main,
+      'providers',
+      'add',
+      'bench',
+      '--provider',
+      'openai',
+      '--base-url',
+      `http://127.0.0.1:${upstreamPort}/v1`,
+      '--key-file',
+      '-',
+    ],
+    {
+      input: 'sk-bench',
+      env: { ...process.env, HEADGATE_GRPC_PORT: String(grpcPort), HEADGATE_DATA_DIR: dir },
+      encoding: 'utf8',
+    },
   );
   if (added.status !== 0) throw new Error(`providers add: ${added.stderr}${added.stdout}`);
   return {
@@ -102,7 +123,10 @@ export async function startHeadgate(upstreamPort: number, options: { bodies: boo
     pids: () => [child.pid ?? 0, ...childrenOf(child.pid ?? 0)],
     headers: {
       'x-gateway-api-key': keys.workspace_key,
-      'x-gateway-config': JSON.stringify({ strategy: { mode: 'fallback' }, targets: [{ provider: '@bench' }, { provider: '@bench' }] }),
+      'x-gateway-config': JSON.stringify({
+        strategy: { mode: 'fallback' },
+        targets: [{ provider: '@bench' }, { provider: '@bench' }],
+      }),
     },
     async stop() {
       await ended(child, 'SIGTERM');

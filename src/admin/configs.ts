@@ -33,13 +33,13 @@ const namesOf = (config: Config): Forget[] =>
 /** Routing configs (spec/api.md §5.1). */
 export function configsService({ store, changed, validateConfig }: AdminParts): Service<'Configs'> {
   /** JSON text of a config that was checked and can be used. */
-  function checked(value: Value): string {
+  async function checked(value: Value): Promise<string> {
     const content = fromValue(value);
     const text = typeof content === 'string' ? content : JSON.stringify(content);
     if (Buffer.byteLength(text) > largestConfig) {
       throw new AdminError('AB01', `config must be at most ${largestConfig} bytes long.`);
     }
-    validateConfig(text);
+    await validateConfig(text);
     return text;
   }
 
@@ -54,7 +54,7 @@ export function configsService({ store, changed, validateConfig }: AdminParts): 
           'slug must be pc- and up to 120 letters, digits, dashes and underscores.',
         );
       }
-      const text = checked(request.config);
+      const text = await checked(request.config);
       const made = await store.configs.create(await caller.place(request.workspace_id), {
         slug,
         name,
@@ -98,7 +98,7 @@ export function configsService({ store, changed, validateConfig }: AdminParts): 
       }
       const changedTo = await store.configs.update(await caller.place(request.workspace_id), request.slug, {
         name: request.name === undefined ? undefined : textOf('name', request.name),
-        text: request.config ? checked(request.config) : undefined,
+        text: request.config ? await checked(request.config) : undefined,
         status,
         by: caller.key.keyId,
       });

@@ -13,7 +13,7 @@ export interface AdminParts {
   /** Resolves when every data worker has forgotten these: only then is a write acknowledged. */
   changed(what: Forget[]): Promise<void>;
   /** Throws AB01 for a routing config that cannot be used. */
-  validateConfig(text: string): void;
+  validateConfig(text: string): void | Promise<void>;
   /** Is this the name of a provider row? */
   isProvider(name: string): boolean;
   readonly log: Logger;

@@ -66,7 +66,10 @@ export interface WorkerInit {
   upstreamConnections: number;
   timeouts: { connectMs: number; headersMs: number; firstTokenMs: number; idleMs: number };
   writeTimeoutMs: number;
-  plugins: { directory: string | null; insert: { name: string; before?: string; after?: string; options?: unknown }[] };
+  plugins: {
+    directory: string | null;
+    insert: { name: string; before?: string; after?: string; options?: unknown }[];
+  };
 }
 
 export type FromControl =

@@ -7,7 +7,11 @@ export class LookupChannel {
 
   constructor(readonly post: (message: FromWorker) => void) {}
 
-  ask<K extends LookupKind>(kind: K, workspace: string | null, name: string): Promise<LookupRecords[K] | null> {
+  ask<K extends LookupKind>(
+    kind: K,
+    workspace: string | null,
+    name: string,
+  ): Promise<LookupRecords[K] | null> {
     const id = this.#next++;
     return new Promise((resolve, reject) => {
       this.#waiting.set(id, { resolve: resolve as (value: unknown) => void, reject });

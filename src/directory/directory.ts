@@ -31,7 +31,11 @@ export class WorkerDirectory implements Directory {
       try {
         return await question;
       } catch (cause) {
-        throw new GatewayError('store_unavailable', 'The gateway cannot look this up right now: try again shortly.', { cause });
+        throw new GatewayError(
+          'store_unavailable',
+          'The gateway cannot look this up right now: try again shortly.',
+          { cause },
+        );
       }
     };
     this.#keys = new Remembered(options.maxKeys ?? 50_000, async (hash) => {

@@ -5,8 +5,8 @@ import { GatewayError } from '../core/errors.js';
 import type { Attempt, Exchange, JsonObject, Reply } from '../core/exchange.js';
 import { getHeader, type HeaderList } from '../core/headers.js';
 import { parseJson, stringifyJson } from '../core/json.js';
-import { looksLikeEvents } from '../providers/stream-tail.js';
 import type { ConversionContext } from '../providers/provider.js';
+import { looksLikeEvents } from '../providers/stream-tail.js';
 import type { UpstreamFlight, UpstreamHandler } from '../upstream/upstream.js';
 import { BodyRecord } from './body-record.js';
 import { answerRecord } from './exchange-slots.js';
@@ -17,7 +17,9 @@ import { type StreamReading, streamReading } from './stream-reading.js';
 /** Parsing an answer up to this size does not hold the event loop up; a larger one is only checked at its ends. */
 const parseAtMost = 512 * 1024;
 
-const decoders: Readonly<Record<string, (bytes: Buffer, options: { maxOutputLength: number }) => Promise<Buffer>>> = {
+const decoders: Readonly<
+  Record<string, (bytes: Buffer, options: { maxOutputLength: number }) => Promise<Buffer>>
+> = {
   gzip: promisify(gunzip) as (bytes: Buffer, options: { maxOutputLength: number }) => Promise<Buffer>,
   deflate: promisify(inflate) as (bytes: Buffer, options: { maxOutputLength: number }) => Promise<Buffer>,
   br: promisify(brotliDecompress) as (bytes: Buffer, options: { maxOutputLength: number }) => Promise<Buffer>,
@@ -60,7 +62,9 @@ export class Answer implements UpstreamHandler, Source {
     const limit = outgoing.call.target.requestTimeoutMs;
     if (limit !== null) {
       this.#timer = setTimeout(() => {
-        this.#fail(new GatewayError('request_timeout', `No answer within the request_timeout of ${limit} ms.`));
+        this.#fail(
+          new GatewayError('request_timeout', `No answer within the request_timeout of ${limit} ms.`),
+        );
       }, limit);
     }
   }
@@ -81,7 +85,10 @@ export class Answer implements UpstreamHandler, Source {
     if (this.outgoing.wire === 'none') return this.#flowFrom(status);
     if (status >= 300 && status < 400) {
       return this.#fail(
-        new GatewayError('upstream_redirect', `${this.outgoing.call.provider} answered with a redirect (${status}), which is not followed.`),
+        new GatewayError(
+          'upstream_redirect',
+          `${this.outgoing.call.provider} answered with a redirect (${status}), which is not followed.`,
+        ),
       );
     }
     const type = getHeader(headers, 'content-type') ?? '';
@@ -115,7 +122,10 @@ export class Answer implements UpstreamHandler, Source {
         return this.#collected();
       case 'first-event':
         return this.#fail(
-          new GatewayError('upstream_invalid_response', `${this.outgoing.call.provider} ended its stream before the first event.`),
+          new GatewayError(
+            'upstream_invalid_response',
+            `${this.outgoing.call.provider} ended its stream before the first event.`,
+          ),
         );
       case 'flow':
         return this.#flowEnded(null);
@@ -192,7 +202,8 @@ export class Answer implements UpstreamHandler, Source {
   #readAnswer(bytes: Buffer): Buffer {
     const { conversion, wire } = this.outgoing;
     if (conversion === null && bytes.length > parseAtMost) {
-      if (bytes[0] !== 0x7b && !/^\s*\{/.test(bytes.toString('latin1', 0, 64))) throw this.#invalid('something that is not JSON');
+      if (bytes[0] !== 0x7b && !/^\s*\{/.test(bytes.toString('latin1', 0, 64)))
+        throw this.#invalid('something that is not JSON');
       return bytes;
     }
     const json = this.#json(bytes);
@@ -215,7 +226,9 @@ export class Answer implements UpstreamHandler, Source {
   #json(bytes: Buffer): JsonObject | null {
     try {
       const value = parseJson(bytes.toString('utf8'));
-      return value !== null && typeof value === 'object' && !Array.isArray(value) ? (value as JsonObject) : null;
+      return value !== null && typeof value === 'object' && !Array.isArray(value)
+        ? (value as JsonObject)
+        : null;
     } catch {
       return null;
     }
@@ -319,7 +332,8 @@ export class Answer implements UpstreamHandler, Source {
     this.#mode = 'done';
     if (this.#timer !== null) clearTimeout(this.#timer);
     this.#offAbort();
-    if (!committed) this.attempt.durationMs = Math.round((this.x.elapsedMs() - this.attempt.startedAt) * 1000) / 1000;
+    if (!committed)
+      this.attempt.durationMs = Math.round((this.x.elapsedMs() - this.attempt.startedAt) * 1000) / 1000;
     this.x.upstreamMs += this.x.elapsedMs() - this.attempt.startedAt;
   }
 
@@ -336,7 +350,11 @@ export class Answer implements UpstreamHandler, Source {
   }
 
   #invalid(what: string, cause?: unknown): GatewayError {
-    return new GatewayError('upstream_invalid_response', `${this.outgoing.call.provider} answered with ${what}.`, { cause });
+    return new GatewayError(
+      'upstream_invalid_response',
+      `${this.outgoing.call.provider} answered with ${what}.`,
+      { cause },
+    );
   }
 
   #context(): ConversionContext {

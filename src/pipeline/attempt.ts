@@ -86,7 +86,12 @@ function writeIntent(pipeline: Pipeline, x: Exchange, target: Target, address: A
     reserved:
       model === null || x.request.bytes === null
         ? null
-        : pipeline.pricing.reserve(address.provider.name, model, x.request.bytes.length, maxTokens(x, target)),
+        : pipeline.pricing.reserve(
+            address.provider.name,
+            model,
+            x.request.bytes.length,
+            maxTokens(x, target),
+          ),
   });
 }
 

@@ -46,7 +46,11 @@ export function composeChain(stages: readonly Hooks[]): Chain {
 }
 
 /** Runs the `request` phase until a stage answers. Stays synchronous for as long as the hooks do. */
-export function runRequest(hooks: readonly RequestHook[], x: Exchange, from = 0): Reply | null | Promise<Reply | null> {
+export function runRequest(
+  hooks: readonly RequestHook[],
+  x: Exchange,
+  from = 0,
+): Reply | null | Promise<Reply | null> {
   for (let i = from; i < hooks.length; i++) {
     const answer = hooks[i]!(x);
     if (answer instanceof Promise) {
@@ -58,7 +62,11 @@ export function runRequest(hooks: readonly RequestHook[], x: Exchange, from = 0)
   return null;
 }
 
-export async function runAttempt(hooks: readonly AttemptHook[], x: Exchange, call: UpstreamCall): Promise<void> {
+export async function runAttempt(
+  hooks: readonly AttemptHook[],
+  x: Exchange,
+  call: UpstreamCall,
+): Promise<void> {
   for (const hook of hooks) await hook(x, call);
 }
 

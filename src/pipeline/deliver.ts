@@ -1,6 +1,6 @@
 import { isSource, type Sink, type Source } from '../core/body.js';
 import { errorBody, errorEvent } from '../core/error-body.js';
-import { GatewayError } from '../core/errors.js';
+import type { GatewayError } from '../core/errors.js';
 import type { Exchange, Reply } from '../core/exchange.js';
 import type { HeaderList } from '../core/headers.js';
 import { stringifyJson } from '../core/json.js';
@@ -9,7 +9,15 @@ import { EventStage } from './event-stage.js';
 import type { Pipeline } from './parts.js';
 
 /** Headers of a provider's answer that are not the client's: framing, and cookies of somebody else's site. */
-const notPassedOn = new Set(['set-cookie', 'set-cookie2', 'content-length', 'transfer-encoding', 'connection', 'alt-svc', 'strict-transport-security']);
+const notPassedOn = new Set([
+  'set-cookie',
+  'set-cookie2',
+  'content-length',
+  'transfer-encoding',
+  'connection',
+  'alt-svc',
+  'strict-transport-security',
+]);
 
 /** Writes a reply to the client; `done` is called once, with what broke the body or null. */
 export function deliver(
@@ -119,6 +127,8 @@ function replyHeaders(pipeline: Pipeline, x: Exchange, reply: Reply): HeaderList
 
 /** JSON in a header: what is outside printable ASCII is escaped. */
 function headerJson(value: unknown): string {
-  return stringifyJson(value).replace(/[^\x20-\x7e]/g, (char) => `\\u${char.charCodeAt(0).toString(16).padStart(4, '0')}`);
+  return stringifyJson(value).replace(
+    /[^\x20-\x7e]/g,
+    (char) => `\\u${char.charCodeAt(0).toString(16).padStart(4, '0')}`,
+  );
 }
-

@@ -29,7 +29,10 @@ export class EventStage implements Sink {
     }
     if (this.#pending === null) return this.#open;
     // A hook is still thinking: hold the upstream back until it is done.
-    this.#pending.then(() => this.source.resume(), () => {});
+    this.#pending.then(
+      () => this.source.resume(),
+      () => {},
+    );
     return false;
   }
 

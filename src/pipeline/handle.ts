@@ -26,7 +26,14 @@ export function createHandler(pipeline: Pipeline): (call: Call) => void {
 
 function receive(pipeline: Pipeline, call: Call): void {
   if (pipeline.draining) {
-    return turnAway(pipeline, call, new GatewayError('draining', 'This node is shutting down: send the request again, another will take it.'));
+    return turnAway(
+      pipeline,
+      call,
+      new GatewayError(
+        'draining',
+        'This node is shutting down: send the request again, another will take it.',
+      ),
+    );
   }
   let endpoint: Endpoint;
   try {
@@ -46,13 +53,29 @@ function receive(pipeline: Pipeline, call: Call): void {
 /** Refuses a call that never became an exchange: no door for it, or no body we would take. */
 function turnAway(pipeline: Pipeline, call: Call, error: GatewayError): void {
   const id = uuidv7();
-  const headers = ['content-type', 'application/json', `${pipeline.headerPrefixes[0]}request-id`, id, 'x-request-id', id];
+  const headers = [
+    'content-type',
+    'application/json',
+    `${pipeline.headerPrefixes[0]}request-id`,
+    id,
+    'x-request-id',
+    id,
+  ];
   if (error.status === 503) headers.push('retry-after', '1');
   call.answer(error.status, headers, errorBody(error, id));
-  pipeline.log.info({ request_id: id, code: error.code, method: call.method, path: call.path }, error.message);
+  pipeline.log.info(
+    { request_id: id, code: error.code, method: call.method, path: call.path },
+    error.message,
+  );
 }
 
-function run(pipeline: Pipeline, call: Call, endpoint: Endpoint, bytes: Buffer | null, stream: Source | null): void {
+function run(
+  pipeline: Pipeline,
+  call: Call,
+  endpoint: Endpoint,
+  bytes: Buffer | null,
+  stream: Source | null,
+): void {
   const x = new Exchange(uuidv7(), endpoint, {
     method: call.method,
     path: call.path,
@@ -67,7 +90,11 @@ function run(pipeline: Pipeline, call: Call, endpoint: Endpoint, bytes: Buffer |
   call.onAbort = () => way.leave();
   try {
     const answer = runRequest(pipeline.chain.request, x);
-    if (answer instanceof Promise) answer.then((reply) => way.send(reply), (thrown) => way.refuse(thrown));
+    if (answer instanceof Promise)
+      answer.then(
+        (reply) => way.send(reply),
+        (thrown) => way.refuse(thrown),
+      );
     else way.send(answer);
   } catch (thrown) {
     way.refuse(thrown);
@@ -117,17 +144,26 @@ class Way {
   /** The client has gone: whatever still runs for it stops, and what it used is settled. */
   leave(): void {
     if (this.#over) return;
-    const gone = new GatewayError('client_gone', 'The client closed the connection before the answer was complete.');
+    const gone = new GatewayError(
+      'client_gone',
+      'The client closed the connection before the answer was complete.',
+    );
     const body = this.#body;
     this.#over = true;
     this.x.abort(gone);
     body?.cancel();
-    finish(this.pipeline, this.x, { status: this.#status === 0 ? gone.status : this.#status, error: gone, totalMs: this.x.elapsedMs() });
+    finish(this.pipeline, this.x, {
+      status: this.#status === 0 ? gone.status : this.#status,
+      error: gone,
+      totalMs: this.x.elapsedMs(),
+    });
   }
 
   end(error: GatewayError | null): void {
     if (this.#over) return;
     this.#over = true;
+    // The transport may hold on to the call for a while: it must not hold on to the exchange too.
+    this.call.onAbort = null;
     finish(this.pipeline, this.x, { status: this.#status, error, totalMs: this.x.elapsedMs() });
   }
 }

@@ -2,9 +2,10 @@ import type { Source } from '../core/body.js';
 import type { Format } from '../core/endpoint.js';
 import { GatewayError } from '../core/errors.js';
 import type { Exchange, JsonObject, UpstreamCall } from '../core/exchange.js';
+import { isGatewayKey } from '../core/gateway-key.js';
 import { getHeader, type HeaderList, setHeader } from '../core/headers.js';
 import { stringifyJson } from '../core/json.js';
-import { editJson, type JsonEdit } from '../core/json-edit.js';
+import { editJsonBytes, type JsonEdit } from '../core/json-edit.js';
 import { gatewayKeyHeader } from '../core/slots.js';
 import type { Target } from '../core/target.js';
 import { passthroughPath } from '../endpoints/passthrough-path.js';
@@ -52,11 +53,27 @@ export function unifiedCall(
   const { provider } = address;
   const format = x.endpoint.format;
   const path = provider.paths[format];
-  const headers: HeaderList = ['content-type', 'application/json', 'accept', '*/*', 'accept-encoding', 'identity', 'user-agent', userAgent];
+  const headers: HeaderList = [
+    'content-type',
+    'application/json',
+    'accept',
+    '*/*',
+    'accept-encoding',
+    'identity',
+    'user-agent',
+    userAgent,
+  ];
   addProviderHeaders(x, target, address, headers);
   if (path !== undefined) {
     return {
-      call: { target, provider: provider.name, method: x.request.method, url: address.base + path, headers, body: sameFormatBody(x, target, address) },
+      call: {
+        target,
+        provider: provider.name,
+        method: x.request.method,
+        url: address.base + path,
+        headers,
+        body: sameFormatBody(x, target, address),
+      },
       address,
       wire: format,
       conversion: null,
@@ -65,7 +82,10 @@ export function unifiedCall(
   }
   const conversion = format === 'openai-chat' ? conversionFor(provider, formats) : null;
   if (conversion === null) {
-    throw new GatewayError('unsupported_by_provider', `${provider.name} has no ${x.endpoint.name} endpoint: choose another provider for this call.`);
+    throw new GatewayError(
+      'unsupported_by_provider',
+      `${provider.name} has no ${x.endpoint.name} endpoint: choose another provider for this call.`,
+    );
   }
   const wire = conversion.toWire(mergedBody(x, target, address));
   return {
@@ -85,7 +105,12 @@ export function unifiedCall(
 }
 
 /** Builds what is sent for a passthrough: the client's own bytes and headers, minus what is the gateway's or the connection's. */
-export function passthroughCall(x: Exchange, target: Target, address: Address, prefixes: readonly string[]): Outgoing {
+export function passthroughCall(
+  x: Exchange,
+  target: Target,
+  address: Address,
+  prefixes: readonly string[],
+): Outgoing {
   const { request } = x;
   const headers: HeaderList = [];
   const named = connectionNames(request.headers);
@@ -103,7 +128,14 @@ export function passthroughCall(x: Exchange, target: Target, address: Address, p
   addProviderHeaders(x, target, address, headers);
   const rest = passthroughPath(request.path, request.query);
   return {
-    call: { target, provider: address.provider.name, method: request.method, url: address.base + rest, headers, body: request.stream === null ? request.bytes : resendable(request.stream) },
+    call: {
+      target,
+      provider: address.provider.name,
+      method: request.method,
+      url: address.base + rest,
+      headers,
+      body: request.stream === null ? request.bytes : resendable(request.stream),
+    },
     address,
     wire: 'none',
     conversion: null,
@@ -116,7 +148,10 @@ const started = new WeakSet<Source>();
 /** A streamed upload is not kept, so it can leave once: a second target gets it only while nothing of it was read. */
 function resendable(stream: Source): Source {
   if (started.has(stream)) {
-    throw new GatewayError('body_already_sent', 'The request body was streamed to a target that failed and cannot be sent again.');
+    throw new GatewayError(
+      'body_already_sent',
+      'The request body was streamed to a target that failed and cannot be sent again.',
+    );
   }
   return {
     start(sink) {
@@ -144,7 +179,10 @@ const editsOf = new WeakMap<Target, readonly JsonEdit[]>();
 function overrideEdits(target: Target): readonly JsonEdit[] {
   let edits = editsOf.get(target);
   if (edits === undefined) {
-    edits = Object.entries(target.overrideParams ?? {}).map(([key, value]) => ({ key, value: stringifyJson(value) }));
+    edits = Object.entries(target.overrideParams ?? {}).map(([key, value]) => ({
+      key,
+      value: stringifyJson(value),
+    }));
     editsOf.set(target, edits);
   }
   return edits;
@@ -163,9 +201,12 @@ function sameFormatBody(x: Exchange, target: Target, address: Address): Buffer {
   if (target.overrideParams === null && !renamed) return bytes;
   let edits = overrideEdits(target);
   if (renamed) {
-    edits = [...edits.filter((edit) => edit.key !== 'model'), { key: 'model', value: JSON.stringify(address.model) }];
+    edits = [
+      ...edits.filter((edit) => edit.key !== 'model'),
+      { key: 'model', value: JSON.stringify(address.model) },
+    ];
   }
-  return Buffer.from(editJson(bytes.toString('utf8'), edits));
+  return editJsonBytes(bytes, edits);
 }
 
 function mergedBody(x: Exchange, target: Target, address: Address): JsonObject {
@@ -179,7 +220,8 @@ function addProviderHeaders(x: Exchange, target: Target, address: Address, heade
   const client = x.request.headers;
   if (provider.headers !== undefined) {
     for (const name in provider.headers) {
-      if (getHeader(headers, name) === undefined) headers.push(name, getHeader(client, name) ?? provider.headers[name]!);
+      if (getHeader(headers, name) === undefined)
+        headers.push(name, getHeader(client, name) ?? provider.headers[name]!);
     }
   }
   if (provider.passHeaders !== undefined) {
@@ -190,12 +232,16 @@ function addProviderHeaders(x: Exchange, target: Target, address: Address, heade
   }
   for (const name of target.forwardHeaders) {
     const value = getHeader(client, name);
-    // A forwarded credential header must be the client's provider key, never the gateway's.
-    if (value !== undefined && name !== x.get(gatewayKeyHeader)) setHeader(headers, name, value);
+    // A forwarded credential header may be the client's provider key, never a key of the gateway's.
+    if (value !== undefined && !holdsGatewayKey(value)) setHeader(headers, name, value);
   }
   if (credential === null) return;
   if (provider.auth.kind === 'bearer') setHeader(headers, 'authorization', `Bearer ${credential.reveal()}`);
   else if (provider.auth.kind === 'header') setHeader(headers, provider.auth.name, credential.reveal());
+}
+
+function holdsGatewayKey(value: string): boolean {
+  return isGatewayKey(value.slice(0, 7).toLowerCase() === 'bearer ' ? value.slice(7).trim() : value.trim());
 }
 
 /** `openai-organization` may stand in a config as `openai_organization`. */

@@ -73,4 +73,3 @@ export interface Pipeline extends Parts {
   /** New calls are refused with 503 once true. */
   draining: boolean;
 }
-

@@ -33,12 +33,15 @@ export async function loadPlugins(directory: string): Promise<ReadonlyMap<string
   return found;
 }
 
+const ajv = new Ajv({ allErrors: true, useDefaults: true, strict: false });
+
 /** Sets a plugin up once, its options checked against its own schema. */
 export async function setUp(plugin: Plugin, options: unknown, host: Host): Promise<Stage> {
-  const ajv = new Ajv({ allErrors: true, useDefaults: true, strict: false });
   const given = options ?? {};
   if (!ajv.validate(plugin.options, given)) {
-    const findings = (ajv.errors ?? []).map((error) => `options${error.instancePath.replaceAll('/', '.')} ${error.message}`);
+    const findings = (ajv.errors ?? []).map(
+      (error) => `options${error.instancePath.replaceAll('/', '.')} ${error.message}`,
+    );
     throw new Error(`plugin ${plugin.name}: ${findings.join('; ')}`);
   }
   return { name: plugin.name, hooks: await plugin.setup(given, host) };
@@ -51,7 +54,8 @@ export function arrange(
 ): Stage[] {
   const chain: Stage[] = [];
   for (const name of order) {
-    for (const { place, stage } of inserted) if ('before' in place && place.before === name) chain.push(stage);
+    for (const { place, stage } of inserted)
+      if ('before' in place && place.before === name) chain.push(stage);
     const own = builtIn.get(name);
     if (own !== undefined) chain.push(own);
     for (const { place, stage } of inserted) if ('after' in place && place.after === name) chain.push(stage);

@@ -10,7 +10,13 @@ export function settle(parts: Parts, x: Exchange, outcome: Outcome): void {
   if (x.principal === undefined) {
     // Nobody was recognised, nothing was spent: a line in the process log, no row in a tenant's ledger.
     parts.log.info(
-      { request_id: x.id, status: outcome.status, code: outcome.error?.code, method: x.request.method, path: x.request.path },
+      {
+        request_id: x.id,
+        status: outcome.status,
+        code: outcome.error?.code,
+        method: x.request.method,
+        path: x.request.path,
+      },
       'refused',
     );
     return;
@@ -48,7 +54,10 @@ function settlement(parts: Parts, x: Exchange, outcome: Outcome): Settlement {
     retries: x.retries,
     target: x.target?.path ?? null,
     usage: x.usage,
-    cost: provider === null || model === null || x.usage.source === 'none' ? null : parts.pricing.cost(provider, model, x.usage),
+    cost:
+      provider === null || model === null || x.usage.source === 'none'
+        ? null
+        : parts.pricing.cost(provider, model, x.usage),
     cache: 'DISABLED',
     metadata: x.metadata,
     trace: x.trace?.traceId ?? x.id,
@@ -74,14 +83,16 @@ function keepBodies(parts: Parts, x: Exchange): void {
   const answer = record instanceof BodyRecord ? record.bytes() : record;
   if (request === null && answer === null) return;
   const cut =
-    (request?.length ?? 0) > cap || (answer?.length ?? 0) > cap || (record instanceof BodyRecord && record.cut);
+    (request?.length ?? 0) > cap ||
+    (answer?.length ?? 0) > cap ||
+    (record instanceof BodyRecord && record.cut);
   parts.journal.keepBodies({
     id: x.id,
     at: x.startedAt,
     org: x.principal.organisationId,
     workspace: x.principal.workspaceId,
-    request: request === null ? null : request.toString('utf8', 0, cap),
-    response: answer === null ? null : answer.toString('utf8', 0, cap),
+    request: request?.subarray(0, cap) ?? null,
+    response: answer?.subarray(0, cap) ?? null,
     cut,
   });
 }

@@ -25,9 +25,13 @@ export function streamReading(
 ): StreamReading | null {
   if (context === null) {
     if (!events) return null;
-    return new Untouched(new StreamTail(path.endsWith('/messages') ? 'anthropic-messages' : 'openai-chat'), null);
+    return new Untouched(
+      new StreamTail(path.endsWith('/messages') ? 'anthropic-messages' : 'openai-chat'),
+      null,
+    );
   }
-  if (outgoing.conversion !== null) return new Converted(outgoing.conversion.stream(context), outgoing.call.provider);
+  if (outgoing.conversion !== null)
+    return new Converted(outgoing.conversion.stream(context), outgoing.call.provider);
   return new Untouched(new StreamTail(outgoing.wire as TailFormat), outgoing.call.provider);
 }
 
@@ -105,5 +109,8 @@ class Converted implements StreamReading {
 }
 
 function truncated(provider: string): GatewayError {
-  return new GatewayError('upstream_truncated', `${provider} ended its stream before its end: what came is not the whole answer.`);
+  return new GatewayError(
+    'upstream_truncated',
+    `${provider} ended its stream before its end: what came is not the whole answer.`,
+  );
 }

@@ -44,7 +44,13 @@ async function start(init: WorkerInit, channel: LookupChannel): Promise<Worker> 
   const isProvider = (name: string): boolean => providers.has(name);
   const directory = new WorkerDirectory({
     channel,
-    compile: (record) => compileConfig(record.text, { slug: record.slug, version: record.version, isProvider, headerPrefixes: init.headerPrefixes }),
+    compile: (record) =>
+      compileConfig(record.text, {
+        slug: record.slug,
+        version: record.version,
+        isProvider,
+        headerPrefixes: init.headerPrefixes,
+      }),
   });
   const upstream = createUpstream({
     connectionsPerOrigin: init.upstreamConnections,
@@ -143,7 +149,10 @@ async function composeStages(init: WorkerInit, host: Host, pipeline: Pipeline): 
   const inserted: { place: Place; stage: Stage }[] = [];
   for (const entry of insert) {
     const plugin = custom.get(entry.name);
-    if (plugin === undefined) throw new Error(`plugins.insert: there is no plugin ${entry.name} in ${directory ?? 'plugins.directory (not set)'}`);
+    if (plugin === undefined)
+      throw new Error(
+        `plugins.insert: there is no plugin ${entry.name} in ${directory ?? 'plugins.directory (not set)'}`,
+      );
     const place = (entry.before === undefined ? { after: entry.after } : { before: entry.before }) as Place;
     inserted.push({ place, stage: await setUp(plugin, entry.options, host) });
   }
@@ -166,7 +175,8 @@ async function drain(deadlineMs: number): Promise<void> {
   pipeline.draining = true;
   transport.drain();
   const until = performance.now() + deadlineMs;
-  while (transport.inFlight > 0 && performance.now() < until) await new Promise((wait) => setTimeout(wait, 20));
+  while (transport.inFlight > 0 && performance.now() < until)
+    await new Promise((wait) => setTimeout(wait, 20));
   transport.close();
   // Calls cut by the close settle in this turn; the journal flushes when it closes.
   await new Promise((wait) => setTimeout(wait, 20));

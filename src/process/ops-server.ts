@@ -23,11 +23,19 @@ export interface Metric {
  * Probes, on a port of their own: `/livez` (this process answers), `/readyz` (every check holds; `?verbose` names
  * them, `?exclude=<name>` leaves one out); `/metrics` for Prometheus. Outside authentication, logs and limits.
  */
-export async function startOpsServer(host: string, port: number, checks: readonly Check[], metrics: () => readonly Metric[]): Promise<OpsServer> {
+export async function startOpsServer(
+  host: string,
+  port: number,
+  checks: readonly Check[],
+  metrics: () => readonly Metric[],
+): Promise<OpsServer> {
   const server: Server = createServer((request, response) => {
     const url = new URL(request.url ?? '/', 'http://ops');
     const say = (status: number, text: string): void => {
-      response.writeHead(status, { 'content-type': 'text/plain; charset=utf-8', 'cache-control': 'no-store' });
+      response.writeHead(status, {
+        'content-type': 'text/plain; charset=utf-8',
+        'cache-control': 'no-store',
+      });
       response.end(request.method === 'HEAD' ? undefined : text);
     };
     if (request.method !== 'GET' && request.method !== 'HEAD') return say(405, 'GET or HEAD\n');
@@ -41,7 +49,9 @@ export async function startOpsServer(host: string, port: number, checks: readonl
         .map(async (check) => ({ name: check.name, ok: await holds(check) })),
     ).then((results) => {
       const ready = results.every(({ ok }) => ok);
-      const lines = results.map(({ name, ok }) => `[${ok ? '+' : '-'}]${name} ${ok ? 'ok' : 'failed'}\n`).join('');
+      const lines = results
+        .map(({ name, ok }) => `[${ok ? '+' : '-'}]${name} ${ok ? 'ok' : 'failed'}\n`)
+        .join('');
       say(ready ? 200 : 503, url.searchParams.has('verbose') || !ready ? lines : 'ok\n');
     });
   });

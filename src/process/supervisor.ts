@@ -1,19 +1,14 @@
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import pino from 'pino';
-import { startAdminServer } from '../admin/server.js';
 import type { Settings } from '../config/settings.js';
 import type { LookupKind, LookupRecords, WorkerInit } from '../core/messages.js';
 import type { Logger } from '../core/plugin.js';
-import { startIngestion } from '../ledger/ingest.js';
-import { openLedger } from '../ledger/sql.js';
+import type { Ingestion } from '../ledger/ingest.js';
 import { providers } from '../providers/rows.js';
-import { compileConfig } from '../routing/compile.js';
-import { bootstrap, type FirstKeys } from '../store/bootstrap.js';
-import { loadMasterKey } from '../store/master-key.js';
-import { openStore, type Store } from '../store/store.js';
+import type { FirstKeys, Store } from '../store/store.js';
 import { nodeTransportCanShare } from '../transport/node.js';
-import { type Metric, startOpsServer } from './ops-server.js';
+import { type Check, type Metric, startOpsServer } from './ops-server.js';
 import { WorkerGroup } from './worker-group.js';
 
 /** A running gateway. */
@@ -49,23 +44,40 @@ export async function startGateway(settings: Settings): Promise<Gateway> {
     init: async (worker) => workerInit(settings, worker, count, journalDir, (await control).pepper),
     lookup: async (kind, workspace, name) => lookup((await control).store, kind, workspace, name),
     gone: (worker, pid) => {
-      ingestion?.workerGone(String(worker), pid).catch((error: unknown) => log.error({ err: error }, 'replay'));
+      ingestion
+        ?.workerGone(String(worker), pid)
+        .catch((error: unknown) => log.error({ err: error }, 'replay'));
     },
     log,
   });
-  // Processes take their time to load: they do so while the store is opened.
+  // Workers take their time to load: they do so while this process loads what it needs, and opens the store.
   const listening = workers.start();
   listening.catch(() => {});
 
-  let ingestion: Awaited<ReturnType<typeof startIngestion>> | null = null;
+  let ingestion: Ingestion | null = null;
   try {
+    const [
+      { loadMasterKey },
+      { openStore },
+      { bootstrap },
+      { openLedger },
+      { startIngestion },
+      { startAdminServer },
+    ] = await Promise.all([
+      import('../store/master-key.js'),
+      import('../store/store.js'),
+      import('../store/bootstrap.js'),
+      import('../ledger/sql.js'),
+      import('../ledger/ingest.js'),
+      import('../admin/server.js'),
+    ]);
     const masterKey = loadMasterKey({
       env: settings.masterKey?.reveal(),
       dataDir: settings.dataDir,
     });
     const store = await openStore({ dataDir: settings.dataDir, masterKey });
     const ledger = await openLedger({ dataDir: settings.dataDir });
-    ingestion = await startIngestion({
+    ingestion = startIngestion({
       dir: journalDir,
       ledger,
       onProblem: (error) => log.error({ err: error }, 'ingestion'),
@@ -74,23 +86,26 @@ export async function startGateway(settings: Settings): Promise<Gateway> {
     const simulated = settings.simulated ? await startSimulatedProvider(store) : null;
     opened({ store, pepper: store.pepper.toString('hex') });
 
-    const port = await listening;
-    const ops = await startOpsServer(settings.host, settings.opsPort, [
+    const checks: Check[] = [
       { name: 'workers', ok: () => workers.ready > 0 },
       { name: 'store', ok: () => store.ping() },
-    ], () => workerMetrics(workers));
+    ];
     const admin = await startAdminServer({
       host: settings.host,
       port: settings.grpcPort,
       store,
       ledger,
       changed: (what) => workers.forget(what),
-      validateConfig: (text) => {
+      validateConfig: async (text) => {
+        const { compileConfig } = await import('../routing/compile.js');
         compileConfig(text, { slug: null, version: 'check', isProvider: (name) => providers.has(name) });
       },
       isProvider: (name) => providers.has(name),
       log,
     });
+
+    const port = await listening;
+    const ops = await startOpsServer(settings.host, settings.opsPort, checks, () => workerMetrics(workers));
 
     const running = ingestion;
     let stopping: Promise<void> | null = null;
@@ -171,7 +186,10 @@ function workerInit(
       idleMs: settings.idleTimeoutMs,
     },
     writeTimeoutMs: settings.writeTimeoutMs,
-    plugins: { directory: settings.plugins.directory, insert: settings.plugins.insert.map((entry) => ({ ...entry })) },
+    plugins: {
+      directory: settings.plugins.directory,
+      insert: settings.plugins.insert.map((entry) => ({ ...entry })),
+    },
   };
 }
 
@@ -196,12 +214,22 @@ async function startSimulatedProvider(store: Store): Promise<{ close(): Promise<
 
 function workerMetrics(workers: WorkerGroup): Metric[] {
   const report = workers.report();
-  const gauge = (name: string, value: (worker: (typeof report)[number]) => number, more: Record<string, string> = {}): Metric[] =>
-    report.map((worker) => ({ name, labels: { worker: String(worker.worker), ...more }, value: value(worker) }));
+  const gauge = (
+    name: string,
+    value: (worker: (typeof report)[number]) => number,
+    more: Record<string, string> = {},
+  ): Metric[] =>
+    report.map((worker) => ({
+      name,
+      labels: { worker: String(worker.worker), ...more },
+      value: value(worker),
+    }));
   return [
     ...gauge('gateway_worker_ready', (worker) => (worker.ready ? 1 : 0)),
     ...gauge('gateway_inflight_requests', (worker) => worker.inFlight),
-    ...gauge('gateway_event_loop_delay_seconds', (worker) => worker.loopDelayMs / 1000, { quantile: '0.999' }),
+    ...gauge('gateway_event_loop_delay_seconds', (worker) => worker.loopDelayMs / 1000, {
+      quantile: '0.999',
+    }),
   ];
 }
 

@@ -1,13 +1,24 @@
 import { type ChildProcess, fork } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
-import type { Forget, FromControl, FromWorker, LookupKind, LookupRecords, WorkerInit } from '../core/messages.js';
+import type {
+  Forget,
+  FromControl,
+  FromWorker,
+  LookupKind,
+  LookupRecords,
+  WorkerInit,
+} from '../core/messages.js';
 import type { Logger } from '../core/plugin.js';
 
 export interface WorkerGroupOptions {
   readonly count: number;
   /** Asked when a worker's process is up; it may take as long as the store takes to open. */
   readonly init: (worker: number) => Promise<WorkerInit>;
-  readonly lookup: (kind: LookupKind, workspace: string | null, name: string) => Promise<LookupRecords[LookupKind] | null>;
+  readonly lookup: (
+    kind: LookupKind,
+    workspace: string | null,
+    name: string,
+  ) => Promise<LookupRecords[LookupKind] | null>;
   /** A worker's process has ended, for whatever reason. */
   readonly gone: (worker: number, pid: number) => void;
   readonly log: Logger;
@@ -117,12 +128,15 @@ export class WorkerGroup {
     if (this.#stopping) return;
     this.options.log.error({ worker: member.number, code, signal }, 'a data worker died; starting another');
     const lived = performance.now() - member.startedAt;
-    setTimeout(() => {
-      if (this.#stopping) return;
-      this.#launch(member.number).catch((error: unknown) => {
-        this.options.log.error({ worker: member.number, err: error }, 'data worker did not start');
-      });
-    }, lived < 1000 ? 500 : 0);
+    setTimeout(
+      () => {
+        if (this.#stopping) return;
+        this.#launch(member.number).catch((error: unknown) => {
+          this.options.log.error({ worker: member.number, err: error }, 'data worker did not start');
+        });
+      },
+      lived < 1000 ? 500 : 0,
+    );
   }
 
   #lookup(child: ChildProcess, message: Extract<FromWorker, { t: 'lookup' }>): void {
@@ -140,7 +154,8 @@ export class WorkerGroup {
     const id = this.#nextForget++;
     const left = new Set<ChildProcess>();
     for (const member of this.#members.values()) {
-      if (member.child.connected && this.#send(member.child, { t: 'forget', id, what })) left.add(member.child);
+      if (member.child.connected && this.#send(member.child, { t: 'forget', id, what }))
+        left.add(member.child);
     }
     if (left.size === 0) return Promise.resolve();
     return new Promise((done) => this.#acks.set(id, { left, done }));

@@ -46,7 +46,7 @@ describe('what the docs say to type', () => {
       .replaceAll('./data/', `${gateway.dataDir}/`)
       .replaceAll('npx headgate', `${process.execPath} ${mainFile}`)
       .replaceAll('curl ', 'curl -sS --fail-with-body ');
-    const env = { ...gateway.env, HEADGATE_KEY: gateway.workspaceKey, OPENAI_API_KEY: 'sk-of-the-test' };
+    const env = { ...gateway.env, GATEWAY_KEY: gateway.workspaceKey, OPENAI_API_KEY: 'sk-of-the-test' };
     if (example.language === 'sh') return run('bash', ['-euo', 'pipefail', '-c', text], env);
     const file = join(root, 'test', `.readme-${process.pid}.mjs`);
     writeFileSync(file, text);
@@ -85,7 +85,10 @@ describe('what the docs say to type', () => {
     const config = examplesOf('docs/requests.md').find(({ language }) => language === 'json');
     const { code, output } = await run(
       'bash',
-      ['-c', `${process.execPath} ${mainFile} configs create example --file -  <<'JSON'\n${config?.text}\nJSON`],
+      [
+        '-c',
+        `${process.execPath} ${mainFile} configs create - --name example <<'JSON'\n${config?.text}\nJSON`,
+      ],
       gateway.env,
     );
     expect(code, output).to.equal(0);
@@ -101,15 +104,24 @@ describe('what the docs say to type', () => {
     mkdirSync(join(dir, 'my-plugins'));
     writeFileSync(join(dir, 'my-plugins/package.json'), '{"type":"module"}');
     writeFileSync(join(dir, 'my-plugins/region.js'), plugin?.text ?? '');
-    writeFileSync(join(dir, 'headgate.yaml'), (settings?.text ?? '').replace('./my-plugins', join(dir, 'my-plugins')));
-    const own = await startGateway({ env: { HEADGATE_SIMULATED: 'true', HEADGATE_CONFIG: join(dir, 'headgate.yaml') } });
+    writeFileSync(
+      join(dir, 'headgate.yaml'),
+      (settings?.text ?? '').replace('./my-plugins', join(dir, 'my-plugins')),
+    );
+    const own = await startGateway({
+      env: { HEADGATE_SIMULATED: 'true', HEADGATE_CONFIG: join(dir, 'headgate.yaml') },
+    });
     try {
       const curl = examples.find(({ text }) => text.startsWith('curl'));
       const text = (curl?.text ?? '').replaceAll('http://127.0.0.1:8787', own.url);
-      const env = { HEADGATE_KEY: own.workspaceKey };
+      const env = { GATEWAY_KEY: own.workspaceKey };
       const allowed = await run('bash', ['-c', text.replace('curl', 'curl -sS')], env);
       expect(allowed.output).to.include('chat.completion');
-      const refused = await run('bash', ['-c', text.replace('curl', 'curl -sS').replace('"eu"', '"moon"')], env);
+      const refused = await run(
+        'bash',
+        ['-c', text.replace('curl', 'curl -sS').replace('"eu"', '"moon"')],
+        env,
+      );
       expect(refused.output).to.include('Send a metadata').and.include('"param":"region"');
     } finally {
       await own.stop();
@@ -123,7 +135,10 @@ describe('what the docs say to type', () => {
     const plugin = examplesOf('docs/plugins.md').find(({ file }) => file === 'region.js');
     writeFileSync(join(dir, 'package.json'), '{"type":"module"}');
     writeFileSync(join(dir, 'region.js'), plugin?.text ?? '');
-    const plugins = JSON.stringify({ directory: dir, insert: [{ name: 'region', after: 'config', options: { allowed: [] } }] });
+    const plugins = JSON.stringify({
+      directory: dir,
+      insert: [{ name: 'region', after: 'config', options: { allowed: [] } }],
+    });
     const failed = await startGateway({ env: { HEADGATE_PLUGINS: plugins } }).then(
       async (running) => {
         await running.stop();

@@ -9,7 +9,14 @@ describe('headers in and out', () => {
   before(async function () {
     this.timeout(20_000);
     [gateway, provider] = await Promise.all([startGateway(), startSimulated({ record: true })]);
-    await gateway.admin().providers.create({ slug: 'main', provider: 'openai', key: 'sk-stored', base_url: `${provider.url}/v1` });
+    await gateway
+      .admin()
+      .providers.create({
+        slug: 'main',
+        provider: 'openai',
+        key: 'sk-stored',
+        base_url: `${provider.url}/v1`,
+      });
     await gateway.admin().configs.create({
       slug: 'pc-two',
       name: 'two targets',
@@ -59,7 +66,11 @@ describe('headers in and out', () => {
   });
 
   it('gateway key + config by slug, with fallback told in the headers', async () => {
-    const answer = await call({ 'x-gateway-api-key': gateway.workspaceKey, 'x-gateway-config': 'pc-two', 'x-gateway-trace-id': 'my-trace' });
+    const answer = await call({
+      'x-gateway-api-key': gateway.workspaceKey,
+      'x-gateway-config': 'pc-two',
+      'x-gateway-trace-id': 'my-trace',
+    });
     expect(answer.status).to.equal(200);
     expect(answer.headers.get('x-gateway-trace-id')).to.equal('my-trace');
     expect(answer.headers.get('x-gateway-last-used-option-index')).to.equal('config.targets[1]');
@@ -79,10 +90,19 @@ describe('headers in and out', () => {
   });
 
   it('never sends the gateway key or gateway headers upstream, on unified routes or passthrough', async () => {
-    await call({ 'x-gateway-api-key': gateway.workspaceKey, 'x-gateway-provider': '@main', 'x-gateway-metadata': '{"a":"b"}' });
+    await call({
+      'x-gateway-api-key': gateway.workspaceKey,
+      'x-gateway-provider': '@main',
+      'x-gateway-metadata': '{"a":"b"}',
+    });
     await fetch(`${gateway.url}/v1/some/path?x=1`, {
       method: 'POST',
-      headers: { authorization: `Bearer ${gateway.workspaceKey}`, 'x-api-key': gateway.workspaceKey, 'x-gateway-provider': '@main', 'x-own': 'kept' },
+      headers: {
+        authorization: `Bearer ${gateway.workspaceKey}`,
+        'x-api-key': gateway.workspaceKey,
+        'x-gateway-provider': '@main',
+        'x-own': 'kept',
+      },
       body: 'anything',
     });
     for (const request of provider.requests) {
@@ -115,13 +135,19 @@ describe('headers in and out', () => {
     expect(admin.status).to.equal(403);
     const nowhere = await call({ 'x-gateway-api-key': gateway.workspaceKey });
     expect(nowhere.status).to.equal(400);
-    expect(((await nowhere.json()) as { error: { message: string } }).error.message).to.include('x-gateway-provider');
+    expect(((await nowhere.json()) as { error: { message: string } }).error.message).to.include(
+      'x-gateway-provider',
+    );
   });
 
   it('a bad inline config is refused as AB01 with the paths of what is wrong', async () => {
     const answer = await call({
       'x-gateway-api-key': gateway.workspaceKey,
-      'x-gateway-config': JSON.stringify({ strategy: { mode: 'fallback' }, targets: [{ provider: '@main', retry: { attempts: 9 } }], colour: 1 }),
+      'x-gateway-config': JSON.stringify({
+        strategy: { mode: 'fallback' },
+        targets: [{ provider: '@main', retry: { attempts: 9 } }],
+        colour: 1,
+      }),
     });
     expect(answer.status).to.equal(400);
     const body = (await answer.json()) as { error: { code: string }; errors: string[] };
@@ -130,7 +156,8 @@ describe('headers in and out', () => {
   });
 
   it('unknown fields and the digits of large integers reach the provider as they were sent', async () => {
-    const text = '{"model":"@main/gpt-4o-mini",  "messages":[{"role":"user","content":"Hello"}],"seed":9007199254740993,"x_new":{"a":[1.0,1e400]}}';
+    const text =
+      '{"model":"@main/gpt-4o-mini",  "messages":[{"role":"user","content":"Hello"}],"seed":9007199254740993,"x_new":{"a":[1.0,1e400]}}';
     await fetch(`${gateway.url}/v1/chat/completions`, {
       method: 'POST',
       headers: { 'content-type': 'application/json', 'x-gateway-api-key': gateway.workspaceKey },

@@ -1,5 +1,5 @@
-import Anthropic from '@anthropic-ai/sdk';
 import { createOpenAI } from '@ai-sdk/openai';
+import Anthropic from '@anthropic-ai/sdk';
 import { generateText, streamText } from 'ai';
 import { expect } from 'chai';
 import OpenAI from 'openai';
@@ -15,8 +15,18 @@ describe('official SDKs, unchanged but for base URL and key', () => {
     this.timeout(20_000);
     [gateway, provider] = await Promise.all([startGateway(), startSimulated({ record: true })]);
     const admin = gateway.admin();
-    await admin.providers.create({ slug: 'main', provider: 'openai', key: 'sk-sim', base_url: `${provider.url}/v1` });
-    await admin.providers.create({ slug: 'claude', provider: 'anthropic', key: 'sk-ant-sim', base_url: `${provider.url}/v1` });
+    await admin.providers.create({
+      slug: 'main',
+      provider: 'openai',
+      key: 'sk-sim',
+      base_url: `${provider.url}/v1`,
+    });
+    await admin.providers.create({
+      slug: 'claude',
+      provider: 'anthropic',
+      key: 'sk-ant-sim',
+      base_url: `${provider.url}/v1`,
+    });
     openai = new OpenAI({ baseURL: `${gateway.url}/v1`, apiKey: gateway.workspaceKey, maxRetries: 0 });
   });
 
@@ -77,7 +87,9 @@ describe('official SDKs, unchanged but for base URL and key', () => {
       });
 
       it('calls a tool and takes its result', async () => {
-        const messages: OpenAI.ChatCompletionMessageParam[] = [{ role: 'user', content: 'Weather in Paris?' }];
+        const messages: OpenAI.ChatCompletionMessageParam[] = [
+          { role: 'user', content: 'Weather in Paris?' },
+        ];
         const first = await openai.chat.completions.create({
           model: `@${slug}/${model}`,
           messages,
@@ -89,8 +101,17 @@ describe('official SDKs, unchanged but for base URL and key', () => {
         if (call?.type !== 'function') throw new Error('no function call');
         expect(call.function.name).to.equal('get_weather');
         expect(JSON.parse(call.function.arguments)).to.be.an('object');
-        messages.push(first.choices[0]!.message, { role: 'tool', tool_call_id: call.id, content: '{"celsius":21}' });
-        const second = await openai.chat.completions.create({ model: `@${slug}/${model}`, messages, tools: weather, tool_choice: 'none' });
+        messages.push(first.choices[0]!.message, {
+          role: 'tool',
+          tool_call_id: call.id,
+          content: '{"celsius":21}',
+        });
+        const second = await openai.chat.completions.create({
+          model: `@${slug}/${model}`,
+          messages,
+          tools: weather,
+          tool_choice: 'none',
+        });
         expect(second.choices[0]?.message.content).to.be.a('string').and.not.equal('');
       });
 
@@ -111,7 +132,10 @@ describe('official SDKs, unchanged but for base URL and key', () => {
   }
 
   it('openai embeds, in the encoding it asks for by itself', async () => {
-    const answer = await openai.embeddings.create({ model: '@main/text-embedding-3-small', input: ['one', 'two'] });
+    const answer = await openai.embeddings.create({
+      model: '@main/text-embedding-3-small',
+      input: ['one', 'two'],
+    });
     expect(answer.data).to.have.length(2);
     expect(answer.data[0]?.embedding[0]).to.be.a('number');
   });
@@ -127,25 +151,36 @@ describe('official SDKs, unchanged but for base URL and key', () => {
   });
 
   it('openai throws its own error classes, with a request id that the ledger knows', async () => {
-    const refused = await openai.chat.completions
-      .create({ model: '@main/gpt-4o-mini', messages: [] })
-      .then(() => null, (error: unknown) => error);
+    const refused = await openai.chat.completions.create({ model: '@main/gpt-4o-mini', messages: [] }).then(
+      () => null,
+      (error: unknown) => error,
+    );
     expect(refused).to.be.instanceOf(OpenAI.BadRequestError);
     const stranger = new OpenAI({ baseURL: `${gateway.url}/v1`, apiKey: 'gw_ws_nobody', maxRetries: 0 });
     const unknown = await stranger.chat.completions
       .create({ model: '@main/gpt-4o-mini', messages: hello })
-      .then(() => null, (error: unknown) => error);
+      .then(
+        () => null,
+        (error: unknown) => error,
+      );
     expect(unknown).to.be.instanceOf(OpenAI.AuthenticationError);
     const limited = await openai.chat.completions
       .create({ model: '@main/sim-fault:429', messages: hello })
-      .then(() => null, (error: unknown) => error);
+      .then(
+        () => null,
+        (error: unknown) => error,
+      );
     expect(limited).to.be.instanceOf(OpenAI.RateLimitError);
     const id = (limited as InstanceType<typeof OpenAI.RateLimitError>).requestID;
     expect(id).to.match(/^[0-9a-f-]{36}$/);
   });
 
   it('openai throws when a stream breaks in the middle, rather than taking it for whole', async () => {
-    const stream = await openai.chat.completions.create({ model: '@main/sim-fault:reset-mid-stream', messages: hello, stream: true });
+    const stream = await openai.chat.completions.create({
+      model: '@main/sim-fault:reset-mid-stream',
+      messages: hello,
+      stream: true,
+    });
     let text = '';
     let thrown: unknown = null;
     try {
@@ -164,15 +199,26 @@ describe('official SDKs, unchanged but for base URL and key', () => {
       maxRetries: 0,
       defaultHeaders: { 'x-gateway-provider': '@claude' },
     });
-    const answer = await anthropic.messages.create({ model: 'claude-sonnet-4-5', max_tokens: 64, messages: hello });
+    const answer = await anthropic.messages.create({
+      model: 'claude-sonnet-4-5',
+      max_tokens: 64,
+      messages: hello,
+    });
     expect(answer.content[0]).to.have.property('type', 'text');
     const stream = anthropic.messages.stream({ model: 'claude-sonnet-4-5', max_tokens: 64, messages: hello });
     const final = await stream.finalMessage();
     expect(final.content).to.deep.equal(answer.content);
     expect(final.usage.input_tokens).to.equal(answer.usage.input_tokens);
-    const refused = await new Anthropic({ baseURL: gateway.url, apiKey: 'gw_ws_nobody', maxRetries: 0 }).messages
+    const refused = await new Anthropic({
+      baseURL: gateway.url,
+      apiKey: 'gw_ws_nobody',
+      maxRetries: 0,
+    }).messages
       .create({ model: 'claude-sonnet-4-5', max_tokens: 64, messages: hello })
-      .then(() => null, (error: unknown) => error);
+      .then(
+        () => null,
+        (error: unknown) => error,
+      );
     expect(refused).to.be.instanceOf(Anthropic.AuthenticationError);
   });
 

@@ -1,6 +1,5 @@
-import { readFileSync } from 'node:fs';
-import { request as httpRequest, Agent } from 'node:http';
-import { rmSync } from 'node:fs';
+import { readFileSync, rmSync } from 'node:fs';
+import { Agent, request as httpRequest } from 'node:http';
 import { expect } from 'chai';
 import { openLedger } from '../../src/ledger/sql.js';
 import { eventually, pause, type RunningGateway, startGateway } from '../support/gateway.js';
@@ -16,7 +15,9 @@ describe(`kill -9 of a data worker or of the control process, ${rounds} times at
   before(async () => {
     provider = await startSimulated({ record: true });
     gateway = await startGateway({ env: { HEADGATE_WORKERS: '2', HEADGATE_LOG_BODIES: 'false' } });
-    await gateway.admin().providers.create({ slug: 'main', provider: 'openai', key: 'sk-sim', base_url: `${provider.url}/v1` });
+    await gateway
+      .admin()
+      .providers.create({ slug: 'main', provider: 'openai', key: 'sk-sim', base_url: `${provider.url}/v1` });
   });
 
   after(async () => {
@@ -32,7 +33,12 @@ describe(`kill -9 of a data worker or of the control process, ${rounds} times at
     const agent = new Agent({ keepAlive: true, maxSockets: 32 });
     const one = (nonce: string): Promise<void> =>
       new Promise((done) => {
-        const body = JSON.stringify({ model: 'gpt-4o-mini', user: nonce, messages: [{ role: 'user', content: nonce }], stream: Math.random() < 0.3 });
+        const body = JSON.stringify({
+          model: 'gpt-4o-mini',
+          user: nonce,
+          messages: [{ role: 'user', content: nonce }],
+          stream: Math.random() < 0.3,
+        });
         const call = httpRequest(
           `${gateway.url}/v1/chat/completions`,
           {
@@ -71,7 +77,10 @@ describe(`kill -9 of a data worker or of the control process, ${rounds} times at
     for (let round = 0; round < rounds; round++) {
       await pause(200 + Math.random() * 400);
       const controlPid = gateway.process.pid ?? 0;
-      const workers = readFileSync(`/proc/${controlPid}/task/${controlPid}/children`, 'utf8').trim().split(' ').map(Number);
+      const workers = readFileSync(`/proc/${controlPid}/task/${controlPid}/children`, 'utf8')
+        .trim()
+        .split(' ')
+        .map(Number);
       const killsControl = Math.random() < 0.4;
       const killedAt = performance.now();
       if (killsControl) {
@@ -104,7 +113,9 @@ describe(`kill -9 of a data worker or of the control process, ${rounds} times at
     rmSync(gateway.dataDir, { recursive: true, force: true });
     const inLedger = new Map<string, number>();
     for (const row of rows) inLedger.set(row.trace, (inLedger.get(row.trace) ?? 0) + 1);
-    const seen = provider.requests.map((request) => (JSON.parse(request.body.toString()) as { user: string }).user);
+    const seen = provider.requests.map(
+      (request) => (JSON.parse(request.body.toString()) as { user: string }).user,
+    );
     const missing = seen.filter((nonce) => !inLedger.has(nonce));
     const doubled = [...inLedger].filter(([, count]) => count > 1);
     const unknown = rows.filter((row) => row.state === 'unknown').length;

@@ -11,9 +11,11 @@ export interface Example {
 /** The fenced code blocks of a page of the docs, in order. */
 export function examplesOf(page: string): Example[] {
   const text = readFileSync(resolve(import.meta.dirname, '../..', page), 'utf8');
-  return [...text.matchAll(/^```(\w+)(?: file=(\S+))?\n([\s\S]*?)^```$/gm)].map(([, language, file, code]) => ({
-    language: language ?? '',
-    file: file ?? null,
-    text: code ?? '',
-  }));
+  return [...text.matchAll(/^```(\w+)(?: file=(\S+))?\n([\s\S]*?)^```$/gm)].map(
+    ([, language, file, code]) => ({
+      language: language ?? '',
+      file: file ?? null,
+      text: code ?? '',
+    }),
+  );
 }

@@ -49,7 +49,13 @@ export async function startGateway(options: GatewayOptions = {}): Promise<Runnin
     HEADGATE_EGRESS_ALLOW: '127.0.0.1',
     ...options.env,
   };
-  return launch(dataDir, Number(env.HEADGATE_PORT), Number(env.HEADGATE_GRPC_PORT), Number(env.HEADGATE_OPS_PORT), env);
+  return launch(
+    dataDir,
+    Number(env.HEADGATE_PORT),
+    Number(env.HEADGATE_GRPC_PORT),
+    Number(env.HEADGATE_OPS_PORT),
+    env,
+  );
 }
 
 async function launch(
@@ -59,7 +65,10 @@ async function launch(
   opsPort: number,
   env: Record<string, string>,
 ): Promise<RunningGateway> {
-  const child = spawn(process.execPath, [mainFile, 'serve'], { env: { ...process.env, ...env }, stdio: ['ignore', 'pipe', 'pipe'] });
+  const child = spawn(process.execPath, [mainFile, 'serve'], {
+    env: { ...process.env, ...env },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
   let output = '';
   child.stdout.on('data', (text: Buffer) => {
     output += text.toString();
@@ -130,7 +139,11 @@ function end(child: ChildProcess): Promise<number | null> {
 export const pause = (ms: number): Promise<void> => new Promise((wait) => setTimeout(wait, ms));
 
 /** Waits until `probe` gives something, and gives it back; fails with `what` after the time is up. */
-export async function eventually<T>(what: string, probe: () => Promise<T | null | undefined | false>, ms = 5000): Promise<T> {
+export async function eventually<T>(
+  what: string,
+  probe: () => Promise<T | null | undefined | false>,
+  ms = 5000,
+): Promise<T> {
   const until = Date.now() + ms;
   for (;;) {
     const value = await probe();
@@ -158,4 +171,3 @@ export async function freePorts(count: number): Promise<number[]> {
   await Promise.all(servers.map((server) => new Promise((done) => server.close(done))));
   return ports;
 }
-

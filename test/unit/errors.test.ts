@@ -12,12 +12,27 @@ function sources(folder: string): string[] {
 }
 
 describe('the table of errors', () => {
-  const documented = [...readFileSync(join(root, 'docs/errors.md'), 'utf8').matchAll(/^\| `(\w+)` \| (\d+) \| (\w+) \| (yes|no) \|/gm)];
+  const documented = [
+    ...readFileSync(join(root, 'docs/errors.md'), 'utf8').matchAll(
+      /^\| `(\w+)` \| (\d+) \| (\w+) \| (yes|no) \|/gm,
+    ),
+  ];
 
   it('is in docs/errors.md, row by row, and nothing else is', () => {
-    const rows = documented.map(([, code, status, blame, next]) => ({ code, status: Number(status), blame, fallback: next === 'yes' }));
-    const table = Object.entries(errorTable).map(([code, { status, blame, fallback }]) => ({ code, status, blame, fallback }));
-    const byCode = (a: { code?: string }, b: { code?: string }): number => ((a.code ?? '') < (b.code ?? '') ? -1 : 1);
+    const rows = documented.map(([, code, status, blame, next]) => ({
+      code,
+      status: Number(status),
+      blame,
+      fallback: next === 'yes',
+    }));
+    const table = Object.entries(errorTable).map(([code, { status, blame, fallback }]) => ({
+      code,
+      status,
+      blame,
+      fallback,
+    }));
+    const byCode = (a: { code?: string }, b: { code?: string }): number =>
+      (a.code ?? '') < (b.code ?? '') ? -1 : 1;
     expect(rows.sort(byCode)).to.deep.equal(table.sort(byCode));
   });
 
