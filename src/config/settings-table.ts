@@ -139,15 +139,15 @@ export const table = {
   connectTimeoutMs: setting(milliseconds, 5000, 'Wait for TCP and TLS to a provider; 0 turns it off.'),
   headersTimeoutMs: setting(
     milliseconds,
-    60_000,
-    'Wait from the request sent to the head of the answer; 0 turns it off.',
+    600_000,
+    'Wait from the request sent to the head of the answer, which a provider that does not stream gives last; 0 turns it off.',
   ),
   firstTokenTimeoutMs: setting(
     milliseconds,
-    60_000,
+    120_000,
     'Wait from the head of an answer to its first byte; 0 turns it off.',
   ),
-  idleTimeoutMs: setting(milliseconds, 60_000, 'Wait between two chunks of an answer; 0 turns it off.'),
+  idleTimeoutMs: setting(milliseconds, 120_000, 'Wait between two chunks of an answer; 0 turns it off.'),
   writeTimeoutMs: setting(milliseconds, 30_000, 'A client that takes no byte for this long is cut.'),
   drainTimeoutMs: setting(
     milliseconds,

@@ -2,7 +2,8 @@ import { isSource, type Source } from '../core/body.js';
 import type { Endpoint } from '../core/endpoint.js';
 import { errorBody } from '../core/error-body.js';
 import { GatewayError } from '../core/errors.js';
-import { Exchange, type Reply } from '../core/exchange.js';
+import { type ClientRequest, Exchange, type JsonObject, type Reply } from '../core/exchange.js';
+import type { HeaderList } from '../core/headers.js';
 import { uuidv7 } from '../core/id.js';
 import { findEndpoint } from '../endpoints/table.js';
 import type { Call } from '../transport/transport.js';
@@ -76,16 +77,7 @@ function run(
   bytes: Buffer | null,
   stream: Source | null,
 ): void {
-  const x = new Exchange(uuidv7(), endpoint, {
-    method: call.method,
-    path: call.path,
-    query: call.query,
-    headers: call.headers,
-    remoteAddress: call.remoteAddress,
-    bytes,
-    stream,
-    json: null,
-  });
+  const x = new Exchange(uuidv7(), endpoint, new Received(call, bytes, stream));
   const way = new Way(pipeline, x, call);
   // By way of a variable: V8 puts a function literal that is assigned to a property into the old generation, where it
   // would keep the whole exchange until the next major collection. Measured: a sixth of a request's CPU.
@@ -101,6 +93,32 @@ function run(
     else way.send(answer);
   } catch (thrown) {
     way.refuse(thrown);
+  }
+}
+
+/** The client's request, as a view of the call: what is seldom asked for is not fetched before it is. */
+class Received implements ClientRequest {
+  readonly method: string;
+  readonly path: string;
+  readonly query: string;
+  readonly headers: HeaderList;
+  json: JsonObject | null = null;
+  readonly #call: Call;
+
+  constructor(
+    call: Call,
+    readonly bytes: Buffer | null,
+    readonly stream: Source | null,
+  ) {
+    this.#call = call;
+    this.method = call.method;
+    this.path = call.path;
+    this.query = call.query;
+    this.headers = call.headers;
+  }
+
+  get remoteAddress(): string {
+    return this.#call.remoteAddress;
   }
 }
 

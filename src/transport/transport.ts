@@ -14,6 +14,7 @@ export interface Call {
   /** As received, without `?`; empty where there is none. */
   readonly query: string;
   readonly headers: HeaderList;
+  /** Empty once the client has gone or the answer is given, unless it was asked for before. */
   readonly remoteAddress: string;
   /** Has the client gone (or the connection broken)? */
   readonly aborted: boolean;

@@ -94,6 +94,20 @@ function isMapped(bytes: Uint8Array): boolean {
   return true;
 }
 
+/** `name: value` lines without the last line's end; '' for none. A header that may not be written is left out and reported. */
+function joinHeaders(headers: HeaderList, onProblem: TransportOptions['onProblem']): string {
+  let block = '';
+  for (let i = 0; i < headers.length; i += 2) {
+    const name = headers[i]!;
+    const value = headers[i + 1]!;
+    if (isOwnedHeader(name)) continue;
+    // The value stays out of the report: it may be a secret.
+    if (!isHeaderName(name) || !isHeaderValue(value)) onProblem(new Error(name), 'invalid answer header');
+    else block += block === '' ? `${name}: ${value}` : `\r\n${name}: ${value}`;
+  }
+  return block;
+}
+
 class UwsCall implements Call, Wire, Faucet {
   aborted = false;
   onAbort: (() => void) | null = null;
@@ -122,6 +136,7 @@ class UwsCall implements Call, Wire, Faucet {
   #reply: QueuedReply | null = null;
   #lingering: HttpResponse | null = null;
   #timer: NodeJS.Timeout | null = null;
+  #address: string | null = null;
 
   constructor(
     readonly transport: UwsTransport,
@@ -130,7 +145,6 @@ class UwsCall implements Call, Wire, Faucet {
     readonly path: string,
     readonly query: string,
     readonly headers: HeaderList,
-    readonly remoteAddress: string,
     length: number,
   ) {
     this.#res = res;
@@ -139,6 +153,12 @@ class UwsCall implements Call, Wire, Faucet {
     // uWebSockets stops reading a head at a header without a name, and shows nobody what stands behind it: where a
     // length would be expected and there is none, it may be there.
     this.#closing = length === chunkedBody || length === unsaidBody;
+  }
+
+  /** Asked for seldom, and a system call each time: so only when it is, and while the connection is there. */
+  get remoteAddress(): string {
+    if (this.#address === null) this.#address = this.#res === null ? '' : textOfAddress(this.#res);
+    return this.#address;
   }
 
   collect(limit: number, done: (error: GatewayError | null, bytes: Buffer) => void): void {
@@ -375,15 +395,11 @@ class UwsCall implements Call, Wire, Faucet {
     const { onProblem } = this.transport.options;
     const status = checkStatus(this.#status, onProblem);
     if (status !== 200) res.writeStatus(statusLine(status));
-    const headers = this.#headers;
-    for (let i = 0; i < headers.length; i += 2) {
-      const name = headers[i]!;
-      const value = headers[i + 1]!;
-      if (isOwnedHeader(name)) continue;
-      // The value stays out of the report: it may be a secret.
-      if (!isHeaderName(name) || !isHeaderValue(value)) onProblem(new Error(name), 'invalid answer header');
-      else res.writeHeader(name, value);
-    }
+    const block = joinHeaders(this.#headers, onProblem);
+    // `writeHeader` joins name and value by ": " and looks at neither, so one call takes the whole block: each call
+    // into native code costs more than the bytes it carries.
+    if (block !== '')
+      res.writeHeader(block.slice(0, block.indexOf(':')), block.slice(block.indexOf(':') + 2));
   }
 
   write(piece: Buffer | string): boolean {
@@ -542,7 +558,7 @@ class UwsTransport implements Transport {
       // Without "?" the native part answers undefined, whatever its types say.
       const query = req.getQuery() ?? '';
       const length = checkHead(method, path, query, list);
-      call = new UwsCall(this, res, method, path, query, list, textOfAddress(res), length);
+      call = new UwsCall(this, res, method, path, query, list, length);
     } catch (thrown) {
       const error = GatewayError.from(thrown);
       this.options.onProblem(error, 'refused request');

@@ -9,14 +9,12 @@ describe('headers in and out', () => {
   before(async function () {
     this.timeout(20_000);
     [gateway, provider] = await Promise.all([startGateway(), startSimulated({ record: true })]);
-    await gateway
-      .admin()
-      .providers.create({
-        slug: 'main',
-        provider: 'openai',
-        key: 'sk-stored',
-        base_url: `${provider.url}/v1`,
-      });
+    await gateway.admin().providers.create({
+      slug: 'main',
+      provider: 'openai',
+      key: 'sk-stored',
+      base_url: `${provider.url}/v1`,
+    });
     await gateway.admin().configs.create({
       slug: 'pc-two',
       name: 'two targets',
