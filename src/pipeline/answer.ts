@@ -5,6 +5,7 @@ import { GatewayError } from '../core/errors.js';
 import type { Attempt, Exchange, JsonObject, Reply } from '../core/exchange.js';
 import { getHeader, type HeaderList } from '../core/headers.js';
 import { parseJson, stringifyJson } from '../core/json.js';
+import type { IntentWaiter } from '../ledger/record.js';
 import type { ConversionContext } from '../providers/provider.js';
 import { looksLikeEvents } from '../providers/stream-tail.js';
 import type { UpstreamFlight, UpstreamHandler } from '../upstream/upstream.js';
@@ -36,7 +37,7 @@ type Mode =
  * One upstream answer, from its head to its end: what the provider's connection calls, and the source of the
  * client's body. Resolves its attempt with a Reply once the answer is certain enough to commit to, rejects before.
  */
-export class Answer implements UpstreamHandler, Source {
+export class Answer implements IntentWaiter, UpstreamHandler, Source {
   #mode: Mode = 'head';
   #flight: UpstreamFlight | null = null;
   #headers: HeaderList = [];
@@ -69,10 +70,29 @@ export class Answer implements UpstreamHandler, Source {
     }
   }
 
-  /** The flight may have failed before `send` returned: then there is nothing to hold. */
-  begin(flight: UpstreamFlight): void {
-    if (this.#mode === 'done') flight.cancel();
+  /** The intent is on file: now the call may leave. */
+  intended(): void {
+    if (this.#mode === 'done') return;
+    const { call, address, wire } = this.outgoing;
+    const flight = this.pipeline.upstream.send(
+      {
+        method: call.method,
+        url: call.url,
+        headers: call.headers,
+        body: call.body,
+        callerChosen: address.callerChosen,
+        timeouts: this.pipeline.timeouts,
+        maxBodyBytes: wire !== 'none' && !this.x.streaming ? this.pipeline.limits.maxAnswerBytes : 0,
+      },
+      this,
+    );
+    // It may have failed before `send` returned: then there is nothing to hold.
+    if (this.#isDone()) flight.cancel();
     else this.#flight = flight;
+  }
+
+  #isDone(): boolean {
+    return this.#mode === 'done';
   }
 
   // What the connection calls.

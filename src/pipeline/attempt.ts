@@ -1,7 +1,7 @@
 import { GatewayError } from '../core/errors.js';
 import type { Attempt, Exchange, Reply } from '../core/exchange.js';
 import type { Target } from '../core/target.js';
-import type { UpstreamRequest } from '../upstream/upstream.js';
+import type { Intent } from '../ledger/record.js';
 import { type Address, resolveAddress } from './address.js';
 import { Answer } from './answer.js';
 import { runAttempt } from './chain.js';
@@ -49,28 +49,16 @@ export async function attempt(pipeline: Pipeline, x: Exchange, target: Target): 
 }
 
 function send(pipeline: Pipeline, x: Exchange, outgoing: Outgoing, record: Attempt): Promise<Reply> {
-  const { call, address } = outgoing;
-  writeIntent(pipeline, x, call.target, address);
-  const unified = outgoing.wire !== 'none';
-  const request: UpstreamRequest = {
-    method: call.method,
-    url: call.url,
-    headers: call.headers,
-    body: call.body,
-    callerChosen: address.callerChosen,
-    timeouts: pipeline.timeouts,
-    maxBodyBytes: unified && !x.streaming ? pipeline.limits.maxAnswerBytes : 0,
-  };
   return new Promise((resolve, reject) => {
     const answer = new Answer(pipeline, x, outgoing, record, resolve, reject);
-    answer.begin(pipeline.upstream.send(request, answer));
+    // On file before the first byte leaves: whatever an upstream has seen is in the ledger, even if we die now.
+    pipeline.journal.intend(intentOf(pipeline, x, outgoing.call.target, outgoing.address), answer);
   });
 }
 
-/** On file before the first byte leaves: whatever an upstream has seen is in the ledger, even if we die now. */
-function writeIntent(pipeline: Pipeline, x: Exchange, target: Target, address: Address): void {
+function intentOf(pipeline: Pipeline, x: Exchange, target: Target, address: Address): Intent {
   const model = address.model;
-  pipeline.journal.intend({
+  return {
     id: x.id,
     at: x.startedAt,
     org: x.principal.organisationId,
@@ -92,7 +80,7 @@ function writeIntent(pipeline: Pipeline, x: Exchange, target: Target, address: A
             x.request.bytes.length,
             maxTokens(x, target),
           ),
-  });
+  };
 }
 
 function maxTokens(x: Exchange, target: Target): number | null {

@@ -62,8 +62,10 @@ for (const [name, create] of [
     describe('requests', () => {
       it('hands over method, path, query, headers and address as they came', async () => {
         let seen: Call | null = null;
+        let asked = '';
         handler = (call) => {
           seen = call;
+          asked = call.remoteAddress;
           call.answer(200, [], 'ok');
         };
         const c = await client();
@@ -85,6 +87,8 @@ for (const [name, create] of [
           'x-utf',
           'aéb',
         ]);
+        expect(asked).to.equal('127.0.0.1');
+        // Once asked for it stays, though the connection may be gone.
         expect(call.remoteAddress).to.equal('127.0.0.1');
       });
 

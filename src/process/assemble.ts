@@ -1,0 +1,130 @@
+import auth from '../../plugins/auth/index.js';
+import config from '../../plugins/config/index.js';
+import logger from '../../plugins/logger/index.js';
+import router from '../../plugins/router/index.js';
+import { GatewayError } from '../core/errors.js';
+import { hashGatewayKey } from '../core/gateway-key.js';
+import type { WorkerInit } from '../core/messages.js';
+import type { Host, Logger, Plugin } from '../core/plugin.js';
+import type { LookupChannel } from '../directory/channel.js';
+import { WorkerDirectory } from '../directory/directory.js';
+import { createBodyReader } from '../endpoints/body-reader.js';
+import { openJournal } from '../ledger/journal.js';
+import { pricing } from '../ledger/pricing.js';
+import { createTokenCounter } from '../ledger/token-counter.js';
+import { attempt } from '../pipeline/attempt.js';
+import { composeChain } from '../pipeline/chain.js';
+import type { Place, StageName } from '../pipeline/order.js';
+import type { Pipeline } from '../pipeline/parts.js';
+import { arrange, loadPlugins, type Stage, setUp } from '../pipeline/plugins.js';
+import { readBodyStage } from '../pipeline/read-body.js';
+import { settle } from '../pipeline/settle.js';
+import { formats } from '../providers/formats/index.js';
+import { providers } from '../providers/rows.js';
+import { compileConfig } from '../routing/compile.js';
+import { CompiledConfigs } from '../routing/compiled-cache.js';
+import { createUpstream } from '../upstream/dispatch.js';
+import type { Upstream } from '../upstream/upstream.js';
+
+export interface Assembled {
+  readonly pipeline: Pipeline;
+  readonly directory: WorkerDirectory;
+}
+
+/** Puts together what a request meets on its way. `upstream`: another way out than sockets, for benchmarks. */
+export async function assemble(
+  init: WorkerInit,
+  channel: LookupChannel,
+  log: Logger,
+  upstream: Upstream = createUpstream({
+    connectionsPerOrigin: init.upstreamConnections,
+    keepAliveMs: 30_000,
+    egressAllow: init.egressAllow,
+  }),
+): Promise<Assembled> {
+  const isProvider = (name: string): boolean => providers.has(name);
+  const directory = new WorkerDirectory({
+    channel,
+    compile: (record) =>
+      compileConfig(record.text, {
+        slug: record.slug,
+        version: record.version,
+        isProvider,
+        headerPrefixes: init.headerPrefixes,
+      }),
+  });
+  const journal = openJournal({
+    dir: init.journalDir,
+    worker: String(init.worker),
+    onProblem: (error) => log.error({ err: error }, 'journal'),
+  });
+  const bodies = createBodyReader();
+  const counter = createTokenCounter({ maxQueue: 256, deadlineMs: 10_000 });
+  const inline = new CompiledConfigs(isProvider, init.headerPrefixes);
+  const pepper = Buffer.from(init.pepper, 'hex');
+
+  const host: Host = {
+    directory,
+    log,
+    error: (code, message, detail) => new GatewayError(code, message, detail),
+    headerPrefixes: init.headerPrefixes,
+    hashKey: (key) => hashGatewayKey(pepper, key),
+    compileConfig: (text) => inline.get(text),
+    isProvider,
+    attempt: (x, target) => attempt(pipeline, x, target),
+    settle: (x, outcome) => settle(pipeline, x, outcome),
+    random: Math.random,
+  };
+  const pipeline: Pipeline = {
+    directory,
+    providers,
+    formats,
+    upstream,
+    bodies,
+    counter,
+    pricing,
+    journal,
+    timeouts: init.timeouts,
+    limits: {
+      maxBodyBytes: init.bodyLimitBytes,
+      maxAnswerBytes: 32 * 1024 * 1024,
+      maxRecordBytes: 1024 * 1024,
+    },
+    headerPrefixes: init.headerPrefixes,
+    logBodies: init.logBodies,
+    log,
+    chain: composeChain([]),
+    draining: false,
+  };
+  const stages = await composeStages(init, host, pipeline);
+  const chain = composeChain(stages.map((stage) => stage.hooks));
+  Object.assign(pipeline, { chain });
+  return { pipeline, directory };
+}
+
+async function composeStages(init: WorkerInit, host: Host, pipeline: Pipeline): Promise<Stage[]> {
+  const builtIn = new Map<StageName, Stage>();
+  const own: readonly [StageName, Plugin<never>][] = [
+    ['auth', auth as Plugin<never>],
+    ['config', config as Plugin<never>],
+    ['router', router as Plugin<never>],
+    ['logger', logger as Plugin<never>],
+  ];
+  for (const [name, plugin] of own) builtIn.set(name, await setUp(plugin as Plugin, {}, host));
+  const { directory, insert } = init.plugins;
+  const custom = directory === null ? new Map<string, Plugin>() : await loadPlugins(directory);
+  const inserted: { place: Place; stage: Stage }[] = [];
+  for (const entry of insert) {
+    const plugin = custom.get(entry.name);
+    if (plugin === undefined)
+      throw new Error(
+        `plugins.insert: there is no plugin ${entry.name} in ${directory ?? 'plugins.directory (not set)'}`,
+      );
+    const place = (entry.before === undefined ? { after: entry.after } : { before: entry.before }) as Place;
+    inserted.push({ place, stage: await setUp(plugin, entry.options, host) });
+  }
+  const chain = arrange(builtIn, inserted);
+  const behindAuth = chain.findIndex((stage) => stage.name === 'auth') + 1;
+  chain.splice(behindAuth, 0, { name: 'body', hooks: readBodyStage(pipeline.bodies) });
+  return chain;
+}
