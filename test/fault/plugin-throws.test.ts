@@ -1,0 +1,101 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { expect } from 'chai';
+import { eventually, type RunningGateway, startGateway } from '../support/gateway.js';
+
+/** Throws where the request's metadata says so: in a phase, at once or later. */
+const plugin = `export default {
+  name: 'thrower',
+  options: { type: 'object' },
+  setup() {
+    const at = (phase) => (x) => {
+      if (x.metadata.throw === phase) throw new Error('boom in ' + phase);
+      if (x.metadata.throw === phase + '-later') return Promise.reject(new Error('boom in ' + phase));
+      if (x.metadata.throw === phase + '-odd') throw null;
+    };
+    return {
+      request: at('request'),
+      attempt: at('attempt'),
+      reply: at('reply'),
+      event: (x, event) => at('event')(x) ?? event,
+      log: at('log'),
+    };
+  },
+};`;
+
+for (const transport of ['uws', 'node'] as const) {
+  describe(`a plugin that throws (transport ${transport})`, () => {
+    let gateway: RunningGateway;
+    let dir: string;
+
+    before(async function () {
+      this.timeout(20_000);
+      dir = mkdtempSync(join(tmpdir(), 'headgate-plugin-'));
+      writeFileSync(join(dir, 'package.json'), '{"type":"module"}');
+      writeFileSync(join(dir, 'thrower.js'), plugin);
+      gateway = await startGateway({
+        env: {
+          HEADGATE_TRANSPORT: transport,
+          HEADGATE_SIMULATED: 'true',
+          HEADGATE_PLUGINS: JSON.stringify({ directory: dir, insert: [{ name: 'thrower', after: 'config' }] }),
+        },
+      });
+    });
+
+    after(async () => {
+      await gateway?.stop();
+      rmSync(dir, { recursive: true, force: true });
+    });
+
+    const ask = (where: string, stream = false): Promise<Response> =>
+      fetch(`${gateway.url}/v1/chat/completions`, {
+        method: 'POST',
+        headers: {
+          'content-type': 'application/json',
+          'x-gateway-api-key': gateway.workspaceKey,
+          'x-gateway-provider': '@simulated',
+          'x-gateway-metadata': JSON.stringify({ throw: where }),
+        },
+        body: JSON.stringify({ model: 'gpt-4o-mini', stream, messages: [{ role: 'user', content: 'Hello' }] }),
+      });
+
+    const workerPid = async (): Promise<string> =>
+      (await (await fetch(`${gateway.opsUrl}/metrics`)).text()).match(/gateway_worker_ready.*/)?.[0] ?? '';
+
+    for (const phase of ['request', 'attempt', 'reply']) {
+      for (const how of ['', '-later', '-odd']) {
+        it(`in the ${phase} phase${how}: that request gets a 500 whose id is in the log, the next is served`, async () => {
+          const before = await workerPid();
+          const answer = await ask(phase + how);
+          expect(answer.status).to.equal(500);
+          const { error } = (await answer.json()) as { error: { code: string; message: string; request_id: string } };
+          expect(error.code).to.equal('internal');
+          expect(error.message).to.not.include('boom');
+          expect(answer.headers.get('x-request-id')).to.equal(error.request_id);
+          await eventually('the id is in the log', async () => gateway.output().includes(error.request_id));
+          if (how !== '-odd') expect(gateway.output()).to.include(`boom in ${phase}`);
+          expect((await ask('nowhere')).status).to.equal(200);
+          expect(await workerPid()).to.equal(before);
+        });
+      }
+    }
+
+    for (const how of ['event', 'event-later']) {
+      it(`in the ${how} of a stream: the stream ends with an error event, the next is whole`, async () => {
+        const text = await (await ask(how, true)).text();
+        expect(text).to.include('event: error').and.not.include('[DONE]').and.not.include('boom');
+        const whole = await (await ask('nowhere', true)).text();
+        expect(whole.trimEnd().endsWith('data: [DONE]')).to.equal(true);
+      });
+    }
+
+    it('in the log phase: the client is not told, the ledger has its row all the same', async () => {
+      const answer = await ask('log');
+      expect(answer.status).to.equal(200);
+      const id = answer.headers.get('x-gateway-request-id');
+      await eventually('a row', async () => (await gateway.admin().logs.list({})).data.some((row) => row.id === id));
+      expect(gateway.output()).to.include('boom in log');
+    });
+  });
+}
