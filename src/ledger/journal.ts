@@ -10,7 +10,7 @@ import {
 } from 'node:fs';
 import { join } from 'node:path';
 import { BodyWriter } from './body-writer.js';
-import type { BodiesToKeep, Intent, IntentWaiter, Journal, Settlement } from './record.js';
+import type { BodiesToKeep, Intent, Journal, Settlement } from './record.js';
 import { asciiJson, intentText, settlementText } from './record-text.js';
 import { fileName, ownIdentity } from './writer.js';
 
@@ -46,14 +46,8 @@ class FileJournal implements Journal {
   readonly #bodies: BodyWriter;
   readonly #flushTurn = (): void => {
     this.#turnScheduled = false;
-    // One write() for all records of the turn; while the file can't be written, its retry does it.
-    if (this.#healthy) this.#write();
-    const waiters = this.#waiters;
-    if (waiters.length === 0) return;
-    this.#waiters = [];
-    for (const waiter of waiters) waiter.intended();
+    this.#write();
   };
-  #waiters: IntentWaiter[] = [];
   #fd = -1;
   #n = 0;
   #fileBytes = 0;
@@ -93,23 +87,15 @@ class FileJournal implements Journal {
     return this.#bodies.dropped;
   }
 
-  intend(intent: Intent, waiter?: IntentWaiter): void {
+  intend(intent: Intent): void {
     this.#add(intentText(intent));
-    if (waiter === undefined) {
-      if (this.#healthy) this.#write();
-      return;
-    }
-    this.#waiters.push(waiter);
-    this.#endOfTurn();
+    // Settlements of this turn that still wait go along: one write() for all.
+    if (this.#healthy) this.#write();
   }
 
   settle(settlement: Settlement): void {
     this.#add(settlementText(settlement));
-    if (this.#healthy) this.#endOfTurn();
-  }
-
-  #endOfTurn(): void {
-    if (this.#turnScheduled) return;
+    if (this.#turnScheduled || !this.#healthy) return;
     this.#turnScheduled = true;
     setImmediate(this.#flushTurn);
   }

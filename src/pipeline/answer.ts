@@ -5,7 +5,6 @@ import { GatewayError } from '../core/errors.js';
 import type { Attempt, Exchange, JsonObject, Reply } from '../core/exchange.js';
 import { getHeader, type HeaderList } from '../core/headers.js';
 import { parseJson, stringifyJson } from '../core/json.js';
-import type { IntentWaiter } from '../ledger/record.js';
 import type { ConversionContext } from '../providers/provider.js';
 import { looksLikeEvents } from '../providers/stream-tail.js';
 import type { UpstreamFlight, UpstreamHandler } from '../upstream/upstream.js';
@@ -37,7 +36,7 @@ type Mode =
  * One upstream answer, from its head to its end: what the provider's connection calls, and the source of the
  * client's body. Resolves its attempt with a Reply once the answer is certain enough to commit to, rejects before.
  */
-export class Answer implements IntentWaiter, UpstreamHandler, Source {
+export class Answer implements UpstreamHandler, Source {
   #mode: Mode = 'head';
   #flight: UpstreamFlight | null = null;
   #headers: HeaderList = [];
@@ -70,9 +69,8 @@ export class Answer implements IntentWaiter, UpstreamHandler, Source {
     }
   }
 
-  /** The intent is on file: now the call may leave. */
-  intended(): void {
-    if (this.#mode === 'done') return;
+  /** Sends the call. */
+  ask(): void {
     const { call, address, wire } = this.outgoing;
     const flight = this.pipeline.upstream.send(
       {
