@@ -14,6 +14,8 @@ const buildStamp = at('dist', '.built');
 
 function checkNode() {
   const [major, minor] = process.versions.node.split('.').map(Number);
+  if (major >= 24)
+    fail(`Node ${process.versions.node} has no binary of uWebSockets.js yet; install Node 22.`);
   if (major > 20 || (major === 20 && minor >= 19)) return;
   fail(`Node ${process.versions.node} is too old; install Node 20.19 or newer (below 24).`);
 }

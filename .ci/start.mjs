@@ -4,7 +4,6 @@ import { pathToFileURL } from 'node:url';
 import { prepare, root } from './prepare.mjs';
 
 prepare();
-process.env.HEADGATE_SIMULATED ||= 'true';
 
 // npm is the one that is told to stop (the script says `exec`, so that its signals come here and not to a shell). If
 // npm is killed outright, nobody is left who could stop this: leave as if told to.

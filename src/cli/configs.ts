@@ -1,4 +1,5 @@
 import { readFileSync } from 'node:fs';
+import { basename } from 'node:path';
 import type { Command } from 'commander';
 import { fromTimestamp } from '../client/index.js';
 import { CliError } from './cli-error.js';
@@ -6,7 +7,7 @@ import { type SessionContext, type SessionOptions, withAdmin, withSession } from
 import { table } from './table.js';
 
 interface CreateOptions extends SessionOptions {
-  readonly name: string;
+  readonly name?: string;
   readonly slug?: string;
 }
 
@@ -24,12 +25,12 @@ export function register(program: Command, context: SessionContext): void {
 
   withSession(configs.command('create').description('check and store a routing config'), { workspace: true })
     .argument('<file>', 'JSON file; - is standard input')
-    .requiredOption('--name <name>', 'name for people')
+    .option('--name <name>', 'name for people (default: the slug, or the name of the file)')
     .option('--slug <slug>', 'what calls name it by, pc-… (default: made from the name)')
     .action((file: string, options: CreateOptions) =>
       withAdmin(context, options, async (client) => {
         const { data } = await client.configs.create({
-          name: options.name,
+          name: options.name ?? options.slug ?? (file === '-' ? 'config' : basename(file, '.json')),
           slug: options.slug,
           config: readConfig(file),
           workspace_id: options.workspace,

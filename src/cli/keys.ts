@@ -42,7 +42,7 @@ export function register(program: Command, context: SessionContext): void {
   const keys = program.command('keys').description('create, list and revoke gateway keys');
 
   withSession(keys.command('create').description('create a key and show it, once'), { workspace: true })
-    .requiredOption('--name <name>', 'what the key is for')
+    .requiredOption('--name <name>', 'what the key is for (required)')
     .option('--organisation', "make an organisation's (admin) key instead of a workspace's")
     .option('--scope <scope>', 'scope to hold, repeatable (default: completions.write)', append)
     .option('--all-scopes', 'hold every scope that a key of its type may')

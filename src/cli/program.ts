@@ -26,7 +26,7 @@ interface LazyCommand {
 
 /** Commands that bring a gRPC client along: loaded only when one of them is what was typed. */
 const lazyCommands: Readonly<Record<string, LazyCommand>> = {
-  keys: { summary: 'create, list, rotate and delete keys', load: () => import('./keys.js') },
+  keys: { summary: 'create, list and revoke keys', load: () => import('./keys.js') },
   providers: {
     summary: 'store and list providers and their credentials',
     load: () => import('./providers.js'),

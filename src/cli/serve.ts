@@ -72,7 +72,10 @@ export function greeting(settings: Settings, gateway: Gateway, keysFile: string 
       `  admin key      ${gateway.firstKeys.admin_key}`,
       `  workspace key  ${gateway.firstKeys.workspace_key}`,
     );
-    if (keysFile !== null) lines.push(`They are also in ${keysFile}; move that file to a safe place.`);
+    if (keysFile !== null)
+      lines.push(
+        `They are also in ${keysFile}; move that file to a safe place, and give HEADGATE_ADMIN_KEY to whoever administers.`,
+      );
   }
   lines.push('', ...example(settings, gateway, keysFile));
   return lines.join('\n');

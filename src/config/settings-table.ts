@@ -62,9 +62,13 @@ export const table = {
     '127.0.0.1',
     'Address that every port is bound to. The default is reachable from this machine alone.',
   ),
-  port: setting(port, 8787, 'Data plane, admin REST (/v1/...) and console (/console).'),
+  port: setting(port, 8787, 'Data plane (/v1/...).'),
   grpcPort: setting(port, 50051, 'Admin gRPC.'),
-  dataGrpcPort: setting(port, 8789, 'Data plane over gRPC.'),
+  dataGrpcPort: setting(
+    port,
+    8789,
+    'Kept for the data plane over gRPC; nothing listens there in this version.',
+  ),
   opsPort: setting(port, 9464, '/livez, /readyz and /metrics.'),
   dataDir: setting(
     path,
@@ -116,8 +120,9 @@ export const table = {
   ),
   simulated: setting(
     toggle,
-    false,
-    'Offer the stored provider @simulated: OpenAI wire format, no network, no cost.',
+    // npm names its script: `npm start` of this package is for trying things out.
+    process.env['npm_lifecycle_event'] === 'start' && process.env['npm_package_name'] === 'headgate',
+    'Offer the stored provider @simulated: OpenAI wire format, no network; its prices are those of the models it plays.',
     { fallbackText: 'false; true under npm start' },
   ),
   logBodies: setting(toggle, true, 'Keep request and response bodies in logs.'),
@@ -175,7 +180,7 @@ export const table = {
   smtpUrl: setting(
     secret('^smtps?://', 'must be an smtp:// or smtps:// URL'),
     null,
-    'Mail server for invitations and alerts.',
+    'Mail server; nothing is mailed by this version.',
     { env: 'SMTP_URL' },
   ),
 } as const;

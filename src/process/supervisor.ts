@@ -8,6 +8,7 @@ import type { Ingestion } from '../ledger/ingest.js';
 import { providers } from '../providers/rows.js';
 import type { FirstKeys, Store } from '../store/store.js';
 import { nodeTransportCanShare } from '../transport/node.js';
+import { holdDataDir } from './data-lock.js';
 import { type Check, type Metric, startOpsServer } from './ops-server.js';
 import { WorkerGroup } from './worker-group.js';
 
@@ -30,6 +31,7 @@ export async function startGateway(settings: Settings): Promise<Gateway> {
   const journalDir = join(settings.dataDir, 'journal');
   mkdirSync(journalDir, { recursive: true, mode: 0o700 });
 
+  const letGo = await holdDataDir(settings.dataDir);
   let opened: (control: { store: Store; pepper: string }) => void = () => {};
   let unopened: (error: unknown) => void = () => {};
   const control = new Promise<{ store: Store; pepper: string }>((resolve, reject) => {
@@ -117,6 +119,7 @@ export async function startGateway(settings: Settings): Promise<Gateway> {
       await simulated?.close();
       await ledger.close();
       await store.close();
+      letGo();
     };
     stopBySignal(() => {
       stopping ??= stop();
@@ -136,19 +139,24 @@ export async function startGateway(settings: Settings): Promise<Gateway> {
   } catch (error) {
     unopened(error);
     workers.kill();
+    letGo();
     throw error;
   }
 }
 
+/** One Ctrl-C may arrive twice: from the terminal, and passed on by npm. */
+const sameSignalMs = 1000;
+
 /** First SIGTERM or SIGINT: drain, then exit 0. A second one: now. */
 function stopBySignal(stop: () => Promise<void>, workers: WorkerGroup): void {
-  let asked = false;
+  let askedAt: number | null = null;
   const signalled = (): void => {
-    if (asked) {
+    if (askedAt !== null && performance.now() - askedAt < sameSignalMs) return;
+    if (askedAt !== null) {
       workers.kill();
       process.exit(0);
     }
-    asked = true;
+    askedAt = performance.now();
     stop().then(
       () => process.exit(0),
       () => process.exit(1),

@@ -38,7 +38,10 @@ for (const transport of ['uws', 'node'] as const) {
         env: {
           HEADGATE_TRANSPORT: transport,
           HEADGATE_SIMULATED: 'true',
-          HEADGATE_PLUGINS: JSON.stringify({ directory: dir, insert: [{ name: 'thrower', after: 'config' }] }),
+          HEADGATE_PLUGINS: JSON.stringify({
+            directory: dir,
+            insert: [{ name: 'thrower', after: 'config' }],
+          }),
         },
       });
     });
@@ -57,7 +60,11 @@ for (const transport of ['uws', 'node'] as const) {
           'x-gateway-provider': '@simulated',
           'x-gateway-metadata': JSON.stringify({ throw: where }),
         },
-        body: JSON.stringify({ model: 'gpt-4o-mini', stream, messages: [{ role: 'user', content: 'Hello' }] }),
+        body: JSON.stringify({
+          model: 'gpt-4o-mini',
+          stream,
+          messages: [{ role: 'user', content: 'Hello' }],
+        }),
       });
 
     const workerPid = async (): Promise<string> =>
@@ -69,7 +76,9 @@ for (const transport of ['uws', 'node'] as const) {
           const before = await workerPid();
           const answer = await ask(phase + how);
           expect(answer.status).to.equal(500);
-          const { error } = (await answer.json()) as { error: { code: string; message: string; request_id: string } };
+          const { error } = (await answer.json()) as {
+            error: { code: string; message: string; request_id: string };
+          };
           expect(error.code).to.equal('internal');
           expect(error.message).to.not.include('boom');
           expect(answer.headers.get('x-request-id')).to.equal(error.request_id);
@@ -94,7 +103,9 @@ for (const transport of ['uws', 'node'] as const) {
       const answer = await ask('log');
       expect(answer.status).to.equal(200);
       const id = answer.headers.get('x-gateway-request-id');
-      await eventually('a row', async () => (await gateway.admin().logs.list({})).data.some((row) => row.id === id));
+      await eventually('a row', async () =>
+        (await gateway.admin().logs.list({})).data.some((row) => row.id === id),
+      );
       expect(gateway.output()).to.include('boom in log');
     });
   });
