@@ -187,12 +187,22 @@ export class Exchange {
     };
   }
 
+  /** Tells every listener; then throws what the first of them threw, if one did. */
   abort(reason: GatewayError): void {
     if (this.#aborted !== null) return;
     this.#aborted = reason;
     const listeners = this.#onAbort;
     this.#onAbort = null;
     this.#controller?.abort(reason);
-    if (listeners !== null) for (const listener of listeners) listener(reason);
+    let thrown: unknown = null;
+    for (const listener of listeners ?? []) {
+      try {
+        listener(reason);
+      } catch (error) {
+        thrown ??= error;
+      }
+    }
+    // Every listener has had its turn: an upstream call is cancelled whatever another listener did.
+    if (thrown !== null) throw thrown;
   }
 }

@@ -17,13 +17,13 @@ import { type StreamReading, streamReading } from './stream-reading.js';
 /** Parsing an answer up to this size does not hold the event loop up; a larger one is only checked at its ends. */
 const parseAtMost = 512 * 1024;
 
-const decoders: Readonly<
-  Record<string, (bytes: Buffer, options: { maxOutputLength: number }) => Promise<Buffer>>
-> = {
-  gzip: promisify(gunzip) as (bytes: Buffer, options: { maxOutputLength: number }) => Promise<Buffer>,
-  deflate: promisify(inflate) as (bytes: Buffer, options: { maxOutputLength: number }) => Promise<Buffer>,
-  br: promisify(brotliDecompress) as (bytes: Buffer, options: { maxOutputLength: number }) => Promise<Buffer>,
-};
+type Decode = (bytes: Buffer, options: { maxOutputLength: number }) => Promise<Buffer>;
+
+const decoders: ReadonlyMap<string, Decode> = new Map<string, Decode>([
+  ['gzip', promisify(gunzip) as Decode],
+  ['deflate', promisify(inflate) as Decode],
+  ['br', promisify(brotliDecompress) as Decode],
+]);
 
 type Mode =
   | 'head' // nothing came yet
@@ -38,6 +38,7 @@ type Mode =
  */
 export class Answer implements UpstreamHandler, Source {
   #mode: Mode = 'head';
+  #collectedBytes = 0;
   #flight: UpstreamFlight | null = null;
   #headers: HeaderList = [];
   #status = 0;
@@ -71,6 +72,14 @@ export class Answer implements UpstreamHandler, Source {
 
   /** Sends the call. */
   ask(): void {
+    try {
+      this.#send();
+    } catch (thrown) {
+      this.#fail(GatewayError.from(thrown));
+    }
+  }
+
+  #send(): void {
     const { call, address, wire } = this.outgoing;
     const flight = this.pipeline.upstream.send(
       {
@@ -123,7 +132,10 @@ export class Answer implements UpstreamHandler, Source {
     this.x.firstByteMs ??= this.x.elapsedMs();
     switch (this.#mode) {
       case 'collect':
-        this.#chunks.push(chunk);
+        this.#collectedBytes += chunk.length;
+        // A stream was asked for, so upstream had no cap to hold this to.
+        if (this.#collectedBytes > this.pipeline.limits.maxAnswerBytes) this.#fail(this.#tooLarge());
+        else this.#chunks.push(chunk);
         return true;
       case 'first-event':
         return this.#firstEvent(chunk);
@@ -187,7 +199,7 @@ export class Answer implements UpstreamHandler, Source {
     const bytes = this.#chunks.length === 1 ? this.#chunks[0]! : Buffer.concat(this.#chunks);
     const coding = getHeader(this.#headers, 'content-encoding') ?? 'identity';
     if (coding === 'identity') return this.#understand(bytes);
-    const decode = decoders[coding];
+    const decode = decoders.get(coding);
     if (decode === undefined) {
       return this.#fail(this.#invalid(`an answer in the coding ${JSON.stringify(coding.slice(0, 40))}`));
     }
@@ -372,6 +384,14 @@ export class Answer implements UpstreamHandler, Source {
       'upstream_invalid_response',
       `${this.outgoing.call.provider} answered with ${what}.`,
       { cause },
+    );
+  }
+
+  #tooLarge(): GatewayError {
+    const { maxAnswerBytes } = this.pipeline.limits;
+    return new GatewayError(
+      'upstream_too_large',
+      `${this.outgoing.call.provider} answered with more than ${maxAnswerBytes} bytes.`,
     );
   }
 

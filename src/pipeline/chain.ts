@@ -53,9 +53,9 @@ export function runRequest(
 ): Reply | null | Promise<Reply | null> {
   for (let i = from; i < hooks.length; i++) {
     const answer = hooks[i]!(x);
-    if (answer instanceof Promise) {
+    if (isThenable(answer)) {
       const next = i + 1;
-      return answer.then((reply) => reply ?? runRequest(hooks, x, next));
+      return Promise.resolve(answer).then((reply) => reply ?? runRequest(hooks, x, next));
     }
     if (answer) return answer;
   }
@@ -108,13 +108,25 @@ async function spread(
   return out;
 }
 
+/** A promise of anybody's making. */
+function isThenable(value: unknown): value is PromiseLike<unknown> {
+  return (
+    typeof value === 'object' && value !== null && typeof (value as { then?: unknown }).then === 'function'
+  );
+}
+
+function threw(error: unknown, x: Exchange, log: Logger): void {
+  log.error({ err: error, request_id: x.id }, 'a log hook threw');
+}
+
 /** Runs the `log` phase. A logger that throws is reported and never keeps the others from their turn. */
 export function runLog(hooks: readonly LogHook[], x: Exchange, outcome: Outcome, log: Logger): void {
   for (const hook of hooks) {
     try {
-      hook(x, outcome);
+      const later: unknown = hook(x, outcome);
+      if (isThenable(later)) later.then(undefined, (error: unknown) => threw(error, x, log));
     } catch (error) {
-      log.error({ err: error, request_id: x.id }, 'a log hook threw');
+      threw(error, x, log);
     }
   }
 }

@@ -155,8 +155,18 @@ class Way {
     deliver(this.pipeline, this.x, this.call, errorReply(this.x, error), () => this.end(error));
   }
 
+  /** A reply that a plugin made may be anything: what can't be written costs this request a 500, and no more. */
   write(reply: Reply): void {
     if (this.#over) return discard(reply);
+    try {
+      this.#deliver(checkedReply(reply));
+    } catch (thrown) {
+      discard(reply);
+      this.refuse(thrown);
+    }
+  }
+
+  #deliver(reply: Reply): void {
     this.#status = reply.status;
     if (isSource(reply.body)) this.#body = reply.body;
     deliver(this.pipeline, this.x, this.call, reply, (error) => this.end(error));
@@ -171,7 +181,11 @@ class Way {
     );
     const body = this.#body;
     this.#over = true;
-    this.x.abort(gone);
+    try {
+      this.x.abort(gone);
+    } catch (thrown) {
+      this.pipeline.log.error({ err: thrown, request_id: this.x.id }, 'an abort listener threw');
+    }
     body?.cancel();
     finish(this.pipeline, this.x, {
       status: this.#status === 0 ? gone.status : this.#status,
@@ -190,7 +204,31 @@ class Way {
 }
 
 function discard(reply: Reply): void {
-  if (isSource(reply.body)) reply.body.cancel();
+  const body: unknown = (reply as Partial<Reply> | null)?.body;
+  if (isBody(body) && isSource(body)) body.cancel();
+}
+
+function isBody(body: unknown): body is Reply['body'] {
+  if (body === null || typeof body === 'string' || body instanceof Uint8Array) return true;
+  return typeof body === 'object' && typeof (body as Partial<Source>).cancel === 'function';
+}
+
+function checkedReply(reply: Reply): Reply {
+  const given = reply as Partial<Reply> | boolean;
+  if (
+    typeof given !== 'object' ||
+    !Number.isInteger(given.status) ||
+    (given.status ?? 0) < 200 ||
+    (given.status ?? 0) > 599 ||
+    !Array.isArray(given.headers) ||
+    !given.headers.every((text) => typeof text === 'string') ||
+    !isBody(given.body)
+  ) {
+    throw new GatewayError('internal', 'The gateway failed to handle this request.', {
+      cause: new Error('a plugin made something that is no Reply'),
+    });
+  }
+  return reply;
 }
 
 function hasBody(call: Call): boolean {

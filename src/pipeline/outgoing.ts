@@ -115,13 +115,22 @@ export function passthroughCall(
   const headers: HeaderList = [];
   const named = connectionNames(request.headers);
   const keyHeader = x.get(gatewayKeyHeader);
+  const key = gatewayKeyText(x);
+  if (request.query.includes(key)) {
+    throw new GatewayError(
+      'invalid_request',
+      'A gateway key must not stand in a URL: send it in a header alone.',
+    );
+  }
   for (let i = 0; i < request.headers.length; i += 2) {
     const name = request.headers[i]!;
     if (hopByHop.has(name) || name === keyHeader || named?.includes(name)) continue;
     if (prefixes.some((prefix) => name.startsWith(prefix))) continue;
     // What is left in these is the client's own provider key; it is re-added from the address below.
     if (credentialHeaders.has(name) || name === 'cookie') continue;
-    headers.push(name, request.headers[i + 1]!);
+    const value = request.headers[i + 1]!;
+    // Wherever else the client put it, the gateway's key stays here.
+    if (!value.includes(key)) headers.push(name, value);
   }
   const length = getHeader(request.headers, 'content-length');
   if (length !== undefined && request.stream !== null) headers.push('content-length', length);
@@ -233,11 +242,21 @@ function addProviderHeaders(x: Exchange, target: Target, address: Address, heade
   for (const name of target.forwardHeaders) {
     const value = getHeader(client, name);
     // A forwarded credential header may be the client's provider key, never a key of the gateway's.
-    if (value !== undefined && !holdsGatewayKey(value)) setHeader(headers, name, value);
+    if (value !== undefined && !holdsGatewayKey(value) && !value.includes(gatewayKeyText(x))) {
+      setHeader(headers, name, value);
+    }
   }
   if (credential === null) return;
   if (provider.auth.kind === 'bearer') setHeader(headers, 'authorization', `Bearer ${credential.reveal()}`);
   else if (provider.auth.kind === 'header') setHeader(headers, provider.auth.name, credential.reveal());
+}
+
+/** The gateway key of this call, as text. */
+function gatewayKeyText(x: Exchange): string {
+  const value = getHeader(x.request.headers, x.get(gatewayKeyHeader) ?? '') ?? '';
+  const text = value.slice(0, 7).toLowerCase() === 'bearer ' ? value.slice(7).trim() : value;
+  // No key, nothing to look for: a text that no header holds.
+  return text === '' ? '\n' : text;
 }
 
 function holdsGatewayKey(value: string): boolean {
@@ -254,10 +273,17 @@ function fieldHeader(target: Target, name: string): string | undefined {
 
 /** Headers that `Connection` names belong to the connection (RFC 9110 §7.6.1); null where it names none. */
 function connectionNames(headers: HeaderList): readonly string[] | null {
-  const value = getHeader(headers, 'connection');
-  if (value === undefined || value === 'keep-alive' || value === 'close') return null;
-  return value
-    .toLowerCase()
-    .split(',')
-    .map((name) => name.trim());
+  let names: string[] | null = null;
+  for (let i = 0; i < headers.length; i += 2) {
+    const value = headers[i + 1]!;
+    if (headers[i] !== 'connection' || value === 'keep-alive' || value === 'close') continue;
+    names = [
+      ...(names ?? []),
+      ...value
+        .toLowerCase()
+        .split(',')
+        .map((name) => name.trim()),
+    ];
+  }
+  return names;
 }

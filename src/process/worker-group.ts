@@ -177,7 +177,8 @@ export class WorkerGroup {
   #replaceSilent(): void {
     const now = performance.now();
     for (const member of this.#members.values()) {
-      if (!member.ready || now - member.lastBeat < silentMs) continue;
+      // One that hangs while it starts counts too: writes wait for every worker to forget.
+      if (now - member.lastBeat < silentMs || member.child.exitCode !== null) continue;
       this.options.log.error({ worker: member.number }, 'a data worker went silent; replacing it');
       member.child.kill('SIGKILL');
     }

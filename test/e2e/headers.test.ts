@@ -113,6 +113,25 @@ describe('headers in and out', () => {
     expect(last().body.toString()).to.equal('anything');
   });
 
+  it('keeps the gateway key out of whatever else the client put it in', async () => {
+    const seen = provider.requests.length;
+    const headers = {
+      'x-gateway-api-key': gateway.workspaceKey,
+      'x-gateway-provider': '@main',
+      'x-gateway-forward-headers': 'x-one',
+      'x-one': `Token ${gateway.workspaceKey}`,
+      'x-two': gateway.workspaceKey,
+    };
+    await call(headers);
+    await fetch(`${gateway.url}/v1/other`, { headers });
+    for (const request of provider.requests.slice(seen)) {
+      expect(JSON.stringify(request.rawHeaders)).to.not.include(gateway.workspaceKey);
+    }
+    const refused = await fetch(`${gateway.url}/v1/other?key=${gateway.workspaceKey}`, { headers });
+    expect(refused.status).to.equal(400);
+    expect(provider.requests.length - seen).to.equal(2);
+  });
+
   it('a stored credential is never sent to a host of the caller’s', async () => {
     const seen = provider.requests.length;
     const answer = await call({

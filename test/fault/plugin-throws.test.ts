@@ -13,6 +13,9 @@ const plugin = `export default {
       if (x.metadata.throw === phase) throw new Error('boom in ' + phase);
       if (x.metadata.throw === phase + '-later') return Promise.reject(new Error('boom in ' + phase));
       if (x.metadata.throw === phase + '-odd') throw null;
+      if (x.metadata.throw === phase + '-bad') return phase === 'attempt' ? void 0 : { status: 200 };
+      if (x.metadata.throw === phase + '-true') return true;
+      if (x.metadata.throw === phase + '-thenable') return { then: (ok) => setImmediate(ok, { status: 99999, headers: [], body: {} }) };
     };
     return {
       request: at('request'),
@@ -89,6 +92,27 @@ for (const transport of ['uws', 'node'] as const) {
         });
       }
     }
+
+    for (const phase of ['request', 'reply']) {
+      for (const how of ['-bad', '-true', '-thenable']) {
+        it(`that answers with something that is no reply (${phase}${how}) costs that request a 500, no more`, async () => {
+          const before = await workerPid();
+          const answer = await ask(phase + how);
+          expect(answer.status).to.equal(500);
+          const id = answer.headers.get('x-request-id') ?? 'no id';
+          await eventually('the id is in the log', async () => gateway.output().includes(id));
+          expect((await ask('nowhere')).status).to.equal(200);
+          expect(await workerPid()).to.equal(before);
+        });
+      }
+    }
+
+    it('later, in the log phase, is written down and costs nothing', async () => {
+      const before = await workerPid();
+      expect((await ask('log-later')).status).to.equal(200);
+      expect((await ask('nowhere')).status).to.equal(200);
+      expect(await workerPid()).to.equal(before);
+    });
 
     for (const how of ['event', 'event-later']) {
       it(`in the ${how} of a stream: the stream ends with an error event, the next is whole`, async () => {

@@ -1,4 +1,5 @@
-import { connect } from 'node:net';
+import { createServer } from 'node:http';
+import { type AddressInfo, connect } from 'node:net';
 import { expect } from 'chai';
 import { eventually, freePorts, pause, type RunningGateway, startGateway } from '../support/gateway.js';
 import { type SimulatedProvider, startSimulated } from '../support/simulated/index.js';
@@ -158,6 +159,35 @@ describe('a provider that fails', () => {
     this.timeout(15_000);
     const answer = await ask('sim-fault:drip=5', { stream: true });
     expect(answer.status).to.equal(200);
+  });
+
+  it('F10: an endless answer that is no stream ends at the cap, though a stream was asked for', async function () {
+    this.timeout(20_000);
+    const endless = createServer((_request, response) => {
+      response.writeHead(200, { 'content-type': 'application/json' });
+      const more = (): void => {
+        while (!response.destroyed && response.write(Buffer.alloc(64 * 1024, ' ')));
+        response.once('drain', more);
+      };
+      more();
+    });
+    await new Promise<void>((done) => endless.listen(0, '127.0.0.1', done));
+    const { port } = endless.address() as AddressInfo;
+    await gateway
+      .admin()
+      .providers.create({
+        slug: 'endless',
+        provider: 'openai',
+        key: 'sk',
+        base_url: `http://127.0.0.1:${port}/v1`,
+      });
+    for (const stream of [false, true]) {
+      const answer = await ask('gpt-4o-mini', { stream, provider: '@endless' });
+      expect(answer.status).to.equal(502);
+      expect(await code(answer)).to.equal('upstream_too_large');
+    }
+    endless.closeAllConnections();
+    endless.close();
   });
 
   it('F12: 200 with bad JSON, HTML or nothing: 502 on a unified route, bytes unchanged on passthrough', async () => {
