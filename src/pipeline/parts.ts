@@ -1,38 +1,16 @@
-import type { Awaitable, Directory } from '../core/directory.js';
-import type { Endpoint, Format } from '../core/endpoint.js';
-import type { JsonObject } from '../core/exchange.js';
-import type { HeaderList } from '../core/headers.js';
+import type { Directory } from '../core/directory.js';
+import type { Format } from '../core/endpoint.js';
 import type { Logger } from '../core/plugin.js';
 import type { Usage } from '../core/usage.js';
+import type { BodyReader as EndpointBodyReader } from '../endpoints/body-reader.js';
 import type { Journal } from '../ledger/record.js';
+import type { TokenCounter as LedgerTokenCounter } from '../ledger/token-counter.js';
 import type { ChatFormat, Provider } from '../providers/provider.js';
 import type { Timeouts, Upstream } from '../upstream/upstream.js';
 import type { Chain } from './chain.js';
 
-/** What a body says, read once. */
-export interface ReadBody {
-  /** null for a body so large that only its summary was taken. */
-  readonly json: JsonObject | null;
-  readonly model: string | null;
-  readonly stream: boolean;
-}
-
-export interface BodyReader {
-  read(endpoint: Endpoint, headers: HeaderList, bytes: Buffer): Awaitable<ReadBody>;
-}
-
-/** Bytes of an answer (or as much as came) whose tokens nobody reported. */
-export interface CountJob {
-  readonly format: Format;
-  readonly model: string | null;
-  readonly request: Buffer | null;
-  readonly answer: Buffer;
-  readonly events: boolean;
-}
-
-export interface TokenCounter {
-  count(job: CountJob): Promise<Usage | null>;
-}
+export type BodyReader = Pick<EndpointBodyReader, 'read'>;
+export type TokenCounter = Pick<LedgerTokenCounter, 'count'>;
 
 export interface Pricing {
   /** Micro-dollars (10⁻⁶ USD); null where no price is known. */

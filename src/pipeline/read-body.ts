@@ -1,6 +1,7 @@
 import type { Exchange } from '../core/exchange.js';
 import type { Hooks } from '../core/plugin.js';
-import type { BodyReader, ReadBody } from './parts.js';
+import type { ReadBody } from '../endpoints/read-body.js';
+import type { BodyReader } from './parts.js';
 
 /**
  * Reads the body of doors that understand theirs. Stands directly behind auth: a stranger's body is not worth
