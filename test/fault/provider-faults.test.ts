@@ -173,14 +173,12 @@ describe('a provider that fails', () => {
     });
     await new Promise<void>((done) => endless.listen(0, '127.0.0.1', done));
     const { port } = endless.address() as AddressInfo;
-    await gateway
-      .admin()
-      .providers.create({
-        slug: 'endless',
-        provider: 'openai',
-        key: 'sk',
-        base_url: `http://127.0.0.1:${port}/v1`,
-      });
+    await gateway.admin().providers.create({
+      slug: 'endless',
+      provider: 'openai',
+      key: 'sk',
+      base_url: `http://127.0.0.1:${port}/v1`,
+    });
     for (const stream of [false, true]) {
       const answer = await ask('gpt-4o-mini', { stream, provider: '@endless' });
       expect(answer.status).to.equal(502);
