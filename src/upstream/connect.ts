@@ -79,9 +79,22 @@ function unpauseBeforeClosing(socket: Socket): void {
   socket.on('end', resumeParser).on('error', unpauseParser).on('close', unpauseParser);
 }
 
+/**
+ * undici takes a `100 Continue` that it did not ask for for a fault, while RFC 9110 §15.2 has a client ignore it. To
+ * the parser of this connection it is a 102, which is passed over. Called once the connection has its parser.
+ */
+export function passOverContinue(socket: Socket): void {
+  const parser = parserOf(socket);
+  if (parser === null) return;
+  const { onHeadersComplete } = parser;
+  parser.onHeadersComplete = (status, upgrade, keepAlive) =>
+    onHeadersComplete.call(parser, status === 100 ? 102 : status, upgrade, keepAlive);
+}
+
 interface Parser {
   paused: boolean;
   resume(): void;
+  onHeadersComplete(status: number, upgrade: boolean, keepAlive: boolean): number;
 }
 
 function resumeParser(this: Socket): void {

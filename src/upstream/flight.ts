@@ -145,7 +145,7 @@ export class Flight implements UpstreamFlight, Dispatcher.DispatchHandler, Timed
 
   onHeaders(status: number, raw: Buffer[], resume: () => void): boolean {
     if (this.#phase === 'done') return true;
-    // 102 and 103 announce; the answer follows. 101 was not asked for.
+    // 100, 102 and 103 announce; the answer follows. 101 was not asked for.
     if (status < 200 && status !== 101) return true;
     if (status === 101 || raw.length > 2 * maxReplyHeaderLines) {
       this.#break(failure('upstream_invalid_response', this.#host));

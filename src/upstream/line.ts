@@ -1,5 +1,6 @@
 import type { Socket } from 'node:net';
 import { type buildConnector, Client, type Dispatcher } from 'undici';
+import { passOverContinue } from './connect.js';
 import { Flight } from './flight.js';
 
 /** undici's client of one connection, that tells each flight which connection it got and can cut it. */
@@ -18,6 +19,9 @@ export class Line extends Client {
         }),
     });
     this.#held = held;
+    this.on('connect', () => {
+      if (held.socket !== null) passOverContinue(held.socket);
+    });
   }
 
   override dispatch(options: Dispatcher.DispatchOptions, handler: Dispatcher.DispatchHandler): boolean {
