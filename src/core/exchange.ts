@@ -1,6 +1,7 @@
 import type { Source } from './body.js';
 import type { Endpoint } from './endpoint.js';
 import type { ErrorCode, GatewayError } from './errors.js';
+import { guard, guardListeners } from './guarded-signal.js';
 import type { HeaderList } from './headers.js';
 import type { Principal } from './principal.js';
 import type { ResolvedConfig, Target } from './target.js';
@@ -129,6 +130,8 @@ export class Exchange {
   #onAbort: ((reason: GatewayError) => void)[] | null = null;
   #aborted: GatewayError | null = null;
   #controller: AbortController | null = null;
+  /** Told what listeners threw; set by `abort`. */
+  #report: ((thrown: unknown) => void) | null = null;
 
   constructor(
     readonly id: string,
@@ -164,10 +167,14 @@ export class Exchange {
     return this.#aborted;
   }
 
-  /** The same as an AbortSignal, made when first asked for: most exchanges never need one. */
+  /**
+   * The same as an AbortSignal, made when first asked for: most exchanges never need one. Its listeners may throw as
+   * those of `onAbort` may.
+   */
   get signal(): AbortSignal {
     if (this.#controller === null) {
       this.#controller = new AbortController();
+      guardListeners(this.#controller.signal, (thrown) => this.#report?.(thrown));
       if (this.#aborted !== null) this.#controller.abort(this.#aborted);
     }
     return this.#controller.signal;
@@ -176,7 +183,7 @@ export class Exchange {
   /** Calls `listener` when the exchange is aborted, at once if it was. Returns how to take it back. */
   onAbort(listener: (reason: GatewayError) => void): () => void {
     if (this.#aborted !== null) {
-      listener(this.#aborted);
+      this.#tell(listener, this.#aborted);
       return () => {};
     }
     this.#onAbort ??= [];
@@ -187,22 +194,21 @@ export class Exchange {
     };
   }
 
-  /** Tells every listener; then throws what the first of them threw, if one did. */
-  abort(reason: GatewayError): void {
+  /** Tells every listener, whatever another one did; what they throw, at once or later, goes to `report`. */
+  abort(reason: GatewayError, report: (thrown: unknown) => void): void {
     if (this.#aborted !== null) return;
     this.#aborted = reason;
+    this.#report = report;
     const listeners = this.#onAbort;
     this.#onAbort = null;
     this.#controller?.abort(reason);
-    let thrown: unknown = null;
-    for (const listener of listeners ?? []) {
-      try {
-        listener(reason);
-      } catch (error) {
-        thrown ??= error;
-      }
-    }
-    // Every listener has had its turn: an upstream call is cancelled whatever another listener did.
-    if (thrown !== null) throw thrown;
+    for (const listener of listeners ?? []) this.#tell(listener, reason);
+  }
+
+  #tell(listener: (reason: GatewayError) => void, reason: GatewayError): void {
+    guard(
+      () => listener(reason),
+      (thrown) => this.#report?.(thrown),
+    );
   }
 }

@@ -181,11 +181,9 @@ class Way {
     );
     const body = this.#body;
     this.#over = true;
-    try {
-      this.x.abort(gone);
-    } catch (thrown) {
-      this.pipeline.log.error({ err: thrown, request_id: this.x.id }, 'an abort listener threw');
-    }
+    this.x.abort(gone, (thrown) =>
+      this.pipeline.log.error({ err: thrown, request_id: this.x.id }, 'an abort listener threw'),
+    );
     body?.cancel();
     finish(this.pipeline, this.x, {
       status: this.#status === 0 ? gone.status : this.#status,

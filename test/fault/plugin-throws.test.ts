@@ -1,4 +1,4 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect } from 'chai';
@@ -15,6 +15,12 @@ const plugin = `export default {
       if (x.metadata.throw === phase + '-odd') throw null;
       if (x.metadata.throw === phase + '-bad') return phase === 'attempt' ? void 0 : { status: 200 };
       if (x.metadata.throw === phase + '-true') return true;
+      if (x.metadata.throw === phase + '-abort') {
+        x.signal.addEventListener('abort', () => { throw new Error('boom in a listener'); });
+        x.signal.addEventListener('abort', async () => { throw new Error('boom in a later listener'); });
+        x.onAbort(() => { throw new Error('boom in onAbort'); });
+        x.onAbort(() => Promise.reject(new Error('boom in a later onAbort')));
+      }
       if (x.metadata.throw === phase + '-thenable') return { then: (ok) => setImmediate(ok, { status: 99999, headers: [], body: {} }) };
     };
     return {
@@ -54,9 +60,14 @@ for (const transport of ['uws', 'node'] as const) {
       rmSync(dir, { recursive: true, force: true });
     });
 
-    const ask = (where: string, stream = false): Promise<Response> =>
+    const ask = (
+      where: string,
+      stream = false,
+      { model = 'gpt-4o-mini', signal = null }: { model?: string; signal?: AbortSignal | null } = {},
+    ): Promise<Response> =>
       fetch(`${gateway.url}/v1/chat/completions`, {
         method: 'POST',
+        signal,
         headers: {
           'content-type': 'application/json',
           'x-gateway-api-key': gateway.workspaceKey,
@@ -64,14 +75,14 @@ for (const transport of ['uws', 'node'] as const) {
           'x-gateway-metadata': JSON.stringify({ throw: where }),
         },
         body: JSON.stringify({
-          model: 'gpt-4o-mini',
+          model,
           stream,
           messages: [{ role: 'user', content: 'Hello' }],
         }),
       });
 
     const workerPid = async (): Promise<string> =>
-      (await (await fetch(`${gateway.opsUrl}/metrics`)).text()).match(/gateway_worker_ready.*/)?.[0] ?? '';
+      readFileSync(`/proc/${gateway.process.pid}/task/${gateway.process.pid}/children`, 'utf8');
 
     for (const phase of ['request', 'attempt', 'reply']) {
       for (const how of ['', '-later', '-odd']) {
@@ -106,6 +117,27 @@ for (const transport of ['uws', 'node'] as const) {
         });
       }
     }
+
+    it('in a listener, at once or later, when the client goes: it is in the log, the next is served', async () => {
+      const before = await workerPid();
+      const leave = new AbortController();
+      const answer = await ask('request-abort', true, { model: 'sim-fault:delay=100', signal: leave.signal });
+      const id = answer.headers.get('x-request-id') ?? 'no id';
+      leave.abort();
+      for (const where of ['a listener', 'a later listener', 'onAbort', 'a later onAbort']) {
+        await eventually(`${where} is in the log`, async () =>
+          gateway
+            .output()
+            .split('\n')
+            .some((line) => line.includes(id) && line.includes(`boom in ${where}"`)),
+        );
+      }
+      await eventually('a row', async () =>
+        (await gateway.admin().logs.list({})).data.some((row) => row.id === id),
+      );
+      expect((await ask('nowhere')).status).to.equal(200);
+      expect(await workerPid()).to.equal(before);
+    });
 
     it('later, in the log phase, is written down and costs nothing', async () => {
       const before = await workerPid();

@@ -47,6 +47,10 @@ function exchange(config: unknown, stream: Source | null = null): Exchange {
   return x;
 }
 
+const throwIt = (thrown: unknown): never => {
+  throw thrown;
+};
+
 /** Mulberry32: the same numbers for the same seed. */
 function seeded(seed: number): () => number {
   let state = seed;
@@ -282,7 +286,7 @@ describe('a fallback', () => {
       const x = exchange(three);
       const body = new Body();
       const script = () => {
-        x.abort(new GatewayError('client_gone', 'gone'));
+        x.abort(new GatewayError('client_gone', 'gone'), throwIt);
         return step === 503 ? reply(503, [], body) : step;
       };
       const { tried, outcome } = await start(null, script, { x });
@@ -533,7 +537,7 @@ describe('a retry', () => {
     const began = performance.now();
     const timers = () => process.getActiveResourcesInfo().filter((name) => name === 'Timeout').length;
     const pending = timers();
-    setTimeout(() => x.abort(new GatewayError('client_gone', 'gone')), 20);
+    setTimeout(() => x.abort(new GatewayError('client_gone', 'gone'), throwIt), 20);
     expect(await outcome).to.equal('client_gone');
     expect(performance.now() - began).to.be.below(500);
     // Its own timer is gone: what is left was there before it, or is less.
@@ -545,7 +549,7 @@ describe('a retry', () => {
     for (const step of [500, 'upstream_connect_failed'] as const) {
       const x = exchange(retrying(5));
       const script = () => {
-        x.abort(new GatewayError('client_gone', 'gone'));
+        x.abort(new GatewayError('client_gone', 'gone'), throwIt);
         return step;
       };
       const { tried, outcome } = await start(null, script, { x });

@@ -1,0 +1,59 @@
+type Report = (thrown: unknown) => void;
+type Listener = Parameters<AbortSignal['addEventListener']>[1];
+type Options = Parameters<AbortSignal['addEventListener']>[2];
+
+/** Calls `listener`; what it throws, or its promise rejects with, goes to `report`. */
+export function guard(listener: () => unknown, report: Report): void {
+  try {
+    const later = listener();
+    if (later instanceof Promise) later.then(undefined, report);
+  } catch (thrown) {
+    report(thrown);
+  }
+}
+
+/**
+ * Makes the listeners of `signal` report what they throw. An EventTarget would report it as an uncaught exception, and
+ * so end the process for a mistake in one request's listener. Returns the same signal.
+ */
+export function guardListeners(signal: AbortSignal, report: Report): AbortSignal {
+  const guarded =
+    (listener: Listener) =>
+    (event: Event): void =>
+      guard(
+        () => (typeof listener === 'function' ? listener.call(signal, event) : listener.handleEvent(event)),
+        report,
+      );
+  // Weak: Node holds some of its own listeners weakly, and the wrapping must live exactly as long as what it wraps.
+  const wrappers = new WeakMap<object, (event: Event) => void>();
+  const wrap = (listener: Listener): ((event: Event) => void) => {
+    const wrapper = wrappers.get(listener) ?? guarded(listener);
+    wrappers.set(listener, wrapper);
+    return wrapper;
+  };
+  const add = signal.addEventListener.bind(signal);
+  const remove = signal.removeEventListener.bind(signal);
+  let onabort: AbortSignal['onabort'] = null;
+  let onabortWrapper: ((event: Event) => void) | null = null;
+  return Object.defineProperties(signal, {
+    addEventListener: {
+      value: (type: string, listener: Listener | null, options?: Options): void => {
+        if (listener !== null) add(type, wrap(listener), options);
+      },
+    },
+    removeEventListener: {
+      value: (type: string, listener: Listener | null, options?: Options): void => {
+        if (listener !== null) remove(type, wrap(listener), options);
+      },
+    },
+    onabort: {
+      get: () => onabort,
+      set(listener: AbortSignal['onabort']) {
+        if (onabortWrapper !== null) remove('abort', onabortWrapper);
+        onabort = listener;
+        onabortWrapper = listener === null ? null : guarded(listener);
+        if (onabortWrapper !== null) add('abort', onabortWrapper);
+      },
+    },
+  });
+}
