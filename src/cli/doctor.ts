@@ -162,21 +162,26 @@ async function privateFiles(dataDir: string): Promise<Finding[]> {
   const findings: Finding[] = [];
   for (const name of privateNames) {
     const file = join(dataDir, name);
-    const found = await stat(file).catch(() => null);
-    if (found === null) continue;
-    const mode = (found.mode & 0o777).toString(8).padStart(4, '0');
-    const open = (found.mode & 0o077) !== 0;
-    findings.push(
-      open
-        ? bad(name, `mode ${mode}`, `Other users can read it: chmod 600 ${file}`)
-        : good(name, `mode ${mode}`),
+    const there = await stat(file).then(
+      () => true,
+      () => false,
     );
+    if (there) findings.push(await privateFile(name, file));
   }
   return findings;
 }
 
+async function privateFile(check: string, file: string): Promise<Finding> {
+  const bits = (await stat(file)).mode & 0o777;
+  const mode = `mode ${bits.toString(8).padStart(4, '0')}`;
+  return (bits & 0o077) === 0
+    ? good(check, mode)
+    : bad(check, mode, `Other users can read it: chmod 600 ${file}`);
+}
+
 async function masterKey({ masterKey: given, dataDir }: Settings): Promise<Finding> {
   const check = 'master key';
+  if (given?.file) return privateFile(check, given.file);
   if (given !== null) return good(check, 'given by setting');
   const has = (name: string) =>
     stat(join(dataDir, name)).then(

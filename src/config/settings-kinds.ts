@@ -13,8 +13,11 @@ export interface Kind<T> {
   readonly schema: Readonly<Record<string, unknown>>;
   /** Text that does not fit is handed back as it is: the schema then says what was wrong. */
   fromText(text: string): unknown;
-  /** Of a value that passed the schema. `base`: the folder that relative paths start from. */
-  make(checked: unknown, base: string): T;
+  /**
+   * Of a value that passed the schema. `base`: the folder that relative paths start from; `file`: the path that a
+   * secret was read from, null where it was given as text.
+   */
+  make(checked: unknown, base: string, file: string | null): T;
 }
 
 const asIs = (text: string): unknown => text;
@@ -107,7 +110,7 @@ export function secret(pattern: string, wanted: string): Kind<Secret> {
     type: 'secret',
     schema: { type: 'string', pattern, wanted },
     fromText: asIs,
-    make: (checked) => new Secret(checked as string),
+    make: (checked, _base, file) => new Secret(checked as string, file),
   };
 }
 

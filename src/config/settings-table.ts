@@ -109,7 +109,7 @@ export const table = {
   masterKey: setting(
     secret('^\\S.{14,}\\S$', 'must be at least 16 characters'),
     null,
-    'Seals stored provider credentials. Losing it loses them.',
+    'Seals stored provider credentials. Losing it loses them. Its file must be closed to other users (chmod 600).',
     { fallbackText: 'generated into the data directory' },
   ),
   adminKey: setting(

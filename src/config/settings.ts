@@ -68,6 +68,8 @@ interface Given {
   readonly value: unknown;
   readonly origin: string;
   readonly base: string;
+  /** What a secret was read from. */
+  readonly file?: string;
 }
 
 type Layer = Map<SettingKey, Given>;
@@ -107,7 +109,7 @@ export function loadSettings(sources: SettingsSources = {}): Settings {
       problems.push(`${given.origin}: not supported yet by this version (${setting.unsupported}); unset it.`);
       continue;
     }
-    settings[row.key] = setting.kind.make(given.value, given.base);
+    settings[row.key] = setting.kind.make(given.value, given.base, given.file ?? null);
   }
   if (problems.length > 0) throw new SettingsError(problems);
   const complete = settings as Settings;
@@ -230,8 +232,9 @@ function readSecret(
   problems: string[],
 ): void {
   try {
-    const value = readFileSync(resolve(base, file), 'utf8').replace(/\r?\n$/, '');
-    layer.set(row.key, { value, origin, base });
+    const path = resolve(base, file);
+    const value = readFileSync(path, 'utf8').replace(/\r?\n$/, '');
+    layer.set(row.key, { value, origin, base, file: path });
   } catch (error) {
     problems.push(`${origin}: cannot read ${file} (${codeOf(error)}).`);
   }

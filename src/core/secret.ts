@@ -6,7 +6,11 @@ const masked = '[secret]';
 export class Secret {
   readonly #value: string;
 
-  constructor(value: string) {
+  /** `file`: the path it was read from; null where it was given as text. */
+  constructor(
+    value: string,
+    readonly file: string | null = null,
+  ) {
     this.#value = value;
   }
 

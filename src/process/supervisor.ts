@@ -73,8 +73,10 @@ export async function startGateway(settings: Settings): Promise<Gateway> {
       import('../ledger/ingest.js'),
       import('../admin/server.js'),
     ]);
+    const given = settings.masterKey;
     const masterKey = loadMasterKey({
-      env: settings.masterKey?.reveal(),
+      // Read again from its file, where it has one: whoever may read that file is checked there.
+      ...(given?.file ? { file: given.file } : { env: given?.reveal() }),
       dataDir: settings.dataDir,
     });
     const store = await openStore({ dataDir: settings.dataDir, masterKey });

@@ -1,5 +1,14 @@
 import { type ChildProcess, execFile, spawn } from 'node:child_process';
-import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import {
+  chmodSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
 import { createServer, type Server } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
@@ -177,6 +186,35 @@ describe('the command line', () => {
       expect(code).to.equal(1);
       expect(oneLine(stderr)).to.match(/^headgate: The master key .* too weak/);
     });
+  });
+
+  describe('a master key file', () => {
+    const anyPorts = ['--port', '0', '--grpc-port', '0', '--ops-port', '0'];
+    const key = '0123456789abcdef'.repeat(4);
+
+    for (const mode of [0o640, 0o604, 0o660]) {
+      it(`of mode ${mode.toString(8)} is refused in one line, however it was named, and by doctor`, async () => {
+        const file = join(folder, 'secret.key');
+        writeFileSync(file, `${key}\n`);
+        chmodSync(file, mode);
+        writeFileSync(join(folder, 'headgate.yaml'), 'master_key_file: secret.key\n');
+        const byFlag = await headgate(['serve', ...anyPorts, '--master-key-file', 'secret.key']);
+        const byFile = await headgate(['serve', ...anyPorts]);
+        rmSync(join(folder, 'headgate.yaml'));
+        const byVariable = await headgate(['serve', ...anyPorts], { HEADGATE_MASTER_KEY_FILE: file });
+        for (const { code, stdout, stderr } of [byFlag, byFile, byVariable]) {
+          expect(code).to.equal(1);
+          expect(stdout).to.equal('');
+          expect(oneLine(stderr)).to.match(/^headgate: The master key file .*secret\.key .*chmod 600/);
+          expect(stderr).not.to.include(key);
+        }
+        const { code, stdout } = await headgate(['doctor', ...anyPorts], { HEADGATE_MASTER_KEY_FILE: file });
+        expect(code).to.equal(1);
+        expect(stdout).to.match(
+          /FAIL {2}master key: mode 0\d+\. Other users can read it: chmod 600 .*secret\.key/,
+        );
+      });
+    }
   });
 
   describe('serve', () => {

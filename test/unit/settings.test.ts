@@ -3,7 +3,12 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { inspect } from 'node:util';
 import { expect } from 'chai';
-import { loadSettings, SettingsError, settingsTable } from '../../src/config/settings.js';
+import {
+  loadSettings,
+  SettingsError,
+  type SettingsSources,
+  settingsTable,
+} from '../../src/config/settings.js';
 
 describe('settings', () => {
   let folder: string;
@@ -162,14 +167,16 @@ describe('settings', () => {
     const key = 'k'.repeat(44);
     const keyFile = join(folder, 'master.key');
     writeFileSync(keyFile, `${key}\n`);
-    for (const sources of [
-      { env: { HEADGATE_MASTER_KEY: key } },
-      { env: { HEADGATE_MASTER_KEY_FILE: keyFile } },
-      { flags: { masterKeyFile: keyFile } },
-      { file: yaml('master_key_file: master.key\n') },
-    ]) {
+    const places: [SettingsSources, string | null][] = [
+      [{ env: { HEADGATE_MASTER_KEY: key } }, null],
+      [{ env: { HEADGATE_MASTER_KEY_FILE: keyFile } }, keyFile],
+      [{ flags: { masterKeyFile: keyFile } }, keyFile],
+      [{ file: yaml('master_key_file: master.key\n') }, keyFile],
+    ];
+    for (const [sources, from] of places) {
       const settings = loadSettings({ env: {}, file: null, ...sources });
       expect(settings.masterKey?.reveal()).to.equal(key);
+      expect(settings.masterKey?.file).to.equal(from);
       expect(inspect(settings) + JSON.stringify(settings)).not.to.include(key);
     }
     expect(problemsOf({ env: { HEADGATE_MASTER_KEY: key, HEADGATE_MASTER_KEY_FILE: keyFile } })[0]).to.match(
