@@ -4,6 +4,7 @@ import type { GatewayError } from '../core/errors.js';
 import type { Exchange, Reply } from '../core/exchange.js';
 import type { HeaderList } from '../core/headers.js';
 import { stringifyJson } from '../core/json.js';
+import type { Target } from '../core/target.js';
 import type { Call, ReplySink } from '../transport/transport.js';
 import { EventStage } from './event-stage.js';
 import type { Pipeline } from './parts.js';
@@ -116,13 +117,29 @@ function replyHeaders(pipeline: Pipeline, x: Exchange, reply: Reply): HeaderList
     if (x.provider !== null) out.push(`${prefix}provider`, x.provider);
     if (x.target !== null) {
       out.push(`${prefix}last-used-option-index`, x.target.path);
-      if (x.target.overrideParams !== null) {
-        out.push(`${prefix}last-used-option-params`, headerJson(x.target.overrideParams));
-      }
+      const params = paramsText(x.target);
+      if (params !== null) out.push(`${prefix}last-used-option-params`, params);
     }
   }
   if (reply.errorOrigin !== null) out.push(`${prefix}error-origin`, reply.errorOrigin);
   return out;
+}
+
+/** More than this of parameters is not put in a header: clients, and proxies on the way, refuse long header blocks. */
+const maxParamsBytes = 8 * 1024;
+
+/** A target's override_params as a header, made once per target. */
+const paramsTexts = new WeakMap<Target, string | null>();
+
+function paramsText(target: Target): string | null {
+  if (target.overrideParams === null) return null;
+  let text = paramsTexts.get(target);
+  if (text === undefined) {
+    text = headerJson(target.overrideParams);
+    if (text.length > maxParamsBytes) text = null;
+    paramsTexts.set(target, text);
+  }
+  return text;
 }
 
 /** JSON in a header: what is outside printable ASCII is escaped. */

@@ -78,6 +78,26 @@ describe('headers in and out', () => {
     expect(answer.headers.get('x-gateway-cache-status')).to.equal('DISABLED');
   });
 
+  it('tells the parameters of the target in a header up to 8 KiB, and leaves them out beyond', async () => {
+    const told = async (user: string): Promise<string | null> => {
+      const config = { provider: '@main', override_params: { user } };
+      const answer = await call({
+        'x-gateway-api-key': gateway.workspaceKey,
+        'x-gateway-config': JSON.stringify(config).replaceAll('é', '\\u00e9'),
+      });
+      expect(answer.status).to.equal(200);
+      expect(JSON.parse(last().body.toString())).to.have.property('user', user);
+      expect(answer.headers.get('x-gateway-last-used-option-index')).to.equal('config');
+      return answer.headers.get('x-gateway-last-used-option-params');
+    };
+    const most = 'u'.repeat(8 * 1024 - '{"user":""}'.length);
+    expect(await told(most)).to.equal(`{"user":"${most}"}`);
+    expect(await told(`${most}u`)).to.equal(null);
+    // Counted as written: one character of these is six bytes of header.
+    expect(await told('é'.repeat(1300))).to.equal(`{"user":"${'\\u00e9'.repeat(1300)}"}`);
+    expect(await told('é'.repeat(1400))).to.equal(null);
+  });
+
   it('gateway key as a bearer token, config inline', async () => {
     const answer = await call({
       authorization: `Bearer ${gateway.workspaceKey}`,
