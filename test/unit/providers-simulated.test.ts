@@ -207,6 +207,25 @@ describe('The simulated provider', () => {
     });
   });
 
+  it('knows no path outside of /v1/, as the real one does not: a base URL without it is told so', async () => {
+    for (const path of ['/chat/completions', '/v1', '/', '/v2/models']) {
+      const answer = await fetch(`${provider.url}${path}`, {
+        method: 'POST',
+        headers: { authorization: 'Bearer k', 'content-type': 'application/json' },
+        body: '{"model":"gpt-4o-mini","messages":[]}',
+      });
+      expect(answer.status).to.equal(404);
+      expect(await answer.json()).to.deep.equal({
+        error: {
+          message: `Invalid URL (POST ${path})`,
+          type: 'invalid_request_error',
+          param: null,
+          code: null,
+        },
+      });
+    }
+  });
+
   it('records what came: bytes, headers and nonce', async () => {
     await fetch(`${provider.url}/v1/things`, {
       method: 'POST',

@@ -338,8 +338,9 @@ function understood(request: IncomingMessage, path: string, body: Json, behaviou
   }
 }
 
-/** Models, sound, and for any other path an account of what arrived. */
+/** Models, sound, and for any other path under /v1/ an account of what arrived. */
 function other(request: IncomingMessage, path: string, bytes: Buffer, upload: Upload): Answer {
+  if (!path.startsWith('/v1/')) return openAiError(404, `Invalid URL (${request.method} ${path})`);
   if (request.method === 'GET' && path === '/v1/models') return models(null);
   if (request.method === 'GET' && path.startsWith('/v1/models/'))
     return models(decodeURIComponent(path.slice(11)));
