@@ -72,6 +72,14 @@ export interface WorkerInit {
   };
 }
 
+/** What a worker's journal has given up since the worker started. */
+export interface Dropped {
+  /** Intents and settlements that could not be written, nor wait any longer. */
+  records: number;
+  /** Bodies that the disk did not take. */
+  bodies: number;
+}
+
 export type FromControl =
   | { t: 'init'; init: WorkerInit }
   | { t: 'answer'; id: number; value: LookupRecords[LookupKind] | null }
@@ -86,5 +94,5 @@ export type FromWorker =
   | { t: 'up' }
   | { t: 'ready'; port: number }
   | { t: 'failed'; message: string }
-  | { t: 'beat'; inFlight: number; loopDelayMs: number }
+  | { t: 'beat'; inFlight: number; loopDelayMs: number; dropped: Dropped }
   | { t: 'drained' };

@@ -77,12 +77,10 @@ class FileJournal implements Journal {
     return this.#healthy;
   }
 
-  /** Intents and settlements that could not even wait in memory. */
   get dropped(): number {
     return this.#dropped;
   }
 
-  /** Bodies given up because the disk did not keep up. */
   get droppedBodies(): number {
     return this.#bodies.dropped;
   }

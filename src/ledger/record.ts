@@ -92,6 +92,10 @@ export interface Journal {
   /** At most a second late; dropped and counted under overload. */
   keepBodies(bodies: BodiesToKeep): void;
   readonly healthy: boolean;
+  /** Intents and settlements that could not even wait in memory. */
+  readonly dropped: number;
+  /** Bodies given up because the disk did not keep up. */
+  readonly droppedBodies: number;
   close(): void;
 }
 

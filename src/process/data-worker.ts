@@ -129,7 +129,13 @@ delay.enable();
 setInterval(() => {
   // The histogram holds whole intervals between two ticks of its timer; what exceeds the timer's own is the delay.
   const loopDelayMs = Math.max(0, delay.percentile(99.9) / 1e6 - resolutionMs);
-  post({ t: 'beat', inFlight: worker?.transport.inFlight ?? 0, loopDelayMs });
+  const { dropped = 0, droppedBodies = 0 } = worker?.pipeline.journal ?? {};
+  post({
+    t: 'beat',
+    inFlight: worker?.transport.inFlight ?? 0,
+    loopDelayMs,
+    dropped: { records: dropped, bodies: droppedBodies },
+  });
 }, 1000).unref();
 
 post({ t: 'up' });

@@ -12,7 +12,7 @@ export interface OpsServer {
   close(): void;
 }
 
-/** One line of `/metrics`, in Prometheus's text format. */
+/** One line of `/metrics`, in Prometheus's text format. A name that ends in `_total` is a counter, others are gauges. */
 export interface Metric {
   readonly name: string;
   readonly labels: Readonly<Record<string, string>>;
@@ -74,7 +74,7 @@ function metricsText(metrics: readonly Metric[]): string {
   let text = '';
   let last = '';
   for (const { name, labels, value } of metrics) {
-    if (name !== last) text += `# TYPE ${name} gauge\n`;
+    if (name !== last) text += `# TYPE ${name} ${name.endsWith('_total') ? 'counter' : 'gauge'}\n`;
     last = name;
     const pairs = Object.entries(labels).map(([key, label]) => `${key}="${label}"`);
     text += `${name}${pairs.length === 0 ? '' : `{${pairs.join(',')}}`} ${value}\n`;

@@ -224,7 +224,7 @@ async function startSimulatedProvider(store: Store): Promise<{ close(): Promise<
 
 function workerMetrics(workers: WorkerGroup): Metric[] {
   const report = workers.report();
-  const gauge = (
+  const perWorker = (
     name: string,
     value: (worker: (typeof report)[number]) => number,
     more: Record<string, string> = {},
@@ -235,9 +235,11 @@ function workerMetrics(workers: WorkerGroup): Metric[] {
       value: value(worker),
     }));
   return [
-    ...gauge('gateway_worker_ready', (worker) => (worker.ready ? 1 : 0)),
-    ...gauge('gateway_inflight_requests', (worker) => worker.inFlight),
-    ...gauge('gateway_event_loop_delay_seconds', (worker) => worker.loopDelayMs / 1000, {
+    ...perWorker('gateway_worker_ready', (worker) => (worker.ready ? 1 : 0)),
+    ...perWorker('gateway_inflight_requests', (worker) => worker.inFlight),
+    ...perWorker('gateway_log_dropped_total', (worker) => worker.dropped.records, { kind: 'record' }),
+    ...perWorker('gateway_log_dropped_total', (worker) => worker.dropped.bodies, { kind: 'body' }),
+    ...perWorker('gateway_event_loop_delay_seconds', (worker) => worker.loopDelayMs / 1000, {
       quantile: '0.999',
     }),
   ];

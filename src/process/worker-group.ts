@@ -1,6 +1,7 @@
 import { type ChildProcess, fork } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import type {
+  Dropped,
   Forget,
   FromControl,
   FromWorker,
@@ -31,12 +32,22 @@ interface Member {
   lastBeat: number;
   loopDelayMs: number;
   inFlight: number;
+  dropped: Dropped;
+  /** Has it asked for anything? One that has not knows nothing that it could have to forget. */
+  asked: boolean;
   /** Monotonic milliseconds at which it was started, to slow down one that keeps dying at once. */
   startedAt: number;
 }
 
+export interface WorkerReport extends Pick<Member, 'ready' | 'inFlight' | 'loopDelayMs' | 'dropped'> {
+  readonly worker: number;
+  readonly pid: number;
+}
+
 /** A worker that says nothing for this long is taken for stuck and replaced. */
 const silentMs = 15_000;
+/** A write waits for every worker to forget; one that takes longer is replaced by one that never knew. */
+const forgetMs = 3000;
 
 /** The data workers: started, watched, started again when one dies, told what to forget, drained. */
 export class WorkerGroup {
@@ -77,6 +88,8 @@ export class WorkerGroup {
       lastBeat: performance.now(),
       loopDelayMs: 0,
       inFlight: 0,
+      dropped: { records: 0, bodies: 0 },
+      asked: false,
       startedAt: performance.now(),
     };
     this.#members.set(number, member);
@@ -95,6 +108,7 @@ export class WorkerGroup {
             reject(new Error(message.message));
             break;
           case 'lookup':
+            member.asked = true;
             this.#lookup(child, message);
             break;
           case 'forgot':
@@ -103,6 +117,7 @@ export class WorkerGroup {
           case 'beat':
             member.loopDelayMs = message.loopDelayMs;
             member.inFlight = message.inFlight;
+            member.dropped = message.dropped;
             break;
         }
       });
@@ -149,16 +164,33 @@ export class WorkerGroup {
     );
   }
 
-  /** Resolves when every live worker has forgotten: from then on none answers by what it knew before. */
+  /**
+   * Resolves when every live worker has forgotten: from then on none answers by what it knew before. A worker that does
+   * not say so in time is killed, which is another way of forgetting.
+   */
   forget(what: Forget[]): Promise<void> {
     const id = this.#nextForget++;
     const left = new Set<ChildProcess>();
-    for (const member of this.#members.values()) {
-      if (member.child.connected && this.#send(member.child, { t: 'forget', id, what }))
-        left.add(member.child);
+    for (const { child, asked } of this.#members.values()) {
+      if (this.#send(child, { t: 'forget', id, what }) && asked) left.add(child);
     }
     if (left.size === 0) return Promise.resolve();
-    return new Promise((done) => this.#acks.set(id, { left, done }));
+    return new Promise((resolve) => {
+      const late = setTimeout(() => this.#replace(left), forgetMs);
+      const done = (): void => {
+        clearTimeout(late);
+        resolve();
+      };
+      this.#acks.set(id, { left, done });
+    });
+  }
+
+  #replace(late: ReadonlySet<ChildProcess>): void {
+    for (const { number, child } of this.#members.values()) {
+      if (!late.has(child)) continue;
+      this.options.log.error({ worker: number }, 'a data worker did not confirm a change; replacing it');
+      child.kill('SIGKILL');
+    }
   }
 
   #acknowledge(id: number, child: ChildProcess): void {
@@ -177,7 +209,7 @@ export class WorkerGroup {
   #replaceSilent(): void {
     const now = performance.now();
     for (const member of this.#members.values()) {
-      // One that hangs while it starts counts too: writes wait for every worker to forget.
+      // One that hangs while it starts counts too.
       if (now - member.lastBeat < silentMs || member.child.exitCode !== null) continue;
       this.options.log.error({ worker: member.number }, 'a data worker went silent; replacing it');
       member.child.kill('SIGKILL');
@@ -191,13 +223,14 @@ export class WorkerGroup {
   }
 
   /** Per worker, for the readiness report and for tests. */
-  report(): { worker: number; pid: number; ready: boolean; inFlight: number; loopDelayMs: number }[] {
-    return [...this.#members.values()].map(({ number, child, ready, inFlight, loopDelayMs }) => ({
+  report(): WorkerReport[] {
+    return [...this.#members.values()].map(({ number, child, ready, inFlight, loopDelayMs, dropped }) => ({
       worker: number,
       pid: child.pid ?? 0,
       ready,
       inFlight,
       loopDelayMs,
+      dropped,
     }));
   }
 
