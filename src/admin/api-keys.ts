@@ -154,6 +154,7 @@ export function apiKeysService({ store, changed }: AdminParts): Service<'ApiKeys
       caller.need(`${families[key.type]}.delete`);
       const gone = await store.keys.delete(caller.organisationId, id);
       if (gone === 'missing') throw new AdminError('AB08', 'There is no such key.');
+      if (gone === 'stale') throw new AdminError('AB07', 'etag: it has been changed since. Read it again.');
       await changed([{ kind: 'key', workspace: null, name: gone.hash }]);
       return {};
     },

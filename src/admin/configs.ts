@@ -103,6 +103,8 @@ export function configsService({ store, changed, validateConfig }: AdminParts): 
         by: caller.key.keyId,
       });
       if (changedTo === 'missing') throw new AdminError('AB08', 'There is no such config.');
+      if (changedTo === 'stale')
+        throw new AdminError('AB07', 'etag: it has been changed since. Read it again.');
       await changed(namesOf(changedTo));
       return { success: true, data: { version_id: changedTo.versionId } };
     },
@@ -110,6 +112,7 @@ export function configsService({ store, changed, validateConfig }: AdminParts): 
     async DeleteConfig(caller, { slug, workspace_id }) {
       const gone = await store.configs.delete(await caller.place(workspace_id), slug);
       if (gone === 'missing') throw new AdminError('AB08', 'There is no such config.');
+      if (gone === 'stale') throw new AdminError('AB07', 'etag: it has been changed since. Read it again.');
       await changed(namesOf(gone));
       return {};
     },

@@ -85,9 +85,9 @@ export function providersService(parts: AdminParts): Service<'Providers'> {
 
     async DeleteProvider(caller, { slug, workspace_id }) {
       const place = await caller.place(workspace_id);
-      if ((await store.providers.delete(place, slug)) === 'missing') {
-        throw new AdminError('AB08', 'There is no such provider.');
-      }
+      const gone = await store.providers.delete(place, slug);
+      if (gone === 'missing') throw new AdminError('AB08', 'There is no such provider.');
+      if (gone === 'stale') throw new AdminError('AB07', 'etag: it has been changed since. Read it again.');
       await changed([{ kind: 'provider', workspace: place.workspaceId, name: slug }]);
       return {};
     },

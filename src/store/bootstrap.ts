@@ -1,10 +1,8 @@
 import { closeSync, fsyncSync, openSync, renameSync, rmSync, writeSync } from 'node:fs';
 import { join } from 'node:path';
 import { Secret } from '../core/secret.js';
-import type { FirstKeys, Store } from './records.js';
 import { RefusedStart } from './refused-start.js';
-
-export type { FirstKeys } from './records.js';
+import type { FirstKeys, Store } from './store.js';
 
 /** Slug of the stored provider that needs no network. */
 export const simulatedSlug = 'simulated';

@@ -1,2 +1,67 @@
-export type * from './records.js';
+import type { ApiKeyStore } from './api-keys.js';
+import type { AuditStore } from './audit.js';
+import type { ChangeStore } from './changes.js';
+import type { ConfigStore } from './configs.js';
+import type { IdempotencyStore } from './idempotency.js';
+import type { Place } from './place.js';
+import type { ProviderStore } from './providers.js';
+import type { WorkspaceStore } from './workspaces.js';
+
+export type * from './api-keys.js';
+export type * from './audit.js';
+export type * from './changes.js';
+export type * from './configs.js';
+export type * from './idempotency.js';
+export type * from './place.js';
+export type * from './providers.js';
 export { openStore, type StoreOptions } from './sql/open.js';
+export type * from './workspaces.js';
+
+/** What a first start has made, as first-keys.json holds it. The only place where these key texts exist. */
+export interface FirstKeys {
+  readonly admin_key: string;
+  readonly workspace_key: string;
+  readonly organisation_id: string;
+  readonly workspace_id: string;
+}
+
+export interface UnitOptions {
+  /** `run` does nothing but read and write the store, so that it may be run again after a conflict. */
+  readonly repeatable?: boolean;
+}
+
+/**
+ * Everything that an administrator can change. Acknowledged means on disk. A failure of the database is a
+ * GatewayError `store_unavailable`.
+ */
+export interface Store {
+  readonly workspaces: WorkspaceStore;
+  readonly keys: ApiKeyStore;
+  readonly providers: ProviderStore;
+  readonly configs: ConfigStore;
+  readonly audit: AuditStore;
+  readonly idempotency: IdempotencyStore;
+  readonly changes: ChangeStore;
+  /** What goes into the hash of every gateway key; data workers hash by it. */
+  readonly pepper: Buffer;
+  /** Hash of a gateway key's text under the pepper. */
+  hashKey(text: string): string;
+  /**
+   * One unit of work: every call to this store within `run`, and within what it awaits, joins one transaction, which
+   * is on disk when this resolves and undone when `run` throws. Of units of one organisation, one runs after the
+   * other; a unit within a unit joins it. `run` must not wait for the outside world: others wait for it.
+   */
+  unit<T>(organisationId: string, run: () => Promise<T>, options?: UnitOptions): Promise<T>;
+  /** Does the store answer? */
+  ping(): Promise<boolean>;
+  /** The organisation and workspace of the first start; null before it. */
+  first(): Promise<Place | null>;
+  /**
+   * Makes the first organisation, workspace and keys, unless that has happened: then null. `keep` runs before the
+   * commit; where it fails, nothing was made.
+   */
+  establish(keep: (first: FirstKeys) => void): Promise<FirstKeys | null>;
+  /** Removes kept answers and changes that are past their time. */
+  prune(): Promise<void>;
+  close(): Promise<void>;
+}

@@ -19,15 +19,18 @@ import { bootstrap } from '../../src/store/bootstrap.js';
 import { MasterKey } from '../../src/store/master-key.js';
 import type { Migration } from '../../src/store/migrations/list.js';
 import { RefusedStart } from '../../src/store/refused-start.js';
-import { openDatabase } from '../../src/store/sql/driver.js';
+import { AuditChain } from '../../src/store/sql/audit-chain.js';
 import { migrate } from '../../src/store/sql/migrate.js';
+import { openSqlite } from '../../src/store/sql/sqlite.js';
+import { SystemKeys } from '../../src/store/sql/system-keys.js';
 import { openStore, type Place, type Store } from '../../src/store/store.js';
 
 const everything = { offset: 0, limit: 1000 };
 const masterKey = new MasterKey(randomBytes(32));
 
-function here<T>(value: T | 'missing' | 'taken' | null): T {
-  if (value === 'missing' || value === 'taken' || value === null) throw new Error(`got ${value}`);
+function here<T>(value: T | 'missing' | 'taken' | 'stale' | null): T {
+  if (value === 'missing' || value === 'taken' || value === 'stale' || value === null)
+    throw new Error(`got ${value}`);
   return value;
 }
 
@@ -395,7 +398,7 @@ describe('the SQLite store', () => {
   it('is refused when newer than the program, when damaged, and when it cannot be written', async () => {
     const newer = folder();
     await (await openStore({ dataDir: newer, masterKey })).close();
-    const database = await openDatabase(newer);
+    const database = await openSqlite(newer);
     await database.write((sql) =>
       sql('schema_version').insert({ version: 999, name: 'later', applied_at: 0 }),
     );
@@ -424,7 +427,7 @@ describe('the SQLite store', () => {
       const credential = new Secret(`secret of ${slug} 0123456789`);
       await store.providers.create(place, { slug, name: slug, provider: 'openai', credential });
     }
-    const database = await openDatabase(dataDir);
+    const database = await openSqlite(dataDir);
     await database.write(async (sql) => {
       const [a, b] = await sql('providers').orderBy('slug').select('id', 'credential');
       await sql('providers').where({ id: a.id }).update({ credential: b.credential });
@@ -450,14 +453,17 @@ describe('the SQLite store', () => {
         },
       },
     ];
-    const database = await openDatabase(dataDir);
+    const database = await openSqlite(dataDir);
+    const systemKeys = new SystemKeys(masterKey, Date.now);
+    const chain = new AuditChain(() => systemKeys.audit);
+    const context = { storeName: 'test', systemKeys, chain };
     const tables = (): Promise<string[]> =>
       database.read((sql) => sql('sqlite_schema').where({ type: 'table' }).orderBy('name').pluck('name'));
-    await refusal(migrate(database, steps, Date.now));
+    await refusal(migrate(database, steps, context, Date.now));
     expect(await tables()).to.deep.equal(['one', 'schema_version']);
     survives = true;
-    await migrate(database, steps, Date.now);
-    await migrate(database, steps, Date.now);
+    await migrate(database, steps, context, Date.now);
+    await migrate(database, steps, context, Date.now);
     expect(await tables()).to.deep.equal(['one', 'schema_version', 'two']);
     await database.close();
   });
@@ -467,7 +473,7 @@ describe('the SQLite store', () => {
     const store = await openStore({ dataDir, masterKey });
     await bootstrap(store, { dataDir, simulated: false });
     const place = here(await store.first());
-    const database = await openDatabase(dataDir);
+    const database = await openSqlite(dataDir);
     const [{ page_count }] = await database.read((sql) => sql.raw('PRAGMA page_count'));
     await database.close();
     const writer = (store as unknown as { database: { write: (work: unknown) => Promise<unknown> } })

@@ -30,7 +30,8 @@ const adminPlane = ['admin', 'store', 'schedule'];
 const fenced: Readonly<Record<string, readonly string[]>> = {
   'uWebSockets.js': ['src/transport/uws.ts'],
   undici: ['src/upstream/'],
-  sqlite3: ['src/store/sql/driver.ts', 'src/ledger/sqlite.ts'],
+  sqlite3: ['src/store/sql/sqlite.ts', 'src/ledger/sqlite.ts'],
+  pg: ['src/store/sql/postgres.ts', 'src/store/sql/postgres-listener.ts'],
   knex: ['src/store/sql/'],
   commander: ['src/cli/'],
 };

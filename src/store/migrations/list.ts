@@ -1,14 +1,25 @@
+import type { AuditChain } from '../sql/audit-chain.js';
 import type { Transaction } from '../sql/driver.js';
+import type { SystemKeys } from '../sql/system-keys.js';
 import { up as keysProvidersConfigs } from './0001-keys-providers-configs.js';
+import { up as unitsOfWork } from './0002-units-of-work.js';
+
+/** What a migration may need besides the database. */
+export interface MigrationContext {
+  readonly storeName: string;
+  readonly systemKeys: SystemKeys;
+  readonly chain: AuditChain;
+}
 
 export interface Migration {
   /** Counts up from 1. */
   readonly version: number;
   readonly name: string;
-  up(sql: Transaction): Promise<void>;
+  up(sql: Transaction, context: MigrationContext): Promise<void>;
 }
 
 /** Every step from an empty store to today's, in order. Only ever added to. */
 export const migrations: readonly Migration[] = [
   { version: 1, name: 'keys, providers, configs', up: keysProvidersConfigs },
+  { version: 2, name: 'units of work', up: unitsOfWork },
 ];

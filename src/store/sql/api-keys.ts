@@ -3,13 +3,16 @@ import { hashGatewayKey, makeGatewayKey, maskGatewayKey } from '../../core/gatew
 import type { KeyRecord } from '../../core/messages.js';
 import type { KeyType } from '../../core/principal.js';
 import { Secret } from '../../core/secret.js';
-import type { MasterKey } from '../master-key.js';
-import type { ApiKey, ApiKeyFilter, ApiKeyStore, Listed, MadeApiKey, NewApiKey, Page } from '../records.js';
+import type { ApiKey, ApiKeyFilter, ApiKeyStore, MadeApiKey, NewApiKey } from '../api-keys.js';
+import { etagOf } from '../etag.js';
+import type { Listed, Page } from '../place.js';
 import type { Database, Transaction } from './driver.js';
+import { isCurrent } from './revision.js';
 import { hasWorkspace } from './workspaces.js';
 
 interface ApiKeyRow {
   readonly id: string;
+  readonly revision: number;
   readonly organisation_id: string;
   readonly workspace_id: string | null;
   readonly user_id: string | null;
@@ -51,19 +54,16 @@ function fromRow(row: ApiKeyRow): ApiKey {
     expiresAt: row.expires_at === null ? null : Number(row.expires_at),
     createdAt: Number(row.created_at),
     updatedAt: Number(row.updated_at),
+    etag: etagOf(row),
   };
 }
 
 export class SqlApiKeys implements ApiKeyStore {
-  readonly pepper: Buffer;
-
   constructor(
     readonly database: Database,
-    masterKey: MasterKey,
+    readonly pepper: Buffer,
     readonly now: () => number,
-  ) {
-    this.pepper = masterKey.pepper(pepperVersion);
-  }
+  ) {}
 
   get(organisationId: string, id: string): Promise<ApiKey | null> {
     return this.database.read(async (sql) => {
@@ -113,6 +113,7 @@ export class SqlApiKeys implements ApiKeyStore {
     const now = this.now();
     const row: ApiKeyRow = {
       id: randomUUID(),
+      revision: 1,
       organisation_id: organisationId,
       workspace_id: input.workspaceId,
       user_id: input.userId ?? null,
@@ -135,11 +136,16 @@ export class SqlApiKeys implements ApiKeyStore {
     return { key: fromRow(row), text: new Secret(text), hash: row.hash };
   }
 
-  delete(organisationId: string, id: string): Promise<{ readonly hash: string } | 'missing'> {
+  delete(
+    organisationId: string,
+    id: string,
+    etag?: string,
+  ): Promise<{ readonly hash: string } | 'missing' | 'stale'> {
     return this.database.write(async (sql) => {
       const wanted = sql('api_keys').where({ organisation_id: organisationId, id });
-      const row: { hash: string } | undefined = await wanted.clone().first('hash');
+      const row: ApiKeyRow | undefined = await wanted.clone().first();
       if (row === undefined) return 'missing';
+      if (!isCurrent(row, etag)) return 'stale';
       await wanted.delete();
       return { hash: row.hash };
     });

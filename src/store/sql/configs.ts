@@ -6,17 +6,19 @@ import type {
   ConfigStore,
   ConfigVersion,
   ConfigWithText,
-  Listed,
   NewConfig,
-  Page,
-  Place,
-} from '../records.js';
+} from '../configs.js';
+import { etagOf } from '../etag.js';
+import type { Listed, Page, Place } from '../place.js';
 import { makeSlug } from '../slug.js';
-import { type Database, isDuplicate, type Sql, type Transaction } from './driver.js';
+import type { Database, Sql, Transaction } from './driver.js';
+import { isDuplicate } from './failure.js';
+import { isCurrent, replaceRow } from './revision.js';
 import { hasWorkspace } from './workspaces.js';
 
 interface ConfigRow {
   readonly id: string;
+  readonly revision: number;
   readonly organisation_id: string;
   readonly workspace_id: string;
   readonly slug: string;
@@ -52,6 +54,7 @@ const fromRow = (row: ConfigRow): Config => ({
   updatedBy: row.updated_by,
   createdAt: Number(row.created_at),
   updatedAt: Number(row.updated_at),
+  etag: etagOf(row),
 });
 
 async function rowAt(sql: Sql, place: Place, slugOrId: string): Promise<ConfigRow | undefined> {
@@ -108,6 +111,7 @@ export class SqlConfigs implements ConfigStore {
     const now = this.now();
     const row: ConfigRow = {
       id: randomUUID(),
+      revision: 1,
       organisation_id: place.organisationId,
       workspace_id: place.workspaceId,
       slug: input.slug ?? makeSlug('pc-', input.name),
@@ -144,10 +148,11 @@ export class SqlConfigs implements ConfigStore {
     await sql('config_versions').insert(version);
   }
 
-  update(place: Place, slugOrId: string, change: ConfigChange): Promise<Config | 'missing'> {
+  update(place: Place, slugOrId: string, change: ConfigChange): Promise<Config | 'missing' | 'stale'> {
     return this.database.write(async (sql) => {
       const row = await rowAt(sql, place, slugOrId);
       if (row === undefined) return 'missing';
+      if (!isCurrent(row, change.etag)) return 'stale';
       const changed: ConfigRow = {
         ...row,
         name: change.name ?? row.name,
@@ -160,13 +165,13 @@ export class SqlConfigs implements ConfigStore {
       if (change.text !== undefined) {
         await this.#addVersion(sql, row, changed.current_version_id, change.text, change.by ?? null);
       }
-      await sql('configs').where({ id: row.id }).update(changed);
-      return fromRow(changed);
+      const written = await replaceRow(sql, 'configs', changed);
+      return written === 'stale' ? written : fromRow(written);
     });
   }
 
-  async delete(place: Place, slugOrId: string): Promise<Config | 'missing'> {
-    return this.update(place, slugOrId, { status: 'archived' });
+  delete(place: Place, slugOrId: string, etag?: string): Promise<Config | 'missing' | 'stale'> {
+    return this.update(place, slugOrId, { status: 'archived', etag });
   }
 
   versions(place: Place, slugOrId: string): Promise<readonly ConfigVersion[]> {

@@ -1,9 +1,8 @@
 import { randomBytes } from 'node:crypto';
 import { LRUCache } from 'lru-cache';
 import type { MasterKey } from '../master-key.js';
-import { RefusedStart } from '../refused-start.js';
 import { SealBroken, type SealedPlace, seal, sealedVersion, unseal } from '../seal.js';
-import type { Database, Sql, Transaction } from './driver.js';
+import type { Sql, Transaction } from './driver.js';
 
 interface DataKeyRow {
   readonly version: number;
@@ -11,7 +10,6 @@ interface DataKeyRow {
 }
 
 const wrappingVersion = 1;
-const checkPlace: SealedPlace = { table: 'meta', row: 'seal_check', organisation: '', field: 'value' };
 const wrappedPlace = (organisation: string, version: number): SealedPlace => ({
   table: 'data_keys',
   row: `${organisation}/${version}`,
@@ -30,26 +28,6 @@ export class DataKeys {
     this.#wrapping = masterKey.wrappingKey();
     this.#masterKeyId = masterKey.id;
     this.#now = now;
-  }
-
-  /** Refuses a store that was made with another master key. A new store gets a value to know its key by. */
-  async check(database: Database, path: string): Promise<void> {
-    await database.write(async (sql) => {
-      const row: { value: string } | undefined = await sql('meta').where({ name: 'seal_check' }).first();
-      if (row === undefined) {
-        const value = seal(this.#wrapping, wrappingVersion, checkPlace, Buffer.from('headgate'));
-        await sql('meta').insert({ name: 'seal_check', value: value.toString('base64') });
-        return;
-      }
-      try {
-        unseal(this.#wrapping, checkPlace, Buffer.from(row.value, 'base64'));
-      } catch (error) {
-        if (!(error instanceof SealBroken)) throw error;
-        throw new RefusedStart(
-          `The master key is not the one that ${path} was made with: give that one (HEADGATE_MASTER_KEY, HEADGATE_MASTER_KEY_FILE or master.key in the data directory).`,
-        );
-      }
-    });
   }
 
   /** Gives a new organisation its first data key. */

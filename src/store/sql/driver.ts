@@ -1,141 +1,172 @@
-import { closeSync, mkdirSync, openSync } from 'node:fs';
-import { join } from 'node:path';
-import knex, { type Knex } from 'knex';
-import sqlite3 from 'sqlite3';
-import { GatewayError } from '../../core/errors.js';
-import { RefusedStart } from '../refused-start.js';
+import { AsyncLocalStorage } from 'node:async_hooks';
+import type { Knex } from 'knex';
+import { coded, isConflict } from './failure.js';
 
-/** What queries are written against: a connection, or one transaction of it. Speaks SQLite now, PostgreSQL by the same calls. */
+/** What queries are written against: a connection, or one transaction of it. SQLite and PostgreSQL by the same calls. */
 export type Sql = Knex | Knex.Transaction;
 export type Transaction = Knex.Transaction;
 
-/** 3.51.3 mends a bug that could corrupt a database in WAL mode. */
-const oldestSqlite = 3_051_003;
+export interface WriteOptions {
+  /** Takes what this transaction must hold before it reads anything; where absent, the whole store. */
+  readonly lock?: (sql: Transaction) => Promise<unknown>;
+  /** The work may be run again after a conflict with another transaction. */
+  readonly repeatable?: boolean;
+}
 
 /** One database, as the store uses it. */
 export interface Database {
-  /** Reads what is committed; never waits for a write. */
+  readonly dialect: 'sqlite' | 'postgres';
+  /** Where it is, as may be printed. */
+  readonly name: string;
+  /** Reads what is committed, and never waits for a write; within a transaction, reads as that one. */
   read<T>(work: (sql: Sql) => Promise<T>): Promise<T>;
-  /** One transaction, on disk when this resolves; of several, one after the other. */
-  write<T>(work: (sql: Transaction) => Promise<T>): Promise<T>;
+  /**
+   * One transaction, on disk when this resolves; of several, one after the other. Every `read` and `write` that
+   * `work` awaits joins it; what such a `write` did is undone where it throws, whatever becomes of the rest.
+   */
+  write<T>(work: (sql: Transaction) => Promise<T>, options?: WriteOptions): Promise<T>;
+  /** Runs `then` once the transaction around this call is on disk, in the order asked; at once where there is none. */
+  afterCommit(then: () => void): void;
+  /** Makes changes commit in the order of their numbers, and wakes other nodes when they do. Before each is written. */
+  announce(sql: Transaction): Promise<unknown>;
+  /** Calls `wake` whenever another node may have committed a change. Returns how to stop. */
+  onCommitElsewhere(wake: () => void): () => void;
   close(): Promise<void>;
 }
 
-function codeOf(error: unknown): string {
-  const code = error instanceof Error && 'code' in error ? error.code : null;
-  return typeof code === 'string' ? code : '';
+/** What differs between one engine and the other. */
+export interface Engine {
+  readonly dialect: Database['dialect'];
+  readonly name: string;
+  readonly reader: Knex;
+  readonly writer: Knex;
+  /** First in every transaction. */
+  begin(sql: Transaction, options: WriteOptions): Promise<unknown>;
+  /** Last in every transaction; throws where a commit would quietly undo it. */
+  beforeCommit(sql: Transaction): Promise<unknown>;
+  announce(sql: Transaction): Promise<unknown>;
+  onCommitElsewhere(wake: () => void): () => void;
+  close(): Promise<void>;
 }
 
-/** Did a row already have this unique value? */
-export function isDuplicate(error: unknown): boolean {
-  return codeOf(error) === 'SQLITE_CONSTRAINT' && error instanceof Error && error.message.includes('UNIQUE');
+/** A transaction, as those within it see it. What joins it runs in turn: it is one connection. */
+interface Frame {
+  readonly sql: Transaction;
+  readonly root: { open: boolean; readonly afterCommit: (() => void)[] };
+  turn: Promise<unknown>;
 }
 
-/** Failures of the machine rather than of a statement. */
-const outages =
-  /^SQLITE_(BUSY|LOCKED|FULL|IOERR|CANTOPEN|READONLY|NOMEM|CORRUPT|NOTADB|PROTOCOL|INTERRUPT|PERM|AUTH)/;
+const triesAfterConflict = 3;
 
-/** A failure of the database itself becomes a coded one, of which the driver's code alone is kept. */
-function coded(error: unknown): unknown {
-  const isTimeout = error instanceof Error && error.name === 'KnexTimeoutError';
-  const code = isTimeout ? 'timeout' : codeOf(error);
-  if (!isTimeout && !outages.test(code)) return error;
-  const message =
-    code === 'SQLITE_FULL'
-      ? 'The disk of the data directory is full: nothing was changed.'
-      : 'The store did not answer: nothing was changed. Try again.';
-  return new GatewayError('store_unavailable', message, { cause: new Error(code) });
-}
+export class SqlDatabase implements Database {
+  readonly #engine: Engine;
+  readonly #frames = new AsyncLocalStorage<Frame>();
 
-/** Migrations already applied. Here because `write` takes its lock on it. */
-const versionTable =
-  'CREATE TABLE IF NOT EXISTS schema_version (version integer PRIMARY KEY, name text NOT NULL, applied_at bigint NOT NULL)';
-
-function open(path: string, pragmas: readonly string[]): Knex {
-  const quiet = (): void => {};
-  return knex({
-    client: 'sqlite3',
-    connection: { filename: path },
-    useNullAsDefault: true,
-    // Else its errors quote the values of the statement, sealed credentials and hashes among them.
-    compileSqlOnError: false,
-    log: { warn: quiet, error: quiet, debug: quiet, deprecate: quiet },
-    acquireConnectionTimeout: 15_000,
-    pool: {
-      min: 1,
-      max: 1,
-      idleTimeoutMillis: 2 ** 31 - 1,
-      afterCreate(connection: sqlite3.Database, done: (error: Error | null) => void) {
-        connection.exec(pragmas.map((pragma) => `PRAGMA ${pragma};`).join('\n'), done);
-      },
-    },
-  });
-}
-
-function refuseOldSqlite(): void {
-  if (sqlite3.VERSION_NUMBER >= oldestSqlite) return;
-  throw new RefusedStart(
-    `SQLite ${sqlite3.VERSION} can corrupt databases; 3.51.3 or newer is needed: reinstall the sqlite3 package.`,
-  );
-}
-
-/** Where the database of a data directory lies. */
-export const databasePath = (dataDir: string): string => join(dataDir, 'headgate.db');
-
-/**
- * Opens (or makes) the SQLite database of a data directory. Two connections: a transaction occupies the one that
- * writes, and a lookup on behalf of a request must not wait for it.
- */
-export async function openDatabase(dataDir: string): Promise<Database> {
-  refuseOldSqlite();
-  const path = databasePath(dataDir);
-  const pragmas = ['busy_timeout = 5000', 'journal_mode = WAL', 'synchronous = FULL', 'foreign_keys = ON'];
-  let writer: Knex | null = null;
-  try {
-    mkdirSync(dataDir, { recursive: true, mode: 0o700 });
-    // Made here for its mode, which SQLite gives to the files beside it as well.
-    closeSync(openSync(path, 'a', 0o600));
-    writer = open(path, pragmas);
-    await writer.raw(versionTable);
-  } catch (error) {
-    await writer?.destroy();
-    throw new RefusedStart(
-      `The database ${path} cannot be opened (${codeOf(error) || 'no connection'}): check that the data directory is writable and the file is not damaged.`,
-    );
+  constructor(engine: Engine) {
+    this.#engine = engine;
   }
-  const writing = writer;
-  const reader = open(path, [...pragmas, 'query_only = ON']);
 
-  return {
-    async read(work) {
+  get dialect(): Database['dialect'] {
+    return this.#engine.dialect;
+  }
+
+  get name(): string {
+    return this.#engine.name;
+  }
+
+  async read<T>(work: (sql: Sql) => Promise<T>): Promise<T> {
+    const frame = this.#frames.getStore();
+    // Left as it is for who wrote it: only the outermost transaction can tell a conflict to run again.
+    if (frame?.root.open) return this.#join(frame, (inner) => this.#within(inner, work));
+    try {
+      return await work(this.#engine.reader);
+    } catch (error) {
+      throw coded(error);
+    }
+  }
+
+  async write<T>(work: (sql: Transaction) => Promise<T>, options: WriteOptions = {}): Promise<T> {
+    const frame = this.#frames.getStore();
+    if (frame !== undefined) {
+      if (!frame.root.open) throw new Error('A write came after the end of the transaction it belongs to.');
+      return this.#join(frame, (inner) =>
+        inner.sql.transaction(async (sql) => {
+          await options.lock?.(sql);
+          return this.#within({ ...inner, sql }, work);
+        }),
+      );
+    }
+    for (let tries = 0; ; tries++) {
       try {
-        return await work(reader);
+        return await this.#transact(work, options);
       } catch (error) {
-        throw coded(error);
+        if (!options.repeatable || !isConflict(error) || tries === triesAfterConflict) throw coded(error);
+        await new Promise((resolve) => setTimeout(resolve, Math.random() * 20 * 2 ** tries));
       }
-    },
-    async write(work) {
-      let failed: { readonly error: unknown } | null = null;
-      try {
-        return await writing.transaction(async (sql) => {
-          try {
-            // Takes the write lock before anything is read: SQLite would refuse, without waiting, a transaction
-            // that has read something another process has changed since.
-            await sql.raw('DELETE FROM schema_version WHERE version < 0');
-            return await work(sql);
-          } catch (error) {
-            failed = { error };
-            throw error;
-          }
-        });
-      } catch (error) {
-        // A full disk has already rolled back, so that knex reports its own vain ROLLBACK instead of the cause.
-        throw coded(failed === null ? error : (failed as { error: unknown }).error);
-      }
-    },
-    async close() {
-      await reader.destroy();
-      await writing.destroy();
-    },
-  };
+    }
+  }
+
+  async #transact<T>(work: (sql: Transaction) => Promise<T>, options: WriteOptions): Promise<T> {
+    const root: Frame['root'] = { open: true, afterCommit: [] };
+    let failed: { readonly error: unknown } | null = null;
+    let committing = false;
+    try {
+      const value = await this.#engine.writer.transaction(async (sql) => {
+        const frame: Frame = { sql, root, turn: Promise.resolve() };
+        try {
+          await this.#engine.begin(sql, options);
+          const done = await this.#within(frame, work);
+          await this.#engine.beforeCommit(sql);
+          committing = true;
+          return done;
+        } catch (error) {
+          failed = { error };
+          throw error;
+        } finally {
+          root.open = false;
+        }
+      });
+      for (const then of root.afterCommit) then();
+      return value;
+    } catch (error) {
+      // A full disk has already rolled back, so that knex reports its own vain ROLLBACK instead of the cause.
+      if (failed !== null) throw (failed as { readonly error: unknown }).error;
+      throw coded(error, committing);
+    }
+  }
+
+  async #within<T>(frame: Frame, work: (sql: Transaction) => Promise<T>): Promise<T> {
+    try {
+      return await this.#frames.run(frame, () => work(frame.sql));
+    } finally {
+      // What was started and not awaited.
+      await frame.turn;
+    }
+  }
+
+  /** Runs after what joined before it; what it calls in its turn joins it, not the frame. */
+  #join<T>(frame: Frame, work: (inner: Frame) => Promise<T>): Promise<T> {
+    const inner: Frame = { sql: frame.sql, root: frame.root, turn: Promise.resolve() };
+    const mine = frame.turn.then(() => work(inner));
+    frame.turn = mine.catch(() => {});
+    return mine;
+  }
+
+  afterCommit(then: () => void): void {
+    const frame = this.#frames.getStore();
+    if (frame?.root.open) frame.root.afterCommit.push(then);
+    else then();
+  }
+
+  announce(sql: Transaction): Promise<unknown> {
+    return this.#engine.announce(sql);
+  }
+
+  onCommitElsewhere(wake: () => void): () => void {
+    return this.#engine.onCommitElsewhere(wake);
+  }
+
+  close(): Promise<void> {
+    return this.#engine.close();
+  }
 }

@@ -1,6 +1,10 @@
-import type { Migration } from '../migrations/list.js';
+import type { Migration, MigrationContext } from '../migrations/list.js';
 import { RefusedStart } from '../refused-start.js';
 import type { Database } from './driver.js';
+
+/** Migrations already applied. Made with the database itself: every migration writes its line here. */
+export const versionTable =
+  'CREATE TABLE IF NOT EXISTS schema_version (version integer PRIMARY KEY, name text NOT NULL, applied_at bigint NOT NULL)';
 
 /**
  * Brings a store up to `migrations`, each in a transaction together with its line in `schema_version`: killed at any
@@ -9,14 +13,12 @@ import type { Database } from './driver.js';
 export async function migrate(
   database: Database,
   migrations: readonly Migration[],
+  context: MigrationContext,
   now: () => number,
 ): Promise<void> {
   const newest = migrations.at(-1)?.version ?? 0;
-  const reached = async (): Promise<number> => {
-    const row = await database.read((sql) => sql('schema_version').max('version as version').first());
-    return Number(row?.['version'] ?? 0);
-  };
-  const found = await reached();
+  const row = await database.read((sql) => sql('schema_version').max('version as version').first());
+  const found = Number(row?.['version'] ?? 0);
   if (found > newest) {
     throw new RefusedStart(
       `The store is at version ${found} and this program knows versions up to ${newest}: start the newer program, or restore a backup from before its upgrade.`,
@@ -27,7 +29,7 @@ export async function migrate(
     await database.write(async (sql) => {
       // Another process may have made this step while this one waited for the lock.
       if ((await sql('schema_version').where({ version }).first()) !== undefined) return;
-      await up(sql);
+      await up(sql, context);
       await sql('schema_version').insert({ version, name, applied_at: now() });
     });
   }

@@ -1,33 +1,57 @@
 import { randomUUID } from 'node:crypto';
 import { hashGatewayKey } from '../../core/gateway-key.js';
 import { scopesOf } from '../../core/scopes.js';
+import type { Secret } from '../../core/secret.js';
 import type { MasterKey } from '../master-key.js';
 import { migrations } from '../migrations/list.js';
-import type { FirstKeys, Place, Store } from '../records.js';
+import type { Place } from '../place.js';
+import type { FirstKeys, Store, UnitOptions } from '../store.js';
 import { SqlApiKeys } from './api-keys.js';
+import { SqlAudit } from './audit.js';
+import { AuditChain } from './audit-chain.js';
+import { SqlChanges } from './changes.js';
 import { SqlConfigs } from './configs.js';
 import { DataKeys } from './data-keys.js';
-import { type Database, databasePath, openDatabase, type Sql, type Transaction } from './driver.js';
+import type { Database, Sql, Transaction } from './driver.js';
+import { SqlIdempotency } from './idempotency.js';
 import { migrate } from './migrate.js';
+import { insertOrganisation, type OrganisationParts } from './organisations.js';
+import { openPostgres } from './postgres.js';
 import { SqlProviders } from './providers.js';
+import { openSqlite } from './sqlite.js';
+import { SystemKeys } from './system-keys.js';
 import { SqlWorkspaces } from './workspaces.js';
 
+/** What the stores of the resources are made of. */
+interface StoreParts extends OrganisationParts {
+  readonly database: Database;
+  readonly systemKeys: SystemKeys;
+  /** Unix milliseconds. */
+  readonly now: () => number;
+}
+
 class SqlStore implements Store {
-  readonly workspaces: SqlWorkspaces;
+  readonly audit: SqlAudit;
+  readonly changes: SqlChanges;
+  readonly configs: SqlConfigs;
+  readonly idempotency: SqlIdempotency;
   readonly keys: SqlApiKeys;
   readonly providers: SqlProviders;
-  readonly configs: SqlConfigs;
+  readonly workspaces: SqlWorkspaces;
 
-  constructor(
-    readonly database: Database,
-    readonly dataKeys: DataKeys,
-    masterKey: MasterKey,
-    readonly now: () => number,
-  ) {
-    this.workspaces = new SqlWorkspaces(database, now);
-    this.keys = new SqlApiKeys(database, masterKey, now);
-    this.providers = new SqlProviders(database, dataKeys, now);
+  constructor(readonly parts: StoreParts) {
+    const { database, dataKeys, systemKeys, chain, now } = parts;
+    this.audit = new SqlAudit(database, chain, now);
+    this.changes = new SqlChanges(database, now);
     this.configs = new SqlConfigs(database, now);
+    this.idempotency = new SqlIdempotency(database, dataKeys, now);
+    this.keys = new SqlApiKeys(database, systemKeys.pepper, now);
+    this.providers = new SqlProviders(database, dataKeys, now);
+    this.workspaces = new SqlWorkspaces(database, now);
+  }
+
+  get database(): Database {
+    return this.parts.database;
   }
 
   get pepper(): Buffer {
@@ -36,6 +60,11 @@ class SqlStore implements Store {
 
   hashKey(text: string): string {
     return hashGatewayKey(this.pepper, text);
+  }
+
+  unit<T>(organisationId: string, run: () => Promise<T>, options: UnitOptions = {}): Promise<T> {
+    const lock = (sql: Transaction): Promise<void> => this.parts.chain.lock(sql, organisationId);
+    return this.database.write(run, { lock, ...options });
   }
 
   async ping(): Promise<boolean> {
@@ -68,9 +97,8 @@ class SqlStore implements Store {
   async #makeFirst(sql: Transaction): Promise<FirstKeys> {
     const organisationId = randomUUID();
     const workspaceId = randomUUID();
-    const created_at = this.now();
-    await sql('organisations').insert({ id: organisationId, name: 'default', created_at });
-    await this.dataKeys.create(sql, organisationId);
+    const created_at = this.parts.now();
+    await insertOrganisation(sql, this.parts, { id: organisationId, name: 'default', created_at });
     await sql('workspaces').insert({
       id: workspaceId,
       organisation_id: organisationId,
@@ -101,27 +129,47 @@ class SqlStore implements Store {
     };
   }
 
+  async prune(): Promise<void> {
+    await this.idempotency.prune();
+    await this.changes.prune();
+  }
+
   close(): Promise<void> {
+    this.changes.stop();
     return this.database.close();
   }
 }
 
 export interface StoreOptions {
+  /** Where SQLite keeps the records. */
   readonly dataDir: string;
+  /** A postgres:// URL: the records are kept there instead. */
+  readonly databaseUrl?: Secret | null;
   readonly masterKey: MasterKey;
   /** Unix milliseconds; stood in for by tests. */
   readonly clock?: () => number;
 }
 
-/** Opens the store of a data directory: migrated, and proven to belong to this master key. Throws RefusedStart. */
+/** `patient`: for migrations. */
+const openDatabase = ({ dataDir, databaseUrl }: StoreOptions, patient: boolean): Promise<Database> =>
+  databaseUrl ? openPostgres(databaseUrl, patient) : openSqlite(dataDir);
+
+/** Opens the store: migrated, and proven to belong to this master key. Throws RefusedStart. */
 export async function openStore(options: StoreOptions): Promise<Store> {
   const now = options.clock ?? Date.now;
-  const database = await openDatabase(options.dataDir);
+  const systemKeys = new SystemKeys(options.masterKey, now);
+  const chain = new AuditChain(() => systemKeys.audit);
+  let database = await openDatabase(options, true);
   try {
-    await migrate(database, migrations, now);
-    const dataKeys = new DataKeys(options.masterKey, now);
-    await dataKeys.check(database, databasePath(options.dataDir));
-    return new SqlStore(database, dataKeys, options.masterKey, now);
+    // Before anything is changed: a wrong master key must change nothing.
+    await systemKeys.load(database);
+    await migrate(database, migrations, { storeName: database.name, systemKeys, chain }, now);
+    await systemKeys.load(database);
+    if (database.dialect === 'postgres') {
+      await database.close();
+      database = await openDatabase(options, false);
+    }
+    return new SqlStore({ database, dataKeys: new DataKeys(options.masterKey, now), systemKeys, chain, now });
   } catch (error) {
     await database.close();
     throw error;

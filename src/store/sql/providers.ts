@@ -1,14 +1,19 @@
 import { randomUUID } from 'node:crypto';
 import { maskGatewayKey } from '../../core/gateway-key.js';
 import type { ProviderRecord } from '../../core/messages.js';
-import type { Listed, NewProvider, Page, Place, Provider, ProviderStore } from '../records.js';
+import { etagOf } from '../etag.js';
+import type { Listed, Page, Place } from '../place.js';
+import type { NewProvider, Provider, ProviderStore } from '../providers.js';
 import type { SealedPlace } from '../seal.js';
 import type { DataKeys } from './data-keys.js';
-import { type Database, isDuplicate } from './driver.js';
+import type { Database } from './driver.js';
+import { isDuplicate } from './failure.js';
+import { isCurrent } from './revision.js';
 import { hasWorkspace } from './workspaces.js';
 
 interface ProviderRow {
   readonly id: string;
+  readonly revision: number;
   readonly organisation_id: string;
   readonly workspace_id: string;
   readonly slug: string;
@@ -61,6 +66,7 @@ export class SqlProviders implements ProviderStore {
       baseUrl: this.#baseUrl(row),
       createdAt: Number(row.created_at),
       updatedAt: Number(row.updated_at),
+      etag: etagOf(row),
     };
   }
 
@@ -94,6 +100,7 @@ export class SqlProviders implements ProviderStore {
         const now = this.now();
         const row: ProviderRow = {
           id,
+          revision: 1,
           ...at(place),
           slug: input.slug,
           name: input.name,
@@ -118,13 +125,15 @@ export class SqlProviders implements ProviderStore {
     }
   }
 
-  async delete(place: Place, slug: string): Promise<'deleted' | 'missing'> {
-    const gone = await this.database.write((sql) =>
-      sql('providers')
-        .where({ ...at(place), slug })
-        .delete(),
-    );
-    return gone === 0 ? 'missing' : 'deleted';
+  delete(place: Place, slug: string, etag?: string): Promise<'deleted' | 'missing' | 'stale'> {
+    return this.database.write(async (sql) => {
+      const wanted = sql('providers').where({ ...at(place), slug });
+      const row: ProviderRow | undefined = await wanted.clone().first();
+      if (row === undefined) return 'missing';
+      if (!isCurrent(row, etag)) return 'stale';
+      await wanted.delete();
+      return 'deleted';
+    });
   }
 
   find(workspaceId: string, slug: string): Promise<ProviderRecord | null> {

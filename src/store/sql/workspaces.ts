@@ -1,9 +1,13 @@
 import { randomUUID } from 'node:crypto';
-import type { Listed, Page, Place, Workspace, WorkspaceStore } from '../records.js';
-import { type Database, isDuplicate, type Sql } from './driver.js';
+import { etagOf } from '../etag.js';
+import type { Listed, Page, Place } from '../place.js';
+import type { Workspace, WorkspaceStore } from '../workspaces.js';
+import type { Database, Sql } from './driver.js';
+import { isDuplicate } from './failure.js';
 
 interface WorkspaceRow {
   readonly id: string;
+  readonly revision: number;
   readonly organisation_id: string;
   readonly slug: string;
   readonly name: string;
@@ -16,6 +20,7 @@ const fromRow = (row: WorkspaceRow): Workspace => ({
   slug: row.slug,
   name: row.name,
   createdAt: Number(row.created_at),
+  etag: etagOf(row),
 });
 
 /** Is this workspace one of this organisation? Asked before anything is put into it. */
@@ -61,6 +66,7 @@ export class SqlWorkspaces implements WorkspaceStore {
   ): Promise<Workspace | 'taken'> {
     const row: WorkspaceRow = {
       id: randomUUID(),
+      revision: 1,
       organisation_id: organisationId,
       slug: input.slug,
       name: input.name,

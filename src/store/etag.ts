@@ -1,0 +1,11 @@
+import { createHash } from 'node:crypto';
+
+/** What every row that can be changed has: it counts up with each change. */
+export interface Revised {
+  readonly id: string;
+  readonly revision: number;
+}
+
+/** Names one state of one record; opaque to clients. A record made anew under an old slug has another. */
+export const etagOf = ({ id, revision }: Revised): string =>
+  createHash('sha256').update(`${id}/${revision}`).digest('base64url').slice(0, 16);

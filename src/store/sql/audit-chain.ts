@@ -1,0 +1,137 @@
+import { createHash, createHmac, timingSafeEqual } from 'node:crypto';
+import { GatewayError } from '../../core/errors.js';
+import type { AuditEntry } from '../audit.js';
+import type { Sql, Transaction } from './driver.js';
+
+export interface AuditRow {
+  readonly organisation_id: string;
+  readonly seq: number;
+  readonly at: number;
+  readonly workspace_id: string | null;
+  readonly method: string;
+  readonly uri: string;
+  readonly request_id: string;
+  readonly request_body: string;
+  readonly query_params: string;
+  readonly request_headers: string;
+  readonly user_id: string;
+  readonly user_type: AuditEntry['userType'];
+  readonly actor_name: string;
+  readonly response_status_code: number;
+  readonly resource_type: string;
+  readonly resource_id: string | null;
+  readonly action: string;
+  readonly client_ip: string | null;
+  readonly country: string | null;
+  readonly allowed: boolean | number;
+  /** Hash of the row before it. */
+  readonly previous: string;
+  readonly hash: string;
+}
+
+export interface AuditHead {
+  readonly seq: number;
+  readonly hash: string;
+}
+
+interface HeadRow extends AuditHead {
+  readonly organisation_id: string;
+  readonly mac: string;
+}
+
+export const genesis = '0'.repeat(64);
+
+/**
+ * SHA-256 over the hash of the row before it and the row, as a JSON list in this order. The row's number is its place
+ * in the chain, and not among them: a row that was moved still agrees with itself.
+ */
+export function hashRow(row: Omit<AuditRow, 'hash'>): string {
+  const canonical = JSON.stringify([
+    1,
+    row.organisation_id,
+    row.at,
+    row.workspace_id,
+    row.method,
+    row.uri,
+    row.request_id,
+    row.request_body,
+    row.query_params,
+    row.request_headers,
+    row.user_id,
+    row.user_type,
+    row.actor_name,
+    row.response_status_code,
+    row.resource_type,
+    row.resource_id,
+    row.action,
+    row.client_ip,
+    row.country,
+    Boolean(row.allowed),
+  ]);
+  return createHash('sha256').update(Buffer.from(row.previous, 'hex')).update(canonical).digest('hex');
+}
+
+/** The ends of the audit logs: which row is the last, vouched for by a key that is not in the database in the clear. */
+export class AuditChain {
+  readonly #key: () => Buffer;
+
+  constructor(key: () => Buffer) {
+    this.#key = key;
+  }
+
+  #mac(...parts: readonly (string | number)[]): Buffer {
+    return createHmac('sha256', this.#key()).update(JSON.stringify(parts)).digest();
+  }
+
+  #headMac(organisationId: string, { seq, hash }: AuditHead): Buffer {
+    return this.#mac('head', organisationId, seq, hash);
+  }
+
+  /** The head of a log without rows. */
+  async begin(sql: Transaction, organisationId: string): Promise<void> {
+    const head: AuditHead = { seq: 0, hash: genesis };
+    await sql('audit_heads').insert({
+      organisation_id: organisationId,
+      ...head,
+      mac: this.#headMac(organisationId, head).toString('hex'),
+    });
+  }
+
+  /** Waits for the turn of this transaction among those of the organisation. */
+  async lock(sql: Transaction, organisationId: string): Promise<void> {
+    await sql('audit_heads').where({ organisation_id: organisationId }).forUpdate().first('seq');
+  }
+
+  /** null: it is gone, or not what this program wrote. */
+  async head(sql: Sql, organisationId: string): Promise<AuditHead | null> {
+    const row: HeadRow | undefined = await sql('audit_heads')
+      .where({ organisation_id: organisationId })
+      .first();
+    if (row === undefined) return null;
+    const head: AuditHead = { seq: Number(row.seq), hash: row.hash };
+    const wanted = this.#headMac(organisationId, head);
+    const found = Buffer.from(row.mac, 'hex');
+    return found.length === wanted.length && timingSafeEqual(found, wanted) ? head : null;
+  }
+
+  /** The head to append to. Signing one that somebody has altered would make the alteration good. */
+  async intactHead(sql: Transaction, organisationId: string): Promise<AuditHead> {
+    const head = await this.head(sql, organisationId);
+    if (head !== null) return head;
+    throw new GatewayError(
+      'store_unavailable',
+      'The audit log cannot be written: its end was altered. Nothing was changed. Run headgate audit verify.',
+    );
+  }
+
+  async advance(sql: Transaction, organisationId: string, head: AuditHead): Promise<void> {
+    const count = await sql('audit_heads')
+      .where({ organisation_id: organisationId, seq: head.seq - 1 })
+      .update({ ...head, mac: this.#headMac(organisationId, head).toString('hex') });
+    if (count !== 1) throw new Error('The head of an audit log was moved without its lock.');
+  }
+
+  fingerprint(organisationId: string, secret: string): string {
+    return `hmac:${this.#mac('secret', organisationId, secret).toString('base64url').slice(0, 22)}`;
+  }
+}
