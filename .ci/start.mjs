@@ -3,14 +3,15 @@ import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { prepare, root } from './prepare.mjs';
 
+// Noted first: npm may be killed while this installs and builds.
+const parent = process.ppid;
 prepare();
 
 // npm is the one that is told to stop (the script says `exec`, so that its signals come here and not to a shell). If
 // npm is killed outright, nobody is left who could stop this: leave as if told to.
 if (process.env.npm_lifecycle_event === 'start') {
-  const npm = process.ppid;
   setInterval(() => {
-    if (process.ppid !== npm) process.kill(process.pid, 'SIGTERM');
+    if (process.ppid !== parent) process.kill(process.pid, 'SIGTERM');
   }, 500).unref();
 }
 
