@@ -1,14 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import {
-  copyFileSync,
-  mkdtempSync,
-  readdirSync,
-  readFileSync,
-  rmSync,
-  statSync,
-  writeFileSync,
-} from 'node:fs';
-import { tmpdir } from 'node:os';
+import { copyFileSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect } from 'chai';
 import { GatewayError } from '../../src/core/errors.js';
@@ -24,9 +15,9 @@ import { migrate } from '../../src/store/sql/migrate.js';
 import { openSqlite } from '../../src/store/sql/sqlite.js';
 import { SystemKeys } from '../../src/store/sql/system-keys.js';
 import { openStore, type Place, type Store } from '../../src/store/store.js';
+import { folder, forEachStore, masterKey } from '../support/stores.js';
 
 const everything = { offset: 0, limit: 1000 };
-const masterKey = new MasterKey(randomBytes(32));
 
 function here<T>(value: T | 'missing' | 'taken' | 'stale' | null): T {
   if (value === 'missing' || value === 'taken' || value === 'stale' || value === null)
@@ -34,23 +25,8 @@ function here<T>(value: T | 'missing' | 'taken' | 'stale' | null): T {
   return value;
 }
 
-const folders: string[] = [];
-function folder(): string {
-  const path = mkdtempSync(join(tmpdir(), 'headgate-store-'));
-  folders.push(path);
-  return path;
-}
-after(() => {
-  for (const path of folders) rmSync(path, { recursive: true, force: true });
-});
-
-/** Every kind of store there is; the suite below holds for each. */
-const stores: readonly { name: string; open(dataDir: string, clock: () => number): Promise<Store> }[] = [
-  { name: 'SQLite', open: (dataDir, clock) => openStore({ dataDir, masterKey, clock }) },
-];
-
-for (const { name, open } of stores) {
-  describe(`the store on ${name}`, () => {
+describe('the store', () => {
+  forEachStore(({ open }) => {
     let store: Store;
     let dataDir: string;
     let place: Place;
@@ -265,13 +241,18 @@ for (const { name, open } of stores) {
     });
 
     it('takes any text as text', async () => {
-      const nasty = `'); DROP TABLE providers; --\u0000"\`?:name \u{1f600}`;
+      const nasty = `'); DROP TABLE providers; --"\`?:name \u{1f600}`;
       here(
         await store.providers.create(place, { slug: nasty, name: nasty, provider: nasty, credential: null }),
       );
       expect((await store.providers.find(place.workspaceId, nasty))?.provider).to.equal(nasty);
       expect(await store.keys.findByHash(nasty)).to.equal(null);
       expect(await store.workspaces.get(place.organisationId, nasty)).to.equal(null);
+    });
+
+    it('finds nothing by a name with a NUL, which no name has', async () => {
+      expect(await store.providers.find(place.workspaceId, 'a\0')).to.equal(null);
+      expect(await store.configs.find(place.workspaceId, 'a\0')).to.equal(null);
     });
 
     it('answers lookups while writes run, both within their time', async () => {
@@ -323,7 +304,7 @@ for (const { name, open } of stores) {
       await again.close();
     });
   });
-}
+});
 
 describe('the first start', () => {
   it('writes its keys for their owner alone', async () => {

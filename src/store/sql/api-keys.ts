@@ -7,6 +7,7 @@ import type { ApiKey, ApiKeyFilter, ApiKeyStore, MadeApiKey, NewApiKey } from '.
 import { etagOf } from '../etag.js';
 import type { Listed, Page } from '../place.js';
 import type { Database, Transaction } from './driver.js';
+import { listed, newestFirst } from './lists.js';
 import { isCurrent } from './revision.js';
 import { hasWorkspace } from './workspaces.js';
 
@@ -84,12 +85,7 @@ export class SqlApiKeys implements ApiKeyStore {
         if (filter.status[0] === 'expired') wanted.where('expires_at', '<=', now);
         else wanted.where((either) => either.whereNull('expires_at').orWhere('expires_at', '>', now));
       }
-      const count = await wanted.clone().count('* as total').first();
-      const rows: ApiKeyRow[] = await wanted
-        .orderBy([{ column: 'created_at', order: 'desc' }, { column: 'id' }])
-        .offset(page.offset)
-        .limit(page.limit);
-      return { total: Number(count?.['total']), rows: rows.map(fromRow) };
+      return listed(wanted, newestFirst, page, fromRow);
     });
   }
 

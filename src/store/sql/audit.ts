@@ -9,6 +9,7 @@ import type {
 import type { Listed, Page } from '../place.js';
 import { type AuditChain, type AuditRow, genesis, hashRow } from './audit-chain.js';
 import type { Database, Sql } from './driver.js';
+import { listed } from './lists.js';
 
 /** Rows read at once where all of them are wanted. */
 const pieceOf = 500;
@@ -113,10 +114,7 @@ export class SqlAudit implements AuditStore {
 
   list(organisationId: string, filter: AuditFilter, page: Page): Promise<Listed<AuditRecord>> {
     return this.database.read(async (sql) => {
-      const all = wanted(sql, organisationId, filter);
-      const count = await all.clone().count('* as total').first();
-      const rows: AuditRow[] = await all.orderBy('seq', 'desc').offset(page.offset).limit(page.limit);
-      return { total: Number(count?.['total']), rows: rows.map(fromRow) };
+      return listed(wanted(sql, organisationId, filter), [{ column: 'seq', order: 'desc' }], page, fromRow);
     });
   }
 

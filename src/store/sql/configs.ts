@@ -12,7 +12,8 @@ import { etagOf } from '../etag.js';
 import type { Listed, Page, Place } from '../place.js';
 import { makeSlug } from '../slug.js';
 import type { Database, Sql, Transaction } from './driver.js';
-import { isDuplicate } from './failure.js';
+import { isDuplicate, isKeepable } from './failure.js';
+import { listed, newestFirst } from './lists.js';
 import { isCurrent, replaceRow } from './revision.js';
 import { hasWorkspace } from './workspaces.js';
 
@@ -86,12 +87,7 @@ export class SqlConfigs implements ConfigStore {
         workspace_id: place.workspaceId,
         status: 'active',
       });
-      const count = await all.clone().count('* as total').first();
-      const rows: ConfigRow[] = await all
-        .orderBy([{ column: 'created_at', order: 'desc' }, { column: 'id' }])
-        .offset(page.offset)
-        .limit(page.limit);
-      return { total: Number(count?.['total']), rows: rows.map(fromRow) };
+      return listed(all, newestFirst, page, fromRow);
     });
   }
 
@@ -189,7 +185,8 @@ export class SqlConfigs implements ConfigStore {
     });
   }
 
-  find(workspaceId: string, slugOrId: string): Promise<ConfigRecord | null> {
+  async find(workspaceId: string, slugOrId: string): Promise<ConfigRecord | null> {
+    if (!isKeepable(slugOrId)) return null;
     return this.database.read(async (sql) => {
       const row: { slug: string; version: string; text: string } | undefined = await sql('configs')
         .join('config_versions', 'config_versions.id', 'configs.current_version_id')

@@ -32,6 +32,9 @@ const postgresOutages = /^(08|28|40|53|55|57|58|XX)...$|^(25006|25P03|3D000)$/;
 const networkOutages = /^(ECONN|EPIPE|ETIMEDOUT|ENOTFOUND|EAI_|EHOSTUNREACH|ENETUNREACH|ENOENT|EACCES)/;
 const unansweredWords = /^(Connection terminated|timeout expired|Query read timeout|Client was closed)/;
 
+/** Could a column hold this text? PostgreSQL refuses a NUL even in a question. */
+export const isKeepable = (text: string): boolean => !text.includes('\0');
+
 /** A text that PostgreSQL cannot keep: a NUL, or longer than its column. */
 const unfitText = /^(22021|22P05|22001)$/;
 

@@ -7,7 +7,8 @@ import type { NewProvider, Provider, ProviderStore } from '../providers.js';
 import type { SealedPlace } from '../seal.js';
 import type { DataKeys } from './data-keys.js';
 import type { Database } from './driver.js';
-import { isDuplicate } from './failure.js';
+import { isDuplicate, isKeepable } from './failure.js';
+import { listed, newestFirst } from './lists.js';
 import { isCurrent } from './revision.js';
 import { hasWorkspace } from './workspaces.js';
 
@@ -82,12 +83,7 @@ export class SqlProviders implements ProviderStore {
   list(place: Place, page: Page): Promise<Listed<Provider>> {
     return this.database.read(async (sql) => {
       const all = sql('providers').where(at(place));
-      const count = await all.clone().count('* as total').first();
-      const rows: ProviderRow[] = await all
-        .orderBy([{ column: 'created_at', order: 'desc' }, { column: 'id' }])
-        .offset(page.offset)
-        .limit(page.limit);
-      return { total: Number(count?.['total']), rows: rows.map((row) => this.#fromRow(row)) };
+      return listed(all, newestFirst, page, (row: ProviderRow) => this.#fromRow(row));
     });
   }
 
@@ -136,7 +132,8 @@ export class SqlProviders implements ProviderStore {
     });
   }
 
-  find(workspaceId: string, slug: string): Promise<ProviderRecord | null> {
+  async find(workspaceId: string, slug: string): Promise<ProviderRecord | null> {
+    if (!isKeepable(slug)) return null;
     return this.database.read(async (sql) => {
       const row: ProviderRow | undefined = await sql('providers')
         .where({ workspace_id: workspaceId, slug })

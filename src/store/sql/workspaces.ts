@@ -4,6 +4,7 @@ import type { Listed, Page, Place } from '../place.js';
 import type { Workspace, WorkspaceStore } from '../workspaces.js';
 import type { Database, Sql } from './driver.js';
 import { isDuplicate } from './failure.js';
+import { listed } from './lists.js';
 
 interface WorkspaceRow {
   readonly id: string;
@@ -51,12 +52,7 @@ export class SqlWorkspaces implements WorkspaceStore {
   list(organisationId: string, page: Page): Promise<Listed<Workspace>> {
     return this.database.read(async (sql) => {
       const all = sql('workspaces').where({ organisation_id: organisationId });
-      const count = await all.clone().count('* as total').first();
-      const rows: WorkspaceRow[] = await all
-        .orderBy(['created_at', 'id'])
-        .offset(page.offset)
-        .limit(page.limit);
-      return { total: Number(count?.['total']), rows: rows.map(fromRow) };
+      return listed(all, [{ column: 'created_at' }, { column: 'id' }], page, fromRow);
     });
   }
 
