@@ -168,8 +168,8 @@ export const table = {
   databaseUrl: setting(
     secret('^postgres(ql)?://', 'must be a postgres:// URL'),
     null,
-    'PostgreSQL for records, in place of SQLite.',
-    { env: 'DATABASE_URL', unsupported: 'records are kept in SQLite, in the data directory' },
+    'PostgreSQL for records, in place of SQLite in the data directory.',
+    { env: 'DATABASE_URL' },
   ),
   redisUrl: setting(
     secret('^rediss?://', 'must be a redis:// or rediss:// URL'),

@@ -79,7 +79,11 @@ export async function startGateway(settings: Settings): Promise<Gateway> {
       ...(given?.file ? { file: given.file } : { env: given?.reveal() }),
       dataDir: settings.dataDir,
     });
-    const store = await openStore({ dataDir: settings.dataDir, masterKey });
+    const store = await openStore({
+      dataDir: settings.dataDir,
+      databaseUrl: settings.databaseUrl,
+      masterKey,
+    });
     const ledger = await openLedger({ dataDir: settings.dataDir });
     ingestion = startIngestion({
       dir: journalDir,
@@ -89,6 +93,11 @@ export async function startGateway(settings: Settings): Promise<Gateway> {
     const firstKeys = await bootstrap(store, { dataDir: settings.dataDir, simulated: settings.simulated });
     const simulated = settings.simulated ? await startSimulatedProvider(store) : null;
     opened({ store, pepper: store.pepper.toString('hex') });
+    setInterval(
+      () => store.prune().catch((error) => log.error({ err: error }, 'prune')),
+      pruneEveryMs,
+    ).unref();
+    if (settings.databaseUrl !== null) await followOtherNodes(store, workers, log);
 
     const checks: Check[] = [
       { name: 'workers', ok: () => workers.ready > 0 },
@@ -144,6 +153,17 @@ export async function startGateway(settings: Settings): Promise<Gateway> {
     letGo();
     throw error;
   }
+}
+
+const pruneEveryMs = 10 * 60_000;
+
+/** What another node has changed, the workers of this one forget too. */
+async function followOtherNodes(store: Store, workers: WorkerGroup, log: Logger): Promise<void> {
+  await store.changes.watch((changes) => {
+    const what = changes.flatMap(({ forget = [] }) => forget);
+    if (what.length === 0) return;
+    workers.forget(what).catch((error) => log.error({ err: error }, 'changes of other nodes'));
+  });
 }
 
 /** One Ctrl-C may arrive twice: from the terminal, and passed on by npm. */

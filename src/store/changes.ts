@@ -1,3 +1,5 @@
+import type { Forget } from '../core/messages.js';
+
 /** Something that an administrator changed. */
 export interface NewChange {
   readonly organisationId: string;
@@ -8,6 +10,8 @@ export interface NewChange {
   readonly id: string;
   readonly slug: string | null;
   readonly action: 'create' | 'update' | 'delete';
+  /** What the data workers of other nodes must forget; nothing where absent. Not for clients: it has hashes of keys. */
+  readonly forget?: readonly Forget[];
 }
 
 export interface Change extends NewChange {

@@ -75,6 +75,7 @@ export async function up(
     t.string('record_id').notNullable();
     t.string('slug');
     t.string('action').notNullable();
+    t.text('forget').notNullable();
     t.bigInteger('at').notNullable().index();
     t.index(['organisation_id', 'seq']);
   });

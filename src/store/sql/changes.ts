@@ -9,6 +9,8 @@ interface ChangeRow {
   readonly record_id: string;
   readonly slug: string | null;
   readonly action: Change['action'];
+  /** JSON. */
+  readonly forget: string;
   readonly at: number;
 }
 
@@ -23,6 +25,7 @@ const fromRow = (row: ChangeRow): Change => ({
   id: row.record_id,
   slug: row.slug,
   action: row.action,
+  forget: JSON.parse(row.forget),
   at: row.at,
 });
 
@@ -57,6 +60,7 @@ export class SqlChanges implements ChangeStore {
         record_id: change.id,
         slug: change.slug,
         action: change.action,
+        forget: JSON.stringify(change.forget ?? []),
         at: this.now(),
       };
       await sql('changes').insert(row);
