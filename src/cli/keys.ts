@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import { fromTimestamp, toTimestamp } from '../client/index.js';
+import { type AdminClient, fromTimestamp, toTimestamp } from '../client/index.js';
 import { scopesOf } from '../core/scopes.js';
 import { CliError } from './cli-error.js';
 import { type SessionContext, type SessionOptions, withAdmin, withSession } from './session.js';
@@ -74,7 +74,7 @@ export function register(program: Command, context: SessionContext): void {
       withAdmin(context, options, async (client) => {
         const { data } = await client.keys.list({ workspace_id: options.workspace, page_size: 1000 });
         if (options.json === true) {
-          console.log(JSON.stringify(data.map((key) => ({ ...key, ...times(key) }))));
+          console.log(JSON.stringify(data.map(summary)));
           return;
         }
         const rows = data.map((key) => [
@@ -102,9 +102,21 @@ export function register(program: Command, context: SessionContext): void {
     );
 }
 
+type ListedKey = Awaited<ReturnType<AdminClient['keys']['list']>>['data'][number];
 type Stamp = Parameters<typeof fromTimestamp>[0];
 
 const iso = (stamp: Stamp): string => new Date(fromTimestamp(stamp)).toISOString();
+
+/** What `keys list --json` prints of a key: these fields in this order, whatever else a key comes to have. */
+const summary = (key: ListedKey) => ({
+  id: key.id,
+  name: key.name,
+  type: key.type,
+  key: key.key,
+  status: key.status,
+  workspace_id: key.workspace_id ?? null,
+  ...times(key),
+});
 
 const times = (key: { created_at: Stamp; last_updated_at: Stamp; expires_at: Stamp | null }) => ({
   created_at: iso(key.created_at),
