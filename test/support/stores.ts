@@ -1,4 +1,4 @@
-import { createHash, randomBytes } from 'node:crypto';
+import { createHash, randomBytes, randomUUID } from 'node:crypto';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -8,7 +8,7 @@ import { MasterKey } from '../../src/store/master-key.js';
 import type { Database } from '../../src/store/sql/driver.js';
 import { openPostgres } from '../../src/store/sql/postgres.js';
 import { openSqlite } from '../../src/store/sql/sqlite.js';
-import { openStore, type Store, type StoreOptions } from '../../src/store/store.js';
+import { type AuditEntry, openStore, type Store, type StoreOptions } from '../../src/store/store.js';
 
 export const masterKey = new MasterKey(randomBytes(32));
 
@@ -101,4 +101,27 @@ after(async () => {
   const made = [...schemas];
   schemas.clear();
   if (made.length > 0) await ask(...made.map((schema) => `DROP SCHEMA ${schema} CASCADE`));
+});
+
+/** A row for the audit log, as a caller would write it. */
+export const entryOf = (organisationId: string, more: Partial<AuditEntry> = {}): AuditEntry => ({
+  organisationId,
+  workspaceId: null,
+  method: 'POST',
+  uri: '/v1/configs',
+  requestId: randomUUID(),
+  requestBody: '{}',
+  queryParams: '{}',
+  requestHeaders: '{}',
+  userId: 'key-1',
+  userType: 'api_key',
+  actorName: 'Deploy',
+  responseStatusCode: 200,
+  resourceType: 'config',
+  resourceId: null,
+  action: 'create',
+  clientIp: '127.0.0.1',
+  country: null,
+  allowed: true,
+  ...more,
 });
