@@ -1,0 +1,69 @@
+import { Ajv, type ErrorObject, type ValidateFunction } from 'ajv';
+import { guardrailChecks } from './guardrail-checks.js';
+
+/** What is wrong with a check. `message` completes the sentence "<path> …". */
+export interface CheckFinding {
+  readonly path: string;
+  readonly message: string;
+}
+
+/** Enough to put a check right in one go, few enough that a hostile one cannot make the answer long. */
+const most = 20;
+
+// `verbose` gives an error its schema, whose description is the message; the value it carries too is never shown.
+const ajv = new Ajv({ allErrors: true, verbose: true, strict: true, allowUnionTypes: true });
+ajv.addFormat('regex', (text: string) => {
+  try {
+    new RegExp(text);
+    return true;
+  } catch {
+    return false;
+  }
+});
+ajv.addKeyword({
+  keyword: 'jsonSchema',
+  type: 'object',
+  validate: (_wanted: unknown, schema: object) => ajv.validateSchema(schema) === true,
+});
+const compiled = new Map<string, ValidateFunction>();
+
+const quoted = (text: string): string => JSON.stringify(text.length > 64 ? `${text.slice(0, 64)}…` : text);
+const child = (path: string, key: string): string =>
+  /^[A-Za-z_][A-Za-z0-9_-]{0,63}$/.test(key) ? `${path}.${key}` : `${path}[${quoted(key)}]`;
+
+/** A JSON pointer below `path` as people read it: `/words/0` → `.words[0]`. */
+function below(path: string, pointer: string): string {
+  const keys = pointer.split('/').slice(1);
+  return keys
+    .map((key) => key.replaceAll('~1', '/').replaceAll('~0', '~'))
+    .reduce((at, key) => (/^\d+$/.test(key) ? `${at}[${key}]` : child(at, key)), path);
+}
+
+function findingOf({ keyword, instancePath, params, parentSchema }: ErrorObject, path: string): CheckFinding {
+  const at = below(path, instancePath);
+  if (keyword === 'required') return { path: child(at, params['missingProperty']), message: 'is required' };
+  if (keyword === 'additionalProperties') {
+    return { path: child(at, params['additionalProperty']), message: 'is not a parameter of this check' };
+  }
+  return { path: at, message: String(parentSchema?.['description']) };
+}
+
+/**
+ * What is wrong with one check of a guardrail, at most 20 findings; none: it may be kept. `path` is where the check
+ * stands, such as `checks[0]`; an unknown id is found at `checks[0].id`, a bad parameter at
+ * `checks[0].parameters.words[2]`.
+ */
+export function findingsOfCheck(id: string, parameters: unknown, path: string): readonly CheckFinding[] {
+  const check = guardrailChecks.get(id);
+  if (check === undefined) return [{ path: `${path}.id`, message: `names no check: ${quoted(id)}` }];
+  const validate = compiled.get(id) ?? ajv.compile(check.parameters);
+  compiled.set(id, validate);
+  if (validate(parameters ?? {})) return [];
+  const found = new Map<string, CheckFinding>();
+  for (const error of validate.errors ?? []) {
+    const finding = findingOf(error, `${path}.parameters`);
+    found.set(`${finding.path} ${finding.message}`, finding);
+    if (found.size === most) break;
+  }
+  return [...found.values()];
+}
