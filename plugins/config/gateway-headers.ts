@@ -25,6 +25,8 @@ export const targetHeaders = [
   'anthropic-beta',
 ] as const;
 
+const shapingTarget: ReadonlySet<string> = new Set(targetHeaders);
+
 const ownHeaders = [
   ...targetHeaders,
   'config',
@@ -62,15 +64,10 @@ export function createHeaderReader(prefixes: readonly string[]): (headers: Heade
 
 /** The values that shape a target as one text; null where there are none. A value holds no line feed. */
 export function targetKey(given: Given): string | null {
-  let key = '';
   let any = false;
-  for (const name of targetHeaders) {
-    const value = given[name];
-    if (value !== undefined) {
-      any = true;
-      key += value;
-    }
-    key += '\n';
-  }
-  return any ? key : null;
+  for (const name in given) any ||= shapingTarget.has(name);
+  if (!any) return null;
+  let key = '';
+  for (const name of targetHeaders) key += `${given[name] ?? ''}\n`;
+  return key;
 }

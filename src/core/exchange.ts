@@ -82,6 +82,10 @@ export interface Outcome {
 
 /** A typed place of an exchange's scratch space; a plugin makes and exports its own. */
 export class Slot<T> {
+  static #made = 0;
+  /** Its place among all slots of this process. */
+  readonly index = Slot.#made++;
+
   constructor(
     readonly name: string,
     readonly initial: () => T,
@@ -126,7 +130,7 @@ export class Exchange {
   /** Unix milliseconds. */
   readonly startedAt: number;
   readonly #began: number;
-  #slots: Map<Slot<unknown>, unknown> | null = null;
+  #slots: unknown[] | null = null;
   #onAbort: ((reason: GatewayError) => void)[] | null = null;
   #aborted: GatewayError | null = null;
   #controller: AbortController | null = null;
@@ -148,18 +152,17 @@ export class Exchange {
   }
 
   get<T>(slot: Slot<T>): T {
-    this.#slots ??= new Map();
-    let value = this.#slots.get(slot as Slot<unknown>) as T | undefined;
-    if (value === undefined && !this.#slots.has(slot as Slot<unknown>)) {
+    let value = this.#slots?.[slot.index] as T | undefined;
+    if (value === undefined) {
       value = slot.initial();
-      this.#slots.set(slot as Slot<unknown>, value);
+      this.set(slot, value);
     }
-    return value as T;
+    return value;
   }
 
   set<T>(slot: Slot<T>, value: T): void {
-    this.#slots ??= new Map();
-    this.#slots.set(slot as Slot<unknown>, value);
+    this.#slots ??= [];
+    this.#slots[slot.index] = value;
   }
 
   /** Why nobody waits for this exchange any more (client gone, shutting down); null while someone does. */

@@ -56,6 +56,26 @@ export function hashGatewayKey(pepper: Buffer, text: string): string {
   return createHmac('sha256', pepper).update(text).digest('hex');
 }
 
+/** Beyond this many, the keys seen are forgotten and learnt anew. */
+const maxSeenKeys = 1000;
+
+/** Hashes keys as `hashGatewayKey` does, and remembers the last ones: a key comes back with every request. */
+export class KeyHasher {
+  readonly #seen = new Map<string, string>();
+
+  constructor(readonly pepper: Buffer) {}
+
+  hash(text: string): string {
+    let hash = this.#seen.get(text);
+    if (hash === undefined) {
+      hash = hashGatewayKey(this.pepper, text);
+      if (this.#seen.size >= maxSeenKeys) this.#seen.clear();
+      this.#seen.set(text, hash);
+    }
+    return hash;
+  }
+}
+
 /** How a key or credential is shown after its creation: 2 first characters, `*****`, 3 last. */
 export function maskGatewayKey(text: string): string {
   return text.length < 12 ? '*****' : `${text.slice(0, 2)}*****${text.slice(-3)}`;

@@ -1,7 +1,7 @@
 import { close, closeSync, mkdirSync, openSync, unlinkSync, write, writeSync } from 'node:fs';
 import { join } from 'node:path';
+import { asciiJson } from './line-writer.js';
 import type { BodiesToKeep } from './record.js';
-import { asciiJson } from './record-text.js';
 import { fileName } from './writer.js';
 
 export interface BodyWriterOptions {

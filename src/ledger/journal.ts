@@ -10,8 +10,9 @@ import {
 } from 'node:fs';
 import { join } from 'node:path';
 import { BodyWriter } from './body-writer.js';
+import { asciiJson, LineWriter, NoRoom } from './line-writer.js';
 import type { BodiesToKeep, Intent, Journal, Settlement } from './record.js';
-import { asciiJson, intentText, settlementText } from './record-text.js';
+import { writeIntent, writeSettlement } from './record-text.js';
 import { fileName, ownIdentity } from './writer.js';
 
 export interface JournalOptions {
@@ -33,6 +34,8 @@ const syncMs = 100;
 const retryMs = 250;
 /** What waits in memory while it cannot; more is dropped and counted. */
 const maxWaitingBytes = 8 * 1024 * 1024;
+/** Within a turn, this much is not kept waiting for its end. */
+const writeAtBytes = 48 * 1024;
 
 /** Opens a data worker's journal. A directory that cannot be written is a journal that is not `healthy`, not a throw. */
 export function openJournal(options: JournalOptions): FileJournal {
@@ -53,8 +56,7 @@ class FileJournal implements Journal {
   #fileBytes = 0;
   #openedAt = 0;
   /** Records on their way to the file: empty between turns, unless it cannot be written. */
-  #waiting = Buffer.allocUnsafe(64 * 1024);
-  #used = 0;
+  readonly #waiting = new LineWriter(64 * 1024, maxWaitingBytes);
   #turnScheduled = false;
   #syncTimer: NodeJS.Timeout | null = null;
   #retryTimer: NodeJS.Timeout | null = null;
@@ -86,13 +88,13 @@ class FileJournal implements Journal {
   }
 
   intend(intent: Intent): void {
-    this.#add(intentText(intent));
+    this.#add(writeIntent, intent);
     // Settlements of this turn that still wait go along: one write() for all.
     if (this.#healthy) this.#write();
   }
 
   settle(settlement: Settlement): void {
-    this.#add(settlementText(settlement));
+    this.#add(writeSettlement, settlement);
     if (this.#turnScheduled || !this.#healthy) return;
     this.#turnScheduled = true;
     setImmediate(this.#flushTurn);
@@ -102,46 +104,41 @@ class FileJournal implements Journal {
     if (!this.#closed) this.#bodies.add(bodies);
   }
 
-  #add(text: string): void {
+  #add<Record>(write: (to: LineWriter, record: Record) => void, record: Record): void {
     if (this.#closed) {
       this.#dropped++;
       return;
     }
-    if (this.#used + text.length > this.#waiting.length && !this.#makeRoom(text.length)) {
+    const before = this.#waiting.used;
+    try {
+      write(this.#waiting, record);
+    } catch (error) {
+      this.#waiting.used = before;
+      if (!(error instanceof NoRoom)) throw error;
       this.#dropped++;
       return;
     }
-    this.#used += this.#waiting.write(text, this.#used, 'latin1');
-  }
-
-  #makeRoom(bytes: number): boolean {
-    if (this.#healthy) this.#write();
-    const needed = this.#used + bytes;
-    if (needed <= this.#waiting.length) return true;
-    if (needed > maxWaitingBytes) return false;
-    const larger = Buffer.allocUnsafe(Math.min(maxWaitingBytes, Math.max(needed, this.#waiting.length * 2)));
-    this.#waiting.copy(larger, 0, 0, this.#used);
-    this.#waiting = larger;
-    return true;
+    if (this.#healthy && this.#waiting.used > writeAtBytes) this.#write();
   }
 
   #write(): void {
-    if (this.#used === 0) return;
+    const waiting = this.#waiting;
+    if (waiting.used === 0) return;
     let written = 0;
     try {
       if (this.#fd < 0) this.#openNext();
-      while (written < this.#used) {
-        written += writeSync(this.#fd, this.#waiting, written, this.#used - written);
+      while (written < waiting.used) {
+        written += writeSync(this.#fd, waiting.bytes, written, waiting.used - written);
       }
     } catch (error) {
       // Goes on exactly where the disk stopped, so that the file holds whole lines whenever it goes on at all.
-      this.#waiting.copyWithin(0, written, this.#used);
-      this.#used -= written;
+      waiting.bytes.copyWithin(0, written, waiting.used);
+      waiting.used -= written;
       this.#fileBytes += written;
       this.#failed(error);
       return;
     }
-    this.#used = 0;
+    waiting.used = 0;
     this.#fileBytes += written;
     this.#syncTimer ??= setTimeout(() => this.#sync(), syncMs).unref();
     if (this.#fileBytes >= this.#maxFileBytes) this.#rotate();

@@ -1,5 +1,6 @@
 import type { Attempt } from '../core/exchange.js';
-import type { UsageSource } from '../core/usage.js';
+import type { Usage, UsageSource } from '../core/usage.js';
+import { asciiJson, type LineWriter } from './line-writer.js';
 import type { Intent, LedgerRow, RowState, Settlement } from './record.js';
 
 /**
@@ -12,75 +13,140 @@ import type { Intent, LedgerRow, RowState, Settlement } from './record.js';
  */
 export const kinds = { header: 0x48, intent: 0x49, settlement: 0x53 } as const;
 
-const needsQuoting = /[^\x20\x21\x23-\x5b\x5d-\x7e]/;
-// biome-ignore lint/suspicious/noControlCharactersInRegex: everything beyond ASCII, which JSON.stringify leaves as it is.
-const beyondAscii = /[^\x00-\x7f]/g;
-
-const escapeUnit = (unit: string): string => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`;
-
-/** A JSON string (or any JSON text) in ASCII. */
-export const asciiJson = (value: unknown): string => JSON.stringify(value).replace(beyondAscii, escapeUnit);
-
-const quoted = (text: string): string => (needsQuoting.test(text) ? asciiJson(text) : `"${text}"`);
-
-/** The few values that nearly every record repeats (ids of tenants, models, paths) are quoted once. */
-const known = new Map<string, string>();
-const maxKnown = 4096;
-
-function repeated(text: string | null): string {
-  if (text === null) return 'null';
-  let found = known.get(text);
-  if (found === undefined) {
-    found = quoted(text);
-    if (known.size >= maxKnown) known.clear();
-    // A long one-off (a path with an id in it) would only push the others out.
-    if (text.length <= 64) known.set(text, found);
-  }
-  return found;
-}
-
-const once = (text: string | null): string => (text === null ? 'null' : quoted(text));
-
-/** JSON has no NaN or Infinity, and one of them would spoil the whole batch it is read in. */
-const number = (value: number | null): string =>
-  value !== null && Number.isFinite(value) ? String(value) : 'null';
-
 const isEmpty = (value: object): boolean => {
   for (const _ in value) return false;
   return true;
 };
 
-export function intentText(i: Intent): string {
-  return `I[${once(i.id)},${number(i.at)},${repeated(i.org)},${repeated(i.workspace)},${repeated(i.key)},${repeated(
-    i.provider,
-  )},${repeated(i.model)},${number(i.reserved)},${once(i.trace)},${repeated(i.config)},${repeated(
-    i.endpoint,
-  )},${repeated(i.method)},${repeated(i.path)}]\n`;
+export function writeIntent(to: LineWriter, i: Intent): void {
+  to.raw('I[');
+  to.text(i.id);
+  to.comma();
+  to.time(i.at);
+  to.comma();
+  to.text(i.org);
+  to.comma();
+  to.text(i.workspace);
+  to.comma();
+  to.text(i.key);
+  to.comma();
+  to.text(i.provider);
+  to.comma();
+  to.text(i.model);
+  to.comma();
+  to.number(i.reserved);
+  to.comma();
+  to.text(i.trace);
+  to.comma();
+  to.text(i.config);
+  to.comma();
+  to.text(i.endpoint);
+  to.comma();
+  to.text(i.method);
+  to.comma();
+  to.text(i.path);
+  to.raw(']\n');
 }
 
-export function settlementText(s: Settlement): string {
-  const { usage } = s;
-  let attempts = '';
-  for (const a of s.attempts) {
-    attempts += `${attempts === '' ? '[' : ',['}${repeated(a.target)},${repeated(a.provider)},${repeated(
-      a.model,
-    )},${number(a.startedAt)},${number(a.status)},${repeated(a.error)},${number(a.durationMs)}]`;
+export function writeSettlement(to: LineWriter, s: Settlement): void {
+  to.raw('S[');
+  to.text(s.id);
+  to.comma();
+  to.time(s.at);
+  to.comma();
+  to.text(s.org);
+  to.comma();
+  to.text(s.workspace);
+  to.comma();
+  to.text(s.key);
+  to.comma();
+  to.text(s.provider);
+  to.comma();
+  to.text(s.modelUsed);
+  to.comma();
+  to.number(s.status);
+  to.comma();
+  to.text(s.trace);
+  to.comma();
+  to.number(s.cost);
+  to.comma();
+  writeUsage(to, s.usage);
+  to.comma();
+  to.text(s.config);
+  to.comma();
+  to.text(s.configVersion);
+  to.comma();
+  to.text(s.endpoint);
+  to.comma();
+  to.text(s.method);
+  to.comma();
+  to.text(s.path);
+  to.comma();
+  to.text(s.modelAsked);
+  to.comma();
+  to.text(s.error);
+  to.comma();
+  to.text(s.errorMessage);
+  to.raw(s.stream ? ',1,' : ',0,');
+  to.milliseconds(s.totalMs);
+  to.comma();
+  to.milliseconds(s.upstreamMs);
+  to.comma();
+  to.milliseconds(s.firstByteMs);
+  to.raw(',[');
+  writeAttempts(to, s.attempts);
+  to.raw('],');
+  to.number(s.retries);
+  to.comma();
+  to.text(s.target);
+  to.comma();
+  to.text(s.cache);
+  to.comma();
+  to.raw(isEmpty(s.metadata) ? '{}' : asciiJson(s.metadata));
+  to.comma();
+  to.text(s.span);
+  to.comma();
+  to.text(s.parentSpan);
+  to.comma();
+  to.text(s.spanName);
+  to.comma();
+  to.raw(s.dropped.length === 0 ? '[]' : asciiJson(s.dropped));
+  to.raw(']\n');
+}
+
+function writeUsage(to: LineWriter, usage: Usage): void {
+  to.number(usage.input);
+  to.comma();
+  to.number(usage.output);
+  to.comma();
+  to.number(usage.cached);
+  to.comma();
+  to.number(usage.cacheWrite);
+  to.comma();
+  to.number(usage.reasoning);
+  to.comma();
+  to.text(usage.source);
+}
+
+function writeAttempts(to: LineWriter, attempts: readonly Attempt[]): void {
+  for (let i = 0; i < attempts.length; i++) {
+    const attempt = attempts[i]!;
+    to.raw(i === 0 ? '[' : ',[');
+    to.text(attempt.target);
+    to.comma();
+    to.text(attempt.provider);
+    to.comma();
+    to.text(attempt.model);
+    to.comma();
+    to.milliseconds(attempt.startedAt);
+    to.comma();
+    to.number(attempt.status);
+    to.comma();
+    to.text(attempt.error);
+    to.comma();
+    to.milliseconds(attempt.durationMs);
+    to.raw(']');
   }
-  return `S[${once(s.id)},${number(s.at)},${repeated(s.org)},${repeated(s.workspace)},${repeated(s.key)},${repeated(
-    s.provider,
-  )},${repeated(s.modelUsed)},${number(s.status)},${once(s.trace)},${number(s.cost)},${number(usage.input)},${number(
-    usage.output,
-  )},${number(usage.cached)},${number(usage.cacheWrite)},${number(usage.reasoning)},${repeated(
-    usage.source,
-  )},${repeated(s.config)},${repeated(s.configVersion)},${repeated(s.endpoint)},${repeated(s.method)},${repeated(
-    s.path,
-  )},${repeated(s.modelAsked)},${repeated(s.error)},${once(s.errorMessage)},${s.stream ? 1 : 0},${number(
-    s.totalMs,
-  )},${number(s.upstreamMs)},${number(s.firstByteMs)},[${attempts}],${number(s.retries)},${repeated(
-    s.target,
-  )},${repeated(s.cache)},${isEmpty(s.metadata) ? '{}' : asciiJson(s.metadata)},${once(s.span)},${once(
-    s.parentSpan,
-  )},${once(s.spanName)},${s.dropped.length === 0 ? '[]' : asciiJson(s.dropped)}]\n`;
 }
 
 /** Where the columns that one filters by stand in a settlement's array. */

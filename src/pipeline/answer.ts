@@ -1,3 +1,4 @@
+import { isAscii } from 'node:buffer';
 import { promisify } from 'node:util';
 import { brotliDecompress, gunzip, inflate } from 'node:zlib';
 import type { Sink, Source } from '../core/body.js';
@@ -5,6 +6,7 @@ import { GatewayError } from '../core/errors.js';
 import type { Attempt, Exchange, JsonObject, Reply } from '../core/exchange.js';
 import { getHeader, type HeaderList } from '../core/headers.js';
 import { parseJson, stringifyJson } from '../core/json.js';
+import { findMembers, type Member } from '../core/json-members.js';
 import type { ConversionContext } from '../providers/provider.js';
 import { looksLikeEvents } from '../providers/stream-tail.js';
 import type { UpstreamFlight, UpstreamHandler } from '../upstream/upstream.js';
@@ -216,7 +218,7 @@ export class Answer implements UpstreamHandler, Source {
       const body = ok ? this.#readAnswer(bytes) : this.#readError(bytes);
       this.#finish();
       this.x.set(answerRecord, body);
-      this.resolve({
+      this.#commit({
         status: this.#status,
         headers: this.#headers,
         body,
@@ -236,7 +238,7 @@ export class Answer implements UpstreamHandler, Source {
         throw this.#invalid('something that is not JSON');
       return bytes;
     }
-    const json = this.#json(bytes);
+    const json = conversion === null ? usageMembers(bytes) : this.#json(bytes);
     if (json === null) throw this.#invalid('something that is not a JSON object');
     const reader = conversion ?? this.pipeline.formats.get(wire) ?? this.pipeline.formats.get('openai-chat');
     const usage = reader?.usage(json);
@@ -254,14 +256,7 @@ export class Answer implements UpstreamHandler, Source {
   }
 
   #json(bytes: Buffer): JsonObject | null {
-    try {
-      const value = parseJson(bytes.toString('utf8'));
-      return value !== null && typeof value === 'object' && !Array.isArray(value)
-        ? (value as JsonObject)
-        : null;
-    } catch {
-      return null;
-    }
+    return parseObject(bytes, parseJson);
   }
 
   // A streamed answer.
@@ -293,7 +288,7 @@ export class Answer implements UpstreamHandler, Source {
     }
     this.#record = new BodyRecord(this.pipeline.limits.maxRecordBytes);
     this.x.set(answerRecord, this.#record);
-    this.resolve({
+    this.#commit({
       status,
       headers: this.#headers,
       body: this,
@@ -375,8 +370,16 @@ export class Answer implements UpstreamHandler, Source {
       return this.#flowEnded(error);
     }
     this.#finish();
+    this.attempt.error = error.code;
     this.#flight?.cancel();
     this.reject(error);
+  }
+
+  /** This is the answer that the client gets, unless the router asks somebody else after all. */
+  #commit(reply: Reply): void {
+    this.x.provider = this.outgoing.address.provider.name;
+    this.x.dropped = this.outgoing.dropped;
+    this.resolve(reply);
   }
 
   #invalid(what: string, cause?: unknown): GatewayError {
@@ -404,4 +407,31 @@ export class Answer implements UpstreamHandler, Source {
         options !== null && typeof options === 'object' && (options as JsonObject)['include_usage'] === true,
     };
   }
+}
+
+function parseObject(bytes: Buffer, parse: (text: string) => unknown): JsonObject | null {
+  try {
+    const value = parse(bytes.toString(isAscii(bytes) ? 'latin1' : 'utf8'));
+    return value !== null && typeof value === 'object' && !Array.isArray(value)
+      ? (value as JsonObject)
+      : null;
+  } catch {
+    return null;
+  }
+}
+
+/** Where providers say what an answer used, and which model gave it. */
+const usageNames = ['model', 'usage', 'x_groq'] as const;
+const usageKeys = usageNames.map((name) => Buffer.from(name));
+const members: (Member | null)[] = [];
+
+/** Of an answer that is passed on as it came: the members that say what it used. null: it is no JSON object. */
+function usageMembers(bytes: Buffer): JsonObject | null {
+  if (!findMembers(bytes, usageKeys, members)) return parseObject(bytes, JSON.parse);
+  const json: JsonObject = {};
+  for (let i = 0; i < usageNames.length; i++) {
+    const member = members[i];
+    if (member) json[usageNames[i]!] = JSON.parse(bytes.toString('utf8', member.start, member.end));
+  }
+  return json;
 }

@@ -12,9 +12,11 @@ import type { Pipeline } from './parts.js';
  * One upstream try of `target`: resolve the address, build the call, let `attempt` hooks edit it, write the intent,
  * send, and read the answer's head (or, for an answer that is collected, all of it). Each try starts from the
  * client's own body. Rejects with a GatewayError where no answer came.
+ *
+ * Nothing is awaited where nothing has to be: an await costs as much as writing the intent.
  */
-export async function attempt(pipeline: Pipeline, x: Exchange, target: Target): Promise<Reply> {
-  if (x.aborted !== null) throw x.aborted;
+export function attempt(pipeline: Pipeline, x: Exchange, target: Target): Promise<Reply> {
+  if (x.aborted !== null) return Promise.reject(x.aborted);
   const record: Attempt = {
     target: target.path,
     provider: target.provider ?? target.virtualKey ?? '',
@@ -26,29 +28,52 @@ export async function attempt(pipeline: Pipeline, x: Exchange, target: Target): 
   };
   x.attempts.push(record);
   try {
-    const found = resolveAddress(x, target, pipeline.directory, pipeline.providers);
-    const address = found instanceof Promise ? await found : found;
+    const address = resolveAddress(x, target, pipeline.directory, pipeline.providers);
+    if (!(address instanceof Promise)) return leave(pipeline, x, target, record, address);
+    return address.then(
+      (found) => leave(pipeline, x, target, record, found),
+      (thrown) => failed(x, record, thrown),
+    );
+  } catch (thrown) {
+    return failed(x, record, thrown);
+  }
+}
+
+function leave(
+  pipeline: Pipeline,
+  x: Exchange,
+  target: Target,
+  record: Attempt,
+  address: Address,
+): Promise<Reply> {
+  try {
     record.provider = address.provider.name;
     record.model = address.model;
     const outgoing =
       x.endpoint.format === 'none'
         ? passthroughCall(x, target, address, pipeline.headerPrefixes)
         : unifiedCall(x, target, address, pipeline.formats);
-    if (pipeline.chain.attempt !== null) await runAttempt(pipeline.chain.attempt, x, outgoing.call);
-    if (x.aborted !== null) throw x.aborted;
-    const reply = await send(pipeline, x, outgoing, record);
-    x.provider = address.provider.name;
-    x.dropped = outgoing.dropped;
-    return reply;
+    const hooks = pipeline.chain.attempt;
+    if (hooks === null) return send(pipeline, x, outgoing, record);
+    return runAttempt(hooks, x, outgoing.call).then(
+      () => send(pipeline, x, outgoing, record),
+      (thrown) => failed(x, record, thrown),
+    );
   } catch (thrown) {
-    const error = GatewayError.from(thrown);
-    record.error = error.code;
-    record.durationMs = round(x.elapsedMs() - record.startedAt);
-    throw error;
+    return failed(x, record, thrown);
   }
 }
 
+/** Nothing has left: the answer tells of what happens after. */
+function failed(x: Exchange, record: Attempt, thrown: unknown): Promise<never> {
+  const error = GatewayError.from(thrown);
+  record.error = error.code;
+  record.durationMs = round(x.elapsedMs() - record.startedAt);
+  return Promise.reject(error);
+}
+
 function send(pipeline: Pipeline, x: Exchange, outgoing: Outgoing, record: Attempt): Promise<Reply> {
+  if (x.aborted !== null) return failed(x, record, x.aborted);
   return new Promise((resolve, reject) => {
     const answer = new Answer(pipeline, x, outgoing, record, resolve, reject);
     // On file before the first byte leaves: whatever an upstream has seen is in the ledger, even if we die now.

@@ -1,3 +1,4 @@
+import type { Awaitable } from '../core/directory.js';
 import type { Exchange, Outcome, Reply, StreamEvent, UpstreamCall } from '../core/exchange.js';
 import type { Hooks, Logger } from '../core/plugin.js';
 
@@ -50,11 +51,13 @@ export function runRequest(
   hooks: readonly RequestHook[],
   x: Exchange,
   from = 0,
-): Reply | null | Promise<Reply | null> {
+): Awaitable<Reply | undefined | null | void> {
   for (let i = from; i < hooks.length; i++) {
     const answer = hooks[i]!(x);
     if (isThenable(answer)) {
       const next = i + 1;
+      // The last one, the router as a rule: nobody comes after it, so nothing is to be waited for here.
+      if (next === hooks.length && answer instanceof Promise) return answer;
       return Promise.resolve(answer).then((reply) => reply ?? runRequest(hooks, x, next));
     }
     if (answer) return answer;

@@ -97,31 +97,65 @@ function clientFormat(x: Exchange): 'anthropic-messages' | 'none' {
     : 'none';
 }
 
+/** Names of the headers that answers carry, under the first of the prefixes. */
+interface OwnNames {
+  readonly prefix: string;
+  readonly requestId: string;
+  readonly traceId: string;
+  readonly cacheStatus: string;
+  readonly retryCount: string;
+  readonly provider: string;
+  readonly optionIndex: string;
+  readonly optionParams: string;
+  readonly errorOrigin: string;
+}
+
+const namesUnder = new Map<string, OwnNames>();
+
+function ownNames(prefix: string): OwnNames {
+  let names = namesUnder.get(prefix);
+  if (names === undefined) {
+    names = {
+      prefix,
+      requestId: `${prefix}request-id`,
+      traceId: `${prefix}trace-id`,
+      cacheStatus: `${prefix}cache-status`,
+      retryCount: `${prefix}retry-attempt-count`,
+      provider: `${prefix}provider`,
+      optionIndex: `${prefix}last-used-option-index`,
+      optionParams: `${prefix}last-used-option-params`,
+      errorOrigin: `${prefix}error-origin`,
+    };
+    namesUnder.set(prefix, names);
+  }
+  return names;
+}
+
 function replyHeaders(pipeline: Pipeline, x: Exchange, reply: Reply): HeaderList {
-  const prefix = pipeline.headerPrefixes[0]!;
+  const names = ownNames(pipeline.headerPrefixes[0]!);
   const unified = x.endpoint.format !== 'none';
   const out: HeaderList = [];
   let hasRequestId = false;
   for (let i = 0; i < reply.headers.length; i += 2) {
     const name = reply.headers[i]!;
-    if (notPassedOn.has(name) || name.startsWith(prefix)) continue;
+    if (notPassedOn.has(name) || name.startsWith(names.prefix)) continue;
     if (unified && (name === 'content-encoding' || name === 'x-request-id')) continue;
     if (name === 'x-request-id') hasRequestId = true;
     out.push(name, reply.headers[i + 1]!);
   }
-  out.push(`${prefix}request-id`, x.id);
+  out.push(names.requestId, x.id);
   if (!hasRequestId) out.push('x-request-id', x.id);
-  if (x.trace !== undefined) out.push(`${prefix}trace-id`, x.trace.traceId);
+  if (x.trace !== undefined) out.push(names.traceId, x.trace.traceId);
   if (x.attempts.length > 0) {
-    out.push(`${prefix}cache-status`, 'DISABLED', `${prefix}retry-attempt-count`, String(x.retries));
-    if (x.provider !== null) out.push(`${prefix}provider`, x.provider);
+    out.push(names.cacheStatus, 'DISABLED', names.retryCount, String(x.retries));
+    if (x.provider !== null) out.push(names.provider, x.provider);
     if (x.target !== null) {
-      out.push(`${prefix}last-used-option-index`, x.target.path);
+      out.push(names.optionIndex, x.target.path);
       const params = paramsText(x.target);
-      if (params !== null) out.push(`${prefix}last-used-option-params`, params);
+      if (params !== null) out.push(names.optionParams, params);
     }
   }
-  if (reply.errorOrigin !== null) out.push(`${prefix}error-origin`, reply.errorOrigin);
+  if (reply.errorOrigin !== null) out.push(names.errorOrigin, reply.errorOrigin);
   return out;
 }
 

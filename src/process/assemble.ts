@@ -3,7 +3,7 @@ import config from '../../plugins/config/index.js';
 import logger from '../../plugins/logger/index.js';
 import router from '../../plugins/router/index.js';
 import { GatewayError } from '../core/errors.js';
-import { hashGatewayKey } from '../core/gateway-key.js';
+import { KeyHasher } from '../core/gateway-key.js';
 import type { WorkerInit } from '../core/messages.js';
 import type { Host, Logger, Plugin } from '../core/plugin.js';
 import type { LookupChannel } from '../directory/channel.js';
@@ -61,14 +61,14 @@ export async function assemble(
   const bodies = createBodyReader();
   const counter = createTokenCounter({ maxQueue: 256, deadlineMs: 10_000 });
   const inline = new CompiledConfigs(isProvider, init.headerPrefixes);
-  const pepper = Buffer.from(init.pepper, 'hex');
+  const hasher = new KeyHasher(Buffer.from(init.pepper, 'hex'));
 
   const host: Host = {
     directory,
     log,
     error: (code, message, detail) => new GatewayError(code, message, detail),
     headerPrefixes: init.headerPrefixes,
-    hashKey: (key) => hashGatewayKey(pepper, key),
+    hashKey: (key) => hasher.hash(key),
     compileConfig: (text) => inline.get(text),
     isProvider,
     attempt: (x, target) => attempt(pipeline, x, target),

@@ -79,7 +79,8 @@ export class WorkerGroup {
   #launch(number: number): Promise<number> {
     const child = fork(fileURLToPath(new URL('./data-worker.js', import.meta.url)), [], {
       serialization: 'json',
-      execArgv: ['--disable-proto=delete'],
+      // Node's code on large pages: the way of a request is long, and finding its code in memory is a tenth of its cost.
+      execArgv: ['--disable-proto=delete', '--use-largepages=silent'],
     });
     const member: Member = {
       number,

@@ -62,8 +62,23 @@ const statusLine = (status: number): string => statusLines[status] ?? `${status}
 
 let list: HeaderList = [];
 const copyHeader = (name: string, value: string): void => {
-  list.push(name, value);
+  list.push(sameName.get(name) ?? learnName(name), value);
 };
+
+/**
+ * One string for each header name, the one that the engine compares by its address: a head's names are compared with
+ * others some hundred times on their way.
+ */
+const sameName = new Map<string, string>();
+const maxSameNames = 500;
+
+function learnName(name: string): string {
+  if (sameName.size >= maxSameNames || name.length > 64) return name;
+  // A property's name is such a string.
+  const [same = name] = Object.keys({ [name]: true });
+  sameName.set(same, same);
+  return same;
+}
 
 /** What `cork` shall run: kept here, since it runs before `cork` returns, so that no call needs a closure. */
 let corkedReply: QueuedReply | null = null;
@@ -94,15 +109,30 @@ function isMapped(bytes: Uint8Array): boolean {
   return true;
 }
 
+/** What is known of header names: the same few dozen come with every answer. */
+const names = new Map<string, 'owned' | 'writable' | 'unwritable'>();
+const maxNames = 1000;
+
+function kindOfName(name: string): 'owned' | 'writable' | 'unwritable' {
+  let kind = names.get(name);
+  if (kind === undefined) {
+    kind = isOwnedHeader(name) ? 'owned' : isHeaderName(name) ? 'writable' : 'unwritable';
+    if (names.size >= maxNames) names.clear();
+    names.set(name, kind);
+  }
+  return kind;
+}
+
 /** `name: value` lines without the last line's end; '' for none. A header that may not be written is left out and reported. */
 function joinHeaders(headers: HeaderList, onProblem: TransportOptions['onProblem']): string {
   let block = '';
   for (let i = 0; i < headers.length; i += 2) {
     const name = headers[i]!;
     const value = headers[i + 1]!;
-    if (isOwnedHeader(name)) continue;
+    const kind = kindOfName(name);
+    if (kind === 'owned') continue;
     // The value stays out of the report: it may be a secret.
-    if (!isHeaderName(name) || !isHeaderValue(value)) onProblem(new Error(name), 'invalid answer header');
+    if (kind === 'unwritable' || !isHeaderValue(value)) onProblem(new Error(name), 'invalid answer header');
     else block += block === '' ? `${name}: ${value}` : `\r\n${name}: ${value}`;
   }
   return block;

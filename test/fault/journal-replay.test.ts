@@ -19,7 +19,7 @@ import { expect } from 'chai';
 import { type Ingestion, startIngestion } from '../../src/ledger/ingest.js';
 import { openJournal } from '../../src/ledger/journal.js';
 import type { Intent, LedgerRow } from '../../src/ledger/record.js';
-import { intentText, settlementText } from '../../src/ledger/record-text.js';
+import { intentText, settlementText } from '../support/record-lines.js';
 import { type Ledger, openLedger } from '../../src/ledger/sql.js';
 import { ownIdentity } from '../../src/ledger/writer.js';
 import { intentOf, org, settlementOf } from './journal-records.js';

@@ -1,0 +1,15 @@
+import { LineWriter } from '../../src/ledger/line-writer.js';
+import type { Intent, Settlement } from '../../src/ledger/record.js';
+import { writeIntent, writeSettlement } from '../../src/ledger/record-text.js';
+
+function lineOf<Record>(write: (to: LineWriter, record: Record) => void, record: Record): string {
+  const writer = new LineWriter(256, 1024 * 1024);
+  write(writer, record);
+  return writer.bytes.toString('latin1', 0, writer.used);
+}
+
+/** The line of an intent, as a journal has it. */
+export const intentText = (intent: Intent): string => lineOf(writeIntent, intent);
+
+/** The line of a settlement, as a journal has it. */
+export const settlementText = (settlement: Settlement): string => lineOf(writeSettlement, settlement);
