@@ -51,13 +51,13 @@ export function runRequest(
   hooks: readonly RequestHook[],
   x: Exchange,
   from = 0,
-): Awaitable<Reply | undefined | null | void> {
+): Awaitable<Reply | undefined | null> {
   for (let i = from; i < hooks.length; i++) {
     const answer = hooks[i]!(x);
     if (isThenable(answer)) {
       const next = i + 1;
       // The last one, the router as a rule: nobody comes after it, so nothing is to be waited for here.
-      if (next === hooks.length && answer instanceof Promise) return answer;
+      if (next === hooks.length && answer instanceof Promise) return answer as Promise<Reply | undefined>;
       return Promise.resolve(answer).then((reply) => reply ?? runRequest(hooks, x, next));
     }
     if (answer) return answer;

@@ -87,10 +87,10 @@ function run(
     const answer = runRequest(pipeline.chain.request, x);
     if (answer instanceof Promise)
       answer.then(
-        (reply) => way.send(reply),
+        (reply) => way.send(reply ?? null),
         (thrown) => way.refuse(thrown),
       );
-    else way.send(answer);
+    else way.send(answer ?? null);
   } catch (thrown) {
     way.refuse(thrown);
   }
@@ -134,8 +134,8 @@ class Way {
     readonly call: Call,
   ) {}
 
-  send(reply: Reply | undefined | null | void): void {
-    if (!reply) return this.refuse(new GatewayError('internal', 'No stage of the chain answered.'));
+  send(reply: Reply | null): void {
+    if (reply === null) return this.refuse(new GatewayError('internal', 'No stage of the chain answered.'));
     if (this.#over) return discard(reply);
     const hooks = this.pipeline.chain.reply;
     if (hooks === null) return this.write(reply);
