@@ -99,7 +99,10 @@ describe('the feed of changes', () => {
       // The notification's connection is cut: the poll goes on, and the connection comes back.
       const bare = await database(dataDir);
       await bare.read((sql) =>
-        sql.raw(`SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE query LIKE 'LISTEN headgate%'`),
+        sql.raw(
+          `SELECT pg_terminate_backend(pid) FROM pg_stat_activity
+           WHERE query LIKE 'LISTEN headgate%' AND application_name = current_setting('application_name')`,
+        ),
       );
       await bare.close();
       await store.changes.append(change('cut off'));

@@ -61,6 +61,8 @@ async function urlOf(dataDir: string): Promise<Secret> {
   }
   const url = new URL(server);
   url.searchParams.set('options', `-csearch_path=${schema}`);
+  // Its connections can be told from those of other tests.
+  url.searchParams.set('application_name', schema);
   return new Secret(url.href);
 }
 

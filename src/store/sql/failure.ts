@@ -30,7 +30,9 @@ const sqliteOutages =
 /** Connection, authorisation, conflict, read-only, resources, locks, operator, system, internal. */
 const postgresOutages = /^(08|28|40|53|55|57|58|XX)...$|^(25006|25P03|3D000)$/;
 const networkOutages = /^(ECONN|EPIPE|ETIMEDOUT|ENOTFOUND|EAI_|EHOSTUNREACH|ENETUNREACH|ENOENT|EACCES)/;
-const unansweredWords = /^(Connection terminated|timeout expired|Query read timeout|Client was closed)/;
+/** Of the driver, without a code; knex puts the statement before it. */
+const unansweredWords =
+  /(^| - )(Connection terminated|Client has encountered a connection error|Client was closed|timeout e|Query read timeout)/;
 
 /** Could a column hold this text? PostgreSQL refuses a NUL even in a question. */
 export const isKeepable = (text: string): boolean => !text.includes('\0');
