@@ -6,7 +6,6 @@ import { GatewayError } from '../core/errors.js';
 import type { Attempt, Exchange, JsonObject, Reply } from '../core/exchange.js';
 import { getHeader, type HeaderList } from '../core/headers.js';
 import { parseJson, stringifyJson } from '../core/json.js';
-import { findMembers, type Member } from '../core/json-members.js';
 import type { ConversionContext } from '../providers/provider.js';
 import { looksLikeEvents } from '../providers/stream-tail.js';
 import type { UpstreamFlight, UpstreamHandler } from '../upstream/upstream.js';
@@ -238,7 +237,8 @@ export class Answer implements UpstreamHandler, Source {
         throw this.#invalid('something that is not JSON');
       return bytes;
     }
-    const json = conversion === null ? usageMembers(bytes) : this.#json(bytes);
+    // Digits matter only where what is read is written again.
+    const json = parseObject(bytes, conversion === null ? JSON.parse : parseJson);
     if (json === null) throw this.#invalid('something that is not a JSON object');
     const reader = conversion ?? this.pipeline.formats.get(wire) ?? this.pipeline.formats.get('openai-chat');
     const usage = reader?.usage(json);
@@ -251,12 +251,8 @@ export class Answer implements UpstreamHandler, Source {
   #readError(bytes: Buffer): Buffer {
     const { conversion } = this.outgoing;
     if (conversion === null) return bytes;
-    const error = conversion.errorFromWire(this.#status, this.#json(bytes), this.#context());
+    const error = conversion.errorFromWire(this.#status, parseObject(bytes, parseJson), this.#context());
     return Buffer.from(JSON.stringify({ error, provider: this.outgoing.call.provider }));
-  }
-
-  #json(bytes: Buffer): JsonObject | null {
-    return parseObject(bytes, parseJson);
   }
 
   // A streamed answer.
@@ -418,20 +414,4 @@ function parseObject(bytes: Buffer, parse: (text: string) => unknown): JsonObjec
   } catch {
     return null;
   }
-}
-
-/** Where providers say what an answer used, and which model gave it. */
-const usageNames = ['model', 'usage', 'x_groq'] as const;
-const usageKeys = usageNames.map((name) => Buffer.from(name));
-const members: (Member | null)[] = [];
-
-/** Of an answer that is passed on as it came: the members that say what it used. null: it is no JSON object. */
-function usageMembers(bytes: Buffer): JsonObject | null {
-  if (!findMembers(bytes, usageKeys, members)) return parseObject(bytes, JSON.parse);
-  const json: JsonObject = {};
-  for (let i = 0; i < usageNames.length; i++) {
-    const member = members[i];
-    if (member) json[usageNames[i]!] = JSON.parse(bytes.toString('utf8', member.start, member.end));
-  }
-  return json;
 }
