@@ -1,6 +1,38 @@
 // `npm run gen`: writes what is generated. `npm run check` runs it and fails when something changes.
+import { spawnSync } from 'node:child_process';
 import { writeFileSync } from 'node:fs';
-import { resolve } from 'node:path';
+import { join, resolve } from 'node:path';
+import { adminTree } from '../proto/tree.js';
 import { settingsPage } from '../src/config/settings-page.js';
+import { doorPaths } from '../src/endpoints/table.js';
+import { openapiFile } from './gen/openapi.js';
+import { permissionsPage } from './gen/permissions.js';
+import { problemsOf } from './gen/problems.js';
+import { routesFile } from './gen/routes.js';
+import { messagesFile } from './gen/types.js';
 
-writeFileSync(resolve(import.meta.dirname, '../docs/settings.md'), settingsPage());
+const root = resolve(import.meta.dirname, '..');
+const tree = adminTree();
+const problems = problemsOf(tree, doorPaths);
+if (problems.length > 0) {
+  for (const problem of problems) console.error(problem);
+  process.exit(1);
+}
+
+const write = (file: string, text: string): void => writeFileSync(join(root, file), text);
+write('docs/settings.md', settingsPage());
+write('docs/permissions.md', permissionsPage(tree));
+const formatted = ['docs/openapi.json', 'proto/messages.ts', 'proto/routes.ts'];
+write('docs/openapi.json', openapiFile(tree));
+write('proto/messages.ts', messagesFile(tree));
+write('proto/routes.ts', routesFile(tree));
+
+const biome = join(root, 'node_modules/@biomejs/biome/bin/biome');
+const { status, stderr } = spawnSync(process.execPath, [biome, 'format', '--write', ...formatted], {
+  cwd: root,
+  encoding: 'utf8',
+});
+if (status !== 0) {
+  console.error(stderr);
+  process.exit(1);
+}

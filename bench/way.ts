@@ -138,7 +138,7 @@ class InProcessCall implements Call {
 }
 
 const quiet = { info() {}, warn: console.warn, error: console.error };
-const { pipeline } = await assemble(init, channel, quiet, upstream);
+const { pipeline } = await assemble(init, channel, quiet, () => {}, upstream);
 const handle = createHandler(pipeline);
 
 function run(count: number): Promise<void> {

@@ -1,109 +1,606 @@
-/**
- * The messages of proto/headgate/admin/v1 as grpc-js gives and takes them: snake case, an absent optional field
- * undefined, an absent message null.
- */
+// Generated from proto/headgate/admin/v1 by `npm run gen`.
+// In memory: times are ISO 8601 text, free JSON is itself. What is optional may be absent; what is not never is.
 
-export interface Timestamp {
-  readonly seconds: number;
-  readonly nanos: number;
+export interface AcceptInviteRequest {
+  /** The token of the link. */
+  readonly token: string;
+  /** At most 255 characters. */
+  readonly first_name?: string | null;
+  /** At most 255 characters. */
+  readonly last_name?: string | null;
 }
 
-/** google.protobuf.Value: exactly one of them. */
-export interface Value {
-  readonly nullValue?: number | string;
-  readonly numberValue?: number;
-  readonly stringValue?: string;
-  readonly boolValue?: boolean;
-  readonly structValue?: { readonly fields?: Readonly<Record<string, Value>> };
-  readonly listValue?: { readonly values?: readonly Value[] };
+export interface AcceptInviteResponse {
+  readonly user: User;
+  /** One for each workspace, where the invitation asks for keys. */
+  readonly api_keys: readonly InviteKey[];
 }
 
-type Maybe<T> = T | null | undefined;
-
-export interface PageRequest {
-  readonly page_size?: number;
-  readonly current_page?: number;
+export interface AddWorkspaceMembersRequest {
+  /** Id or slug. */
+  readonly workspace_id: string;
+  /** 1 to 1000. */
+  readonly users: readonly NewWorkspaceMember[];
+  /** A repeat with the same request_id and body within 24 hours gets the first answer again. */
+  readonly request_id?: string | null;
 }
 
-export interface ApiKeyDefaultsMessage {
-  readonly metadata?: Readonly<Record<string, string>>;
-  readonly config_id?: string;
-  readonly allow_config_override?: boolean;
-}
+export type AddWorkspaceMembersResponse = Readonly<Record<string, never>>;
 
-export interface ApiKeyMessage {
+export interface ApiKey {
   readonly id: string;
+  /** Masked. */
   readonly key: string;
   readonly name: string;
-  readonly description?: string;
+  readonly description?: string | null;
+  /** organisation-service, workspace-service or workspace-user. */
   readonly type: string;
   readonly organisation_id: string;
-  readonly workspace_id?: string;
-  readonly user_id?: string;
+  readonly workspace_id?: string | null;
+  readonly user_id?: string | null;
+  /** active or expired. */
   readonly status: string;
-  readonly created_at: Timestamp;
-  readonly last_updated_at: Timestamp;
+  readonly created_at: string;
+  readonly last_updated_at: string;
+  /** ui, api or auto. */
   readonly creation_mode: string;
   readonly scopes: readonly string[];
-  readonly defaults: ApiKeyDefaultsMessage;
-  readonly expires_at: Timestamp | null;
+  readonly defaults?: ApiKeyDefaults | null;
+  readonly expires_at?: string | null;
+  /** Always "api-key". */
   readonly object: string;
+  /** Names this state of it; for If-Match and the etag of a change. */
+  readonly etag: string;
+}
+
+export interface ApiKeyDefaults {
+  readonly metadata: Readonly<Record<string, string>>;
+  /** Slug or id of a config of the key's workspace. */
+  readonly config_id?: string | null;
+  /** true unless given; false pins the config. */
+  readonly allow_config_override?: boolean | null;
+}
+
+export interface AuditLog {
+  readonly timestamp: string;
+  /** HTTP method of the action, over gRPC too. */
+  readonly method: 'POST' | 'PUT' | 'DELETE';
+  /** Path of the action, over gRPC too. */
+  readonly uri: string;
+  readonly request_id: string;
+  /** JSON text. A keyed hash stands for each secret. */
+  readonly request_body: string;
+  readonly query_params: string;
+  /** JSON text, without credentials. */
+  readonly request_headers: string;
+  readonly user_id?: string | null;
+  readonly user_type?: 'user' | 'api_key' | null;
+  readonly organisation_id: string;
+  readonly workspace_id?: string | null;
+  readonly response_status_code: number;
+  /** workspace, api_key, virtual_key, provider, integration, config, collection, label, guardrail, policy,
+   * deployment, user, invite, organisation, … */
+  readonly resource_type: string;
+  /** create, update, delete, publish, export, rotate, manage or duplicate. */
+  readonly action: string;
+  readonly client_ip?: string | null;
+  /** Two letters. */
+  readonly country?: string | null;
+  /** Place in the organisation's chain, from 1. Each row's hash covers the row before. */
+  readonly seq: number;
+  /** Name of the key or user at that time. */
+  readonly actor_name?: string | null;
+  readonly resource_id?: string | null;
+  /** Was it allowed? */
+  readonly allowed: boolean;
+}
+
+export interface AuthSettings {
+  readonly session_settings: SessionSettings;
+}
+
+/** One deployment of a model on Azure OpenAI. */
+export interface AzureDeployment {
+  /** What calls name it by. */
+  readonly alias?: string | null;
+  /** At most 30 characters. */
+  readonly azure_api_version: string;
+  readonly azure_deployment_name: string;
+  /** false unless given. */
+  readonly is_default?: boolean | null;
+  readonly azure_model_slug: string;
+}
+
+export interface ChildCollection {
+  readonly id: string;
+  readonly name: string;
+  readonly last_updated_at: string;
+  readonly collection_details: CollectionDetails;
+}
+
+export interface Collection {
+  readonly id: string;
+  readonly name: string;
+  readonly workspace_id: string;
+  readonly slug: string;
+  readonly parent_collection_id?: string | null;
+  readonly is_default: boolean;
+  readonly status: 'active' | 'archived';
+  readonly created_at: string;
+  readonly last_updated_at: string;
+  readonly child_collections: readonly ChildCollection[];
+  /** Names this state of it; for If-Match and the etag of a change. */
+  readonly etag: string;
+}
+
+/** What is in a collection. */
+export interface CollectionDetails {
+  readonly child_collections_count: number;
+  readonly prompts_count: number;
+  readonly child_collections_last_updated_at?: string | null;
+  readonly prompts_last_updated_at?: string | null;
+}
+
+export interface CollectionRow {
+  readonly id: string;
+  readonly name: string;
+  readonly workspace_id: string;
+  readonly slug: string;
+  readonly parent_collection_id?: string | null;
+  readonly is_default: boolean;
+  readonly status: 'active' | 'archived';
+  readonly created_at: string;
+  readonly last_updated_at: string;
+  readonly collection_details: CollectionDetails;
+  /** Names this state of it; for If-Match and the etag of a change. */
+  readonly etag: string;
+}
+
+export interface Config {
+  readonly id: string;
+  readonly name: string;
+  readonly slug: string;
+  readonly organisation_id: string;
+  readonly workspace_id: string;
+  readonly is_default: number;
+  readonly status: 'active' | 'archived';
+  readonly owner_id?: string | null;
+  readonly updated_by?: string | null;
+  readonly created_at: string;
+  readonly last_updated_at: string;
+  readonly object: string;
+  /** JSON text. */
+  readonly config: string;
+  /** Always "json". */
+  readonly format: string;
+  /** Always "ORG_CONFIG". */
+  readonly type: string;
+  readonly version_id: string;
+  /** Names this state of it; for If-Match and the etag of a change. */
+  readonly etag: string;
+}
+
+export interface ConfigRow {
+  readonly id: string;
+  readonly name: string;
+  readonly slug: string;
+  readonly organisation_id: string;
+  readonly workspace_id: string;
+  /** 0 or 1. */
+  readonly is_default: number;
+  readonly status: 'active' | 'archived';
+  readonly owner_id?: string | null;
+  readonly updated_by?: string | null;
+  readonly created_at: string;
+  readonly last_updated_at: string;
+  /** Always "config". */
+  readonly object: string;
+  /** Names this state of it; for If-Match and the etag of a change. */
+  readonly etag: string;
 }
 
 export interface CreateApiKeyRequest {
-  readonly type: string;
-  readonly sub_type: string;
+  readonly type: 'organisation' | 'workspace';
+  readonly sub_type: 'service' | 'user';
   readonly name: string;
-  readonly description?: string;
-  readonly workspace_id?: string;
-  readonly user_id?: string;
+  readonly description?: string | null;
+  /** Id or slug. For a workspace's key made by an organisation's that has several workspaces. */
+  readonly workspace_id?: string | null;
+  readonly user_id?: string | null;
   readonly scopes: readonly string[];
-  readonly defaults?: Maybe<ApiKeyDefaultsMessage>;
-  readonly expires_at?: Maybe<Timestamp>;
+  readonly defaults?: ApiKeyDefaults | null;
+  readonly expires_at?: string | null;
+  /** The same again within a day: the same answer. */
+  readonly request_id?: string | null;
+}
+
+export interface CreateCollectionRequest {
+  /** For people; at most 255 characters. */
+  readonly name: string;
+  /** Id or slug of a collection of the workspace. The top, unless given. */
+  readonly parent_collection_id?: string | null;
+  /** Id or slug. Needed with an organisation's key that has several workspaces. */
+  readonly workspace_id?: string | null;
+  /** A repeat with the same request_id and body within 24 hours gets the first answer again. */
+  readonly request_id?: string | null;
+}
+
+export interface CreateConfigRequest {
+  readonly name: string;
+  /** An object, or its JSON text; 262144 bytes at most. */
+  readonly config: unknown;
+  /** 0 or 1. */
+  readonly is_default?: number | null;
+  /** Id or slug. Needed with an organisation's key that has several workspaces. */
+  readonly workspace_id?: string | null;
+  /** Begins with `pc-`. Made from the name, where absent. */
+  readonly slug?: string | null;
+  /** The same again within a day: the same answer. */
+  readonly request_id?: string | null;
+}
+
+export interface CreateConfigResponse {
+  readonly success: boolean;
+  readonly data: CreatedConfig;
+}
+
+export interface CreateDeploymentRequest {
+  /** For people; at most 255 characters. */
+  readonly name: string;
+  /** The key's own. */
+  readonly organisation_id?: string | null;
+  /** Letters, digits, dashes and underscores, 1 to 50. Made from the name, unless given. */
+  readonly slug?: string | null;
+  /** `production` unless given. */
+  readonly type?: 'production' | 'non_production' | null;
+  /** Settings of free choice. */
+  readonly deployment_config?: Readonly<Record<string, unknown>> | null;
+  /** Where it is reached, and who may use it. */
+  readonly auth_settings?: DeploymentAuthSettings | null;
+  /** Takes the place of the default there is. false unless given. */
+  readonly is_default?: boolean | null;
+  /** With which the gateway is called, where it asks for them. */
+  readonly credentials?: DeploymentCredentials | null;
+  /** For people and searches. */
+  readonly tags?: Readonly<Record<string, unknown>> | null;
+  /** A repeat with the same request_id and body within 24 hours gets the first answer again. */
+  readonly request_id?: string | null;
+}
+
+export interface CreateGuardrailRequest {
+  /** For people; at most 255 characters. */
+  readonly name: string;
+  /** Id or slug: a guardrail of that workspace. Either this or organisation_id with an organisation's key. */
+  readonly workspace_id?: string | null;
+  /** A guardrail of the whole organisation. */
+  readonly organisation_id?: string | null;
+  /** 1 to 100. */
+  readonly checks: readonly GuardrailCheck[];
+  /** What follows from the verdict. */
+  readonly actions: GuardrailActions;
+  /** A repeat with the same request_id and body within 24 hours gets the first answer again. */
+  readonly request_id?: string | null;
+}
+
+export interface CreateIntegrationRequest {
+  /** At most 255 characters. */
+  readonly name: string;
+  /** Letters, digits, dashes and underscores, at most 255; unique in the organisation.
+   * Made from the name, unless given. */
+  readonly slug?: string | null;
+  /** Such as openai. Fixed. */
+  readonly ai_provider_id: string;
+  /** The provider's credential. Sealed, never shown again.
+   * Needed where the provider needs one and none is mapped. */
+  readonly key?: string | null;
+  /** At most 1024 characters. */
+  readonly description?: string | null;
+  /** Id or slug: an integration of that workspace alone. */
+  readonly workspace_id?: string | null;
+  /** What else the provider needs. */
+  readonly configurations?: IntegrationConfigurations | null;
+  /** Make a provider from it in the workspace? true unless given. */
+  readonly create_default_provider?: boolean | null;
+  /** Slug of that provider. One that is there already is refused. */
+  readonly default_provider_slug?: string | null;
+  /** At most 100. */
+  readonly secret_mappings: readonly SecretMapping[];
+  /** Factors for the provider's prices. */
+  readonly pricing_adjustments?: PricingAdjustments | null;
+  /** A repeat with the same request_id and body within 24 hours gets the first answer again. */
+  readonly request_id?: string | null;
+}
+
+export interface CreateInviteRequest {
+  /** Where the invitation goes. */
+  readonly email: string;
+  /** In the organisation. */
+  readonly role: 'admin' | 'member';
+  /** Workspaces to join: 1 to 1000. */
+  readonly workspaces: readonly WorkspaceRole[];
+  /** Keys to be made with the user. None, unless given. */
+  readonly workspace_api_key_details?: InviteKeyDetails | null;
+  /** A repeat with the same request_id and body within 24 hours gets the first answer again. */
+  readonly request_id?: string | null;
+}
+
+export interface CreateLabelRequest {
+  /** Letters, digits, dashes and underscores, at most 255; not `latest`, `default` or a number. */
+  readonly name: string;
+  /** At most 500 characters. */
+  readonly description?: string | null;
+  /** Such as #ff8800. */
+  readonly color_code?: string | null;
+  /** Id or slug. Needed with an organisation's key that has several workspaces. */
+  readonly workspace_id?: string | null;
+  /** The key's own. */
+  readonly organisation_id?: string | null;
+  /** A repeat with the same request_id and body within 24 hours gets the first answer again. */
+  readonly request_id?: string | null;
+}
+
+export interface CreateProviderRequest {
+  /** The slug, where absent. */
+  readonly name: string;
+  /** Made from the name, where absent. */
+  readonly slug?: string | null;
+  readonly note?: string | null;
+  /** Id or slug. Needed with an organisation's key that has several workspaces. */
+  readonly workspace_id?: string | null;
+  readonly provider: string;
+  /** The provider's credential. Sealed, never shown again. */
+  readonly key?: string | null;
+  readonly custom_host?: string | null;
+  /** The same again within a day: the same answer. */
+  readonly request_id?: string | null;
+}
+
+export interface CreateRateLimitsPolicyRequest {
+  /** For people; at most 255 characters. */
+  readonly name?: string | null;
+  /** At most 500 characters. */
+  readonly description?: string | null;
+  /** 1 to 100. */
+  readonly conditions: readonly PolicyCondition[];
+  /** 1 to 20. Fixed. */
+  readonly group_by: readonly PolicyGroup[];
+  /** What is counted. Fixed. */
+  readonly type: 'requests' | 'tokens';
+  /** Per minute, hour, day or week. */
+  readonly unit: 'rpm' | 'rph' | 'rpd' | 'rpw';
+  /** At least 1. */
+  readonly value: number;
+  /** What is limited: calls of models (`llm`, unless given), or of tools. Fixed. */
+  readonly target?: 'llm' | 'mcp_tools' | null;
+  /** Id or slug. Needed with an organisation's key that has several workspaces. */
+  readonly workspace_id?: string | null;
+  /** The key's own. */
+  readonly organisation_id?: string | null;
+  /** A repeat with the same request_id and body within 24 hours gets the first answer again. */
+  readonly request_id?: string | null;
+}
+
+export interface CreateUsageLimitsPolicyRequest {
+  /** For people; at most 255 characters. */
+  readonly name?: string | null;
+  /** At most 500 characters. */
+  readonly description?: string | null;
+  /** 1 to 100. */
+  readonly conditions: readonly PolicyCondition[];
+  /** 1 to 20. Fixed. */
+  readonly group_by: readonly PolicyGroup[];
+  /** What is counted. Fixed. */
+  readonly type: 'cost' | 'tokens' | 'requests';
+  /** US dollars, tokens or requests: at least 1, of tokens 100. */
+  readonly credit_limit: number;
+  /** Usage at which an alert goes out; below credit_limit. */
+  readonly alert_threshold?: number | null;
+  /** Usage starts again on Mondays or on the first of the month, at 00:00 UTC. Never, unless given. */
+  readonly periodic_reset?: 'monthly' | 'weekly' | null;
+  /** Days between resets, 1 to 365. Not together with periodic_reset. */
+  readonly periodic_reset_days?: number | null;
+  /** First reset. Computed, unless given. */
+  readonly next_usage_reset_at?: string | null;
+  /** Id or slug. Needed with an organisation's key that has several workspaces. */
+  readonly workspace_id?: string | null;
+  /** The key's own. */
+  readonly organisation_id?: string | null;
+  /** A repeat with the same request_id and body within 24 hours gets the first answer again. */
+  readonly request_id?: string | null;
+}
+
+export interface CreateUserRequest {
+  /** Unique in the organisation. */
+  readonly email: string;
+  /** At most 255 characters. */
+  readonly first_name?: string | null;
+  /** At most 255 characters. */
+  readonly last_name?: string | null;
+  /** In the organisation. */
+  readonly role: 'admin' | 'member';
+  /** Workspaces to join, at most 1000. */
+  readonly workspaces: readonly WorkspaceRole[];
+  /** A repeat with the same request_id and body within 24 hours gets the first answer again. */
+  readonly request_id?: string | null;
+}
+
+export interface CreateVirtualKeyRequest {
+  /** At most 255 characters. */
+  readonly name: string;
+  /** Name of the provider whose API it speaks, such as openai. Fixed. */
+  readonly provider: string;
+  /** The provider's credential. Sealed, never shown again.
+   * Needed where the provider needs one and none is mapped. */
+  readonly key?: string | null;
+  /** At most 1024 characters. */
+  readonly note?: string | null;
+  /** Letters, digits, dashes and underscores, at most 255; unique in the workspace.
+   * Made from the name, unless given. */
+  readonly slug?: string | null;
+  /** Id or slug. Needed with an organisation's key that has several workspaces. */
+  readonly workspace_id?: string | null;
+  /** Its budget. None, unless given. */
+  readonly usage_limits?: UsageLimits | null;
+  /** One of each type. */
+  readonly rate_limits: readonly ProviderRateLimit[];
+  /** Must be in the future. */
+  readonly expires_at?: string | null;
+  /** At most 100. */
+  readonly secret_mappings: readonly SecretMapping[];
+  /** Azure OpenAI: at most 100. */
+  readonly deployment_config: readonly VirtualKeyDeployment[];
+  /** Its address, version segment included. */
+  readonly custom_host?: string | null;
+  /** Sent with every request. */
+  readonly custom_headers: Readonly<Record<string, string>>;
+  /** Azure OpenAI: at most 30 characters. */
+  readonly api_version?: string | null;
+  /** Azure OpenAI. */
+  readonly deployment_name?: string | null;
+  /** Azure OpenAI. */
+  readonly resource_name?: string | null;
+  /** Azure. */
+  readonly azure_auth_mode?: 'entra' | 'managed' | null;
+  /** Azure. */
+  readonly azure_foundry_url?: string | null;
+  /** Azure: at most 30 characters. */
+  readonly azure_api_version?: string | null;
+  /** Azure. */
+  readonly azure_region?: string | null;
+  /** Azure. */
+  readonly azure_deployment_type?: 'serverless' | 'managed' | null;
+  /** Azure. */
+  readonly azure_deployment_name?: string | null;
+  /** Azure. */
+  readonly azure_endpoint_name?: string | null;
+  /** Azure with entra. */
+  readonly azure_entra_tenant_id?: string | null;
+  /** Azure with entra. */
+  readonly azure_entra_client_id?: string | null;
+  /** Azure with entra. */
+  readonly azure_entra_client_secret?: string | null;
+  /** Azure with managed. */
+  readonly azure_managed_client_id?: string | null;
+  /** AWS. */
+  readonly aws_auth_type?: 'accessKey' | 'assumedRole' | null;
+  /** AWS. */
+  readonly aws_region?: string | null;
+  /** AWS with accessKey. */
+  readonly aws_access_key_id?: string | null;
+  /** AWS with accessKey. */
+  readonly aws_secret_access_key?: string | null;
+  /** AWS with assumedRole. */
+  readonly aws_role_arn?: string | null;
+  /** AWS with assumedRole. */
+  readonly aws_external_id?: string | null;
+  /** Vertex AI. */
+  readonly vertex_project_id?: string | null;
+  /** Vertex AI. */
+  readonly vertex_region?: string | null;
+  /** Vertex AI. */
+  readonly vertex_auth_type?: 'serviceAccount' | null;
+  /** Vertex AI. */
+  readonly vertex_service_account_json?: Readonly<Record<string, unknown>> | null;
+  /** Vertex AI. */
+  readonly vertex_skip_ptu_cost_attribution?: boolean | null;
+  /** Hugging Face. */
+  readonly huggingface_base_url?: string | null;
+  /** Workers AI. */
+  readonly workers_ai_account_id?: string | null;
+  /** OpenAI. */
+  readonly openai_organization?: string | null;
+  /** OpenAI. */
+  readonly openai_project?: string | null;
+  /** Oracle. */
+  readonly oracle_region?: string | null;
+  /** Oracle. */
+  readonly oracle_version?: string | null;
+  /** Oracle. */
+  readonly oracle_compartment_id?: string | null;
+  /** Oracle. */
+  readonly oracle_tenancy?: string | null;
+  /** Oracle. */
+  readonly oracle_user?: string | null;
+  /** Oracle. */
+  readonly oracle_fingerprint?: string | null;
+  /** Oracle. */
+  readonly oracle_private_key?: string | null;
+  /** Id of a provider whose credential is taken over. */
+  readonly source_provider_api_key_id?: string | null;
+  /** For people and searches. */
+  readonly tags?: Readonly<Record<string, unknown>> | null;
+  /** A repeat with the same request_id and body within 24 hours gets the first answer again. */
+  readonly request_id?: string | null;
+}
+
+export interface CreateVirtualKeyResponse {
+  readonly success: boolean;
+  readonly data: CreatedVirtualKey;
+}
+
+export interface CreateWorkspaceRequest {
+  /** At most 128 characters. */
+  readonly name: string;
+  /** At most 500 characters. */
+  readonly description?: string | null;
+  /** Of free choice; at most 255 characters. */
+  readonly icon?: string | null;
+  /** Letters, digits, dashes and underscores, at most 255; unique in the organisation.
+   * Made from the name, unless given. */
+  readonly slug?: string | null;
+  /** Users of the organisation who become members: ids, or objects with an `id`. At most 1000. */
+  readonly users: readonly unknown[];
+  /** What holds for all its requests. */
+  readonly defaults?: NewWorkspaceDefaults | null;
+  /** One. */
+  readonly usage_limits: readonly WorkspaceUsageLimits[];
+  /** One of each type. */
+  readonly rate_limits: readonly RateLimit[];
+  /** A repeat with the same request_id and body within 24 hours gets the first answer again. */
+  readonly request_id?: string | null;
 }
 
 export interface CreatedApiKey {
   readonly id: string;
+  /** The key's text. */
   readonly key: string;
+  /** Always "api-key". */
   readonly object: string;
 }
 
-export interface ListApiKeysRequest extends PageRequest {
-  readonly workspace_id?: string;
-  readonly status: readonly string[];
-}
-
-export interface ListMessage<Row> {
-  readonly object: string;
-  readonly total: number;
-  readonly data: readonly Row[];
-}
-
-export type Empty = Readonly<Record<never, never>>;
-
-export interface ProviderMessage {
+export interface CreatedCollection {
   readonly id: string;
   readonly slug: string;
-  readonly name: string;
-  readonly note?: string;
-  readonly provider: string;
-  readonly masked_api_key?: string;
-  readonly custom_host?: string;
-  readonly status: string;
-  readonly workspace_id: string;
-  readonly created_at: Timestamp;
-  readonly last_updated_at: Timestamp;
+}
+
+export interface CreatedConfig {
+  readonly id: string;
+  readonly version_id: string;
+  readonly slug: string;
   readonly object: string;
 }
 
-export interface CreateProviderRequest {
-  readonly name: string;
-  readonly slug?: string;
-  readonly note?: string;
-  readonly workspace_id?: string;
-  readonly provider: string;
-  readonly key?: string;
-  readonly custom_host?: string;
+export interface CreatedDeployment {
+  readonly id: string;
+  readonly slug: string;
+  readonly object: 'deployment';
+  /** With which the gateway signs in. */
+  readonly auth_secret: string;
+}
+
+export interface CreatedIntegration {
+  readonly id: string;
+  readonly slug: string;
+}
+
+export interface CreatedInvite {
+  readonly id: string;
+  /** Carries the token with which the invitation is accepted. */
+  readonly invite_link: string;
+}
+
+export interface CreatedLabel {
+  readonly id: string;
 }
 
 export interface CreatedProvider {
@@ -111,169 +608,2593 @@ export interface CreatedProvider {
   readonly slug: string;
 }
 
-export interface ListInWorkspaceRequest extends PageRequest {
-  readonly workspace_id?: string;
+export interface CreatedRateLimitsPolicy {
+  readonly id: string;
+  readonly object: 'policy_rate_limits';
 }
 
-export interface OneInWorkspaceRequest {
+export interface CreatedUsageLimitsPolicy {
+  readonly id: string;
+  readonly object: 'policy_usage_limits';
+}
+
+export interface CreatedVirtualKey {
+  readonly id: string;
   readonly slug: string;
-  readonly workspace_id?: string;
+  readonly object: 'virtual-key';
 }
 
-export interface ConfigRowMessage {
+export interface DeleteApiKeyRequest {
+  readonly id: string;
+  /** Of the state that is to be deleted; another one is refused with AB07. */
+  readonly etag?: string | null;
+}
+
+export type DeleteApiKeyResponse = Readonly<Record<string, never>>;
+
+export interface DeleteCollectionRequest {
+  /** Id or slug. */
+  readonly id: string;
+  /** Delete what is in it too? */
+  readonly cascade?: boolean | null;
+  /** Id or slug. */
+  readonly workspace_id?: string | null;
+  /** Refused with 409 when the record has another etag by now. */
+  readonly etag?: string | null;
+}
+
+export type DeleteCollectionResponse = Readonly<Record<string, never>>;
+
+export interface DeleteConfigRequest {
+  /** Slug or id. */
+  readonly slug: string;
+  readonly workspace_id?: string | null;
+  /** Of the state that is to be deleted; another one is refused with AB07. */
+  readonly etag?: string | null;
+}
+
+export type DeleteConfigResponse = Readonly<Record<string, never>>;
+
+export interface DeleteDeploymentRequest {
+  /** Id or slug. */
+  readonly deployment_id: string;
+  /** Refused with 409 when the record has another etag by now. */
+  readonly etag?: string | null;
+}
+
+export type DeleteDeploymentResponse = Readonly<Record<string, never>>;
+
+export interface DeleteGuardrailRequest {
+  /** Id or slug. */
+  readonly id: string;
+  /** Id or slug. */
+  readonly workspace_id?: string | null;
+  /** Refused with 409 when the record has another etag by now. */
+  readonly etag?: string | null;
+}
+
+export type DeleteGuardrailResponse = Readonly<Record<string, never>>;
+
+export interface DeleteIntegrationModelsRequest {
+  /** Slug or id. */
+  readonly slug: string;
+  /** Of models of one's own: 1 to 1000. */
+  readonly slugs: readonly string[];
+  /** Id or slug. */
+  readonly workspace_id?: string | null;
+}
+
+export type DeleteIntegrationModelsResponse = Readonly<Record<string, never>>;
+
+export interface DeleteIntegrationRequest {
+  /** Slug or id. */
+  readonly slug: string;
+  /** Id or slug. */
+  readonly workspace_id?: string | null;
+  /** Refused with 409 when the record has another etag by now. */
+  readonly etag?: string | null;
+}
+
+export type DeleteIntegrationResponse = Readonly<Record<string, never>>;
+
+export interface DeleteInviteRequest {
+  /** Id of the invitation. */
+  readonly invite_id: string;
+}
+
+export type DeleteInviteResponse = Readonly<Record<string, never>>;
+
+export interface DeleteLabelRequest {
+  /** Id of the record. */
+  readonly id: string;
+  /** Id or slug. */
+  readonly workspace_id?: string | null;
+  /** Refused with 409 when the record has another etag by now. */
+  readonly etag?: string | null;
+}
+
+export type DeleteLabelResponse = Readonly<Record<string, never>>;
+
+export interface DeleteProviderRequest {
+  readonly slug: string;
+  readonly workspace_id?: string | null;
+  /** Of the state that is to be deleted; another one is refused with AB07. */
+  readonly etag?: string | null;
+}
+
+export type DeleteProviderResponse = Readonly<Record<string, never>>;
+
+export interface DeleteRateLimitsPolicyRequest {
+  /** Id of the record. */
+  readonly id: string;
+  /** Id or slug. */
+  readonly workspace_id?: string | null;
+  /** Refused with 409 when the record has another etag by now. */
+  readonly etag?: string | null;
+}
+
+export type DeleteRateLimitsPolicyResponse = Readonly<Record<string, never>>;
+
+export interface DeleteUsageLimitsPolicyRequest {
+  /** Id of the record. */
+  readonly id: string;
+  /** Id or slug. */
+  readonly workspace_id?: string | null;
+  /** Refused with 409 when the record has another etag by now. */
+  readonly etag?: string | null;
+}
+
+export type DeleteUsageLimitsPolicyResponse = Readonly<Record<string, never>>;
+
+export interface DeleteUserRequest {
+  /** Id of the user. */
+  readonly user_id: string;
+  /** Refused with 409 when the record has another etag by now. */
+  readonly etag?: string | null;
+}
+
+export type DeleteUserResponse = Readonly<Record<string, never>>;
+
+export interface DeleteVirtualKeyRequest {
+  /** Slug or id. */
+  readonly slug: string;
+  /** Id or slug. */
+  readonly workspace_id?: string | null;
+  /** Refused with 409 when the record has another etag by now. */
+  readonly etag?: string | null;
+}
+
+export type DeleteVirtualKeyResponse = Readonly<Record<string, never>>;
+
+export interface DeleteWorkspaceRequest {
+  /** Id or slug. */
+  readonly workspace_id: string;
+  /** The exact name of the workspace, to be sure. */
+  readonly name: string;
+  /** Archive it with what is in it? */
+  readonly force_delete?: boolean | null;
+  /** Refused with 409 when the record has another etag by now. */
+  readonly etag?: string | null;
+}
+
+export type DeleteWorkspaceResponse = Readonly<Record<string, never>>;
+
+export interface Deployment {
+  readonly id: string;
+  readonly slug: string;
+  readonly name: string;
+  readonly organisation_id: string;
+  readonly type: 'production' | 'non_production';
+  readonly status: 'active' | 'archived';
+  readonly deployment_config?: Readonly<Record<string, unknown>> | null;
+  readonly auth_settings?: DeploymentAuthSettings | null;
+  readonly is_default: boolean;
+  /** With include_credentials. */
+  readonly credentials?: DeploymentLogin | null;
+  readonly tags?: Readonly<Record<string, unknown>> | null;
+  readonly created_at: string;
+  readonly last_updated_at: string;
+  readonly object: 'deployment';
+  /** Names this state of it; for If-Match and the etag of a change. */
+  readonly etag: string;
+}
+
+/** Where a gateway is reached, and who may use it. Flags are `true` or `false`. */
+export interface DeploymentAuthSettings {
+  readonly gateway_base_url?: string | null;
+  readonly mcp_gateway_base_url?: string | null;
+  readonly private_link_endpoint?: string | null;
+  readonly use_private_link_proxy?: 'true' | 'false' | null;
+  readonly is_dataservice_hosted?: 'true' | 'false' | null;
+  readonly is_playground_proxy_allowed?: 'true' | 'false' | null;
+  readonly disable_gateway?: 'true' | 'false' | null;
+  /** Workspaces by the subject of a token. */
+  readonly jwt_sub_workspace_mapping?: Readonly<Record<string, unknown>> | null;
+  /** Subjects of tokens that may sign in, at most 1000. */
+  readonly jwt_subs_allowed: readonly string[];
+  /** Ids or slugs, at most 1000. */
+  readonly workspaces_allowed: readonly string[];
+}
+
+export interface DeploymentAuthSettingsUpdate {
+  /** Where model calls go. */
+  readonly gateway_base_url?: string | null;
+  /** Where calls of tools go. */
+  readonly mcp_gateway_base_url?: string | null;
+  /** Its address on a private network. */
+  readonly private_link_endpoint?: string | null;
+  /** Call it over the private network? */
+  readonly use_private_link_proxy?: 'true' | 'false' | null;
+  /** Does it keep its logs itself? */
+  readonly is_dataservice_hosted?: 'true' | 'false' | null;
+  /** May the console call models through it? */
+  readonly is_playground_proxy_allowed?: 'true' | 'false' | null;
+  /** Turn it off? */
+  readonly disable_gateway?: 'true' | 'false' | null;
+  /** Workspaces by the subject of a token. */
+  readonly jwt_sub_workspace_mapping?: Readonly<Record<string, unknown>> | null;
+  /** Subjects to let in beside those there, at most 1000. */
+  readonly jwt_subs_allowed: readonly string[];
+  /** Workspaces to let in beside those there: ids or slugs, at most 1000. */
+  readonly workspaces_allowed: readonly string[];
+  /** Let every workspace in? */
+  readonly allow_all_workspaces?: boolean | null;
+  /** Ids or slugs, at most 1000. */
+  readonly remove_workspaces_allowed: readonly string[];
+  /** Subjects, at most 1000. */
+  readonly remove_subs_allowed: readonly string[];
+}
+
+export interface DeploymentCredentials {
+  readonly username: string;
+  /** Sealed, never shown again. */
+  readonly password: string;
+}
+
+export interface DeploymentLogin {
+  readonly username: string;
+}
+
+export interface ExportAuditLogsRequest {
+  /** Rows from this time on. */
+  readonly start_time: string;
+  /** Rows before this time. */
+  readonly end_time: string;
+  /** `jsonl` unless given: one JSON object a line. `csv`: a cell that a spreadsheet would run is made text. */
+  readonly format?: 'jsonl' | 'csv' | null;
+  /** The key's own. */
+  readonly organisation_id?: string | null;
+  /** HTTP method. */
+  readonly method?: 'POST' | 'PUT' | 'DELETE' | null;
+  /** Of this user or key alone. */
+  readonly user_id?: string | null;
+  /** Who acted: a user, or a key. */
+  readonly user_type?: 'user' | 'api_key' | null;
+  /** Id or slug. */
+  readonly workspace_id?: string | null;
+  /** Such as config; the names are those of the rows. */
+  readonly resource_type?: string | null;
+  /** What was done. */
+  readonly action?:
+    | 'create'
+    | 'update'
+    | 'delete'
+    | 'publish'
+    | 'export'
+    | 'rotate'
+    | 'manage'
+    | 'duplicate'
+    | null;
+}
+
+export interface FineTuningPrices {
+  readonly pay_per_token?: Price | null;
+  readonly pay_per_hour?: Price | null;
+}
+
+export type GetAuthSettingsRequest = Readonly<Record<string, never>>;
+
+export interface GetCollectionRequest {
+  /** Id or slug. */
+  readonly id: string;
+  /** Id or slug. */
+  readonly workspace_id?: string | null;
+}
+
+export interface GetConfigRequest {
+  /** Slug or id. */
+  readonly slug: string;
+  readonly workspace_id?: string | null;
+}
+
+export interface GetDeploymentRequest {
+  /** Id, slug or `self`. */
+  readonly deployment_id: string;
+  /** Say the user name of the credentials? */
+  readonly include_credentials?: boolean | null;
+  /** The key's own. */
+  readonly organisation_id?: string | null;
+}
+
+export interface GetGuardrailRequest {
+  /** Id or slug. */
+  readonly id: string;
+  /** Id or slug. */
+  readonly workspace_id?: string | null;
+}
+
+export interface GetIntegrationRequest {
+  /** Slug or id. */
+  readonly slug: string;
+  /** Id or slug. */
+  readonly workspace_id?: string | null;
+}
+
+export interface GetInviteRequest {
+  /** Id of the invitation. */
+  readonly invite_id: string;
+}
+
+export interface GetLabelRequest {
+  /** Id of the record. */
+  readonly id: string;
+  /** Id or slug. */
+  readonly workspace_id?: string | null;
+  /** The key's own. */
+  readonly organisation_id?: string | null;
+}
+
+export interface GetLogRequest {
+  readonly id: string;
+}
+
+export interface GetModelPricingRequest {
+  /** Name of a provider's API, such as openai. */
+  readonly provider: string;
+  /** A slash in it is written %2F. */
+  readonly model: string;
+}
+
+export type GetOrganisationDefaultsRequest = Readonly<Record<string, never>>;
+
+export type GetOrganisationRequest = Readonly<Record<string, never>>;
+
+export interface GetRateLimitsPolicyRequest {
+  /** Id of the record. */
+  readonly id: string;
+  /** `active` unless given: an archived policy is found by `archived` alone. */
+  readonly status?: 'active' | 'archived' | null;
+  /** Id or slug. */
+  readonly workspace_id?: string | null;
+}
+
+export interface GetUsageLimitsPolicyRequest {
+  /** Id of the record. */
+  readonly id: string;
+  /** `active` unless given: an archived policy is found by `archived` alone. */
+  readonly status?: 'active' | 'archived' | null;
+  /** Fill value_key_usage_map? */
+  readonly include_usage?: boolean | null;
+  /** Id or slug. */
+  readonly workspace_id?: string | null;
+}
+
+export interface GetUserRequest {
+  /** Id of the user. */
+  readonly user_id: string;
+}
+
+export interface GetVirtualKeyRequest {
+  /** Slug or id. */
+  readonly slug: string;
+  /** Id or slug. */
+  readonly workspace_id?: string | null;
+}
+
+export interface GetWorkspaceMemberRequest {
+  /** Id or slug. */
+  readonly workspace_id: string;
+  /** Id of the user. */
+  readonly user_id: string;
+}
+
+export interface GetWorkspaceRequest {
+  /** Id or slug. */
+  readonly workspace_id: string;
+  /** Say what was used? */
+  readonly include_usage?: boolean | null;
+  /** Of one counter, whose usage alone is said. */
+  readonly usage_id?: string | null;
+}
+
+/** Access of all workspaces, those to come too. */
+export interface GlobalWorkspaceAccess {
+  readonly enabled: boolean;
+  /** At most one. */
+  readonly usage_limits: readonly UsageLimits[];
+  /** At most one. */
+  readonly rate_limits: readonly ProviderRateLimit[];
+}
+
+export interface Guardrail {
   readonly id: string;
   readonly name: string;
+  /** Begins with `pg-`. */
   readonly slug: string;
   readonly organisation_id: string;
-  readonly workspace_id: string;
-  readonly is_default: number;
-  readonly status: string;
-  readonly owner_id?: string;
-  readonly updated_by?: string;
-  readonly created_at: Timestamp;
-  readonly last_updated_at: Timestamp;
-  readonly object: string;
-}
-
-export interface ConfigMessage extends ConfigRowMessage {
-  readonly config: string;
-  readonly format: string;
-  readonly type: string;
+  /** Absent: a guardrail of the organisation. */
+  readonly workspace_id?: string | null;
+  readonly status: 'active' | 'archived';
+  readonly created_at: string;
+  readonly last_updated_at: string;
+  readonly owner_id?: string | null;
+  readonly updated_by?: string | null;
+  /** Names this state of it; for If-Match and the etag of a change. */
+  readonly etag: string;
+  readonly checks: readonly GuardrailCheck[];
+  readonly actions: GuardrailActions;
   readonly version_id: string;
 }
 
-export interface CreateConfigRequest {
-  readonly name: string;
-  readonly config?: Maybe<Value>;
-  readonly is_default?: number;
-  readonly workspace_id?: string;
-  readonly slug?: string;
+export interface GuardrailActions {
+  /** Refuse with 446 what does not pass? Else it goes on with 246. */
+  readonly deny: boolean;
+  /** Run beside the request, never holding it up and never denying it? */
+  readonly async: boolean;
+  /** Run one check after another? false unless given. */
+  readonly sequential?: boolean | null;
+  /** When all checks pass. */
+  readonly on_success: GuardrailReaction;
+  /** When a check does not pass. */
+  readonly on_fail: GuardrailReaction;
 }
 
-export interface CreateConfigResponse {
-  readonly success: boolean;
-  readonly data: {
-    readonly id: string;
-    readonly version_id: string;
-    readonly slug: string;
-    readonly object: string;
-  };
+export interface GuardrailCheck {
+  /** Such as default.wordCount. */
+  readonly id: string;
+  /** What the check takes, by its own rules. */
+  readonly parameters?: Readonly<Record<string, unknown>> | null;
+  readonly name?: string | null;
+  /** true unless given. */
+  readonly is_enabled?: boolean | null;
 }
 
-export interface UpdateConfigRequest {
+/** Feedback that is stored on the trace. */
+export interface GuardrailFeedback {
+  /** 5 after success, -5 after failure, unless given. */
+  readonly value?: number | null;
+  /** 1 unless given. */
+  readonly weight?: number | null;
+  /** Free text. */
+  readonly metadata?: string | null;
+}
+
+export interface GuardrailReaction {
+  readonly feedback: GuardrailFeedback;
+}
+
+export interface GuardrailReference {
+  readonly id: string;
   readonly slug: string;
-  readonly name?: string;
-  readonly config?: Maybe<Value>;
-  readonly status?: string;
-  readonly workspace_id?: string;
 }
 
-export interface UpdateConfigResponse {
-  readonly success: boolean;
-  readonly data: { readonly version_id: string };
+export interface GuardrailSummary {
+  readonly id: string;
+  readonly name: string;
+  /** Begins with `pg-`. */
+  readonly slug: string;
+  readonly organisation_id: string;
+  /** Absent: a guardrail of the organisation. */
+  readonly workspace_id?: string | null;
+  readonly status: 'active' | 'archived';
+  readonly created_at: string;
+  readonly last_updated_at: string;
+  readonly owner_id?: string | null;
+  readonly updated_by?: string | null;
+  /** Names this state of it; for If-Match and the etag of a change. */
+  readonly etag: string;
 }
 
-export interface LogAttemptMessage {
+/** An answer that is no JSON: a file, a table. */
+export interface HttpBody {
+  readonly content_type: string;
+  readonly data: Uint8Array;
+}
+
+export interface ImagePriceMultiplier {
+  readonly default?: number | null;
+}
+
+export interface Integration {
+  readonly id: string;
+  readonly organisation_id: string;
+  /** Such as openai. */
+  readonly ai_provider_id: string;
+  readonly name: string;
+  readonly status: 'active' | 'archived';
+  readonly created_at: string;
+  readonly last_updated_at?: string | null;
+  readonly slug: string;
+  readonly description?: string | null;
+  readonly object: 'integration';
+  /** Absent: an integration of the organisation. */
+  readonly workspace_id?: string | null;
+  /** Names this state of it; for If-Match and the etag of a change. */
+  readonly etag: string;
+}
+
+/** What a provider needs beside its key. Each provider takes its own fields, and any provider custom_host and
+ * custom_headers; the others are refused. */
+export interface IntegrationConfigurations {
+  /** Any provider: its address, version segment included. */
+  readonly custom_host?: string | null;
+  /** Any provider: sent with every request. */
+  readonly custom_headers: Readonly<Record<string, string>>;
+  /** openai. */
+  readonly openai_organization?: string | null;
+  /** openai. */
+  readonly openai_project?: string | null;
+  /** azure-openai and azure-ai: needed. */
+  readonly azure_auth_mode?: 'default' | 'entra' | 'managed' | null;
+  /** azure-openai: needed. */
+  readonly azure_resource_name?: string | null;
+  /** azure-openai: needed, 1 to 100. */
+  readonly azure_deployment_config: readonly AzureDeployment[];
+  /** azure-openai and azure-ai with entra. */
+  readonly azure_entra_tenant_id?: string | null;
+  /** azure-openai and azure-ai with entra. */
+  readonly azure_entra_client_id?: string | null;
+  /** azure-openai and azure-ai with entra. */
+  readonly azure_entra_client_secret?: string | null;
+  /** azure-openai and azure-ai with managed. */
+  readonly azure_managed_client_id?: string | null;
+  /** azure-ai: needed. */
+  readonly azure_foundry_url?: string | null;
+  /** azure-ai: at most 30 characters. */
+  readonly azure_api_version?: string | null;
+  /** azure-ai. */
+  readonly azure_deployment_name?: string | null;
+  /** bedrock and sagemaker: needed. */
+  readonly aws_auth_type?: 'accessKey' | 'assumedRole' | null;
+  /** bedrock and sagemaker: needed. */
+  readonly aws_region?: string | null;
+  /** bedrock and sagemaker with accessKey. */
+  readonly aws_access_key_id?: string | null;
+  /** bedrock and sagemaker with accessKey. */
+  readonly aws_secret_access_key?: string | null;
+  /** bedrock and sagemaker with assumedRole. */
+  readonly aws_role_arn?: string | null;
+  /** bedrock and sagemaker with assumedRole. */
+  readonly aws_external_id?: string | null;
+  /** sagemaker. */
+  readonly amzn_sagemaker_custom_attributes?: string | null;
+  /** sagemaker. */
+  readonly amzn_sagemaker_target_model?: string | null;
+  /** sagemaker. */
+  readonly amzn_sagemaker_target_variant?: string | null;
+  /** sagemaker. */
+  readonly amzn_sagemaker_target_container_hostname?: string | null;
+  /** sagemaker. */
+  readonly amzn_sagemaker_inference_id?: string | null;
+  /** sagemaker. */
+  readonly amzn_sagemaker_enable_explanations?: string | null;
+  /** sagemaker. */
+  readonly amzn_sagemaker_inference_component?: string | null;
+  /** sagemaker. */
+  readonly amzn_sagemaker_session_id?: string | null;
+  /** sagemaker. */
+  readonly amzn_sagemaker_model_name?: string | null;
+  /** vertex-ai: needed. */
+  readonly vertex_auth_type?: 'basic' | 'serviceAccount' | null;
+  /** vertex-ai: needed. */
+  readonly vertex_region?: string | null;
+  /** vertex-ai with basic. */
+  readonly vertex_project_id?: string | null;
+  /** vertex-ai with serviceAccount. */
+  readonly vertex_service_account_json?: Readonly<Record<string, unknown>> | null;
+  /** workers-ai: needed. */
+  readonly workers_ai_account_id?: string | null;
+  /** huggingface. */
+  readonly huggingface_base_url?: string | null;
+  /** cortex: needed. */
+  readonly snowflake_account?: string | null;
+}
+
+export interface IntegrationDetail {
+  readonly id: string;
+  readonly organisation_id: string;
+  /** Such as openai. */
+  readonly ai_provider_id: string;
+  readonly name: string;
+  readonly status: 'active' | 'archived';
+  readonly created_at: string;
+  readonly last_updated_at?: string | null;
+  readonly slug: string;
+  readonly description?: string | null;
+  readonly object: 'integration';
+  /** Absent: an integration of the organisation. */
+  readonly workspace_id?: string | null;
+  /** Names this state of it; for If-Match and the etag of a change. */
+  readonly etag: string;
+  /** 2 first characters, *****, 3 last; absent where there is no credential. */
+  readonly masked_key?: string | null;
+  /** As given; for each secret `masked_<field>` in its place. */
+  readonly configurations?: Readonly<Record<string, unknown>> | null;
+  readonly global_workspace_access_settings?: GlobalWorkspaceAccess | null;
+  readonly allow_all_models: boolean;
+  /** Workspaces that may use it. */
+  readonly workspace_count: number;
+  readonly secret_mappings: readonly SecretMapping[];
+  readonly pricing_adjustments?: PricingAdjustments | null;
+  readonly last_reset_at?: string | null;
+}
+
+export interface IntegrationModel {
+  readonly slug: string;
+  readonly name: string;
+  readonly enabled: boolean;
+  readonly is_custom?: boolean | null;
+  readonly is_finetune?: boolean | null;
+  /** The model that a fine-tuned one was made from. */
+  readonly base_model_slug?: string | null;
+  readonly pricing_config?: ModelPricingConfig | null;
+  readonly configurations?: ModelConfigurations | null;
+}
+
+export interface IntegrationModelUpdate {
+  /** Name of the model. */
+  readonly slug: string;
+  /** Is it on? */
+  readonly enabled: boolean;
+  /** A model that the catalogue does not have? */
+  readonly is_custom?: boolean | null;
+  /** Was it made from another model? */
+  readonly is_finetune?: boolean | null;
+  /** Needed for fine-tuned models. */
+  readonly base_model_slug?: string | null;
+  /** Where this model alone is reached. */
+  readonly configurations?: ModelConfigurations | null;
+  /** Its prices, in place of those of the catalogue. */
+  readonly pricing_config?: ModelPricingConfig | null;
+}
+
+export interface IntegrationWorkspace {
+  /** Of the workspace. */
+  readonly id: string;
+  readonly enabled: boolean;
+  readonly usage_limits: readonly UsageLimitsState[];
+  readonly rate_limits: readonly ProviderRateLimit[];
+}
+
+export interface IntegrationWorkspaceUpdate {
+  /** Id or slug of the workspace. */
+  readonly id: string;
+  /** Is it on? */
+  readonly enabled: boolean;
+  /** At most one. The limits of global_workspace_access, unless given. */
+  readonly usage_limits: readonly UsageLimits[];
+  /** At most one. */
+  readonly rate_limits: readonly ProviderRateLimit[];
+  /** Set the usage to 0, and what was exhausted active? */
+  readonly reset_usage?: boolean | null;
+  /** As the field of the request, for this workspace. */
+  readonly create_default_provider?: boolean | null;
+  /** As the field of the request, for this workspace. */
+  readonly default_provider_slug?: string | null;
+}
+
+export interface Invite {
+  readonly object: 'invite';
+  readonly id: string;
+  readonly email: string;
+  readonly role: 'admin' | 'member';
+  readonly created_at: string;
+  readonly expires_at: string;
+  readonly accepted_at?: string | null;
+  readonly status: 'pending' | 'cancelled' | 'accepted' | 'expired';
+  /** User, or key, that made it. */
+  readonly invited_by: string;
+}
+
+/** A key made with the user. Its text is in this answer and nowhere else. */
+export interface InviteKey {
+  readonly id: string;
+  readonly workspace_id: string;
+  readonly key: string;
+  readonly object: 'api-key';
+}
+
+export interface InviteKeyDefaults {
+  /** Values of at most 128 characters. */
+  readonly metadata: Readonly<Record<string, string>>;
+}
+
+/** A key for the new user in each workspace of the invitation. */
+export interface InviteKeyDetails {
+  readonly scopes: readonly string[];
+  readonly defaults?: InviteKeyDefaults | null;
+  /** Made from the workspace's name, unless given. */
+  readonly name?: string | null;
+  /** The keys end then. Must be in the future. */
+  readonly expiry?: string | null;
+  /** The same as defaults.metadata. */
+  readonly metadata: Readonly<Record<string, string>>;
+}
+
+export interface Label {
+  readonly id: string;
+  readonly name: string;
+  readonly description?: string | null;
+  readonly color_code?: string | null;
+  readonly organisation_id: string;
+  /** Absent: a label of every workspace. */
+  readonly workspace_id?: string | null;
+  /** Built in, and the same for everybody: production, staging, development. */
+  readonly is_universal: boolean;
+  readonly created_at: string;
+  readonly last_updated_at: string;
+  readonly status: 'active' | 'archived';
+  /** Names this state of it; for If-Match and the etag of a change. */
+  readonly etag: string;
+}
+
+export interface ListApiKeysRequest {
+  /** 50 unless given, 1000 at most. */
+  readonly page_size?: number | null;
+  /** Counts from 0. */
+  readonly current_page?: number | null;
+  /** Id or slug. */
+  readonly workspace_id?: string | null;
+  readonly status: readonly ('active' | 'exhausted' | 'expired')[];
+}
+
+export interface ListApiKeysResponse {
+  /** Always "list". */
+  readonly object: string;
+  readonly total: number;
+  readonly data: readonly ApiKey[];
+}
+
+export interface ListAuditLogsRequest {
+  /** Rows from this time on. */
+  readonly start_time: string;
+  /** Rows before this time. */
+  readonly end_time: string;
+  /** The key's own. */
+  readonly organisation_id?: string | null;
+  /** HTTP method. */
+  readonly method?: 'POST' | 'PUT' | 'DELETE' | null;
+  /** The whole path. */
+  readonly uri?: string | null;
+  /** The request's id. */
+  readonly request_id?: string | null;
+  /** Of this user or key alone. */
+  readonly user_id?: string | null;
+  /** Who acted: a user, or a key. */
+  readonly user_type?: 'user' | 'api_key' | null;
+  /** Id or slug. */
+  readonly workspace_id?: string | null;
+  /** HTTP status of the answer. */
+  readonly response_status_code?: number | null;
+  /** Such as config; the names are those of the rows. */
+  readonly resource_type?: string | null;
+  /** What was done. */
+  readonly action?:
+    | 'create'
+    | 'update'
+    | 'delete'
+    | 'publish'
+    | 'export'
+    | 'rotate'
+    | 'manage'
+    | 'duplicate'
+    | null;
+  /** Address of the caller. */
+  readonly client_ip?: string | null;
+  /** Two letters. */
+  readonly country?: string | null;
+  /** Counts from 0. */
+  readonly current_page?: number | null;
+  /** 50 unless given, 0 to 100. */
+  readonly page_size?: number | null;
+}
+
+export interface ListAuditLogsResponse {
+  readonly records: readonly AuditLog[];
+  readonly total: number;
+  readonly object: 'analytics-graph';
+}
+
+export interface ListCollectionsRequest {
+  /** 50 unless given, 1000 at most. */
+  readonly page_size?: number | null;
+  /** Counts from 0. */
+  readonly current_page?: number | null;
+  /** Id or slug. Needed with an organisation's key that has several workspaces. */
+  readonly workspace_id?: string | null;
+  /** Part of the name. */
+  readonly search?: string | null;
+}
+
+export interface ListCollectionsResponse {
+  readonly object: 'list';
+  readonly total: number;
+  readonly data: readonly CollectionRow[];
+}
+
+export interface ListConfigsRequest {
+  readonly current_page?: number | null;
+  readonly page_size?: number | null;
+  readonly workspace_id?: string | null;
+}
+
+export interface ListConfigsResponse {
+  /** Always "list". */
+  readonly object: string;
+  readonly total: number;
+  readonly data: readonly ConfigRow[];
+}
+
+export interface ListDeploymentsRequest {
+  /** 50 unless given, 1000 at most. */
+  readonly page_size?: number | null;
+  /** Counts from 0. */
+  readonly current_page?: number | null;
+  /** The key's own. */
+  readonly organisation_id?: string | null;
+  /** Of this status alone. */
+  readonly status?: 'active' | 'archived' | null;
+  /** Of this type alone. */
+  readonly type?: 'production' | 'non_production' | null;
+  /** Deployments that this workspace may use. */
+  readonly workspace_slug?: string | null;
+  /** Part of the name. */
+  readonly search?: string | null;
+}
+
+export interface ListDeploymentsResponse {
+  readonly object: 'list';
+  readonly total: number;
+  readonly data: readonly Deployment[];
+}
+
+export interface ListGuardrailsRequest {
+  /** 100 unless given, 1 to 1000. */
+  readonly page_size?: number | null;
+  /** Counts from 0. */
+  readonly current_page?: number | null;
+  /** Id or slug. */
+  readonly workspace_id?: string | null;
+  /** The guardrails of the organisation alone. */
+  readonly organisation_id?: string | null;
+}
+
+export interface ListGuardrailsResponse {
+  readonly total: number;
+  readonly data: readonly GuardrailSummary[];
+}
+
+export interface ListIntegrationModelsRequest {
+  /** Slug or id. */
+  readonly slug: string;
+  /** Id or slug. */
+  readonly workspace_id?: string | null;
+}
+
+export interface ListIntegrationModelsResponse {
+  readonly total: number;
+  readonly allow_all_models?: boolean | null;
+  readonly models: readonly IntegrationModel[];
+}
+
+export interface ListIntegrationWorkspacesRequest {
+  /** Slug or id. */
+  readonly slug: string;
+  /** Id or slug. */
+  readonly workspace_id?: string | null;
+}
+
+export interface ListIntegrationWorkspacesResponse {
+  readonly total: number;
+  readonly workspaces: readonly IntegrationWorkspace[];
+}
+
+export interface ListIntegrationsRequest {
+  /** 50 unless given, 1000 at most. */
+  readonly page_size?: number | null;
+  /** Counts from 0. */
+  readonly current_page?: number | null;
+  /** Id or slug: integrations that this workspace may use. */
+  readonly workspace_id?: string | null;
+  /** `all` unless given. */
+  readonly type?: 'workspace' | 'organisation' | 'all' | null;
+}
+
+export interface ListIntegrationsResponse {
+  readonly object: 'list';
+  readonly total: number;
+  readonly data: readonly Integration[];
+}
+
+export interface ListInvitesRequest {
+  /** 50 unless given, 1000 at most. */
+  readonly page_size?: number | null;
+  /** Counts from 0. */
+  readonly current_page?: number | null;
+  /** Of this role alone. */
+  readonly role?: 'admin' | 'member' | null;
+  /** The whole address, in any case. */
+  readonly email?: string | null;
+  /** Part of the address. */
+  readonly search?: string | null;
+  /** Of this status alone. */
+  readonly status?: 'pending' | 'cancelled' | 'accepted' | 'expired' | null;
+}
+
+export interface ListInvitesResponse {
+  readonly object: 'list';
+  readonly total: number;
+  readonly data: readonly Invite[];
+}
+
+export interface ListLabelsRequest {
+  /** 50 unless given, 1000 at most. */
+  readonly page_size?: number | null;
+  /** Counts from 0. */
+  readonly current_page?: number | null;
+  /** Id or slug. */
+  readonly workspace_id?: string | null;
+  /** The key's own. */
+  readonly organisation_id?: string | null;
+  /** Part of the name. */
+  readonly search?: string | null;
+}
+
+export interface ListLabelsResponse {
+  readonly total: number;
+  readonly data: readonly Label[];
+}
+
+export interface ListLogsRequest {
+  /** Id or slug. A workspace's key sees its own workspace. */
+  readonly workspace_id?: string | null;
+  readonly trace_id?: string | null;
+  /** Cursor of an earlier answer: what came in since. */
+  readonly after?: string | null;
+  /** 50 unless given, 1000 at most. */
+  readonly limit?: number | null;
+}
+
+export interface ListLogsResponse {
+  /** Always "list". */
+  readonly object: string;
+  readonly data: readonly LogMetrics[];
+  /** For `after`. */
+  readonly cursor: string;
+}
+
+export interface ListModelsRequest {
+  /** Name of a provider's API, such as openai. */
+  readonly ai_service?: string | null;
+  /** Slug of a provider of the workspace. */
+  readonly provider?: string | null;
+  /** 50 unless given, 1000 at most. */
+  readonly limit?: number | null;
+  /** Models to pass over. */
+  readonly offset?: number | null;
+  /** `name` unless given. */
+  readonly sort?: 'name' | 'provider' | 'ai_service' | null;
+  /** `asc` unless given. */
+  readonly order?: 'asc' | 'desc' | null;
+  /** Id or slug. Needed with an organisation's key that has several workspaces. */
+  readonly workspace_id?: string | null;
+}
+
+export interface ListModelsResponse {
+  readonly object: 'list';
+  readonly total: number;
+  readonly data: readonly Model[];
+}
+
+export interface ListProvidersRequest {
+  readonly current_page?: number | null;
+  readonly page_size?: number | null;
+  readonly workspace_id?: string | null;
+}
+
+export interface ListProvidersResponse {
+  /** Always "list". */
+  readonly object: string;
+  readonly total: number;
+  readonly data: readonly Provider[];
+}
+
+export interface ListRateLimitsPoliciesRequest {
+  /** 50 unless given, 1000 at most. */
+  readonly page_size?: number | null;
+  /** Counts from 0. */
+  readonly current_page?: number | null;
+  /** Id or slug. */
+  readonly workspace_id?: string | null;
+  /** The key's own. */
+  readonly organisation_id?: string | null;
+  /** Part of the name. */
+  readonly search?: string | null;
+  /** `active` unless given. */
+  readonly status?: 'active' | 'archived' | null;
+  /** Of this type alone. */
+  readonly type?: 'requests' | 'tokens' | null;
+  /** Per minute, hour, day or week. */
+  readonly unit?: 'rpm' | 'rph' | 'rpd' | 'rpw' | null;
+}
+
+export interface ListRateLimitsPoliciesResponse {
+  readonly object: 'list';
+  readonly total: number;
+  readonly data: readonly RateLimitsPolicy[];
+}
+
+export interface ListUsageLimitsEntitiesRequest {
+  /** Id of the record. */
+  readonly id: string;
+  /** Of this status alone. */
+  readonly status?: 'active' | 'exhausted' | null;
+  /** Part of the value key. */
+  readonly search?: string | null;
+  /** 50 unless given, 1 to 100. */
+  readonly page_size?: number | null;
+  /** Counts from 0. */
+  readonly current_page?: number | null;
+  /** Id or slug. */
+  readonly workspace_id?: string | null;
+}
+
+export interface ListUsageLimitsEntitiesResponse {
+  readonly object: 'list';
+  readonly total: number;
+  readonly data: readonly UsageLimitsEntity[];
+}
+
+export interface ListUsageLimitsPoliciesRequest {
+  /** 50 unless given, 1000 at most. */
+  readonly page_size?: number | null;
+  /** Counts from 0. */
+  readonly current_page?: number | null;
+  /** Id or slug. */
+  readonly workspace_id?: string | null;
+  /** The key's own. */
+  readonly organisation_id?: string | null;
+  /** Part of the name. */
+  readonly search?: string | null;
+  /** `active` unless given. */
+  readonly status?: 'active' | 'archived' | null;
+  /** Of this type alone. */
+  readonly type?: 'cost' | 'tokens' | 'requests' | null;
+}
+
+export interface ListUsageLimitsPoliciesResponse {
+  readonly object: 'list';
+  readonly total: number;
+  readonly data: readonly UsageLimitsPolicy[];
+}
+
+export interface ListUsersRequest {
+  /** 50 unless given, 1000 at most. */
+  readonly page_size?: number | null;
+  /** Counts from 0. */
+  readonly current_page?: number | null;
+  /** Of this role alone. */
+  readonly role?: 'owner' | 'admin' | 'member' | null;
+  /** The whole address, in any case. */
+  readonly email?: string | null;
+}
+
+export interface ListUsersResponse {
+  readonly object: 'list';
+  readonly total: number;
+  readonly data: readonly User[];
+}
+
+export interface ListVirtualKeysRequest {
+  /** 50 unless given, 1000 at most. */
+  readonly page_size?: number | null;
+  /** Counts from 0. */
+  readonly current_page?: number | null;
+  /** Id or slug. */
+  readonly workspace_id?: string | null;
+  /** Fill last_used_at? */
+  readonly return_last_used?: boolean | null;
+}
+
+export interface ListVirtualKeysResponse {
+  readonly object: 'list';
+  readonly total: number;
+  readonly data: readonly VirtualKey[];
+}
+
+export interface ListWorkspaceExclusionsRequest {
+  /** Which guardrails: those of requests, or those of answers. */
+  readonly kind: 'input-guardrails' | 'output-guardrails';
+  /** The key's own. */
+  readonly organisation_id?: string | null;
+}
+
+export interface ListWorkspaceMembersRequest {
+  /** Id or slug. */
+  readonly workspace_id: string;
+  /** 50 unless given, 1000 at most. */
+  readonly page_size?: number | null;
+  /** Counts from 0. */
+  readonly current_page?: number | null;
+  /** In the workspace. */
+  readonly role?: 'admin' | 'manager' | 'member' | null;
+  /** The whole address, in any case. */
+  readonly email?: string | null;
+}
+
+export interface ListWorkspaceMembersResponse {
+  readonly object: 'list';
+  readonly total: number;
+  readonly data: readonly WorkspaceMember[];
+}
+
+export interface ListWorkspacesRequest {
+  /** 50 unless given, 1000 at most. */
+  readonly page_size?: number | null;
+  /** Counts from 0. */
+  readonly current_page?: number | null;
+  /** Part of the name, its case included. */
+  readonly name?: string | null;
+  /** The whole name. */
+  readonly exact_name?: string | null;
+  /** `active` unless given. */
+  readonly status: readonly ('active' | 'archived')[];
+  /** The key's own. */
+  readonly organisation_id?: string | null;
+}
+
+export interface ListWorkspacesResponse {
+  readonly object: 'list';
+  readonly total: number;
+  readonly data: readonly Workspace[];
+}
+
+export interface Log {
+  readonly id: string;
+  readonly request?: LogRequest | null;
+  readonly response?: LogResponse | null;
+  readonly organisation_id: string;
+  readonly created_at: string;
+  readonly metrics?: LogMetrics | null;
+  /** Were the bodies too long to be kept whole? */
+  readonly bodies_cut: boolean;
+}
+
+/** One try of one target. */
+export interface LogAttempt {
   readonly target: string;
   readonly provider: string;
-  readonly model?: string;
+  readonly model?: string | null;
+  /** 0: no answer came. */
   readonly status: number;
-  readonly error?: string;
+  readonly error?: string | null;
   readonly started_at_ms: number;
   readonly duration_ms: number;
 }
 
-export interface LogMetricsMessage {
+export interface LogMetrics {
   readonly id: string;
   readonly organisation_id: string;
-  readonly workspace_id?: string;
-  readonly api_key_id?: string;
-  readonly created_at: Timestamp;
+  readonly workspace_id?: string | null;
+  readonly api_key_id?: string | null;
+  readonly created_at: string;
   readonly is_success: boolean;
-  readonly ai_org?: string;
-  readonly ai_model?: string;
+  /** The provider that answered. */
+  readonly ai_org?: string | null;
+  /** The model that answered, else the one asked for. */
+  readonly ai_model?: string | null;
   readonly req_units: number;
   readonly res_units: number;
   readonly total_units: number;
-  readonly cost?: number;
+  /** US dollars; absent where no price is known. */
+  readonly cost?: number | null;
   readonly cost_currency: string;
   readonly request_url: string;
   readonly request_method: string;
   readonly response_status_code: number;
+  /** Milliseconds. */
   readonly response_time: number;
   readonly upstream_response_time: number;
   readonly cache_status: string;
+  /** 0 or 1. */
   readonly stream_mode: number;
   readonly retry_success_count: number;
   readonly trace_id: string;
-  readonly span_id?: string;
-  readonly parent_span_id?: string;
-  readonly span_name?: string;
-  readonly config?: string;
-  readonly config_version_id?: string;
+  readonly span_id?: string | null;
+  readonly parent_span_id?: string | null;
+  readonly span_name?: string | null;
+  readonly config?: string | null;
+  readonly config_version_id?: string | null;
   readonly mode: string;
   readonly metadata: Readonly<Record<string, string>>;
+  /** settled, or unknown where its outcome was lost. */
   readonly state: string;
-  readonly error?: string;
-  readonly error_message?: string;
-  readonly attempts: readonly LogAttemptMessage[];
-  readonly model_asked?: string;
-  readonly target?: string;
+  readonly error?: string | null;
+  readonly error_message?: string | null;
+  readonly attempts: readonly LogAttempt[];
+  readonly model_asked?: string | null;
+  readonly target?: string | null;
   readonly cached_units: number;
   readonly reasoning_units: number;
-  readonly first_byte_time?: number;
+  /** Milliseconds. */
+  readonly first_byte_time?: number | null;
+  /** Where the units come from: provider, counted (by the gateway) or none. */
   readonly usage_source: string;
 }
 
-export interface LogMessage {
+export interface LogRequest {
+  readonly url: string;
+  readonly method: string;
+  readonly body?: string | null;
+}
+
+export interface LogResponse {
+  readonly status: number;
+  readonly body?: string | null;
+  /** Milliseconds. */
+  readonly response_time: number;
+  readonly last_used_option_json_path?: string | null;
+}
+
+export interface MigrateVirtualKeyRequest {
+  /** Id or slug. */
+  readonly virtual_key_id: string;
+  /** The key's own. */
+  readonly organisation_id?: string | null;
+}
+
+export interface MigrateVirtualKeyResponse {
+  readonly success: boolean;
+  readonly data: MigratedVirtualKey;
+}
+
+export interface MigratedVirtualKey {
+  readonly slug: string;
+  /** Slug of the integration made. */
+  readonly integration_id: string;
+}
+
+export interface Model {
+  /** @slug/model */
   readonly id: string;
-  readonly request: { readonly url: string; readonly method: string; readonly body?: string };
-  readonly response: {
-    readonly status: number;
-    readonly body?: string;
-    readonly response_time: number;
-    readonly last_used_option_json_path?: string;
-  };
-  readonly organisation_id: string;
-  readonly created_at: Timestamp;
-  readonly metrics: LogMetricsMessage;
-  readonly bodies_cut: boolean;
+  /** Unix seconds; 0 where it is not known. */
+  readonly created: number;
+  readonly object: 'model';
+  /** The provider whose API is called. */
+  readonly owned_by: string;
 }
 
-export interface ListLogsRequest {
-  readonly workspace_id?: string;
-  readonly trace_id?: string;
-  readonly after?: string;
-  readonly limit?: number;
+export interface ModelConfigurations {
+  /** Address of this model alone, version segment included. */
+  readonly custom_host?: string | null;
 }
 
-export interface ListLogsResponse {
+export interface ModelPricing {
+  readonly pay_as_you_go: PayAsYouGo;
+  readonly calculate?: PriceCalculation | null;
+  readonly currency: 'USD';
+  readonly finetune_config?: FineTuningPrices | null;
+}
+
+export interface ModelPricingConfig {
+  readonly type: 'static';
+  readonly pay_as_you_go: ModelTokenPrices;
+}
+
+export interface ModelTokenPrices {
+  readonly request_token?: TokenPrice | null;
+  readonly response_token?: TokenPrice | null;
+}
+
+export interface NewWorkspaceDefaults {
+  /** Added to every request. Values of at most 128 characters. */
+  readonly metadata: Readonly<Record<string, string>>;
+  /** Ids or slugs of guardrails that every request passes. */
+  readonly input_guardrails: readonly string[];
+  /** Ids or slugs of guardrails that every answer passes. */
+  readonly output_guardrails: readonly string[];
+  /** Id or slug of the config of new keys of users. null: none. In updates alone. */
+  readonly user_api_key_config?: string | null;
+}
+
+export interface NewWorkspaceMember {
+  /** Of a user of the organisation. */
+  readonly id: string;
+  readonly role: 'admin' | 'manager' | 'member';
+}
+
+export interface Organisation {
+  readonly id: string;
+  readonly name: string;
+  readonly settings: OrganisationSettings;
+  /** Every flag, whether set or not. */
+  readonly security_settings: SecuritySettings;
+  readonly created_at: string;
+  readonly last_updated_at: string;
+  readonly object: 'organisation';
+  /** Names this state of it; for If-Match and the etag of a change. */
+  readonly etag: string;
+}
+
+export interface OrganisationDefaults {
+  readonly input_guardrails: readonly GuardrailReference[];
+  readonly output_guardrails: readonly GuardrailReference[];
+}
+
+export interface OrganisationSettings {
+  /** Refuse configs, providers and hosts that a request carries itself, so that saved ones alone are used?
+   * false unless set. */
+  readonly block_inline_configs?: boolean | null;
+  /** JSON Schema (draft 7) of an object of texts, which the metadata of keys and workspaces must satisfy. */
+  readonly metadata_schema?: Readonly<Record<string, unknown>> | null;
+  /** Life of a user's new key in seconds; 0 and unless set: without end. */
+  readonly user_api_key_ttl?: number | null;
+  /** Longest life of a user's key in seconds; 0 and unless set: any. */
+  readonly user_api_key_max_ttl?: number | null;
+  /** Keys that each user may have; -1 and unless set: any number. */
+  readonly user_api_key_count?: number | null;
+  /** Days between rotations of users' keys, 1 to 365; unless set: no rotation. */
+  readonly user_api_key_rotation_period?: number | null;
+  /** Make a key for each user who joins a workspace? false unless set. */
+  readonly default_workspace_user_api_key_auto_create?: boolean | null;
+}
+
+export interface PayAsYouGo {
+  readonly request_token?: Price | null;
+  readonly response_token?: Price | null;
+  readonly cache_write_input_token?: Price | null;
+  readonly cache_read_input_token?: Price | null;
+  readonly request_audio_token?: Price | null;
+  readonly response_audio_token?: Price | null;
+  readonly cache_read_audio_input_token?: Price | null;
+  /** web_search, file_search, thinking_token, input_image, input_video_standard, … */
+  readonly additional_units: Readonly<Record<string, Price>>;
+  /** By quality, then size: { price }. */
+  readonly image?: Readonly<Record<string, unknown>> | null;
+}
+
+export interface PingDeploymentRequest {
+  /** Id, slug or `self`. */
+  readonly deployment_id: string;
+}
+
+export interface PingDeploymentResponse {
+  /** Is it there? */
+  readonly success: boolean;
+  readonly status: 'active' | 'archived';
+  readonly last_seen_at?: string | null;
+}
+
+/** Which requests a policy counts. All conditions of a policy must hold. */
+export interface PolicyCondition {
+  /** api_key, workspace_id, organisation_id, metadata.<name>, virtual_key, provider, config, prompt or model;
+   * endpoint_type in rate limits; mcp_server and mcp_tool in rate limits of mcp_tools. */
+  readonly key: string;
+  /** Text, or a list of texts of which one must match. `*`: any value. One of value and excludes is needed. */
+  readonly value?: unknown;
+  /** Text, or a list of texts of which none may match. */
+  readonly excludes?: unknown;
+}
+
+/** What a policy counts apart: every value of the key has a counter of its own. */
+export interface PolicyGroup {
+  /** Any key of a condition but endpoint_type. A request without it is not counted. */
+  readonly key: string;
+}
+
+export interface Price {
+  /** US cents per unit. */
+  readonly price: number;
+}
+
+/** How a cost comes about: { operation: sum or multiply, operands: [more of these, or { value }] }. Values are
+ * names such as input_tokens, output_tokens and rates.request_token. */
+export interface PriceCalculation {
+  readonly request?: Readonly<Record<string, unknown>> | null;
+  readonly response?: Readonly<Record<string, unknown>> | null;
+}
+
+export interface PricingAdjustments {
+  readonly multiplier?: PricingMultiplier | null;
+}
+
+/** Factors for the provider's prices: 1 leaves a price as it is. What is absent takes `default`; without that, 1. */
+export interface PricingMultiplier {
+  readonly default?: number | null;
+  readonly request_token?: number | null;
+  readonly response_token?: number | null;
+  readonly cache_read_input_token?: number | null;
+  readonly cache_write_input_token?: number | null;
+  readonly cache_read_audio_input_token?: number | null;
+  readonly request_audio_token?: number | null;
+  readonly response_audio_token?: number | null;
+  readonly reasoning_token?: number | null;
+  readonly prediction_accepted_token?: number | null;
+  readonly prediction_rejected_token?: number | null;
+  readonly request_image_token?: number | null;
+  readonly response_image_token?: number | null;
+  readonly request_text_token?: number | null;
+  readonly response_text_token?: number | null;
+  readonly cache_read_image_input_token?: number | null;
+  readonly cache_read_text_input_token?: number | null;
+  readonly cache_write_text_input_token?: number | null;
+  readonly cache_write_image_input_token?: number | null;
+  readonly image?: ImagePriceMultiplier | null;
+  /** By the name of the unit, such as web_search. */
+  readonly additional_units: Readonly<Record<string, number>>;
+}
+
+export interface Provider {
+  readonly id: string;
+  readonly slug: string;
+  readonly name: string;
+  readonly note?: string | null;
+  /** Name of the provider whose API it speaks: openai, anthropic, … */
+  readonly provider: string;
+  /** 2 first characters, *****, 3 last; absent where there is no credential. */
+  readonly masked_api_key?: string | null;
+  /** Base URL of its own, version segment included. */
+  readonly custom_host?: string | null;
+  /** active. */
+  readonly status: string;
+  readonly workspace_id: string;
+  readonly created_at: string;
+  readonly last_updated_at: string;
+  /** Always "provider". */
   readonly object: string;
-  readonly data: readonly LogMetricsMessage[];
-  readonly cursor: string;
+  /** Names this state of it; for If-Match and the etag of a change. */
+  readonly etag: string;
+}
+
+/** A rate limit of a provider: the shortest unit is a minute. */
+export interface ProviderRateLimit {
+  readonly type: 'requests' | 'tokens';
+  /** Per minute, hour, day or week. */
+  readonly unit: 'rpm' | 'rph' | 'rpd' | 'rpw';
+  readonly value: number;
+}
+
+/** How many requests or tokens may pass in a second, minute, hour, day or week. */
+export interface RateLimit {
+  readonly type: 'requests' | 'tokens';
+  /** Per second, minute, hour, day or week. */
+  readonly unit: 'rps' | 'rpm' | 'rph' | 'rpd' | 'rpw';
+  readonly value: number;
+}
+
+export interface RateLimitsPolicy {
+  readonly id: string;
+  readonly name?: string | null;
+  readonly description?: string | null;
+  readonly conditions: readonly PolicyCondition[];
+  readonly group_by: readonly PolicyGroup[];
+  readonly type: 'requests' | 'tokens';
+  /** Per minute, hour, day or week. */
+  readonly unit: 'rpm' | 'rph' | 'rpd' | 'rpw';
+  readonly value: number;
+  /** What is limited: calls of models, or of tools. */
+  readonly target: 'llm' | 'mcp_tools';
+  readonly status: 'active' | 'archived';
+  readonly workspace_id: string;
+  readonly organisation_id: string;
+  readonly created_at: string;
+  readonly last_updated_at: string;
+  readonly object: 'policy_rate_limits';
+  /** Names this state of it; for If-Match and the etag of a change. */
+  readonly etag: string;
+}
+
+export interface RemoveWorkspaceMemberRequest {
+  /** Id or slug. */
+  readonly workspace_id: string;
+  /** Id of the user. */
+  readonly user_id: string;
+}
+
+export type RemoveWorkspaceMemberResponse = Readonly<Record<string, never>>;
+
+export interface ResendInviteRequest {
+  /** Id of the invitation. */
+  readonly invite_id: string;
+}
+
+export interface ResendInviteResponse {
+  /** Carries the token with which the invitation is accepted. */
+  readonly invite_link: string;
+}
+
+export interface ResetUsageLimitsEntityRequest {
+  /** The policy. */
+  readonly id: string;
+  /** The counter. */
+  readonly entity_id: string;
+  /** Id or slug. */
+  readonly workspace_id?: string | null;
+}
+
+export type ResetUsageLimitsEntityResponse = Readonly<Record<string, never>>;
+
+export interface SavedGuardrail {
+  readonly id: string;
+  readonly slug: string;
+  /** Absent where checks and actions stayed the same. */
+  readonly version_id?: string | null;
+}
+
+/** Takes a credential from a secret reference. */
+export interface SecretMapping {
+  /** `key`, or `configurations.<field>` of an integration, `model_config.<field>` of a virtual key. Each once. */
+  readonly target_field: string;
+  /** Id or slug of a secret reference that the workspace may use. */
+  readonly secret_reference_id: string;
+  /** Picks one key of a secret with several values; wins over the reference's own. */
+  readonly secret_key?: string | null;
+  /** `json`: the value is parsed before use. `string` unless given. */
+  readonly value_format?: 'json' | 'string' | null;
+}
+
+/** What members and managers of a workspace may see and change. Owners and admins of the organisation may do all of it,
+ * save where a flag names them. Every flag is true unless its comment says otherwise; a workspace may set its own. */
+export interface SecuritySettings {
+  readonly members_view_logs?: boolean | null;
+  readonly managers_view_logs?: boolean | null;
+  readonly organisation_admins_view_logs?: boolean | null;
+  readonly members_view_log_metadata?: boolean | null;
+  readonly managers_view_log_metadata?: boolean | null;
+  readonly organisation_admins_view_log_metadata?: boolean | null;
+  /** Logs and analytics of everybody, or of their own keys alone? */
+  readonly members_view_all_data?: boolean | null;
+  /** Logs and analytics of everybody, or of their own keys alone? */
+  readonly managers_view_all_data?: boolean | null;
+  readonly members_view_analytics?: boolean | null;
+  readonly managers_view_analytics?: boolean | null;
+  readonly members_view_api_keys?: boolean | null;
+  readonly managers_view_api_keys?: boolean | null;
+  readonly members_write_api_keys?: boolean | null;
+  readonly managers_write_api_keys?: boolean | null;
+  readonly members_view_configs?: boolean | null;
+  readonly managers_view_configs?: boolean | null;
+  /** false unless set. */
+  readonly members_write_configs?: boolean | null;
+  readonly managers_write_configs?: boolean | null;
+  readonly members_view_prompts?: boolean | null;
+  readonly managers_view_prompts?: boolean | null;
+  /** false unless set. */
+  readonly members_write_prompts?: boolean | null;
+  readonly managers_write_prompts?: boolean | null;
+  readonly members_view_guardrails?: boolean | null;
+  readonly managers_view_guardrails?: boolean | null;
+  /** false unless set. */
+  readonly members_write_guardrails?: boolean | null;
+  readonly managers_write_guardrails?: boolean | null;
+  /** Providers too. */
+  readonly members_view_virtual_keys?: boolean | null;
+  /** Providers too. */
+  readonly managers_view_virtual_keys?: boolean | null;
+  /** Providers too. */
+  readonly members_write_virtual_keys?: boolean | null;
+  /** Providers too. */
+  readonly managers_write_virtual_keys?: boolean | null;
+  /** The workspace itself. */
+  readonly managers_update_ws?: boolean | null;
+  /** Members of the workspace. */
+  readonly managers_write_ws_users?: boolean | null;
+  /** Integrations of the workspace. */
+  readonly managers_write_ws_integrations?: boolean | null;
+  /** MCP integrations of the workspace. */
+  readonly managers_write_ws_mcp_integrations?: boolean | null;
+  readonly managers_write_mcp_servers?: boolean | null;
+}
+
+export interface SessionSettings {
+  /** Seconds after which a user signs in again, at least 900; unless set: no limit. */
+  readonly max_session_ttl?: number | null;
+}
+
+export interface TokenPrice {
+  /** US cents per token. */
+  readonly price: number;
+}
+
+export interface UpdateAuthSettingsRequest {
+  /** Its fields that are absent stay as they are. */
+  readonly session_settings?: SessionSettings | null;
+  /** Fields to change; one that is named and absent is cleared. What is present, unless given. */
+  readonly update_mask?: readonly string[] | null;
+}
+
+export interface UpdateCollectionRequest {
+  /** Id or slug. */
+  readonly id: string;
+  /** For people; at most 255 characters. */
+  readonly name?: string | null;
+  /** Id or slug; never the collection itself or one inside it. null: to the top. */
+  readonly parent_collection_id?: string | null;
+  /** Id or slug. */
+  readonly workspace_id?: string | null;
+  /** Fields to change; one that is named and absent is cleared. What is present, unless given. */
+  readonly update_mask?: readonly string[] | null;
+  /** Refused with 409 when the record has another etag by now. */
+  readonly etag?: string | null;
+}
+
+export type UpdateCollectionResponse = Readonly<Record<string, never>>;
+
+export interface UpdateConfigRequest {
+  /** Slug or id. */
+  readonly slug: string;
+  readonly name?: string | null;
+  /** An object, or its JSON text; 262144 bytes at most. */
+  readonly config?: unknown;
+  readonly status?: 'active' | 'archived' | null;
+  /** Id or slug. Needed with an organisation's key that has several workspaces. */
+  readonly workspace_id?: string | null;
+  readonly update_mask?: readonly string[] | null;
+  /** Of the version that the change was made from; another one is refused with AB07. */
+  readonly etag?: string | null;
+}
+
+export interface UpdateConfigResponse {
+  readonly success: boolean;
+  readonly data: UpdatedConfig;
+}
+
+export interface UpdateDeploymentRequest {
+  /** Id, slug or `self`. */
+  readonly deployment_id: string;
+  /** For people; at most 255 characters. */
+  readonly name?: string | null;
+  /** Is it used in production? */
+  readonly type?: 'production' | 'non_production' | null;
+  /** `active` brings back what was archived. */
+  readonly status?: 'active' | 'archived' | null;
+  /** Settings of free choice. */
+  readonly deployment_config?: Readonly<Record<string, unknown>> | null;
+  /** Where it is reached, and who may use it. */
+  readonly auth_settings?: DeploymentAuthSettingsUpdate | null;
+  /** Takes the place of the default there is. */
+  readonly is_default?: boolean | null;
+  /** With which the gateway is called, where it asks for them. */
+  readonly credentials?: DeploymentCredentials | null;
+  /** Make a new secret? The old one ends at once. */
+  readonly rotate_auth?: boolean | null;
+  /** Replace deployment_config and auth_settings? Else what is given is added to what is there. */
+  readonly override_existing?: boolean | null;
+  /** For people and searches. */
+  readonly tags?: Readonly<Record<string, unknown>> | null;
+  /** The key's own. */
+  readonly organisation_id?: string | null;
+  /** Fields to change; one that is named and absent is cleared. What is present, unless given. */
+  readonly update_mask?: readonly string[] | null;
+  /** Refused with 409 when the record has another etag by now. */
+  readonly etag?: string | null;
+}
+
+export interface UpdateDeploymentResponse {
+  /** The new secret, with rotate_auth. */
+  readonly auth_secret?: string | null;
+}
+
+export interface UpdateGuardrailRequest {
+  /** Id or slug. */
+  readonly id: string;
+  /** For people; at most 255 characters. */
+  readonly name?: string | null;
+  /** Replaces all checks: 1 to 100. */
+  readonly checks: readonly GuardrailCheck[];
+  /** What follows from the verdict. */
+  readonly actions?: GuardrailActions | null;
+  /** Id or slug. */
+  readonly workspace_id?: string | null;
+  /** Fields to change; one that is named and absent is cleared. What is present, unless given. */
+  readonly update_mask?: readonly string[] | null;
+  /** Refused with 409 when the record has another etag by now. */
+  readonly etag?: string | null;
+}
+
+export interface UpdateIntegrationModelsRequest {
+  /** Slug or id. */
+  readonly slug: string;
+  /** At most 1000; each slug once. */
+  readonly models: readonly IntegrationModelUpdate[];
+  /** Let every model through, those to come too? */
+  readonly allow_all_models?: boolean | null;
+  /** Id or slug. */
+  readonly workspace_id?: string | null;
+}
+
+export type UpdateIntegrationModelsResponse = Readonly<Record<string, never>>;
+
+export interface UpdateIntegrationRequest {
+  /** Slug or id. */
+  readonly slug: string;
+  /** At most 255 characters. */
+  readonly name?: string | null;
+  /** The provider's credential. Sealed, never shown again. */
+  readonly key?: string | null;
+  /** At most 1024 characters. */
+  readonly description?: string | null;
+  /** Replaces them all; a secret that is absent stays. */
+  readonly configurations?: IntegrationConfigurations | null;
+  /** Replaces them all; at most 100. */
+  readonly secret_mappings: readonly SecretMapping[];
+  /** Factors for the provider's prices. */
+  readonly pricing_adjustments?: PricingAdjustments | null;
+  /** Fixed: refused. */
+  readonly ai_provider_id?: string | null;
+  /** Id or slug. */
+  readonly workspace_id?: string | null;
+  /** Fields to change; one that is named and absent is cleared. What is present, unless given. */
+  readonly update_mask?: readonly string[] | null;
+  /** Refused with 409 when the record has another etag by now. */
+  readonly etag?: string | null;
+}
+
+export type UpdateIntegrationResponse = Readonly<Record<string, never>>;
+
+export interface UpdateIntegrationWorkspacesRequest {
+  /** Slug or id. */
+  readonly slug: string;
+  /** At most 1000; each workspace once. */
+  readonly workspaces: readonly IntegrationWorkspaceUpdate[];
+  /** Access of all workspaces, those to come too. As it is, unless given. */
+  readonly global_workspace_access?: GlobalWorkspaceAccess | null;
+  /** Give global_workspace_access to workspaces that have their own access too? */
+  readonly override_existing_workspace_access?: boolean | null;
+  /** Make a provider in each workspace that gains access? true unless given. */
+  readonly create_default_provider?: boolean | null;
+  /** Slug of those providers. Made from the integration's, unless given. */
+  readonly default_provider_slug?: string | null;
+}
+
+export type UpdateIntegrationWorkspacesResponse = Readonly<Record<string, never>>;
+
+export interface UpdateLabelRequest {
+  /** Id of the record. */
+  readonly id: string;
+  /** Letters, digits, dashes and underscores, at most 255; not `latest`, `default` or a number. */
+  readonly name?: string | null;
+  /** At most 500 characters. */
+  readonly description?: string | null;
+  /** Such as #ff8800. */
+  readonly color_code?: string | null;
+  /** Id or slug. */
+  readonly workspace_id?: string | null;
+  /** Fields to change; one that is named and absent is cleared. What is present, unless given. */
+  readonly update_mask?: readonly string[] | null;
+  /** Refused with 409 when the record has another etag by now. */
+  readonly etag?: string | null;
+}
+
+export type UpdateLabelResponse = Readonly<Record<string, never>>;
+
+export interface UpdateOrganisationDefaultsRequest {
+  /** Ids or slugs of the organisation's guardrails, at most 100. */
+  readonly input_guardrails: readonly string[];
+  /** Ids or slugs of the organisation's guardrails, at most 100. */
+  readonly output_guardrails: readonly string[];
+  /** Fields to change; one that is named and absent is cleared. What is present, unless given. */
+  readonly update_mask?: readonly string[] | null;
+}
+
+export type UpdateOrganisationDefaultsResponse = Readonly<Record<string, never>>;
+
+export interface UpdateOrganisationRequest {
+  /** For people; at most 255 characters. */
+  readonly name?: string | null;
+  /** Its fields that are absent stay as they are. */
+  readonly settings?: OrganisationSettings | null;
+  /** Its fields that are absent stay as they are. */
+  readonly security_settings?: SecuritySettings | null;
+  /** Fields to change; one that is named and absent is cleared. What is present, unless given. */
+  readonly update_mask?: readonly string[] | null;
+  /** Refused with 409 when the record has another etag by now. */
+  readonly etag?: string | null;
+}
+
+export type UpdateOrganisationResponse = Readonly<Record<string, never>>;
+
+export interface UpdateRateLimitsPolicyRequest {
+  /** Id of the record. */
+  readonly id: string;
+  /** For people; at most 255 characters. */
+  readonly name?: string | null;
+  /** At most 500 characters. */
+  readonly description?: string | null;
+  /** Replaces all conditions: 1 to 100. */
+  readonly conditions: readonly PolicyCondition[];
+  /** Fixed: refused. */
+  readonly group_by: readonly PolicyGroup[];
+  /** Fixed: refused. */
+  readonly type?: string | null;
+  /** Fixed: refused. */
+  readonly target?: string | null;
+  /** Per minute, hour, day or week. */
+  readonly unit?: 'rpm' | 'rph' | 'rpd' | 'rpw' | null;
+  /** At least 1. */
+  readonly value?: number | null;
+  /** `active` brings back what was archived. */
+  readonly status?: 'active' | 'archived' | null;
+  /** Id or slug. */
+  readonly workspace_id?: string | null;
+  /** Fields to change; one that is named and absent is cleared. What is present, unless given. */
+  readonly update_mask?: readonly string[] | null;
+  /** Refused with 409 when the record has another etag by now. */
+  readonly etag?: string | null;
+}
+
+export type UpdateRateLimitsPolicyResponse = Readonly<Record<string, never>>;
+
+export interface UpdateUsageLimitsPolicyRequest {
+  /** Id of the record. */
+  readonly id: string;
+  /** For people; at most 255 characters. */
+  readonly name?: string | null;
+  /** At most 500 characters. */
+  readonly description?: string | null;
+  /** Replaces all conditions: 1 to 100. */
+  readonly conditions: readonly PolicyCondition[];
+  /** Fixed: refused. */
+  readonly group_by: readonly PolicyGroup[];
+  /** Fixed: refused. */
+  readonly type?: string | null;
+  /** US dollars, tokens or requests: at least 1, of tokens 100. */
+  readonly credit_limit?: number | null;
+  /** Usage at which an alert goes out; below credit_limit. */
+  readonly alert_threshold?: number | null;
+  /** Usage starts again on Mondays or on the first of the month, at 00:00 UTC. */
+  readonly periodic_reset?: 'monthly' | 'weekly' | null;
+  /** Days between resets, 1 to 365. Not together with periodic_reset. */
+  readonly periodic_reset_days?: number | null;
+  /** First reset. */
+  readonly next_usage_reset_at?: string | null;
+  /** `active` brings back what was archived. */
+  readonly status?: 'active' | 'archived' | null;
+  /** Value key whose counter is set to 0. */
+  readonly reset_usage_for_value?: string | null;
+  /** Id or slug. */
+  readonly workspace_id?: string | null;
+  /** Fields to change; one that is named and absent is cleared. What is present, unless given. */
+  readonly update_mask?: readonly string[] | null;
+  /** Refused with 409 when the record has another etag by now. */
+  readonly etag?: string | null;
+}
+
+export type UpdateUsageLimitsPolicyResponse = Readonly<Record<string, never>>;
+
+export interface UpdateUserRequest {
+  /** Id of the user. */
+  readonly user_id: string;
+  /** Only the owner makes another owner. */
+  readonly role?: 'owner' | 'admin' | 'member' | null;
+  /** Joins these workspaces, or changes the role there; other workspaces stay. */
+  readonly workspaces: readonly WorkspaceRole[];
+  /** Fields to change; one that is named and absent is cleared. What is present, unless given. */
+  readonly update_mask?: readonly string[] | null;
+  /** Refused with 409 when the record has another etag by now. */
+  readonly etag?: string | null;
+}
+
+export type UpdateUserResponse = Readonly<Record<string, never>>;
+
+export interface UpdateVirtualKeyRequest {
+  /** Slug or id. */
+  readonly slug: string;
+  /** At most 255 characters. */
+  readonly name?: string | null;
+  /** The provider's credential. Sealed, never shown again. */
+  readonly key?: string | null;
+  /** At most 1024 characters. */
+  readonly note?: string | null;
+  /** Fixed: refused. */
+  readonly provider?: string | null;
+  /** Id or slug. */
+  readonly workspace_id?: string | null;
+  /** Its budget. None, unless given. */
+  readonly usage_limits?: UsageLimits | null;
+  /** One of each type. */
+  readonly rate_limits: readonly ProviderRateLimit[];
+  /** Must be in the future. */
+  readonly expires_at?: string | null;
+  /** Replaces them all; at most 100. */
+  readonly secret_mappings: readonly SecretMapping[];
+  /** Azure OpenAI: replaces them all; at most 100. */
+  readonly deployment_config: readonly VirtualKeyDeployment[];
+  /** Set the usage to 0, and what was exhausted active? */
+  readonly reset_usage?: boolean | null;
+  /** Its address, version segment included. */
+  readonly custom_host?: string | null;
+  /** Sent with every request. */
+  readonly custom_headers: Readonly<Record<string, string>>;
+  /** Azure OpenAI: at most 30 characters. */
+  readonly api_version?: string | null;
+  /** Azure OpenAI. */
+  readonly deployment_name?: string | null;
+  /** Azure OpenAI. */
+  readonly resource_name?: string | null;
+  /** Azure. */
+  readonly azure_auth_mode?: 'entra' | 'managed' | null;
+  /** Azure. */
+  readonly azure_foundry_url?: string | null;
+  /** Azure: at most 30 characters. */
+  readonly azure_api_version?: string | null;
+  /** Azure. */
+  readonly azure_region?: string | null;
+  /** Azure. */
+  readonly azure_deployment_type?: 'serverless' | 'managed' | null;
+  /** Azure. */
+  readonly azure_deployment_name?: string | null;
+  /** Azure. */
+  readonly azure_endpoint_name?: string | null;
+  /** Azure with entra. */
+  readonly azure_entra_tenant_id?: string | null;
+  /** Azure with entra. */
+  readonly azure_entra_client_id?: string | null;
+  /** Azure with entra. */
+  readonly azure_entra_client_secret?: string | null;
+  /** Azure with managed. */
+  readonly azure_managed_client_id?: string | null;
+  /** AWS. */
+  readonly aws_auth_type?: 'accessKey' | 'assumedRole' | null;
+  /** AWS. */
+  readonly aws_region?: string | null;
+  /** AWS with accessKey. */
+  readonly aws_access_key_id?: string | null;
+  /** AWS with accessKey. */
+  readonly aws_secret_access_key?: string | null;
+  /** AWS with assumedRole. */
+  readonly aws_role_arn?: string | null;
+  /** AWS with assumedRole. */
+  readonly aws_external_id?: string | null;
+  /** Vertex AI. */
+  readonly vertex_project_id?: string | null;
+  /** Vertex AI. */
+  readonly vertex_region?: string | null;
+  /** Vertex AI. */
+  readonly vertex_auth_type?: 'serviceAccount' | null;
+  /** Vertex AI. */
+  readonly vertex_service_account_json?: Readonly<Record<string, unknown>> | null;
+  /** Vertex AI. */
+  readonly vertex_skip_ptu_cost_attribution?: boolean | null;
+  /** Hugging Face. */
+  readonly huggingface_base_url?: string | null;
+  /** Workers AI. */
+  readonly workers_ai_account_id?: string | null;
+  /** OpenAI. */
+  readonly openai_organization?: string | null;
+  /** OpenAI. */
+  readonly openai_project?: string | null;
+  /** Oracle. */
+  readonly oracle_region?: string | null;
+  /** Oracle. */
+  readonly oracle_version?: string | null;
+  /** Oracle. */
+  readonly oracle_compartment_id?: string | null;
+  /** Oracle. */
+  readonly oracle_tenancy?: string | null;
+  /** Oracle. */
+  readonly oracle_user?: string | null;
+  /** Oracle. */
+  readonly oracle_fingerprint?: string | null;
+  /** Oracle. */
+  readonly oracle_private_key?: string | null;
+  /** For people and searches. */
+  readonly tags?: Readonly<Record<string, unknown>> | null;
+  /** Fields to change; one that is named and absent is cleared. What is present, unless given. */
+  readonly update_mask?: readonly string[] | null;
+  /** Refused with 409 when the record has another etag by now. */
+  readonly etag?: string | null;
+}
+
+export type UpdateVirtualKeyResponse = Readonly<Record<string, never>>;
+
+export interface UpdateWorkspaceExclusionsRequest {
+  /** Which guardrails: those of requests, or those of answers. */
+  readonly kind: 'input-guardrails' | 'output-guardrails';
+  /** The key's own. */
+  readonly organisation_id?: string | null;
+  /** At most 1000. */
+  readonly workspaces: readonly WorkspaceExclusion[];
+  /** Take in every workspace that is not named? Else those stay as they are. */
+  readonly override_existing?: boolean | null;
+}
+
+export interface UpdateWorkspaceMemberRequest {
+  /** Id or slug. */
+  readonly workspace_id: string;
+  /** Id of the user. */
+  readonly user_id: string;
+  /** In the workspace. */
+  readonly role: 'admin' | 'manager' | 'member';
+}
+
+export type UpdateWorkspaceMemberResponse = Readonly<Record<string, never>>;
+
+export interface UpdateWorkspaceRequest {
+  /** Id or slug. */
+  readonly workspace_id: string;
+  /** At most 128 characters. */
+  readonly name?: string | null;
+  /** At most 500 characters. */
+  readonly description?: string | null;
+  /** Of free choice; at most 255 characters. */
+  readonly icon?: string | null;
+  /** Fixed: refused. */
+  readonly slug?: string | null;
+  /** Its fields that are absent stay as they are. */
+  readonly defaults?: NewWorkspaceDefaults | null;
+  /** One. */
+  readonly usage_limits: readonly WorkspaceUsageLimits[];
+  /** One of each type. */
+  readonly rate_limits: readonly RateLimit[];
+  /** Its fields that are absent stay as they are. */
+  readonly security_settings?: SecuritySettings | null;
+  /** Its fields that are absent stay as they are. */
+  readonly settings?: WorkspaceSettings | null;
+  /** Fields to change; one that is named and absent is cleared. What is present, unless given. */
+  readonly update_mask?: readonly string[] | null;
+  /** Refused with 409 when the record has another etag by now. */
+  readonly etag?: string | null;
+}
+
+export type UpdateWorkspaceResponse = Readonly<Record<string, never>>;
+
+export interface UpdatedConfig {
+  readonly version_id: string;
+}
+
+/** A budget. */
+export interface UsageLimits {
+  /** `cost` unless given. Fixed once anything was used. */
+  readonly type?: 'cost' | 'tokens' | null;
+  /** US dollars, or tokens. At least 1. */
+  readonly credit_limit: number;
+  /** Usage at which an alert goes out, in the unit of credit_limit and below it. At least 1. */
+  readonly alert_threshold?: number | null;
+  /** Usage starts again on Mondays or on the first of the month, at 00:00 UTC. Never, unless given. */
+  readonly periodic_reset?: 'monthly' | 'weekly' | null;
+  /** Days between resets, 1 to 365. Not together with periodic_reset. */
+  readonly periodic_reset_days?: number | null;
+  /** First reset. Computed, unless given. */
+  readonly next_usage_reset_at?: string | null;
+}
+
+/** Where one counter of a policy stands. */
+export interface UsageLimitsCounter {
+  readonly current_usage: number;
+  readonly status: 'active' | 'exhausted';
+  readonly is_threshold_alerts_sent: boolean;
+  readonly is_exhausted_alerts_sent: boolean;
+}
+
+export interface UsageLimitsEntity {
+  readonly id: string;
+  /** Parts `key:value`, joined by dashes. */
+  readonly value_key: string;
+  /** US dollars, tokens or requests since the last reset. */
+  readonly current_usage: number;
+}
+
+export interface UsageLimitsPolicy {
+  readonly id: string;
+  readonly name?: string | null;
+  readonly description?: string | null;
+  readonly conditions: readonly PolicyCondition[];
+  readonly group_by: readonly PolicyGroup[];
+  readonly type: 'cost' | 'tokens' | 'requests';
+  /** US dollars, tokens or requests. */
+  readonly credit_limit: number;
+  readonly alert_threshold?: number | null;
+  readonly periodic_reset?: 'monthly' | 'weekly' | null;
+  readonly periodic_reset_days?: number | null;
+  readonly next_usage_reset_at?: string | null;
+  readonly last_reset_at?: string | null;
+  readonly status: 'active' | 'archived';
+  readonly workspace_id: string;
+  readonly organisation_id: string;
+  readonly created_at: string;
+  readonly last_updated_at: string;
+  readonly object: 'policy_usage_limits';
+  /** Counters by value key, such as `api_key:<id>`. Filled with include_usage. */
+  readonly value_key_usage_map: Readonly<Record<string, UsageLimitsCounter>>;
+  /** Names this state of it; for If-Match and the etag of a change. */
+  readonly etag: string;
+}
+
+/** A budget and where it stands. */
+export interface UsageLimitsState {
+  readonly type: 'cost' | 'tokens';
+  /** US dollars, or tokens. */
+  readonly credit_limit: number;
+  readonly alert_threshold?: number | null;
+  readonly periodic_reset?: 'monthly' | 'weekly' | null;
+  readonly periodic_reset_days?: number | null;
+  readonly next_usage_reset_at?: string | null;
+  /** Used since the last reset, in the unit of credit_limit. */
+  readonly current_usage?: number | null;
+  readonly last_reset_at?: string | null;
+  readonly status?: 'active' | 'exhausted' | null;
+  readonly is_threshold_alerts_sent?: boolean | null;
+  readonly is_exhausted_alerts_sent?: boolean | null;
+}
+
+export interface User {
+  readonly object: 'user';
+  readonly id: string;
+  readonly first_name: string;
+  readonly last_name: string;
+  readonly role: 'owner' | 'admin' | 'member';
+  readonly email: string;
+  readonly created_at: string;
+  readonly last_updated_at: string;
+  readonly workspace_ids: readonly string[];
+  /** Names this state of it; for If-Match and the etag of a change. */
+  readonly etag: string;
+}
+
+export interface VirtualKey {
+  readonly id: string;
+  readonly slug: string;
+  readonly name: string;
+  readonly note?: string | null;
+  readonly status: 'active' | 'exhausted' | 'expired';
+  /** Name of the provider whose API it speaks. */
+  readonly provider: string;
+  /** The same as provider. */
+  readonly ai_provider_name: string;
+  readonly organisation_id: string;
+  readonly workspace_id: string;
+  readonly workspace_name: string;
+  /** Slug of the integration whose credential it uses. */
+  readonly integration_id?: string | null;
+  /** 2 first characters, *****, 3 last; absent where there is no credential. */
+  readonly masked_api_key?: string | null;
+  /** Always empty. */
+  readonly key: string;
+  /** What the provider needs beside its key; for each secret `masked_<field>` in its place. Absent in lists. */
+  readonly model_config?: Readonly<Record<string, unknown>> | null;
+  readonly usage_limits?: UsageLimitsState | null;
+  readonly rate_limits: readonly ProviderRateLimit[];
+  readonly reset_usage?: number | null;
+  readonly expires_at?: string | null;
+  readonly created_at: string;
+  readonly last_updated_at: string;
+  readonly last_reset_at?: string | null;
+  /** With return_last_used. */
+  readonly last_used_at?: string | null;
+  readonly secret_mappings: readonly SecretMapping[];
+  readonly tags?: Readonly<Record<string, unknown>> | null;
+  readonly object: 'virtual-key';
+  /** Names this state of it; for If-Match and the etag of a change. */
+  readonly etag: string;
+}
+
+/** One deployment of a model on Azure OpenAI. */
+export interface VirtualKeyDeployment {
+  /** At most 30 characters. */
+  readonly api_version: string;
+  /** What calls name it by. Needed where it is not the default. */
+  readonly alias?: string | null;
+  /** false unless given. */
+  readonly is_default?: boolean | null;
+  readonly deployment_name: string;
+}
+
+export interface Workspace {
+  readonly id: string;
+  /** Begins with `ws-`, unless it was given. */
+  readonly slug: string;
+  readonly name: string;
+  readonly description?: string | null;
+  readonly created_at: string;
+  readonly last_updated_at: string;
+  readonly defaults?: WorkspaceDefaults | null;
+  readonly usage_limits: readonly WorkspaceUsageLimitsState[];
+  readonly rate_limits: readonly RateLimit[];
+  readonly status: 'active' | 'archived';
+  /** Those that hold: the workspace's own, else the organisation's. */
+  readonly security_settings: SecuritySettings;
+  readonly settings: WorkspaceSettings;
+  readonly last_reset_at?: string | null;
+  readonly object: 'workspace';
+  readonly icon?: string | null;
+  /** 1: the first workspace, which cannot be deleted. */
+  readonly is_default: number;
+  readonly organisation_id: string;
+  readonly created_by?: string | null;
+  /** `default` for the first workspace. */
+  readonly creation_source?: string | null;
+  readonly scim_source_id?: string | null;
+  /** Names this state of it; for If-Match and the etag of a change. */
+  readonly etag: string;
+}
+
+export interface WorkspaceDefaults {
+  readonly metadata: Readonly<Record<string, string>>;
+  readonly input_guardrails: readonly string[];
+  readonly output_guardrails: readonly string[];
+  readonly user_api_key_config?: string | null;
+  /** 0 or 1. */
+  readonly is_default: number;
+  readonly object: 'workspace';
+}
+
+/** A workspace with its members. */
+export interface WorkspaceDetail {
+  readonly id: string;
+  /** Begins with `ws-`, unless it was given. */
+  readonly slug: string;
+  readonly name: string;
+  readonly description?: string | null;
+  readonly created_at: string;
+  readonly last_updated_at: string;
+  readonly defaults?: WorkspaceDefaults | null;
+  readonly usage_limits: readonly WorkspaceUsageLimitsState[];
+  readonly rate_limits: readonly RateLimit[];
+  readonly status: 'active' | 'archived';
+  /** Those that hold: the workspace's own, else the organisation's. */
+  readonly security_settings: SecuritySettings;
+  readonly settings: WorkspaceSettings;
+  readonly last_reset_at?: string | null;
+  readonly object: 'workspace';
+  readonly icon?: string | null;
+  /** 1: the first workspace, which cannot be deleted. */
+  readonly is_default: number;
+  readonly organisation_id: string;
+  readonly created_by?: string | null;
+  /** `default` for the first workspace. */
+  readonly creation_source?: string | null;
+  readonly scim_source_id?: string | null;
+  /** Names this state of it; for If-Match and the etag of a change. */
+  readonly etag: string;
+  readonly users: readonly WorkspaceMember[];
+}
+
+export interface WorkspaceExclusion {
+  /** Id or slug. */
+  readonly workspace_id: string;
+  /** Do the organisation's guardrails pass by this workspace? */
+  readonly excluded: boolean;
+}
+
+export interface WorkspaceExclusions {
+  readonly workspaces: readonly WorkspaceExclusion[];
+}
+
+export interface WorkspaceMember {
+  readonly object: 'workspace-user';
+  /** Of the user. */
+  readonly id: string;
+  readonly first_name: string;
+  readonly last_name: string;
+  /** In the organisation. */
+  readonly org_role: 'owner' | 'admin' | 'member';
+  /** In the workspace. */
+  readonly role: 'admin' | 'manager' | 'member';
+  readonly created_at: string;
+  readonly last_updated_at: string;
+  readonly status: 'active';
+  readonly workspace_id: string;
+  readonly email: string;
+  /** What the role allows in the workspace, by its security settings. */
+  readonly scopes: readonly string[];
+  readonly settings?: Readonly<Record<string, unknown>> | null;
+}
+
+/** A user's place in a workspace. */
+export interface WorkspaceRole {
+  /** Id or slug of the workspace. */
+  readonly id: string;
+  readonly role: 'admin' | 'manager' | 'member';
+}
+
+export interface WorkspaceSettings {
+  /** Life of a user's new key in seconds; 0: without end. */
+  readonly user_api_key_ttl?: number | null;
+  /** Longest life that may be asked for, in seconds; 0: any. */
+  readonly user_api_key_max_ttl?: number | null;
+  /** Keys that each user may have; -1: any number. */
+  readonly user_api_key_count?: number | null;
+  /** 1: keep the bodies of requests in the log. 0: do not. */
+  readonly debug_log?: number | null;
+  /** 1: add the user's metadata to requests of the user's keys. */
+  readonly user_key_metadata?: number | null;
+  /** 1: a request may override that metadata. */
+  readonly user_key_metadata_override?: number | null;
+  /** `weekly`, `monthly` or a number of days, 1 to 365; empty text or null: no rotation. */
+  readonly user_api_key_rotation_period?: unknown;
+  /** Make a key for each user who joins? */
+  readonly user_api_key_auto_create?: boolean | null;
+}
+
+/** A budget of a workspace. */
+export interface WorkspaceUsageLimits {
+  /** `cost` unless given. Fixed once anything was used. */
+  readonly type?: 'cost' | 'tokens' | null;
+  /** US dollars, or tokens. At least 1. */
+  readonly credit_limit: number;
+  /** Usage at which an alert goes out, in the unit of credit_limit and below it. At least 1. */
+  readonly alert_threshold?: number | null;
+  /** Usage starts again on Mondays or on the first of the month, at 00:00 UTC. Never, unless given. */
+  readonly periodic_reset?: 'monthly' | 'weekly' | null;
+  /** Days between resets, 1 to 365. Not together with periodic_reset. */
+  readonly periodic_reset_days?: number | null;
+  /** First reset. Computed, unless given. */
+  readonly next_usage_reset_at?: string | null;
+  /** Counts only requests with this metadata. Values of at most 100 characters. */
+  readonly metadata: Readonly<Record<string, string>>;
+}
+
+/** A budget of a workspace and where it stands. */
+export interface WorkspaceUsageLimitsState {
+  readonly type: 'cost' | 'tokens';
+  /** US dollars, or tokens. */
+  readonly credit_limit: number;
+  readonly alert_threshold?: number | null;
+  readonly periodic_reset?: 'monthly' | 'weekly' | null;
+  readonly periodic_reset_days?: number | null;
+  readonly next_usage_reset_at?: string | null;
+  readonly metadata: Readonly<Record<string, string>>;
+  /** Used since the last reset, in the unit of credit_limit. With include_usage. */
+  readonly current_usage?: number | null;
+  readonly last_reset_at?: string | null;
+  readonly status?: 'active' | 'exhausted' | null;
+  readonly is_threshold_alerts_sent?: boolean | null;
+  readonly is_exhausted_alerts_sent?: boolean | null;
 }
 
 /** Every method: what it takes and what it gives. */
 export interface AdminServices {
+  /** Gateway keys. */
   ApiKeys: {
+    /** Makes a key. Its text is in this answer and nowhere else. */
     CreateApiKey: [CreateApiKeyRequest, CreatedApiKey];
-    ListApiKeys: [ListApiKeysRequest, ListMessage<ApiKeyMessage>];
-    DeleteApiKey: [{ readonly id: string }, Empty];
+    /** Lists the keys of those types that the caller may list. */
+    ListApiKeys: [ListApiKeysRequest, ListApiKeysResponse];
+    /** Deletes a key. When this has answered, no worker of this node serves it. */
+    DeleteApiKey: [DeleteApiKeyRequest, DeleteApiKeyResponse];
   };
-  Providers: {
-    CreateProvider: [CreateProviderRequest, CreatedProvider];
-    ListProviders: [ListInWorkspaceRequest, ListMessage<ProviderMessage>];
-    DeleteProvider: [OneInWorkspaceRequest, Empty];
+  /** Who changed what, and when. Rows are never changed or deleted. */
+  AuditLogs: {
+    /** Newest first. */
+    ListAuditLogs: [ListAuditLogsRequest, ListAuditLogsResponse];
+    /** Rows as a file for another program, oldest first. */
+    ExportAuditLogs: [ExportAuditLogsRequest, AsyncIterable<HttpBody>];
   };
+  /** Folders of prompts. */
+  Collections: {
+    /** Makes a collection. */
+    CreateCollection: [CreateCollectionRequest, CreatedCollection];
+    /** Lists the collections of the workspace, and what is in each. */
+    ListCollections: [ListCollectionsRequest, ListCollectionsResponse];
+    /** Says what a collection is, and which collections are in it. */
+    GetCollection: [GetCollectionRequest, Collection];
+    /** Absent fields stay as they are. Without a parent a collection stands at the top. */
+    UpdateCollection: [UpdateCollectionRequest, UpdateCollectionResponse];
+    /** Deletes an empty collection; one with something in it needs cascade. The default collection stays. */
+    DeleteCollection: [DeleteCollectionRequest, DeleteCollectionResponse];
+  };
+  /** Routing configs. */
   Configs: {
     CreateConfig: [CreateConfigRequest, CreateConfigResponse];
-    ListConfigs: [ListInWorkspaceRequest, ListMessage<ConfigRowMessage>];
-    GetConfig: [OneInWorkspaceRequest, ConfigMessage];
+    ListConfigs: [ListConfigsRequest, ListConfigsResponse];
+    GetConfig: [GetConfigRequest, Config];
+    /** Absent fields stay as they are. A config makes a new version under the same slug. */
     UpdateConfig: [UpdateConfigRequest, UpdateConfigResponse];
-    DeleteConfig: [OneInWorkspaceRequest, Empty];
+    /** Archives it. */
+    DeleteConfig: [DeleteConfigRequest, DeleteConfigResponse];
   };
+  /** Gateways that belong to the organisation, and how they sign in. In place of an id, `self` names this gateway's. */
+  Deployments: {
+    /** Registers a gateway. Its secret is in this answer and nowhere else. */
+    CreateDeployment: [CreateDeploymentRequest, CreatedDeployment];
+    /** Lists the gateways of the organisation. */
+    ListDeployments: [ListDeploymentsRequest, ListDeploymentsResponse];
+    /** Says everything of a gateway but its secrets. */
+    GetDeployment: [GetDeploymentRequest, Deployment];
+    /** Absent fields stay as they are. With rotate_auth the answer holds the new secret. */
+    UpdateDeployment: [UpdateDeploymentRequest, UpdateDeploymentResponse];
+    /** Archives it; its secret ends at once. */
+    DeleteDeployment: [DeleteDeploymentRequest, DeleteDeploymentResponse];
+    /** Says when the gateway was last heard of. */
+    PingDeployment: [PingDeploymentRequest, PingDeploymentResponse];
+  };
+  /** Checks that requests and answers must pass, and what follows from the verdict. */
+  Guardrails: {
+    /** Makes a guardrail of a workspace, or of the organisation. */
+    CreateGuardrail: [CreateGuardrailRequest, SavedGuardrail];
+    /** Lists guardrails, without their checks. */
+    ListGuardrails: [ListGuardrailsRequest, ListGuardrailsResponse];
+    /** Says everything of a guardrail, its checks too. */
+    GetGuardrail: [GetGuardrailRequest, Guardrail];
+    /** Absent fields stay as they are. Other checks or actions make a new version. */
+    UpdateGuardrail: [UpdateGuardrailRequest, SavedGuardrail];
+    /** Archives it. */
+    DeleteGuardrail: [DeleteGuardrailRequest, DeleteGuardrailResponse];
+  };
+  /** Credentials of a provider, kept once and lent to workspaces, where providers are made from them. Those with a
+   * workspace_id belong to that workspace alone (workspace_integrations.*), the others to the organisation
+   * (organisation_integrations.*). */
+  Integrations: {
+    /** Stores the credential of a provider, and what else it needs. */
+    CreateIntegration: [CreateIntegrationRequest, CreatedIntegration];
+    /** Lists integrations, without their configurations. */
+    ListIntegrations: [ListIntegrationsRequest, ListIntegrationsResponse];
+    /** Says everything of an integration but its secrets. */
+    GetIntegration: [GetIntegrationRequest, IntegrationDetail];
+    /** Absent fields stay as they are. */
+    UpdateIntegration: [UpdateIntegrationRequest, UpdateIntegrationResponse];
+    /** Archives it. Refused with 409 while providers use it. */
+    DeleteIntegration: [DeleteIntegrationRequest, DeleteIntegrationResponse];
+    /** Lists the models of an integration, and which of them are on. */
+    ListIntegrationModels: [ListIntegrationModelsRequest, ListIntegrationModelsResponse];
+    /** Turns models on and off, and adds models of one's own. Models that are not named stay as they are. */
+    UpdateIntegrationModels: [UpdateIntegrationModelsRequest, UpdateIntegrationModelsResponse];
+    /** Deletes models of one's own. */
+    DeleteIntegrationModels: [DeleteIntegrationModelsRequest, DeleteIntegrationModelsResponse];
+    /** Lists the workspaces that have access, and their limits. */
+    ListIntegrationWorkspaces: [ListIntegrationWorkspacesRequest, ListIntegrationWorkspacesResponse];
+    /** Says which workspaces may use it, and how much. Workspaces that are not named stay as they are. */
+    UpdateIntegrationWorkspaces: [UpdateIntegrationWorkspacesRequest, UpdateIntegrationWorkspacesResponse];
+  };
+  /** Invitations to the organisation. They last 7 days. */
+  Invites: {
+    /** Invites somebody. The link is in this answer and nowhere else. */
+    CreateInvite: [CreateInviteRequest, CreatedInvite];
+    /** Lists invitations. */
+    ListInvites: [ListInvitesRequest, ListInvitesResponse];
+    /** Says everything of an invitation but its link. */
+    GetInvite: [GetInviteRequest, Invite];
+    /** Cancels a pending invitation. */
+    DeleteInvite: [DeleteInviteRequest, DeleteInviteResponse];
+    /** Makes a new link for a pending or expired invitation, good for 7 days; the old link ends. */
+    ResendInvite: [ResendInviteRequest, ResendInviteResponse];
+    /** Makes the invited user. Needs no key: the token of the link is enough, once. */
+    AcceptInvite: [AcceptInviteRequest, AcceptInviteResponse];
+  };
+  /** The people of the organisation. */
+  Users: {
+    /** Makes a user at once, without an invitation. */
+    CreateUser: [CreateUserRequest, User];
+    /** Lists the users of the organisation. */
+    ListUsers: [ListUsersRequest, ListUsersResponse];
+    /** Says who a user is, and in which workspaces. */
+    GetUser: [GetUserRequest, User];
+    /** Changes a user's role, or the workspaces they are in. The owner is changed by the owner alone. */
+    UpdateUser: [UpdateUserRequest, UpdateUserResponse];
+    /** Removes a user from the organisation and its workspaces; the user's keys end at once. The owner stays. */
+    DeleteUser: [DeleteUserRequest, DeleteUserResponse];
+  };
+  /** Names for versions of prompts: production, staging, … */
+  Labels: {
+    /** Makes a label of a workspace. */
+    CreateLabel: [CreateLabelRequest, CreatedLabel];
+    /** Lists the labels of the workspace, and the universal ones. */
+    ListLabels: [ListLabelsRequest, ListLabelsResponse];
+    /** Says what a label is. */
+    GetLabel: [GetLabelRequest, Label];
+    /** Absent fields stay as they are. */
+    UpdateLabel: [UpdateLabelRequest, UpdateLabelResponse];
+    /** Deletes a label for good. production, staging and development stay. */
+    DeleteLabel: [DeleteLabelRequest, DeleteLabelResponse];
+  };
+  /** What passed through the gateway. */
   Logs: {
+    /** Newest first; oldest first when `after` is given. */
     ListLogs: [ListLogsRequest, ListLogsResponse];
-    GetLog: [{ readonly id: string }, LogMessage];
+    GetLog: [GetLogRequest, Log];
+  };
+  /** Models that workspaces can call, and what they cost. */
+  Models: {
+    /** Lists the models of the workspace's providers, each as calls name it: @slug/model. */
+    ListModels: [ListModelsRequest, ListModelsResponse];
+    /** Prices of a model, as the gateway counts them. Needs no key. */
+    GetModelPricing: [GetModelPricingRequest, ModelPricing];
+  };
+  /** The organisation of the caller, and what holds in all its workspaces. */
+  Organisations: {
+    /** Says what the organisation is, and its settings. */
+    GetOrganisation: [GetOrganisationRequest, Organisation];
+    /** Changes its name, settings and security settings. Absent fields stay as they are. */
+    UpdateOrganisation: [UpdateOrganisationRequest, UpdateOrganisationResponse];
+    /** What every workspace's requests pass. */
+    GetOrganisationDefaults: [GetOrganisationDefaultsRequest, OrganisationDefaults];
+    /** Absent fields stay as they are. */
+    UpdateOrganisationDefaults: [UpdateOrganisationDefaultsRequest, UpdateOrganisationDefaultsResponse];
+    /** Says how users sign in. */
+    GetAuthSettings: [GetAuthSettingsRequest, AuthSettings];
+    /** Absent fields stay as they are. */
+    UpdateAuthSettings: [UpdateAuthSettingsRequest, AuthSettings];
+    /** Says which workspaces the organisation's guardrails pass by. */
+    ListWorkspaceExclusions: [ListWorkspaceExclusionsRequest, WorkspaceExclusions];
+    /** Lets the organisation's guardrails pass workspaces by, or run in them again. */
+    UpdateWorkspaceExclusions: [UpdateWorkspaceExclusionsRequest, WorkspaceExclusions];
+  };
+  /** Provider credentials kept by the gateway; calls name them `@slug`. */
+  Providers: {
+    CreateProvider: [CreateProviderRequest, CreatedProvider];
+    ListProviders: [ListProvidersRequest, ListProvidersResponse];
+    DeleteProvider: [DeleteProviderRequest, DeleteProviderResponse];
+  };
+  /** Rate limits over requests that share something: a key, a model, a metadata value. */
+  RateLimitsPolicies: {
+    /** Makes a policy. It holds from the next request on. */
+    CreateRateLimitsPolicy: [CreateRateLimitsPolicyRequest, CreatedRateLimitsPolicy];
+    /** Lists the active policies, unless another status is asked for. */
+    ListRateLimitsPolicies: [ListRateLimitsPoliciesRequest, ListRateLimitsPoliciesResponse];
+    /** Says what a policy is. */
+    GetRateLimitsPolicy: [GetRateLimitsPolicyRequest, RateLimitsPolicy];
+    /** Absent fields stay as they are. */
+    UpdateRateLimitsPolicy: [UpdateRateLimitsPolicyRequest, UpdateRateLimitsPolicyResponse];
+    /** Archives it. */
+    DeleteRateLimitsPolicy: [DeleteRateLimitsPolicyRequest, DeleteRateLimitsPolicyResponse];
+  };
+  /** Budgets over requests that share something: a key, a model, a metadata value. */
+  UsageLimitsPolicies: {
+    /** Makes a policy. It counts from the next request on. */
+    CreateUsageLimitsPolicy: [CreateUsageLimitsPolicyRequest, CreatedUsageLimitsPolicy];
+    /** Lists the active policies, unless another status is asked for. */
+    ListUsageLimitsPolicies: [ListUsageLimitsPoliciesRequest, ListUsageLimitsPoliciesResponse];
+    /** Says what a policy is and, if asked, where its counters stand. */
+    GetUsageLimitsPolicy: [GetUsageLimitsPolicyRequest, UsageLimitsPolicy];
+    /** Absent fields stay as they are. A higher limit makes exhausted counters active again. */
+    UpdateUsageLimitsPolicy: [UpdateUsageLimitsPolicyRequest, UpdateUsageLimitsPolicyResponse];
+    /** Archives it. */
+    DeleteUsageLimitsPolicy: [DeleteUsageLimitsPolicyRequest, DeleteUsageLimitsPolicyResponse];
+    /** Lists the counters of a policy. */
+    ListUsageLimitsEntities: [ListUsageLimitsEntitiesRequest, ListUsageLimitsEntitiesResponse];
+    /** Sets a counter to 0 and makes it active. */
+    ResetUsageLimitsEntity: [ResetUsageLimitsEntityRequest, ResetUsageLimitsEntityResponse];
+  };
+  /** The older face of providers: what is made here is a provider, and the other way round. */
+  VirtualKeys: {
+    /** Stores a provider's credential. */
+    CreateVirtualKey: [CreateVirtualKeyRequest, CreateVirtualKeyResponse];
+    /** Lists the virtual keys of the workspace. */
+    ListVirtualKeys: [ListVirtualKeysRequest, ListVirtualKeysResponse];
+    /** Says everything of a virtual key but its credential. */
+    GetVirtualKey: [GetVirtualKeyRequest, VirtualKey];
+    /** Absent fields stay as they are. */
+    UpdateVirtualKey: [UpdateVirtualKeyRequest, UpdateVirtualKeyResponse];
+    /** Deletes it for good, its credential too. */
+    DeleteVirtualKey: [DeleteVirtualKeyRequest, DeleteVirtualKeyResponse];
+    /** Makes an integration of its credential; calls go on as before. */
+    MigrateVirtualKey: [MigrateVirtualKeyRequest, MigrateVirtualKeyResponse];
+  };
+  /** Who is in a workspace, and as what. */
+  WorkspaceMembers: {
+    /** Adds users of the organisation to the workspace. Nobody gives a role above their own. */
+    AddWorkspaceMembers: [AddWorkspaceMembersRequest, AddWorkspaceMembersResponse];
+    /** Lists the members of the workspace. */
+    ListWorkspaceMembers: [ListWorkspaceMembersRequest, ListWorkspaceMembersResponse];
+    /** Says who a member is, and as what. */
+    GetWorkspaceMember: [GetWorkspaceMemberRequest, WorkspaceMember];
+    /** Gives a member another role. */
+    UpdateWorkspaceMember: [UpdateWorkspaceMemberRequest, UpdateWorkspaceMemberResponse];
+    /** Takes a user out of the workspace; the user's keys there end at once. */
+    RemoveWorkspaceMember: [RemoveWorkspaceMemberRequest, RemoveWorkspaceMemberResponse];
+  };
+  /** Parts of the organisation, each with its own keys, configs, providers, members and limits. */
+  Workspaces: {
+    /** Makes a workspace. A key of the organisation is needed. */
+    CreateWorkspace: [CreateWorkspaceRequest, Workspace];
+    /** Lists the workspaces that the caller may see. Only owners, admins and the organisation's keys see archived ones. */
+    ListWorkspaces: [ListWorkspacesRequest, ListWorkspacesResponse];
+    /** Says everything of a workspace, its members too. */
+    GetWorkspace: [GetWorkspaceRequest, WorkspaceDetail];
+    /** Absent fields stay as they are. A higher limit makes an exhausted budget active again. */
+    UpdateWorkspace: [UpdateWorkspaceRequest, UpdateWorkspaceResponse];
+    /** Archives a workspace: its keys end at once. With keys, providers or configs in it, it needs force_delete. */
+    DeleteWorkspace: [DeleteWorkspaceRequest, DeleteWorkspaceResponse];
   };
 }

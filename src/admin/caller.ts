@@ -1,19 +1,53 @@
-import type { Metadata } from '@grpc/grpc-js';
+import type { Message } from '../../proto/codec.js';
 import { isGatewayKey } from '../core/gateway-key.js';
-import type { KeyRecord } from '../core/messages.js';
+import type { Forget, KeyRecord } from '../core/messages.js';
 import { mayHold } from '../core/scopes.js';
 import type { Place, Store } from '../store/store.js';
 import { AdminError } from './admin-error.js';
 
-/** Who calls an administration method, and what that key may do. */
-export class Caller {
-  readonly #scopes: ReadonlySet<string>;
+/** A record that a method has made, changed or deleted: what the audit row is about, and what others hear of. */
+export interface Changed {
+  readonly id: string;
+  readonly slug?: string | null;
+  /** null: the organisation's own. */
+  readonly workspaceId: string | null;
+  /** The method's own resource and deed, unless given. */
+  readonly kind?: string;
+  readonly action?: 'create' | 'update' | 'delete';
+}
 
+/** Who calls an administration method, what that key may do, and what this call has changed so far. */
+export class Caller {
+  /** The audited part of a public method; set for these alone. */
+  unit: ((work: () => Promise<Message>) => Promise<Message>) | null = null;
+  #key: KeyRecord | null;
+  #scopes: ReadonlySet<string>;
+  readonly #changed: Changed[] = [];
+  readonly #forget: Forget[] = [];
+
+  /** `key` null: nobody, who may call public methods. */
   constructor(
-    readonly key: KeyRecord,
+    key: KeyRecord | null,
     readonly store: Store,
   ) {
+    this.#key = key;
+    this.#scopes = new Set(key?.scopes);
+  }
+
+  get key(): KeyRecord {
+    if (this.#key === null) throw new AdminError('AB05', 'Send a gateway key.');
+    return this.#key;
+  }
+
+  /**
+   * A public method has found out, by a token say, for whom it acts: `run` is the audited part of it, one unit of work
+   * as it would be with a key.
+   */
+  async actAs<T extends object>(key: KeyRecord, run: () => Promise<T>): Promise<T> {
+    if (this.unit === null) throw new Error('only an audited public method acts for somebody');
+    this.#key = key;
     this.#scopes = new Set(key.scopes);
+    return (await this.unit(run as () => Promise<Message>)) as T;
   }
 
   get organisationId(): string {
@@ -23,6 +57,11 @@ export class Caller {
   /** null: the whole organisation. */
   get workspaceId(): string | null {
     return this.key.workspaceId;
+  }
+
+  /** Id of the user or key that acts, for records that name it. */
+  get id(): string {
+    return this.key.userId ?? this.key.keyId;
   }
 
   has(scope: string): boolean {
@@ -49,7 +88,7 @@ export class Caller {
   }
 
   /** The workspace a request is about: the key's own, else the one it names, else the only one there is. */
-  async place(idOrSlug: string | undefined): Promise<Place> {
+  async place(idOrSlug: string | null | undefined): Promise<Place> {
     const { organisationId, workspaceId } = this;
     if (!idOrSlug) {
       if (workspaceId !== null) return { organisationId, workspaceId };
@@ -66,29 +105,50 @@ export class Caller {
     }
     return { organisationId, workspaceId: workspace.id };
   }
+
+  /**
+   * Tells what was changed, once for each record; the first is what the audit row is about. `forget`: what data
+   * workers may remember of it. They are told after the commit, and the call answers when they have forgotten.
+   */
+  changed(what: Changed, forget: readonly Forget[] = []): void {
+    this.#changed.push(what);
+    this.#forget.push(...forget);
+  }
+
+  get changes(): readonly Changed[] {
+    return this.#changed;
+  }
+
+  get forgets(): readonly Forget[] {
+    return this.#forget;
+  }
+
+  /** Nothing of it has happened: it is done again, or was refused. */
+  undo(): void {
+    this.#changed.length = 0;
+    this.#forget.length = 0;
+  }
 }
 
-function keyIn(metadata: Metadata): string {
-  const own = metadata.get('x-gateway-api-key');
-  const bearer = own.length > 0 ? [] : metadata.get('authorization');
-  if (own.length + bearer.length > 1) throw new AdminError('AB05', 'Send one key.');
-  const [value] = own.length > 0 ? own : bearer;
-  if (typeof value !== 'string') {
+/** Finds out whose key that is. Unknown, malformed and deleted keys get the same answer. */
+export async function authenticate(store: Store, text: string, now: number): Promise<KeyRecord> {
+  const key = isGatewayKey(text) ? await store.keys.findByHash(store.hashKey(text)) : null;
+  if (key === null) throw new AdminError('AB05', 'This gateway key is not known.');
+  if (key.expiresAt !== null && key.expiresAt <= now)
+    throw new AdminError('AB05', 'This gateway key has expired.');
+  return key;
+}
+
+/** The one key among what a request brought. `own`: values of the key's own headers; `bearer`: of Authorization. */
+export function oneKey(own: readonly string[], bearer: readonly string[]): string {
+  const values = own.length > 0 ? own : bearer;
+  if (values.length > 1) throw new AdminError('AB05', 'Send one key.');
+  const [value] = values;
+  if (value === undefined) {
     throw new AdminError(
       'AB05',
       'Send a gateway key in x-gateway-api-key, or in authorization as a bearer token.',
     );
   }
-  // grpc-js joins what was sent several times.
   return own.length > 0 ? value : value.replace(/^Bearer +/i, '');
-}
-
-/** Finds out who calls. Unknown, malformed and deleted keys get the same answer. */
-export async function authenticate(store: Store, metadata: Metadata, now: number): Promise<Caller> {
-  const text = keyIn(metadata);
-  const key = isGatewayKey(text) ? await store.keys.findByHash(store.hashKey(text)) : null;
-  if (key === null) throw new AdminError('AB05', 'This gateway key is not known.');
-  if (key.expiresAt !== null && key.expiresAt <= now)
-    throw new AdminError('AB05', 'This gateway key has expired.');
-  return new Caller(key, store);
 }

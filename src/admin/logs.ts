@@ -1,21 +1,20 @@
-import type { LogMetricsMessage } from '../../proto/messages.js';
-import { toTimestamp } from '../../proto/timestamp.js';
+import type { LogMetrics } from '../../proto/messages.js';
 import type { LedgerRow } from '../ledger/record.js';
 import { AdminError } from './admin-error.js';
 import type { AdminParts, Service } from './service.js';
-import { given } from './wire.js';
+import { timeOf } from './wire.js';
 
-function toMetrics(row: LedgerRow): LogMetricsMessage {
+function toMetrics(row: LedgerRow): LogMetrics {
   const { usage } = row;
   return {
     id: row.id,
     organisation_id: row.org,
-    workspace_id: given(row.workspace),
-    api_key_id: given(row.key),
-    created_at: toTimestamp(row.at),
+    workspace_id: row.workspace,
+    api_key_id: row.key,
+    created_at: timeOf(row.at),
     is_success: row.state === 'settled' && row.error === null && row.status >= 200 && row.status < 400,
-    ai_org: given(row.provider),
-    ai_model: given(row.modelUsed ?? row.modelAsked),
+    ai_org: row.provider,
+    ai_model: row.modelUsed ?? row.modelAsked,
     req_units: usage.input,
     res_units: usage.output,
     total_units: usage.input + usage.output,
@@ -30,30 +29,30 @@ function toMetrics(row: LedgerRow): LogMetricsMessage {
     stream_mode: row.stream ? 1 : 0,
     retry_success_count: row.retries,
     trace_id: row.trace,
-    span_id: given(row.span),
-    parent_span_id: given(row.parentSpan),
-    span_name: given(row.spanName),
-    config: given(row.config),
-    config_version_id: given(row.configVersion),
+    span_id: row.span,
+    parent_span_id: row.parentSpan,
+    span_name: row.spanName,
+    config: row.config,
+    config_version_id: row.configVersion,
     mode: row.endpoint,
     metadata: row.metadata,
     state: row.state,
-    error: given(row.error),
-    error_message: given(row.errorMessage),
+    error: row.error,
+    error_message: row.errorMessage,
     attempts: row.attempts.map((attempt) => ({
       target: attempt.target,
       provider: attempt.provider,
-      model: given(attempt.model),
+      model: attempt.model,
       status: attempt.status,
-      error: given(attempt.error),
+      error: attempt.error,
       started_at_ms: attempt.startedAt,
       duration_ms: attempt.durationMs,
     })),
-    model_asked: given(row.modelAsked),
-    target: given(row.target),
+    model_asked: row.modelAsked,
+    target: row.target,
     cached_units: usage.cached,
     reasoning_units: usage.reasoning,
-    first_byte_time: given(row.firstByteMs),
+    first_byte_time: row.firstByteMs,
     usage_source: usage.source,
   };
 }
@@ -87,15 +86,15 @@ export function logsService({ ledger }: AdminParts): Service<'Logs'> {
       const bodies = await ledger.bodies(caller.organisationId, id);
       return {
         id: row.id,
-        request: { url: row.path, method: row.method, body: given(bodies?.request ?? null) },
+        request: { url: row.path, method: row.method, body: bodies?.request },
         response: {
           status: row.status,
-          body: given(bodies?.response ?? null),
+          body: bodies?.response,
           response_time: row.totalMs,
-          last_used_option_json_path: given(row.target),
+          last_used_option_json_path: row.target,
         },
         organisation_id: row.org,
-        created_at: toTimestamp(row.at),
+        created_at: timeOf(row.at),
         metrics: toMetrics(row),
         bodies_cut: bodies?.cut ?? false,
       };

@@ -1,5 +1,4 @@
 import type { AdminServices } from '../../proto/messages.js';
-import type { ServiceName } from '../../proto/services.js';
 import type { Forget } from '../core/messages.js';
 import type { Logger } from '../core/plugin.js';
 import type { LedgerReader } from '../ledger/record.js';
@@ -19,9 +18,14 @@ export interface AdminParts {
   readonly log: Logger;
 }
 
+export type ServiceName = keyof AdminServices;
+
 type Methods<S> = {
   [M in keyof S]: S[M] extends [infer Request, infer Response]
-    ? (caller: Caller, request: Request) => Promise<Response>
+    ? (
+        caller: Caller,
+        request: Request,
+      ) => Response extends AsyncIterable<unknown> ? Response : Promise<Response>
     : never;
 };
 

@@ -1,7 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { basename } from 'node:path';
 import type { Command } from 'commander';
-import { fromTimestamp } from '../client/index.js';
 import { CliError } from './cli-error.js';
 import { type SessionContext, type SessionOptions, withAdmin, withSession } from './session.js';
 import { table } from './table.js';
@@ -43,14 +42,9 @@ export function register(program: Command, context: SessionContext): void {
     (options: SessionOptions) =>
       withAdmin(context, options, async (client) => {
         const { data } = await client.configs.list({ workspace_id: options.workspace, page_size: 1000 });
-        const rows = data.map((row) => ({
-          ...row,
-          created_at: new Date(fromTimestamp(row.created_at)).toISOString(),
-          last_updated_at: new Date(fromTimestamp(row.last_updated_at)).toISOString(),
-        }));
-        if (options.json === true) console.log(JSON.stringify(rows));
+        if (options.json === true) console.log(JSON.stringify(data));
         else {
-          const cells = rows.map((row) => [row.slug, row.name, row.status, row.last_updated_at.slice(0, 19)]);
+          const cells = data.map((row) => [row.slug, row.name, row.status, row.last_updated_at.slice(0, 19)]);
           console.log(table(['SLUG', 'NAME', 'STATUS', 'CHANGED'], cells));
         }
       }),

@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import { type AdminClient, fromTimestamp, toTimestamp } from '../client/index.js';
+import type { AdminClient } from '../client/index.js';
 import { scopesOf } from '../core/scopes.js';
 import { CliError } from './cli-error.js';
 import { type SessionContext, type SessionOptions, withAdmin, withSession } from './session.js';
@@ -59,7 +59,7 @@ export function register(program: Command, context: SessionContext): void {
           workspace_id: options.workspace,
           scopes: scopesFor(options),
           defaults: { config_id: options.config, allow_config_override: options.pinConfig !== true },
-          expires_at: expiresAt === null ? null : toTimestamp(expiresAt),
+          expires_at: expiresAt === null ? null : new Date(expiresAt).toISOString(),
         });
         if (options.json === true) console.log(JSON.stringify(made));
         else {
@@ -103,10 +103,6 @@ export function register(program: Command, context: SessionContext): void {
 }
 
 type ListedKey = Awaited<ReturnType<AdminClient['keys']['list']>>['data'][number];
-type Stamp = Parameters<typeof fromTimestamp>[0];
-
-const iso = (stamp: Stamp): string => new Date(fromTimestamp(stamp)).toISOString();
-
 /** What `keys list --json` prints of a key: these fields in this order, whatever else a key comes to have. */
 const summary = (key: ListedKey) => ({
   id: key.id,
@@ -118,8 +114,8 @@ const summary = (key: ListedKey) => ({
   ...times(key),
 });
 
-const times = (key: { created_at: Stamp; last_updated_at: Stamp; expires_at: Stamp | null }) => ({
-  created_at: iso(key.created_at),
-  last_updated_at: iso(key.last_updated_at),
-  expires_at: key.expires_at === null ? null : iso(key.expires_at),
+const times = (key: ListedKey) => ({
+  created_at: key.created_at,
+  last_updated_at: key.last_updated_at,
+  expires_at: key.expires_at ?? null,
 });

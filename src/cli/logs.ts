@@ -1,6 +1,6 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import type { Command } from 'commander';
-import { fromTimestamp, type LogMetricsMessage } from '../client/index.js';
+import type { LogMetrics } from '../client/index.js';
 import { CliError } from './cli-error.js';
 import { type SessionContext, type SessionOptions, withAdmin, withSession } from './session.js';
 import { printable } from './table.js';
@@ -13,41 +13,33 @@ interface LogsOptions extends SessionOptions {
 
 const pollMs = 500;
 /** Fixed, so that lines that come in later stand under those already printed. */
-const columns: readonly (readonly [
-  heading: string,
-  width: number,
-  cell: (row: LogMetricsMessage) => string,
-])[] = [
-  ['TIME', 23, (row) => new Date(fromTimestamp(row.created_at)).toISOString().slice(0, -1)],
+const columns: readonly (readonly [heading: string, width: number, cell: (row: LogMetrics) => string])[] = [
+  ['TIME', 23, (row) => row.created_at.slice(0, -1)],
   ['STATUS', 6, (row) => (row.state === 'unknown' ? '?' : String(row.response_status_code))],
   ['MS', 7, (row) => row.response_time.toFixed(0)],
   ['PROVIDER', 12, (row) => row.ai_org ?? '-'],
   ['MODEL', 24, (row) => row.ai_model ?? '-'],
   ['IN', 6, (row) => String(row.req_units)],
   ['OUT', 6, (row) => String(row.res_units)],
-  ['COST', 10, (row) => (row.cost === undefined ? '-' : `$${row.cost.toFixed(6)}`)],
+  ['COST', 10, (row) => (row.cost == null ? '-' : `$${row.cost.toFixed(6)}`)],
   ['TRIES', 5, (row) => String(row.attempts.length)],
   ['ID', 36, (row) => row.id],
   [
     'REQUEST',
     0,
-    (row) => `${row.request_method} ${row.request_url}${row.error === undefined ? '' : ` [${row.error}]`}`,
+    (row) => `${row.request_method} ${row.request_url}${row.error == null ? '' : ` [${row.error}]`}`,
   ],
 ];
 
-const line = (row: LogMetricsMessage): string =>
+const line = (row: LogMetrics): string =>
   columns
     .map(([, width, cell]) => printable(cell(row)).padEnd(width))
     .join('  ')
     .trimEnd();
 
-function show(rows: readonly LogMetricsMessage[], json: boolean): void {
+function show(rows: readonly LogMetrics[], json: boolean): void {
   for (const row of rows) {
-    console.log(
-      json
-        ? JSON.stringify({ ...row, created_at: new Date(fromTimestamp(row.created_at)).toISOString() })
-        : line(row),
-    );
+    console.log(json ? JSON.stringify(row) : line(row));
   }
 }
 

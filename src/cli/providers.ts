@@ -1,5 +1,4 @@
 import type { Command } from 'commander';
-import { fromTimestamp } from '../client/index.js';
 import { CliError } from './cli-error.js';
 import { readSecret } from './secret-input.js';
 import { type SessionContext, type SessionOptions, withAdmin, withSession } from './session.js';
@@ -53,15 +52,8 @@ export function register(program: Command, context: SessionContext): void {
     (options: SessionOptions) =>
       withAdmin(context, options, async (client) => {
         const { data } = await client.providers.list({ workspace_id: options.workspace, page_size: 1000 });
-        const created = (row: (typeof data)[number]): string =>
-          new Date(fromTimestamp(row.created_at)).toISOString();
         if (options.json === true) {
-          const rows = data.map((row) => ({
-            ...row,
-            created_at: created(row),
-            last_updated_at: new Date(fromTimestamp(row.last_updated_at)).toISOString(),
-          }));
-          console.log(JSON.stringify(rows));
+          console.log(JSON.stringify(data));
           return;
         }
         const rows = data.map((row) => [
@@ -70,7 +62,7 @@ export function register(program: Command, context: SessionContext): void {
           row.provider,
           row.masked_api_key ?? '-',
           row.custom_host ?? '-',
-          created(row).slice(0, 10),
+          row.created_at.slice(0, 10),
         ]);
         console.log(table(['SLUG', 'NAME', 'PROVIDER', 'KEY', 'BASE URL', 'CREATED'], rows));
       }),

@@ -1,58 +1,21 @@
-import {
-  Client,
-  credentials,
-  Metadata,
-  type MethodDefinition,
-  type ServiceError,
-  status,
-} from '@grpc/grpc-js';
 import type {
-  AdminServices,
-  ConfigMessage,
+  Config,
   CreateApiKeyRequest,
   CreateConfigResponse,
   CreatedApiKey,
   CreatedProvider,
   CreateProviderRequest,
   ListApiKeysRequest,
-  ListInWorkspaceRequest,
+  ListConfigsRequest,
   ListLogsRequest,
+  ListProvidersRequest,
   UpdateConfigResponse,
-  Value,
 } from '../../proto/messages.js';
-import { adminServices, type ServiceName } from '../../proto/services.js';
+import { type AdminApi, type AdminConnection, apiOf, Caller, type Input } from './api.js';
 
 export type * from '../../proto/messages.js';
-export { fromTimestamp, toTimestamp } from '../../proto/timestamp.js';
-
-/** An administration call that was refused, or that nobody answered. */
-export class AdminCallError extends Error {
-  override readonly name = 'AdminCallError';
-
-  constructor(
-    message: string,
-    /** Name of the gRPC status: `NOT_FOUND`. */
-    readonly status: string,
-    /** Code of the administration plane (`AB08`); null: nobody answered. */
-    readonly code: string | null,
-  ) {
-    super(message);
-  }
-
-  /** Was there no gateway at the address? */
-  get isUnreachable(): boolean {
-    return this.code === null && (this.status === 'UNAVAILABLE' || this.status === 'DEADLINE_EXCEEDED');
-  }
-}
-
-export interface AdminConnection {
-  /** host:port */
-  readonly address: string;
-  /** A gateway key: an admin key, or one that holds the scopes. */
-  readonly key: string;
-  /** Milliseconds a call may take. */
-  readonly timeoutMs?: number;
-}
+export type { AdminApi, AdminConnection, Input } from './api.js';
+export { AdminCallError } from './call-error.js';
 
 /** A config as it is given: its JSON text, or the object itself. */
 export interface ConfigInput {
@@ -62,122 +25,57 @@ export interface ConfigInput {
   readonly is_default?: number;
   readonly status?: 'active' | 'archived';
   readonly workspace_id?: string;
+  readonly etag?: string;
 }
 
 /** `base_url` is what the wire, with the specification, calls `custom_host`. */
-export type ProviderInput = Partial<CreateProviderRequest> & { readonly base_url?: string };
+export type ProviderInput = Input<CreateProviderRequest> & { readonly base_url?: string };
 
-type AnyMethod = { [Name in ServiceName]: keyof AdminServices[Name] };
-type Types<Name extends ServiceName, M extends keyof AdminServices[Name]> = AdminServices[Name][M] extends [
-  infer Request,
-  infer Response,
-]
-  ? { request: Partial<Request>; response: Response }
-  : never;
-
-const asValue = (config: string | object): Value => ({
-  stringValue: typeof config === 'string' ? config : JSON.stringify(config),
-});
-
-/** The administration plane from outside: what the commands and the tests use. */
+/** The administration plane from outside: every method under `api`, and the commonest by shorter names. */
 export class AdminClient {
-  readonly #client: Client;
-  readonly #key: string;
-  readonly #timeoutMs: number;
+  readonly api: AdminApi;
+  readonly #caller: Caller;
 
   constructor(connection: AdminConnection) {
-    this.#client = new Client(connection.address, credentials.createInsecure(), {
-      'grpc.max_receive_message_length': 64 * 1024 * 1024,
-    });
-    this.#key = connection.key;
-    this.#timeoutMs = connection.timeoutMs ?? 10_000;
-  }
-
-  #call<Name extends ServiceName, M extends AnyMethod[Name] & keyof AdminServices[Name]>(
-    service: Name,
-    method: M & string,
-    request: Types<Name, M>['request'],
-  ): Promise<Types<Name, M>['response']> {
-    const definition = adminServices()[service][method] as MethodDefinition<unknown, unknown>;
-    const metadata = new Metadata();
-    metadata.set('x-gateway-api-key', this.#key);
-    return new Promise((answered, failed) => {
-      this.#client.makeUnaryRequest(
-        definition.path,
-        definition.requestSerialize,
-        definition.responseDeserialize,
-        request,
-        metadata,
-        { deadline: Date.now() + this.#timeoutMs },
-        (error: ServiceError | null, response?: unknown) => {
-          if (error === null) answered(response as Types<Name, M>['response']);
-          else failed(toCallError(error));
-        },
-      );
-    });
+    this.#caller = new Caller(connection);
+    this.api = apiOf(this.#caller);
   }
 
   readonly keys = {
-    create: (input: Partial<CreateApiKeyRequest>): Promise<CreatedApiKey> =>
-      this.#call('ApiKeys', 'CreateApiKey', input),
-    list: (input: Partial<ListApiKeysRequest> = {}) => this.#call('ApiKeys', 'ListApiKeys', input),
-    delete: (id: string) => this.#call('ApiKeys', 'DeleteApiKey', { id }),
+    create: (input: Input<CreateApiKeyRequest>): Promise<CreatedApiKey> =>
+      this.api.apiKeys.createApiKey(input),
+    list: (input: Input<ListApiKeysRequest> = {}) => this.api.apiKeys.listApiKeys(input),
+    delete: (id: string) => this.api.apiKeys.deleteApiKey({ id }),
   };
 
   readonly providers = {
     create: ({ base_url, ...input }: ProviderInput): Promise<CreatedProvider> =>
-      this.#call(
-        'Providers',
-        'CreateProvider',
-        base_url === undefined ? input : { ...input, custom_host: base_url },
-      ),
-    list: (input: ListInWorkspaceRequest = {}) => this.#call('Providers', 'ListProviders', input),
+      this.api.providers.createProvider(base_url === undefined ? input : { ...input, custom_host: base_url }),
+    list: (input: Input<ListProvidersRequest> = {}) => this.api.providers.listProviders(input),
     delete: (slug: string, workspace_id?: string) =>
-      this.#call('Providers', 'DeleteProvider', { slug, workspace_id }),
+      this.api.providers.deleteProvider({ slug, workspace_id }),
   };
 
   readonly configs = {
-    create: ({ config, status: _status, ...input }: ConfigInput): Promise<CreateConfigResponse> =>
-      this.#call('Configs', 'CreateConfig', {
-        ...input,
-        config: config === undefined ? undefined : asValue(config),
-      }),
-    list: (input: ListInWorkspaceRequest = {}) => this.#call('Configs', 'ListConfigs', input),
-    get: (slug: string, workspace_id?: string): Promise<ConfigMessage> =>
-      this.#call('Configs', 'GetConfig', { slug, workspace_id }),
+    create: ({ status: _status, ...input }: ConfigInput): Promise<CreateConfigResponse> =>
+      this.api.configs.createConfig(input),
+    list: (input: Input<ListConfigsRequest> = {}) => this.api.configs.listConfigs(input),
+    get: (slug: string, workspace_id?: string): Promise<Config> =>
+      this.api.configs.getConfig({ slug, workspace_id }),
     /** Absent fields stay as they are. */
-    update: (
-      slug: string,
-      { name, config, status, workspace_id }: ConfigInput,
-    ): Promise<UpdateConfigResponse> =>
-      this.#call('Configs', 'UpdateConfig', {
-        slug,
-        name,
-        status,
-        workspace_id,
-        config: config === undefined ? undefined : asValue(config),
-      }),
-    delete: (slug: string, workspace_id?: string) =>
-      this.#call('Configs', 'DeleteConfig', { slug, workspace_id }),
+    update: (slug: string, { slug: _slug, ...input }: ConfigInput): Promise<UpdateConfigResponse> =>
+      this.api.configs.updateConfig({ slug, ...input }),
+    delete: (slug: string, workspace_id?: string) => this.api.configs.deleteConfig({ slug, workspace_id }),
   };
 
   readonly logs = {
-    list: (input: ListLogsRequest = {}) => this.#call('Logs', 'ListLogs', input),
-    get: (id: string) => this.#call('Logs', 'GetLog', { id }),
+    list: (input: Input<ListLogsRequest> = {}) => this.api.logs.listLogs(input),
+    get: (id: string) => this.api.logs.getLog({ id }),
   };
 
   close(): void {
-    this.#client.close();
+    this.#caller.close();
   }
-}
-
-function toCallError(error: ServiceError): AdminCallError {
-  const [code] = error.metadata?.get('x-gateway-error-code') ?? [];
-  return new AdminCallError(
-    error.details,
-    status[error.code] ?? 'UNKNOWN',
-    code === undefined ? null : String(code),
-  );
 }
 
 /** Opens a client of the administration plane. It connects at its first call; `close` it when done. */

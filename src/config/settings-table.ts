@@ -64,6 +64,17 @@ export const table = {
   ),
   port: setting(port, 8787, 'Data plane (/v1/...).'),
   grpcPort: setting(port, 50051, 'Admin gRPC.'),
+  grpcTlsCert: setting<string | null, null>(
+    path,
+    null,
+    'File with the certificate chain (PEM) of the admin gRPC port; without it, no TLS there.',
+  ),
+  grpcTlsKey: setting<string | null, null>(path, null, 'File with the private key (PEM) to it.'),
+  grpcReflection: setting(
+    toggle,
+    false,
+    'Tell clients of the admin gRPC port which methods there are (gRPC server reflection).',
+  ),
   dataGrpcPort: setting(
     port,
     8789,

@@ -7,7 +7,14 @@ export type Format =
   | 'anthropic-messages'
   | 'none';
 
-export type EndpointName = 'chat' | 'completions' | 'embeddings' | 'moderations' | 'models' | 'passthrough';
+export type EndpointName =
+  | 'chat'
+  | 'completions'
+  | 'embeddings'
+  | 'moderations'
+  | 'models'
+  | 'admin'
+  | 'passthrough';
 
 /** A door of the data plane. */
 export interface Endpoint {

@@ -80,17 +80,42 @@ export interface Dropped {
   bodies: number;
 }
 
+/** A part of a body, base64. `broken`: the rest will not come. */
+export interface AdminPiece {
+  piece: string;
+  last: boolean;
+  broken: boolean;
+}
+
 export type FromControl =
   | { t: 'init'; init: WorkerInit }
   | { t: 'answer'; id: number; value: LookupRecords[LookupKind] | null }
   /** The lookup itself failed (store away): the worker answers 503. */
   | { t: 'failed'; id: number }
   | { t: 'forget'; id: number; what: Forget[] }
-  | { t: 'drain'; deadlineMs: number };
+  | { t: 'drain'; deadlineMs: number }
+  /** Answer to an administration request: its head with the first piece, then piece by piece, as asked for. */
+  | ({ t: 'admin-head'; id: number; status: number; headers: string[] } & AdminPiece)
+  | ({ t: 'admin-piece'; id: number } & AdminPiece);
 
 export type FromWorker =
   | { t: 'lookup'; id: number; kind: LookupKind; workspace: string | null; name: string }
   | { t: 'forgot'; id: number }
+  /** An administration request that came in over REST; its body follows. */
+  | {
+      t: 'admin';
+      id: number;
+      verb: string;
+      path: string;
+      query: string;
+      headers: string[];
+      address: string;
+    }
+  | { t: 'admin-body'; id: number; piece: string; last: boolean }
+  /** The piece before was taken. */
+  | { t: 'admin-more'; id: number }
+  /** The client has gone. */
+  | { t: 'admin-gone'; id: number }
   | { t: 'up' }
   | { t: 'ready'; port: number }
   | { t: 'failed'; message: string }

@@ -1,5 +1,7 @@
+import { adminPaths } from '../../proto/routes.js';
 import type { Endpoint } from '../core/endpoint.js';
 import { GatewayError } from '../core/errors.js';
+import { PathTable } from '../core/path-table.js';
 import { checkPassthroughPath } from './passthrough-path.js';
 
 interface Door {
@@ -18,6 +20,13 @@ const doors: ReadonlyMap<string, Door> = new Map([
   ['/v1/models', { method: 'GET', endpoint: { name: 'models', format: 'none', body: 'stream' } }],
 ]);
 
+/** Paths that the administration plane cannot have. */
+export const doorPaths: readonly string[] = [...doors.keys()];
+
+const admin: Endpoint = { name: 'admin', format: 'none', body: 'stream' };
+const adminTable = new PathTable<true>();
+for (const path of adminPaths) adminTable.at(path, () => true);
+
 const passthrough: Endpoint = { name: 'passthrough', format: 'none', body: 'stream' };
 const passthroughMethods = ['GET', 'POST', 'PUT', 'DELETE', 'PATCH', 'HEAD'];
 
@@ -28,7 +37,8 @@ export const endpoints: readonly Endpoint[] = [
 ];
 
 /**
- * The door that a request stands before: one of the table, or passthrough for everything else under `/v1/`. Throws
+ * The door that a request stands before: one of the table, the administration plane's, or passthrough for everything
+ * else under `/v1/`. Throws
  * `method_not_allowed`, `not_found`, or `invalid_request` for a path that must not be passed on.
  */
 export function findEndpoint(method: string, path: string): Endpoint {
@@ -37,6 +47,7 @@ export function findEndpoint(method: string, path: string): Endpoint {
     if (door.method === method) return door.endpoint;
     throw new GatewayError('method_not_allowed', `${path} takes ${door.method} only.`);
   }
+  if (adminTable.find(path) !== null) return admin;
   if (!path.startsWith('/v1/') || path.length === 4) {
     throw new GatewayError('not_found', 'There is nothing at this path: the API is under /v1/.');
   }

@@ -42,6 +42,7 @@ function receive(pipeline: Pipeline, call: Call): void {
   } catch (thrown) {
     return turnAway(pipeline, call, GatewayError.from(thrown));
   }
+  if (endpoint.name === 'admin') return pipeline.admin(call);
   if (endpoint.body === 'stream') {
     return run(pipeline, call, endpoint, null, hasBody(call) ? call.stream(Number.POSITIVE_INFINITY) : null);
   }

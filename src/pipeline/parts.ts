@@ -6,6 +6,7 @@ import type { BodyReader as EndpointBodyReader } from '../endpoints/body-reader.
 import type { Journal } from '../ledger/record.js';
 import type { TokenCounter as LedgerTokenCounter } from '../ledger/token-counter.js';
 import type { ChatFormat, Provider } from '../providers/provider.js';
+import type { Call } from '../transport/transport.js';
 import type { Timeouts, Upstream } from '../upstream/upstream.js';
 import type { Chain } from './chain.js';
 
@@ -48,6 +49,8 @@ export interface Parts {
 /** The parts with the chain that was composed over them. */
 export interface Pipeline extends Parts {
   readonly chain: Chain;
+  /** Takes over a call of the administration plane; the control process answers it. */
+  readonly admin: (call: Call) => void;
   /** New calls are refused with 503 once true. */
   draining: boolean;
 }

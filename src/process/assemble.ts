@@ -23,6 +23,7 @@ import { formats } from '../providers/formats/index.js';
 import { providers } from '../providers/rows.js';
 import { compileConfig } from '../routing/compile.js';
 import { CompiledConfigs } from '../routing/compiled-cache.js';
+import type { Call } from '../transport/transport.js';
 import { createUpstream } from '../upstream/dispatch.js';
 import type { Upstream } from '../upstream/upstream.js';
 
@@ -31,11 +32,12 @@ export interface Assembled {
   readonly directory: WorkerDirectory;
 }
 
-/** Puts together what a request meets on its way. `upstream`: another way out than sockets, for benchmarks. */
+/** Puts together what a request meets on its way. `admin` takes the administration plane's; `upstream`: another way out than sockets, for benchmarks. */
 export async function assemble(
   init: WorkerInit,
   channel: LookupChannel,
   log: Logger,
+  admin: (call: Call) => void,
   upstream: Upstream = createUpstream({
     connectionsPerOrigin: init.upstreamConnections,
     keepAliveMs: 30_000,
@@ -94,6 +96,7 @@ export async function assemble(
     logBodies: init.logBodies,
     log,
     chain: composeChain([]),
+    admin,
     draining: false,
   };
   const stages = await composeStages(init, host, pipeline);

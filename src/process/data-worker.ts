@@ -9,6 +9,7 @@ import type { Pipeline } from '../pipeline/parts.js';
 import { createNodeTransport } from '../transport/node.js';
 import type { Transport } from '../transport/transport.js';
 import { createUwsTransport } from '../transport/uws.js';
+import { AdminDoor } from './admin-door.js';
 import { assemble } from './assemble.js';
 
 /** Sysexits' EX_SOFTWARE: something was thrown that nobody foresaw; the supervisor starts another worker. */
@@ -21,7 +22,8 @@ const post = (message: FromWorker): void => {
 /** A data worker: one process, one port shared with its siblings, no database. Started by the supervisor alone. */
 async function start(init: WorkerInit, channel: LookupChannel): Promise<Worker> {
   const log: Logger = pino({ level: init.logLevel, base: { worker: init.worker } });
-  const { pipeline, directory } = await assemble(init, channel, log);
+  const admin = new AdminDoor((message, sent) => process.send?.(message, sent), init.headerPrefixes);
+  const { pipeline, directory } = await assemble(init, channel, log, (call) => admin.open(call));
   const create = init.transport === 'uws' ? createUwsTransport : createNodeTransport;
   const transport = await create({
     handler: createHandler(pipeline),
@@ -30,7 +32,7 @@ async function start(init: WorkerInit, channel: LookupChannel): Promise<Worker> 
     onProblem: (error, what) => log.warn({ err: error }, what),
   });
   const port = await listen(transport, init);
-  return { port, transport, pipeline, directory, log };
+  return { port, transport, pipeline, directory, admin, log };
 }
 
 /** The worker that had the port before may take a moment to let go of it. */
@@ -50,6 +52,7 @@ interface Worker {
   readonly transport: Transport;
   readonly pipeline: Pipeline;
   readonly directory: WorkerDirectory;
+  readonly admin: AdminDoor;
   readonly log: Logger;
 }
 
@@ -101,6 +104,10 @@ process.on('message', (message: FromControl) => {
       worker?.directory.forget(message.what);
       post({ t: 'forgot', id: message.id });
       break;
+    case 'admin-head':
+    case 'admin-piece':
+      worker?.admin.answered(message);
+      break;
     case 'drain':
       void drain(message.deadlineMs);
       break;
@@ -110,6 +117,7 @@ process.on('message', (message: FromControl) => {
 // The control process has died: serve out what is in flight and leave the port to the next one.
 process.on('disconnect', () => {
   channel.lost();
+  worker?.admin.lost();
   void drain(10_000);
 });
 

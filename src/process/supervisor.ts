@@ -1,11 +1,13 @@
-import { mkdirSync } from 'node:fs';
+import { mkdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import pino from 'pino';
+import type { AdminServer } from '../admin/server.js';
 import type { Settings } from '../config/settings.js';
 import type { LookupKind, LookupRecords, WorkerInit } from '../core/messages.js';
 import type { Logger } from '../core/plugin.js';
 import type { Ingestion } from '../ledger/ingest.js';
 import { providers } from '../providers/rows.js';
+import { RefusedStart } from '../store/refused-start.js';
 import type { FirstKeys, Store } from '../store/store.js';
 import { nodeTransportCanShare } from '../transport/node.js';
 import { holdDataDir } from './data-lock.js';
@@ -40,11 +42,16 @@ export async function startGateway(settings: Settings): Promise<Gateway> {
   });
   control.catch(() => {});
 
+  let planeStarted: (admin: AdminServer) => void = () => {};
+  const plane = new Promise<AdminServer>((resolve) => {
+    planeStarted = resolve;
+  });
   const count = settings.transport === 'node' && !nodeTransportCanShare ? 1 : settings.workers;
   const workers = new WorkerGroup({
     count,
     init: async (worker) => workerInit(settings, worker, count, journalDir, (await control).pepper),
     lookup: async (kind, workspace, name) => lookup((await control).store, kind, workspace, name),
+    admin: async (request) => (await plane).rest(request),
     gone: (worker, pid) => {
       ingestion
         ?.workerGone(String(worker), pid)
@@ -106,6 +113,9 @@ export async function startGateway(settings: Settings): Promise<Gateway> {
     const admin = await startAdminServer({
       host: settings.host,
       port: settings.grpcPort,
+      headerPrefixes: settings.headerPrefixes,
+      tls: tlsOf(settings),
+      reflection: settings.grpcReflection,
       store,
       ledger,
       changed: (what) => workers.forget(what),
@@ -116,6 +126,7 @@ export async function startGateway(settings: Settings): Promise<Gateway> {
       isProvider: (name) => providers.has(name),
       log,
     });
+    planeStarted(admin);
 
     const port = await listening;
     const ops = await startOpsServer(settings.host, settings.opsPort, checks, () => workerMetrics(workers));
@@ -164,6 +175,13 @@ async function followOtherNodes(store: Store, workers: WorkerGroup, log: Logger)
     if (what.length === 0) return;
     workers.forget(what).catch((error) => log.error({ err: error }, 'changes of other nodes'));
   });
+}
+
+function tlsOf({ grpcTlsCert, grpcTlsKey }: Settings): { cert: Buffer; key: Buffer } | null {
+  if (grpcTlsCert === null && grpcTlsKey === null) return null;
+  if (grpcTlsCert === null || grpcTlsKey === null)
+    throw new RefusedStart('grpc_tls_cert and grpc_tls_key go together: set both, or neither.');
+  return { cert: readFileSync(grpcTlsCert), key: readFileSync(grpcTlsKey) };
 }
 
 /** One Ctrl-C may arrive twice: from the terminal, and passed on by npm. */

@@ -1,5 +1,6 @@
 import { type ChildProcess, fork } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
+import type { RestAnswer, RestRequest } from '../admin/rest/request.js';
 import type {
   Dropped,
   Forget,
@@ -10,6 +11,7 @@ import type {
   WorkerInit,
 } from '../core/messages.js';
 import type { Logger } from '../core/plugin.js';
+import { AdminRelay } from './admin-relay.js';
 
 export interface WorkerGroupOptions {
   readonly count: number;
@@ -20,6 +22,8 @@ export interface WorkerGroupOptions {
     workspace: string | null,
     name: string,
   ) => Promise<LookupRecords[LookupKind] | null>;
+  /** Answers a request of the administration plane that a worker was sent. */
+  readonly admin: (request: RestRequest) => Promise<RestAnswer>;
   /** A worker's process has ended, for whatever reason. */
   readonly gone: (worker: number, pid: number) => void;
   readonly log: Logger;
@@ -94,6 +98,11 @@ export class WorkerGroup {
       startedAt: performance.now(),
     };
     this.#members.set(number, member);
+    const relay = new AdminRelay(
+      (message) => this.#send(child, message),
+      this.options.admin,
+      this.options.log,
+    );
     return new Promise((resolve, reject) => {
       child.on('message', (message: FromWorker) => {
         member.lastBeat = performance.now();
@@ -112,6 +121,12 @@ export class WorkerGroup {
             member.asked = true;
             this.#lookup(child, message);
             break;
+          case 'admin':
+          case 'admin-body':
+          case 'admin-more':
+          case 'admin-gone':
+            relay.take(message);
+            break;
           case 'forgot':
             this.#acknowledge(message.id, child);
             break;
@@ -124,6 +139,7 @@ export class WorkerGroup {
       });
       child.on('error', reject);
       child.on('exit', (code, signal) => {
+        relay.closeAll();
         reject(new Error(`data worker ${number} ended before it was ready (${signal ?? code})`));
         this.#exited(member, child, code, signal);
       });

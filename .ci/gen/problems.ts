@@ -1,0 +1,104 @@
+import type { FieldShape } from '../../proto/shape.js';
+import type { AdminMethod, AdminTree } from '../../proto/tree.js';
+import { PathTable } from '../../src/core/path-table.js';
+import { isScope } from '../../src/core/scopes.js';
+import { shapesOf } from './types.js';
+
+const segment = /^(?:[a-z0-9][a-z0-9._-]*|\{[a-z_]+\})$/i;
+
+/** Names of the places of a template: `/v1/configs/{slug}` → `slug`. */
+export const placesOf = (path: string): string[] =>
+  [...path.matchAll(/\{([^}]*)\}/g)].map(([, name]) => name ?? '');
+
+function ofPaths({ name, request, bindings }: AdminMethod): string[] {
+  return bindings.flatMap(({ verb, path, body, responseBody }) => {
+    const found: string[] = [];
+    if (
+      !path.startsWith('/') ||
+      !path
+        .slice(1)
+        .split('/')
+        .every((part) => segment.test(part))
+    )
+      found.push(`${name}: ${path} is not a path of literals and {places}.`);
+    for (const place of placesOf(path)) {
+      const field = request.field(place);
+      if (field === undefined || field.list || field.map || field.kind !== 'string')
+        found.push(`${name}: {${place}} of ${path} is no text field of ${request.name}.`);
+    }
+    if (body !== '' && body !== '*') found.push(`${name}: the body of ${verb} ${path} is "*" or nothing.`);
+    if (verb === 'GET' && body !== '') found.push(`${name}: GET ${path} takes no body.`);
+    if ((verb === 'POST' || verb === 'PUT' || verb === 'PATCH') && body === '')
+      found.push(`${name}: ${verb} ${path} needs body: "*".`);
+    if (responseBody !== '') found.push(`${name}: response_body is not supported.`);
+    return found;
+  });
+}
+
+function ofAccess({ name, access }: AdminMethod): string[] {
+  const found = access.scopes
+    .filter((scope) => !isScope(scope))
+    .map((scope) => `${name} asks for ${scope}, which is no scope.`);
+  if (access.audited && (access.resource === '' || access.action === ''))
+    found.push(`${name} is audited and says no resource or no action.`);
+  return found;
+}
+
+function ofRules(message: string, { name, kind, list, map, rules }: FieldShape): string[] {
+  const found: string[] = [];
+  const only = (rule: string, fits: boolean): void => {
+    if (rule in rules && !fits) found.push(`${message}.${name}: the rule ${rule} does not fit its type.`);
+  };
+  const isText = kind === 'string';
+  const isNumber = kind === 'int32' || kind === 'double';
+  for (const rule of ['in', 'pattern', 'email', 'uri']) only(rule, isText);
+  for (const rule of ['min', 'max']) only(rule, isNumber);
+  for (const rule of ['min_items', 'max_items']) only(rule, list || map);
+  only('unique', list);
+  only('json', kind === 'value');
+  if (rules.pattern !== undefined) {
+    try {
+      new RegExp(rules.pattern, 'u');
+    } catch (error) {
+      found.push(`${message}.${name}: ${(error as Error).message}`);
+    }
+  }
+  return found;
+}
+
+/** Two templates of one verb that the same path fits equally well. */
+function ofTwins(tree: AdminTree): string[] {
+  const seen = new Map<string, string>();
+  const found: string[] = [];
+  for (const { name, bindings } of tree.methods.values()) {
+    for (const { verb, path } of bindings) {
+      const key = `${verb} ${path.replace(/\{[^}]*\}/g, '{}')}`;
+      const other = seen.get(key);
+      if (other !== undefined) found.push(`${name} and ${other} both answer ${verb} ${path}.`);
+      seen.set(key, name);
+    }
+  }
+  return found;
+}
+
+function ofDoors(tree: AdminTree, doors: readonly string[]): string[] {
+  const table = new PathTable<string>();
+  for (const { name, bindings } of tree.methods.values())
+    for (const { path } of bindings) table.at(path, () => name);
+  return doors.flatMap((door) => {
+    const taken = table.find(door);
+    return taken === null ? [] : [`${taken.value} takes ${door}, which is a door of the data plane.`];
+  });
+}
+
+/** What is wrong with the tree, a sentence each. `doors`: paths that the data plane answers itself. */
+export function problemsOf(tree: AdminTree, doors: readonly string[]): string[] {
+  const methods = [...tree.methods.values()];
+  return [
+    ...methods.flatMap(ofAccess),
+    ...methods.flatMap(ofPaths),
+    ...shapesOf(tree).flatMap((shape) => shape.fields.flatMap((field) => ofRules(shape.name, field))),
+    ...ofTwins(tree),
+    ...ofDoors(tree, doors),
+  ];
+}

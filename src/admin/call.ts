@@ -1,0 +1,141 @@
+import type { Message } from '../../proto/codec.js';
+import type { AdminMethod } from '../../proto/tree.js';
+import { AdminError } from './admin-error.js';
+import { AuditedCall } from './audited.js';
+import { authenticate, Caller } from './caller.js';
+import { FailedAuth } from './failed-auth.js';
+import { checkRules } from './rules.js';
+import type { AdminParts } from './service.js';
+
+/** A call as a transport hands it over. */
+export interface Inbound {
+  readonly method: AdminMethod;
+  readonly requestId: string;
+  /** The key's text. Throws AB05 where the request brought none, or several. */
+  key(): string;
+  /** The request; read when the caller is known. Throws AB01 for one that cannot be read. */
+  read(): Message;
+  /** IP address of the peer; empty where it has gone. */
+  readonly address: string;
+  readonly userAgent: string | null;
+  /** As it came over REST; null over gRPC. */
+  readonly rest: { readonly verb: string; readonly uri: string; readonly query: string } | null;
+  /** Unix milliseconds by which it must be answered. */
+  readonly deadline: number;
+}
+
+/** A method as a service implements it. */
+export type Run = (caller: Caller, request: Message) => Promise<Message> | AsyncIterable<Message>;
+
+/** `Configs.CreateConfig` → what runs. */
+export type Implementations = ReadonlyMap<string, Run>;
+
+/**
+ * The one way to every method, whichever door a call came through:
+ * who calls → may they → is the request as it must be → the method, in one unit of work where it is audited → data
+ * workers forget what they knew.
+ */
+export class Calls {
+  readonly #failedAuth = new FailedAuth();
+
+  constructor(
+    readonly parts: AdminParts,
+    readonly implementations: Implementations,
+  ) {}
+
+  /** The response of a unary method. Throws an AdminError for every refusal and failure. */
+  async unary(call: Inbound): Promise<Message> {
+    try {
+      return await within(call.deadline, this.#unary(call));
+    } catch (thrown) {
+      throw this.#failure(call, thrown);
+    }
+  }
+
+  /** The responses of a streaming method, one by one. Throws as `unary` does, at any of them. */
+  async *stream(call: Inbound): AsyncGenerator<Message> {
+    try {
+      const caller = await this.#caller(call);
+      const admit = (): Message => this.#admit(call, caller);
+      // What is handed out is in the audit log before the first of it leaves.
+      const request = call.method.access.audited
+        ? await new AuditedCall(this.parts, call, caller).run(admit, async (admitted) => admitted)
+        : admit();
+      yield* this.#runOf(call.method)(caller, request) as AsyncIterable<Message>;
+    } catch (thrown) {
+      throw this.#failure(call, thrown);
+    }
+  }
+
+  async #unary(call: Inbound): Promise<Message> {
+    const { access } = call.method;
+    const caller = await this.#caller(call);
+    const admit = (): Message => this.#admit(call, caller);
+    const run = (request: Message): Promise<Message> =>
+      this.#runOf(call.method)(caller, request) as Promise<Message>;
+    if (!access.audited) return run(admit());
+    if (access.scopes.length > 0) return new AuditedCall(this.parts, call, caller).run(admit, run);
+    // A public method says itself for whom it acts, and when.
+    const request = admit();
+    caller.unit = (work) => new AuditedCall(this.parts, call, caller).run(() => request, work);
+    return run(request);
+  }
+
+  #runOf({ name }: AdminMethod): Run {
+    const run = this.implementations.get(name);
+    if (run === undefined) throw new AdminError('unimplemented', `${name} is not implemented.`);
+    return run;
+  }
+
+  async #caller(call: Inbound): Promise<Caller> {
+    const { store } = this.parts;
+    if (call.method.access.scopes.length === 0) return new Caller(null, store);
+    try {
+      return new Caller(await authenticate(store, call.key(), Date.now()), store);
+    } catch (thrown) {
+      if (!(thrown instanceof AdminError) || thrown.code !== 'AB05') throw thrown;
+      throw this.#failedAuth.refusal(call.address, thrown);
+    }
+  }
+
+  /** Deny by default: no scope, no way in; and nothing is read for one who may not. */
+  #admit({ method, read }: Inbound, caller: Caller): Message {
+    const { name, access, request: shape } = method;
+    if (access.organisationOnly && caller.key.keyType !== 'organisation-service')
+      throw new AdminError('AB03', `${name} is for keys of the whole organisation.`);
+    if (access.scopes.length > 0 && !access.scopes.some((scope) => caller.has(scope)))
+      throw new AdminError('AB03', `This key lacks the scope ${access.scopes.join(' or ')}.`);
+    const request = read();
+    checkRules(shape, request);
+    const { organisation_id: organisation } = request;
+    if (organisation && access.scopes.length > 0 && organisation !== caller.organisationId)
+      throw new AdminError('AB02', 'organisation_id: there is no such organisation.');
+    return request;
+  }
+
+  #failure(call: Inbound, thrown: unknown): AdminError {
+    const error = AdminError.from(thrown);
+    if (error.code === 'AB04' || error.code === 'unavailable') {
+      this.parts.log.error(
+        { err: error.cause ?? error, method: call.method.path, request_id: call.requestId },
+        'admin call failed',
+      );
+    }
+    return error;
+  }
+}
+
+async function within<T>(deadline: number, work: Promise<T>): Promise<T> {
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise<never>((_, reject) => {
+    const message = 'The answer took too long; whether anything was changed is not known.';
+    timer = setTimeout(() => reject(new AdminError('deadline', message)), Math.max(0, deadline - Date.now()));
+  });
+  try {
+    return await Promise.race([work, late]);
+  } finally {
+    clearTimeout(timer);
+    // Else its failure after the deadline would end the process.
+    work.catch(() => {});
+  }
+}

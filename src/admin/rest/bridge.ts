@@ -1,0 +1,136 @@
+import type { Message } from '../../../proto/codec.js';
+import type { AdminMethod, Binding } from '../../../proto/tree.js';
+import { uuidv7 } from '../../core/id.js';
+import { PathTable } from '../../core/path-table.js';
+import { AdminError } from '../admin-error.js';
+import type { Calls, Inbound } from '../call.js';
+import { oneKey } from '../caller.js';
+import { writeMessage } from '../json.js';
+import { bind } from './bind.js';
+import { refusalOf } from './refusal.js';
+import { type RestAnswer, type RestRequest, valuesOf } from './request.js';
+
+/** What a path leads to. */
+interface Door {
+  readonly method: AdminMethod;
+  readonly binding: Binding;
+}
+
+/** Pages that are no method: the description of the methods, for programs and for people. */
+export type Pages = ReadonlyMap<string, RestAnswer>;
+
+export interface BridgeOptions {
+  readonly calls: Calls;
+  readonly methods: Iterable<AdminMethod>;
+  readonly pages: Pages;
+  /** Headers that a key may come in, beside Authorization; lower case. */
+  readonly keyHeaders: readonly string[];
+  /** Milliseconds that a call may take. */
+  readonly longestCall: number;
+}
+
+const common = ['cache-control', 'no-store', 'x-content-type-options', 'nosniff'];
+
+/** REST, translated into the calls that gRPC makes: from the same proto files, without a route of its own. */
+export class RestBridge {
+  readonly #doors = new PathTable<Map<string, Door>>();
+
+  constructor(readonly options: BridgeOptions) {
+    for (const method of options.methods) {
+      for (const binding of method.bindings)
+        this.#doors.at(binding.path, () => new Map()).set(binding.verb, { method, binding });
+    }
+  }
+
+  /** Answers a request; never throws. */
+  async answer(request: RestRequest): Promise<RestAnswer> {
+    const requestId = uuidv7();
+    let answer: RestAnswer;
+    try {
+      answer = await this.#answer(request, requestId);
+    } catch (thrown) {
+      answer = refusalOf(AdminError.from(thrown), request, requestId);
+    }
+    return { ...answer, headers: [...answer.headers, ...common, 'x-request-id', requestId] };
+  }
+
+  async #answer(request: RestRequest, requestId: string): Promise<RestAnswer> {
+    const page = this.options.pages.get(request.path);
+    const found = this.#doors.find(request.path);
+    if (page === undefined && found === null) throw new AdminError('AB08', 'There is nothing at this path.');
+    const verbs = page === undefined ? [...(found?.value.keys() ?? [])] : ['GET'];
+    if (verbs.includes('GET')) verbs.push('HEAD');
+    const allow = ['allow', [...verbs, 'OPTIONS'].join(', ')];
+    if (request.verb === 'OPTIONS') return { status: 204, headers: allow, body: '' };
+    if (!verbs.includes(request.verb)) {
+      const error = AdminError.http(405, `${request.path} takes ${verbs.join(', ')}.`);
+      const refusal = refusalOf(error, request, requestId);
+      return { ...refusal, headers: [...refusal.headers, ...allow] };
+    }
+    if (page !== undefined) return page;
+    const door = found?.value.get(request.verb === 'HEAD' ? 'GET' : request.verb);
+    return this.#call(door!, found!.captured, request, requestId);
+  }
+
+  async #call(
+    { method, binding }: Door,
+    captured: readonly string[],
+    request: RestRequest,
+    requestId: string,
+  ): Promise<RestAnswer> {
+    const { calls, keyHeaders, longestCall } = this.options;
+    const inbound: Inbound = {
+      method,
+      requestId,
+      key: () =>
+        oneKey(
+          keyHeaders.flatMap((name) => valuesOf(request.headers, name)),
+          valuesOf(request.headers, 'authorization'),
+        ),
+      read: () => bind(method, binding, captured, request),
+      address: request.address,
+      userAgent: valuesOf(request.headers, 'user-agent')[0] ?? null,
+      rest: { verb: binding.verb, uri: request.path, query: request.query },
+      deadline: Date.now() + longestCall,
+    };
+    if (method.streams) return streamed(method, calls.stream(inbound));
+    const response = await calls.unary(inbound);
+    if (method.response.name === 'HttpBody') return asFile(response);
+    const headers = ['content-type', 'application/json'];
+    const { etag } = response;
+    if (typeof etag === 'string') headers.push('etag', `"${etag}"`);
+    return { status: 200, headers, body: JSON.stringify(writeMessage(method.response, response)) };
+  }
+}
+
+const typeOf = (file: Message): string => String(file['content_type'] || 'application/octet-stream');
+
+function asFile(file: Message): RestAnswer {
+  return {
+    status: 200,
+    headers: ['content-type', typeOf(file)],
+    body: Buffer.from(file['data'] as Uint8Array),
+  };
+}
+
+/** A stream of files is one file in pieces; one of anything else, a line of JSON each. */
+async function streamed(method: AdminMethod, responses: AsyncGenerator<Message>): Promise<RestAnswer> {
+  // Waits for the first one: a refusal must still be able to say its status.
+  const first = await responses.next();
+  const isFile = method.response.name === 'HttpBody';
+  const piece = (message: Message): Buffer | string =>
+    isFile
+      ? Buffer.from(message['data'] as Uint8Array)
+      : `${JSON.stringify(writeMessage(method.response, message))}\n`;
+  async function* pieces(): AsyncGenerator<Buffer | string> {
+    try {
+      if (first.done === true) return;
+      yield piece(first.value);
+      for await (const message of responses) yield piece(message);
+    } finally {
+      await responses.return(undefined);
+    }
+  }
+  const type = isFile && first.done !== true ? typeOf(first.value) : 'application/x-ndjson';
+  return { status: 200, headers: ['content-type', type], body: pieces() };
+}

@@ -1,0 +1,29 @@
+import type { HeaderList } from '../../core/headers.js';
+
+/** A request to the administration plane, as a data worker took it. */
+export interface RestRequest {
+  /** Upper case. */
+  readonly verb: string;
+  /** As received, without the query. */
+  readonly path: string;
+  /** As received, without `?`. */
+  readonly query: string;
+  /** Names in lower case. */
+  readonly headers: HeaderList;
+  readonly address: string;
+  readonly body: Buffer;
+}
+
+export interface RestAnswer {
+  readonly status: number;
+  readonly headers: HeaderList;
+  /** A whole body, or one that comes piece by piece. */
+  readonly body: string | Buffer | AsyncIterable<Buffer | string>;
+}
+
+/** Every value of a header, in the order in which they came. */
+export function valuesOf(headers: HeaderList, name: string): string[] {
+  const values: string[] = [];
+  for (let i = 0; i < headers.length; i += 2) if (headers[i] === name) values.push(headers[i + 1] ?? '');
+  return values;
+}

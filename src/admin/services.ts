@@ -1,0 +1,28 @@
+import type { AdminMethod } from '../../proto/tree.js';
+import { apiKeysService } from './api-keys.js';
+import type { Implementations, Run } from './call.js';
+import { configsService } from './configs.js';
+import { logsService } from './logs.js';
+import { providersService } from './providers.js';
+import type { AdminParts, Service, ServiceName } from './service.js';
+
+/** Every service of the proto files, a line each, in order of their names. */
+const services: { readonly [Name in ServiceName]?: (parts: AdminParts) => Service<Name> } = {
+  ApiKeys: apiKeysService,
+  Configs: configsService,
+  Logs: logsService,
+  Providers: providersService,
+};
+
+/** What runs for each method. A service lacks none of its methods: its type says so. */
+export function implement(parts: AdminParts, methods: Iterable<AdminMethod>): Implementations {
+  const made = new Map<string, Readonly<Record<string, Run>>>();
+  for (const [name, service] of Object.entries(services))
+    made.set(name, service(parts) as unknown as Readonly<Record<string, Run>>);
+  const implementations = new Map<string, Run>();
+  for (const { name, service, method } of methods) {
+    const run = made.get(service)?.[method];
+    if (run !== undefined) implementations.set(name, run);
+  }
+  return implementations;
+}

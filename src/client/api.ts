@@ -1,0 +1,108 @@
+import { Client, credentials, Metadata, type ServiceError } from '@grpc/grpc-js';
+import { decode, encode, type Message } from '../../proto/codec.js';
+import type { AdminServices } from '../../proto/messages.js';
+import { type AdminMethod, adminTree } from '../../proto/tree.js';
+import { AdminCallError } from './call-error.js';
+
+export interface AdminConnection {
+  /** host:port */
+  readonly address: string;
+  /** A gateway key: an admin key, or one that holds the scopes. */
+  readonly key: string;
+  /** Milliseconds a call may take; streams go on for as long as they are read. */
+  readonly timeoutMs?: number;
+  /** TLS: `true` for certificates that this machine trusts, or the authority's own, PEM. */
+  readonly tls?: true | { readonly ca: Buffer };
+}
+
+/** A message to be sent: what is left out has its default, or is absent. */
+export type Input<T> = T extends readonly (infer Item)[]
+  ? readonly Input<Item>[]
+  : T extends Uint8Array
+    ? T
+    : T extends object
+      ? { readonly [Name in keyof T]?: Input<T[Name]> }
+      : T;
+
+type Method<Pair> = Pair extends [infer Request, infer Response]
+  ? (request?: Input<Request>) => Response extends AsyncIterable<unknown> ? Response : Promise<Response>
+  : never;
+
+type Methods<Service> = {
+  readonly [Name in keyof Service as Uncapitalize<Name & string>]: Method<Service[Name]>;
+};
+
+/** Every method of the administration plane: `api.configs.listConfigs({ workspace_id: 'ws-main' })`. */
+export type AdminApi = {
+  readonly [Name in keyof AdminServices as Uncapitalize<Name & string>]: Methods<AdminServices[Name]>;
+};
+
+const bytes = (value: Buffer): Buffer => value;
+const lowered = (name: string): string => name.charAt(0).toLowerCase() + name.slice(1);
+
+/** Calls methods by their descriptors. */
+export class Caller {
+  readonly #client: Client;
+  readonly #metadata = new Metadata();
+  readonly #timeoutMs: number;
+
+  constructor({ address, key, timeoutMs = 10_000, tls }: AdminConnection) {
+    const channel =
+      tls === undefined ? credentials.createInsecure() : credentials.createSsl(tls === true ? null : tls.ca);
+    this.#client = new Client(address, channel, {
+      'grpc.max_receive_message_length': 64 * 1024 * 1024,
+    });
+    this.#metadata.set('x-gateway-api-key', key);
+    this.#timeoutMs = timeoutMs;
+  }
+
+  unary(method: AdminMethod, request: Message): Promise<Message> {
+    return new Promise((answered, failed) => {
+      this.#client.makeUnaryRequest(
+        method.path,
+        bytes,
+        bytes,
+        encode(method.request, request),
+        this.#metadata,
+        { deadline: Date.now() + this.#timeoutMs },
+        (error: ServiceError | null, response?: Buffer) => {
+          if (error !== null) failed(AdminCallError.from(error));
+          else answered(decode(method.response, response ?? Buffer.alloc(0)));
+        },
+      );
+    });
+  }
+
+  async *stream(method: AdminMethod, request: Message): AsyncGenerator<Message> {
+    const call = this.#client.makeServerStreamRequest(
+      method.path,
+      bytes,
+      bytes,
+      encode(method.request, request),
+      this.#metadata,
+    );
+    try {
+      for await (const response of call) yield decode(method.response, response as Buffer);
+    } catch (error) {
+      throw AdminCallError.from(error as ServiceError);
+    } finally {
+      call.cancel();
+    }
+  }
+
+  close(): void {
+    this.#client.close();
+  }
+}
+
+/** The methods of the proto files, as functions of a caller. */
+export function apiOf(caller: Caller): AdminApi {
+  const api: Record<string, Record<string, unknown>> = {};
+  for (const method of adminTree().methods.values()) {
+    const service = lowered(method.service);
+    api[service] ??= {};
+    api[service][lowered(method.method)] = (request: Message = {}) =>
+      method.streams ? caller.stream(method, request) : caller.unary(method, request);
+  }
+  return api as unknown as AdminApi;
+}

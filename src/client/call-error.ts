@@ -1,0 +1,30 @@
+import { type ServiceError, status } from '@grpc/grpc-js';
+
+/** An administration call that was refused, or that nobody answered. */
+export class AdminCallError extends Error {
+  override readonly name = 'AdminCallError';
+
+  constructor(
+    message: string,
+    /** Name of the gRPC status: `NOT_FOUND`. */
+    readonly status: string,
+    /** Code of the administration plane (`AB08`); null: nobody answered. */
+    readonly code: string | null,
+  ) {
+    super(message);
+  }
+
+  /** Was there no gateway at the address? */
+  get isUnreachable(): boolean {
+    return this.code === null && (this.status === 'UNAVAILABLE' || this.status === 'DEADLINE_EXCEEDED');
+  }
+
+  static from(error: ServiceError): AdminCallError {
+    const [code] = error.metadata?.get('x-gateway-error-code') ?? [];
+    return new AdminCallError(
+      error.details,
+      status[error.code] ?? 'UNKNOWN',
+      code === undefined ? null : String(code),
+    );
+  }
+}

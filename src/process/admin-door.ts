@@ -1,0 +1,141 @@
+import { GatewayError } from '../core/errors.js';
+import type { AdminPiece, FromControl, FromWorker } from '../core/messages.js';
+import type { Call, ReplySink } from '../transport/transport.js';
+
+/** Bytes of a request's body; more is refused. */
+const longestBody = 4 * 1024 * 1024;
+/** Of a body, in one message: larger ones would hold up the requests of the data plane. */
+const pieceBytes = 48 * 1024;
+/** Calls that wait for the control process at once. */
+const mostWaiting = 256;
+/** The control process answers within ten seconds, or is not there. */
+const longestWaitMs = 15_000;
+
+const json = ['content-type', 'application/json', 'cache-control', 'no-store'];
+const refusal = (code: string, message: string): string =>
+  JSON.stringify({ success: false, data: { message, errorCode: code } });
+
+/** Headers that the administration plane looks at; the others stay here. */
+const needed = new Set([
+  'accept',
+  'authorization',
+  'content-encoding',
+  'content-type',
+  'idempotency-key',
+  'if-match',
+  'user-agent',
+]);
+
+interface Waiting {
+  readonly call: Call;
+  readonly timer: NodeJS.Timeout;
+  sink: ReplySink | null;
+  isFull: boolean;
+}
+
+/**
+ * A data worker's end of the hand-over to the control process: requests of the administration plane go there in small
+ * pieces, and the answers come back the same way, each piece when the one before has been taken.
+ */
+export class AdminDoor {
+  readonly #waiting = new Map<number, Waiting>();
+  #next = 1;
+
+  constructor(
+    readonly send: (message: FromWorker, sent: () => void) => void,
+    readonly headerPrefixes: readonly string[],
+  ) {}
+
+  /** Takes a call over. */
+  open(call: Call): void {
+    if (this.#waiting.size >= mostWaiting) return away(call);
+    const id = this.#next++;
+    const timer = setTimeout(() => this.#give(id, (waiting) => away(waiting.call)), longestWaitMs);
+    this.#waiting.set(id, { call, timer, sink: null, isFull: false });
+    call.onAbort = () => this.#give(id, () => this.send({ t: 'admin-gone', id }, () => {}));
+    const { method, path, query, remoteAddress } = call;
+    const headers = this.#needed(call);
+    call.collect(longestBody, (error, bytes) => {
+      if (error !== null) return this.#give(id, () => tooLong(call, error));
+      this.send({ t: 'admin', id, verb: method, path, query, headers, address: remoteAddress }, () =>
+        this.#sendBody(id, bytes, 0),
+      );
+    });
+  }
+
+  #needed({ headers }: Call): string[] {
+    const kept: string[] = [];
+    for (let i = 0; i < headers.length; i += 2) {
+      const name = headers[i] ?? '';
+      const isKey = this.headerPrefixes.some((prefix) => name === `${prefix}api-key`);
+      if (isKey || needed.has(name)) kept.push(name, headers[i + 1] ?? '');
+    }
+    return kept;
+  }
+
+  #sendBody(id: number, bytes: Buffer, from: number): void {
+    if (!this.#waiting.has(id)) return;
+    const piece = bytes.subarray(from, from + pieceBytes);
+    const last = from + piece.length >= bytes.length;
+    this.send({ t: 'admin-body', id, piece: piece.toString('base64'), last }, () => {
+      if (!last) this.#sendBody(id, bytes, from + piece.length);
+    });
+  }
+
+  /** The control process has answered, or gone on answering. */
+  answered(message: Extract<FromControl, { t: 'admin-head' | 'admin-piece' }>): void {
+    const waiting = this.#waiting.get(message.id);
+    if (waiting === undefined) return;
+    if (message.t === 'admin-head') {
+      clearTimeout(waiting.timer);
+      if (message.last) {
+        this.#give(message.id, ({ call }) => call.answer(message.status, message.headers, bodyOf(message)));
+        return;
+      }
+      waiting.sink = waiting.call.begin(message.status, message.headers, () => {
+        waiting.isFull = false;
+        this.#more(message.id);
+      });
+    }
+    if (message.broken) {
+      const broken = new GatewayError('internal', 'The answer could not be completed.');
+      return this.#give(message.id, ({ sink }) => sink?.error(broken));
+    }
+    const body = bodyOf(message);
+    if (body.length > 0) waiting.isFull = waiting.sink?.data(body) === false;
+    if (message.last) this.#give(message.id, ({ sink }) => sink?.end());
+    else if (!waiting.isFull) this.#more(message.id);
+  }
+
+  #more(id: number): void {
+    if (this.#waiting.has(id)) this.send({ t: 'admin-more', id }, () => {});
+  }
+
+  /** The control process is gone: nobody will answer what waits. */
+  lost(): void {
+    const broken = new GatewayError('internal', 'The answer could not be completed.');
+    for (const id of [...this.#waiting.keys()]) {
+      this.#give(id, ({ call, sink }) => (sink === null ? away(call) : sink.error(broken)));
+    }
+  }
+
+  #give(id: number, last: (waiting: Waiting) => void): void {
+    const waiting = this.#waiting.get(id);
+    if (waiting === undefined) return;
+    this.#waiting.delete(id);
+    clearTimeout(waiting.timer);
+    waiting.call.onAbort = null;
+    last(waiting);
+  }
+}
+
+const bodyOf = ({ piece }: AdminPiece): Buffer => Buffer.from(piece, 'base64');
+
+function away(call: Call): void {
+  const message = 'The administration plane does not answer: try again shortly.';
+  call.answer(503, [...json, 'retry-after', '1'], refusal('unavailable', message));
+}
+
+function tooLong(call: Call, error: GatewayError): void {
+  call.answer(error.status, json, refusal('AB01', error.message));
+}

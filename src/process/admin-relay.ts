@@ -1,0 +1,112 @@
+import type { RestAnswer, RestRequest } from '../admin/rest/request.js';
+import type { AdminPiece, FromControl, FromWorker } from '../core/messages.js';
+import type { Logger } from '../core/plugin.js';
+
+/** Of a body, in one message. */
+const pieceBytes = 48 * 1024;
+
+type FromDoor = Extract<FromWorker, { t: 'admin' | 'admin-body' | 'admin-more' | 'admin-gone' }>;
+
+/** A request that is still coming, or an answer that is still going. */
+interface Open {
+  readonly head: Extract<FromDoor, { t: 'admin' }>;
+  readonly body: Buffer[];
+  pieces: AsyncGenerator<AdminPiece, undefined> | null;
+}
+
+/** The control process's end of the hand-over with one data worker. */
+export class AdminRelay {
+  readonly #open = new Map<number, Open>();
+
+  constructor(
+    readonly send: (message: FromControl) => void,
+    readonly answer: (request: RestRequest) => Promise<RestAnswer>,
+    readonly log: Logger,
+  ) {}
+
+  take(message: FromDoor): void {
+    if (message.t === 'admin') {
+      this.#open.set(message.id, { head: message, body: [], pieces: null });
+      return;
+    }
+    const open = this.#open.get(message.id);
+    if (open === undefined) return;
+    switch (message.t) {
+      case 'admin-body':
+        open.body.push(Buffer.from(message.piece, 'base64'));
+        if (message.last) void this.#begin(open);
+        break;
+      case 'admin-more':
+        void this.#next(open);
+        break;
+      case 'admin-gone':
+        this.#close(open);
+        break;
+    }
+  }
+
+  /** The worker has gone. */
+  closeAll(): void {
+    for (const open of [...this.#open.values()]) this.#close(open);
+  }
+
+  #close(open: Open): void {
+    this.#open.delete(open.head.id);
+    open.pieces?.return(undefined).catch(() => {});
+  }
+
+  async #begin(open: Open): Promise<void> {
+    const { id, verb, path, query, headers, address } = open.head;
+    const {
+      status,
+      headers: answered,
+      body,
+    } = await this.answer({
+      verb,
+      path,
+      query,
+      headers,
+      address,
+      body: Buffer.concat(open.body),
+    });
+    open.pieces = piecesOf(body);
+    await this.#send(open, (piece) => ({ t: 'admin-head', id, status, headers: answered, ...piece }));
+  }
+
+  #next(open: Open): Promise<void> {
+    return this.#send(open, (piece) => ({ t: 'admin-piece', id: open.head.id, ...piece }));
+  }
+
+  async #send(open: Open, make: (piece: AdminPiece) => FromControl): Promise<void> {
+    let piece: AdminPiece = { piece: '', last: true, broken: true };
+    try {
+      piece = (await open.pieces?.next())?.value ?? piece;
+    } catch (error) {
+      this.log.error({ err: error, path: open.head.path }, 'an answer broke off');
+    }
+    // Gone meanwhile: nobody takes it.
+    if (!this.#open.has(open.head.id)) return;
+    this.send(make(piece));
+    if (piece.last) this.#close(open);
+  }
+}
+
+async function* piecesOf(body: RestAnswer['body']): AsyncGenerator<AdminPiece, undefined> {
+  if (typeof body === 'string' || body instanceof Uint8Array) {
+    yield* slices(Buffer.from(body), true);
+    return;
+  }
+  for await (const part of body) yield* slices(Buffer.from(part), false);
+  yield { piece: '', last: true, broken: false };
+}
+
+function* slices(bytes: Buffer, isAll: boolean): Generator<AdminPiece> {
+  for (let from = 0; from === 0 || from < bytes.length; from += pieceBytes) {
+    const slice = bytes.subarray(from, from + pieceBytes);
+    yield {
+      piece: slice.toString('base64'),
+      last: isAll && from + pieceBytes >= bytes.length,
+      broken: false,
+    };
+  }
+}
