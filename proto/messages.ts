@@ -2254,7 +2254,7 @@ export interface UpdateDeploymentRequest {
   readonly deployment_id: string;
   /** For people; at most 255 characters. */
   readonly name?: string | null;
-  /** Is it used in production? */
+  /** Does production run on it? */
   readonly type?: 'production' | 'non_production' | null;
   /** `active` brings back what was archived. */
   readonly status?: 'active' | 'archived' | null;
@@ -2330,7 +2330,7 @@ export interface UpdateIntegrationRequest {
   readonly secret_mappings: readonly SecretMapping[];
   /** Factors for the provider's prices. */
   readonly pricing_adjustments?: PricingAdjustments | null;
-  /** Fixed: refused. */
+  /** Cannot be changed. */
   readonly ai_provider_id?: string | null;
   /** Id or slug. */
   readonly workspace_id?: string | null;
@@ -2413,11 +2413,11 @@ export interface UpdateRateLimitsPolicyRequest {
   readonly description?: string | null;
   /** Replaces all conditions: 1 to 100. */
   readonly conditions: readonly PolicyCondition[];
-  /** Fixed: refused. */
+  /** Cannot be changed. */
   readonly group_by: readonly PolicyGroup[];
-  /** Fixed: refused. */
+  /** Cannot be changed. */
   readonly type?: string | null;
-  /** Fixed: refused. */
+  /** Cannot be changed. */
   readonly target?: string | null;
   /** Per minute, hour, day or week. */
   readonly unit?: 'rpm' | 'rph' | 'rpd' | 'rpw' | null;
@@ -2444,9 +2444,9 @@ export interface UpdateUsageLimitsPolicyRequest {
   readonly description?: string | null;
   /** Replaces all conditions: 1 to 100. */
   readonly conditions: readonly PolicyCondition[];
-  /** Fixed: refused. */
+  /** Cannot be changed. */
   readonly group_by: readonly PolicyGroup[];
-  /** Fixed: refused. */
+  /** Cannot be changed. */
   readonly type?: string | null;
   /** US dollars, tokens or requests: at least 1, of tokens 100. */
   readonly credit_limit?: number | null;
@@ -2496,7 +2496,7 @@ export interface UpdateVirtualKeyRequest {
   readonly key?: string | null;
   /** At most 1024 characters. */
   readonly note?: string | null;
-  /** Fixed: refused. */
+  /** Cannot be changed. */
   readonly provider?: string | null;
   /** Id or slug. */
   readonly workspace_id?: string | null;
@@ -2629,7 +2629,7 @@ export interface UpdateWorkspaceRequest {
   readonly description?: string | null;
   /** Of free choice; at most 255 characters. */
   readonly icon?: string | null;
-  /** Fixed: refused. */
+  /** Cannot be changed. */
   readonly slug?: string | null;
   /** Its fields that are absent stay as they are. */
   readonly defaults?: NewWorkspaceDefaults | null;

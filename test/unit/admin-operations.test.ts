@@ -1,0 +1,125 @@
+import { expect } from 'chai';
+import { type AdminMethod, adminTree } from '../../proto/tree.js';
+
+/** Operations of spec/api.md §5, and of this product where it says so. A place is written {}. */
+const operations = `
+GET,POST                 /v1/configs
+GET,PUT,DELETE           /v1/configs/{}
+GET,POST                 /v1/integrations
+GET,PUT,DELETE           /v1/integrations/{}
+GET,PUT,DELETE           /v1/integrations/{}/models
+GET,PUT                  /v1/integrations/{}/workspaces
+GET,POST                 /v1/providers
+DELETE                   /v1/providers/{}
+GET,POST                 /v1/virtual-keys
+GET,PUT,DELETE           /v1/virtual-keys/{}
+POST                     /v1/virtual-keys/migrate
+POST                     /v1/api-keys/{}/{}
+GET                      /v1/api-keys
+DELETE                   /v1/api-keys/{}
+GET,POST                 /v1/admin/users
+GET,PUT,DELETE           /v1/admin/users/{}
+GET,POST                 /v1/admin/users/invites
+GET,DELETE               /v1/admin/users/invites/{}
+POST                     /v1/admin/users/invites/{}/resend
+POST                     /v1/admin/users/invites/accept
+GET,POST                 /v1/admin/workspaces
+GET,PUT,DELETE           /v1/admin/workspaces/{}
+GET,POST                 /v1/admin/workspaces/{}/users
+GET,PUT,DELETE           /v1/admin/workspaces/{}/users/{}
+GET                      /v1/admin/workspaces/{}/members/{}
+GET,PUT                  /v1/admin/organisation
+GET,PUT                  /v1/admin/organisation/defaults
+GET,PUT                  /v1/admin/organisation/auth-settings
+GET,PUT                  /v1/workspace-exclusions/{}
+GET,POST                 /v1/policies/usage-limits
+GET,PUT,DELETE           /v1/policies/usage-limits/{}
+GET                      /v1/policies/usage-limits/{}/entities
+PUT                      /v1/policies/usage-limits/{}/entities/{}/reset
+GET,POST                 /v1/policies/rate-limits
+GET,PUT,DELETE           /v1/policies/rate-limits/{}
+GET                      /v1/audit-logs
+GET                      /v1/audit-logs/export
+GET,POST                 /v1/collections
+GET,PUT,DELETE           /v1/collections/{}
+GET,POST                 /v1/labels
+GET,PUT,DELETE           /v1/labels/{}
+GET,POST                 /v1/guardrails
+GET,PUT,DELETE           /v1/guardrails/{}
+GET,POST                 /v1/deployments
+GET,PUT,DELETE           /v1/deployments/{}
+GET                      /v1/deployments/{}/ping
+GET                      /v1/providers/models
+GET                      /v1/model-configs/pricing/{}/{}
+GET                      /model-configs/pricing/{}/{}
+`;
+
+const methods = [...adminTree().methods.values()];
+const bound = new Set(
+  methods.flatMap(({ bindings }) =>
+    bindings.map(({ verb, path }) => `${verb} ${path.replace(/\{[^}]*\}/g, '{}')}`),
+  ),
+);
+const problemsOf = (find: (method: AdminMethod) => string | false): string[] =>
+  methods.map(find).filter((problem) => problem !== false);
+
+describe('the operations of the administration plane', () => {
+  for (const line of operations.trim().split('\n')) {
+    const [verbs = '', path = ''] = line.split(/ +/);
+    it(`have ${verbs} ${path}`, () => {
+      for (const verb of verbs.split(',')) expect([...bound]).to.include(`${verb} ${path}`);
+    });
+  }
+
+  it('have each workspace path without /admin too', () => {
+    const admin = [...bound].filter((one) => one.includes(' /v1/admin/workspaces'));
+    for (const one of admin) expect([...bound]).to.include(one.replace('/admin', ''));
+  });
+
+  it('are audited where they change something, and only there', () => {
+    const wrong = problemsOf(
+      ({ name, access, bindings }) =>
+        bindings.some(({ verb }) => verb !== 'GET') !== access.audited && bindings.length > 0 && name,
+    );
+    expect(wrong).to.deep.equal([]);
+  });
+
+  it('that create can be repeated safely', () => {
+    const wrong = problemsOf(
+      ({ method, name, request }) =>
+        /^(?:Create|Add)/.test(method) && request.field('request_id')?.apart !== true && name,
+    );
+    expect(wrong).to.deep.equal([]);
+  });
+
+  it('that change or delete a record with an etag take the etag', () => {
+    const nouns = methods.filter(
+      ({ method, response }) => method.startsWith('Get') && response.field('etag'),
+    );
+    const kept = new Set(nouns.map(({ method }) => method.slice(3)));
+    const wrong = problemsOf(
+      ({ method, name, request }) =>
+        /^(?:Update|Delete)/.test(method) &&
+        kept.has(method.slice(6)) &&
+        request.field('etag')?.apart !== true &&
+        name,
+    );
+    expect(wrong).to.deep.equal([]);
+  });
+
+  it('that update a record say what they change', () => {
+    const partial = methods.filter(({ comment }) => comment.startsWith('Absent fields stay'));
+    expect(partial).to.have.length.above(5);
+    for (const { name, request } of partial) expect(request.field('update_mask')?.apart, name).to.equal(true);
+  });
+
+  it('need what stands in their paths', () => {
+    const wrong = problemsOf(({ name, request, bindings }) => {
+      const places = bindings.flatMap(({ path }) =>
+        [...path.matchAll(/\{([^}]*)\}/g)].map(([, place]) => place!),
+      );
+      return places.some((place) => request.field(place)?.rules.required !== true) && name;
+    });
+    expect(wrong).to.deep.equal([]);
+  });
+});
