@@ -247,15 +247,16 @@ class NodeCall implements Call, Wire, Faucet {
   // Wire: what a QueuedReply writes with.
 
   together(flush: (reply: QueuedReply) => void, reply: QueuedReply): void {
-    const { res } = this;
     if (this.#over) return;
-    res.cork();
+    // Not the answer's own cork: from Node 22 on, a write refused under it may never be followed by a 'drain'.
+    const { socket } = this.req;
+    socket.cork();
     try {
       flush(reply);
     } catch (thrown) {
       this.failed(thrown, 'write');
     }
-    res.uncork();
+    socket.uncork();
   }
 
   write(piece: Buffer | string): boolean {
