@@ -60,6 +60,8 @@ export class AuditedCall {
 
   async #tellNodes(): Promise<void> {
     const { resource, action } = this.call.method.access;
+    // With the first alone: other nodes' workers forget all of it at once.
+    let forget = this.caller.forgets;
     for (const { id, slug, workspaceId, ...own } of this.caller.changes) {
       await this.parts.store.changes.append({
         organisationId: this.caller.organisationId,
@@ -68,7 +70,9 @@ export class AuditedCall {
         id,
         slug: slug ?? null,
         action: own.action ?? (action === 'create' || action === 'delete' ? action : 'update'),
+        forget,
       });
+      forget = [];
     }
   }
 

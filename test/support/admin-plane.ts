@@ -1,0 +1,146 @@
+import { randomBytes } from 'node:crypto';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { expect } from 'chai';
+import { type AdminServer, type AdminServerOptions, startAdminServer } from '../../src/admin/server.js';
+import { AdminCallError, type AdminClient, connectAdmin } from '../../src/client/index.js';
+import type { Forget } from '../../src/core/messages.js';
+import type { LedgerReader } from '../../src/ledger/record.js';
+import { bootstrap } from '../../src/store/bootstrap.js';
+import { MasterKey } from '../../src/store/master-key.js';
+import { type FirstKeys, openStore, type Store } from '../../src/store/store.js';
+
+export interface RestOptions {
+  /** The first admin key, unless given; null sends none. */
+  readonly key?: string | null;
+  readonly headers?: Readonly<Record<string, string>>;
+}
+
+export interface RestResult {
+  readonly status: number;
+  readonly headers: ReadonlyMap<string, string>;
+  /** The body: parsed where it is JSON, else its text. */
+  // biome-ignore lint/suspicious/noExplicitAny: JSON of many shapes, looked into by the tests.
+  readonly json: any;
+}
+
+/** An administration plane over a store of its own, with both doors; no data workers. */
+export interface AdminPlane {
+  readonly store: Store;
+  readonly server: AdminServer;
+  readonly first: FirstKeys;
+  /** Id of a second workspace, slug `other`. The first one's slug is `default`. */
+  readonly other: string;
+  /** Over gRPC: with the first admin key, and with the first workspace key. */
+  readonly admin: AdminClient;
+  readonly workspace: AdminClient;
+  client(key: string): AdminClient;
+  /** Over REST. A body that is no string is sent as JSON. */
+  rest(verb: string, path: string, body?: unknown, options?: RestOptions): Promise<RestResult>;
+  /** What data workers were told to forget. */
+  readonly forgotten: Forget[];
+  /** Lines of the process log. */
+  readonly logged: string[];
+  close(): Promise<void>;
+}
+
+const noLedger: LedgerReader = {
+  recent: async () => ({ rows: [], cursor: 0 }),
+  get: async () => null,
+  bodies: async () => null,
+};
+
+/** Starts one. `options` stand over what it would have. */
+export async function startPlane(options: Partial<AdminServerOptions> = {}): Promise<AdminPlane> {
+  const dataDir = mkdtempSync(join(tmpdir(), 'headgate-plane-'));
+  const store = options.store ?? (await openStore({ dataDir, masterKey: new MasterKey(randomBytes(32)) }));
+  const first = (await bootstrap(store, { dataDir, simulated: false }))!;
+  const made = await store.workspaces.create(first.organisation_id, { name: 'Other', slug: 'other' });
+  const forgotten: Forget[] = [];
+  const logged: string[] = [];
+  const log = (fields: object, message: string): void =>
+    void logged.push(`${message} ${JSON.stringify(fields)}`);
+  const server = await startAdminServer({
+    host: '127.0.0.1',
+    port: 0,
+    store,
+    ledger: noLedger,
+    changed: async (what) => void forgotten.push(...what),
+    validateConfig: (text) => void JSON.parse(text),
+    isProvider: (name) => name === 'openai' || name === 'anthropic',
+    log: { info: log, warn: log, error: log },
+    ...options,
+  });
+  const clients: AdminClient[] = [];
+  const client = (key: string): AdminClient => {
+    const one = connectAdmin({ address: `127.0.0.1:${server.port}`, key });
+    clients.push(one);
+    return one;
+  };
+  return {
+    store,
+    server,
+    first,
+    other: made === 'taken' ? '' : made.id,
+    admin: client(first.admin_key),
+    workspace: client(first.workspace_key),
+    client,
+    rest: (verb, path, body, how) => overRest(server, first.admin_key, verb, path, body, how),
+    forgotten,
+    logged,
+    async close() {
+      for (const one of clients) one.close();
+      await server.close(1000);
+      await store.close();
+      rmSync(dataDir, { recursive: true, force: true });
+    },
+  };
+}
+
+async function overRest(
+  server: AdminServer,
+  adminKey: string,
+  verb: string,
+  address: string,
+  body: unknown,
+  { key = adminKey, headers = {} }: RestOptions = {},
+): Promise<RestResult> {
+  const [path = '', query = ''] = address.split(/\?(.*)/s);
+  const sent = Object.entries({
+    ...(key !== null && { 'x-gateway-api-key': key }),
+    ...(body !== undefined && { 'content-type': 'application/json' }),
+    ...headers,
+  });
+  const bytes =
+    body instanceof Uint8Array ? body : typeof body === 'string' ? body : JSON.stringify(body ?? '');
+  const answer = await server.rest({
+    verb,
+    path,
+    query,
+    headers: sent.flat(),
+    address: '127.0.0.1',
+    body: body === undefined ? Buffer.alloc(0) : Buffer.from(bytes),
+  });
+  const pieces: Buffer[] = [];
+  if (typeof answer.body === 'string' || answer.body instanceof Uint8Array)
+    pieces.push(Buffer.from(answer.body));
+  else for await (const piece of answer.body) pieces.push(Buffer.from(piece));
+  const text = Buffer.concat(pieces).toString();
+  const names = new Map<string, string>();
+  for (let i = 0; i < answer.headers.length; i += 2) names.set(answer.headers[i]!, answer.headers[i + 1]!);
+  const isJson =
+    names.get('content-type')?.endsWith('json') === true && !names.get('content-type')?.includes('nd');
+  return { status: answer.status, headers: names, json: isJson ? JSON.parse(text) : text };
+}
+
+/** Awaits the refusal of a call over gRPC; gives its message. */
+export async function refused(work: Promise<unknown>, status: string, code: string | null): Promise<string> {
+  const error = await work.then(
+    (value) => expect.fail(`must be refused, gave ${JSON.stringify(value)}`),
+    (thrown: unknown) => thrown,
+  );
+  if (!(error instanceof AdminCallError)) throw error;
+  expect({ status: error.status, code: error.code }, error.message).to.deep.equal({ status, code });
+  return error.message;
+}
