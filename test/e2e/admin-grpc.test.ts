@@ -1,0 +1,184 @@
+import { execFileSync } from 'node:child_process';
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import {
+  Client,
+  credentials,
+  loadPackageDefinition,
+  Metadata,
+  type ServiceError,
+  status,
+} from '@grpc/grpc-js';
+import { loadSync } from '@grpc/proto-loader';
+import { expect } from 'chai';
+import { service as healthService, protoPath } from 'grpc-health-check';
+import { adminMethod } from '../../proto/tree.js';
+import { connectAdmin } from '../../src/client/index.js';
+import { type AdminPlane, startPlane } from '../support/admin-plane.js';
+
+const bytes = (value: Buffer): Buffer => value;
+
+function raw(
+  plane: AdminPlane,
+  name: string,
+  body: Buffer,
+  metadata: Metadata,
+  deadline?: number,
+): Promise<ServiceError | null> {
+  const client = new Client(`127.0.0.1:${plane.server.port}`, credentials.createInsecure());
+  return new Promise((done) => {
+    const { path } = adminMethod(name);
+    client.makeUnaryRequest(
+      path,
+      bytes,
+      bytes,
+      body,
+      metadata,
+      deadline === undefined ? {} : { deadline },
+      (error) => {
+        client.close();
+        done(error);
+      },
+    );
+  });
+}
+
+describe('admin gRPC', () => {
+  let plane: AdminPlane;
+  let metadata: Metadata;
+
+  before(async () => {
+    plane = await startPlane({ reflection: true });
+    metadata = new Metadata();
+    metadata.set('x-gateway-api-key', plane.first.workspace_key);
+  });
+  after(() => plane.close());
+
+  it('says that it is well to those who ask as gRPC does', async () => {
+    expect(protoPath).to.be.a('string');
+    const { path, requestSerialize, responseDeserialize } = healthService['Check']!;
+    const client = new Client(`127.0.0.1:${plane.server.port}`, credentials.createInsecure());
+    const answer = await new Promise((done, failed) => {
+      client.makeUnaryRequest(
+        path,
+        requestSerialize,
+        responseDeserialize,
+        { service: 'headgate.admin.v1.Configs' },
+        (error, response) => (error === null ? done(response) : failed(error)),
+      );
+    });
+    client.close();
+    expect(answer).to.deep.equal({ status: 'SERVING' });
+  });
+
+  it('refuses bytes that are no message, metadata without end, and a body beyond the cap', async () => {
+    const garbage = await raw(plane, 'Configs.CreateConfig', Buffer.from([0x0a, 0xff, 0xff]), metadata);
+    expect(garbage?.code).to.equal(status.INVALID_ARGUMENT);
+    expect(garbage?.metadata.get('x-gateway-error-code')).to.deep.equal(['AB01']);
+    const long = metadata.clone();
+    long.set('x-more', 'x'.repeat(20_000));
+    expect((await raw(plane, 'Configs.ListConfigs', Buffer.alloc(0), long))?.details).to.include(
+      '16384 bytes',
+    );
+    const huge = Buffer.alloc(4 * 1024 * 1024 + 1);
+    expect((await raw(plane, 'Configs.CreateConfig', huge, metadata))?.code).to.equal(
+      status.RESOURCE_EXHAUSTED,
+    );
+  });
+
+  it('gives up at the deadline of the client', async () => {
+    const error = await raw(plane, 'Configs.ListConfigs', Buffer.alloc(0), metadata, Date.now() - 1);
+    expect(error?.code).to.equal(status.DEADLINE_EXCEEDED);
+  });
+
+  it('tells which services there are, where that is set, and else not', async () => {
+    const ask = async (port: number): Promise<string[] | number> => {
+      const file = join(
+        import.meta.dirname,
+        '../../node_modules/@grpc/reflection/build/proto/grpc/reflection/v1/reflection.proto',
+      );
+      const { grpc } = loadPackageDefinition(loadSync(file)) as never as {
+        grpc: {
+          reflection: {
+            v1: {
+              ServerReflection: new (
+                address: string,
+                how: object,
+              ) => Client & { ServerReflectionInfo(): never };
+            };
+          };
+        };
+      };
+      const client = new grpc.reflection.v1.ServerReflection(
+        `127.0.0.1:${port}`,
+        credentials.createInsecure(),
+      );
+      const stream = client.ServerReflectionInfo() as import('@grpc/grpc-js').ClientDuplexStream<
+        object,
+        never
+      >;
+      stream.write({ listServices: '' });
+      const answer = await new Promise<string[] | number>((done) => {
+        stream.on('data', (data: { listServicesResponse: { service: { name: string }[] } }) =>
+          done(data.listServicesResponse.service.map(({ name }) => name)),
+        );
+        stream.on('error', (error: ServiceError) => done(error.code));
+      });
+      stream.end();
+      client.close();
+      return answer;
+    };
+    expect(await ask(plane.server.port)).to.include('headgate.admin.v1.Configs');
+    const silent = await startPlane();
+    expect(await ask(silent.server.port)).to.equal(status.UNIMPLEMENTED);
+    await silent.close();
+  });
+
+  it('speaks TLS with a certificate of its own, and then nothing else', async () => {
+    const folder = mkdtempSync(join(tmpdir(), 'headgate-tls-'));
+    const [cert, key] = [join(folder, 'cert.pem'), join(folder, 'key.pem')];
+    execFileSync(
+      'openssl',
+      [
+        ...[
+          'req',
+          '-x509',
+          '-newkey',
+          'ec',
+          '-pkeyopt',
+          'ec_paramgen_curve:prime256v1',
+          '-nodes',
+          '-days',
+          '1',
+        ],
+        ...[
+          '-subj',
+          '/CN=localhost',
+          '-addext',
+          'subjectAltName=DNS:localhost,IP:127.0.0.1',
+          '-keyout',
+          key,
+          '-out',
+          cert,
+        ],
+      ],
+      { stdio: 'ignore' },
+    );
+    const secret = await startPlane({ tls: { cert: readFileSync(cert), key: readFileSync(key) } });
+    const address = `localhost:${secret.server.port}`;
+    const client = connectAdmin({
+      address,
+      key: secret.first.workspace_key,
+      tls: { ca: readFileSync(cert) },
+    });
+    expect((await client.configs.list()).object).to.equal('list');
+    client.close();
+    const plain = connectAdmin({ address, key: secret.first.workspace_key, timeoutMs: 1000 });
+    const error = await plain.configs.list().catch((thrown: unknown) => thrown);
+    expect(error).to.have.property('isUnreachable', true);
+    plain.close();
+    await secret.close();
+    rmSync(folder, { recursive: true });
+  });
+});
