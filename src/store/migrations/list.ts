@@ -6,6 +6,7 @@ import { up as unitsOfWork } from './0002-units-of-work.js';
 import { up as apiKeys } from './0003-api-keys.js';
 import { up as peopleAndPlaces } from './0004-people-and-places.js';
 import { up as policiesGuardrailsLabels } from './0005-policies-guardrails-labels.js';
+import { up as integrations } from './0006-integrations.js';
 
 /** What a migration may need besides the database. */
 export interface MigrationContext {
@@ -28,4 +29,5 @@ export const migrations: readonly Migration[] = [
   { version: 3, name: 'api keys', up: apiKeys },
   { version: 4, name: 'people and places', up: peopleAndPlaces },
   { version: 5, name: 'policies, guardrails, labels', up: policiesGuardrailsLabels },
+  { version: 6, name: 'integrations', up: integrations },
 ];
