@@ -1,5 +1,5 @@
 import { type ChildProcess, execFile, execFileSync, spawn } from 'node:child_process';
-import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { createServer, type Server } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
@@ -7,13 +7,13 @@ import { expect } from 'chai';
 import { eventually, freePorts, pause } from '../support/gateway.js';
 
 const root = resolve(import.meta.dirname, '../..');
-const own = ['.ci', 'bench', 'dist', 'package-lock.json', 'package.json', 'plugins', 'proto', 'src', 'test'];
-const copied = [...own, 'tsconfig.json', 'workers'].map((name) => join(root, name));
+const ofThisTree = new Set(['.git', '.prepare.lock', 'data', 'node_modules']);
 
 /** A tree that is installed and built, of its own. Its packages, being many, are linked file by file where they can be. */
 function copyTree(): string {
   const copy = mkdtempSync(join(tmpdir(), 'headgate-start-'));
-  execFileSync('cp', ['-R', '-p', ...copied, copy]);
+  const copied = readdirSync(root).filter((name) => !ofThisTree.has(name));
+  execFileSync('cp', ['-R', '-p', ...copied.map((name) => join(root, name)), copy]);
   const packages = join(root, 'node_modules');
   try {
     execFileSync('cp', ['-al', packages, copy], { stdio: 'ignore' });
