@@ -3,8 +3,11 @@ import type { AuditStore } from './audit.js';
 import type { ChangeStore } from './changes.js';
 import type { ConfigStore } from './configs.js';
 import type { IdempotencyStore } from './idempotency.js';
+import type { MemberStore } from './members.js';
+import type { OrganisationStore } from './organisations.js';
 import type { Place } from './place.js';
 import type { ProviderStore } from './providers.js';
+import type { UserStore } from './users.js';
 import type { WorkspaceStore } from './workspaces.js';
 
 export type * from './api-keys.js';
@@ -12,9 +15,13 @@ export type * from './audit.js';
 export type * from './changes.js';
 export type * from './configs.js';
 export type * from './idempotency.js';
+export type * from './members.js';
+export type * from './organisations.js';
 export type * from './place.js';
 export type * from './providers.js';
 export { openStore, type StoreOptions } from './sql/open.js';
+export type * from './usage-limits.js';
+export type * from './users.js';
 export type * from './workspaces.js';
 
 /** What a first start has made, as first-keys.json holds it. The only place where these key texts exist. */
@@ -35,7 +42,10 @@ export interface UnitOptions {
  * GatewayError `store_unavailable`.
  */
 export interface Store {
+  readonly organisations: OrganisationStore;
+  readonly users: UserStore;
   readonly workspaces: WorkspaceStore;
+  readonly members: MemberStore;
   readonly keys: ApiKeyStore;
   readonly providers: ProviderStore;
   readonly configs: ConfigStore;

@@ -14,13 +14,15 @@ import { SqlConfigs } from './configs.js';
 import { DataKeys } from './data-keys.js';
 import type { Database, Sql, Transaction } from './driver.js';
 import { SqlIdempotency } from './idempotency.js';
+import { SqlMembers } from './members.js';
 import { migrate } from './migrate.js';
-import { insertOrganisation, type OrganisationParts } from './organisations.js';
+import { insertOrganisation, type OrganisationParts, SqlOrganisations } from './organisations.js';
 import { openPostgres } from './postgres.js';
 import { SqlProviders } from './providers.js';
 import { openSqlite } from './sqlite.js';
 import { SystemKeys } from './system-keys.js';
-import { SqlWorkspaces } from './workspaces.js';
+import { SqlUsers } from './users.js';
+import { insertFirstWorkspace, SqlWorkspaces } from './workspaces.js';
 
 /** What the stores of the resources are made of. */
 interface StoreParts extends OrganisationParts {
@@ -36,7 +38,10 @@ class SqlStore implements Store {
   readonly configs: SqlConfigs;
   readonly idempotency: SqlIdempotency;
   readonly keys: SqlApiKeys;
+  readonly members: SqlMembers;
+  readonly organisations: SqlOrganisations;
   readonly providers: SqlProviders;
+  readonly users: SqlUsers;
   readonly workspaces: SqlWorkspaces;
 
   constructor(readonly parts: StoreParts) {
@@ -46,7 +51,10 @@ class SqlStore implements Store {
     this.configs = new SqlConfigs(database, now);
     this.idempotency = new SqlIdempotency(database, dataKeys, now);
     this.keys = new SqlApiKeys(database, systemKeys.pepper, now);
+    this.members = new SqlMembers(database, now);
+    this.organisations = new SqlOrganisations(database, now);
     this.providers = new SqlProviders(database, dataKeys, now);
+    this.users = new SqlUsers(database, now);
     this.workspaces = new SqlWorkspaces(database, now);
   }
 
@@ -99,13 +107,7 @@ class SqlStore implements Store {
     const workspaceId = randomUUID();
     const created_at = this.parts.now();
     await insertOrganisation(sql, this.parts, { id: organisationId, name: 'default', created_at });
-    await sql('workspaces').insert({
-      id: workspaceId,
-      organisation_id: organisationId,
-      slug: 'default',
-      name: 'default',
-      created_at,
-    });
+    await insertFirstWorkspace(sql, { organisationId, workspaceId }, created_at);
     const admin = await this.keys.insert(sql, organisationId, {
       type: 'organisation-service',
       workspaceId: null,
