@@ -11,7 +11,7 @@ import {
 import { join } from 'node:path';
 import { BodyWriter } from './body-writer.js';
 import { asciiJson, LineWriter, NoRoom } from './line-writer.js';
-import type { BodiesToKeep, Intent, Journal, Settlement } from './record.js';
+import type { BodiesToKeep, Intent, IntentWaiter, Journal, Settlement } from './record.js';
 import { writeIntent, writeSettlement } from './record-text.js';
 import { fileName, ownIdentity } from './writer.js';
 
@@ -49,8 +49,12 @@ class FileJournal implements Journal {
   readonly #bodies: BodyWriter;
   readonly #flushTurn = (): void => {
     this.#turnScheduled = false;
-    this.#write();
+    if (this.#healthy) this.#write();
+    const waiters = this.#waiters;
+    this.#waiters = [];
+    for (let i = 0; i < waiters.length; i++) waiters[i]!.intended();
   };
+  #waiters: IntentWaiter[] = [];
   #fd = -1;
   #n = 0;
   #fileBytes = 0;
@@ -87,15 +91,23 @@ class FileJournal implements Journal {
     return this.#bodies.dropped;
   }
 
-  intend(intent: Intent): void {
+  intend(intent: Intent, waiter?: IntentWaiter): void {
     this.#add(writeIntent, intent);
-    // Settlements of this turn that still wait go along: one write() for all.
-    if (this.#healthy) this.#write();
+    if (waiter === undefined) {
+      if (this.#healthy) this.#write();
+      return;
+    }
+    this.#waiters.push(waiter);
+    this.#endTurn();
   }
 
   settle(settlement: Settlement): void {
     this.#add(writeSettlement, settlement);
-    if (this.#turnScheduled || !this.#healthy) return;
+    if (this.#healthy) this.#endTurn();
+  }
+
+  #endTurn(): void {
+    if (this.#turnScheduled) return;
     this.#turnScheduled = true;
     setImmediate(this.#flushTurn);
   }

@@ -73,20 +73,25 @@ export function createPricing(options: { readonly prices?: OwnPrices } = {}): Pr
     for (const [model, price] of Object.entries(models)) add(provider, model, price);
   }
 
-  const remembered = new Map<string, Price | null>();
+  let remembered = new Map<string, Map<string, Price | null>>();
+  let rememberedCount = 0;
   const find = (provider: string, model: string): Price | null => {
     const models = known.get(provider);
     if (models === undefined) return null;
     return models.get(model) ?? models.get(model.replace(dated, '')) ?? null;
   };
   const priceOf = (provider: string, model: string): Price | null => {
-    const name = `${provider} ${model}`;
-    let price = remembered.get(name);
+    const models = remembered.get(provider);
+    let price = models?.get(model);
     if (price === undefined) {
       price = find(provider, model);
       // Names come from clients: a flood of invented ones must not grow this.
-      if (remembered.size >= maxRemembered) remembered.clear();
-      remembered.set(name, price);
+      if (rememberedCount++ >= maxRemembered) {
+        remembered = new Map();
+        rememberedCount = 0;
+      }
+      if (models !== undefined && remembered.has(provider)) models.set(model, price);
+      else remembered.set(provider, new Map([[model, price]]));
     }
     return price;
   };

@@ -83,10 +83,19 @@ export interface BodiesToKeep extends Omit<Bodies, 'request' | 'response'> {
   readonly response: Buffer | string | null;
 }
 
+/** Who waits for an intent to be on file. */
+export interface IntentWaiter {
+  /** Called once, also while the journal cannot be written: what to do then is the caller's policy (`healthy`). */
+  intended(): void;
+}
+
 /** A data worker's end of the ledger. Synchronous; never throws for a full disk, it says so in `healthy`. */
 export interface Journal {
-  /** On file (one `write()`) when it returns: call before the first upstream byte. */
-  intend(intent: Intent): void;
+  /**
+   * Writes what is about to be asked of an upstream; only then may its first byte leave. On file when it returns, or,
+   * with a `waiter`, when that is told, at the end of this turn: one `write()` serves all intents of a turn.
+   */
+  intend(intent: Intent, waiter?: IntentWaiter): void;
   /** On file by the end of this turn of the event loop. Written once per id, with or without an intent. */
   settle(settlement: Settlement): void;
   /** At most a second late; dropped and counted under overload. */

@@ -6,6 +6,7 @@ import { GatewayError } from '../core/errors.js';
 import type { Attempt, Exchange, JsonObject, Reply } from '../core/exchange.js';
 import { getHeader, type HeaderList } from '../core/headers.js';
 import { parseJson, stringifyJson } from '../core/json.js';
+import type { IntentWaiter } from '../ledger/record.js';
 import type { ConversionContext } from '../providers/provider.js';
 import { looksLikeEvents } from '../providers/stream-tail.js';
 import type { UpstreamFlight, UpstreamHandler } from '../upstream/upstream.js';
@@ -37,7 +38,7 @@ type Mode =
  * One upstream answer, from its head to its end: what the provider's connection calls, and the source of the
  * client's body. Resolves its attempt with a Reply once the answer is certain enough to commit to, rejects before.
  */
-export class Answer implements UpstreamHandler, Source {
+export class Answer implements IntentWaiter, UpstreamHandler, Source {
   #mode: Mode = 'head';
   #collectedBytes = 0;
   #flight: UpstreamFlight | null = null;
@@ -71,8 +72,9 @@ export class Answer implements UpstreamHandler, Source {
     }
   }
 
-  /** Sends the call. */
-  ask(): void {
+  /** The intent is on file: now the call may leave. */
+  intended(): void {
+    if (this.#isDone()) return;
     try {
       this.#send();
     } catch (thrown) {

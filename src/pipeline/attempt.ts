@@ -77,8 +77,7 @@ function send(pipeline: Pipeline, x: Exchange, outgoing: Outgoing, record: Attem
   return new Promise((resolve, reject) => {
     const answer = new Answer(pipeline, x, outgoing, record, resolve, reject);
     // On file before the first byte leaves: whatever an upstream has seen is in the ledger, even if we die now.
-    pipeline.journal.intend(intentOf(pipeline, x, outgoing.call.target, outgoing.address));
-    answer.ask();
+    pipeline.journal.intend(intentOf(pipeline, x, outgoing.call.target, outgoing.address), answer);
   });
 }
 
