@@ -47,6 +47,7 @@ const channel: LookupChannel = new LookupChannel((message: FromWorker) => {
           keyId: 'key',
           keyName: 'bench',
           keyType: 'workspace-service' as const,
+          blockInline: false,
           userId: null,
           scopes: ['completions.write'],
           expiresAt: null,

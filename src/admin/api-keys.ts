@@ -146,7 +146,10 @@ export function apiKeysService({ store }: AdminParts): Service<'ApiKeys'> {
       const gone = await store.keys.delete(caller.organisationId, id, etag ?? undefined);
       if (gone === 'missing') throw new AdminError('AB08', 'There is no such key.');
       if (gone === 'stale') throw stale();
-      caller.changed(key, [{ kind: 'key', workspace: null, name: gone.hash }]);
+      caller.changed(
+        key,
+        gone.hashes.map((name) => ({ kind: 'key' as const, workspace: null, name })),
+      );
       return {};
     },
   };

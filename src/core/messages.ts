@@ -14,6 +14,8 @@ export interface KeyRecord {
   userId: string | null;
   scopes: string[];
   expiresAt: number | null;
+  /** May its calls use saved configs and providers alone? */
+  blockInline: boolean;
   defaults: { configId: string | null; allowConfigOverride: boolean; metadata: Record<string, string> };
 }
 
@@ -40,7 +42,7 @@ export interface LookupRecords {
   provider: ProviderRecord;
 }
 
-/** What to forget. `name`: key hash, config slug or id, provider slug; `workspace` null for keys. */
+/** What to forget. `name`: key hash, config slug or id, provider slug, `*` for all; `workspace` null for keys. */
 export interface Forget {
   kind: LookupKind;
   workspace: string | null;

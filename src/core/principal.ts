@@ -12,6 +12,8 @@ export interface Principal {
   readonly scopes: readonly string[];
   /** Unix milliseconds, or null for a key that does not expire. */
   readonly expiresAt: number | null;
+  /** May its calls use saved configs and providers alone, and none that they bring themselves? */
+  readonly blockInline: boolean;
   readonly defaults: {
     readonly configId: string | null;
     readonly allowConfigOverride: boolean;

@@ -16,6 +16,9 @@ export interface DirectoryOptions {
   readonly maxProviders?: number;
 }
 
+/** The name that stands for all of a kind. */
+const everything = '*';
+
 /** Ids and slugs have no newline, so it parts a workspace from a name without ambiguity. */
 const within = (workspace: string, name: string): string => `${workspace}\n${name}`;
 
@@ -68,9 +71,9 @@ export class WorkerDirectory implements Directory {
 
   forget(what: readonly Forget[]): void {
     for (const { kind, workspace, name } of what) {
-      if (kind === 'key') this.#keys.forget(name);
-      else if (kind === 'config') this.#configs.forget(within(workspace ?? '', name));
-      else this.#providers.forget(within(workspace ?? '', name));
+      const kept = { key: this.#keys, config: this.#configs, provider: this.#providers }[kind];
+      if (name === everything) kept.clear();
+      else kept.forget(kind === 'key' ? name : within(workspace ?? '', name));
     }
   }
 }

@@ -70,6 +70,7 @@ describe('the store', () => {
           userId: null,
           scopes: ['completions.write'],
           expiresAt: now + 1000,
+          blockInline: false,
           defaults: { configId: 'pc-x', allowConfigOverride: false, metadata: { team: 'a' } },
         });
         expect(await store.keys.findByHash(text.reveal())).to.equal(null);
@@ -87,7 +88,7 @@ describe('the store', () => {
         );
         expect(await store.keys.delete('another', key.id)).to.equal('missing');
         expect(await store.keys.findByHash(hash)).to.not.equal(null);
-        expect(await store.keys.delete(place.organisationId, key.id)).to.deep.equal({ hash });
+        expect(here(await store.keys.delete(place.organisationId, key.id)).hashes).to.deep.equal([hash]);
         expect(await store.keys.delete(place.organisationId, key.id)).to.equal('missing');
         expect(await store.keys.findByHash(hash)).to.equal(null);
         expect(await store.keys.get(place.organisationId, key.id)).to.equal(null);

@@ -20,6 +20,7 @@ const principal = (more: Partial<Principal> = {}): Principal => ({
   keyId: 'k',
   keyName: 'n',
   keyType: 'workspace-service',
+  blockInline: false,
   userId: null,
   scopes: ['completions.write'],
   expiresAt: null,

@@ -85,6 +85,7 @@ function exchange({
     keyId: 'k',
     keyName: 'n',
     keyType: 'workspace-service',
+    blockInline: false,
     userId: null,
     scopes: [],
     expiresAt: null,

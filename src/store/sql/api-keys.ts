@@ -1,62 +1,50 @@
 import { randomUUID } from 'node:crypto';
+import type { Knex } from 'knex';
 import { hashGatewayKey, makeGatewayKey, maskGatewayKey } from '../../core/gateway-key.js';
 import type { KeyRecord } from '../../core/messages.js';
 import type { KeyType } from '../../core/principal.js';
 import { Secret } from '../../core/secret.js';
-import type { ApiKey, ApiKeyFilter, ApiKeyStore, MadeApiKey, NewApiKey } from '../api-keys.js';
-import { etagOf } from '../etag.js';
+import type {
+  ApiKey,
+  ApiKeyChange,
+  ApiKeyFilter,
+  ApiKeyStore,
+  KeyStatus,
+  MadeApiKey,
+  NewApiKey,
+  RotatedApiKey,
+  TouchedApiKey,
+} from '../api-keys.js';
 import type { Listed, Page } from '../place.js';
-import type { Database, Transaction } from './driver.js';
+import { unused, usageUnder } from '../usage.js';
+import { type ApiKeyRow, fromRow, futureOf, timeOf, toColumns } from './api-key-row.js';
+import type { Database, Sql, Transaction } from './driver.js';
 import { listed, newestFirst } from './lists.js';
-import { isCurrent } from './revision.js';
+import { isCurrent, replaceRow } from './revision.js';
 import { hasWorkspace } from './workspaces.js';
-
-interface ApiKeyRow {
-  readonly id: string;
-  readonly revision: number;
-  readonly organisation_id: string;
-  readonly workspace_id: string | null;
-  readonly user_id: string | null;
-  readonly type: KeyType;
-  readonly name: string;
-  readonly description: string | null;
-  readonly hash: string;
-  readonly pepper_version: number;
-  readonly masked: string;
-  readonly scopes: string;
-  readonly default_config_id: string | null;
-  readonly allow_config_override: boolean | number;
-  readonly default_metadata: string;
-  readonly creation_mode: ApiKey['creationMode'];
-  readonly expires_at: number | string | null;
-  readonly created_at: number | string;
-  readonly updated_at: number | string;
-}
 
 const pepperVersion = 1;
 
-function fromRow(row: ApiKeyRow): ApiKey {
-  return {
-    id: row.id,
-    organisationId: row.organisation_id,
-    workspaceId: row.workspace_id,
-    userId: row.user_id,
-    type: row.type,
-    name: row.name,
-    description: row.description,
-    masked: row.masked,
-    scopes: JSON.parse(row.scopes),
-    defaults: {
-      configId: row.default_config_id,
-      allowConfigOverride: Boolean(row.allow_config_override),
-      metadata: JSON.parse(row.default_metadata),
-    },
-    creationMode: row.creation_mode,
-    expiresAt: row.expires_at === null ? null : Number(row.expires_at),
-    createdAt: Number(row.created_at),
-    updatedAt: Number(row.updated_at),
-    etag: etagOf(row),
-  };
+/** Where a key stands: what decides whether it is found at all, and what of its organisation it carries. */
+interface Surroundings {
+  readonly settings: string;
+  readonly workspace_status: string | null;
+  readonly user_role: string | null;
+  readonly member_role: string | null;
+}
+
+type FoundRow = ApiKeyRow & Surroundings;
+
+const hashesOf = ({ hash, previous_hash }: ApiKeyRow): string[] =>
+  previous_hash === null ? [hash] : [hash, previous_hash];
+
+/** Narrows `wanted` to keys of that status. */
+function ofStatus(wanted: Knex.QueryBuilder, status: KeyStatus, now: number): void {
+  if (status === 'expired') wanted.where('expires_at', '<=', now);
+  else
+    wanted
+      .where('is_exhausted', status === 'exhausted')
+      .andWhere((either) => either.whereNull('expires_at').orWhere('expires_at', '>', now));
 }
 
 export class SqlApiKeys implements ApiKeyStore {
@@ -68,24 +56,28 @@ export class SqlApiKeys implements ApiKeyStore {
 
   get(organisationId: string, id: string): Promise<ApiKey | null> {
     return this.database.read(async (sql) => {
-      const row: ApiKeyRow | undefined = await sql('api_keys')
-        .where({ organisation_id: organisationId, id })
-        .first();
-      return row === undefined ? null : fromRow(row);
+      const row = await this.#rowOf(sql, organisationId, id);
+      return row === undefined ? null : fromRow(row, this.now());
     });
+  }
+
+  #rowOf(sql: Sql, organisationId: string, id: string): Promise<ApiKeyRow | undefined> {
+    return sql('api_keys').where({ organisation_id: organisationId, id }).first();
   }
 
   list(organisationId: string, filter: ApiKeyFilter, page: Page): Promise<Listed<ApiKey>> {
     return this.database.read(async (sql) => {
+      const now = this.now();
       const wanted = sql('api_keys').where({ organisation_id: organisationId });
-      if (filter.workspaceId !== undefined) wanted.where({ workspace_id: filter.workspaceId });
-      if (filter.types !== undefined) wanted.whereIn('type', filter.types);
-      if (filter.status !== undefined && new Set(filter.status).size === 1) {
-        const now = this.now();
-        if (filter.status[0] === 'expired') wanted.where('expires_at', '<=', now);
-        else wanted.where((either) => either.whereNull('expires_at').orWhere('expires_at', '>', now));
-      }
-      return listed(wanted, newestFirst, page, fromRow);
+      const { workspaceId, userId, types, status = [] } = filter;
+      if (workspaceId !== undefined) wanted.where({ workspace_id: workspaceId });
+      if (userId !== undefined) wanted.where({ user_id: userId });
+      if (types !== undefined) wanted.whereIn('type', types);
+      if (status.length > 0)
+        wanted.andWhere((any) => {
+          for (const one of status) any.orWhere((either) => ofStatus(either, one, now));
+        });
+      return listed(wanted, newestFirst, page, (row: ApiKeyRow) => fromRow(row, now));
     });
   }
 
@@ -105,8 +97,9 @@ export class SqlApiKeys implements ApiKeyStore {
         `A key of type ${input.type} ${input.workspaceId === null ? 'needs a' : 'has no'} workspace.`,
       );
     }
-    const text = makeGatewayKey(input.type);
     const now = this.now();
+    const { text, ...named } = this.#newText(input.type);
+    const { configId = null, allowConfigOverride = true, metadata = {} } = input.defaults ?? {};
     const row: ApiKeyRow = {
       id: randomUUID(),
       revision: 1,
@@ -114,56 +107,174 @@ export class SqlApiKeys implements ApiKeyStore {
       workspace_id: input.workspaceId,
       user_id: input.userId ?? null,
       type: input.type,
-      name: input.name,
-      description: input.description ?? null,
+      ...named,
+      ...toColumns({
+        name: input.name,
+        description: input.description ?? null,
+        scopes: input.scopes,
+        defaults: { configId, allowConfigOverride, metadata },
+        expiresAt: input.expiresAt ?? null,
+        rateLimits: input.rateLimits ?? [],
+        usageLimits: input.usageLimits ?? null,
+        usage: unused,
+        alertEmails: input.alertEmails ?? [],
+        rotationPolicy: input.rotationPolicy ?? null,
+      }),
+      creation_mode: input.creationMode ?? 'api',
+      created_at: now,
+      updated_at: now,
+      previous_hash: null,
+      previous_expires_at: null,
+      last_rotated_at: null,
+    };
+    await sql('api_keys').insert(row);
+    return { key: fromRow(row, now), text: new Secret(text), hash: row.hash };
+  }
+
+  #newText(type: KeyType) {
+    const text = makeGatewayKey(type);
+    return {
+      text,
       hash: hashGatewayKey(this.pepper, text),
       pepper_version: pepperVersion,
       masked: maskGatewayKey(text),
-      scopes: JSON.stringify(input.scopes),
-      default_config_id: input.defaults?.configId ?? null,
-      allow_config_override: input.defaults?.allowConfigOverride ?? true,
-      default_metadata: JSON.stringify(input.defaults?.metadata ?? {}),
-      creation_mode: input.creationMode ?? 'api',
-      expires_at: input.expiresAt ?? null,
-      created_at: now,
-      updated_at: now,
     };
-    await sql('api_keys').insert(row);
-    return { key: fromRow(row), text: new Secret(text), hash: row.hash };
   }
 
-  delete(
+  update(
     organisationId: string,
     id: string,
-    etag?: string,
-  ): Promise<{ readonly hash: string } | 'missing' | 'stale'> {
+    change: ApiKeyChange,
+  ): Promise<TouchedApiKey | 'missing' | 'stale'> {
+    const { etag, resetUsage = false, defaults, ...said } = change;
     return this.database.write(async (sql) => {
-      const wanted = sql('api_keys').where({ organisation_id: organisationId, id });
-      const row: ApiKeyRow | undefined = await wanted.clone().first();
+      const row = await this.#rowOf(sql, organisationId, id);
       if (row === undefined) return 'missing';
       if (!isCurrent(row, etag)) return 'stale';
-      await wanted.delete();
-      return { hash: row.hash };
+      const now = this.now();
+      const key = fromRow(row, now);
+      const usage = resetUsage ? { ...unused, lastResetAt: now } : key.usage;
+      const limits = said.usageLimits === undefined ? key.usageLimits : said.usageLimits;
+      return this.#replace(sql, row, {
+        ...toColumns({
+          ...key,
+          ...said,
+          defaults: { ...key.defaults, ...defaults },
+          usage: usageUnder(usage, key.usageLimits, limits),
+        }),
+        updated_at: now,
+      });
+    });
+  }
+
+  async #replace(
+    sql: Transaction,
+    row: ApiKeyRow,
+    columns: Partial<ApiKeyRow>,
+  ): Promise<TouchedApiKey | 'stale'> {
+    const next = { ...row, ...columns };
+    const written = await replaceRow(sql, 'api_keys', next);
+    if (written === 'stale') return written;
+    return {
+      key: fromRow(written, this.now()),
+      hashes: [...new Set([...hashesOf(row), ...hashesOf(written)])],
+    };
+  }
+
+  rotate(
+    organisationId: string,
+    id: string,
+    transitionMs: number,
+  ): Promise<RotatedApiKey | 'missing' | 'rotating' | 'stale'> {
+    return this.database.write(async (sql) => {
+      const row = await this.#rowOf(sql, organisationId, id);
+      if (row === undefined) return 'missing';
+      const now = this.now();
+      if (futureOf(row.previous_expires_at, now) !== null) return 'rotating';
+      const { text, ...named } = this.#newText(row.type);
+      const transitionExpiresAt = now + transitionMs;
+      const touched = await this.#replace(sql, row, {
+        ...named,
+        previous_hash: row.hash,
+        previous_expires_at: transitionExpiresAt,
+        last_rotated_at: now,
+        updated_at: now,
+      });
+      return touched === 'stale' ? touched : { ...touched, text: new Secret(text), transitionExpiresAt };
+    });
+  }
+
+  delete(organisationId: string, id: string, etag?: string): Promise<TouchedApiKey | 'missing' | 'stale'> {
+    return this.database.write(async (sql) => {
+      const row = await this.#rowOf(sql, organisationId, id);
+      if (row === undefined) return 'missing';
+      if (!isCurrent(row, etag)) return 'stale';
+      await sql('api_keys').where({ organisation_id: organisationId, id }).delete();
+      return { key: fromRow(row, this.now()), hashes: hashesOf(row) };
     });
   }
 
   findByHash(hash: string): Promise<KeyRecord | null> {
     return this.database.read(async (sql) => {
-      const row: ApiKeyRow | undefined = await sql('api_keys').where({ hash }).first();
-      if (row === undefined) return null;
-      const { organisationId, workspaceId, id, name, type, userId, scopes, expiresAt, defaults } =
-        fromRow(row);
-      return {
-        organisationId,
-        workspaceId,
-        keyId: id,
-        keyName: name,
-        keyType: type,
-        userId,
-        scopes: [...scopes],
-        expiresAt,
-        defaults: { ...defaults, metadata: { ...defaults.metadata } },
-      };
+      const now = this.now();
+      const current: FoundRow | undefined = await this.#withSurroundings(sql).where({ hash }).first();
+      if (current !== undefined) return toRecord(current, timeOf(current.expires_at));
+      const before: FoundRow | undefined = await this.#withSurroundings(sql)
+        .where({ previous_hash: hash })
+        .first();
+      const until = before === undefined ? null : futureOf(before.previous_expires_at, now);
+      if (before === undefined || until === null) return null;
+      return toRecord(before, Math.min(until, timeOf(before.expires_at) ?? until));
     });
   }
+
+  #withSurroundings(sql: Sql): Knex.QueryBuilder {
+    return sql('api_keys')
+      .join('organisations', 'organisations.id', 'api_keys.organisation_id')
+      .leftJoin('workspaces', 'workspaces.id', 'api_keys.workspace_id')
+      .leftJoin('users', (on) =>
+        on.on('users.id', 'api_keys.user_id').andOn('users.organisation_id', 'api_keys.organisation_id'),
+      )
+      .leftJoin('workspace_members', (on) =>
+        on
+          .on('workspace_members.organisation_id', 'api_keys.organisation_id')
+          .andOn('workspace_members.workspace_id', 'api_keys.workspace_id')
+          .andOn('workspace_members.user_id', 'api_keys.user_id'),
+      )
+      .select(
+        'api_keys.*',
+        'organisations.settings',
+        'workspaces.status as workspace_status',
+        'users.role as user_role',
+        'workspace_members.role as member_role',
+      );
+  }
+}
+
+/** May its user still be in its workspace? Owners and admins of the organisation are in every one. */
+function isInPlace(row: FoundRow): boolean {
+  if (row.workspace_id !== null && row.workspace_status !== 'active') return false;
+  if (row.user_id === null) return true;
+  return row.user_role !== null && (row.user_role !== 'member' || row.member_role !== null);
+}
+
+function toRecord(row: FoundRow, expiresAt: number | null): KeyRecord | null {
+  if (!isInPlace(row)) return null;
+  const settings: { readonly block_inline_configs?: boolean } = JSON.parse(row.settings);
+  return {
+    organisationId: row.organisation_id,
+    workspaceId: row.workspace_id,
+    keyId: row.id,
+    keyName: row.name,
+    keyType: row.type,
+    userId: row.user_id,
+    scopes: JSON.parse(row.scopes),
+    expiresAt,
+    blockInline: settings.block_inline_configs === true,
+    defaults: {
+      configId: row.default_config_id,
+      allowConfigOverride: Boolean(row.allow_config_override),
+      metadata: JSON.parse(row.default_metadata),
+    },
+  };
 }
