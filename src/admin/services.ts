@@ -1,5 +1,6 @@
 import type { AdminMethod } from '../../proto/tree.js';
 import { apiKeysService } from './api-keys.js';
+import { auditLogsService } from './audit-logs.js';
 import type { Implementations, Run } from './call.js';
 import { configsService } from './configs.js';
 import { logsService } from './logs.js';
@@ -9,6 +10,7 @@ import type { AdminParts, Service, ServiceName } from './service.js';
 /** Every service of the proto files, a line each, in order of their names. */
 const services: { readonly [Name in ServiceName]?: (parts: AdminParts) => Service<Name> } = {
   ApiKeys: apiKeysService,
+  AuditLogs: auditLogsService,
   Configs: configsService,
   Logs: logsService,
   Providers: providersService,

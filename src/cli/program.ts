@@ -21,18 +21,58 @@ interface CommandModule {
 
 interface LazyCommand {
   readonly summary: string;
+  /** Settings that every command below it has flags for. */
+  readonly settings: readonly SettingKey[];
   load(): Promise<CommandModule>;
 }
 
-/** Commands that bring a gRPC client along: loaded only when one of them is what was typed. */
+/** How a running gateway is reached. */
+const connection: readonly SettingKey[] = ['host', 'port', 'grpcPort', 'dataDir', 'adminKey'];
+/** Where the records are, and what opens them. */
+const stored: readonly SettingKey[] = ['dataDir', 'databaseUrl', 'masterKey'];
+
+/** Commands that bring a gRPC client or the store along: loaded only when one of them is what was typed. */
 const lazyCommands: Readonly<Record<string, LazyCommand>> = {
-  keys: { summary: 'create, list and revoke keys', load: () => import('./keys.js') },
+  keys: {
+    summary: 'create, list and revoke keys',
+    settings: connection,
+    load: () => import('./keys.js'),
+  },
   providers: {
     summary: 'store and list providers and their credentials',
+    settings: connection,
     load: () => import('./providers.js'),
   },
-  configs: { summary: 'write, check and list routing configs', load: () => import('./configs.js') },
-  logs: { summary: 'read and follow the request log', load: () => import('./logs.js') },
+  configs: {
+    summary: 'write, check and list routing configs',
+    settings: connection,
+    load: () => import('./configs.js'),
+  },
+  logs: {
+    summary: 'read and follow the request log',
+    settings: connection,
+    load: () => import('./logs.js'),
+  },
+  audit: {
+    summary: 'verify and export the audit log',
+    settings: stored,
+    load: () => import('./audit.js'),
+  },
+  backup: {
+    summary: 'copy the records to a file, while the gateway serves',
+    settings: stored,
+    load: () => import('./backup.js'),
+  },
+  restore: {
+    summary: 'put a backup in the place of the records',
+    settings: stored,
+    load: () => import('./restore.js'),
+  },
+  'master-key': {
+    summary: 'change the key that all stored secrets hang on',
+    settings: stored,
+    load: () => import('./master-key.js'),
+  },
 };
 
 /** Flags that are settings. A flag of the same name that a command defines for itself is its own. */
@@ -77,8 +117,6 @@ function settingFlags(command: Command): Record<string, unknown> {
   return flags;
 }
 
-const connection: readonly SettingKey[] = ['host', 'port', 'grpcPort', 'dataDir', 'adminKey'];
-
 /** The whole command line. `args`: what was typed, needed to know which command to load. */
 export async function buildProgram(args: readonly string[]): Promise<Command> {
   const program = new Command('headgate');
@@ -103,14 +141,14 @@ export async function buildProgram(args: readonly string[]): Promise<Command> {
   const serve = program.command('serve').description('start the gateway');
   addSettings(serve, 'all').action(async () => (await import('./serve.js')).serve(context.settings()));
 
-  for (const [name, { summary, load }] of Object.entries(lazyCommands)) {
+  for (const [name, { summary, settings, load }] of Object.entries(lazyCommands)) {
     if (!args.includes(name)) {
       program.command(name).description(summary);
       continue;
     }
     (await load()).register(program, context);
     const command = program.commands.find((made) => made.name() === name);
-    if (command !== undefined) addEverywhere(command);
+    if (command !== undefined) addEverywhere(command, settings);
   }
 
   program
@@ -131,9 +169,9 @@ export async function buildProgram(args: readonly string[]): Promise<Command> {
 }
 
 /** Lets `headgate keys list --grpc-port 1` mean what it says, wherever in the tree `list` is. */
-function addEverywhere(command: Command): void {
-  addSettings(command, connection, true);
-  for (const child of command.commands) addEverywhere(child);
+function addEverywhere(command: Command, settings: readonly SettingKey[]): void {
+  addSettings(command, settings, true);
+  for (const child of command.commands) addEverywhere(child, settings);
 }
 
 /** Runs the command line and answers the exit code. */

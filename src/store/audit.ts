@@ -74,6 +74,8 @@ export interface AuditStore {
   list(organisationId: string, filter: AuditFilter, page: Page): Promise<Listed<AuditRecord>>;
   /** Oldest first, read piece by piece. */
   export(organisationId: string, filter: AuditFilter): AsyncIterable<AuditRecord>;
+  /** Ids of all organisations that have a log, or should have. */
+  organisations(): Promise<readonly string[]>;
   /** Walks the whole chain. `onProgress` is told how many rows have been looked at. */
   verify(organisationId: string, onProgress?: (rows: number) => void): Promise<AuditVerdict>;
   /** Stands for a secret in an audit text: equal for equal secrets of one organisation, and tells nothing else. */

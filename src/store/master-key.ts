@@ -8,12 +8,16 @@ import {
   mkdirSync,
   openSync,
   readFileSync,
+  renameSync,
   unlinkSync,
   writeSync,
 } from 'node:fs';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { inspect } from 'node:util';
 import { RefusedStart } from './refused-start.js';
+import { type SealedPlace, seal, unseal } from './seal.js';
+
+const wrappingVersion = 1;
 
 /** The key that every other secret of a store hangs on. Never printed, never stored beside what it seals. */
 export class MasterKey {
@@ -31,9 +35,19 @@ export class MasterKey {
     return Buffer.from(hkdfSync('sha256', this.#bytes, Buffer.alloc(0), purpose, 32));
   }
 
-  /** Wraps the organisations' data keys; never used on anything else. */
+  /** Wraps other keys; never used on anything else. */
   wrappingKey(): Buffer {
     return this.#derive('headgate data key wrapping v1');
+  }
+
+  /** Another key, sealed for its place. */
+  wrap(place: SealedPlace, key: Buffer): Buffer {
+    return seal(this.wrappingKey(), wrappingVersion, place, key);
+  }
+
+  /** Throws SealBroken. */
+  unwrap(place: SealedPlace, wrapped: Buffer): Buffer {
+    return unseal(this.wrappingKey(), place, wrapped);
   }
 
   /** Goes into the hash of every gateway key. A row says under which version its hash was made. */
@@ -60,7 +74,7 @@ const hint = 'give 32 random bytes as hex or base64 (openssl rand -hex 32)';
  * 32 bytes written as hex or base64 are the key; any other text of 16 characters or more is a passphrase. Its salt is
  * fixed, there being no place to keep one that the key does not itself open: hence scrypt at a cost felt once a start.
  */
-function parse(text: string, origin: string): MasterKey {
+export function parseMasterKey(text: string, origin: string): MasterKey {
   const trimmed = text.trim();
   if (trimmed.length < 16 || new Set(trimmed).size < 8) {
     throw new RefusedStart(`The master key in ${origin} is too weak: ${hint}.`);
@@ -84,7 +98,7 @@ function readKeyFile(path: string): MasterKey {
     if ((fstatSync(file).mode & 0o077) !== 0) {
       throw new RefusedStart(`The master key file ${path} is open to other users: chmod 600 it.`);
     }
-    return parse(readFileSync(file, 'utf8'), path);
+    return parseMasterKey(readFileSync(file, 'utf8'), path);
   } finally {
     closeSync(file);
   }
@@ -99,12 +113,12 @@ function syncFolder(path: string): void {
   }
 }
 
-/** Written aside and linked: a crash leaves no half key, and of two first starts one key wins. */
-function generate(dataDir: string, path: string): MasterKey {
+/** Written aside and linked: a crash leaves no half key, and of two that write one wins. */
+function write(path: string, text: string): void {
   const aside = `${path}.${process.pid}.tmp`;
   const file = openSync(aside, 'wx', 0o600);
   try {
-    writeSync(file, `${randomBytes(32).toString('hex')}\n`);
+    writeSync(file, `${text.trim()}\n`);
     fsyncSync(file);
   } finally {
     closeSync(file);
@@ -116,9 +130,14 @@ function generate(dataDir: string, path: string): MasterKey {
   } finally {
     unlinkSync(aside);
   }
-  syncFolder(dataDir);
-  return readKeyFile(path);
+  syncFolder(dirname(path));
 }
+
+const randomKey = (): string => randomBytes(32).toString('hex');
+
+/** Where a data directory keeps its own key, and during a rotation the one that takes its place. */
+const ownPath = (dataDir: string): string => join(dataDir, 'master.key');
+const nextPath = (dataDir: string): string => `${ownPath(dataDir)}.new`;
 
 export interface MasterKeyPlaces {
   /** The key itself, from the environment. */
@@ -128,19 +147,29 @@ export interface MasterKeyPlaces {
   readonly dataDir: string;
 }
 
+/** The key that is given, else the data directory's own; null: there is none. */
+export function findMasterKey({ env, file, dataDir }: MasterKeyPlaces): MasterKey | null {
+  if (env && file) {
+    throw new RefusedStart('Set HEADGATE_MASTER_KEY or HEADGATE_MASTER_KEY_FILE, not both.');
+  }
+  if (env) return parseMasterKey(env, 'HEADGATE_MASTER_KEY');
+  if (file) return readKeyFile(file);
+  return existsSync(ownPath(dataDir)) ? readKeyFile(ownPath(dataDir)) : null;
+}
+
 /**
  * Finds the master key: given, in a file, or in the data directory, where the very first start makes one. A data
  * directory that has a database and no key is refused: a new key would open nothing in it.
  */
 export function loadMasterKey(places: MasterKeyPlaces): MasterKey {
-  const { env, file, dataDir } = places;
-  if (env && file) {
-    throw new RefusedStart('Set HEADGATE_MASTER_KEY or HEADGATE_MASTER_KEY_FILE, not both.');
+  const { dataDir } = places;
+  if (existsSync(nextPath(dataDir))) {
+    throw new RefusedStart(
+      `A rotation of the master key in ${dataDir} was not finished: run headgate master-key rotate again.`,
+    );
   }
-  if (env) return parse(env, 'HEADGATE_MASTER_KEY');
-  if (file) return readKeyFile(file);
-  const path = join(dataDir, 'master.key');
-  if (existsSync(path)) return readKeyFile(path);
+  const found = findMasterKey(places);
+  if (found !== null) return found;
   if (existsSync(join(dataDir, 'headgate.db'))) {
     throw new RefusedStart(
       `${dataDir} has a database and no master.key: put the key back, or set HEADGATE_MASTER_KEY to the one it was made with.`,
@@ -148,11 +177,36 @@ export function loadMasterKey(places: MasterKeyPlaces): MasterKey {
   }
   try {
     mkdirSync(dataDir, { recursive: true, mode: 0o700 });
-    return generate(dataDir, path);
+    write(ownPath(dataDir), randomKey());
+    return readKeyFile(ownPath(dataDir));
   } catch (error) {
     if (error instanceof RefusedStart) throw error;
     throw new RefusedStart(
       `No master key can be written to ${dataDir} (${(error as NodeJS.ErrnoException).code}): make the directory writable or set HEADGATE_MASTER_KEY.`,
     );
   }
+}
+
+/**
+ * Puts the key that is to follow beside a data directory's own, where it outlives a crash: `text`, else one left by a
+ * rotation that was not finished, else a new one. Throws RefusedStart where such a one is there and is another.
+ */
+export function prepareNextKey(dataDir: string, text: string | null): MasterKey {
+  const path = nextPath(dataDir);
+  const given = text === null ? null : parseMasterKey(text, 'the new key file');
+  if (!existsSync(path)) write(path, text ?? randomKey());
+  const next = readKeyFile(path);
+  if (given === null || given.id === next.id) return next;
+  throw new RefusedStart(
+    `${path} is the new key of a rotation that was not finished: run headgate master-key rotate without --new-key-file first.`,
+  );
+}
+
+/** The prepared key takes the place of the data directory's own. Returns where the old one is kept. */
+export function installNextKey(dataDir: string, old: MasterKey): string {
+  const kept = `${ownPath(dataDir)}.old-${old.id}`;
+  if (!existsSync(kept)) linkSync(ownPath(dataDir), kept);
+  renameSync(nextPath(dataDir), ownPath(dataDir));
+  syncFolder(dataDir);
+  return kept;
 }

@@ -135,6 +135,14 @@ export class SqlAudit implements AuditStore {
     }
   }
 
+  organisations(): Promise<readonly string[]> {
+    return this.database.read(async (sql) => {
+      const known: string[] = await sql('organisations').orderBy('created_at').pluck('id');
+      const logged: string[] = await sql('audit_logs').distinct().pluck('organisation_id');
+      return [...new Set([...known, ...logged])];
+    });
+  }
+
   async verify(organisationId: string, onProgress: (rows: number) => void = () => {}): Promise<AuditVerdict> {
     // Read first: rows written from here on are another walk's.
     const head = await this.database.read((sql) => this.chain.head(sql, organisationId));

@@ -1,16 +1,17 @@
 import { randomBytes } from 'node:crypto';
 import { LRUCache } from 'lru-cache';
 import type { MasterKey } from '../master-key.js';
+import { RefusedStart } from '../refused-start.js';
 import { SealBroken, type SealedPlace, seal, sealedVersion, unseal } from '../seal.js';
-import type { Sql, Transaction } from './driver.js';
+import type { Database, Sql, Transaction } from './driver.js';
 
 interface DataKeyRow {
   readonly version: number;
   readonly wrapped: Buffer;
 }
 
-const wrappingVersion = 1;
-const wrappedPlace = (organisation: string, version: number): SealedPlace => ({
+/** Where a data key is sealed by the master key. */
+export const dataKeyPlace = (organisation: string, version: number): SealedPlace => ({
   table: 'data_keys',
   row: `${organisation}/${version}`,
   organisation,
@@ -19,14 +20,12 @@ const wrappedPlace = (organisation: string, version: number): SealedPlace => ({
 
 /** Seals and opens the secrets of rows: a data key per organisation, each wrapped by the master key. */
 export class DataKeys {
-  readonly #wrapping: Buffer;
-  readonly #masterKeyId: string;
+  readonly #masterKey: MasterKey;
   readonly #now: () => number;
   readonly #opened = new LRUCache<string, Buffer>({ max: 1000, ttl: 5 * 60_000 });
 
   constructor(masterKey: MasterKey, now: () => number) {
-    this.#wrapping = masterKey.wrappingKey();
-    this.#masterKeyId = masterKey.id;
+    this.#masterKey = masterKey;
     this.#now = now;
   }
 
@@ -37,10 +36,21 @@ export class DataKeys {
     await sql('data_keys').insert({
       organisation_id: organisation,
       version,
-      master_key_id: this.#masterKeyId,
-      wrapped: seal(this.#wrapping, wrappingVersion, wrappedPlace(organisation, version), key),
+      master_key_id: this.#masterKey.id,
+      wrapped: this.#masterKey.wrap(dataKeyPlace(organisation, version), key),
       created_at: this.#now(),
     });
+  }
+
+  /** Throws RefusedStart where a data key is wrapped by another master key. */
+  async check(database: Database): Promise<void> {
+    const other = await database.read((sql) =>
+      sql('data_keys').whereNot({ master_key_id: this.#masterKey.id }).first('version'),
+    );
+    if (other === undefined) return;
+    throw new RefusedStart(
+      'A rotation of the master key was not finished: run headgate master-key rotate again, with the same new key.',
+    );
   }
 
   /** Seals with the newest key of the place's organisation. */
@@ -67,7 +77,7 @@ export class DataKeys {
   }
 
   #open(organisation: string, row: DataKeyRow): Buffer {
-    const key = unseal(this.#wrapping, wrappedPlace(organisation, row.version), row.wrapped);
+    const key = this.#masterKey.unwrap(dataKeyPlace(organisation, row.version), row.wrapped);
     this.#opened.set(`${organisation}/${row.version}`, key);
     return key;
   }

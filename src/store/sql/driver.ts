@@ -31,6 +31,8 @@ export interface Database {
   announce(sql: Transaction): Promise<unknown>;
   /** Calls `wake` whenever another node may have committed a change. Returns how to stop. */
   onCommitElsewhere(wake: () => void): () => void;
+  /** Does a gateway run on this database? None begins to before the transaction ends. */
+  isServed(sql: Transaction): Promise<boolean>;
   close(): Promise<void>;
 }
 
@@ -46,6 +48,7 @@ export interface Engine {
   beforeCommit(sql: Transaction): Promise<unknown>;
   announce(sql: Transaction): Promise<unknown>;
   onCommitElsewhere(wake: () => void): () => void;
+  isServed(sql: Transaction): Promise<boolean>;
   close(): Promise<void>;
 }
 
@@ -164,6 +167,10 @@ export class SqlDatabase implements Database {
 
   onCommitElsewhere(wake: () => void): () => void {
     return this.#engine.onCommitElsewhere(wake);
+  }
+
+  isServed(sql: Transaction): Promise<boolean> {
+    return this.#engine.isServed(sql);
   }
 
   close(): Promise<void> {

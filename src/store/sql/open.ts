@@ -1,8 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { hashGatewayKey } from '../../core/gateway-key.js';
 import { scopesOf } from '../../core/scopes.js';
-import type { Secret } from '../../core/secret.js';
-import type { MasterKey } from '../master-key.js';
 import { migrations } from '../migrations/list.js';
 import type { Place } from '../place.js';
 import type { FirstKeys, Store, UnitOptions } from '../store.js';
@@ -15,11 +13,10 @@ import { DataKeys } from './data-keys.js';
 import type { Database, Sql, Transaction } from './driver.js';
 import { SqlIdempotency } from './idempotency.js';
 import { SqlMembers } from './members.js';
-import { migrate } from './migrate.js';
+import { migrate, requireCurrent } from './migrate.js';
+import { openDatabase, type StoreOptions } from './open-database.js';
 import { insertOrganisation, type OrganisationParts, SqlOrganisations } from './organisations.js';
-import { openPostgres } from './postgres.js';
 import { SqlProviders } from './providers.js';
-import { openSqlite } from './sqlite.js';
 import { SystemKeys } from './system-keys.js';
 import { SqlUsers } from './users.js';
 import { insertFirstWorkspace, SqlWorkspaces } from './workspaces.js';
@@ -142,36 +139,25 @@ class SqlStore implements Store {
   }
 }
 
-export interface StoreOptions {
-  /** Where SQLite keeps the records. */
-  readonly dataDir: string;
-  /** A postgres:// URL: the records are kept there instead. */
-  readonly databaseUrl?: Secret | null;
-  readonly masterKey: MasterKey;
-  /** Unix milliseconds; stood in for by tests. */
-  readonly clock?: () => number;
-}
-
-/** `patient`: for migrations. */
-const openDatabase = ({ dataDir, databaseUrl }: StoreOptions, patient: boolean): Promise<Database> =>
-  databaseUrl ? openPostgres(databaseUrl, patient) : openSqlite(dataDir);
-
 /** Opens the store: migrated, and proven to belong to this master key. Throws RefusedStart. */
 export async function openStore(options: StoreOptions): Promise<Store> {
   const now = options.clock ?? Date.now;
   const systemKeys = new SystemKeys(options.masterKey, now);
+  const dataKeys = new DataKeys(options.masterKey, now);
   const chain = new AuditChain(() => systemKeys.audit);
   let database = await openDatabase(options, true);
   try {
+    if (options.existing) await requireCurrent(database, migrations);
     // Before anything is changed: a wrong master key must change nothing.
     await systemKeys.load(database);
     await migrate(database, migrations, { storeName: database.name, systemKeys, chain }, now);
     await systemKeys.load(database);
+    await dataKeys.check(database);
     if (database.dialect === 'postgres') {
       await database.close();
       database = await openDatabase(options, false);
     }
-    return new SqlStore({ database, dataKeys: new DataKeys(options.masterKey, now), systemKeys, chain, now });
+    return new SqlStore({ database, dataKeys, systemKeys, chain, now });
   } catch (error) {
     await database.close();
     throw error;

@@ -1,8 +1,18 @@
 import type { Client } from 'pg';
+import type { Transaction } from './driver.js';
 
 const channel = 'headgate_changes';
 /** Statement by which a transaction wakes the listeners of its schema when it commits. */
 export const notify = `SELECT pg_notify('${channel}', current_schema())`;
+
+/** Shared by the listeners of a schema for as long as they live. */
+const listenersLock = "hashtext('headgate gateway'), hashtext(current_schema())";
+
+/** Does anybody listen? Nobody begins to before the transaction ends. */
+export async function isListenedTo(sql: Transaction): Promise<boolean> {
+  const { rows } = await sql.raw(`SELECT pg_try_advisory_xact_lock(${listenersLock}) AS alone`);
+  return rows[0]?.alone !== true;
+}
 
 /** A wake-up may be lost with its connection: so often one comes by itself. */
 const pollMs = 1000;
@@ -28,6 +38,7 @@ export function listen(open: () => Client, wake: () => void): () => void {
       made.on('notification', ({ payload }) => {
         if (payload === rows[0]?.schema) wake();
       });
+      await made.query(`SELECT pg_advisory_lock_shared(${listenersLock})`);
       await made.query(`LISTEN ${channel}`);
     } catch {
       drop(made);

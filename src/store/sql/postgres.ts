@@ -5,7 +5,7 @@ import { RefusedStart } from '../refused-start.js';
 import { type Database, SqlDatabase, type Transaction, type WriteOptions } from './driver.js';
 import { codeOf } from './failure.js';
 import { versionTable } from './migrate.js';
-import { listen, notify } from './postgres-listener.js';
+import { isListenedTo, listen, notify } from './postgres-listener.js';
 import { quiet } from './quiet.js';
 
 const connections = 10;
@@ -76,6 +76,7 @@ export async function openPostgres(url: Secret, patient = false): Promise<Databa
     announce: (transaction: Transaction) => transaction.raw(`${changesLock}; ${notify}`),
     onCommitElsewhere: (wake: () => void) =>
       listen(() => new driver.Client({ ...settings, query_timeout: 5000 }), wake),
+    isServed: isListenedTo,
     close: () => sql.destroy(),
   } as const;
   const database = new SqlDatabase(engine);

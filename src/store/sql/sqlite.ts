@@ -78,6 +78,8 @@ export async function openSqlite(dataDir: string): Promise<Database> {
     // One writer, and the data directory is held by one process.
     announce: async () => {},
     onCommitElsewhere: () => () => {},
+    // Whoever asks holds the data directory itself.
+    isServed: async () => false,
     async close() {
       await reader.destroy();
       await writer.destroy();

@@ -1,14 +1,14 @@
 import { randomBytes } from 'node:crypto';
 import type { MasterKey } from '../master-key.js';
 import { RefusedStart } from '../refused-start.js';
-import { SealBroken, type SealedPlace, seal, unseal } from '../seal.js';
+import { SealBroken, type SealedPlace } from '../seal.js';
 import type { Database, Sql, Transaction } from './driver.js';
 
-const wrappingVersion = 1;
 const names = ['pepper', 'audit'] as const;
 type Name = (typeof names)[number];
 
-const placeOf = (name: Name): SealedPlace => ({
+/** Where a system key is sealed by the master key. */
+export const systemKeyPlace = (name: string): SealedPlace => ({
   table: 'system_keys',
   row: name,
   organisation: '',
@@ -56,7 +56,7 @@ export class SystemKeys {
       await sql('system_keys').insert({
         name,
         master_key_id: this.#masterKey.id,
-        wrapped: seal(this.#masterKey.wrappingKey(), wrappingVersion, placeOf(name), key),
+        wrapped: this.#masterKey.wrap(systemKeyPlace(name), key),
         created_at: this.#now(),
       });
       this.#keys.set(name, key);
@@ -74,13 +74,13 @@ export class SystemKeys {
       if (row === undefined) {
         throw new RefusedStart(`${database.name} has lost its key "${name}": restore a backup.`);
       }
-      this.#keys.set(name, this.#unwrap(database.name, placeOf(name), row.wrapped));
+      this.#keys.set(name, this.#unwrap(database.name, systemKeyPlace(name), row.wrapped));
     }
   }
 
   #unwrap(storeName: string, place: SealedPlace, wrapped: Buffer): Buffer {
     try {
-      return unseal(this.#masterKey.wrappingKey(), place, wrapped);
+      return this.#masterKey.unwrap(place, wrapped);
     } catch (error) {
       if (!(error instanceof SealBroken)) throw error;
       throw new RefusedStart(
