@@ -12,6 +12,7 @@ import { SqlConfigs } from './configs.js';
 import { DataKeys } from './data-keys.js';
 import type { Database, Sql, Transaction } from './driver.js';
 import { SqlIdempotency } from './idempotency.js';
+import { SqlInvites } from './invites.js';
 import { SqlMembers } from './members.js';
 import { migrate, requireCurrent } from './migrate.js';
 import { openDatabase, type StoreOptions } from './open-database.js';
@@ -34,6 +35,7 @@ class SqlStore implements Store {
   readonly changes: SqlChanges;
   readonly configs: SqlConfigs;
   readonly idempotency: SqlIdempotency;
+  readonly invites: SqlInvites;
   readonly keys: SqlApiKeys;
   readonly members: SqlMembers;
   readonly organisations: SqlOrganisations;
@@ -47,6 +49,7 @@ class SqlStore implements Store {
     this.changes = new SqlChanges(database, now);
     this.configs = new SqlConfigs(database, now);
     this.idempotency = new SqlIdempotency(database, dataKeys, now);
+    this.invites = new SqlInvites(database, systemKeys.pepper, now);
     this.keys = new SqlApiKeys(database, systemKeys.pepper, now);
     this.members = new SqlMembers(database, now);
     this.organisations = new SqlOrganisations(database, now);
