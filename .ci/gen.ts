@@ -2,17 +2,19 @@
 import { spawnSync } from 'node:child_process';
 import { writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
-import { adminTree } from '../proto/tree.js';
+import { protoFolder, treeOf } from '../proto/tree.js';
 import { settingsPage } from '../src/config/settings-page.js';
 import { doorPaths } from '../src/endpoints/table.js';
 import { openapiFile } from './gen/openapi.js';
 import { permissionsPage } from './gen/permissions.js';
 import { problemsOf } from './gen/problems.js';
+import { readProtos, treeFile } from './gen/read-protos.js';
 import { routesFile } from './gen/routes.js';
 import { messagesFile } from './gen/types.js';
 
 const root = resolve(import.meta.dirname, '..');
-const tree = adminTree();
+const stored = readProtos(protoFolder());
+const tree = treeOf(stored);
 const problems = problemsOf(tree, doorPaths);
 if (problems.length > 0) {
   for (const problem of problems) console.error(problem);
@@ -21,6 +23,7 @@ if (problems.length > 0) {
 
 const write = (file: string, text: string): void => writeFileSync(join(root, file), text);
 write('docs/settings.md', settingsPage());
+write('proto/tree.json', treeFile(stored));
 write('docs/permissions.md', permissionsPage(tree));
 const formatted = ['docs/openapi.json', 'proto/messages.ts', 'proto/routes.ts'];
 write('docs/openapi.json', openapiFile(tree));

@@ -8,7 +8,7 @@ import { fileURLToPath } from 'node:url';
 export const root = fileURLToPath(new URL('..', import.meta.url));
 const at = (...parts) => join(root, ...parts);
 
-const sources = ['src', 'plugins', 'workers', 'test', 'bench'];
+const sources = ['src', 'proto', 'plugins', 'workers', 'test', 'bench'];
 const installStamp = at('node_modules', '.headgate-installed');
 const buildStamp = at('dist', '.built');
 

@@ -86,11 +86,14 @@ const wellKnown: Readonly<Record<string, Kind>> = {
   '.google.protobuf.FieldMask': 'mask',
 };
 
-type Options = Readonly<Record<string, unknown>>;
-
 function optionOf(field: protobuf.Field, name: string): unknown {
-  const all = (field as { parsedOptions?: readonly Options[] }).parsedOptions;
-  return all?.find((one) => name in one)?.[name];
+  return field.options?.[name];
+}
+
+/** protobufjs keeps the parts of an option each under its own name: `(rules).max_len`. */
+function rulesOf({ options = {} }: protobuf.Field): Rules {
+  const mine = Object.entries(options).filter(([name]) => name.startsWith('(rules).'));
+  return Object.fromEntries(mine.map(([name, value]) => [name.slice('(rules).'.length), value]));
 }
 
 function kindOf(field: protobuf.Field): Kind {
@@ -130,7 +133,7 @@ class MessageField implements FieldShape {
       throw new Error(`${field.fullName}: keys of maps are text.`);
     this.optional = !this.list && !this.map && (field.partOf !== null || field.resolvedType !== null);
     this.apart = carriedApart[field.id] === field.name;
-    this.rules = (optionOf(field, '(rules)') as Rules | undefined) ?? {};
+    this.rules = rulesOf(field);
     this.comment = field.comment ?? '';
   }
 

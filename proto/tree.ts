@@ -1,5 +1,4 @@
-import { existsSync, readdirSync } from 'node:fs';
-import { createRequire } from 'node:module';
+import { existsSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import protobuf from 'protobufjs';
 import { type Shape, shapeOf } from './shape.js';
@@ -44,7 +43,6 @@ export interface AdminMethod {
 export interface AdminTree {
   /** Files of the tree as they are imported, in order of their names. */
   readonly files: readonly string[];
-  readonly root: protobuf.Root;
   /** By name. In the order of files, services and methods. */
   readonly methods: ReadonlyMap<string, AdminMethod>;
   /** What a service is about, by its name. */
@@ -61,103 +59,54 @@ export function protoFolder(): string {
   }
 }
 
-function emptyRoot(folder: string): protobuf.Root {
-  const root = new protobuf.Root();
-  root.resolvePath = (_origin, target) => {
-    const file = target.startsWith('/') ? target : join(folder, target);
-    return existsSync(file) ? file : null;
+/** A method as proto/tree.json has it: its messages by their full names. */
+export type StoredMethod = Omit<AdminMethod, 'name' | 'path' | 'request' | 'response'> & {
+  readonly request: string;
+  readonly response: string;
+};
+
+/** `proto/tree.json`: the tree as a program reads it in a few milliseconds. */
+export interface StoredTree {
+  readonly files: readonly string[];
+  readonly comments: Readonly<Record<string, string>>;
+  readonly methods: readonly StoredMethod[];
+  /** Every message that they need, as protobufjs writes it. */
+  readonly types: protobuf.INamespace;
+}
+
+/** The tree that was stored. Its messages are looked at when the first of them is asked for. */
+export function treeOf(stored: StoredTree): AdminTree {
+  let root: protobuf.Root | null = null;
+  const shapeNamed = (name: string): Shape => {
+    root ??= protobuf.Root.fromJSON(stored.types);
+    return shapeOf(root.lookupType(name));
   };
-  const { nested } = createRequire(import.meta.url)('protobufjs/google/protobuf/descriptor.json');
-  protobuf.common('descriptor', nested.google.nested.protobuf.nested);
-  return root;
-}
-
-type Options = Readonly<Record<string, unknown>>;
-const verbs = ['get', 'post', 'put', 'patch', 'delete'] as const;
-
-function optionOf(method: protobuf.Method, name: string): Options | null {
-  const found = (method.parsedOptions as readonly Options[] | undefined)?.find((one) => name in one);
-  return (found?.[name] as Options | undefined) ?? null;
-}
-
-function bindingsOf(method: protobuf.Method): Binding[] {
-  const rule = optionOf(method, '(google.api.http)');
-  if (rule === null) return [];
-  const more = [rule['additional_bindings'] ?? []].flat() as Options[];
-  return [rule, ...more].map((one) => {
-    const verb = verbs.find((name) => typeof one[name] === 'string');
-    if (verb === undefined) throw new Error(`${method.fullName}: a google.api.http rule names no path.`);
+  const methods = stored.methods.map((one): AdminMethod => {
+    const { service, method, request, response } = one;
     return {
-      verb: verb.toUpperCase(),
-      path: String(one[verb]),
-      body: String(one['body'] ?? ''),
-      responseBody: String(one['response_body'] ?? ''),
+      ...one,
+      name: `${service}.${method}`,
+      path: `/${adminPackage}.${service}/${method}`,
+      get request() {
+        return shapeNamed(request);
+      },
+      get response() {
+        return shapeNamed(response);
+      },
     };
   });
-}
-
-function accessOf(method: protobuf.Method): Access {
-  const option = optionOf(method, '(access)');
-  const words = String(option?.['any_of'] ?? '')
-    .split(' ')
-    .filter((word) => word !== '');
-  if (words.length === 0) throw new Error(`${method.fullName} does not say who may call it.`);
   return {
-    scopes: words.includes('public') ? [] : words,
-    resource: String(option?.['resource'] ?? ''),
-    action: String(option?.['action'] ?? ''),
-    audited: option?.['audited'] === true,
-    organisationOnly: option?.['organisation_only'] === true,
+    files: stored.files,
+    methods: new Map(methods.map((method) => [method.name, method])),
+    comments: new Map(Object.entries(stored.comments)),
   };
-}
-
-function methodOf(service: protobuf.Service, method: protobuf.Method): AdminMethod {
-  method.resolve();
-  if (method.requestStream) throw new Error(`${method.fullName}: requests do not stream.`);
-  return {
-    service: service.name,
-    method: method.name,
-    name: `${service.name}.${method.name}`,
-    path: `/${adminPackage}.${service.name}/${method.name}`,
-    request: shapeOf(method.resolvedRequestType!),
-    response: shapeOf(method.resolvedResponseType!),
-    streams: method.responseStream === true,
-    access: accessOf(method),
-    bindings: bindingsOf(method),
-    comment: method.comment ?? '',
-  };
-}
-
-/** Reads the tree of one folder. `from`: what stands in it in place of the program's own, for tests. */
-export function readTree(folder: string): AdminTree {
-  const place = adminPackage.replaceAll('.', '/');
-  const files = readdirSync(join(folder, place))
-    .filter((name) => name.endsWith('.proto'))
-    .sort()
-    .map((name) => `${place}/${name}`);
-  const root = emptyRoot(folder);
-  root.loadSync(
-    files.map((file) => join(folder, file)),
-    { keepCase: true, alternateCommentMode: true },
-  );
-  const methods = new Map<string, AdminMethod>();
-  const comments = new Map<string, string>();
-  for (const entry of (root.lookup(adminPackage) as protobuf.Namespace).nestedArray) {
-    if (!(entry instanceof protobuf.Service)) continue;
-    comments.set(entry.name, entry.comment ?? '');
-    for (const method of entry.methodsArray) {
-      const one = methodOf(entry, method);
-      methods.set(one.name, one);
-    }
-  }
-  return { files, root, methods, comments };
 }
 
 let own: AdminTree | null = null;
 
 /** The tree of proto/headgate/admin/v1, read once. */
 export function adminTree(): AdminTree {
-  own ??= readTree(protoFolder());
+  own ??= treeOf(JSON.parse(readFileSync(join(protoFolder(), 'tree.json'), 'utf8')));
   return own;
 }
 

@@ -2,7 +2,7 @@ import { adminTree } from '../../proto/tree.js';
 import { Calls } from './call.js';
 import { longestCall, startGrpc } from './grpc.js';
 import { RestBridge } from './rest/bridge.js';
-import { openPages } from './rest/pages.js';
+import { pages } from './rest/pages.js';
 import type { RestAnswer, RestRequest } from './rest/request.js';
 import type { AdminParts } from './service.js';
 import { implement } from './services.js';
@@ -39,7 +39,7 @@ export async function startAdminServer(options: AdminServerOptions): Promise<Adm
   const bridge = new RestBridge({
     calls,
     methods: methods.values(),
-    pages: openPages(),
+    pages,
     keyHeaders,
     longestCall,
   });

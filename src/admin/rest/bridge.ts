@@ -17,7 +17,7 @@ interface Door {
 }
 
 /** Pages that are no method: the description of the methods, for programs and for people. */
-export type Pages = ReadonlyMap<string, RestAnswer>;
+export type Pages = ReadonlyMap<string, () => RestAnswer>;
 
 export interface BridgeOptions {
   readonly calls: Calls;
@@ -67,7 +67,7 @@ export class RestBridge {
       const refusal = refusalOf(error, request, requestId);
       return { ...refusal, headers: [...refusal.headers, ...allow] };
     }
-    if (page !== undefined) return page;
+    if (page !== undefined) return page();
     const door = found?.value.get(request.verb === 'HEAD' ? 'GET' : request.verb);
     return this.#call(door!, found!.captured, request, requestId);
   }

@@ -14,12 +14,20 @@ const page = (type: string, body: string, more: string[] = []): RestAnswer => ({
 /** The page runs no script and asks nobody: what it shows is written into it. */
 const policy = ['content-security-policy', "default-src 'none'; style-src 'self'; frame-ancestors 'none'"];
 
-/** `/v1/openapi.json`, and the same to be read at `/docs`. */
-export function openPages(): Pages {
-  const text = readFileSync(join(protoFolder(), '../docs/openapi.json'), 'utf8');
-  return new Map([
-    ['/v1/openapi.json', page('application/json', text)],
-    ['/docs', page('text/html; charset=utf-8', docsPage(JSON.parse(text)), policy)],
-    ['/docs/style.css', page('text/css; charset=utf-8', docsStyle)],
-  ]);
+/** Made when it is first asked for: a start does not wait for it. */
+function once(make: () => RestAnswer): () => RestAnswer {
+  let made: RestAnswer | null = null;
+  return () => {
+    made ??= make();
+    return made;
+  };
 }
+
+const openapi = (): string => readFileSync(join(protoFolder(), '../docs/openapi.json'), 'utf8');
+
+/** `/v1/openapi.json`, and the same to be read at `/docs`. */
+export const pages: Pages = new Map([
+  ['/v1/openapi.json', once(() => page('application/json', openapi()))],
+  ['/docs', once(() => page('text/html; charset=utf-8', docsPage(JSON.parse(openapi())), policy))],
+  ['/docs/style.css', () => page('text/css; charset=utf-8', docsStyle)],
+]);
