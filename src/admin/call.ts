@@ -91,7 +91,7 @@ export class Calls {
     const { store } = this.parts;
     if (call.method.access.scopes.length === 0) return new Caller(null, store);
     try {
-      return new Caller(await authenticate(store, call.key(), Date.now()), store);
+      return await authenticate(store, call.key(), Date.now());
     } catch (thrown) {
       if (!(thrown instanceof AdminError) || thrown.code !== 'AB05') throw thrown;
       throw this.#failedAuth.refusal(call.address, thrown);

@@ -4,6 +4,7 @@ import type { Forget, KeyRecord } from '../core/messages.js';
 import { mayHold } from '../core/scopes.js';
 import type { Place, Store } from '../store/store.js';
 import { AdminError } from './admin-error.js';
+import { leaves, type Standing, seesAllData, seesLogMetadata, standingOf } from './can.js';
 
 /** A record that a method has made, changed or deleted: what the audit row is about, and what others hear of. */
 export interface Changed {
@@ -22,16 +23,19 @@ export class Caller {
   unit: ((work: () => Promise<Message>) => Promise<Message>) | null = null;
   #key: KeyRecord | null;
   #scopes: ReadonlySet<string>;
+  readonly #standing: Standing | null;
   readonly #changed: Changed[] = [];
   readonly #forget: Forget[] = [];
 
-  /** `key` null: nobody, who may call public methods. */
+  /** `key` null: nobody, who may call public methods. `standing` null: no person's role limits the key. */
   constructor(
     key: KeyRecord | null,
     readonly store: Store,
+    standing: Standing | null = null,
   ) {
     this.#key = key;
     this.#scopes = new Set(key?.scopes);
+    this.#standing = standing;
   }
 
   get key(): KeyRecord {
@@ -64,8 +68,9 @@ export class Caller {
     return this.key.userId ?? this.key.keyId;
   }
 
+  /** Does the key hold that scope, and does its owner's role still leave it to the key? */
   has(scope: string): boolean {
-    return this.#scopes.has(scope);
+    return this.#scopes.has(scope) && (this.#standing === null || leaves(this.#standing, scope));
   }
 
   need(scope: string): void {
@@ -82,13 +87,34 @@ export class Caller {
     );
   }
 
+  /** Is the metadata of requests for its eyes? */
+  get seesLogMetadata(): boolean {
+    return this.#standing === null || seesLogMetadata(this.#standing);
+  }
+
+  /** Ids of the keys whose logs and analytics it may see; null: of all. */
+  async keysInSight(): Promise<readonly string[] | null> {
+    const { workspaceId, userId } = this.key;
+    if (this.#standing === null || seesAllData(this.#standing)) return null;
+    if (workspaceId === null || userId === null) return [];
+    const own = { workspaceId, userId };
+    const { rows } = await this.store.keys.list(this.organisationId, own, { offset: 0, limit: 1000 });
+    return rows.map(({ id }) => id);
+  }
+
   /** Is something of that workspace in this key's sight? What is not is answered as if it did not exist. */
   sees(workspaceId: string | null): boolean {
     return this.workspaceId === null || this.workspaceId === workspaceId;
   }
 
-  /** The workspace a request is about: the key's own, else the one it names, else the only one there is. */
-  async place(idOrSlug: string | null | undefined): Promise<Place> {
+  /**
+   * The workspace a request is about: the key's own, else the one it names, else the only one there is. `archived`:
+   * it may be one that is kept to be looked at.
+   */
+  async place(
+    idOrSlug: string | null | undefined,
+    { archived = false }: { readonly archived?: boolean } = {},
+  ): Promise<Place> {
     const { organisationId, workspaceId } = this;
     if (!idOrSlug) {
       if (workspaceId !== null) return { organisationId, workspaceId };
@@ -100,7 +126,8 @@ export class Caller {
       return { organisationId, workspaceId: only.id };
     }
     const workspace = await this.store.workspaces.get(organisationId, idOrSlug);
-    if (workspace === null || !this.sees(workspace.id)) {
+    const isThere = workspace !== null && (archived || workspace.status === 'active');
+    if (!isThere || !this.sees(workspace.id)) {
       throw new AdminError('AB02', 'workspace_id: there is no such workspace.');
     }
     return { organisationId, workspaceId: workspace.id };
@@ -130,13 +157,28 @@ export class Caller {
   }
 }
 
-/** Finds out whose key that is. Unknown, malformed and deleted keys get the same answer. */
-export async function authenticate(store: Store, text: string, now: number): Promise<KeyRecord> {
+const unknownKey = (): AdminError =>
+  new AdminError('AB05', 'This gateway key is not known, or no longer valid.');
+
+/** Whose roles limit the key: an organisation's stands for its admins, a user's for that user. null: nobody's. */
+async function standingBehind(store: Store, key: KeyRecord): Promise<Standing | null> {
+  const { organisationId, workspaceId, userId } = key;
+  if (workspaceId === null) {
+    const settings = await store.organisations.settings(organisationId);
+    if (settings === null) throw unknownKey();
+    return { organisation: 'admin', workspace: 'admin', security: settings.security };
+  }
+  if (userId === null) return null;
+  const standing = await standingOf(store, { organisationId, workspaceId }, userId);
+  if (standing === null) throw unknownKey();
+  return standing;
+}
+
+/** Finds out who calls. Malformed, unknown, deleted and expired keys get the same answer. */
+export async function authenticate(store: Store, text: string, now: number): Promise<Caller> {
   const key = isGatewayKey(text) ? await store.keys.findByHash(store.hashKey(text)) : null;
-  if (key === null) throw new AdminError('AB05', 'This gateway key is not known.');
-  if (key.expiresAt !== null && key.expiresAt <= now)
-    throw new AdminError('AB05', 'This gateway key has expired.');
-  return key;
+  if (key === null || (key.expiresAt !== null && key.expiresAt <= now)) throw unknownKey();
+  return new Caller(key, store, await standingBehind(store, key));
 }
 
 /** The one key among what a request brought. `own`: values of the key's own headers; `bearer`: of Authorization. */

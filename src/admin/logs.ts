@@ -1,10 +1,11 @@
 import type { LogMetrics } from '../../proto/messages.js';
 import type { LedgerRow } from '../ledger/record.js';
 import { AdminError } from './admin-error.js';
+import type { Caller } from './caller.js';
 import type { AdminParts, Service } from './service.js';
 import { timeOf } from './wire.js';
 
-function toMetrics(row: LedgerRow): LogMetrics {
+function toMetrics(row: LedgerRow, { seesLogMetadata }: Caller): LogMetrics {
   const { usage } = row;
   return {
     id: row.id,
@@ -35,7 +36,7 @@ function toMetrics(row: LedgerRow): LogMetrics {
     config: row.config,
     config_version_id: row.configVersion,
     mode: row.endpoint,
-    metadata: row.metadata,
+    metadata: seesLogMetadata ? row.metadata : {},
     state: row.state,
     error: row.error,
     error_message: row.errorMessage,
@@ -72,17 +73,23 @@ export function logsService({ ledger }: AdminParts): Service<'Logs'> {
       if (limit < 0) throw new AdminError('AB01', 'limit must not be negative.');
       const { rows, cursor } = await ledger.recent({
         org: caller.organisationId,
-        workspace: isNarrow ? (await caller.place(request.workspace_id)).workspaceId : undefined,
+        workspace: isNarrow
+          ? (await caller.place(request.workspace_id, { archived: true })).workspaceId
+          : undefined,
+        keys: (await caller.keysInSight()) ?? undefined,
         trace: request.trace_id || undefined,
         after: request.after ? cursorOf(request.after) : undefined,
         limit: Math.min(limit, 1000),
       });
-      return { object: 'list', data: rows.map(toMetrics), cursor: String(cursor) };
+      return { object: 'list', data: rows.map((row) => toMetrics(row, caller)), cursor: String(cursor) };
     },
 
     async GetLog(caller, { id }) {
       const row = await ledger.get(caller.organisationId, id);
-      if (row === null || !caller.sees(row.workspace)) throw new AdminError('AB08', 'There is no such log.');
+      const keys = await caller.keysInSight();
+      const isSeen =
+        row !== null && caller.sees(row.workspace) && (keys === null || keys.includes(row.key ?? ''));
+      if (!isSeen) throw new AdminError('AB08', 'There is no such log.');
       const bodies = await ledger.bodies(caller.organisationId, id);
       return {
         id: row.id,
@@ -95,7 +102,7 @@ export function logsService({ ledger }: AdminParts): Service<'Logs'> {
         },
         organisation_id: row.org,
         created_at: timeOf(row.at),
-        metrics: toMetrics(row),
+        metrics: toMetrics(row, caller),
         bodies_cut: bodies?.cut ?? false,
       };
     },

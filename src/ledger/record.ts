@@ -119,6 +119,8 @@ export interface LedgerFilter {
   readonly org: string;
   readonly workspace?: string;
   readonly trace?: string;
+  /** Ids of the gateway keys whose requests are meant; none: nothing is. */
+  readonly keys?: readonly string[];
   /** Only rows ingested after the row with this cursor (for `--follow`). */
   readonly after?: number;
   readonly limit: number;

@@ -262,6 +262,10 @@ class SqliteLedger implements Ledger {
       where.push('workspace = ?');
       parameters.push(filter.workspace);
     }
+    if (filter.keys !== undefined) {
+      where.push(`"key" IN (${filter.keys.map(() => '?').join(', ')})`);
+      parameters.push(...filter.keys);
+    }
     if (filter.trace !== undefined) {
       where.push(`seq IN (
         WITH RECURSIVE part(number) AS (SELECT ? >> ${partBits} UNION ALL SELECT number - 1 FROM part WHERE number > 0)

@@ -237,7 +237,7 @@ describe('the administration plane', () => {
       expect(await call(bearer)).to.equal('ok');
       // The key's own header decides: a good key must not stand in for a bad one.
       bearer.set('x-gateway-api-key', 'garbage');
-      expect(await call(bearer)).to.equal('This gateway key is not known.');
+      expect(await call(bearer)).to.equal('This gateway key is not known, or no longer valid.');
       raw.close();
     });
   });
@@ -648,7 +648,7 @@ describe('the administration plane', () => {
       const keyless = await failure(at(server.port, join(dataDir, 'none'), null), ['keys', 'list']);
       expect(keyless.message).to.match(/^No admin key: .*HEADGATE_ADMIN_KEY/);
       const wrong = await failure(at(server.port, dataDir, 'gw_wrong'), ['keys', 'list']);
-      expect(wrong.message).to.equal('This gateway key is not known.');
+      expect(wrong.message).to.equal('This gateway key is not known, or no longer valid.');
     });
   });
 });
