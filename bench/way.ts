@@ -54,7 +54,20 @@ const channel: LookupChannel = new LookupChannel((message: FromWorker) => {
           defaults: { configId: null, allowConfigOverride: true, metadata: {} },
         }
       : message.kind === 'provider'
-        ? { id: 'p', slug: 'bench', workspaceId: 'ws', provider: 'openai', credential: 'sk', baseUrl: null }
+        ? {
+            id: 'p',
+            slug: 'bench',
+            workspaceId: 'ws',
+            provider: 'openai',
+            credential: 'sk',
+            baseUrl: null,
+            hostTrusted: true,
+            headers: [],
+            fields: {},
+            expiresAt: null,
+            exhausted: null,
+            models: null,
+          }
         : null;
   setImmediate(() => channel.answered(message.id, known));
 });

@@ -26,6 +26,10 @@ const neverSent: ReadonlySet<ErrorCode> = new Set([
   'unknown_provider',
   'invalid_custom_host',
   'unsupported_by_provider',
+  'virtual_key_expired',
+  'virtual_key_exhausted',
+  'integration_exhausted',
+  'model_not_allowed',
 ]);
 
 /** What one request has used up on its way through its config. */

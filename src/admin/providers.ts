@@ -15,7 +15,7 @@ function toMessage(provider: Provider): ProviderMessage {
     name: provider.name,
     note: provider.note,
     provider: provider.provider,
-    masked_api_key: provider.maskedCredential,
+    masked_api_key: provider.maskedKey,
     custom_host: provider.baseUrl,
     status: 'active',
     workspace_id: provider.workspaceId,

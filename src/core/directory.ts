@@ -15,6 +15,25 @@ export interface StoredProvider {
   readonly credential: Secret | null;
   /** An operator's own base URL for it, version segment included; null: the row's. */
   readonly baseUrl: string | null;
+  /** Is that address the organisation's word? Else calls to it pass the rules for hosts that callers choose. */
+  readonly hostTrusted: boolean;
+  /** Sent with every call: names in lower case, each with its value behind it. */
+  readonly headers: readonly string[];
+  /** Fields of the provider's own in snake case: `openai_organization`. */
+  readonly fields: Readonly<Record<string, string>>;
+  /** Unix milliseconds. */
+  readonly expiresAt: number | null;
+  /** Whose budget is used up. */
+  readonly exhausted: 'virtual_key' | 'integration' | null;
+  /** null: every model may be asked for. */
+  readonly models: StoredModels | null;
+}
+
+export interface StoredModels {
+  /** Do models pass that are not named? */
+  readonly others: boolean;
+  /** `baseUrl`: where this model alone is reached, version segment included. */
+  readonly named: ReadonlyMap<string, { readonly enabled: boolean; readonly baseUrl: string | null }>;
 }
 
 /**

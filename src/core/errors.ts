@@ -35,11 +35,16 @@ export const errorTable = {
   '03': row(401, 'authentication_error', 'client'),
   /** A gateway key past its expiry. */
   '01': row(401, 'authentication_error', 'client'),
+  /** A stored provider past its expiry. */
+  virtual_key_expired: row(401, 'virtual_key_expired_error', 'client', true),
   permission_denied: row(403, 'permission_error', 'client'),
   not_found: row(404, 'not_found_error', 'client'),
   config_not_found: row(400, 'invalid_request_error', 'client'),
   method_not_allowed: row(405, 'invalid_request_error', 'client'),
   request_timeout: row(408, 'timeout_error', 'upstream', true),
+  virtual_key_exhausted: row(412, 'virtual_key_exhaust_error', 'client', true),
+  integration_exhausted: row(412, 'integration_exhaust_error', 'client', true),
+  model_not_allowed: row(412, 'model_not_allowed_error', 'client', true),
   body_too_large: row(413, 'invalid_request_error', 'client'),
   unsupported_media_type: row(415, 'invalid_request_error', 'client'),
   client_gone: row(499, 'client_gone', 'client'),

@@ -34,6 +34,26 @@ export interface ProviderRecord {
   /** Opened credential: the channel is a private socket pair between parent and child. */
   credential: string | null;
   baseUrl: string | null;
+  /** Is that address the organisation's word? Else calls to it pass the rules for hosts that callers choose. */
+  hostTrusted: boolean;
+  /** Sent with every call: names in lower case, each with its value behind it. */
+  headers: string[];
+  /** Fields of the provider's own in snake case: `openai_organization`. */
+  fields: Record<string, string>;
+  /** Unix milliseconds. */
+  expiresAt: number | null;
+  /** Whose budget is used up. */
+  exhausted: 'virtual_key' | 'integration' | null;
+  /** null: every model. */
+  models: ModelRules | null;
+}
+
+/** Which models a stored provider may be asked for. */
+export interface ModelRules {
+  /** Do models pass that are not named? */
+  others: boolean;
+  /** `baseUrl`: where this model alone is reached, version segment included. */
+  named: { model: string; enabled: boolean; baseUrl: string | null }[];
 }
 
 export interface LookupRecords {

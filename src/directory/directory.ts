@@ -86,5 +86,9 @@ function toStoredProvider(record: ProviderRecord): StoredProvider {
   return Object.freeze({
     ...record,
     credential: record.credential === null ? null : new Secret(record.credential),
+    models:
+      record.models === null
+        ? null
+        : { ...record.models, named: new Map(record.models.named.map((rule) => [rule.model, rule])) },
   });
 }

@@ -16,6 +16,10 @@ export interface Address {
   readonly callerChosen: boolean;
   /** The model to ask for; null where the body names none. */
   readonly model: string | null;
+  /** Sent besides what the provider asks for: names in lower case, each with its value behind it. */
+  readonly headers: readonly string[];
+  /** Fields of the provider's own that the target does not say, in snake case. */
+  readonly fields: Readonly<Record<string, string>> | null;
 }
 
 interface Named {
@@ -53,8 +57,8 @@ export function resolveAddress(
   const workspace = x.principal.workspaceId;
   const found = workspace === null ? null : directory.provider(workspace, slug);
   return found instanceof Promise
-    ? found.then((record) => storedAddress(target, slug, record, named.model, providers))
-    : storedAddress(target, slug, found, named.model, providers);
+    ? found.then((record) => storedAddress(x, target, slug, record, named.model, providers))
+    : storedAddress(x, target, slug, found, named.model, providers);
 }
 
 function directAddress(
@@ -72,10 +76,15 @@ function directAddress(
     credential: target.apiKey ?? x.get(directCredential),
     callerChosen: target.customHost !== null,
     model,
+    headers: none,
+    fields: null,
   };
 }
 
+const none: readonly string[] = [];
+
 function storedAddress(
+  x: Exchange,
   target: Target,
   slug: string,
   record: StoredProvider | null,
@@ -85,7 +94,8 @@ function storedAddress(
   if (record === null) throw unknownProvider(`@${slug}`);
   const provider = providers.get(record.provider);
   if (provider === undefined) throw unknownProvider(record.provider);
-  if (target.customHost !== null && target.apiKey === null && record.credential !== null) {
+  const elsewhere = target.customHost !== null;
+  if (elsewhere && target.apiKey === null && (record.credential !== null || record.headers.length > 0)) {
     // A stored credential belongs to its own host; a caller must not be able to have it sent elsewhere.
     throw new GatewayError(
       'invalid_custom_host',
@@ -93,13 +103,64 @@ function storedAddress(
       { param: 'custom_host' },
     );
   }
+  checkTerms(record, slug);
+  const ownBase = modelBase(x, record, slug, model) ?? record.baseUrl;
   return {
     provider,
-    base: target.customHost ?? record.baseUrl ?? provider.base,
+    base: target.customHost ?? ownBase ?? provider.base,
     credential: target.apiKey ?? record.credential,
-    callerChosen: target.customHost !== null,
+    callerChosen: elsewhere || (ownBase !== null && !record.hostTrusted),
     model,
+    headers: elsewhere ? none : record.headers,
+    fields: elsewhere ? null : record.fields,
   };
+}
+
+function checkTerms(record: StoredProvider, slug: string): void {
+  if (record.expiresAt !== null && record.expiresAt <= Date.now()) {
+    throw new GatewayError('virtual_key_expired', `The provider @${slug} has expired.`, {
+      param: 'provider',
+    });
+  }
+  if (record.exhausted === null) return;
+  if (record.exhausted === 'integration') {
+    throw new GatewayError(
+      'integration_exhausted',
+      `The budget that this workspace has of the integration of @${slug} is used up.`,
+      { param: 'provider' },
+    );
+  }
+  throw new GatewayError('virtual_key_exhausted', `The budget of the provider @${slug} is used up.`, {
+    param: 'provider',
+  });
+}
+
+const bodiless: ReadonlySet<string> = new Set(['GET', 'HEAD', 'DELETE', 'OPTIONS']);
+
+/** The address that this model has for itself. Throws where the integration does not let it through. */
+function modelBase(
+  x: Exchange,
+  { models }: StoredProvider,
+  slug: string,
+  model: string | null,
+): string | null {
+  if (models === null) return null;
+  if (model === null) {
+    // A body that is passed on unread may name any model.
+    if (bodiless.has(x.request.method)) return null;
+    throw new GatewayError(
+      'model_not_allowed',
+      `@${slug} lets only some models through, and this call does not tell which it wants: use an endpoint whose body the gateway reads.`,
+      { param: 'model' },
+    );
+  }
+  const rule = models.named.get(model);
+  if (rule?.enabled ?? models.others) return rule?.baseUrl ?? null;
+  throw new GatewayError(
+    'model_not_allowed',
+    `The model ${JSON.stringify(model.slice(0, 200))} is not enabled for @${slug}: choose another, or have it enabled in its integration.`,
+    { param: 'model' },
+  );
 }
 
 function unknownProvider(name: string): GatewayError {

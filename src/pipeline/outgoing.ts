@@ -235,7 +235,8 @@ function addProviderHeaders(x: Exchange, target: Target, address: Address, heade
   }
   if (provider.passHeaders !== undefined) {
     for (const name of provider.passHeaders) {
-      const value = fieldHeader(target, name) ?? getHeader(client, name);
+      const value =
+        fieldHeader(target.fields, name) ?? fieldHeader(address.fields, name) ?? getHeader(client, name);
       if (value !== undefined) setHeader(headers, name, value);
     }
   }
@@ -246,6 +247,8 @@ function addProviderHeaders(x: Exchange, target: Target, address: Address, heade
       setHeader(headers, name, value);
     }
   }
+  const own = address.headers;
+  for (let i = 0; i < own.length; i += 2) setHeader(headers, own[i]!, own[i + 1]!);
   if (credential === null) return;
   if (provider.auth.kind === 'bearer') setHeader(headers, 'authorization', `Bearer ${credential.reveal()}`);
   else if (provider.auth.kind === 'header') setHeader(headers, provider.auth.name, credential.reveal());
@@ -264,9 +267,9 @@ function holdsGatewayKey(value: string): boolean {
 }
 
 /** `openai-organization` may stand in a config as `openai_organization`. */
-function fieldHeader(target: Target, name: string): string | undefined {
-  for (const field in target.fields) {
-    if (field.length === name.length && field.replaceAll('_', '-') === name) return target.fields[field];
+function fieldHeader(fields: Target['fields'] | null, name: string): string | undefined {
+  for (const field in fields) {
+    if (field.length === name.length && field.replaceAll('_', '-') === name) return fields[field];
   }
   return undefined;
 }

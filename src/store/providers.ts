@@ -1,9 +1,16 @@
 import type { ProviderRecord } from '../core/messages.js';
 import type { Secret } from '../core/secret.js';
+import type { Credentials, CredentialsChange } from './credentials.js';
+import type { Integration } from './integrations.js';
 import type { Listed, Page, Place } from './place.js';
+import type { Usage } from './usage.js';
+import type { RateLimit, UsageLimits } from './usage-limits.js';
 
-/** A provider credential kept by Headgate, as it is shown. */
-export interface Provider {
+/**
+ * What calls of a workspace name by `@slug`: a credential of its own, or an integration's. Virtual keys are an older
+ * face of the same records.
+ */
+export interface Provider extends Credentials {
   readonly id: string;
   readonly organisationId: string;
   readonly workspaceId: string;
@@ -12,30 +19,84 @@ export interface Provider {
   readonly note: string | null;
   /** Name of the provider row whose wire it speaks. */
   readonly provider: string;
-  readonly maskedCredential: string | null;
   readonly baseUrl: string | null;
+  /** Where credential, address and the rest come from; null: from here. */
+  readonly integration: { readonly id: string; readonly slug: string } | null;
+  readonly usageLimits: UsageLimits | null;
+  readonly usage: Usage;
+  readonly rateLimits: readonly RateLimit[];
+  /** Unix milliseconds. */
+  readonly expiresAt: number | null;
+  readonly tags: Readonly<Record<string, string>> | null;
   readonly createdAt: number;
   readonly updatedAt: number;
   readonly etag: string;
 }
 
-export interface NewProvider {
-  readonly slug: string;
-  readonly name: string;
+/** What every provider may have, wherever its credential comes from. Absent: none, or as it was. */
+interface ProviderTerms {
   readonly note?: string | null;
+  readonly usageLimits?: UsageLimits | null;
+  readonly usage?: Usage;
+  readonly rateLimits?: readonly RateLimit[];
+  readonly expiresAt?: number | null;
+  readonly tags?: Readonly<Record<string, string>> | null;
+}
+
+export interface NewProvider extends ProviderTerms, Omit<CredentialsChange, 'key'> {
+  /** Made from the name where absent. */
+  readonly slug?: string;
+  readonly name: string;
   readonly provider: string;
   readonly credential: Secret | null;
   readonly baseUrl?: string | null;
+  /** Was that given by somebody of the organisation? true where absent. */
+  readonly hostTrusted?: boolean;
   /** The base URL comes from `setRuntimeBaseUrl`; until then the provider is not found. */
   readonly baseUrlAtRunTime?: boolean;
 }
 
+/** Of an integration that the workspace may use. */
+export interface LentProvider extends ProviderTerms {
+  readonly slug?: string;
+  readonly name: string;
+  readonly integrationId: string;
+}
+
+/** Absent: stays as it is. */
+export interface ProviderChange extends ProviderTerms, CredentialsChange {
+  readonly name?: string;
+  readonly baseUrl?: string | null;
+  readonly hostTrusted?: boolean;
+  readonly etag?: string;
+}
+
+export interface ProviderFilter {
+  /** Each a name, or a name and its value, that the tags must have. */
+  readonly tags?: readonly { readonly name: string; readonly value: string | null }[];
+}
+
 export interface ProviderStore {
-  get(place: Place, slug: string): Promise<Provider | null>;
-  list(place: Place, page: Page): Promise<Listed<Provider>>;
-  create(place: Place, input: NewProvider): Promise<Provider | 'taken' | 'missing'>;
-  delete(place: Place, slug: string, etag?: string): Promise<'deleted' | 'missing' | 'stale'>;
-  /** What a data worker needs, credential opened. */
+  get(place: Place, slugOrId: string): Promise<Provider | null>;
+  /** Wherever in the organisation it is. */
+  byId(organisationId: string, id: string): Promise<Provider | null>;
+  list(place: Place, page: Page, filter?: ProviderFilter): Promise<Listed<Provider>>;
+  /** `missing`: the workspace, or the integration. */
+  create(place: Place, input: NewProvider | LentProvider): Promise<Provider | 'taken' | 'missing'>;
+  /** A second one with the credential, address and all that belongs to it of the one called `from`. */
+  duplicate(
+    place: Place,
+    from: string,
+    input: ProviderTerms & { readonly slug?: string; readonly name: string },
+  ): Promise<Provider | 'taken' | 'missing'>;
+  update(place: Place, slugOrId: string, change: ProviderChange): Promise<Provider | 'missing' | 'stale'>;
+  delete(place: Place, slugOrId: string, etag?: string): Promise<Provider | 'missing' | 'stale'>;
+  /**
+   * Makes an integration of its workspace out of its credential, and uses that. Calls go on as before. null: its
+   * address is known at run time alone, so that no other record could hold it.
+   */
+  migrate(place: Place, slugOrId: string): Promise<Integration | 'missing' | null>;
+  /** What a data worker needs, credential opened. null also where its integration may not be used. */
   find(workspaceId: string, slug: string): Promise<ProviderRecord | null>;
   /** Base URL, in this process alone, of the providers of this slug that were created for one. */
   setRuntimeBaseUrl(slug: string, url: string): void;
