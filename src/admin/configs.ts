@@ -94,6 +94,7 @@ export function configsService({ store, validateConfig }: AdminParts): Service<'
       });
       if (config === 'missing') throw new AdminError('AB08', 'There is no such config.');
       if (config === 'stale') throw stale();
+      if (config === 'taken') throw new AdminError('AB07', 'slug: another config has it by now.');
       caller.changed(config, namesOf(config));
       return { success: true, data: { version_id: config.versionId } };
     },

@@ -25,7 +25,7 @@ export interface ConfigWithText extends Config {
 
 export interface ConfigVersion {
   readonly id: string;
-  /** Counts up from 1. */
+  /** Counts up from 1, for each config. */
   readonly number: number;
   readonly text: string;
   readonly createdBy: string | null;
@@ -54,15 +54,29 @@ export interface ConfigChange {
 }
 
 export interface ConfigStore {
+  /** Of an active and an archived one with the same slug, the active one. */
   get(place: Place, slugOrId: string): Promise<ConfigWithText | null>;
+  /** Ids of the workspaces that have a config of that name. */
+  workspacesWith(organisationId: string, slugOrId: string): Promise<readonly string[]>;
   /** Active ones. */
   list(place: Place, page: Page): Promise<Listed<Config>>;
   create(place: Place, input: NewConfig): Promise<Config | 'taken' | 'missing'>;
-  /** A change of text makes a new version; slug and id stay. */
-  update(place: Place, slugOrId: string, change: ConfigChange): Promise<Config | 'missing' | 'stale'>;
-  /** Archives it: no call finds it, its versions stay. */
+  /**
+   * A change of text makes a new version; slug and id stay. `taken`: what was archived cannot come back, since another
+   * one has its slug.
+   */
+  update(
+    place: Place,
+    slugOrId: string,
+    change: ConfigChange,
+  ): Promise<Config | 'missing' | 'taken' | 'stale'>;
+  /** Archives it: no call finds it, its slug is free, its versions stay. */
   delete(place: Place, slugOrId: string, etag?: string): Promise<Config | 'missing' | 'stale'>;
-  versions(place: Place, slugOrId: string): Promise<readonly ConfigVersion[]>;
+  /** No other than this one is the workspace's default any more. Gives those that were. */
+  dropDefault(place: Place, exceptId: string): Promise<readonly Config[]>;
+  /** Newest first. `id`: of the config. */
+  versions(place: Place, id: string, page: Page): Promise<Listed<ConfigVersion>>;
+  version(place: Place, id: string, versionId: string): Promise<ConfigVersion | null>;
   /** What a data worker needs: the active config's current text. */
   find(workspaceId: string, slugOrId: string): Promise<ConfigRecord | null>;
 }

@@ -144,7 +144,7 @@ describe('the store', () => {
             baseUrl: 'https://llm.example/v1',
           }),
         );
-        expect(made.maskedCredential).to.equal('sk*****789');
+        expect(made.maskedKey).to.equal('sk*****789');
         expect(JSON.stringify(made)).to.not.include('canary');
         expect(await store.providers.find(place.workspaceId, 'main')).to.deep.equal({
           id: made.id,
@@ -153,6 +153,12 @@ describe('the store', () => {
           provider: 'openai',
           credential: credential.reveal(),
           baseUrl: 'https://llm.example/v1',
+          hostTrusted: true,
+          headers: [],
+          fields: {},
+          expiresAt: null,
+          exhausted: null,
+          models: null,
         });
         for (const file of readdirSync(dataDir)) {
           expect(readFileSync(join(dataDir, file)).includes('canary'), file).to.equal(false);
@@ -181,7 +187,7 @@ describe('the store', () => {
         expect(await store.providers.get(foreign(), 'mine')).to.equal(null);
         expect(await store.providers.delete(foreign(), 'mine')).to.equal('missing');
         expect((await store.providers.list(foreign(), everything)).rows).to.deep.equal([]);
-        expect(await store.providers.delete(place, 'mine')).to.equal('deleted');
+        expect(here(await store.providers.delete(place, 'mine')).slug).to.equal('mine');
         expect(await store.providers.find(place.workspaceId, 'mine')).to.equal(null);
       });
 
@@ -212,11 +218,18 @@ describe('the store', () => {
         expect(found?.version).to.not.equal(before?.version);
         here(await store.configs.update(place, made.id, { name: 'Renamed' }));
         expect((await store.configs.get(place, made.slug))?.name).to.equal('Renamed');
-        const versions = await store.configs.versions(place, made.slug);
+        const { total, rows: versions } = await store.configs.versions(place, made.id, everything);
+        expect(total).to.equal(2);
         expect(versions.map(({ number, text, createdBy }) => [number, text, createdBy])).to.deep.equal([
-          [1, '{"a":1}', 'me'],
           [2, '{"a":2}', 'you'],
+          [1, '{"a":1}', 'me'],
         ]);
+        const [, oldest] = versions;
+        expect(await store.configs.version(place, made.id, oldest?.id ?? '')).to.deep.equal(oldest);
+        for (const elsewhere of [other, foreign()]) {
+          expect((await store.configs.versions(elsewhere, made.id, everything)).total).to.equal(0);
+          expect(await store.configs.version(elsewhere, made.id, oldest?.id ?? '')).to.equal(null);
+        }
       });
 
       it('are found by no call once archived, and again once restored', async () => {
@@ -228,6 +241,38 @@ describe('the store', () => {
         expect((await store.configs.get(place, slug))?.status).to.equal('archived');
         here(await store.configs.update(place, slug, { status: 'active' }));
         expect(await store.configs.find(place.workspaceId, slug)).to.not.equal(null);
+      });
+
+      it('leave their slug to others once archived, and come back only while it is free', async () => {
+        const old = here(await store.configs.create(place, { name: 'old', slug: 'pc-free', text: '{}' }));
+        expect(await store.configs.create(place, { name: 'x', slug: 'pc-free', text: '{}' })).to.equal(
+          'taken',
+        );
+        here(await store.configs.delete(place, old.id));
+        expect(await store.configs.delete(place, old.id)).to.equal('missing');
+        const next = here(await store.configs.create(place, { name: 'new', slug: 'pc-free', text: '{}' }));
+        expect((await store.configs.get(place, 'pc-free'))?.id).to.equal(next.id);
+        expect((await store.configs.get(place, old.id))?.id).to.equal(old.id);
+        expect(await store.configs.update(place, old.id, { status: 'active' })).to.equal('taken');
+        here(await store.configs.delete(place, 'pc-free'));
+        here(await store.configs.update(place, old.id, { status: 'active' }));
+        expect((await store.configs.get(place, 'pc-free'))?.id).to.equal(old.id);
+        expect(await store.configs.workspacesWith(place.organisationId, 'pc-free')).to.deep.equal([
+          place.workspaceId,
+        ]);
+        expect(await store.configs.workspacesWith('another', 'pc-free')).to.deep.equal([]);
+      });
+
+      it('have one default a workspace, which ends when it is archived', async () => {
+        const make = async (at: Place) =>
+          here(await store.configs.create(at, { name: 'd', text: '{}', isDefault: true }));
+        const [first, elsewhere] = [await make(place), await make(other)];
+        const second = await make(place);
+        const dropped = await store.configs.dropDefault(place, second.id);
+        expect(dropped.map(({ id, isDefault }) => [id, isDefault])).to.deep.equal([[first.id, false]]);
+        expect(dropped[0]?.etag).to.not.equal(first.etag);
+        expect((await store.configs.get(other, elsewhere.id))?.isDefault).to.equal(true);
+        expect(here(await store.configs.delete(place, second.id)).isDefault).to.equal(false);
       });
 
       it('are found in their own workspace alone', async () => {

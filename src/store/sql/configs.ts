@@ -58,12 +58,32 @@ const fromRow = (row: ConfigRow): Config => ({
   etag: etagOf(row),
 });
 
+const at = (place: Place) => ({ organisation_id: place.organisationId, workspace_id: place.workspaceId });
+
 async function rowAt(sql: Sql, place: Place, slugOrId: string): Promise<ConfigRow | undefined> {
-  return sql('configs')
-    .where({ organisation_id: place.organisationId, workspace_id: place.workspaceId })
+  const rows: ConfigRow[] = await sql('configs')
+    .where(at(place))
     .andWhere((either) => either.where({ slug: slugOrId }).orWhere({ id: slugOrId }))
-    .first();
+    .orderBy('updated_at', 'desc');
+  return rows.find(({ status }) => status === 'active') ?? rows[0];
 }
+
+const fromVersionRow = ({ id, number, text, created_by, created_at }: VersionRow): ConfigVersion => ({
+  id,
+  number,
+  text,
+  createdBy: created_by,
+  createdAt: Number(created_at),
+});
+
+/** Versions of a config that is one of this workspace. */
+const versionsOf = (sql: Sql, place: Place, id: string) =>
+  sql('config_versions').whereIn(
+    'config_id',
+    sql('configs')
+      .where({ ...at(place), id })
+      .select('id'),
+  );
 
 export class SqlConfigs implements ConfigStore {
   constructor(
@@ -80,13 +100,19 @@ export class SqlConfigs implements ConfigStore {
     });
   }
 
+  workspacesWith(organisationId: string, slugOrId: string): Promise<readonly string[]> {
+    return this.database.read((sql) =>
+      sql('configs')
+        .where({ organisation_id: organisationId })
+        .andWhere((either) => either.where({ slug: slugOrId }).orWhere({ id: slugOrId }))
+        .distinct()
+        .pluck('workspace_id'),
+    );
+  }
+
   list(place: Place, page: Page): Promise<Listed<Config>> {
     return this.database.read(async (sql) => {
-      const all = sql('configs').where({
-        organisation_id: place.organisationId,
-        workspace_id: place.workspaceId,
-        status: 'active',
-      });
+      const all = sql('configs').where({ ...at(place), status: 'active' });
       return listed(all, newestFirst, page, fromRow);
     });
   }
@@ -144,44 +170,74 @@ export class SqlConfigs implements ConfigStore {
     await sql('config_versions').insert(version);
   }
 
-  update(place: Place, slugOrId: string, change: ConfigChange): Promise<Config | 'missing' | 'stale'> {
-    return this.database.write(async (sql) => {
-      const row = await rowAt(sql, place, slugOrId);
-      if (row === undefined) return 'missing';
-      if (!isCurrent(row, change.etag)) return 'stale';
-      const changed: ConfigRow = {
-        ...row,
-        name: change.name ?? row.name,
-        is_default: change.isDefault ?? row.is_default,
-        status: change.status ?? row.status,
-        current_version_id: change.text === undefined ? row.current_version_id : randomUUID(),
-        updated_by: change.by ?? row.updated_by,
-        updated_at: this.now(),
-      };
-      if (change.text !== undefined) {
-        await this.#addVersion(sql, row, changed.current_version_id, change.text, change.by ?? null);
-      }
-      const written = await replaceRow(sql, 'configs', changed);
-      return written === 'stale' ? written : fromRow(written);
-    });
+  async update(
+    place: Place,
+    slugOrId: string,
+    change: ConfigChange,
+  ): Promise<Config | 'missing' | 'taken' | 'stale'> {
+    try {
+      return await this.database.write(async (sql) => {
+        const row = await rowAt(sql, place, slugOrId);
+        return row === undefined ? 'missing' : this.#replace(sql, row, change);
+      });
+    } catch (error) {
+      if (isDuplicate(error)) return 'taken';
+      throw error;
+    }
+  }
+
+  async #replace(sql: Transaction, row: ConfigRow, change: ConfigChange): Promise<Config | 'stale'> {
+    if (!isCurrent(row, change.etag)) return 'stale';
+    const status = change.status ?? row.status;
+    const changed: ConfigRow = {
+      ...row,
+      name: change.name ?? row.name,
+      is_default: status === 'active' && (change.isDefault ?? Boolean(row.is_default)),
+      status,
+      current_version_id: change.text === undefined ? row.current_version_id : randomUUID(),
+      updated_by: change.by ?? row.updated_by,
+      updated_at: this.now(),
+    };
+    if (change.text !== undefined)
+      await this.#addVersion(sql, row, changed.current_version_id, change.text, change.by ?? null);
+    const written = await replaceRow(sql, 'configs', changed);
+    return written === 'stale' ? written : fromRow(written);
   }
 
   delete(place: Place, slugOrId: string, etag?: string): Promise<Config | 'missing' | 'stale'> {
-    return this.update(place, slugOrId, { status: 'archived', etag });
+    return this.database.write(async (sql) => {
+      const row = await rowAt(sql, place, slugOrId);
+      if (row === undefined || row.status === 'archived') return 'missing';
+      return this.#replace(sql, row, { status: 'archived', etag });
+    });
   }
 
-  versions(place: Place, slugOrId: string): Promise<readonly ConfigVersion[]> {
+  dropDefault(place: Place, exceptId: string): Promise<readonly Config[]> {
+    return this.database.write(async (sql) => {
+      const rows: ConfigRow[] = await sql('configs')
+        .where({ ...at(place), is_default: true })
+        .whereNot({ id: exceptId });
+      const dropped: Config[] = [];
+      for (const row of rows) {
+        const written = await replaceRow(sql, 'configs', { ...row, is_default: false });
+        if (written !== 'stale') dropped.push(fromRow(written));
+      }
+      return dropped;
+    });
+  }
+
+  versions(place: Place, id: string, page: Page): Promise<Listed<ConfigVersion>> {
+    return this.database.read((sql) =>
+      listed(versionsOf(sql, place, id), [{ column: 'number', order: 'desc' }], page, fromVersionRow),
+    );
+  }
+
+  version(place: Place, id: string, versionId: string): Promise<ConfigVersion | null> {
     return this.database.read(async (sql) => {
-      const row = await rowAt(sql, place, slugOrId);
-      if (row === undefined) return [];
-      const rows: VersionRow[] = await sql('config_versions').where({ config_id: row.id }).orderBy('number');
-      return rows.map(({ id, number, text, created_by, created_at }) => ({
-        id,
-        number,
-        text,
-        createdBy: created_by,
-        createdAt: Number(created_at),
-      }));
+      const row: VersionRow | undefined = await versionsOf(sql, place, id)
+        .andWhere({ id: versionId })
+        .first();
+      return row === undefined ? null : fromVersionRow(row);
     });
   }
 

@@ -9,6 +9,7 @@ import type {
 } from '../organisations.js';
 import type { WorkspaceSettings } from '../workspaces.js';
 import type { AuditChain } from './audit-chain.js';
+import { insertUniversalLabels } from './built-in.js';
 import type { DataKeys } from './data-keys.js';
 import type { Database, Sql, Transaction } from './driver.js';
 import { isCurrent, replaceRow } from './revision.js';
@@ -48,7 +49,7 @@ export interface OrganisationParts {
   readonly chain: AuditChain;
 }
 
-/** Makes an organisation, with the key that seals its secrets and the head of its audit log. */
+/** Makes an organisation, with the key that seals its secrets, the head of its audit log and the built-in labels. */
 export async function insertOrganisation(
   sql: Transaction,
   { dataKeys, chain }: OrganisationParts,
@@ -57,6 +58,7 @@ export async function insertOrganisation(
   await sql('organisations').insert({ ...row, updated_at: row.created_at, revision: 1 });
   await dataKeys.create(sql, row.id);
   await chain.begin(sql, row.id);
+  await insertUniversalLabels(sql, row.id, row.created_at);
 }
 
 const rowOf = (sql: Sql, id: string): Promise<OrganisationRow | undefined> =>

@@ -11,6 +11,7 @@ import type {
   WorkspaceInput,
   WorkspaceStore,
 } from '../workspaces.js';
+import { insertDefaultCollection } from './built-in.js';
 import type { Database, Sql, Transaction } from './driver.js';
 import { isDuplicate } from './failure.js';
 import { listed } from './lists.js';
@@ -93,6 +94,7 @@ export async function insertFirstWorkspace(
     created_at,
     updated_at: created_at,
   });
+  await insertDefaultCollection(sql, place, created_at);
 }
 
 /** The row with what `input` says in it. */
@@ -176,7 +178,10 @@ export class SqlWorkspaces implements WorkspaceStore {
       };
       const row = changed(blank, input);
       try {
-        await this.database.write((sql) => sql('workspaces').insert(row));
+        await this.database.write(async (sql) => {
+          await sql('workspaces').insert(row);
+          await insertDefaultCollection(sql, { organisationId, workspaceId: row.id }, now);
+        });
         return fromRow(row);
       } catch (error) {
         if (!isDuplicate(error) || attempt === 5) throw error;

@@ -1,0 +1,146 @@
+import { expect } from 'chai';
+import { bootstrap } from '../../src/store/bootstrap.js';
+import type { NewUsageLimitsPolicy, Place, Store } from '../../src/store/store.js';
+import { folder, forEachStore } from '../support/stores.js';
+
+const everything = { offset: 0, limit: 1000 };
+const active = { status: 'active' } as const;
+
+function here<T>(value: T | 'missing' | 'taken' | 'stale' | null): T {
+  if (value === 'missing' || value === 'taken' || value === 'stale' || value === null)
+    throw new Error(`got ${value}`);
+  return value;
+}
+
+describe('policies in the store', () => {
+  forEachStore(({ open }) => {
+    let store: Store;
+    let place: Place;
+    let other: Place;
+    const now = 1_800_000_000_000;
+
+    before(async () => {
+      const dataDir = folder();
+      store = await open(dataDir, () => now);
+      const first = here(await bootstrap(store, { dataDir, simulated: false }));
+      place = { organisationId: first.organisation_id, workspaceId: first.workspace_id };
+      const two = here(await store.workspaces.create(place.organisationId, { name: 'Two', slug: 'two' }));
+      other = { organisationId: place.organisationId, workspaceId: two.id };
+    });
+    after(() => store.close());
+
+    const budget = (more: Partial<NewUsageLimitsPolicy> = {}): NewUsageLimitsPolicy => ({
+      name: 'Budget',
+      description: null,
+      conditions: [{ key: 'metadata._user', value: ['a', 'b'] }],
+      groupBy: ['api_key'],
+      type: 'cost',
+      creditLimit: 10.5,
+      alertThreshold: 8,
+      periodicReset: 'weekly',
+      periodicResetDays: null,
+      nextUsageResetAt: now + 1000,
+      ...more,
+    });
+
+    it('keep what a budget was made of, and change what is said', async () => {
+      const made = here(await store.usageLimitsPolicies.create(place, budget()));
+      expect(made).to.deep.include({
+        ...budget(),
+        ...place,
+        status: 'active',
+        lastResetAt: null,
+        createdAt: now,
+      });
+      expect(await store.usageLimitsPolicies.get(place.organisationId, made.id)).to.deep.equal(made);
+      const { organisationId } = place;
+      const change = { name: null, creditLimit: 20, periodicReset: null, periodicResetDays: 3 };
+      const changed = here(await store.usageLimitsPolicies.update(organisationId, made.id, change));
+      expect(changed).to.deep.include({ ...made, ...change, etag: changed.etag });
+      expect(await store.usageLimitsPolicies.update(organisationId, made.id, { etag: made.etag })).to.equal(
+        'stale',
+      );
+    });
+
+    it('are of one organisation and workspace', async () => {
+      const made = here(await store.usageLimitsPolicies.create(place, budget({ name: 'mine' })));
+      expect(await store.usageLimitsPolicies.get('another', made.id)).to.equal(null);
+      expect(await store.usageLimitsPolicies.update('another', made.id, { name: 'x' })).to.equal('missing');
+      expect(await store.usageLimitsPolicies.count('another', made.id, 'k', 1)).to.equal('missing');
+      expect((await store.usageLimitsPolicies.list(other, active, everything)).total).to.equal(0);
+      const nowhere = { organisationId: 'another', workspaceId: place.workspaceId };
+      expect(await store.usageLimitsPolicies.create(nowhere, budget())).to.equal('missing');
+    });
+
+    it('are listed by status, type and a part of the name', async () => {
+      const made = here(
+        await store.usageLimitsPolicies.create(place, budget({ name: '100%', type: 'tokens' })),
+      );
+      const ids = async (filter: object) =>
+        (await store.usageLimitsPolicies.list(place, { ...active, ...filter }, everything)).rows.map(
+          ({ id }) => id,
+        );
+      expect(await ids({ type: 'tokens' })).to.deep.equal([made.id]);
+      expect(await ids({ search: '0%' })).to.deep.equal([made.id]);
+      await store.usageLimitsPolicies.update(place.organisationId, made.id, { status: 'archived' });
+      expect(await ids({ search: '0%' })).to.deep.equal([]);
+      expect(await ids({ search: '0%', status: 'archived' })).to.deep.equal([made.id]);
+    });
+
+    it('count each value apart, and judge counters anew under another limit', async () => {
+      const { organisationId } = place;
+      const { id } = here(await store.usageLimitsPolicies.create(place, budget({ creditLimit: 10 })));
+      const count = (key: string, amount: number) =>
+        store.usageLimitsPolicies.count(organisationId, id, key, amount);
+      await count('api_key:a', 4);
+      expect(here(await count('api_key:a', 6))).to.include({ currentUsage: 10, status: 'exhausted' });
+      expect(here(await count('api_key:b', 0.25))).to.include({ currentUsage: 0.25, status: 'active' });
+
+      const entities = async (filter = {}) =>
+        (await store.usageLimitsPolicies.entities(organisationId, id, filter, everything)).rows;
+      expect((await entities({ status: 'exhausted' })).map((one) => one.valueKey)).to.deep.equal([
+        'api_key:a',
+      ]);
+      expect(await entities({ search: 'key:b' })).to.have.length(1);
+      expect((await store.usageLimitsPolicies.entities('another', id, {}, everything)).total).to.equal(0);
+
+      here(await store.usageLimitsPolicies.update(organisationId, id, { creditLimit: 20 }));
+      expect(await entities({ status: 'exhausted' })).to.deep.equal([]);
+      here(await store.usageLimitsPolicies.update(organisationId, id, { creditLimit: 5 }));
+      const [spent] = await entities({ status: 'exhausted' });
+      const reset = here(await store.usageLimitsPolicies.reset(organisationId, id, spent?.id ?? ''));
+      expect(reset).to.include({ currentUsage: 0, status: 'active' });
+      expect(await store.usageLimitsPolicies.reset('another', id, reset.id)).to.equal('missing');
+      here(await store.usageLimitsPolicies.reset(organisationId, id, 'api_key:b'));
+      expect((await entities()).map((one) => one.currentUsage)).to.deep.equal([0, 0]);
+    });
+
+    it('keep what a rate limit was made of, and change what is said', async () => {
+      const input = {
+        name: null,
+        description: 'For all',
+        conditions: [{ key: 'model', excludes: '@a/*' }],
+        groupBy: ['workspace_id', 'metadata.team'],
+        type: 'requests',
+        unit: 'rpm',
+        value: 10,
+        target: 'llm',
+      } as const;
+      const { organisationId } = place;
+      const made = here(await store.rateLimitsPolicies.create(place, input));
+      expect(made).to.deep.include({ ...input, ...place, status: 'active' });
+      const change = { unit: 'rpw', value: 5, conditions: [{ key: 'api_key', value: '*' }] } as const;
+      const changed = here(await store.rateLimitsPolicies.update(organisationId, made.id, change));
+      expect(await store.rateLimitsPolicies.get(organisationId, made.id)).to.deep.equal(changed);
+      expect(changed).to.deep.include(change);
+      expect(await store.rateLimitsPolicies.update(organisationId, made.id, { etag: made.etag })).to.equal(
+        'stale',
+      );
+      expect(await store.rateLimitsPolicies.get('another', made.id)).to.equal(null);
+      expect(await store.rateLimitsPolicies.update('another', made.id, {})).to.equal('missing');
+      const units = async (unit: string) =>
+        (await store.rateLimitsPolicies.list(place, { ...active, unit }, everything)).total;
+      expect([await units('rpm'), await units('rpw')]).to.deep.equal([0, 1]);
+    });
+  });
+});
