@@ -1,9 +1,11 @@
 import type { Settings } from '../config/settings.js';
 import { GatewayError } from '../core/errors.js';
+import { holdDataDir } from '../process/data-lock.js';
 import { findMasterKey, loadMasterKey, type MasterKey, type MasterKeyPlaces } from '../store/master-key.js';
 import { RefusedStart } from '../store/refused-start.js';
 import { openStore, type Store, type StoreOptions } from '../store/store.js';
 import { CliError } from './cli-error.js';
+import { checkDataDir } from './serve.js';
 
 /** Settings that say where the records are, and what opens them. */
 export type StoredSettings = Pick<Settings, 'dataDir' | 'databaseUrl' | 'masterKey'>;
@@ -38,6 +40,17 @@ export async function inOneLine<T>(work: () => Promise<T>): Promise<T> {
   } catch (error) {
     if (error instanceof RefusedStart || error instanceof GatewayError) throw new CliError(error.message);
     throw error;
+  }
+}
+
+/** Does `work` while no gateway runs on the data directory; refuses while one does. */
+export async function whileStopped(dataDir: string, work: () => Promise<void>): Promise<void> {
+  await checkDataDir(dataDir);
+  const letGo = await holdDataDir(dataDir);
+  try {
+    await work();
+  } finally {
+    letGo();
   }
 }
 

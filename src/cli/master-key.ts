@@ -1,9 +1,14 @@
 import type { Command } from 'commander';
-import { holdDataDir } from '../process/data-lock.js';
 import { installNextKey, type MasterKey, parseMasterKey, prepareNextKey } from '../store/master-key.js';
 import { rotateMasterKey } from '../store/store.js';
 import { CliError } from './cli-error.js';
-import { inOneLine, masterKeyOf, type StoreContext, type StoredSettings } from './local-store.js';
+import {
+  inOneLine,
+  masterKeyOf,
+  type StoreContext,
+  type StoredSettings,
+  whileStopped,
+} from './local-store.js';
 import { readSecret } from './secret-input.js';
 
 interface RotateOptions {
@@ -29,8 +34,7 @@ async function rotate(settings: StoredSettings, newKeyFile: string | undefined):
   const old = masterKeyOf(settings, 'rotate');
   const text = newKeyFile === undefined ? null : await readSecret(newKeyFile, 'New master key: ');
   const isOwn = settings.masterKey === null;
-  const letGo = await holdDataDir(dataDir);
-  try {
+  await whileStopped(dataDir, async () => {
     await rewrap(settings, old, isOwn ? prepareNextKey(dataDir, text) : given(text));
     if (isOwn) {
       console.log(`The new master key is in ${dataDir}/master.key; start the gateway.`);
@@ -42,9 +46,7 @@ async function rotate(settings: StoredSettings, newKeyFile: string | undefined):
         'Start the gateway with the new master key. Only backups from before need the old one: remove it when you need none of them.',
       );
     }
-  } finally {
-    letGo();
-  }
+  });
 }
 
 function given(text: string | null): MasterKey {

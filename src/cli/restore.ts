@@ -1,11 +1,16 @@
 import type { Command } from 'commander';
 import { openLedger } from '../ledger/sql.js';
-import { holdDataDir } from '../process/data-lock.js';
 import { restoreDatabase } from '../store/backup.js';
 import { RefusedStart } from '../store/refused-start.js';
 import { openStore } from '../store/store.js';
 import { refusePostgres } from './backup.js';
-import { inOneLine, masterKeyOf, type StoreContext, type StoredSettings } from './local-store.js';
+import {
+  inOneLine,
+  masterKeyOf,
+  type StoreContext,
+  type StoredSettings,
+  whileStopped,
+} from './local-store.js';
 
 /** `headgate restore`. */
 export function register(program: Command, context: StoreContext): void {
@@ -23,8 +28,7 @@ async function restore(settings: StoredSettings, file: string, ledger: string | 
   refusePostgres(settings, 'pg_restore --clean --if-exists --dbname="$DATABASE_URL" <file>');
   const { dataDir } = settings;
   const masterKey = masterKeyOf(settings);
-  const letGo = await holdDataDir(dataDir);
-  try {
+  await whileStopped(dataDir, async () => {
     tell(
       file,
       await restoreDatabase(dataDir, 'headgate.db', file, async (folder) => {
@@ -34,9 +38,7 @@ async function restore(settings: StoredSettings, file: string, ledger: string | 
     );
     if (ledger === undefined) return;
     tell(ledger, await restoreDatabase(dataDir, 'ledger.db', ledger, proveLedger));
-  } finally {
-    letGo();
-  }
+  });
 }
 
 async function proveLedger(folder: string): Promise<void> {

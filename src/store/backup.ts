@@ -36,7 +36,7 @@ export async function copyDatabase(from: string, to: string): Promise<void> {
   try {
     // Made here for its mode: it holds what the database holds.
     closeSync(openSync(aside, 'wx', 0o600));
-    const database = await SqliteConnection.open(from, ['busy_timeout = 5000', 'query_only = ON']);
+    const database = await SqliteConnection.open(from, ['busy_timeout = 5000']);
     try {
       await database.run('VACUUM INTO ?', [aside]);
     } finally {
