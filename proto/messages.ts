@@ -29,31 +29,44 @@ export type AddWorkspaceMembersResponse = Readonly<Record<string, never>>;
 
 export interface ApiKey {
   readonly id: string;
-  /** Masked. */
+  /** 2 first characters, *****, 3 last. */
   readonly key: string;
   readonly name: string;
   readonly description?: string | null;
-  /** organisation-service, workspace-service or workspace-user. */
-  readonly type: string;
+  readonly type: 'organisation-service' | 'workspace-service' | 'workspace-user';
   readonly organisation_id: string;
   readonly workspace_id?: string | null;
   readonly user_id?: string | null;
-  /** active or expired. */
-  readonly status: string;
+  readonly status: 'active' | 'exhausted' | 'expired';
   readonly created_at: string;
   readonly last_updated_at: string;
-  /** ui, api or auto. */
-  readonly creation_mode: string;
+  /** auto: made for a user by the gateway. */
+  readonly creation_mode: 'ui' | 'api' | 'auto';
   readonly scopes: readonly string[];
-  readonly defaults?: ApiKeyDefaults | null;
+  readonly defaults: ApiKeyDefaults;
   readonly expires_at?: string | null;
-  /** Always "api-key". */
-  readonly object: string;
+  readonly object: 'api-key';
   /** Names this state of it; for If-Match and the etag of a change. */
   readonly etag: string;
+  readonly rate_limits: readonly RateLimit[];
+  readonly usage_limits?: UsageLimitsState | null;
+  readonly reset_usage?: number | null;
+  readonly alert_emails: readonly string[];
+  readonly rotation_policy?: RotationPolicyState | null;
+  readonly last_reset_at?: string | null;
+  readonly last_rotated_at?: string | null;
+  readonly next_usage_reset_at?: string | null;
+  /** 1: it expired, and is refused for that. */
+  readonly expiry_enforced: number;
+  /** The same as defaults.allow_config_override: 0 or 1. */
+  readonly allow_config_override?: number | null;
+  readonly api_key_defaults_id?: string | null;
+  /** Until when the text before the last rotation is good; absent where it no longer is. */
+  readonly key_transition_expires_at?: string | null;
 }
 
 export interface ApiKeyDefaults {
+  /** Added to every request. Values of at most 128 characters. */
   readonly metadata: Readonly<Record<string, string>>;
   /** Slug or id of a config of the key's workspace. */
   readonly config_id?: string | null;
@@ -200,17 +213,35 @@ export interface ConfigRow {
 }
 
 export interface CreateApiKeyRequest {
+  /** Whose key it is. */
   readonly type: 'organisation' | 'workspace';
+  /** `user` goes with `workspace` alone. */
   readonly sub_type: 'service' | 'user';
+  /** For people; at most 255 characters. */
   readonly name: string;
+  /** At most 1024 characters. */
   readonly description?: string | null;
   /** Id or slug. For a workspace's key made by an organisation's that has several workspaces. */
   readonly workspace_id?: string | null;
+  /** For a user's key: a member of the workspace. */
   readonly user_id?: string | null;
+  /** What the key may do: at least one. None that the calling key cannot grant. */
   readonly scopes: readonly string[];
+  /** Metadata and config of its requests. */
   readonly defaults?: ApiKeyDefaults | null;
+  /** Must be in the future. Without end, unless given. */
   readonly expires_at?: string | null;
-  /** The same again within a day: the same answer. */
+  /** One of each type. */
+  readonly rate_limits: readonly RateLimit[];
+  /** Its budget. None, unless given. */
+  readonly usage_limits?: UsageLimits | null;
+  /** Where alerts go, at most 50 addresses. */
+  readonly alert_emails: readonly string[];
+  /** When the key gets a new text by itself. Never, unless given. */
+  readonly rotation_policy?: RotationPolicy | null;
+  /** The calling key's own. */
+  readonly organisation_id?: string | null;
+  /** A repeat with the same request_id and body within 24 hours gets the first answer again. */
   readonly request_id?: string | null;
 }
 
@@ -564,8 +595,7 @@ export interface CreatedApiKey {
   readonly id: string;
   /** The key's text. */
   readonly key: string;
-  /** Always "api-key". */
-  readonly object: string;
+  readonly object: 'api-key';
 }
 
 export interface CreatedCollection {
@@ -625,8 +655,9 @@ export interface CreatedVirtualKey {
 }
 
 export interface DeleteApiKeyRequest {
+  /** Id of the record. */
   readonly id: string;
-  /** Of the state that is to be deleted; another one is refused with AB07. */
+  /** Refused with 409 when the record has another etag by now. */
   readonly etag?: string | null;
 }
 
@@ -890,6 +921,13 @@ export interface ExportAuditLogsRequest {
 export interface FineTuningPrices {
   readonly pay_per_token?: Price | null;
   readonly pay_per_hour?: Price | null;
+}
+
+export interface GetApiKeyRequest {
+  /** Id of the record. */
+  readonly id: string;
+  /** Say in usage_limits what was used? */
+  readonly include_usage?: boolean | null;
 }
 
 export type GetAuthSettingsRequest = Readonly<Record<string, never>>;
@@ -1345,12 +1383,14 @@ export interface ListApiKeysRequest {
   readonly current_page?: number | null;
   /** Id or slug. */
   readonly workspace_id?: string | null;
+  /** All, unless given. */
   readonly status: readonly ('active' | 'exhausted' | 'expired')[];
+  /** The calling key's own. */
+  readonly organisation_id?: string | null;
 }
 
 export interface ListApiKeysResponse {
-  /** Always "list". */
-  readonly object: string;
+  readonly object: 'list';
   readonly total: number;
   readonly data: readonly ApiKey[];
 }
@@ -2124,6 +2164,46 @@ export interface ResetUsageLimitsEntityRequest {
 
 export type ResetUsageLimitsEntityResponse = Readonly<Record<string, never>>;
 
+export interface RotateApiKeyRequest {
+  /** Id of the record. */
+  readonly id: string;
+  /** Milliseconds for which the old text stays good: at least 1800000, which it is unless given. */
+  readonly key_transition_period_ms?: number | null;
+  /** A repeat with the same request_id and body within 24 hours gets the first answer again. */
+  readonly request_id?: string | null;
+}
+
+export interface RotatedApiKey {
+  readonly id: string;
+  /** The key's new text. */
+  readonly key: string;
+  /** Until when the old text is good. */
+  readonly key_transition_expires_at: string;
+}
+
+/** When a key gets a new text by itself. One of the first three is needed. */
+export interface RotationPolicy {
+  /** On Mondays or on the first of the month, at 00:00 UTC. Not together with rotation_period_days. */
+  readonly rotation_period?: 'weekly' | 'monthly' | null;
+  /** Days between rotations, 1 to 365. */
+  readonly rotation_period_days?: number | null;
+  /** First rotation, cut to 00:00 UTC of its day; wins over the period for that one. */
+  readonly next_rotation_at?: string | null;
+  /** Milliseconds for which the old text stays good: at least 1800000, which it is unless given, and less than the
+   * period. */
+  readonly key_transition_period_ms?: number | null;
+}
+
+/** A rotation policy and where it stands. */
+export interface RotationPolicyState {
+  readonly rotation_period?: 'weekly' | 'monthly' | null;
+  readonly rotation_period_days?: number | null;
+  readonly next_rotation_at?: string | null;
+  /** Milliseconds. */
+  readonly key_transition_period_ms: number;
+  readonly status: 'ACTIVE';
+}
+
 export interface SavedGuardrail {
   readonly id: string;
   readonly slug: string;
@@ -2205,6 +2285,41 @@ export interface TokenPrice {
   /** US cents per token. */
   readonly price: number;
 }
+
+export interface UpdateApiKeyRequest {
+  /** Id of the record. */
+  readonly id: string;
+  /** For people; at most 255 characters. */
+  readonly name?: string | null;
+  /** At most 1024 characters. */
+  readonly description?: string | null;
+  /** Cannot be changed. */
+  readonly workspace_id?: string | null;
+  /** Cannot be changed. */
+  readonly user_id?: string | null;
+  /** Replaces all scopes: at least one. None that the calling key cannot grant. */
+  readonly scopes: readonly string[];
+  /** Its fields that are absent stay as they are. */
+  readonly defaults?: ApiKeyDefaults | null;
+  /** Must be in the future. null: without end. An expired key becomes active. */
+  readonly expires_at?: string | null;
+  /** Replaces all; one of each type. */
+  readonly rate_limits: readonly RateLimit[];
+  /** Replaces the budget; what was used stays. */
+  readonly usage_limits?: UsageLimits | null;
+  /** Replaces all; at most 50 addresses. */
+  readonly alert_emails: readonly string[];
+  /** Replaces the policy. */
+  readonly rotation_policy?: RotationPolicy | null;
+  /** Set the usage to 0, and an exhausted key active? */
+  readonly reset_usage?: boolean | null;
+  /** Fields to change; one that is named and absent is cleared. What is present, unless given. */
+  readonly update_mask?: readonly string[] | null;
+  /** Refused with 409 when the record has another etag by now. */
+  readonly etag?: string | null;
+}
+
+export type UpdateApiKeyResponse = Readonly<Record<string, never>>;
 
 export interface UpdateAuthSettingsRequest {
   /** Its fields that are absent stay as they are. */
@@ -2961,8 +3076,14 @@ export interface AdminServices {
     CreateApiKey: [CreateApiKeyRequest, CreatedApiKey];
     /** Lists the keys of those types that the caller may list. */
     ListApiKeys: [ListApiKeysRequest, ListApiKeysResponse];
+    /** Says everything of a key but its text. */
+    GetApiKey: [GetApiKeyRequest, ApiKey];
+    /** Absent fields stay as they are. When this has answered, every worker of this node knows. */
+    UpdateApiKey: [UpdateApiKeyRequest, UpdateApiKeyResponse];
     /** Deletes a key. When this has answered, no worker of this node serves it. */
     DeleteApiKey: [DeleteApiKeyRequest, DeleteApiKeyResponse];
+    /** Gives a key a new text, which is in this answer and nowhere else. The old one is good until the transition ends. */
+    RotateApiKey: [RotateApiKeyRequest, RotatedApiKey];
   };
   /** Who changed what, and when. Rows are never changed or deleted. */
   AuditLogs: {

@@ -21,6 +21,7 @@ export const adminPaths: readonly string[] = [
   '/v1/admin/workspaces/{workspace_id}/users/{user_id}',
   '/v1/api-keys',
   '/v1/api-keys/{id}',
+  '/v1/api-keys/{id}/rotate',
   '/v1/api-keys/{type}/{sub_type}',
   '/v1/audit-logs',
   '/v1/audit-logs/export',

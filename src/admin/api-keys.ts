@@ -1,11 +1,18 @@
-import type { ApiKeyDefaults, ApiKey as ApiKeyMessage, CreateApiKeyRequest } from '../../proto/messages.js';
+import type { ApiKeyDefaults, CreateApiKeyRequest, UpdateApiKeyRequest } from '../../proto/messages.js';
+import type { Forget } from '../core/messages.js';
 import type { KeyType } from '../core/principal.js';
-import { isScope, mayHold } from '../core/scopes.js';
-import type { ApiKey, KeyDefaults, Place } from '../store/store.js';
+import type { ApiKey, KeyDefaults, Place, RateLimit } from '../store/store.js';
 import { AdminError } from './admin-error.js';
 import type { Caller } from './caller.js';
+import { keyMessage } from './key-message.js';
+import { scopesOf } from './key-scopes.js';
+import { rateLimitsOf, usageLimitsOf } from './limits.js';
+import { changeOf } from './mask.js';
+import { checkMetadata } from './metadata-schema.js';
+import { checkTransition, rotationPolicyOf, shortestTransitionMs } from './rotation.js';
 import type { AdminParts, Service } from './service.js';
-import { msOf, pageOf, stale, textOf, timeOf, timeOrNull } from './wire.js';
+import { checkUserKeyLife, checkUserScopes, userKey } from './user-keys.js';
+import { msOf, pageOf, stale, timeOf } from './wire.js';
 
 const families: Readonly<Record<KeyType, string>> = {
   'organisation-service': 'organisation_service_api_keys',
@@ -14,76 +21,127 @@ const families: Readonly<Record<KeyType, string>> = {
 };
 const types = Object.keys(families) as readonly KeyType[];
 
-function toMessage(key: ApiKey, now: number): ApiKeyMessage {
-  return {
-    id: key.id,
-    key: key.masked,
-    name: key.name,
-    description: key.description,
-    type: key.type,
-    organisation_id: key.organisationId,
-    workspace_id: key.workspaceId,
-    user_id: key.userId,
-    status: key.expiresAt !== null && key.expiresAt <= now ? 'expired' : 'active',
-    created_at: timeOf(key.createdAt),
-    last_updated_at: timeOf(key.updatedAt),
-    creation_mode: key.creationMode,
-    scopes: key.scopes,
-    defaults: {
-      metadata: key.defaults.metadata,
-      config_id: key.defaults.configId,
-      allow_config_override: key.defaults.allowConfigOverride,
-    },
-    expires_at: timeOrNull(key.expiresAt),
-    object: 'api-key',
-    etag: key.etag,
-  };
-}
-
 function typeOf(request: CreateApiKeyRequest): KeyType {
   const type = types.find((known) => known === `${request.type}-${request.sub_type}`);
-  if (type === undefined) {
-    const known = types.map((name) => name.replace('-', '/')).join(', ');
-    throw new AdminError('AB01', `type and sub_type must be one of ${known}.`);
-  }
-  return type;
+  if (type !== undefined) return type;
+  const known = types.map((name) => name.replace('-', '/')).join(', ');
+  throw new AdminError('AB01', `type and sub_type must be one of ${known}.`);
 }
 
-function checkScopes(caller: Caller, type: KeyType, scopes: readonly string[]): readonly string[] {
-  for (const scope of scopes) {
-    if (!isScope(scope))
-      throw new AdminError('AB01', `scopes: there is no scope ${JSON.stringify(scope).slice(0, 80)}.`);
-    if (!mayHold(type, scope))
-      throw new AdminError('AB01', `scopes: a key of type ${type} cannot hold ${scope}.`);
-    if (!caller.mayGrant(scope)) {
-      throw new AdminError('AB03', `scopes: this key lacks ${scope} and cannot grant it.`);
-    }
-  }
-  return [...new Set(scopes)];
+const missing = (): AdminError => new AdminError('AB08', 'There is no such key.');
+
+const forgets = (hashes: readonly string[]): Forget[] =>
+  hashes.map((name) => ({ kind: 'key', workspace: null, name }));
+
+/** The key of that id, for one who may do this to it. */
+async function keyFor(caller: Caller, id: string, action: string): Promise<ApiKey> {
+  const key = await caller.store.keys.get(caller.organisationId, id);
+  if (key === null || !caller.sees(key.workspaceId)) throw missing();
+  caller.need(`${families[key.type]}.${action}`);
+  return key;
 }
+
+const placeOf = ({ organisationId, workspaceId }: ApiKey): Place | null =>
+  workspaceId === null ? null : { organisationId, workspaceId };
 
 function checkExpiry(expiresAt: number | null, now: number): void {
-  if (expiresAt === null) return;
-  if (expiresAt <= now) throw new AdminError('AB01', 'expires_at must be in the future.');
+  if (expiresAt !== null && expiresAt <= now) throw AdminError.field('expires_at', 'must be in the future.');
+}
+
+async function checkConfig(caller: Caller, place: Place | null, configId: string): Promise<void> {
+  if (place === null)
+    throw AdminError.field('defaults.config_id', "is for keys of workspaces: an organisation's has none.");
+  const config = await caller.store.configs.get(place, configId);
+  if (config === null || config.status !== 'active')
+    throw new AdminError('AB02', 'defaults.config_id: there is no such config in the workspace.');
+}
+
+async function checkKeyMetadata(
+  caller: Caller,
+  place: Place | null,
+  metadata: Readonly<Record<string, string>>,
+): Promise<void> {
+  // An organisation's key makes no requests that could carry it.
+  if (place === null) return;
+  const settings = await caller.store.organisations.settings(place.organisationId, place.workspaceId);
+  checkMetadata(settings?.metadataSchema ?? null, metadata, 'defaults.metadata');
 }
 
 async function defaultsOf(
   caller: Caller,
   place: Place | null,
-  message: ApiKeyDefaults | null | undefined,
+  asked: ApiKeyDefaults | null | undefined,
 ): Promise<KeyDefaults> {
-  const metadata = message?.metadata ?? {};
-  const configId = message?.config_id || null;
-  if (configId !== null) {
-    if (place === null)
-      throw new AdminError('AB01', "defaults.config_id: an organisation's key has no workspace.");
-    const config = await caller.store.configs.get(place, configId);
-    if (config === null || config.status !== 'active') {
-      throw new AdminError('AB02', 'defaults.config_id: there is no such config in the workspace.');
-    }
-  }
-  return { configId, allowConfigOverride: message?.allow_config_override ?? true, metadata };
+  const configId = asked?.config_id || null;
+  const metadata = asked?.metadata ?? {};
+  if (configId !== null) await checkConfig(caller, place, configId);
+  await checkKeyMetadata(caller, place, metadata);
+  return { configId, allowConfigOverride: asked?.allow_config_override ?? true, metadata };
 }
+
+/** What an update changes of the defaults. */
+async function defaultsChange(
+  caller: Caller,
+  place: Place | null,
+  request: UpdateApiKeyRequest,
+): Promise<Partial<KeyDefaults>> {
+  const configId = changeOf<string>(request, 'defaults.config_id');
+  const override = changeOf<boolean>(request, 'defaults.allow_config_override');
+  const metadata = changeOf<Record<string, string>>(request, 'defaults.metadata');
+  if (configId) await checkConfig(caller, place, configId);
+  if (metadata !== undefined) await checkKeyMetadata(caller, place, metadata ?? {});
+  return {
+    ...(configId !== undefined && { configId: configId || null }),
+    ...(override !== undefined && { allowConfigOverride: override ?? true }),
+    ...(metadata !== undefined && { metadata: metadata ?? {} }),
+  };
+}
+
+async function checkLife(caller: Caller, key: ApiKey, expiresAt: number | null, now: number): Promise<void> {
+  checkExpiry(expiresAt, now);
+  if (key.type !== 'workspace-user') return;
+  const settings = await caller.store.organisations.settings(key.organisationId, key.workspaceId);
+  if (settings !== null) checkUserKeyLife(expiresAt, settings, now);
+}
+
+async function scopesChange(
+  caller: Caller,
+  key: ApiKey,
+  asked: readonly string[],
+): Promise<readonly string[]> {
+  const scopes = scopesOf(caller, key.type, asked, key.scopes);
+  const place = placeOf(key);
+  if (place !== null && key.userId !== null) await checkUserScopes(caller.store, place, key.userId, scopes);
+  return scopes;
+}
+
+/** Whoever has a key's text has its scopes: nobody gets more by it than they could grant. */
+function checkTakeOver(caller: Caller, key: ApiKey): void {
+  if (key.id === caller.key.keyId) return;
+  const beyond = key.scopes.find((scope) => !caller.mayGrant(scope));
+  if (beyond !== undefined)
+    throw new AdminError('AB03', `This key lacks ${beyond}, which the other one holds: it cannot rotate it.`);
+}
+
+const trimmed = (text: string | null | undefined): string | null | undefined =>
+  typeof text === 'string' ? text.trim() || null : text;
+
+function rateLimitsChange(request: UpdateApiKeyRequest): RateLimit[] | undefined {
+  const asked = changeOf(request, 'rate_limits');
+  return asked === undefined ? undefined : rateLimitsOf(asked ?? [], 'rate_limits');
+}
+
+function emailsChange(request: UpdateApiKeyRequest): readonly string[] | undefined {
+  const asked = changeOf(request, 'alert_emails');
+  return asked === undefined ? undefined : (asked ?? []);
+}
+
+/** What the audit log says of a rotation. */
+const rotationDetails = (key: ApiKey, transitionExpiresAt: number): Record<string, string> => ({
+  rotation_mode: 'manual',
+  old_key_masked: key.masked,
+  transition_expires_at: timeOf(transitionExpiresAt),
+});
 
 /** Gateway keys (spec/api.md §5.5). */
 export function apiKeysService({ store }: AdminParts): Service<'ApiKeys'> {
@@ -91,66 +149,120 @@ export function apiKeysService({ store }: AdminParts): Service<'ApiKeys'> {
     async CreateApiKey(caller, request) {
       const type = typeOf(request);
       caller.need(`${families[type]}.create`);
-      const name = textOf('name', request.name);
-      if (type === 'workspace-user') {
-        // Members are not administered yet, so that no id can be one.
-        textOf('user_id', request.user_id);
-        throw new AdminError('AB02', 'user_id: the workspace has no such member.');
-      }
-      if (type === 'organisation-service' && request.workspace_id) {
-        throw new AdminError('AB01', "workspace_id: an organisation's key has no workspace.");
-      }
-      const place = type === 'organisation-service' ? null : await caller.place(request.workspace_id);
-      const scopes = checkScopes(caller, type, request.scopes);
+      const isOwn = type === 'organisation-service';
+      if (isOwn && request.workspace_id)
+        throw AdminError.field('workspace_id', "is for keys of workspaces: an organisation's has none.");
+      if (type !== 'workspace-user' && request.user_id)
+        throw AdminError.field('user_id', 'is for keys of users.');
+      const place = isOwn ? null : await caller.place(request.workspace_id);
+      const now = Date.now();
+      const { usage_limits: limits, rotation_policy: policy } = request;
       const expiresAt = msOf(request.expires_at);
-      checkExpiry(expiresAt, Date.now());
-      const made = await store.keys.create(caller.organisationId, {
-        type,
-        workspaceId: place?.workspaceId ?? null,
-        name,
+      checkExpiry(expiresAt, now);
+      const asked = {
+        name: request.name.trim(),
         description: request.description?.trim() || null,
-        scopes,
+        scopes: scopesOf(caller, type, request.scopes),
         defaults: await defaultsOf(caller, place, request.defaults),
         expiresAt,
-      });
+        rateLimits: rateLimitsOf(request.rate_limits, 'rate_limits'),
+        usageLimits: limits ? usageLimitsOf(limits, 'usage_limits', now) : null,
+        alertEmails: request.alert_emails,
+        rotationPolicy: policy ? rotationPolicyOf(policy, 'rotation_policy', now) : null,
+      };
+      if (type === 'workspace-user' && !request.user_id)
+        throw AdminError.field('user_id', 'is required for the key of a user.');
+      const made = await store.keys.create(
+        caller.organisationId,
+        place !== null && request.user_id
+          ? await userKey(store, place, { ...asked, userId: request.user_id }, now)
+          : { ...asked, type, workspaceId: place?.workspaceId ?? null },
+      );
       if (made === 'missing') throw new AdminError('AB02', 'workspace_id: there is no such workspace.');
       // A worker may remember that there was no such key.
-      caller.changed(made.key, [{ kind: 'key', workspace: null, name: made.hash }]);
+      caller.changed(made.key, forgets([made.hash]));
       return { id: made.key.id, key: made.text.reveal(), object: 'api-key' };
     },
 
     async ListApiKeys(caller, request) {
-      // `exhausted` is a status of its own once keys have budgets; until then no key has it.
-      const wanted = request.status.filter((text) => text !== 'exhausted');
-      const page = pageOf(request);
-      if (request.status.length > 0 && wanted.length === 0) return { object: 'list', total: 0, data: [] };
       const isNarrow = caller.workspaceId !== null || Boolean(request.workspace_id);
       const { total, rows } = await store.keys.list(
         caller.organisationId,
         {
           workspaceId: isNarrow ? (await caller.place(request.workspace_id)).workspaceId : undefined,
           types: types.filter((type) => caller.has(`${families[type]}.list`)),
-          status: wanted.length === 0 ? undefined : wanted,
+          status: request.status,
         },
-        page,
+        pageOf(request),
       );
+      return { object: 'list', total, data: rows.map(keyMessage) };
+    },
+
+    async GetApiKey(caller, { id }) {
+      return keyMessage(await keyFor(caller, id, 'read'));
+    },
+
+    async UpdateApiKey(caller, request) {
+      const key = await keyFor(caller, request.id, 'update');
       const now = Date.now();
-      return { object: 'list', total, data: rows.map((key) => toMessage(key, now)) };
+      const scopes = changeOf(request, 'scopes');
+      const expiry = changeOf(request, 'expires_at');
+      const expiresAt = expiry === undefined ? undefined : msOf(expiry);
+      if (expiresAt !== undefined) await checkLife(caller, key, expiresAt, now);
+      const limits = changeOf(request, 'usage_limits');
+      const used = key.usage.currentUsage > 0 && request.reset_usage !== true;
+      const policy = changeOf(request, 'rotation_policy');
+      const touched = await store.keys.update(caller.organisationId, key.id, {
+        name: changeOf(request, 'name')?.trim(),
+        description: trimmed(changeOf(request, 'description')),
+        scopes: scopes ? await scopesChange(caller, key, scopes) : undefined,
+        defaults: await defaultsChange(caller, placeOf(key), request),
+        expiresAt,
+        rateLimits: rateLimitsChange(request),
+        usageLimits: limits && usageLimitsOf(limits, 'usage_limits', now, key.usageLimits, used),
+        alertEmails: emailsChange(request),
+        rotationPolicy: policy && rotationPolicyOf(policy, 'rotation_policy', now),
+        resetUsage: request.reset_usage === true,
+        etag: request.etag ?? undefined,
+      });
+      if (touched === 'missing') throw missing();
+      if (touched === 'stale') throw stale();
+      caller.changed(key, forgets(touched.hashes));
+      return {};
     },
 
     async DeleteApiKey(caller, { id, etag }) {
-      const key = await store.keys.get(caller.organisationId, id);
-      if (key === null || !caller.sees(key.workspaceId))
-        throw new AdminError('AB08', 'There is no such key.');
-      caller.need(`${families[key.type]}.delete`);
+      const key = await keyFor(caller, id, 'delete');
       const gone = await store.keys.delete(caller.organisationId, id, etag ?? undefined);
-      if (gone === 'missing') throw new AdminError('AB08', 'There is no such key.');
+      if (gone === 'missing') throw missing();
       if (gone === 'stale') throw stale();
-      caller.changed(
-        key,
-        gone.hashes.map((name) => ({ kind: 'key' as const, workspace: null, name })),
-      );
+      caller.changed(key, forgets(gone.hashes));
       return {};
+    },
+
+    async RotateApiKey(caller, request) {
+      const key = await keyFor(caller, request.id, 'rotate');
+      checkTakeOver(caller, key);
+      const transitionMs =
+        request.key_transition_period_ms ?? key.rotationPolicy?.transitionMs ?? shortestTransitionMs;
+      checkTransition(transitionMs, key.rotationPolicy, 'key_transition_period_ms');
+      const rotated = await store.keys.rotate(caller.organisationId, key.id, transitionMs);
+      if (rotated === 'missing') throw missing();
+      if (rotated === 'stale') throw stale();
+      if (rotated === 'rotating')
+        throw new AdminError(
+          'AB01',
+          `This key is being rotated: its old text is good until ${timeOf(key.transitionExpiresAt ?? 0)}. Rotate it again then.`,
+        );
+      caller.changed(
+        { ...key, details: rotationDetails(key, rotated.transitionExpiresAt) },
+        forgets(rotated.hashes),
+      );
+      return {
+        id: key.id,
+        key: rotated.text.reveal(),
+        key_transition_expires_at: timeOf(rotated.transitionExpiresAt),
+      };
     },
   };
 }

@@ -47,7 +47,7 @@ export function auditEntry(
     method: verb,
     uri: cut(uri),
     requestId: call.requestId,
-    requestBody: cut(JSON.stringify(body)),
+    requestBody: cut(JSON.stringify({ ...body, ...first?.details })),
     queryParams: cut(query),
     requestHeaders: JSON.stringify(
       call.userAgent === null ? {} : { 'user-agent': call.userAgent.slice(0, 512) },

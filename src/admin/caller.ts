@@ -15,6 +15,8 @@ export interface Changed {
   /** The method's own resource and deed, unless given. */
   readonly kind?: string;
   readonly action?: 'create' | 'update' | 'delete';
+  /** What the audit row says besides the request. */
+  readonly details?: Readonly<Record<string, unknown>>;
 }
 
 /** Who calls an administration method, what that key may do, and what this call has changed so far. */

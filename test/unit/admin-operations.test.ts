@@ -16,7 +16,8 @@ GET,PUT,DELETE           /v1/virtual-keys/{}
 POST                     /v1/virtual-keys/migrate
 POST                     /v1/api-keys/{}/{}
 GET                      /v1/api-keys
-DELETE                   /v1/api-keys/{}
+GET,PUT,DELETE           /v1/api-keys/{}
+POST                     /v1/api-keys/{}/rotate
 GET,POST                 /v1/admin/users
 GET,PUT,DELETE           /v1/admin/users/{}
 GET,POST                 /v1/admin/users/invites

@@ -38,6 +38,10 @@ type FoundRow = ApiKeyRow & Surroundings;
 const hashesOf = ({ hash, previous_hash }: ApiKeyRow): string[] =>
   previous_hash === null ? [hash] : [hash, previous_hash];
 
+/** What is said; what is absent stays as it is. */
+const given = <T extends object>(change: T): Partial<T> =>
+  Object.fromEntries(Object.entries(change).filter(([, value]) => value !== undefined)) as Partial<T>;
+
 /** Narrows `wanted` to keys of that status. */
 function ofStatus(wanted: Knex.QueryBuilder, status: KeyStatus, now: number): void {
   if (status === 'expired') wanted.where('expires_at', '<=', now);
@@ -158,8 +162,8 @@ export class SqlApiKeys implements ApiKeyStore {
       return this.#replace(sql, row, {
         ...toColumns({
           ...key,
-          ...said,
-          defaults: { ...key.defaults, ...defaults },
+          ...given(said),
+          defaults: { ...key.defaults, ...given(defaults ?? {}) },
           usage: usageUnder(usage, key.usageLimits, limits),
         }),
         updated_at: now,
