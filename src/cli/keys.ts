@@ -2,6 +2,7 @@ import type { Command } from 'commander';
 import type { AdminClient } from '../client/index.js';
 import { scopesOf } from '../core/scopes.js';
 import { CliError } from './cli-error.js';
+import { momentOf } from './moment.js';
 import { type SessionContext, type SessionOptions, withAdmin, withSession } from './session.js';
 import { table } from './table.js';
 
@@ -19,14 +20,6 @@ const append = (value: string, before: readonly string[] | undefined): readonly 
   ...(before ?? []),
   value,
 ];
-
-function expiry(text: string | undefined): number | null {
-  if (text === undefined) return null;
-  const days = /^(\d{1,5})d$/.exec(text)?.[1];
-  const at = days === undefined ? Date.parse(text) : Date.now() + Number(days) * 86_400_000;
-  if (Number.isNaN(at)) throw new CliError(`--expires ${text}: give days (90d) or a date (2030-01-31).`, 2);
-  return at;
-}
 
 function scopesFor(options: CreateOptions): readonly string[] {
   if (options.scope !== undefined && options.scope.length > 0) return options.scope;
@@ -51,7 +44,6 @@ export function register(program: Command, context: SessionContext): void {
     .option('--expires <when>', 'days (90d) or a date')
     .action((options: CreateOptions) =>
       withAdmin(context, options, async (client) => {
-        const expiresAt = expiry(options.expires);
         const made = await client.keys.create({
           type: options.organisation === true ? 'organisation' : 'workspace',
           sub_type: 'service',
@@ -59,7 +51,7 @@ export function register(program: Command, context: SessionContext): void {
           workspace_id: options.workspace,
           scopes: scopesFor(options),
           defaults: { config_id: options.config, allow_config_override: options.pinConfig !== true },
-          expires_at: expiresAt === null ? null : new Date(expiresAt).toISOString(),
+          expires_at: options.expires === undefined ? null : momentOf(options.expires, '--expires'),
         });
         if (options.json === true) console.log(JSON.stringify(made));
         else {

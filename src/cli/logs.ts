@@ -2,6 +2,7 @@ import { setTimeout as wait } from 'node:timers/promises';
 import type { Command } from 'commander';
 import type { LogMetrics } from '../client/index.js';
 import { CliError } from './cli-error.js';
+import { registerResource } from './resource.js';
 import { type SessionContext, type SessionOptions, withAdmin, withSession } from './session.js';
 import { printable } from './table.js';
 
@@ -45,7 +46,10 @@ function show(rows: readonly LogMetrics[], json: boolean): void {
 
 /** `headgate logs`. */
 export function register(program: Command, context: SessionContext): void {
-  withSession(program.command('logs').description('show recent requests, newest last'), { workspace: true })
+  const logs = registerResource(program, context, 'Logs').description(
+    'show recent requests, newest last; list and get give all that is kept of them',
+  );
+  withSession(logs, { workspace: true })
     .option('--follow', 'go on showing requests as they come in')
     .option('--trace <id>', 'only requests of this trace')
     .option('--limit <count>', 'how many to begin with', '20')

@@ -1,4 +1,5 @@
 import { Command, CommanderError, Option } from 'commander';
+import { adminTree } from '../../proto/tree.js';
 import {
   loadSettings,
   type SettingKey,
@@ -7,6 +8,7 @@ import {
   settingsTable,
 } from '../config/settings.js';
 import { CliError } from './cli-error.js';
+import { aboutLine, resourceName } from './verbs.js';
 import { version } from './version.js';
 
 /** What a command is given: the settings of flags, variables and file, read when first asked for. */
@@ -38,21 +40,6 @@ const lazyCommands: Readonly<Record<string, LazyCommand>> = {
     settings: connection,
     load: () => import('./keys.js'),
   },
-  providers: {
-    summary: 'store and list providers and their credentials',
-    settings: connection,
-    load: () => import('./providers.js'),
-  },
-  configs: {
-    summary: 'write, check and list routing configs',
-    settings: connection,
-    load: () => import('./configs.js'),
-  },
-  logs: {
-    summary: 'read and follow the request log',
-    settings: connection,
-    load: () => import('./logs.js'),
-  },
   audit: {
     summary: 'verify and export the audit log',
     settings: stored,
@@ -74,6 +61,31 @@ const lazyCommands: Readonly<Record<string, LazyCommand>> = {
     load: () => import('./master-key.js'),
   },
 };
+
+/** Resources whose commands can more than the proto files say. */
+const friendlier: Readonly<Record<string, () => Promise<CommandModule>>> = {
+  Configs: () => import('./configs.js'),
+  Logs: () => import('./logs.js'),
+  Providers: () => import('./providers.js'),
+  Workspaces: () => import('./workspaces.js'),
+};
+
+/** A command for every service of the administration plane, by its name. */
+function resourceCommands(): Record<string, LazyCommand> {
+  const commands = [...adminTree().comments].map(([service, comment]): [string, LazyCommand] => [
+    resourceName(service),
+    {
+      summary: aboutLine(comment),
+      settings: connection,
+      load: friendlier[service] ?? (async () => plain(await import('./resource.js'), service)),
+    },
+  ]);
+  return Object.fromEntries(commands);
+}
+
+const plain = ({ registerResource }: typeof import('./resource.js'), service: string): CommandModule => ({
+  register: (program, context) => registerResource(program, context, service),
+});
 
 /** Flags that are settings. A flag of the same name that a command defines for itself is its own. */
 const settingOptions = new WeakSet<Option>();
@@ -141,15 +153,7 @@ export async function buildProgram(args: readonly string[]): Promise<Command> {
   const serve = program.command('serve').description('start the gateway');
   addSettings(serve, 'all').action(async () => (await import('./serve.js')).serve(context.settings()));
 
-  for (const [name, { summary, settings, load }] of Object.entries(lazyCommands)) {
-    if (!args.includes(name)) {
-      program.command(name).description(summary);
-      continue;
-    }
-    (await load()).register(program, context);
-    const command = program.commands.find((made) => made.name() === name);
-    if (command !== undefined) addEverywhere(command, settings);
-  }
+  await addLazy(program, context, lazyCommands, args);
 
   program
     .command('simulate')
@@ -165,7 +169,28 @@ export async function buildProgram(args: readonly string[]): Promise<Command> {
   addSettings(doctor, 'all', true).action(async (options: { json?: boolean }) =>
     (await import('./doctor.js')).doctor(() => context.settings(), options.json === true),
   );
+
+  program.commandsGroup('Resources:');
+  await addLazy(program, context, resourceCommands(), args);
   return program;
+}
+
+/** Of commands that were not typed their names are enough. */
+async function addLazy(
+  program: Command,
+  context: CliContext,
+  commands: Readonly<Record<string, LazyCommand>>,
+  args: readonly string[],
+): Promise<void> {
+  for (const [name, { summary, settings, load }] of Object.entries(commands)) {
+    if (!args.includes(name)) {
+      program.command(name).description(summary);
+      continue;
+    }
+    (await load()).register(program, context);
+    const command = program.commands.find((made) => made.name() === name);
+    if (command !== undefined) addEverywhere(command, settings);
+  }
 }
 
 /** Lets `headgate keys list --grpc-port 1` mean what it says, wherever in the tree `list` is. */

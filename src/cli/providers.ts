@@ -1,8 +1,8 @@
 import type { Command } from 'commander';
 import { CliError } from './cli-error.js';
+import { type Manners, registerResource } from './resource.js';
 import { readSecret } from './secret-input.js';
 import { type SessionContext, type SessionOptions, withAdmin, withSession } from './session.js';
-import { table } from './table.js';
 
 interface AddOptions extends SessionOptions {
   readonly provider?: string;
@@ -14,9 +14,28 @@ interface AddOptions extends SessionOptions {
   readonly note?: string;
 }
 
-/** `headgate providers`. */
+const unmarked = (slug: string): string => slug.replace(/^@/, '');
+const cell = (value: unknown): string => (value === undefined || value === null ? '-' : String(value));
+
+const manners: Manners = {
+  ListProviders: {
+    columns: [
+      ['SLUG', (row) => `@${cell(row['slug'])}`],
+      ['NAME', (row) => cell(row['name'])],
+      ['PROVIDER', (row) => cell(row['provider'])],
+      ['KEY', (row) => cell(row['masked_api_key'])],
+      ['BASE URL', (row) => cell(row['custom_host'])],
+      ['CREATED', (row) => cell(row['created_at']).slice(0, 10)],
+    ],
+  },
+  GetProvider: { named: unmarked },
+  UpdateProvider: { named: unmarked },
+  DeleteProvider: { alias: 'remove', named: unmarked },
+};
+
+/** `headgate providers`: as the proto files have it, and `add`, which takes the credential from a person. */
 export function register(program: Command, context: SessionContext): void {
-  const providers = program.command('providers').description('store, list and remove provider credentials');
+  const providers = registerResource(program, context, 'Providers', manners);
 
   withSession(
     providers
@@ -45,40 +64,6 @@ export function register(program: Command, context: SessionContext): void {
           workspace_id: options.workspace,
         });
         console.log(options.json === true ? JSON.stringify(made) : `Provider @${made.slug} is stored.`);
-      }),
-    );
-
-  withSession(providers.command('list').description('list stored providers'), { workspace: true }).action(
-    (options: SessionOptions) =>
-      withAdmin(context, options, async (client) => {
-        const { data } = await client.providers.list({ workspace_id: options.workspace, page_size: 1000 });
-        if (options.json === true) {
-          console.log(JSON.stringify(data));
-          return;
-        }
-        const rows = data.map((row) => [
-          `@${row.slug}`,
-          row.name,
-          row.provider,
-          row.masked_api_key ?? '-',
-          row.custom_host ?? '-',
-          row.created_at.slice(0, 10),
-        ]);
-        console.log(table(['SLUG', 'NAME', 'PROVIDER', 'KEY', 'BASE URL', 'CREATED'], rows));
-      }),
-  );
-
-  withSession(providers.command('remove').description('remove a stored provider and its credential'), {
-    workspace: true,
-  })
-    .argument('<slug>', 'slug of the provider')
-    .action((named: string, options: SessionOptions) =>
-      withAdmin(context, options, async (client) => {
-        const slug = named.replace(/^@/, '');
-        await client.providers.delete(slug, options.workspace);
-        console.log(
-          options.json === true ? JSON.stringify({ slug, removed: true }) : `Provider @${slug} is removed.`,
-        );
       }),
     );
 }

@@ -1,20 +1,24 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Command } from 'commander';
-import { AdminCallError, type AdminClient, connectAdmin } from '../client/index.js';
+import type { AdminCallError, AdminClient, AdminConnection } from '../client/index.js';
 import type { Settings } from '../config/settings.js';
 import { CliError } from './cli-error.js';
+import { readInput } from './file-input.js';
 import { readSecret } from './secret-input.js';
 
 /** What the administrative commands need to know of the settings. */
 export interface SessionContext {
-  settings(): Pick<Settings, 'host' | 'grpcPort' | 'dataDir' | 'adminKey'>;
+  settings(): Pick<Settings, 'host' | 'grpcPort' | 'dataDir' | 'adminKey'> &
+    Partial<Pick<Settings, 'grpcTlsCert'>>;
 }
 
 export interface SessionOptions {
   readonly adminKey?: string;
   readonly adminKeyFile?: string;
   readonly address?: string;
+  readonly tls?: boolean;
+  readonly caFile?: string;
   readonly workspace?: string;
   readonly json?: boolean;
 }
@@ -27,7 +31,9 @@ export function withSession(command: Command, more: { workspace: boolean }): Com
       'file that holds the key to sign in with; - is standard input (default: HEADGATE_ADMIN_KEY, or first-keys.json)',
     )
     .option('--admin-key <key>', 'the key itself, which other users of this machine can then read')
-    .option('--address <host:port>', 'where the admin gRPC of the gateway is')
+    .option('--address <host:port>', 'where the admin gRPC of the gateway is (default: this machine)')
+    .option('--tls', 'connect over TLS')
+    .option('--ca-file <file>', 'PEM file of the authority that signed its certificate; implies --tls')
     .option('--json', 'print JSON');
   return more.workspace
     ? command.option('--workspace <id or slug>', 'workspace; needed where there are several')
@@ -86,25 +92,51 @@ function reachable(host: string): string {
   return host.includes(':') ? `[${host}]` : host;
 }
 
+/** TLS where it was asked for, and where the gateway of these settings has it. */
+function tlsOf(
+  { grpcTlsCert }: ReturnType<SessionContext['settings']>,
+  { address, tls, caFile }: SessionOptions,
+): AdminConnection['tls'] {
+  const own = address === undefined && tls !== true ? (grpcTlsCert ?? undefined) : undefined;
+  const file = caFile ?? own;
+  if (file === undefined) return tls === true ? true : undefined;
+  return { ca: Buffer.from(readInput(file)) };
+}
+
+/** Exit codes of refusals that scripts tell apart: there is no such object; it is there already, or was changed. */
+const exitCodes: Readonly<Record<string, number>> = { AB08: 3, AB07: 4 };
+
+export interface SessionManner {
+  /** Is it for those who have no key yet? */
+  readonly keyless?: boolean;
+  /** A refusal with what was typed in place of what was sent. */
+  readonly said?: (message: string) => string;
+}
+
 /** Signs in, does `work`, hangs up. Every failure becomes one line for a person. */
 export async function withAdmin(
   context: SessionContext,
   options: SessionOptions,
   work: (client: AdminClient) => Promise<void>,
+  { keyless = false, said = inFlags }: SessionManner = {},
 ): Promise<void> {
   const settings = context.settings();
   const address = options.address ?? `${reachable(settings.host)}:${settings.grpcPort}`;
-  const key = await signInKey(settings, options);
-  const client = connectAdmin({ address, key });
+  const key = keyless ? '' : await signInKey(settings, options);
+  const tls = tlsOf(settings, options);
+  // Not before it is needed: help would be late.
+  const { AdminCallError, connectAdmin } = await import('../client/index.js');
+  const client = connectAdmin({ address, key, tls });
+  const failure = (error: AdminCallError): CliError => {
+    if (!error.isUnreachable) return new CliError(said(error.message), exitCodes[error.code ?? '']);
+    return tls === undefined
+      ? new CliError(`No gateway answers at ${address}: start it with headgate serve.`)
+      : new CliError(`No gateway answers at ${address} over TLS: ${error.message}`);
+  };
   try {
     await work(client);
   } catch (error) {
-    if (!(error instanceof AdminCallError)) throw error;
-    throw new CliError(
-      error.isUnreachable
-        ? `No gateway answers at ${address}: start it with headgate serve.`
-        : inFlags(error.message),
-    );
+    throw error instanceof AdminCallError ? failure(error) : error;
   } finally {
     client.close();
   }

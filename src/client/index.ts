@@ -1,3 +1,4 @@
+import type { Message } from '../../proto/codec.js';
 import type {
   Config,
   CreateApiKeyRequest,
@@ -11,6 +12,7 @@ import type {
   ListProvidersRequest,
   UpdateConfigResponse,
 } from '../../proto/messages.js';
+import type { AdminMethod } from '../../proto/tree.js';
 import { type AdminApi, type AdminConnection, apiOf, Caller, type Input } from './api.js';
 
 export type * from '../../proto/messages.js';
@@ -72,6 +74,15 @@ export class AdminClient {
     list: (input: Input<ListLogsRequest> = {}) => this.api.logs.listLogs(input),
     get: (id: string) => this.api.logs.getLog({ id }),
   };
+
+  /** Any method by its descriptor, for those who know it only while running. */
+  call(method: AdminMethod, request: Message): Promise<Message> {
+    return this.#caller.unary(method, request);
+  }
+
+  stream(method: AdminMethod, request: Message): AsyncIterable<Message> {
+    return this.#caller.stream(method, request);
+  }
 
   close(): void {
     this.#caller.close();

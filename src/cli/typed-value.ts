@@ -1,0 +1,133 @@
+import type { FieldShape, Shape } from '../../proto/shape.js';
+import { CliError } from './cli-error.js';
+import { isElsewhere, textOf } from './file-input.js';
+import { momentOf } from './moment.js';
+import { readSecret } from './secret-input.js';
+
+/** What was typed as a flag's value, as JSON says it. What is no value of the field is wrong usage. */
+
+const isObject = (value: unknown): value is Record<string, unknown> =>
+  typeof value === 'object' && value !== null && !Array.isArray(value);
+const looksLikeJson = (text: string): boolean => /^\s*[[{]/.test(text);
+
+/** What the parser says of a mistake quotes the text, which may be a secret: only its place is said. */
+export function parseJson(json: string, flag: string): unknown {
+  try {
+    return JSON.parse(json);
+  } catch (error) {
+    const [place] = /at position \d+/.exec((error as Error).message) ?? [];
+    throw new CliError(`${flag} is not JSON${place === undefined ? '' : `: see ${place.slice(3)}`}.`, 2);
+  }
+}
+
+const parsed = (text: string, flag: string): unknown => parseJson(textOf(text), flag);
+
+/** The first secret in what somebody typed in full; the path of it, or null. */
+function secretIn(shape: Shape, json: unknown): string | null {
+  if (Array.isArray(json))
+    return json.map((item) => secretIn(shape, item)).find((path) => path !== null) ?? null;
+  if (!isObject(json)) return null;
+  for (const [name, value] of Object.entries(json)) {
+    const field = shape.spelt(name);
+    if (field?.rules.secret === true && value !== null) return name;
+    const inner = field?.kind === 'message' ? secretIn(field.message!, value) : null;
+    if (inner !== null) return `${name}.${inner}`;
+  }
+  return null;
+}
+
+/** `id=u1,role=admin`, the short way to write a message. */
+function pairs(shape: Shape, text: string, flag: string): Record<string, unknown> {
+  const object: Record<string, unknown> = {};
+  for (const pair of text.split(',')) {
+    const [name = '', value] = pair.split(/=(.*)/s);
+    const field = shape.spelt(name.trim().replaceAll('-', '_')) ?? shape.spelt(name.trim());
+    if (field === undefined || field.list || field.map || value === undefined) {
+      const names = shape.fields.map((one) => one.name).join(', ');
+      throw new CliError(`${flag} ${pair}: write JSON, or name=value,… of ${names}.`, 2);
+    }
+    object[field.jsonName] = one(field, value, `${flag} ${name}`);
+  }
+  return object;
+}
+
+function message(shape: Shape, text: string, flag: string): unknown {
+  const json = isElsewhere(text) || looksLikeJson(text) ? parsed(text, flag) : pairs(shape, text, flag);
+  const secret = isElsewhere(text) ? null : secretIn(shape, json);
+  if (secret !== null)
+    throw new CliError(
+      `${flag}: ${secret} is a secret, which other users of this machine could read here. Give the JSON as @file, or - for standard input.`,
+      2,
+    );
+  return json;
+}
+
+/** One value of a field. */
+function one(field: FieldShape, text: string, flag: string): unknown {
+  switch (field.kind) {
+    case 'string':
+      return text;
+    case 'bool':
+      if (text !== 'true' && text !== 'false') throw new CliError(`${flag} must be true or false.`, 2);
+      return text === 'true';
+    case 'int32':
+    case 'double':
+      if (text.trim() === '' || Number.isNaN(Number(text)))
+        throw new CliError(`${flag} must be a number.`, 2);
+      return Number(text);
+    case 'timestamp':
+      return momentOf(text, flag);
+    case 'struct':
+      return parsed(text, flag);
+    case 'value':
+      // Sent as it was written: its findings then have the places of the text.
+      if (field.rules.json === true) return textOf(text);
+      return isElsewhere(text) || /^\s*(?:[[{"\d-]|true|false|null)/.test(text) ? parsed(text, flag) : text;
+    case 'message':
+      return message(field.message!, text, flag);
+    default:
+      throw new CliError(`${flag} can be given by --body alone.`, 2);
+  }
+}
+
+function items(field: FieldShape, text: string, flag: string): unknown[] {
+  const isFree = field.kind === 'value' || field.kind === 'struct' || field.kind === 'message';
+  if (isFree && (isElsewhere(text) || looksLikeJson(text))) {
+    const json = field.kind === 'message' ? message(field.message!, text, flag) : parsed(text, flag);
+    return Array.isArray(json) ? json : [json];
+  }
+  if (field.kind === 'message') return [one(field, text, flag)];
+  return text
+    .split(',')
+    .map((item) => item.trim())
+    .filter((item) => item !== '')
+    .map((item) => one(field, item, flag));
+}
+
+function entries(field: FieldShape, texts: readonly string[], flag: string): object {
+  return Object.assign(
+    {},
+    ...texts.map((text) => {
+      if (isElsewhere(text) || looksLikeJson(text)) return parsed(text, flag);
+      const [name = '', value] = text.split(/=(.*)/s);
+      if (value === undefined) throw new CliError(`${flag} ${text}: write name=value, or JSON.`, 2);
+      return { [name]: one(field, value, flag) };
+    }),
+  );
+}
+
+/** What commander has of a flag: its text, its texts where it may be repeated, `true` where it stands alone. */
+export type Typed = string | readonly string[] | true;
+
+/** The value of a field as JSON says it. Secrets are read from where the flag says. Throws a CliError. */
+export async function fieldValue(field: FieldShape, value: Typed, flag: string): Promise<unknown> {
+  if (field.rules.secret === true) {
+    const secret = await readSecret(String(value), '');
+    return field.kind === 'string' ? secret : parseJson(secret, flag);
+  }
+  if (value === true) return true;
+  const texts = typeof value === 'string' ? [value] : value;
+  if (field.list) return texts.flatMap((text) => items(field, text, flag));
+  if (field.map) return entries(field, texts, flag);
+  return one(field, texts.at(-1) ?? '', flag);
+}
