@@ -193,6 +193,21 @@ export interface Config {
   readonly etag: string;
 }
 
+export interface ConfigEvent {
+  /** What happened to the record. `start`: the stream is open. `reset`: changes since the token are no longer kept, so
+   * everything must be read anew. `alive`: nothing happened for a while. */
+  readonly action: 'create' | 'update' | 'delete' | 'start' | 'reset' | 'alive';
+  /** Where to go on after this event. */
+  readonly token: string;
+  /** config, api_key, provider, virtual_key, integration, workspace, …: as in the audit log. */
+  readonly kind?: string | null;
+  readonly id?: string | null;
+  readonly slug?: string | null;
+  /** Absent for what belongs to the whole organisation. */
+  readonly workspace_id?: string | null;
+  readonly at: string;
+}
+
 export interface ConfigRow {
   readonly id: string;
   readonly name: string;
@@ -371,18 +386,108 @@ export interface CreateLabelRequest {
 }
 
 export interface CreateProviderRequest {
-  /** The slug, where absent. */
+  /** The slug, where absent. At most 255 characters. */
   readonly name: string;
-  /** Made from the name, where absent. */
+  /** Letters, digits, dashes and underscores, at most 255; unique in the workspace. Not `models`.
+   * Made from the name, unless given. */
   readonly slug?: string | null;
+  /** At most 1024 characters. */
   readonly note?: string | null;
   /** Id or slug. Needed with an organisation's key that has several workspaces. */
   readonly workspace_id?: string | null;
+  /** Name of the provider whose API it speaks, such as openai. Needed without integration_id. */
   readonly provider: string;
   /** The provider's credential. Sealed, never shown again. */
   readonly key?: string | null;
+  /** Its address, version segment included. */
   readonly custom_host?: string | null;
-  /** The same again within a day: the same answer. */
+  /** Slug or id of an integration that the workspace may use; then nothing of a credential is given. */
+  readonly integration_id?: string | null;
+  /** Its budget. None, unless given. */
+  readonly usage_limits?: UsageLimits | null;
+  /** One of each type. */
+  readonly rate_limits: readonly ProviderRateLimit[];
+  /** Must be in the future. */
+  readonly expires_at?: string | null;
+  /** Sent with every request. */
+  readonly custom_headers: Readonly<Record<string, string>>;
+  /** Azure OpenAI: at most 30 characters. */
+  readonly api_version?: string | null;
+  /** Azure OpenAI. */
+  readonly deployment_name?: string | null;
+  /** Azure OpenAI. */
+  readonly resource_name?: string | null;
+  /** Azure. */
+  readonly azure_auth_mode?: 'entra' | 'managed' | null;
+  /** Azure. */
+  readonly azure_foundry_url?: string | null;
+  /** Azure: at most 30 characters. */
+  readonly azure_api_version?: string | null;
+  /** Azure. */
+  readonly azure_region?: string | null;
+  /** Azure. */
+  readonly azure_deployment_type?: 'serverless' | 'managed' | null;
+  /** Azure. */
+  readonly azure_deployment_name?: string | null;
+  /** Azure. */
+  readonly azure_endpoint_name?: string | null;
+  /** Azure with entra. */
+  readonly azure_entra_tenant_id?: string | null;
+  /** Azure with entra. */
+  readonly azure_entra_client_id?: string | null;
+  /** Azure with entra. */
+  readonly azure_entra_client_secret?: string | null;
+  /** Azure with managed. */
+  readonly azure_managed_client_id?: string | null;
+  /** AWS. */
+  readonly aws_auth_type?: 'accessKey' | 'assumedRole' | null;
+  /** AWS. */
+  readonly aws_region?: string | null;
+  /** AWS with accessKey. */
+  readonly aws_access_key_id?: string | null;
+  /** AWS with accessKey. */
+  readonly aws_secret_access_key?: string | null;
+  /** AWS with assumedRole. */
+  readonly aws_role_arn?: string | null;
+  /** AWS with assumedRole. */
+  readonly aws_external_id?: string | null;
+  /** Vertex AI. */
+  readonly vertex_project_id?: string | null;
+  /** Vertex AI. */
+  readonly vertex_region?: string | null;
+  /** Vertex AI. */
+  readonly vertex_auth_type?: 'serviceAccount' | null;
+  /** Vertex AI. */
+  readonly vertex_service_account_json?: Readonly<Record<string, unknown>> | null;
+  /** Vertex AI. */
+  readonly vertex_skip_ptu_cost_attribution?: boolean | null;
+  /** Hugging Face. */
+  readonly huggingface_base_url?: string | null;
+  /** Workers AI. */
+  readonly workers_ai_account_id?: string | null;
+  /** OpenAI. */
+  readonly openai_organization?: string | null;
+  /** OpenAI. */
+  readonly openai_project?: string | null;
+  /** Oracle. */
+  readonly oracle_region?: string | null;
+  /** Oracle. */
+  readonly oracle_version?: string | null;
+  /** Oracle. */
+  readonly oracle_compartment_id?: string | null;
+  /** Oracle. */
+  readonly oracle_tenancy?: string | null;
+  /** Oracle. */
+  readonly oracle_user?: string | null;
+  /** Oracle. */
+  readonly oracle_fingerprint?: string | null;
+  /** Oracle. */
+  readonly oracle_private_key?: string | null;
+  /** Id of a provider whose credential is taken over. */
+  readonly source_provider_api_key_id?: string | null;
+  /** For people and searches. */
+  readonly tags?: Readonly<Record<string, unknown>> | null;
+  /** A repeat with the same request_id and body within 24 hours gets the first answer again. */
   readonly request_id?: string | null;
 }
 
@@ -447,8 +552,8 @@ export interface CreateUserRequest {
   readonly first_name?: string | null;
   /** At most 255 characters. */
   readonly last_name?: string | null;
-  /** In the organisation. */
-  readonly role: 'admin' | 'member';
+  /** In the organisation. Only an owner makes another owner; while there is none, whoever may make users. */
+  readonly role: 'owner' | 'admin' | 'member';
   /** Workspaces to join, at most 1000. */
   readonly workspaces: readonly WorkspaceRole[];
   /** A repeat with the same request_id and body within 24 hours gets the first answer again. */
@@ -625,7 +730,7 @@ export interface CreatedIntegration {
 
 export interface CreatedInvite {
   readonly id: string;
-  /** Carries the token with which the invitation is accepted. */
+  /** Ends in `#token=` and the token with which the invitation is accepted. */
   readonly invite_link: string;
 }
 
@@ -747,9 +852,11 @@ export interface DeleteLabelRequest {
 export type DeleteLabelResponse = Readonly<Record<string, never>>;
 
 export interface DeleteProviderRequest {
+  /** Slug or id. */
   readonly slug: string;
+  /** Id or slug. */
   readonly workspace_id?: string | null;
-  /** Of the state that is to be deleted; another one is refused with AB07. */
+  /** Refused with 409 when the record has another etag by now. */
   readonly etag?: string | null;
 }
 
@@ -996,6 +1103,13 @@ export interface GetModelPricingRequest {
 export type GetOrganisationDefaultsRequest = Readonly<Record<string, never>>;
 
 export type GetOrganisationRequest = Readonly<Record<string, never>>;
+
+export interface GetProviderRequest {
+  /** Slug or id. */
+  readonly slug: string;
+  /** Id or slug. */
+  readonly workspace_id?: string | null;
+}
 
 export interface GetRateLimitsPolicyRequest {
   /** Id of the record. */
@@ -1637,14 +1751,20 @@ export interface ListModelsResponse {
 }
 
 export interface ListProvidersRequest {
+  /** Counts from 0. */
   readonly current_page?: number | null;
+  /** 50 unless given, 1000 at most. */
   readonly page_size?: number | null;
+  /** Id or slug. Needed with an organisation's key that has several workspaces. */
   readonly workspace_id?: string | null;
+  /** Fill last_used_at? */
+  readonly return_last_used?: boolean | null;
+  /** Each `name` or `name:value` that tags must have. */
+  readonly tags: readonly string[];
 }
 
 export interface ListProvidersResponse {
-  /** Always "list". */
-  readonly object: string;
+  readonly object: 'list';
   readonly total: number;
   readonly data: readonly Provider[];
 }
@@ -2085,15 +2205,23 @@ export interface Provider {
   readonly masked_api_key?: string | null;
   /** Base URL of its own, version segment included. */
   readonly custom_host?: string | null;
-  /** active. */
-  readonly status: string;
+  readonly status: 'active' | 'exhausted' | 'expired';
   readonly workspace_id: string;
   readonly created_at: string;
   readonly last_updated_at: string;
-  /** Always "provider". */
-  readonly object: string;
+  readonly object: 'provider';
   /** Names this state of it; for If-Match and the etag of a change. */
   readonly etag: string;
+  /** Slug of the integration whose credential it uses; absent where it has its own. */
+  readonly integration_id?: string | null;
+  readonly usage_limits?: UsageLimitsState | null;
+  readonly rate_limits: readonly ProviderRateLimit[];
+  readonly reset_usage?: number | null;
+  readonly expires_at?: string | null;
+  readonly last_reset_at?: string | null;
+  /** With return_last_used. */
+  readonly last_used_at?: string | null;
+  readonly tags?: Readonly<Record<string, unknown>> | null;
 }
 
 /** A rate limit of a provider: the shortest unit is a minute. */
@@ -2519,6 +2647,113 @@ export interface UpdateOrganisationRequest {
 
 export type UpdateOrganisationResponse = Readonly<Record<string, never>>;
 
+export interface UpdateProviderRequest {
+  /** Slug or id. */
+  readonly slug: string;
+  /** At most 255 characters. */
+  readonly name?: string | null;
+  /** At most 1024 characters. */
+  readonly note?: string | null;
+  /** Id or slug. */
+  readonly workspace_id?: string | null;
+  /** Cannot be changed. */
+  readonly provider?: string | null;
+  /** The provider's credential, of one that has its own. Sealed, never shown again. */
+  readonly key?: string | null;
+  /** Its address, version segment included. */
+  readonly custom_host?: string | null;
+  /** Cannot be changed. */
+  readonly integration_id?: string | null;
+  /** Replaces the budget; what was used stays. */
+  readonly usage_limits?: UsageLimits | null;
+  /** Replaces all; one of each type. */
+  readonly rate_limits: readonly ProviderRateLimit[];
+  /** Must be in the future. null: without end. */
+  readonly expires_at?: string | null;
+  /** Set the usage to 0, and what was exhausted active? */
+  readonly reset_usage?: boolean | null;
+  /** Sent with every request. */
+  readonly custom_headers: Readonly<Record<string, string>>;
+  /** Azure OpenAI: at most 30 characters. */
+  readonly api_version?: string | null;
+  /** Azure OpenAI. */
+  readonly deployment_name?: string | null;
+  /** Azure OpenAI. */
+  readonly resource_name?: string | null;
+  /** Azure. */
+  readonly azure_auth_mode?: 'entra' | 'managed' | null;
+  /** Azure. */
+  readonly azure_foundry_url?: string | null;
+  /** Azure: at most 30 characters. */
+  readonly azure_api_version?: string | null;
+  /** Azure. */
+  readonly azure_region?: string | null;
+  /** Azure. */
+  readonly azure_deployment_type?: 'serverless' | 'managed' | null;
+  /** Azure. */
+  readonly azure_deployment_name?: string | null;
+  /** Azure. */
+  readonly azure_endpoint_name?: string | null;
+  /** Azure with entra. */
+  readonly azure_entra_tenant_id?: string | null;
+  /** Azure with entra. */
+  readonly azure_entra_client_id?: string | null;
+  /** Azure with entra. */
+  readonly azure_entra_client_secret?: string | null;
+  /** Azure with managed. */
+  readonly azure_managed_client_id?: string | null;
+  /** AWS. */
+  readonly aws_auth_type?: 'accessKey' | 'assumedRole' | null;
+  /** AWS. */
+  readonly aws_region?: string | null;
+  /** AWS with accessKey. */
+  readonly aws_access_key_id?: string | null;
+  /** AWS with accessKey. */
+  readonly aws_secret_access_key?: string | null;
+  /** AWS with assumedRole. */
+  readonly aws_role_arn?: string | null;
+  /** AWS with assumedRole. */
+  readonly aws_external_id?: string | null;
+  /** Vertex AI. */
+  readonly vertex_project_id?: string | null;
+  /** Vertex AI. */
+  readonly vertex_region?: string | null;
+  /** Vertex AI. */
+  readonly vertex_auth_type?: 'serviceAccount' | null;
+  /** Vertex AI. */
+  readonly vertex_service_account_json?: Readonly<Record<string, unknown>> | null;
+  /** Vertex AI. */
+  readonly vertex_skip_ptu_cost_attribution?: boolean | null;
+  /** Hugging Face. */
+  readonly huggingface_base_url?: string | null;
+  /** Workers AI. */
+  readonly workers_ai_account_id?: string | null;
+  /** OpenAI. */
+  readonly openai_organization?: string | null;
+  /** OpenAI. */
+  readonly openai_project?: string | null;
+  /** Oracle. */
+  readonly oracle_region?: string | null;
+  /** Oracle. */
+  readonly oracle_version?: string | null;
+  /** Oracle. */
+  readonly oracle_compartment_id?: string | null;
+  /** Oracle. */
+  readonly oracle_tenancy?: string | null;
+  /** Oracle. */
+  readonly oracle_user?: string | null;
+  /** Oracle. */
+  readonly oracle_fingerprint?: string | null;
+  /** Oracle. */
+  readonly oracle_private_key?: string | null;
+  /** For people and searches. */
+  readonly tags?: Readonly<Record<string, unknown>> | null;
+  /** Fields to change; one that is named and absent is cleared. What is present, unless given. */
+  readonly update_mask?: readonly string[] | null;
+  /** Refused with 409 when the record has another etag by now. */
+  readonly etag?: string | null;
+}
+
 export interface UpdateRateLimitsPolicyRequest {
   /** Id of the record. */
   readonly id: string;
@@ -2590,7 +2825,7 @@ export type UpdateUsageLimitsPolicyResponse = Readonly<Record<string, never>>;
 export interface UpdateUserRequest {
   /** Id of the user. */
   readonly user_id: string;
-  /** Only the owner makes another owner. */
+  /** Only an owner makes another owner; while there is none, whoever may change users. */
   readonly role?: 'owner' | 'admin' | 'member' | null;
   /** Joins these workspaces, or changes the role there; other workspaces stay. */
   readonly workspaces: readonly WorkspaceRole[];
@@ -2768,6 +3003,11 @@ export interface UpdatedConfig {
   readonly version_id: string;
 }
 
+export interface UpdatedProvider {
+  readonly id: string;
+  readonly slug: string;
+}
+
 /** A budget. */
 export interface UsageLimits {
   /** `cost` unless given. Fixed once anything was used. */
@@ -2905,6 +3145,11 @@ export interface VirtualKeyDeployment {
   readonly deployment_name: string;
 }
 
+export interface WatchConfigRequest {
+  /** Of the last event that was seen: what came after it is told. From now on, where absent. */
+  readonly token?: string | null;
+}
+
 export interface Workspace {
   readonly id: string;
   /** Begins with `ws-`, unless it was given. */
@@ -3026,7 +3271,7 @@ export interface WorkspaceSettings {
   readonly user_key_metadata?: number | null;
   /** 1: a request may override that metadata. */
   readonly user_key_metadata_override?: number | null;
-  /** `weekly`, `monthly` or a number of days, 1 to 365; empty text or null: no rotation. */
+  /** `weekly`, `monthly` or a number of days, 1 to 365. Empty text: no rotation. null: what the organisation has set. */
   readonly user_api_key_rotation_period?: unknown;
   /** Make a key for each user who joins? */
   readonly user_api_key_auto_create?: boolean | null;
@@ -3191,9 +3436,10 @@ export interface AdminServices {
     ListUsers: [ListUsersRequest, ListUsersResponse];
     /** Says who a user is, and in which workspaces. */
     GetUser: [GetUserRequest, User];
-    /** Changes a user's role, or the workspaces they are in. The owner is changed by the owner alone. */
+    /** Changes a user's role, or the workspaces they are in. An owner is changed by owners alone, and the last one stays. */
     UpdateUser: [UpdateUserRequest, UpdateUserResponse];
-    /** Removes a user from the organisation and its workspaces; the user's keys end at once. The owner stays. */
+    /** Removes a user from the organisation and its workspaces; the user's keys end at once. An owner is
+     * removed by owners alone, and the last one stays. */
     DeleteUser: [DeleteUserRequest, DeleteUserResponse];
   };
   /** Names for versions of prompts: production, staging, … */
@@ -3241,10 +3487,17 @@ export interface AdminServices {
     /** Lets the organisation's guardrails pass workspaces by, or run in them again. */
     UpdateWorkspaceExclusions: [UpdateWorkspaceExclusionsRequest, WorkspaceExclusions];
   };
-  /** Provider credentials kept by the gateway; calls name them `@slug`. */
+  /** Provider credentials kept by the gateway, of their own or of an integration; calls name them `@slug`. */
   Providers: {
+    /** Makes a provider from an integration, or from the credential given with it. */
     CreateProvider: [CreateProviderRequest, CreatedProvider];
+    /** Lists the providers of the workspace. */
     ListProviders: [ListProvidersRequest, ListProvidersResponse];
+    /** Says everything of a provider but its credential. */
+    GetProvider: [GetProviderRequest, Provider];
+    /** Absent fields stay as they are. */
+    UpdateProvider: [UpdateProviderRequest, UpdatedProvider];
+    /** Deletes a provider for good, its own credential too. */
     DeleteProvider: [DeleteProviderRequest, DeleteProviderResponse];
   };
   /** Rate limits over requests that share something: a key, a model, a metadata value. */
@@ -3291,6 +3544,14 @@ export interface AdminServices {
     DeleteVirtualKey: [DeleteVirtualKeyRequest, DeleteVirtualKeyResponse];
     /** Makes an integration of its credential; calls go on as before. */
     MigrateVirtualKey: [MigrateVirtualKeyRequest, MigrateVirtualKeyResponse];
+  };
+  /** Tells services what administrators change. */
+  Watch: {
+    /** Tells of every change that the key may see, in the order in which they were made, until the client leaves. The
+     * first event is `start`: what is listed after it and changed by the events that follow is complete. The stream ends
+     * after a quarter of an hour at most, when the gateway stops, and when the rights of its key may have changed; who
+     * opens it again with the last token misses nothing. Changes are kept for a week. */
+    WatchConfig: [WatchConfigRequest, AsyncIterable<ConfigEvent>];
   };
   /** Who is in a workspace, and as what. */
   WorkspaceMembers: {

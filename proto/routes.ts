@@ -56,6 +56,7 @@ export const adminPaths: readonly string[] = [
   '/v1/virtual-keys',
   '/v1/virtual-keys/migrate',
   '/v1/virtual-keys/{slug}',
+  '/v1/watch',
   '/v1/workspace-exclusions/{kind}',
   '/v1/workspaces',
   '/v1/workspaces/{workspace_id}',

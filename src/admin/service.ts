@@ -15,6 +15,8 @@ export interface AdminParts {
   validateConfig(text: string): void | Promise<void>;
   /** Is this the name of a provider row? */
   isProvider(name: string): boolean;
+  /** URL under which clients reach the gateway, without a slash at its end. */
+  readonly publicUrl?: string;
   readonly log: Logger;
 }
 

@@ -3,17 +3,27 @@ import { apiKeysService } from './api-keys.js';
 import { auditLogsService } from './audit-logs.js';
 import type { Implementations, Run } from './call.js';
 import { configsService } from './configs.js';
+import { invitesService } from './invites.js';
 import { logsService } from './logs.js';
+import { organisationsService } from './organisations.js';
 import { providersService } from './providers.js';
 import type { AdminParts, Service, ServiceName } from './service.js';
+import { usersService } from './users.js';
+import { workspaceMembersService } from './workspace-members.js';
+import { workspacesService } from './workspaces.js';
 
 /** Every service of the proto files, a line each, in order of their names. */
 const services: { readonly [Name in ServiceName]?: (parts: AdminParts) => Service<Name> } = {
   ApiKeys: apiKeysService,
   AuditLogs: auditLogsService,
   Configs: configsService,
+  Invites: invitesService,
   Logs: logsService,
+  Organisations: organisationsService,
   Providers: providersService,
+  Users: usersService,
+  WorkspaceMembers: workspaceMembersService,
+  Workspaces: workspacesService,
 };
 
 /** What runs for each method. A service lacks none of its methods: its type says so. */

@@ -80,6 +80,12 @@ export const table = {
     8789,
     'Kept for the data plane over gRPC; nothing listens there in this version.',
   ),
+  publicUrl: setting<string | null, null>(
+    text('URL', '^https?://[^\\s?#]*[^\\s?#/]$', 'must be an http or https URL without a slash at its end'),
+    null,
+    'URL under which clients reach the gateway: links of invitations begin with it.',
+    { fallbackText: 'http://localhost and the port' },
+  ),
   opsPort: setting(port, 9464, '/livez, /readyz and /metrics.'),
   dataDir: setting(
     path,

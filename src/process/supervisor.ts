@@ -124,6 +124,7 @@ export async function startGateway(settings: Settings): Promise<Gateway> {
         compileConfig(text, { slug: null, version: 'check', isProvider: (name) => providers.has(name) });
       },
       isProvider: (name) => providers.has(name),
+      publicUrl: settings.publicUrl ?? `http://localhost:${settings.port}`,
       log,
     });
     planeStarted(admin);
