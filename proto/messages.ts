@@ -386,108 +386,18 @@ export interface CreateLabelRequest {
 }
 
 export interface CreateProviderRequest {
-  /** The slug, where absent. At most 255 characters. */
+  /** The slug, where absent. */
   readonly name: string;
-  /** Letters, digits, dashes and underscores, at most 255; unique in the workspace. Not `models`.
-   * Made from the name, unless given. */
+  /** Made from the name, where absent. */
   readonly slug?: string | null;
-  /** At most 1024 characters. */
   readonly note?: string | null;
   /** Id or slug. Needed with an organisation's key that has several workspaces. */
   readonly workspace_id?: string | null;
-  /** Name of the provider whose API it speaks, such as openai. Needed without integration_id. */
   readonly provider: string;
   /** The provider's credential. Sealed, never shown again. */
   readonly key?: string | null;
-  /** Its address, version segment included. */
   readonly custom_host?: string | null;
-  /** Slug or id of an integration that the workspace may use; then nothing of a credential is given. */
-  readonly integration_id?: string | null;
-  /** Its budget. None, unless given. */
-  readonly usage_limits?: UsageLimits | null;
-  /** One of each type. */
-  readonly rate_limits: readonly ProviderRateLimit[];
-  /** Must be in the future. */
-  readonly expires_at?: string | null;
-  /** Sent with every request. */
-  readonly custom_headers: Readonly<Record<string, string>>;
-  /** Azure OpenAI: at most 30 characters. */
-  readonly api_version?: string | null;
-  /** Azure OpenAI. */
-  readonly deployment_name?: string | null;
-  /** Azure OpenAI. */
-  readonly resource_name?: string | null;
-  /** Azure. */
-  readonly azure_auth_mode?: 'entra' | 'managed' | null;
-  /** Azure. */
-  readonly azure_foundry_url?: string | null;
-  /** Azure: at most 30 characters. */
-  readonly azure_api_version?: string | null;
-  /** Azure. */
-  readonly azure_region?: string | null;
-  /** Azure. */
-  readonly azure_deployment_type?: 'serverless' | 'managed' | null;
-  /** Azure. */
-  readonly azure_deployment_name?: string | null;
-  /** Azure. */
-  readonly azure_endpoint_name?: string | null;
-  /** Azure with entra. */
-  readonly azure_entra_tenant_id?: string | null;
-  /** Azure with entra. */
-  readonly azure_entra_client_id?: string | null;
-  /** Azure with entra. */
-  readonly azure_entra_client_secret?: string | null;
-  /** Azure with managed. */
-  readonly azure_managed_client_id?: string | null;
-  /** AWS. */
-  readonly aws_auth_type?: 'accessKey' | 'assumedRole' | null;
-  /** AWS. */
-  readonly aws_region?: string | null;
-  /** AWS with accessKey. */
-  readonly aws_access_key_id?: string | null;
-  /** AWS with accessKey. */
-  readonly aws_secret_access_key?: string | null;
-  /** AWS with assumedRole. */
-  readonly aws_role_arn?: string | null;
-  /** AWS with assumedRole. */
-  readonly aws_external_id?: string | null;
-  /** Vertex AI. */
-  readonly vertex_project_id?: string | null;
-  /** Vertex AI. */
-  readonly vertex_region?: string | null;
-  /** Vertex AI. */
-  readonly vertex_auth_type?: 'serviceAccount' | null;
-  /** Vertex AI. */
-  readonly vertex_service_account_json?: Readonly<Record<string, unknown>> | null;
-  /** Vertex AI. */
-  readonly vertex_skip_ptu_cost_attribution?: boolean | null;
-  /** Hugging Face. */
-  readonly huggingface_base_url?: string | null;
-  /** Workers AI. */
-  readonly workers_ai_account_id?: string | null;
-  /** OpenAI. */
-  readonly openai_organization?: string | null;
-  /** OpenAI. */
-  readonly openai_project?: string | null;
-  /** Oracle. */
-  readonly oracle_region?: string | null;
-  /** Oracle. */
-  readonly oracle_version?: string | null;
-  /** Oracle. */
-  readonly oracle_compartment_id?: string | null;
-  /** Oracle. */
-  readonly oracle_tenancy?: string | null;
-  /** Oracle. */
-  readonly oracle_user?: string | null;
-  /** Oracle. */
-  readonly oracle_fingerprint?: string | null;
-  /** Oracle. */
-  readonly oracle_private_key?: string | null;
-  /** Id of a provider whose credential is taken over. */
-  readonly source_provider_api_key_id?: string | null;
-  /** For people and searches. */
-  readonly tags?: Readonly<Record<string, unknown>> | null;
-  /** A repeat with the same request_id and body within 24 hours gets the first answer again. */
+  /** The same again within a day: the same answer. */
   readonly request_id?: string | null;
 }
 
@@ -852,11 +762,9 @@ export interface DeleteLabelRequest {
 export type DeleteLabelResponse = Readonly<Record<string, never>>;
 
 export interface DeleteProviderRequest {
-  /** Slug or id. */
   readonly slug: string;
-  /** Id or slug. */
   readonly workspace_id?: string | null;
-  /** Refused with 409 when the record has another etag by now. */
+  /** Of the state that is to be deleted; another one is refused with AB07. */
   readonly etag?: string | null;
 }
 
@@ -1103,13 +1011,6 @@ export interface GetModelPricingRequest {
 export type GetOrganisationDefaultsRequest = Readonly<Record<string, never>>;
 
 export type GetOrganisationRequest = Readonly<Record<string, never>>;
-
-export interface GetProviderRequest {
-  /** Slug or id. */
-  readonly slug: string;
-  /** Id or slug. */
-  readonly workspace_id?: string | null;
-}
 
 export interface GetRateLimitsPolicyRequest {
   /** Id of the record. */
@@ -1751,20 +1652,14 @@ export interface ListModelsResponse {
 }
 
 export interface ListProvidersRequest {
-  /** Counts from 0. */
   readonly current_page?: number | null;
-  /** 50 unless given, 1000 at most. */
   readonly page_size?: number | null;
-  /** Id or slug. Needed with an organisation's key that has several workspaces. */
   readonly workspace_id?: string | null;
-  /** Fill last_used_at? */
-  readonly return_last_used?: boolean | null;
-  /** Each `name` or `name:value` that tags must have. */
-  readonly tags: readonly string[];
 }
 
 export interface ListProvidersResponse {
-  readonly object: 'list';
+  /** Always "list". */
+  readonly object: string;
   readonly total: number;
   readonly data: readonly Provider[];
 }
@@ -2205,23 +2100,15 @@ export interface Provider {
   readonly masked_api_key?: string | null;
   /** Base URL of its own, version segment included. */
   readonly custom_host?: string | null;
-  readonly status: 'active' | 'exhausted' | 'expired';
+  /** active. */
+  readonly status: string;
   readonly workspace_id: string;
   readonly created_at: string;
   readonly last_updated_at: string;
-  readonly object: 'provider';
+  /** Always "provider". */
+  readonly object: string;
   /** Names this state of it; for If-Match and the etag of a change. */
   readonly etag: string;
-  /** Slug of the integration whose credential it uses; absent where it has its own. */
-  readonly integration_id?: string | null;
-  readonly usage_limits?: UsageLimitsState | null;
-  readonly rate_limits: readonly ProviderRateLimit[];
-  readonly reset_usage?: number | null;
-  readonly expires_at?: string | null;
-  readonly last_reset_at?: string | null;
-  /** With return_last_used. */
-  readonly last_used_at?: string | null;
-  readonly tags?: Readonly<Record<string, unknown>> | null;
 }
 
 /** A rate limit of a provider: the shortest unit is a minute. */
@@ -2647,113 +2534,6 @@ export interface UpdateOrganisationRequest {
 
 export type UpdateOrganisationResponse = Readonly<Record<string, never>>;
 
-export interface UpdateProviderRequest {
-  /** Slug or id. */
-  readonly slug: string;
-  /** At most 255 characters. */
-  readonly name?: string | null;
-  /** At most 1024 characters. */
-  readonly note?: string | null;
-  /** Id or slug. */
-  readonly workspace_id?: string | null;
-  /** Cannot be changed. */
-  readonly provider?: string | null;
-  /** The provider's credential, of one that has its own. Sealed, never shown again. */
-  readonly key?: string | null;
-  /** Its address, version segment included. */
-  readonly custom_host?: string | null;
-  /** Cannot be changed. */
-  readonly integration_id?: string | null;
-  /** Replaces the budget; what was used stays. */
-  readonly usage_limits?: UsageLimits | null;
-  /** Replaces all; one of each type. */
-  readonly rate_limits: readonly ProviderRateLimit[];
-  /** Must be in the future. null: without end. */
-  readonly expires_at?: string | null;
-  /** Set the usage to 0, and what was exhausted active? */
-  readonly reset_usage?: boolean | null;
-  /** Sent with every request. */
-  readonly custom_headers: Readonly<Record<string, string>>;
-  /** Azure OpenAI: at most 30 characters. */
-  readonly api_version?: string | null;
-  /** Azure OpenAI. */
-  readonly deployment_name?: string | null;
-  /** Azure OpenAI. */
-  readonly resource_name?: string | null;
-  /** Azure. */
-  readonly azure_auth_mode?: 'entra' | 'managed' | null;
-  /** Azure. */
-  readonly azure_foundry_url?: string | null;
-  /** Azure: at most 30 characters. */
-  readonly azure_api_version?: string | null;
-  /** Azure. */
-  readonly azure_region?: string | null;
-  /** Azure. */
-  readonly azure_deployment_type?: 'serverless' | 'managed' | null;
-  /** Azure. */
-  readonly azure_deployment_name?: string | null;
-  /** Azure. */
-  readonly azure_endpoint_name?: string | null;
-  /** Azure with entra. */
-  readonly azure_entra_tenant_id?: string | null;
-  /** Azure with entra. */
-  readonly azure_entra_client_id?: string | null;
-  /** Azure with entra. */
-  readonly azure_entra_client_secret?: string | null;
-  /** Azure with managed. */
-  readonly azure_managed_client_id?: string | null;
-  /** AWS. */
-  readonly aws_auth_type?: 'accessKey' | 'assumedRole' | null;
-  /** AWS. */
-  readonly aws_region?: string | null;
-  /** AWS with accessKey. */
-  readonly aws_access_key_id?: string | null;
-  /** AWS with accessKey. */
-  readonly aws_secret_access_key?: string | null;
-  /** AWS with assumedRole. */
-  readonly aws_role_arn?: string | null;
-  /** AWS with assumedRole. */
-  readonly aws_external_id?: string | null;
-  /** Vertex AI. */
-  readonly vertex_project_id?: string | null;
-  /** Vertex AI. */
-  readonly vertex_region?: string | null;
-  /** Vertex AI. */
-  readonly vertex_auth_type?: 'serviceAccount' | null;
-  /** Vertex AI. */
-  readonly vertex_service_account_json?: Readonly<Record<string, unknown>> | null;
-  /** Vertex AI. */
-  readonly vertex_skip_ptu_cost_attribution?: boolean | null;
-  /** Hugging Face. */
-  readonly huggingface_base_url?: string | null;
-  /** Workers AI. */
-  readonly workers_ai_account_id?: string | null;
-  /** OpenAI. */
-  readonly openai_organization?: string | null;
-  /** OpenAI. */
-  readonly openai_project?: string | null;
-  /** Oracle. */
-  readonly oracle_region?: string | null;
-  /** Oracle. */
-  readonly oracle_version?: string | null;
-  /** Oracle. */
-  readonly oracle_compartment_id?: string | null;
-  /** Oracle. */
-  readonly oracle_tenancy?: string | null;
-  /** Oracle. */
-  readonly oracle_user?: string | null;
-  /** Oracle. */
-  readonly oracle_fingerprint?: string | null;
-  /** Oracle. */
-  readonly oracle_private_key?: string | null;
-  /** For people and searches. */
-  readonly tags?: Readonly<Record<string, unknown>> | null;
-  /** Fields to change; one that is named and absent is cleared. What is present, unless given. */
-  readonly update_mask?: readonly string[] | null;
-  /** Refused with 409 when the record has another etag by now. */
-  readonly etag?: string | null;
-}
-
 export interface UpdateRateLimitsPolicyRequest {
   /** Id of the record. */
   readonly id: string;
@@ -3001,11 +2781,6 @@ export type UpdateWorkspaceResponse = Readonly<Record<string, never>>;
 
 export interface UpdatedConfig {
   readonly version_id: string;
-}
-
-export interface UpdatedProvider {
-  readonly id: string;
-  readonly slug: string;
 }
 
 /** A budget. */
@@ -3487,17 +3262,10 @@ export interface AdminServices {
     /** Lets the organisation's guardrails pass workspaces by, or run in them again. */
     UpdateWorkspaceExclusions: [UpdateWorkspaceExclusionsRequest, WorkspaceExclusions];
   };
-  /** Provider credentials kept by the gateway, of their own or of an integration; calls name them `@slug`. */
+  /** Provider credentials kept by the gateway; calls name them `@slug`. */
   Providers: {
-    /** Makes a provider from an integration, or from the credential given with it. */
     CreateProvider: [CreateProviderRequest, CreatedProvider];
-    /** Lists the providers of the workspace. */
     ListProviders: [ListProvidersRequest, ListProvidersResponse];
-    /** Says everything of a provider but its credential. */
-    GetProvider: [GetProviderRequest, Provider];
-    /** Absent fields stay as they are. */
-    UpdateProvider: [UpdateProviderRequest, UpdatedProvider];
-    /** Deletes a provider for good, its own credential too. */
     DeleteProvider: [DeleteProviderRequest, DeleteProviderResponse];
   };
   /** Rate limits over requests that share something: a key, a model, a metadata value. */

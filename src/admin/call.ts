@@ -20,12 +20,18 @@ export interface Inbound {
   readonly userAgent: string | null;
   /** As it came over REST; null over gRPC. */
   readonly rest: { readonly verb: string; readonly uri: string; readonly query: string } | null;
-  /** Unix milliseconds by which it must be answered. */
+  /** Unix milliseconds by which it must be answered; streams go on. */
   readonly deadline: number;
+  /** Aborted when the client has gone. */
+  readonly gone: AbortSignal;
 }
 
-/** A method as a service implements it. */
-export type Run = (caller: Caller, request: Message) => Promise<Message> | AsyncIterable<Message>;
+/** A method as a service implements it. `gone` is aborted when nobody waits for the answer any more. */
+export type Run = (
+  caller: Caller,
+  request: Message,
+  gone: AbortSignal,
+) => Promise<Message> | AsyncIterable<Message>;
 
 /** `Configs.CreateConfig` → what runs. */
 export type Implementations = ReadonlyMap<string, Run>;
@@ -37,6 +43,7 @@ export type Implementations = ReadonlyMap<string, Run>;
  */
 export class Calls {
   readonly #failedAuth = new FailedAuth();
+  readonly #streams = new Set<AbortController>();
 
   constructor(
     readonly parts: AdminParts,
@@ -54,6 +61,10 @@ export class Calls {
 
   /** The responses of a streaming method, one by one. Throws as `unary` does, at any of them. */
   async *stream(call: Inbound): AsyncGenerator<Message> {
+    const end = new AbortController();
+    const leave = (): void => end.abort();
+    call.gone.addEventListener('abort', leave);
+    this.#streams.add(end);
     try {
       const caller = await this.#caller(call);
       const admit = (): Message => this.#admit(call, caller);
@@ -61,10 +72,18 @@ export class Calls {
       const request = call.method.access.audited
         ? await new AuditedCall(this.parts, call, caller).run(admit, async (admitted) => admitted)
         : admit();
-      yield* this.#runOf(call.method)(caller, request) as AsyncIterable<Message>;
+      yield* this.#runOf(call.method)(caller, request, end.signal) as AsyncIterable<Message>;
     } catch (thrown) {
       throw this.#failure(call, thrown);
+    } finally {
+      this.#streams.delete(end);
+      call.gone.removeEventListener('abort', leave);
     }
+  }
+
+  /** Ends the streams that would go on for as long as somebody reads them. */
+  endStreams(): void {
+    for (const end of this.#streams) end.abort();
   }
 
   async #unary(call: Inbound): Promise<Message> {
@@ -72,7 +91,7 @@ export class Calls {
     const caller = await this.#caller(call);
     const admit = (): Message => this.#admit(call, caller);
     const run = (request: Message): Promise<Message> =>
-      this.#runOf(call.method)(caller, request) as Promise<Message>;
+      this.#runOf(call.method)(caller, request, call.gone) as Promise<Message>;
     if (!access.audited) return run(admit());
     if (access.scopes.length > 0) return new AuditedCall(this.parts, call, caller).run(admit, run);
     // A public method says itself for whom it acts, and when.

@@ -93,15 +93,14 @@ function readRequest({ request: shape }: AdminMethod, bytes: Buffer): Message {
   }
   if (shape.field('update_mask')?.apart !== true) return message;
   const mask = message['update_mask'] as readonly string[] | undefined;
-  return {
-    ...message,
-    update_mask:
-      mask === undefined || mask.length === 0 ? maskOfPresent(shape, message) : checkedMask(shape, mask),
-  };
+  const named = mask === undefined || mask.length === 0 ? maskOfPresent(shape, message) : mask;
+  return { ...message, update_mask: checkedMask(shape, named) };
 }
 
 function inbound({ keyHeaders }: GrpcOptions, method: AdminMethod, call: Call): Inbound {
   const { metadata } = call;
+  const gone = new AbortController();
+  call.on('cancelled', () => gone.abort());
   const given = call.getDeadline();
   const asked = given instanceof Date ? given.getTime() : given;
   return {
@@ -117,6 +116,7 @@ function inbound({ keyHeaders }: GrpcOptions, method: AdminMethod, call: Call): 
     userAgent: textsOf(metadata, 'user-agent')[0] ?? null,
     rest: null,
     deadline: Math.min(asked, Date.now() + longestCall),
+    gone: gone.signal,
   };
 }
 
@@ -136,6 +136,19 @@ function answerUnary(
     );
 }
 
+/** Resolves when the client has taken what was written, or has gone. */
+function drained(call: ServerWritableStream<Buffer, Buffer>): Promise<void> {
+  return new Promise((resume) => {
+    const go = (): void => {
+      call.off('drain', go);
+      call.off('cancelled', go);
+      resume();
+    };
+    call.on('drain', go);
+    call.on('cancelled', go);
+  });
+}
+
 async function answerStream(
   options: GrpcOptions,
   method: AdminMethod,
@@ -146,11 +159,7 @@ async function answerStream(
   call.on('cancelled', () => void responses.return(undefined));
   try {
     for await (const response of responses) {
-      if (call.write(encoded(options, method, response))) continue;
-      await new Promise<void>((resume) => {
-        call.once('drain', resume);
-        call.once('cancelled', resume);
-      });
+      if (!call.write(encoded(options, method, response)) && !call.cancelled) await drained(call);
     }
     call.end();
   } catch (thrown) {
@@ -228,6 +237,7 @@ export async function startGrpc(options: GrpcOptions): Promise<GrpcServer> {
     port,
     close: (graceMs) =>
       new Promise((closed) => {
+        options.calls.endStreams();
         const hard = setTimeout(() => {
           server.forceShutdown();
           closed();

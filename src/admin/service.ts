@@ -27,9 +27,13 @@ type Methods<S> = {
     ? (
         caller: Caller,
         request: Request,
+        gone: AbortSignal,
       ) => Response extends AsyncIterable<unknown> ? Response : Promise<Response>
     : never;
 };
 
-/** One service's methods. The caller is known and holds a scope of the method's when one of them runs. */
+/**
+ * One service's methods. The caller is known and holds a scope of the method's when one of them runs. `gone` is aborted
+ * when nobody waits for the answer any more.
+ */
 export type Service<Name extends ServiceName> = Methods<AdminServices[Name]>;

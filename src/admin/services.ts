@@ -9,6 +9,7 @@ import { organisationsService } from './organisations.js';
 import { providersService } from './providers.js';
 import type { AdminParts, Service, ServiceName } from './service.js';
 import { usersService } from './users.js';
+import { watchService } from './watch.js';
 import { workspaceMembersService } from './workspace-members.js';
 import { workspacesService } from './workspaces.js';
 
@@ -24,6 +25,7 @@ const services: { readonly [Name in ServiceName]?: (parts: AdminParts) => Servic
   Users: usersService,
   WorkspaceMembers: workspaceMembersService,
   Workspaces: workspacesService,
+  Watch: watchService,
 };
 
 /** What runs for each method. A service lacks none of its methods: its type says so. */

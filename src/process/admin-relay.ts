@@ -11,6 +11,7 @@ type FromDoor = Extract<FromWorker, { t: 'admin' | 'admin-body' | 'admin-more' |
 interface Open {
   readonly head: Extract<FromDoor, { t: 'admin' }>;
   readonly body: Buffer[];
+  readonly gone: AbortController;
   pieces: AsyncGenerator<AdminPiece, undefined> | null;
 }
 
@@ -26,7 +27,7 @@ export class AdminRelay {
 
   take(message: FromDoor): void {
     if (message.t === 'admin') {
-      this.#open.set(message.id, { head: message, body: [], pieces: null });
+      this.#open.set(message.id, { head: message, body: [], gone: new AbortController(), pieces: null });
       return;
     }
     const open = this.#open.get(message.id);
@@ -52,6 +53,7 @@ export class AdminRelay {
 
   #close(open: Open): void {
     this.#open.delete(open.head.id);
+    open.gone.abort();
     open.pieces?.return(undefined).catch(() => {});
   }
 
@@ -68,6 +70,7 @@ export class AdminRelay {
       headers,
       address,
       body: Buffer.concat(open.body),
+      gone: open.gone.signal,
     });
     open.pieces = piecesOf(body);
     await this.#send(open, (piece) => ({ t: 'admin-head', id, status, headers: answered, ...piece }));

@@ -120,6 +120,7 @@ async function overRest(
     query,
     headers: sent.flat(),
     address: '127.0.0.1',
+    gone: AbortSignal.timeout(60_000),
     body: body === undefined ? Buffer.alloc(0) : Buffer.from(bytes),
   });
   const pieces: Buffer[] = [];

@@ -92,8 +92,9 @@ export class RestBridge {
       userAgent: valuesOf(request.headers, 'user-agent')[0] ?? null,
       rest: { verb: binding.verb, uri: request.path, query: request.query },
       deadline: Date.now() + longestCall,
+      gone: request.gone,
     };
-    if (method.streams) return streamed(method, calls.stream(inbound));
+    if (method.streams) return streamed(method, calls.stream(inbound), wantsEvents(request));
     const response = await calls.unary(inbound);
     if (method.response.name === 'HttpBody') return asFile(response);
     const headers = ['content-type', 'application/json'];
@@ -113,15 +114,24 @@ function asFile(file: Message): RestAnswer {
   };
 }
 
-/** A stream of files is one file in pieces; one of anything else, a line of JSON each. */
-async function streamed(method: AdminMethod, responses: AsyncGenerator<Message>): Promise<RestAnswer> {
+const eventStream = 'text/event-stream';
+const wantsEvents = ({ headers }: RestRequest): boolean =>
+  valuesOf(headers, 'accept').some((accept) => accept.includes(eventStream));
+
+/** A stream of files is one file in pieces; one of anything else, a line of JSON each, or server-sent events. */
+async function streamed(
+  { response }: AdminMethod,
+  responses: AsyncGenerator<Message>,
+  asEvents: boolean,
+): Promise<RestAnswer> {
   // Waits for the first one: a refusal must still be able to say its status.
   const first = await responses.next();
-  const isFile = method.response.name === 'HttpBody';
-  const piece = (message: Message): Buffer | string =>
-    isFile
-      ? Buffer.from(message['data'] as Uint8Array)
-      : `${JSON.stringify(writeMessage(method.response, message))}\n`;
+  const isFile = response.name === 'HttpBody';
+  const piece = (message: Message): Buffer | string => {
+    if (isFile) return Buffer.from(message['data'] as Uint8Array);
+    const json = JSON.stringify(writeMessage(response, message));
+    return asEvents ? `data: ${json}\n\n` : `${json}\n`;
+  };
   async function* pieces(): AsyncGenerator<Buffer | string> {
     try {
       if (first.done === true) return;
@@ -131,6 +141,7 @@ async function streamed(method: AdminMethod, responses: AsyncGenerator<Message>)
       await responses.return(undefined);
     }
   }
-  const type = isFile && first.done !== true ? typeOf(first.value) : 'application/x-ndjson';
+  const type =
+    isFile && first.done !== true ? typeOf(first.value) : asEvents ? eventStream : 'application/x-ndjson';
   return { status: 200, headers: ['content-type', type], body: pieces() };
 }

@@ -12,6 +12,8 @@ export interface RestRequest {
   readonly headers: HeaderList;
   readonly address: string;
   readonly body: Buffer;
+  /** Aborted when the client has gone. */
+  readonly gone: AbortSignal;
 }
 
 export interface RestAnswer {
