@@ -9,6 +9,7 @@ import { directCredential, gatewayKeyHeader } from '../../src/core/slots.js';
 import type { ResolvedConfig } from '../../src/core/target.js';
 import { createHeaderReader, credentialHeaders, type Given, targetKey } from './gateway-headers.js';
 import { fillConfig, headerConfig, readHeaderTarget } from './header-target.js';
+import { refuseInline } from './inline.js';
 import { mergeMetadata, readMetadata } from './metadata.js';
 import { traceOf } from './trace.js';
 
@@ -33,6 +34,7 @@ export default definePlugin<Record<string, never>>({
     return {
       request(x) {
         const given = read(x.request.headers);
+        if (x.principal.blockInline) refuseInline(given, host.headerPrefixes[0]!);
         x.trace = traceOf(given, x.id);
         takeCredential(x, given);
         const base = resolver.named(x, given);

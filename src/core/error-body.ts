@@ -37,7 +37,8 @@ export function errorBody(error: GatewayError, requestId: string | null, format:
   return JSON.stringify({
     status: 'failure',
     message,
-    error: inner,
+    // Refusals of what a call brings inline name the header as clients know it from there (spec/api.md §3.1).
+    error: error.code.startsWith('inline_') ? { ...inner, field: error.param } : inner,
     ...(error.errors === null ? {} : { errors: error.errors }),
   });
 }

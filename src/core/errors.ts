@@ -29,6 +29,11 @@ export const errorTable = {
   unknown_provider: row(400, 'invalid_request_error', 'client', true),
   invalid_custom_host: row(400, 'invalid_request_error', 'client', true),
   config_override_blocked: row(400, 'invalid_request_error', 'client'),
+  /** A call brought itself what its organisation lets only saved configs and stored providers say. */
+  inline_config_blocked: row(400, 'invalid_request_error', 'client'),
+  inline_provider_blocked: row(400, 'invalid_request_error', 'client'),
+  inline_custom_host_blocked: row(400, 'invalid_request_error', 'client'),
+  inline_forward_headers_blocked: row(400, 'invalid_request_error', 'client'),
   unsupported_by_provider: row(400, 'invalid_request_error', 'client', true),
   AB01: row(400, 'invalid_request_error', 'client'),
   /** A gateway key that is missing, malformed or unknown. */

@@ -1,6 +1,7 @@
 import { expect } from 'chai';
 import config from '../../plugins/config/index.js';
 import type { Awaitable } from '../../src/core/directory.js';
+import { errorBody } from '../../src/core/error-body.js';
 import { GatewayError } from '../../src/core/errors.js';
 import { Exchange, type JsonObject } from '../../src/core/exchange.js';
 import { makeGatewayKey } from '../../src/core/gateway-key.js';
@@ -53,6 +54,7 @@ interface Given {
   readonly mayOverride?: boolean;
   readonly metadata?: Record<string, string>;
   readonly workspaceId?: string;
+  readonly blockInline?: boolean;
 }
 
 function exchange({
@@ -63,6 +65,7 @@ function exchange({
   mayOverride = true,
   metadata = {},
   workspaceId = 'w',
+  blockInline = false,
 }: Given): Exchange {
   const x = new Exchange(
     'request-id',
@@ -85,7 +88,7 @@ function exchange({
     keyId: 'k',
     keyName: 'n',
     keyType: 'workspace-service',
-    blockInline: false,
+    blockInline,
     userId: null,
     scopes: [],
     expiresAt: null,
@@ -358,6 +361,38 @@ describe('config stage', () => {
       expect(run({ headers }).config).to.equal(first);
       expect(first).not.to.equal(stored.get('pc-open'));
       expect(JSON.stringify(stored.get('pc-open'))).to.equal(before);
+    });
+  });
+
+  describe('where inline configs are blocked', () => {
+    const blockInline = true;
+    const blocked: Readonly<Record<string, Record<string, string>>> = {
+      inline_config_blocked: { 'x-gateway-config': ' {"provider":"openai"}' },
+      inline_provider_blocked: provider,
+      inline_custom_host_blocked: { 'x-gateway-custom-host': 'https://a.example' },
+      inline_forward_headers_blocked: { 'x-gateway-forward-headers': 'x-a' },
+    };
+    for (const [code, headers] of Object.entries(blocked)) {
+      const [header] = Object.keys(headers);
+      it(`${header} is refused, whatever else is named`, () => {
+        for (const more of [{}, { 'x-gateway-virtual-key': 'main' }]) {
+          const error = refusal({ headers: { ...more, ...headers }, blockInline });
+          expect(error).to.include({ code, status: 400, param: header });
+          const body = JSON.parse(errorBody(error, 'id'));
+          expect(body).to.deep.include({ status: 'failure', message: error.message });
+          expect(body.error).to.deep.include({ code, message: error.message, field: header });
+        }
+      });
+    }
+
+    it('saved configs and stored providers are taken', () => {
+      for (const headers of [
+        { 'x-gateway-config': 'pc-one' },
+        { 'x-gateway-provider': '@main' },
+        { 'x-gateway-virtual-key': 'main', 'x-gateway-request-timeout': '5000' },
+      ])
+        run({ headers, blockInline });
+      run({ model: '@main/gpt', blockInline });
     });
   });
 

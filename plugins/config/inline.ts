@@ -1,0 +1,26 @@
+import { type ErrorCode, GatewayError } from '../../src/core/errors.js';
+import type { Given } from './gateway-headers.js';
+
+/**
+ * What a call may not bring itself where its organisation blocks inline configs: saved configs and stored providers are
+ * all it may name. Throws the code of what it brought.
+ */
+export function refuseInline(given: Given, prefix: string): void {
+  const refuse = (code: ErrorCode, name: keyof Given, instead: string): never => {
+    throw new GatewayError(code, `This organisation does not allow ${prefix}${name} like this: ${instead}.`, {
+      param: `${prefix}${name}`,
+    });
+  };
+  if (given.config?.trimStart().startsWith('{'))
+    refuse('inline_config_blocked', 'config', 'save the config and name it by its slug');
+  if (given.provider !== undefined && !given.provider.startsWith('@'))
+    refuse('inline_provider_blocked', 'provider', 'store the provider and name it as @slug');
+  if (given['custom-host'] !== undefined)
+    refuse(
+      'inline_custom_host_blocked',
+      'custom-host',
+      'put the host into a saved config or a stored provider',
+    );
+  if (given['forward-headers'] !== undefined)
+    refuse('inline_forward_headers_blocked', 'forward-headers', 'put the names into a saved config');
+}
