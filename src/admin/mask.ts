@@ -82,3 +82,13 @@ export function changeOf(request: Update, path: string): unknown {
   for (const name of path.split('.')) value = (value as Record<string, unknown> | null | undefined)?.[name];
   return value ?? null;
 }
+
+/** The same for a field that cannot be without a value: `undefined` leaves it. Throws AB01 where it is cleared. */
+export function setOf<T extends Update, K extends keyof T & string>(
+  request: T,
+  path: K,
+): NonNullable<T[K]> | undefined {
+  const value = changeOf(request, path);
+  if (value === null) throw AdminError.field(path, 'cannot be cleared.');
+  return value;
+}

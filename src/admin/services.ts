@@ -2,12 +2,20 @@ import type { AdminMethod } from '../../proto/tree.js';
 import { apiKeysService } from './api-keys.js';
 import { auditLogsService } from './audit-logs.js';
 import type { Implementations, Run } from './call.js';
+import { collectionsService } from './collections.js';
 import { configsService } from './configs.js';
+import { deploymentsService } from './deployments.js';
+import { guardrailsService } from './guardrails.js';
+import { integrationsService } from './integrations.js';
 import { invitesService } from './invites.js';
+import { labelsService } from './labels.js';
 import { logsService } from './logs.js';
+import { modelsService } from './models.js';
 import { organisationsService } from './organisations.js';
 import { providersService } from './providers.js';
+import { rateLimitsPoliciesService } from './rate-limits-policies.js';
 import type { AdminParts, Service, ServiceName } from './service.js';
+import { usageLimitsPoliciesService } from './usage-limits-policies.js';
 import { usersService } from './users.js';
 import { watchService } from './watch.js';
 import { workspaceMembersService } from './workspace-members.js';
@@ -17,15 +25,22 @@ import { workspacesService } from './workspaces.js';
 const services: { readonly [Name in ServiceName]?: (parts: AdminParts) => Service<Name> } = {
   ApiKeys: apiKeysService,
   AuditLogs: auditLogsService,
+  Collections: collectionsService,
   Configs: configsService,
+  Deployments: deploymentsService,
+  Guardrails: guardrailsService,
   Invites: invitesService,
+  Labels: labelsService,
   Logs: logsService,
+  Models: modelsService,
   Organisations: organisationsService,
   Providers: providersService,
+  RateLimitsPolicies: rateLimitsPoliciesService,
+  UsageLimitsPolicies: usageLimitsPoliciesService,
   Users: usersService,
+  Watch: watchService,
   WorkspaceMembers: workspaceMembersService,
   Workspaces: workspacesService,
-  Watch: watchService,
 };
 
 /** What runs for each method. A service lacks none of its methods: its type says so. */

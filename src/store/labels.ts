@@ -1,4 +1,4 @@
-import type { Listed, Page, Place } from './place.js';
+import type { Listed, Page } from './place.js';
 
 /** A name for versions of prompts. */
 export interface Label {
@@ -27,8 +27,15 @@ export interface LabelChange extends Partial<NewLabel> {
 
 export interface LabelStore {
   get(organisationId: string, id: string): Promise<Label | null>;
-  /** Those that a workspace can use, by name: its own and those of every workspace. `search`: a part of the name. */
-  list(place: Place, search: string | undefined, page: Page): Promise<Listed<Label>>;
+  /**
+   * By name: those of every workspace, and of this one where it is not null. `search`: a part of the name.
+   */
+  list(
+    organisationId: string,
+    workspaceId: string | null,
+    search: string | undefined,
+    page: Page,
+  ): Promise<Listed<Label>>;
   /** `workspaceId` null: a label of every workspace. `taken`: one that the same workspace sees has the name. */
   create(
     organisationId: string,

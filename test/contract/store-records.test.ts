@@ -82,7 +82,7 @@ describe('guardrails, labels, collections and deployments in the store', () => {
       const label = (name: string) => ({ name, description: null, colorCode: '#ff8800' });
 
       it('are there from the beginning', async () => {
-        const { rows } = await store.labels.list(place, undefined, everything);
+        const { rows } = await store.labels.list(organisation, null, undefined, everything);
         expect(rows.map(({ name, isUniversal }) => [name, isUniversal])).to.deep.equal([
           ['development', true],
           ['production', true],
@@ -106,9 +106,11 @@ describe('guardrails, labels, collections and deployments in the store', () => {
         expect(await store.labels.delete(organisation, made.id, made.etag)).to.equal('stale');
         here(await store.labels.delete(organisation, made.id));
         expect(await store.labels.get(organisation, made.id)).to.equal(null);
-        expect((await store.labels.list(place, 'AMM', everything)).rows.map(({ id }) => id)).to.deep.equal([
-          second.id,
-        ]);
+        expect(
+          (await store.labels.list(organisation, place.workspaceId, 'AMM', everything)).rows.map(
+            ({ id }) => id,
+          ),
+        ).to.deep.equal([second.id]);
       });
     });
 

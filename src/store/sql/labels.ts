@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { etagOf } from '../etag.js';
 import type { Label, LabelChange, LabelStore, NewLabel } from '../labels.js';
-import type { Listed, Page, Place } from '../place.js';
+import type { Listed, Page } from '../place.js';
 import type { Database, Sql } from './driver.js';
 import { containing, listed } from './lists.js';
 import { isCurrent, replaceRow } from './revision.js';
@@ -75,14 +75,18 @@ export class SqlLabels implements LabelStore {
   }
 
   list(
-    { organisationId, workspaceId }: Place,
+    organisationId: string,
+    workspaceId: string | null,
     search: string | undefined,
     page: Page,
   ): Promise<Listed<Label>> {
     return this.database.read((sql) => {
       const wanted = sql('labels')
         .where({ organisation_id: organisationId })
-        .andWhere((seen) => seen.where({ workspace_id: workspaceId }).orWhereNull('workspace_id'));
+        .andWhere((seen) => {
+          seen.whereNull('workspace_id');
+          if (workspaceId !== null) seen.orWhere({ workspace_id: workspaceId });
+        });
       if (search !== undefined) containing(wanted, ['name'], search);
       return listed(wanted, [{ column: 'name' }, { column: 'id' }], page, fromRow);
     });

@@ -1,0 +1,39 @@
+import { AdminError } from './admin-error.js';
+import type { Caller } from './caller.js';
+import { stale } from './wire.js';
+
+/**
+ * A record that was found by its organisation, if the request may be about it: in the workspace that it names, else
+ * anywhere in the key's sight. The organisation's own are in everybody's. Throws AB08 as if there were none.
+ */
+export async function inSight<T extends { readonly workspaceId: string | null }>(
+  caller: Caller,
+  workspace: string | null | undefined,
+  record: T | null,
+  noun: string,
+): Promise<T> {
+  const within = workspace ? (await caller.place(workspace, { archived: true })).workspaceId : null;
+  const isThere =
+    record !== null &&
+    (record.workspaceId === null ||
+      (caller.sees(record.workspaceId) && (within === null || within === record.workspaceId)));
+  if (!isThere) throw new AdminError('AB08', `There is no such ${noun}.`);
+  return record;
+}
+
+/** Throws AB03 where a key of one workspace would change what belongs to all of them. */
+export function needReach(
+  caller: Caller,
+  record: { readonly workspaceId: string | null },
+  noun: string,
+): void {
+  if (record.workspaceId === null && caller.workspaceId !== null)
+    throw new AdminError('AB03', `The ${noun} is the organisation's: it takes a key of the organisation.`);
+}
+
+/** What the store gives back of a change; throws what its word stands for. */
+export function settled<T extends object>(answer: T | 'missing' | 'stale', noun: string): T {
+  if (answer === 'missing') throw new AdminError('AB08', `There is no such ${noun}.`);
+  if (answer === 'stale') throw stale();
+  return answer;
+}
