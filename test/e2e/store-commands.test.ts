@@ -201,7 +201,7 @@ describe('the commands that work on the store itself', function () {
     const examples = examplesOf('docs/backup.md').filter(({ language }) => language === 'sh');
     expect(examples.length).to.be.greaterThan(5);
     for (const { text } of examples) {
-      if (text.startsWith('pg_')) continue; // test/e2e/two-nodes.test.ts types them
+      if (text.startsWith('pg_')) continue; // test/contract/store-dump.test.ts types them
       if (text.includes('restore')) await stop();
       if (text.includes('audit verify')) gateway = await gateway.restart();
       const line = text.replaceAll('npx headgate', `${process.execPath} ${mainFile}`);

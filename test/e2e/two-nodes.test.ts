@@ -1,0 +1,90 @@
+import { randomBytes } from 'node:crypto';
+import { copyFileSync, mkdtempSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { expect } from 'chai';
+import { headgate } from '../support/command.js';
+import { eventually, type RunningGateway, startGateway } from '../support/gateway.js';
+import { folder, forEachStore } from '../support/stores.js';
+
+describe('two gateways on one PostgreSQL', function () {
+  this.timeout(60_000);
+
+  forEachStore(({ options, dialect }) => {
+    if (dialect !== 'postgres') return;
+    let one: RunningGateway;
+    let two: RunningGateway;
+    let env: Record<string, string>;
+
+    before(async () => {
+      const { databaseUrl } = await options(folder());
+      env = {
+        DATABASE_URL: databaseUrl?.reveal() ?? '',
+        HEADGATE_MASTER_KEY: randomBytes(32).toString('hex'),
+        HEADGATE_SIMULATED: 'true',
+      };
+      one = await startGateway({ env });
+      const dataDir = mkdtempSync(join(tmpdir(), 'headgate-test-'));
+      // The second node makes no first keys: they are there.
+      copyFileSync(join(one.dataDir, 'first-keys.json'), join(dataDir, 'first-keys.json'));
+      two = await startGateway({ env, dataDir });
+    });
+    after(() => Promise.all([one?.stop(), two?.stop()]));
+
+    const statusAt = async (gateway: RunningGateway, key: string): Promise<number> => {
+      const response = await fetch(`${gateway.url}/v1/chat/completions`, {
+        method: 'POST',
+        headers: { 'x-gateway-api-key': key, 'content-type': 'application/json' },
+        body: JSON.stringify({
+          model: '@simulated/gpt-4o-mini',
+          messages: [{ role: 'user', content: 'Hello' }],
+        }),
+      });
+      await response.text();
+      return response.status;
+    };
+
+    it('a key revoked over the one is refused by it at once, and by the other within a second', async () => {
+      const { id, key } = await one.admin().keys.create({
+        type: 'workspace',
+        sub_type: 'service',
+        name: 'short-lived',
+        workspace_id: one.workspaceId,
+        scopes: ['completions.write'],
+      });
+      // Both know it by now, and would remember it.
+      for (const gateway of [one, two]) expect(await statusAt(gateway, key)).to.equal(200);
+      await one.admin().keys.delete(id);
+      const revoked = performance.now();
+      expect(await statusAt(one, key)).to.equal(401);
+      await eventually('refused by the other', async () => (await statusAt(two, key)) === 401, 2000);
+      expect(performance.now() - revoked).to.be.lessThan(1000);
+    });
+
+    it('a config made over the one is there over the other', async () => {
+      const made = await two.admin().configs.create({ name: 'shared', config: { retry: { attempts: 1 } } });
+      const slug = made.data?.slug ?? '';
+      expect(await one.admin().configs.get(slug)).to.include({ name: 'shared' });
+    });
+
+    it('their audit log is one, verified from either machine', async () => {
+      for (const gateway of [one, two]) {
+        const ran = await headgate(gateway.env, ['audit', 'verify', '--json']);
+        expect(JSON.parse(ran.stdout), ran.stderr).to.include({ ok: true, rows: 3 });
+      }
+    });
+
+    it('their master key is not changed while one of them runs, and no file backup is made', async () => {
+      const next = randomBytes(32).toString('hex');
+      const rotated = await headgate(
+        { ...env, HEADGATE_DATA_DIR: folder() },
+        ['master-key', 'rotate', '--new-key-file', '-'],
+        next,
+      );
+      expect(rotated.stderr).to.match(/^headgate: A gateway runs on postgres:.+ stop every one, rotate/);
+      const refused = await headgate(one.env, ['backup', 'nothing']);
+      expect(refused.code).to.equal(2);
+      expect(refused.stderr).to.match(/pg_dump --format=custom --file=/);
+    });
+  });
+});
