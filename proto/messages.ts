@@ -182,8 +182,8 @@ export interface Config {
   readonly created_at: string;
   readonly last_updated_at: string;
   readonly object: string;
-  /** JSON text. */
-  readonly config: string;
+  /** The routing config itself. */
+  readonly config: Readonly<Record<string, unknown>>;
   /** Always "json". */
   readonly format: string;
   /** Always "ORG_CONFIG". */
@@ -225,6 +225,8 @@ export interface ConfigRow {
   readonly object: string;
   /** Names this state of it; for If-Match and the etag of a change. */
   readonly etag: string;
+  /** With return_last_used. */
+  readonly last_used_at?: string | null;
 }
 
 export interface CreateApiKeyRequest {
@@ -272,14 +274,15 @@ export interface CreateCollectionRequest {
 }
 
 export interface CreateConfigRequest {
+  /** For people; at most 255 characters. */
   readonly name: string;
   /** An object, or its JSON text; 262144 bytes at most. */
   readonly config: unknown;
-  /** 0 or 1. */
+  /** 1 makes it the workspace's default, in place of the one there is. 0 unless given. */
   readonly is_default?: number | null;
   /** Id or slug. Needed with an organisation's key that has several workspaces. */
   readonly workspace_id?: string | null;
-  /** Begins with `pc-`. Made from the name, where absent. */
+  /** Begins with `pc-`, at most 123 characters. Made from the name, where absent. */
   readonly slug?: string | null;
   /** The same again within a day: the same answer. */
   readonly request_id?: string | null;
@@ -377,27 +380,117 @@ export interface CreateLabelRequest {
   readonly description?: string | null;
   /** Such as #ff8800. */
   readonly color_code?: string | null;
-  /** Id or slug. Needed with an organisation's key that has several workspaces. */
+  /** Id or slug. Needed with an organisation's key that has several workspaces, unless organisation_id is given. */
   readonly workspace_id?: string | null;
-  /** The key's own. */
+  /** The key's own. Without workspace_id, and with an organisation's key: a label of every workspace. */
   readonly organisation_id?: string | null;
   /** A repeat with the same request_id and body within 24 hours gets the first answer again. */
   readonly request_id?: string | null;
 }
 
 export interface CreateProviderRequest {
-  /** The slug, where absent. */
+  /** The slug, where absent. At most 255 characters. */
   readonly name: string;
-  /** Made from the name, where absent. */
+  /** Letters, digits, dashes and underscores, at most 255; unique in the workspace. Not `models`.
+   * Made from the name, unless given. */
   readonly slug?: string | null;
+  /** At most 1024 characters. */
   readonly note?: string | null;
   /** Id or slug. Needed with an organisation's key that has several workspaces. */
   readonly workspace_id?: string | null;
+  /** Name of the provider whose API it speaks, such as openai. Needed without integration_id. */
   readonly provider: string;
   /** The provider's credential. Sealed, never shown again. */
   readonly key?: string | null;
+  /** Its address, version segment included. */
   readonly custom_host?: string | null;
-  /** The same again within a day: the same answer. */
+  /** Slug or id of an integration that the workspace may use; then nothing of a credential is given. */
+  readonly integration_id?: string | null;
+  /** Its budget. None, unless given. */
+  readonly usage_limits?: UsageLimits | null;
+  /** One of each type. */
+  readonly rate_limits: readonly ProviderRateLimit[];
+  /** Must be in the future. */
+  readonly expires_at?: string | null;
+  /** Sent with every request. */
+  readonly custom_headers: Readonly<Record<string, string>>;
+  /** Azure OpenAI: at most 30 characters. */
+  readonly api_version?: string | null;
+  /** Azure OpenAI. */
+  readonly deployment_name?: string | null;
+  /** Azure OpenAI. */
+  readonly resource_name?: string | null;
+  /** Azure. */
+  readonly azure_auth_mode?: 'entra' | 'managed' | null;
+  /** Azure. */
+  readonly azure_foundry_url?: string | null;
+  /** Azure: at most 30 characters. */
+  readonly azure_api_version?: string | null;
+  /** Azure. */
+  readonly azure_region?: string | null;
+  /** Azure. */
+  readonly azure_deployment_type?: 'serverless' | 'managed' | null;
+  /** Azure. */
+  readonly azure_deployment_name?: string | null;
+  /** Azure. */
+  readonly azure_endpoint_name?: string | null;
+  /** Azure with entra. */
+  readonly azure_entra_tenant_id?: string | null;
+  /** Azure with entra. */
+  readonly azure_entra_client_id?: string | null;
+  /** Azure with entra. */
+  readonly azure_entra_client_secret?: string | null;
+  /** Azure with managed. */
+  readonly azure_managed_client_id?: string | null;
+  /** AWS. */
+  readonly aws_auth_type?: 'accessKey' | 'assumedRole' | null;
+  /** AWS. */
+  readonly aws_region?: string | null;
+  /** AWS with accessKey. */
+  readonly aws_access_key_id?: string | null;
+  /** AWS with accessKey. */
+  readonly aws_secret_access_key?: string | null;
+  /** AWS with assumedRole. */
+  readonly aws_role_arn?: string | null;
+  /** AWS with assumedRole. */
+  readonly aws_external_id?: string | null;
+  /** Vertex AI. */
+  readonly vertex_project_id?: string | null;
+  /** Vertex AI. */
+  readonly vertex_region?: string | null;
+  /** Vertex AI. */
+  readonly vertex_auth_type?: 'serviceAccount' | null;
+  /** Vertex AI. */
+  readonly vertex_service_account_json?: Readonly<Record<string, unknown>> | null;
+  /** Vertex AI. */
+  readonly vertex_skip_ptu_cost_attribution?: boolean | null;
+  /** Hugging Face. */
+  readonly huggingface_base_url?: string | null;
+  /** Workers AI. */
+  readonly workers_ai_account_id?: string | null;
+  /** OpenAI. */
+  readonly openai_organization?: string | null;
+  /** OpenAI. */
+  readonly openai_project?: string | null;
+  /** Oracle. */
+  readonly oracle_region?: string | null;
+  /** Oracle. */
+  readonly oracle_version?: string | null;
+  /** Oracle. */
+  readonly oracle_compartment_id?: string | null;
+  /** Oracle. */
+  readonly oracle_tenancy?: string | null;
+  /** Oracle. */
+  readonly oracle_user?: string | null;
+  /** Oracle. */
+  readonly oracle_fingerprint?: string | null;
+  /** Oracle. */
+  readonly oracle_private_key?: string | null;
+  /** Id of a provider whose credential is taken over. */
+  readonly source_provider_api_key_id?: string | null;
+  /** For people and searches. */
+  readonly tags?: Readonly<Record<string, unknown>> | null;
+  /** A repeat with the same request_id and body within 24 hours gets the first answer again. */
   readonly request_id?: string | null;
 }
 
@@ -480,7 +573,7 @@ export interface CreateVirtualKeyRequest {
   readonly key?: string | null;
   /** At most 1024 characters. */
   readonly note?: string | null;
-  /** Letters, digits, dashes and underscores, at most 255; unique in the workspace.
+  /** Letters, digits, dashes and underscores, at most 255; unique in the workspace. Not `models`.
    * Made from the name, unless given. */
   readonly slug?: string | null;
   /** Id or slug. Needed with an organisation's key that has several workspaces. */
@@ -694,6 +787,7 @@ export type DeleteCollectionResponse = Readonly<Record<string, never>>;
 export interface DeleteConfigRequest {
   /** Slug or id. */
   readonly slug: string;
+  /** Id or slug. */
   readonly workspace_id?: string | null;
   /** Of the state that is to be deleted; another one is refused with AB07. */
   readonly etag?: string | null;
@@ -762,9 +856,11 @@ export interface DeleteLabelRequest {
 export type DeleteLabelResponse = Readonly<Record<string, never>>;
 
 export interface DeleteProviderRequest {
+  /** Slug or id. */
   readonly slug: string;
+  /** Id or slug. */
   readonly workspace_id?: string | null;
-  /** Of the state that is to be deleted; another one is refused with AB07. */
+  /** Refused with 409 when the record has another etag by now. */
   readonly etag?: string | null;
 }
 
@@ -858,7 +954,7 @@ export interface DeploymentAuthSettings {
   readonly jwt_sub_workspace_mapping?: Readonly<Record<string, unknown>> | null;
   /** Subjects of tokens that may sign in, at most 1000. */
   readonly jwt_subs_allowed: readonly string[];
-  /** Ids or slugs, at most 1000. */
+  /** Workspaces that may use it: ids or slugs, at most 1000. Empty: all of them. */
   readonly workspaces_allowed: readonly string[];
 }
 
@@ -883,11 +979,11 @@ export interface DeploymentAuthSettingsUpdate {
   readonly jwt_subs_allowed: readonly string[];
   /** Workspaces to let in beside those there: ids or slugs, at most 1000. */
   readonly workspaces_allowed: readonly string[];
-  /** Let every workspace in? */
+  /** Let every workspace in? Not together with workspaces_allowed. */
   readonly allow_all_workspaces?: boolean | null;
-  /** Ids or slugs, at most 1000. */
+  /** Workspaces to let in no more: ids or slugs, at most 1000. One must stay, unless all are let in. */
   readonly remove_workspaces_allowed: readonly string[];
-  /** Subjects, at most 1000. */
+  /** Subjects to let in no more, at most 1000. */
   readonly remove_subs_allowed: readonly string[];
 }
 
@@ -955,8 +1051,18 @@ export interface GetCollectionRequest {
 }
 
 export interface GetConfigRequest {
-  /** Slug or id. */
+  /** Slug or id. An archived config is found by its slug while no other has it. */
   readonly slug: string;
+  /** Id or slug. */
+  readonly workspace_id?: string | null;
+}
+
+export interface GetConfigVersionRequest {
+  /** Slug or id of the config. */
+  readonly slug: string;
+  /** Of one version. */
+  readonly version_id: string;
+  /** Id or slug. */
   readonly workspace_id?: string | null;
 }
 
@@ -1011,6 +1117,13 @@ export interface GetModelPricingRequest {
 export type GetOrganisationDefaultsRequest = Readonly<Record<string, never>>;
 
 export type GetOrganisationRequest = Readonly<Record<string, never>>;
+
+export interface GetProviderRequest {
+  /** Slug or id. */
+  readonly slug: string;
+  /** Id or slug. */
+  readonly workspace_id?: string | null;
+}
 
 export interface GetRateLimitsPolicyRequest {
   /** Id of the record. */
@@ -1477,15 +1590,36 @@ export interface ListCollectionsResponse {
   readonly data: readonly CollectionRow[];
 }
 
-export interface ListConfigsRequest {
-  readonly current_page?: number | null;
-  readonly page_size?: number | null;
+export interface ListConfigVersionsRequest {
+  /** Slug or id. */
+  readonly slug: string;
+  /** Id or slug. */
   readonly workspace_id?: string | null;
+  /** Counts from 0. */
+  readonly current_page?: number | null;
+  /** 50 unless given, 1000 at most. */
+  readonly page_size?: number | null;
+}
+
+export interface ListConfigVersionsResponse {
+  readonly object: 'list';
+  readonly total: number;
+  readonly data: readonly Config[];
+}
+
+export interface ListConfigsRequest {
+  /** Counts from 0. */
+  readonly current_page?: number | null;
+  /** 50 unless given, 1000 at most. */
+  readonly page_size?: number | null;
+  /** Id or slug. Needed with an organisation's key that has several workspaces. */
+  readonly workspace_id?: string | null;
+  /** Fill last_used_at? */
+  readonly return_last_used?: boolean | null;
 }
 
 export interface ListConfigsResponse {
-  /** Always "list". */
-  readonly object: string;
+  readonly object: 'list';
   readonly total: number;
   readonly data: readonly ConfigRow[];
 }
@@ -1520,7 +1654,7 @@ export interface ListGuardrailsRequest {
   readonly current_page?: number | null;
   /** Id or slug. */
   readonly workspace_id?: string | null;
-  /** The guardrails of the organisation alone. */
+  /** Without workspace_id: the guardrails of the organisation alone. */
   readonly organisation_id?: string | null;
 }
 
@@ -1599,7 +1733,7 @@ export interface ListLabelsRequest {
   readonly current_page?: number | null;
   /** Id or slug. */
   readonly workspace_id?: string | null;
-  /** The key's own. */
+  /** The key's own. Without workspace_id, and with an organisation's key: the labels of every workspace alone. */
   readonly organisation_id?: string | null;
   /** Part of the name. */
   readonly search?: string | null;
@@ -1652,14 +1786,20 @@ export interface ListModelsResponse {
 }
 
 export interface ListProvidersRequest {
+  /** Counts from 0. */
   readonly current_page?: number | null;
+  /** 50 unless given, 1000 at most. */
   readonly page_size?: number | null;
+  /** Id or slug. Needed with an organisation's key that has several workspaces. */
   readonly workspace_id?: string | null;
+  /** Fill last_used_at? */
+  readonly return_last_used?: boolean | null;
+  /** Each `name` or `name:value` that tags must have. */
+  readonly tags: readonly string[];
 }
 
 export interface ListProvidersResponse {
-  /** Always "list". */
-  readonly object: string;
+  readonly object: 'list';
   readonly total: number;
   readonly data: readonly Provider[];
 }
@@ -2100,15 +2240,23 @@ export interface Provider {
   readonly masked_api_key?: string | null;
   /** Base URL of its own, version segment included. */
   readonly custom_host?: string | null;
-  /** active. */
-  readonly status: string;
+  readonly status: 'active' | 'exhausted' | 'expired';
   readonly workspace_id: string;
   readonly created_at: string;
   readonly last_updated_at: string;
-  /** Always "provider". */
-  readonly object: string;
+  readonly object: 'provider';
   /** Names this state of it; for If-Match and the etag of a change. */
   readonly etag: string;
+  /** Slug of the integration whose credential it uses; absent where it has its own. */
+  readonly integration_id?: string | null;
+  readonly usage_limits?: UsageLimitsState | null;
+  readonly rate_limits: readonly ProviderRateLimit[];
+  readonly reset_usage?: number | null;
+  readonly expires_at?: string | null;
+  readonly last_reset_at?: string | null;
+  /** With return_last_used. */
+  readonly last_used_at?: string | null;
+  readonly tags?: Readonly<Record<string, unknown>> | null;
 }
 
 /** A rate limit of a provider: the shortest unit is a minute. */
@@ -2363,12 +2511,16 @@ export type UpdateCollectionResponse = Readonly<Record<string, never>>;
 export interface UpdateConfigRequest {
   /** Slug or id. */
   readonly slug: string;
+  /** For people; at most 255 characters. */
   readonly name?: string | null;
   /** An object, or its JSON text; 262144 bytes at most. */
   readonly config?: unknown;
+  /** `active` brings back what was archived. */
   readonly status?: 'active' | 'archived' | null;
-  /** Id or slug. Needed with an organisation's key that has several workspaces. */
+  /** Id or slug. Needed with an organisation's key where several workspaces have a config of that name. */
   readonly workspace_id?: string | null;
+  /** 1 makes it the workspace's default, in place of the one there is. */
+  readonly is_default?: number | null;
   readonly update_mask?: readonly string[] | null;
   /** Of the version that the change was made from; another one is refused with AB07. */
   readonly etag?: string | null;
@@ -2533,6 +2685,113 @@ export interface UpdateOrganisationRequest {
 }
 
 export type UpdateOrganisationResponse = Readonly<Record<string, never>>;
+
+export interface UpdateProviderRequest {
+  /** Slug or id. */
+  readonly slug: string;
+  /** At most 255 characters. */
+  readonly name?: string | null;
+  /** At most 1024 characters. */
+  readonly note?: string | null;
+  /** Id or slug. */
+  readonly workspace_id?: string | null;
+  /** Cannot be changed. */
+  readonly provider?: string | null;
+  /** The provider's credential, of one that has its own. Sealed, never shown again. */
+  readonly key?: string | null;
+  /** Its address, version segment included. */
+  readonly custom_host?: string | null;
+  /** Cannot be changed. */
+  readonly integration_id?: string | null;
+  /** Replaces the budget; what was used stays. */
+  readonly usage_limits?: UsageLimits | null;
+  /** Replaces all; one of each type. */
+  readonly rate_limits: readonly ProviderRateLimit[];
+  /** Must be in the future. null: without end. */
+  readonly expires_at?: string | null;
+  /** Set the usage to 0, and what was exhausted active? */
+  readonly reset_usage?: boolean | null;
+  /** Sent with every request. */
+  readonly custom_headers: Readonly<Record<string, string>>;
+  /** Azure OpenAI: at most 30 characters. */
+  readonly api_version?: string | null;
+  /** Azure OpenAI. */
+  readonly deployment_name?: string | null;
+  /** Azure OpenAI. */
+  readonly resource_name?: string | null;
+  /** Azure. */
+  readonly azure_auth_mode?: 'entra' | 'managed' | null;
+  /** Azure. */
+  readonly azure_foundry_url?: string | null;
+  /** Azure: at most 30 characters. */
+  readonly azure_api_version?: string | null;
+  /** Azure. */
+  readonly azure_region?: string | null;
+  /** Azure. */
+  readonly azure_deployment_type?: 'serverless' | 'managed' | null;
+  /** Azure. */
+  readonly azure_deployment_name?: string | null;
+  /** Azure. */
+  readonly azure_endpoint_name?: string | null;
+  /** Azure with entra. */
+  readonly azure_entra_tenant_id?: string | null;
+  /** Azure with entra. */
+  readonly azure_entra_client_id?: string | null;
+  /** Azure with entra. */
+  readonly azure_entra_client_secret?: string | null;
+  /** Azure with managed. */
+  readonly azure_managed_client_id?: string | null;
+  /** AWS. */
+  readonly aws_auth_type?: 'accessKey' | 'assumedRole' | null;
+  /** AWS. */
+  readonly aws_region?: string | null;
+  /** AWS with accessKey. */
+  readonly aws_access_key_id?: string | null;
+  /** AWS with accessKey. */
+  readonly aws_secret_access_key?: string | null;
+  /** AWS with assumedRole. */
+  readonly aws_role_arn?: string | null;
+  /** AWS with assumedRole. */
+  readonly aws_external_id?: string | null;
+  /** Vertex AI. */
+  readonly vertex_project_id?: string | null;
+  /** Vertex AI. */
+  readonly vertex_region?: string | null;
+  /** Vertex AI. */
+  readonly vertex_auth_type?: 'serviceAccount' | null;
+  /** Vertex AI. */
+  readonly vertex_service_account_json?: Readonly<Record<string, unknown>> | null;
+  /** Vertex AI. */
+  readonly vertex_skip_ptu_cost_attribution?: boolean | null;
+  /** Hugging Face. */
+  readonly huggingface_base_url?: string | null;
+  /** Workers AI. */
+  readonly workers_ai_account_id?: string | null;
+  /** OpenAI. */
+  readonly openai_organization?: string | null;
+  /** OpenAI. */
+  readonly openai_project?: string | null;
+  /** Oracle. */
+  readonly oracle_region?: string | null;
+  /** Oracle. */
+  readonly oracle_version?: string | null;
+  /** Oracle. */
+  readonly oracle_compartment_id?: string | null;
+  /** Oracle. */
+  readonly oracle_tenancy?: string | null;
+  /** Oracle. */
+  readonly oracle_user?: string | null;
+  /** Oracle. */
+  readonly oracle_fingerprint?: string | null;
+  /** Oracle. */
+  readonly oracle_private_key?: string | null;
+  /** For people and searches. */
+  readonly tags?: Readonly<Record<string, unknown>> | null;
+  /** Fields to change; one that is named and absent is cleared. What is present, unless given. */
+  readonly update_mask?: readonly string[] | null;
+  /** Refused with 409 when the record has another etag by now. */
+  readonly etag?: string | null;
+}
 
 export interface UpdateRateLimitsPolicyRequest {
   /** Id of the record. */
@@ -2783,6 +3042,11 @@ export interface UpdatedConfig {
   readonly version_id: string;
 }
 
+export interface UpdatedProvider {
+  readonly id: string;
+  readonly slug: string;
+}
+
 /** A budget. */
 export interface UsageLimits {
   /** `cost` unless given. Fixed once anything was used. */
@@ -2835,7 +3099,7 @@ export interface UsageLimitsPolicy {
   readonly created_at: string;
   readonly last_updated_at: string;
   readonly object: 'policy_usage_limits';
-  /** Counters by value key, such as `api_key:<id>`. Filled with include_usage. */
+  /** Counters by value key, such as `api_key:<id>`: the 1000 oldest, with include_usage. */
   readonly value_key_usage_map: Readonly<Record<string, UsageLimitsCounter>>;
   /** Names this state of it; for If-Match and the etag of a change. */
   readonly etag: string;
@@ -3127,15 +3391,22 @@ export interface AdminServices {
   };
   /** Routing configs. */
   Configs: {
+    /** Checks and stores a routing config. */
     CreateConfig: [CreateConfigRequest, CreateConfigResponse];
+    /** Lists routing configs, without their content. */
     ListConfigs: [ListConfigsRequest, ListConfigsResponse];
+    /** Says everything of a config, its content too. */
     GetConfig: [GetConfigRequest, Config];
     /** Absent fields stay as they are. A config makes a new version under the same slug. */
     UpdateConfig: [UpdateConfigRequest, UpdateConfigResponse];
-    /** Archives it. */
+    /** Archives it: no call finds it any more, and its slug is free again. */
     DeleteConfig: [DeleteConfigRequest, DeleteConfigResponse];
+    /** Lists every version of a config with its content, newest first. */
+    ListConfigVersions: [ListConfigVersionsRequest, ListConfigVersionsResponse];
+    /** Says what one version of a config was. */
+    GetConfigVersion: [GetConfigVersionRequest, Config];
   };
-  /** Gateways that belong to the organisation, and how they sign in. In place of an id, `self` names this gateway's. */
+  /** Gateways that belong to the organisation, and how they sign in. In place of an id, `self` names the default one. */
   Deployments: {
     /** Registers a gateway. Its secret is in this answer and nowhere else. */
     CreateDeployment: [CreateDeploymentRequest, CreatedDeployment];
@@ -3262,10 +3533,17 @@ export interface AdminServices {
     /** Lets the organisation's guardrails pass workspaces by, or run in them again. */
     UpdateWorkspaceExclusions: [UpdateWorkspaceExclusionsRequest, WorkspaceExclusions];
   };
-  /** Provider credentials kept by the gateway; calls name them `@slug`. */
+  /** Provider credentials kept by the gateway, of their own or of an integration; calls name them `@slug`. */
   Providers: {
+    /** Makes a provider from an integration, or from the credential given with it. */
     CreateProvider: [CreateProviderRequest, CreatedProvider];
+    /** Lists the providers of the workspace. */
     ListProviders: [ListProvidersRequest, ListProvidersResponse];
+    /** Says everything of a provider but its credential. */
+    GetProvider: [GetProviderRequest, Provider];
+    /** Absent fields stay as they are. */
+    UpdateProvider: [UpdateProviderRequest, UpdatedProvider];
+    /** Deletes a provider for good, its own credential too. */
     DeleteProvider: [DeleteProviderRequest, DeleteProviderResponse];
   };
   /** Rate limits over requests that share something: a key, a model, a metadata value. */

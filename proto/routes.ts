@@ -29,6 +29,8 @@ export const adminPaths: readonly string[] = [
   '/v1/collections/{id}',
   '/v1/configs',
   '/v1/configs/{slug}',
+  '/v1/configs/{slug}/versions',
+  '/v1/configs/{slug}/versions/{version_id}',
   '/v1/deployments',
   '/v1/deployments/{deployment_id}',
   '/v1/deployments/{deployment_id}/ping',

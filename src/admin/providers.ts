@@ -1,83 +1,150 @@
-import type { Provider as ProviderMessage } from '../../proto/messages.js';
-import { Secret } from '../core/secret.js';
-import { makeSlug } from '../store/slug.js';
-import type { Provider } from '../store/store.js';
+import type { CreateProviderRequest, Provider as ProviderMessage } from '../../proto/messages.js';
+import type { Forget } from '../core/messages.js';
+import type { Place, Provider } from '../store/store.js';
 import { AdminError } from './admin-error.js';
+import type { Caller } from './caller.js';
+import { changeOf } from './mask.js';
+import {
+  type CredentialRequest,
+  changedCredentials,
+  givenCredential,
+  newCredentials,
+} from './own-credentials.js';
+import { providerNamed } from './provider-names.js';
+import { changedTerms, newTerms, termsMessage } from './provider-terms.js';
 import type { AdminParts, Service } from './service.js';
 import { pageOf, stale, textOf, timeOf } from './wire.js';
 
-const slugForm = /^[A-Za-z0-9_-]{1,255}$/;
+const toMessage = (provider: Provider, now: number): ProviderMessage => ({
+  id: provider.id,
+  slug: provider.slug,
+  name: provider.name,
+  provider: provider.provider,
+  integration_id: provider.integration?.slug ?? null,
+  masked_api_key: provider.maskedKey,
+  custom_host: provider.baseUrl,
+  workspace_id: provider.workspaceId,
+  ...termsMessage(provider, now),
+  created_at: timeOf(provider.createdAt),
+  last_updated_at: timeOf(provider.updatedAt),
+  object: 'provider',
+  etag: provider.etag,
+});
 
-function toMessage(provider: Provider): ProviderMessage {
-  return {
-    id: provider.id,
-    slug: provider.slug,
-    name: provider.name,
-    note: provider.note,
-    provider: provider.provider,
-    masked_api_key: provider.maskedKey,
-    custom_host: provider.baseUrl,
-    status: 'active',
-    workspace_id: provider.workspaceId,
-    created_at: timeOf(provider.createdAt),
-    last_updated_at: timeOf(provider.updatedAt),
-    object: 'provider',
-    etag: provider.etag,
-  };
+/** What data workers may remember of it. */
+export const forgetProvider = ({
+  workspaceId,
+  slug,
+}: {
+  readonly workspaceId: string;
+  readonly slug: string;
+}): Forget => ({ kind: 'provider', workspace: workspaceId, name: slug });
+
+/** A record was made, or why not. */
+export function madeProvider(
+  made: Provider | 'taken' | 'missing',
+  slug: string | null | undefined,
+): Provider {
+  if (made === 'taken') throw new AdminError('AB07', `slug: the workspace has a provider ${slug} already.`);
+  if (made === 'missing') throw new AdminError('AB02', 'workspace_id: there is no such workspace.');
+  return made;
 }
 
-function credentialOf(text: string): Secret {
-  const credential = text.trim();
-  // It is sent as a header.
-  if (/[\0\r\n]/.test(credential)) throw new AdminError('AB01', 'key must be one line.');
-  return new Secret(credential);
+/** The provider whose credential a request takes over. A second holder of it needs a scope of its own. */
+export async function duplicated(
+  caller: Caller,
+  place: Place,
+  request: CredentialRequest & Pick<CreateProviderRequest, 'source_provider_api_key_id' | 'provider'>,
+  scope: string,
+): Promise<Provider> {
+  caller.need(scope);
+  const given = givenCredential(request);
+  if (given !== null)
+    throw AdminError.field(given, 'does not go with source_provider_api_key_id: all of it is taken over.');
+  const source = await caller.store.providers.get(place, request.source_provider_api_key_id ?? '');
+  if (source === null)
+    throw new AdminError('AB02', 'source_provider_api_key_id: the workspace has no such provider.');
+  if (request.provider && request.provider !== source.provider)
+    throw AdminError.field('provider', `is ${source.provider} in the source: leave it out.`);
+  return source;
 }
 
-/** Stored provider credentials (spec/api.md §5.3). */
+/** Stored providers (spec/api.md §5.3). */
 export function providersService(parts: AdminParts): Service<'Providers'> {
   const { store } = parts;
+
+  async function make(
+    caller: Caller,
+    request: CreateProviderRequest,
+  ): Promise<Provider | 'taken' | 'missing'> {
+    const place = await caller.place(request.workspace_id);
+    const name = textOf('name', request.name || request.slug);
+    const named = { ...newTerms(request, Date.now()), slug: request.slug || undefined, name };
+    if (request.source_provider_api_key_id) {
+      const source = await duplicated(caller, place, request, 'providers.duplicate');
+      return store.providers.duplicate(place, source.id, named);
+    }
+    if (!request.integration_id) {
+      const provider = providerNamed(parts, textOf('provider', request.provider), 'provider');
+      return store.providers.create(place, { ...named, ...newCredentials(caller, provider, request) });
+    }
+    const given = givenCredential(request);
+    if (given !== null)
+      throw AdminError.field(given, 'does not go with integration_id: the integration has it.');
+    const integration = await store.integrations.usable(place, request.integration_id);
+    if (integration === null)
+      throw new AdminError('AB02', 'integration_id: there is none that the workspace may use.');
+    if (request.provider && request.provider !== integration.provider)
+      throw AdminError.field('provider', `is ${integration.provider} in the integration: leave it out.`);
+    return store.providers.create(place, { ...named, integrationId: integration.id });
+  }
+
   return {
     async CreateProvider(caller, request) {
-      const provider = textOf('provider', request.provider);
-      if (!parts.isProvider(provider))
-        throw new AdminError('AB01', `provider: ${JSON.stringify(provider)} is not known.`);
-      const name = textOf('name', request.name || request.slug);
-      const slug = request.slug || makeSlug('', name);
-      if (!slugForm.test(slug)) {
-        throw new AdminError('AB01', 'slug must be 1 to 255 letters, digits, dashes and underscores.');
-      }
-      const place = await caller.place(request.workspace_id);
-      const made = await store.providers.create(place, {
-        slug,
-        name,
-        note: request.note?.trim() || null,
-        provider,
-        credential: request.key ? credentialOf(request.key) : null,
-        baseUrl: request.custom_host?.replace(/\/+$/, '') ?? null,
-      });
-      if (made === 'taken')
-        throw new AdminError('AB07', `slug: the workspace has a provider ${slug} already.`);
-      if (made === 'missing') throw new AdminError('AB02', 'workspace_id: there is no such workspace.');
-      caller.changed(made, [{ kind: 'provider', workspace: place.workspaceId, name: slug }]);
-      return { id: made.id, slug };
+      const made = madeProvider(await make(caller, request), request.slug);
+      // A worker may remember that there was none.
+      caller.changed(made, [forgetProvider(made)]);
+      return { id: made.id, slug: made.slug };
     },
 
     async ListProviders(caller, request) {
-      const { total, rows } = await store.providers.list(
-        await caller.place(request.workspace_id),
-        pageOf(request),
-      );
-      return { object: 'list', total, data: rows.map(toMessage) };
+      const tags = request.tags.map((tag) => {
+        const [name = '', value = null] = tag.split(/:(.*)/s);
+        return { name, value };
+      });
+      const place = await caller.place(request.workspace_id);
+      const { total, rows } = await store.providers.list(place, pageOf(request), { tags });
+      const now = Date.now();
+      return { object: 'list', total, data: rows.map((row) => toMessage(row, now)) };
+    },
+
+    async GetProvider(caller, { slug, workspace_id }) {
+      const provider = await store.providers.get(await caller.place(workspace_id), slug);
+      if (provider === null) throw new AdminError('AB08', 'There is no such provider.');
+      return toMessage(provider, Date.now());
+    },
+
+    async UpdateProvider(caller, request) {
+      const place = await caller.place(request.workspace_id);
+      const before = await store.providers.get(place, request.slug);
+      if (before === null) throw new AdminError('AB08', 'There is no such provider.');
+      const provider = await store.providers.update(place, before.id, {
+        name: changeOf(request, 'name')?.trim(),
+        ...changedTerms(request, before, Date.now()),
+        ...changedCredentials(caller, before, request, undefined),
+        etag: request.etag ?? undefined,
+      });
+      if (provider === 'missing') throw new AdminError('AB08', 'There is no such provider.');
+      if (provider === 'stale') throw stale();
+      caller.changed(provider, [forgetProvider(provider)]);
+      return { id: provider.id, slug: provider.slug };
     },
 
     async DeleteProvider(caller, { slug, workspace_id, etag }) {
-      const place = await caller.place(workspace_id);
-      const provider = await store.providers.get(place, slug);
-      if (provider === null) throw new AdminError('AB08', 'There is no such provider.');
-      const gone = await store.providers.delete(place, slug, etag ?? undefined);
+      const gone = await store.providers.delete(await caller.place(workspace_id), slug, etag ?? undefined);
       if (gone === 'missing') throw new AdminError('AB08', 'There is no such provider.');
       if (gone === 'stale') throw stale();
-      caller.changed(provider, [{ kind: 'provider', workspace: place.workspaceId, name: slug }]);
+      caller.changed(gone, [forgetProvider(gone)]);
       return {};
     },
   };

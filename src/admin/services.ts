@@ -17,6 +17,7 @@ import { rateLimitsPoliciesService } from './rate-limits-policies.js';
 import type { AdminParts, Service, ServiceName } from './service.js';
 import { usageLimitsPoliciesService } from './usage-limits-policies.js';
 import { usersService } from './users.js';
+import { virtualKeysService } from './virtual-keys.js';
 import { watchService } from './watch.js';
 import { workspaceMembersService } from './workspace-members.js';
 import { workspacesService } from './workspaces.js';
@@ -29,6 +30,7 @@ const services: { readonly [Name in ServiceName]?: (parts: AdminParts) => Servic
   Configs: configsService,
   Deployments: deploymentsService,
   Guardrails: guardrailsService,
+  Integrations: integrationsService,
   Invites: invitesService,
   Labels: labelsService,
   Logs: logsService,
@@ -38,6 +40,7 @@ const services: { readonly [Name in ServiceName]?: (parts: AdminParts) => Servic
   RateLimitsPolicies: rateLimitsPoliciesService,
   UsageLimitsPolicies: usageLimitsPoliciesService,
   Users: usersService,
+  VirtualKeys: virtualKeysService,
   Watch: watchService,
   WorkspaceMembers: workspaceMembersService,
   Workspaces: workspacesService,

@@ -10,7 +10,7 @@ GET,PUT,DELETE           /v1/integrations/{}
 GET,PUT,DELETE           /v1/integrations/{}/models
 GET,PUT                  /v1/integrations/{}/workspaces
 GET,POST                 /v1/providers
-DELETE                   /v1/providers/{}
+GET,PUT,DELETE           /v1/providers/{}
 GET,POST                 /v1/virtual-keys
 GET,PUT,DELETE           /v1/virtual-keys/{}
 POST                     /v1/virtual-keys/migrate

@@ -1,0 +1,99 @@
+import type {
+  IntegrationModel as IntegrationModelMessage,
+  IntegrationModelUpdate,
+} from '../../proto/messages.js';
+import type { Forget } from '../core/messages.js';
+import type { Integration, IntegrationModel } from '../store/store.js';
+import { AdminError } from './admin-error.js';
+import type { Find } from './integrations.js';
+import type { AdminParts, Service } from './service.js';
+
+type Methods = Pick<
+  Service<'Integrations'>,
+  'ListIntegrationModels' | 'UpdateIntegrationModels' | 'DeleteIntegrationModels'
+>;
+
+const toMessage = (model: IntegrationModel): IntegrationModelMessage => ({
+  slug: model.slug,
+  name: model.slug,
+  enabled: model.enabled,
+  is_custom: model.isCustom,
+  is_finetune: model.isFinetune,
+  base_model_slug: model.baseModelSlug,
+  pricing_config: model.pricingConfig as IntegrationModelMessage['pricing_config'],
+  configurations: model.customHost === null ? null : { custom_host: model.customHost },
+});
+
+/** A model after an update. What the update does not give stays. */
+function changed(
+  update: IntegrationModelUpdate,
+  path: string,
+  before: IntegrationModel | undefined,
+): IntegrationModel {
+  const isFinetune = update.is_finetune ?? before?.isFinetune ?? false;
+  const baseModelSlug = update.base_model_slug || before?.baseModelSlug || null;
+  if (isFinetune && baseModelSlug === null)
+    throw AdminError.field(`${path}.base_model_slug`, 'is required for a fine-tuned model.');
+  const host = update.configurations?.custom_host;
+  return {
+    slug: update.slug,
+    enabled: update.enabled === true,
+    isCustom: update.is_custom ?? before?.isCustom ?? isFinetune,
+    isFinetune,
+    baseModelSlug,
+    customHost: update.configurations ? host?.replace(/\/+$/, '') || null : (before?.customHost ?? null),
+    pricingConfig: update.pricing_config ?? before?.pricingConfig ?? null,
+  };
+}
+
+/** Models of an integration. */
+export function integrationModels(
+  { store }: AdminParts,
+  find: Find,
+  forgets: (integration: Integration) => Promise<Forget[]>,
+): Methods {
+  return {
+    async ListIntegrationModels(caller, request) {
+      const { organisationId, id, allowAllModels } = await find(caller, request, 'read');
+      const models = await store.integrations.models(organisationId, id);
+      return { total: models.length, allow_all_models: allowAllModels, models: models.map(toMessage) };
+    },
+
+    async UpdateIntegrationModels(caller, request) {
+      const integration = await find(caller, request, 'update');
+      const { organisationId, id } = integration;
+      const before = await store.integrations.models(organisationId, id);
+      const models = request.models.map((update, i) => {
+        const path = `models[${i}]`;
+        if (request.models.findIndex(({ slug }) => slug === update.slug) < i)
+          throw AdminError.field(`${path}.slug`, `is ${update.slug} a second time: name each model once.`);
+        return changed(
+          update,
+          path,
+          before.find(({ slug }) => slug === update.slug),
+        );
+      });
+      await store.integrations.putModels(organisationId, id, models);
+      const allowAllModels = request.allow_all_models ?? undefined;
+      await store.integrations.update(organisationId, id, { allowAllModels });
+      caller.changed(integration, await forgets(integration));
+      return {};
+    },
+
+    async DeleteIntegrationModels(caller, request) {
+      const integration = await find(caller, request, 'update');
+      const { organisationId, id } = integration;
+      const models = await store.integrations.models(organisationId, id);
+      for (const [i, slug] of request.slugs.entries()) {
+        const model = models.find((one) => one.slug === slug);
+        if (model === undefined) throw new AdminError('AB02', `slugs[${i}]: there is no such model.`);
+        if (!model.isCustom)
+          throw AdminError.field(`slugs[${i}]`, "is the catalogue's: turn it off instead of deleting it.");
+      }
+      await store.integrations.deleteModels(organisationId, id, request.slugs);
+      await store.integrations.update(organisationId, id, {});
+      caller.changed(integration, await forgets(integration));
+      return {};
+    },
+  };
+}
