@@ -375,7 +375,8 @@ describe('config stage', () => {
     for (const [code, headers] of Object.entries(blocked)) {
       const [header] = Object.keys(headers);
       it(`${header} is refused, whatever else is named`, () => {
-        for (const more of [{}, { 'x-gateway-virtual-key': 'main' }]) {
+        const others: Record<string, string>[] = [{}, { 'x-gateway-virtual-key': 'main' }];
+        for (const more of others) {
           const error = refusal({ headers: { ...more, ...headers }, blockInline });
           expect(error).to.include({ code, status: 400, param: header });
           const body = JSON.parse(errorBody(error, 'id'));
@@ -386,12 +387,12 @@ describe('config stage', () => {
     }
 
     it('saved configs and stored providers are taken', () => {
-      for (const headers of [
+      const taken: Record<string, string>[] = [
         { 'x-gateway-config': 'pc-one' },
         { 'x-gateway-provider': '@main' },
         { 'x-gateway-virtual-key': 'main', 'x-gateway-request-timeout': '5000' },
-      ])
-        run({ headers, blockInline });
+      ];
+      for (const headers of taken) run({ headers, blockInline });
       run({ model: '@main/gpt', blockInline });
     });
   });
