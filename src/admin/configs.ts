@@ -1,61 +1,105 @@
-import type { ConfigRow } from '../../proto/messages.js';
+import type { ConfigRow, Config as Message } from '../../proto/messages.js';
 import type { Forget } from '../core/messages.js';
-import type { Config } from '../store/store.js';
+import type { Config, ConfigVersion, ConfigWithText, Place } from '../store/store.js';
 import { AdminError } from './admin-error.js';
-import { changeOf } from './mask.js';
+import type { Caller } from './caller.js';
+import { checkReferences } from './config-references.js';
+import { setOf } from './mask.js';
+import { settled } from './records.js';
 import type { AdminParts, Service } from './service.js';
-import { pageOf, stale, textOf, timeOf } from './wire.js';
+import { pageOf, textOf, timeOf } from './wire.js';
 
 const largestConfig = 256 * 1024;
 
-function toRow(config: Config): ConfigRow {
-  return {
-    id: config.id,
-    name: config.name,
-    slug: config.slug,
-    organisation_id: config.organisationId,
-    workspace_id: config.workspaceId,
-    is_default: config.isDefault ? 1 : 0,
-    status: config.status,
-    owner_id: config.ownerId,
-    updated_by: config.updatedBy,
-    created_at: timeOf(config.createdAt),
-    last_updated_at: timeOf(config.updatedAt),
-    object: 'config',
-    etag: config.etag,
-  };
-}
+const toRow = (config: Config): ConfigRow => ({
+  id: config.id,
+  name: config.name,
+  slug: config.slug,
+  organisation_id: config.organisationId,
+  workspace_id: config.workspaceId,
+  is_default: config.isDefault ? 1 : 0,
+  status: config.status,
+  owner_id: config.ownerId,
+  updated_by: config.updatedBy,
+  created_at: timeOf(config.createdAt),
+  last_updated_at: timeOf(config.updatedAt),
+  object: 'config',
+  etag: config.etag,
+});
+
+const toMessage = (config: Config, versionId: string, text: string): Message => ({
+  ...toRow(config),
+  config: JSON.parse(text),
+  format: 'json',
+  type: 'ORG_CONFIG',
+  version_id: versionId,
+});
+
+/** A config as that version made it. */
+const toVersion = (config: Config, version: ConfigVersion): Message => ({
+  ...toMessage(config, version.id, version.text),
+  updated_by: version.createdBy,
+  last_updated_at: timeOf(version.createdAt),
+});
 
 /** Both names that calls know a config by. */
 const namesOf = (config: Config): Forget[] =>
   [config.slug, config.id].map((name) => ({ kind: 'config', workspace: config.workspaceId, name }));
 
+interface Named {
+  readonly slug: string;
+  readonly workspace_id?: string | null;
+}
+
 /** Routing configs (spec/api.md §5.1). */
 export function configsService({ store, validateConfig }: AdminParts): Service<'Configs'> {
   /** JSON text of a config that was checked and can be used. */
-  async function checked(content: unknown): Promise<string> {
+  async function checked(caller: Caller, place: Place, content: unknown): Promise<string> {
     const text = typeof content === 'string' ? content : JSON.stringify(content);
-    if (Buffer.byteLength(text) > largestConfig) {
-      throw new AdminError('AB01', `config must be at most ${largestConfig} bytes long.`);
-    }
+    if (Buffer.byteLength(text) > largestConfig)
+      throw AdminError.field('config', `must be at most ${largestConfig} bytes long.`);
     await validateConfig(text);
+    await checkReferences(caller, place, JSON.parse(text));
     return text;
+  }
+
+  /** The workspace whose config is meant: an organisation's key need not say it where only one has such a config. */
+  async function placeOf(caller: Caller, { slug, workspace_id }: Named, archived = false): Promise<Place> {
+    if (workspace_id || caller.workspaceId !== null) return caller.place(workspace_id, { archived });
+    const [workspace, another] = await store.configs.workspacesWith(caller.organisationId, slug);
+    if (workspace === undefined) throw new AdminError('AB08', 'There is no such config.');
+    if (another !== undefined)
+      throw new AdminError('AB01', `workspace_id is required: several workspaces have a config ${slug}.`);
+    return caller.place(workspace, { archived });
+  }
+
+  async function found(place: Place, { slug }: Named): Promise<ConfigWithText> {
+    const config = await store.configs.get(place, slug);
+    if (config === null) throw new AdminError('AB08', 'There is no such config.');
+    return config;
+  }
+
+  async function announce(caller: Caller, place: Place, config: Config): Promise<void> {
+    caller.changed(config, namesOf(config));
+    if (!config.isDefault) return;
+    for (const former of await store.configs.dropDefault(place, config.id))
+      caller.changed({ ...former, action: 'update' });
   }
 
   return {
     async CreateConfig(caller, request) {
-      const text = await checked(request.config);
-      const made = await store.configs.create(await caller.place(request.workspace_id), {
+      const place = await caller.place(request.workspace_id);
+      const made = await store.configs.create(place, {
         slug: request.slug ?? undefined,
         name: textOf('name', request.name),
-        text,
+        text: await checked(caller, place, request.config),
         isDefault: request.is_default === 1,
         by: caller.id,
       });
       if (made === 'taken')
         throw new AdminError('AB07', `slug: the workspace has a config ${request.slug} already.`);
       if (made === 'missing') throw new AdminError('AB02', 'workspace_id: there is no such workspace.');
-      caller.changed(made, namesOf(made));
+      await announce(caller, place, made);
       return {
         success: true,
         data: { id: made.id, version_id: made.versionId, slug: made.slug, object: 'config' },
@@ -63,48 +107,58 @@ export function configsService({ store, validateConfig }: AdminParts): Service<'
     },
 
     async ListConfigs(caller, request) {
-      const { total, rows } = await store.configs.list(
-        await caller.place(request.workspace_id),
-        pageOf(request),
-      );
+      const place = await caller.place(request.workspace_id, { archived: true });
+      const { total, rows } = await store.configs.list(place, pageOf(request));
       return { object: 'list', total, data: rows.map(toRow) };
     },
 
-    async GetConfig(caller, { slug, workspace_id }) {
-      const config = await store.configs.get(await caller.place(workspace_id), slug);
-      if (config === null) throw new AdminError('AB08', 'There is no such config.');
-      return {
-        ...toRow(config),
-        config: config.text,
-        format: 'json',
-        type: 'ORG_CONFIG',
-        version_id: config.versionId,
-      };
+    async GetConfig(caller, request) {
+      const config = await found(await placeOf(caller, request, true), request);
+      return toMessage(config, config.versionId, config.text);
     },
 
     async UpdateConfig(caller, request) {
-      const content = changeOf(request, 'config');
-      if (content === null) throw new AdminError('AB01', 'config cannot be cleared.');
-      const config = await store.configs.update(await caller.place(request.workspace_id), request.slug, {
-        name: changeOf(request, 'name')?.trim(),
-        text: content === undefined ? undefined : await checked(content),
-        status: changeOf(request, 'status') ?? undefined,
+      const place = await placeOf(caller, request);
+      const content = setOf(request, 'config');
+      const isDefault = setOf(request, 'is_default');
+      const config = await store.configs.update(place, request.slug, {
+        name: setOf(request, 'name')?.trim(),
+        text: content === undefined ? undefined : await checked(caller, place, content),
+        isDefault: isDefault === undefined ? undefined : isDefault === 1,
+        status: setOf(request, 'status'),
         by: caller.id,
         etag: request.etag ?? undefined,
       });
-      if (config === 'missing') throw new AdminError('AB08', 'There is no such config.');
-      if (config === 'stale') throw stale();
-      if (config === 'taken') throw new AdminError('AB07', 'slug: another config has it by now.');
-      caller.changed(config, namesOf(config));
-      return { success: true, data: { version_id: config.versionId } };
+      if (config === 'taken')
+        throw new AdminError('AB07', 'status: another config has this slug by now; archive that one first.');
+      const changed = settled(config, 'config');
+      await announce(caller, place, changed);
+      return { success: true, data: { version_id: changed.versionId } };
     },
 
-    async DeleteConfig(caller, { slug, workspace_id, etag }) {
-      const gone = await store.configs.delete(await caller.place(workspace_id), slug, etag ?? undefined);
-      if (gone === 'missing') throw new AdminError('AB08', 'There is no such config.');
-      if (gone === 'stale') throw stale();
+    async DeleteConfig(caller, request) {
+      const place = await placeOf(caller, request);
+      const gone = settled(
+        await store.configs.delete(place, request.slug, request.etag ?? undefined),
+        'config',
+      );
       caller.changed(gone, namesOf(gone));
       return {};
+    },
+
+    async ListConfigVersions(caller, request) {
+      const place = await placeOf(caller, request, true);
+      const config = await found(place, request);
+      const { total, rows } = await store.configs.versions(place, config.id, pageOf(request));
+      return { object: 'list', total, data: rows.map((version) => toVersion(config, version)) };
+    },
+
+    async GetConfigVersion(caller, request) {
+      const place = await placeOf(caller, request, true);
+      const config = await found(place, request);
+      const version = await store.configs.version(place, config.id, request.version_id);
+      if (version === null) throw new AdminError('AB08', 'There is no such version of this config.');
+      return toVersion(config, version);
     },
   };
 }

@@ -5,6 +5,8 @@ import { type AdminMethod, adminTree } from '../../proto/tree.js';
 const operations = `
 GET,POST                 /v1/configs
 GET,PUT,DELETE           /v1/configs/{}
+GET                      /v1/configs/{}/versions
+GET                      /v1/configs/{}/versions/{}
 GET,POST                 /v1/integrations
 GET,PUT,DELETE           /v1/integrations/{}
 GET,PUT,DELETE           /v1/integrations/{}/models

@@ -1,0 +1,229 @@
+import { expect } from 'chai';
+import { type AdminPlane, startPlane } from '../support/admin-plane.js';
+
+const budgets = '/v1/policies/usage-limits';
+const rates = '/v1/policies/rate-limits';
+const budget = {
+  name: 'Team',
+  conditions: [{ key: 'metadata.team', value: ['a', 'b'] }],
+  group_by: [{ key: 'api_key' }],
+  type: 'cost',
+  credit_limit: 10,
+  alert_threshold: 8,
+};
+const rate = {
+  conditions: [
+    { key: 'model', value: '@main/*' },
+    { key: 'endpoint_type', excludes: 'embed' },
+  ],
+  group_by: [{ key: 'workspace_id' }, { key: 'metadata._user' }],
+  type: 'requests',
+  unit: 'rpw',
+  value: 100,
+};
+
+describe('policies over the administration plane', () => {
+  let plane: AdminPlane;
+  let workspaceKey: string;
+
+  before(async () => {
+    plane = await startPlane();
+    workspaceKey = plane.first.workspace_key;
+  });
+  after(() => plane.close());
+
+  const ask = (verb: string, path: string, body?: object) =>
+    plane.rest(verb, path, body, { key: workspaceKey });
+  async function make(path: string, body: object): Promise<string> {
+    const { json } = await ask('POST', path, body);
+    expect(json, JSON.stringify(json)).to.have.property('id');
+    return json.id;
+  }
+
+  it('are budgets, read as they were written', async () => {
+    const { json: made } = await ask('POST', budgets, budget);
+    expect(made).to.have.keys('id', 'object');
+    expect(made.object).to.equal('policy_usage_limits');
+    const { json: one } = await ask('GET', `${budgets}/${made.id}`);
+    expect(one).to.deep.include({
+      ...budget,
+      id: made.id,
+      object: 'policy_usage_limits',
+      description: null,
+      periodic_reset: null,
+      periodic_reset_days: null,
+      next_usage_reset_at: null,
+      last_reset_at: null,
+      status: 'active',
+      workspace_id: plane.first.workspace_id,
+      organisation_id: plane.first.organisation_id,
+      value_key_usage_map: {},
+      conditions: [{ key: 'metadata.team', value: ['a', 'b'], excludes: null }],
+    });
+    const { data, total } = await plane.workspace.api.usageLimitsPolicies.listUsageLimitsPolicies({
+      search: 'tea',
+      type: 'cost',
+    });
+    expect([total, data[0]?.id]).to.deep.equal([1, made.id]);
+  });
+
+  it('reset on Mondays, on the first of the month, or after days', async () => {
+    const next = async (more: object) => {
+      const id = await make(budgets, { ...budget, ...more });
+      return [id, new Date((await ask('GET', `${budgets}/${id}`)).json.next_usage_reset_at)] as const;
+    };
+    const [id, monday] = await next({ periodic_reset: 'weekly' });
+    expect([monday.getUTCDay(), monday.getUTCHours()]).to.deep.equal([1, 0]);
+    const [, first] = await next({ periodic_reset: 'monthly' });
+    expect(first.getUTCDate()).to.equal(1);
+    const [, later] = await next({ periodic_reset_days: 3 });
+    expect(Number(later) - Date.now()).to.be.within(2 * 86_400_000, 3 * 86_400_000);
+
+    await ask('PUT', `${budgets}/${id}`, { periodic_reset_days: 7 });
+    const { json: days } = await ask('GET', `${budgets}/${id}`);
+    expect(days).to.include({ periodic_reset: null, periodic_reset_days: 7 });
+    await ask('PUT', `${budgets}/${id}`, { next_usage_reset_at: '2099-01-01T00:00:00Z' });
+    await ask('PUT', `${budgets}/${id}`, { name: 'x' });
+    const { json: given } = await ask('GET', `${budgets}/${id}`);
+    expect(given.next_usage_reset_at).to.equal('2099-01-01T00:00:00.000Z');
+    await ask('PUT', `${budgets}/${id}`, { periodic_reset_days: null });
+    expect((await ask('GET', `${budgets}/${id}`)).json.next_usage_reset_at).to.equal(null);
+  });
+
+  it('count each value apart; counters can be looked at and reset', async () => {
+    const id = await make(budgets, budget);
+    const count = (key: string, usage: number) =>
+      plane.store.usageLimitsPolicies.count(plane.first.organisation_id, id, key, usage);
+    await count('api_key:a', 12);
+    await count('api_key:b', 1.5);
+    const { json: list } = await ask('GET', `${budgets}/${id}/entities`);
+    expect(list).to.include({ object: 'list', total: 2 });
+    expect(list.data[0]).to.have.keys('id', 'value_key', 'current_usage');
+    const spent = await ask('GET', `${budgets}/${id}/entities?status=exhausted&search=KEY:A`);
+    expect(spent.json.data).to.deep.equal([list.data[0]]);
+    const { json: one } = await ask('GET', `${budgets}/${id}?include_usage=true`);
+    expect(one.value_key_usage_map['api_key:a']).to.deep.equal({
+      current_usage: 12,
+      status: 'exhausted',
+      is_threshold_alerts_sent: false,
+      is_exhausted_alerts_sent: false,
+    });
+    const reset = await ask('PUT', `${budgets}/${id}/entities/${list.data[0].id}/reset`, {});
+    expect(reset.json).to.deep.equal({});
+    await ask('PUT', `${budgets}/${id}`, { reset_usage_for_value: 'api_key:b' });
+    const after = await ask('GET', `${budgets}/${id}/entities`);
+    expect(after.json.data.map((entity: { current_usage: number }) => entity.current_usage)).to.deep.equal([
+      0, 0,
+    ]);
+    const none = await ask('PUT', `${budgets}/${id}`, { reset_usage_for_value: 'none' });
+    expect([none.status, none.json.data.errorCode]).to.deep.equal([404, 'AB02']);
+    expect((await ask('PUT', `${budgets}/${id}/entities/none/reset`, {})).status).to.equal(404);
+  });
+
+  it('are rate limits, read as they were written', async () => {
+    const { json: made } = await ask('POST', rates, rate);
+    expect(made).to.deep.equal({ id: made.id, object: 'policy_rate_limits' });
+    const { json: one } = await ask('GET', `${rates}/${made.id}`);
+    expect(one).to.deep.include({
+      id: made.id,
+      object: 'policy_rate_limits',
+      name: null,
+      type: 'requests',
+      unit: 'rpw',
+      value: 100,
+      target: 'llm',
+      status: 'active',
+      group_by: rate.group_by,
+    });
+    expect(
+      (await ask('PUT', `${rates}/${made.id}`, { value: 5, unit: 'rpm', name: 'n' })).json,
+    ).to.deep.equal({});
+    expect((await ask('GET', `${rates}?unit=rpm`)).json.data[0]).to.include({ value: 5, name: 'n' });
+    expect((await ask('GET', `${rates}?unit=rpw`)).json).to.deep.equal({
+      object: 'list',
+      total: 0,
+      data: [],
+    });
+  });
+
+  for (const path of [budgets, rates]) {
+    it(`are archived by DELETE, and brought back by their status (${path})`, async () => {
+      const id = await make(path, path === budgets ? budget : rate);
+      expect((await ask('DELETE', `${path}/${id}`)).json).to.deep.equal({});
+      expect((await ask('GET', `${path}/${id}`)).json.data.errorCode).to.equal('AB08');
+      expect((await ask('GET', `${path}/${id}?status=archived`)).json.status).to.equal('archived');
+      expect((await ask('DELETE', `${path}/${id}`)).status).to.equal(404);
+      const archived = await ask('GET', `${path}?status=archived`);
+      expect(archived.json.data.map((one: { id: string }) => one.id)).to.deep.equal([id]);
+      await ask('PUT', `${path}/${id}`, { status: 'active' });
+      expect((await ask('GET', `${path}/${id}`)).status).to.equal(200);
+    });
+
+    it(`are of one workspace, and lose no update (${path})`, async () => {
+      const body = { ...(path === budgets ? budget : rate), workspace_id: 'other' };
+      const { json: made } = await plane.rest('POST', path, body);
+      const own = `${path}/${made.id}`;
+      for (const verb of ['GET', 'PUT', 'DELETE']) {
+        const { status, json } = await ask(verb, own, verb === 'PUT' ? { name: 'x' } : undefined);
+        expect([status, json.data], verb).to.deep.equal([
+          404,
+          { message: 'There is no such policy.', errorCode: 'AB08' },
+        ]);
+      }
+      const { headers } = await plane.rest('GET', own);
+      const match = { headers: { 'if-match': headers.get('etag')! } };
+      expect((await plane.rest('PUT', own, { name: 'a' }, match)).status).to.equal(200);
+      expect((await plane.rest('PUT', own, { name: 'b' }, match)).status).to.equal(409);
+      expect((await plane.rest('DELETE', own, undefined, match)).status).to.equal(409);
+    });
+  }
+
+  it('refuse what they could not count by, with its path', async () => {
+    const wrongBudgets: readonly [object, string][] = [
+      [{ conditions: [{ key: 'model' }] }, 'conditions[0] needs value or excludes'],
+      [{ conditions: [{ key: 'colour', value: 'x' }] }, 'conditions[0].key must match'],
+      [{ conditions: [{ key: 'api_key', value: ['a', 5] }] }, 'conditions[0].value[1] must be text'],
+      [{ conditions: [{ key: 'api_key', value: [] }] }, 'conditions[0].value must have 1 to 100 texts.'],
+      [{ conditions: [{ key: 'model', value: 'gpt-4o' }] }, 'conditions[0].value must be @slug/model'],
+      [{ conditions: [{ key: 'endpoint_type', value: 'embed' }] }, 'only in a rate limit'],
+      [{ group_by: [{ key: 'mcp_tool' }] }, 'group_by[0].key can be mcp_tool only'],
+      [{ group_by: [{ key: 'api_key' }, { key: 'api_key' }] }, 'group_by[1].key is named before.'],
+      [{ type: 'tokens', credit_limit: 99, alert_threshold: null }, 'credit_limit must be at least 100'],
+      [{ type: 'requests', credit_limit: 1.5, alert_threshold: 1 }, 'must be a whole number of requests.'],
+      [{ alert_threshold: 10 }, 'alert_threshold must be below credit_limit.'],
+      [{ periodic_reset: 'weekly', periodic_reset_days: 2 }, 'periodic_reset_days does not go together'],
+      [{ next_usage_reset_at: '2020-01-01T00:00:00Z' }, 'next_usage_reset_at must be in the future.'],
+    ];
+    const wrongRates: readonly [object, string][] = [
+      [{ conditions: [{ key: 'endpoint_type', value: 'chat' }] }, 'value must be one of chatComplete'],
+      [{ conditions: [{ key: 'mcp_server', value: 'x' }] }, 'conditions[0].key can be mcp_server only'],
+      [{ group_by: [{ key: 'endpoint_type' }] }, 'group_by[0].key must match'],
+    ];
+    const isRefused = async (path: string, body: object, message: string): Promise<void> => {
+      const { status, json } = await ask('POST', path, body);
+      expect(json.data.message).to.include(message);
+      expect([status, json.data.errorCode]).to.deep.equal([400, 'AB01']);
+    };
+    for (const [more, message] of wrongBudgets) await isRefused(budgets, { ...budget, ...more }, message);
+    for (const [more, message] of wrongRates) await isRefused(rates, { ...rate, ...more }, message);
+    await make(rates, { ...rate, target: 'mcp_tools', conditions: [{ key: 'mcp_tool', value: '*' }] });
+  });
+
+  it('keep what they count, and by what', async () => {
+    const id = await make(budgets, budget);
+    for (const [field, value] of Object.entries({ type: 'tokens', group_by: [{ key: 'model' }] })) {
+      const { status, json } = await ask('PUT', `${budgets}/${id}`, { [field]: value });
+      expect([status, json.data.message]).to.deep.equal([400, `${field} cannot be changed.`]);
+    }
+    const { json } = await ask('PUT', `${budgets}/${id}`, { credit_limit: 5 });
+    expect(json.data.message).to.equal('alert_threshold must be below credit_limit.');
+    expect((await ask('PUT', `${budgets}/${id}`, { credit_limit: null })).status).to.equal(400);
+    await ask('PUT', `${budgets}/${id}`, {
+      credit_limit: 5,
+      alert_threshold: null,
+      conditions: rate.conditions.slice(0, 1),
+    });
+    const { json: changed } = await ask('GET', `${budgets}/${id}`);
+    expect(changed).to.deep.include({ credit_limit: 5, alert_threshold: null });
+  });
+});
