@@ -36,6 +36,10 @@ function secretIn(shape: Shape, json: unknown): string | null {
   return null;
 }
 
+/** Free JSON, where plain text needs no quotes. */
+const free = (text: string, flag: string): unknown =>
+  /^\s*(?:[[{"]|(?:-?\d+(?:\.\d+)?|true|false|null)\s*$)/.test(text) ? parseJson(text, flag) : text;
+
 /** `id=u1,role=admin`, the short way to write a message. */
 function pairs(shape: Shape, text: string, flag: string): Record<string, unknown> {
   const object: Record<string, unknown> = {};
@@ -46,7 +50,9 @@ function pairs(shape: Shape, text: string, flag: string): Record<string, unknown
       const names = shape.fields.map((one) => one.name).join(', ');
       throw new CliError(`${flag} ${pair}: write JSON, or name=value,… of ${names}.`, 2);
     }
-    object[field.jsonName] = one(field, value, `${flag} ${name}`);
+    // `@slug/model` is a value here, and no file.
+    const where = `${flag} ${name}`;
+    object[field.jsonName] = field.kind === 'value' ? free(value, where) : one(field, value, where);
   }
   return object;
 }
@@ -82,7 +88,7 @@ function one(field: FieldShape, text: string, flag: string): unknown {
     case 'value':
       // Sent as it was written: its findings then have the places of the text.
       if (field.rules.json === true) return textOf(text);
-      return isElsewhere(text) || /^\s*(?:[[{"\d-]|true|false|null)/.test(text) ? parsed(text, flag) : text;
+      return isElsewhere(text) ? parsed(text, flag) : free(text, flag);
     case 'message':
       return message(field.message!, text, flag);
     default:

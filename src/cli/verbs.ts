@@ -9,12 +9,13 @@ const singular = (word: string): string => word.replace(/ies$/, 'y').replace(/(?
 /** `ApiKeys` → `api-keys`. */
 export const resourceName = (service: string): string => wordsOf(service).join('-');
 
-/** `ApiKeys.RotateApiKey` → `rotate`, `Integrations.ListIntegrationModels` → `list-models`. */
+/** `ApiKeys.RotateApiKey` → `rotate`, `ListIntegrationModels` → `list-models`; `Watch.WatchConfig` → `config`. */
 export function verbOf({ service, method }: Pick<AdminMethod, 'service' | 'method'>): string {
   const owner = wordsOf(service);
   const [verb = '', ...noun] = wordsOf(method);
   const own = noun.findIndex((word, i) => singular(word) !== singular(owner[i] ?? ''));
-  return [verb, ...(own === -1 ? [] : noun.slice(own))].join('-');
+  const rest = own === -1 ? [] : noun.slice(own);
+  return (verb === resourceName(service) ? rest : [verb, ...rest]).join('-');
 }
 
 /** Fields of the request that say which record is meant: arguments. Those with a few values to choose from are flags. */

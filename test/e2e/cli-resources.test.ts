@@ -1,0 +1,195 @@
+import { expect } from 'chai';
+import type { Command } from 'commander';
+import { type AdminMethod, adminTree } from '../../proto/tree.js';
+import { flagsOf } from '../../src/cli/fields.js';
+import { buildProgram } from '../../src/cli/program.js';
+import { argumentsOf, resourceName, verbOf } from '../../src/cli/verbs.js';
+import { type CliBench, type Json, startCliBench } from '../support/cli-bench.js';
+import { headgate } from '../support/command.js';
+
+/** What a resource is made from and changed by, as it is typed; `{secret}` is a file. */
+interface Trip {
+  readonly create: string;
+  readonly update?: string;
+  /** What the record says after that. */
+  readonly changed?: Json;
+  /** Typed with every command. */
+  readonly where?: string;
+  readonly remove?: string;
+}
+
+const renamed = { update: '--name changed', changed: { name: 'changed' } };
+const inDefault = { where: '--workspace default' };
+const policy = '--conditions key=model,value=@openai/* --group-by key=api_key';
+const reaction = '{"feedback":{"value":1,"weight":1}}';
+const check = '{"id":"default.wordCount","parameters":{"minWords":1}}';
+const credential = '--provider openai --key-file {secret}';
+
+const trips: Readonly<Record<string, Trip>> = {
+  ApiKeys: {
+    create: '--type workspace --sub-type service --name x --workspace default --scopes completions.write',
+    update: '--name changed --usage-limits.credit-limit 10',
+    changed: { name: 'changed' },
+  },
+  Collections: { create: '--name x', ...renamed, ...inDefault },
+  Configs: { create: '--name x --config {"provider":"openai"}', ...renamed, ...inDefault },
+  Deployments: { create: '--name x --slug dp-x', ...renamed },
+  Guardrails: {
+    create: `--name x --checks ${check} --actions {"deny":true,"async":false,"on_success":${reaction},"on_fail":${reaction}}`,
+    ...renamed,
+    ...inDefault,
+  },
+  Integrations: { create: '--name x --ai-provider-id openai --key-file {secret}', ...renamed },
+  Invites: { create: '--email i@example.com --role member --workspaces id=default,role=member' },
+  Labels: {
+    create: '--name x',
+    update: '--description changed',
+    changed: { description: 'changed' },
+    ...inDefault,
+  },
+  Providers: { create: `--name x ${credential}`, ...renamed, ...inDefault },
+  RateLimitsPolicies: {
+    create: `${policy} --type requests --unit rpm --value 5`,
+    ...renamed,
+    ...inDefault,
+  },
+  UsageLimitsPolicies: { create: `${policy} --type cost --credit-limit 5.5`, ...renamed, ...inDefault },
+  Users: {
+    create: '--email u@example.com --role member --first-name Ada',
+    update: '--role admin',
+    changed: { role: 'admin' },
+  },
+  VirtualKeys: { create: `--name x ${credential}`, ...renamed, ...inDefault },
+  Workspaces: {
+    create: '--name x --defaults.metadata team=a --defaults.metadata floor=2',
+    update: '--name changed --settings.debug-log 0',
+    changed: { name: 'changed' },
+    remove: '--name changed',
+  },
+};
+
+const methodsOf = (service: string): AdminMethod[] =>
+  [...adminTree().methods.values()].filter((method) => method.service === service);
+const services = [...adminTree().comments.keys()];
+const methodNamed = (service: string, verb: string): AdminMethod | undefined =>
+  methodsOf(service).find((method) => verbOf(method) === verb);
+
+describe('a command for every method', () => {
+  let program: Command;
+  before(async () => {
+    program = await buildProgram(services.map(resourceName));
+  });
+
+  const commandOf = (method: AdminMethod): Command | undefined =>
+    program.commands
+      .find((command) => command.name() === resourceName(method.service))
+      ?.commands.find((command) => command.name() === verbOf(method));
+
+  for (const service of services) {
+    it(`of ${service}: a name of its own, and help that says what everything is`, () => {
+      const methods = methodsOf(service);
+      expect(new Set(methods.map(verbOf))).to.have.property('size', methods.length);
+      for (const method of methods) {
+        const command = commandOf(method);
+        expect(command, method.name).to.be.an('object');
+        const help = command?.helpInformation() ?? '';
+        expect(help, method.name).to.not.match(/undefined|null\b.*null|NaN|\[object/);
+        expect(command?.summary(), method.name).to.match(/\S/);
+        for (const name of argumentsOf(method)) expect(help).to.include(`<${name.replaceAll('_', '-')}>`);
+        for (const { name } of flagsOf(method)) expect(help, method.name).to.include(name);
+      }
+    });
+  }
+
+  it('takes every field of a request as an argument or a flag, but for those that an update cannot change', () => {
+    for (const method of adminTree().methods.values()) {
+      const flags = flagsOf(method).map(({ path }) => path[0]);
+      for (const { name, apart, rules } of method.request.fields) {
+        if (!apart && !(method.request.field('update_mask') !== undefined && rules.immutable === true))
+          expect([...argumentsOf(method), ...flags], method.name).to.include(name);
+      }
+    }
+  });
+
+  it('takes no secret as the value of a flag', () => {
+    for (const method of adminTree().methods.values())
+      for (const { field, name, option } of flagsOf(method))
+        if (field.rules.secret === true) expect([name.endsWith('-file'), option.flags]).to.include(true);
+  });
+
+  it('is a line of headgate --help for each resource', () => {
+    const help = program.helpInformation().split('\n');
+    for (const service of services)
+      expect(help.filter((line) => line.startsWith(`  ${resourceName(service)} `))).to.have.length(1);
+  });
+
+  it('costs headgate --help no time', async function () {
+    this.timeout(20_000);
+    const took: number[] = [];
+    for (let i = 0; i < 5; i += 1) {
+      const from = performance.now();
+      const { code, stdout } = await headgate({}, ['--help']);
+      took.push(performance.now() - from);
+      expect(code).to.equal(0);
+      expect(Math.max(...stdout.split('\n').map((line) => line.length))).to.be.at.most(80);
+    }
+    expect(Math.min(...took)).to.be.lessThan(300);
+  });
+});
+
+describe('commands of resources', function () {
+  this.timeout(20_000);
+  let bench: CliBench;
+  before(async () => {
+    bench = await startCliBench();
+  });
+  after(() => bench?.close());
+
+  describe('make, list, read, change and delete', () => {
+    it('has a row here for each resource that can be made', () => {
+      const made = services.filter((service) => methodNamed(service, 'create') !== undefined);
+      expect(Object.keys(trips).sort()).to.deep.equal(made.sort());
+    });
+
+    for (const [service, trip] of Object.entries(trips)) {
+      it(resourceName(service), async () => {
+        const secret = 'sk-of-the-resources-test';
+        const on = (verb: string, ...more: readonly (string | undefined)[]): string =>
+          [resourceName(service), verb, ...more, trip.where].filter((word) => word !== undefined).join(' ');
+
+        const create = `${on('create', trip.create)} --request-id ${service}`.replace(
+          '{secret}',
+          bench.file(secret),
+        );
+        const made = await bench.read(create);
+        expect(await bench.read(create)).to.deep.equal(made);
+        const id = String(made['slug'] ?? made['id']);
+
+        expect((await bench.rows(on('list'))).map((row) => row['id'])).to.include(made['id']);
+        const table = await bench.type(on('list'));
+        expect(table.stdout)
+          .to.match(/^(SLUG|ID) /)
+          .and.include(id);
+        expect(JSON.stringify(made) + table.stdout).to.not.include(secret);
+
+        if (trip.update !== undefined) {
+          const { etag } = await bench.read(on('get', id));
+          expect(etag).to.be.a('string').and.not.equal('');
+          const update = on('update', id, trip.update, '--etag', String(etag));
+          await bench.read(update);
+          expect(await bench.read(on('get', id))).to.deep.include(trip.changed);
+          expect(await bench.fails(4, update)).to.match(/^headgate: --etag/);
+        }
+        const shown = await bench.type(on('get', id));
+        expect(shown.code, shown.stderr).to.equal(0);
+        expect(shown.stdout).to.match(/\S/).and.not.include(secret);
+
+        await bench.read(on('delete', id, trip.remove));
+        const gone = await bench.type(`${on('get', id)} --json`);
+        // Some are archived, and can be read on.
+        if (gone.code === 0) expect(JSON.parse(gone.stdout)['status']).to.be.oneOf(['archived', 'cancelled']);
+        else expect(gone.code, gone.stderr).to.equal(3);
+      });
+    }
+  });
+});
