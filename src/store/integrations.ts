@@ -96,7 +96,7 @@ export interface IntegrationModel {
 }
 
 export interface IntegrationStore {
-  /** Active ones first: an archived one leaves its slug to others. */
+  /** An archived one is found by its id alone: its slug is free for others. */
   get(organisationId: string, slugOrId: string): Promise<Integration | null>;
   /** The active one of this name, if the workspace may use it. */
   usable(place: Place, slugOrId: string): Promise<Integration | null>;

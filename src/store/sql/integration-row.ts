@@ -127,7 +127,7 @@ export const toModelRow = (
   pricing_config: textOrNull(model.pricingConfig),
 });
 
-/** The integration of this name: by its id, else the active one, else the one archived last. */
+/** The active integration of this slug, or the one of this id, archived or not. */
 export async function integrationAt(
   sql: Sql,
   organisationId: string,
@@ -135,9 +135,9 @@ export async function integrationAt(
 ): Promise<IntegrationRow | undefined> {
   const rows: IntegrationRow[] = await sql('integrations')
     .where({ organisation_id: organisationId })
-    .andWhere((either) => either.where({ id: slugOrId }).orWhere({ slug: slugOrId }))
-    .orderBy('updated_at', 'desc');
-  return rows.find(({ id }) => id === slugOrId) ?? rows.find(({ status }) => status === 'active') ?? rows[0];
+    .andWhere((either) => either.where({ id: slugOrId }).orWhere({ active_slug: slugOrId }));
+  // An id is nobody's to choose, a slug is: the id decides.
+  return rows.find(({ id }) => id === slugOrId) ?? rows[0];
 }
 
 /** What was said of a workspace; the row's own global access decides where that is nothing. */
