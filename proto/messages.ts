@@ -2092,7 +2092,7 @@ export interface ModelTokenPrices {
 }
 
 export interface NewWorkspaceDefaults {
-  /** Added to every request. Values of at most 128 characters. */
+  /** Added to every request, over what its key and the request itself say. Values of at most 128 characters. */
   readonly metadata: Readonly<Record<string, string>>;
   /** Ids or slugs of guardrails that every request passes. */
   readonly input_guardrails: readonly string[];
@@ -3622,7 +3622,8 @@ export interface AdminServices {
     GetWorkspace: [GetWorkspaceRequest, WorkspaceDetail];
     /** Absent fields stay as they are. A higher limit makes an exhausted budget active again. */
     UpdateWorkspace: [UpdateWorkspaceRequest, UpdateWorkspaceResponse];
-    /** Archives a workspace: its keys end at once. With keys, providers or configs in it, it needs force_delete. */
+    /** Archives a workspace: its keys end at once. With anything in use in it
+     * (keys, providers, configs, guardrails, integrations, policies) it needs force_delete. */
     DeleteWorkspace: [DeleteWorkspaceRequest, DeleteWorkspaceResponse];
   };
 }

@@ -5,7 +5,9 @@ import type {
   WorkspaceUsageLimits as UsageLimitsRequest,
 } from '../../proto/messages.js';
 import { securityFlags } from '../core/security-settings.js';
+import { settingsInForce } from '../store/settings-in-force.js';
 import type {
+  Organisation,
   SettingsInForce,
   Workspace,
   WorkspaceDefaults,
@@ -87,10 +89,14 @@ function usersOf(values: CreateWorkspaceRequest['users']): string[] {
 
 /** Parts of the organisation (spec/api.md §5.8). */
 export function workspacesService({ store }: AdminParts): Service<'Workspaces'> {
-  async function settingsIn({ organisationId, id }: Workspace): Promise<SettingsInForce> {
-    const settings = await store.organisations.settings(organisationId, id);
-    if (settings === null) throw new AdminError('AB08', 'There is no such workspace.');
-    return settings;
+  async function settingsIn(workspace: Workspace): Promise<SettingsInForce> {
+    return settingsInForce(await ownOrganisation(workspace.organisationId), workspace);
+  }
+
+  async function ownOrganisation(id: string): Promise<Organisation> {
+    const organisation = await store.organisations.get(id);
+    if (organisation === null) throw new AdminError('AB08', 'There is no such organisation.');
+    return organisation;
   }
 
   async function configNamed(workspace: Workspace, name: string): Promise<string> {
@@ -200,8 +206,8 @@ export function workspacesService({ store }: AdminParts): Service<'Workspaces'> 
         exactName: request.exact_name || undefined,
         status,
       });
-      const data = [];
-      for (const row of rows) data.push(workspaceMessage(row, await settingsIn(row)));
+      const usual = await ownOrganisation(caller.organisationId);
+      const data = rows.map((row) => workspaceMessage(row, settingsInForce(usual, row)));
       return { object: 'list', total, data };
     },
 
@@ -262,7 +268,7 @@ export function workspacesService({ store }: AdminParts): Service<'Workspaces'> 
       if (dependents > 0 && force_delete !== true)
         throw new AdminError(
           'AB07',
-          `The workspace holds ${dependents} keys, providers and configs: delete them first, or set force_delete.`,
+          `The workspace holds ${dependents} keys, providers, configs, guardrails, integrations or policies: delete them first, or set force_delete.`,
         );
       const gone = await store.workspaces.archive(caller.organisationId, workspace.id, etag ?? undefined);
       if (gone === 'missing') throw new AdminError('AB08', 'There is no such workspace.');

@@ -106,6 +106,6 @@ export interface WorkspaceStore {
   ): Promise<Workspace | 'missing' | 'stale'>;
   /** Its keys are no longer found. */
   archive(organisationId: string, id: string, etag?: string): Promise<Workspace | 'missing' | 'stale'>;
-  /** How many keys, providers and configs live in it. */
+  /** How many keys, providers, configs, guardrails, integrations and policies are in use in it. */
   dependents(organisationId: string, id: string): Promise<number>;
 }

@@ -234,6 +234,29 @@ describe('people and places in the store', () => {
         expect(await store.workspaces.create(organisationId, taken)).to.equal('taken');
       });
 
+      it('put their metadata over that of their keys', async () => {
+        const { hash, key } = here(
+          await store.keys.create(organisationId, {
+            type: 'workspace-service',
+            workspaceId: other.workspaceId,
+            name: 'k',
+            scopes: [],
+            defaults: { metadata: { team: 'key', only: 'key' } },
+          }),
+        );
+        const defaults = {
+          metadata: { team: 'all' },
+          inputGuardrails: [],
+          outputGuardrails: [],
+          userApiKeyConfig: null,
+        };
+        await store.workspaces.update(organisationId, other.workspaceId, { defaults });
+        const found = await store.keys.findByHash(hash);
+        expect(found?.defaults.metadata).to.deep.equal({ team: 'all', only: 'key' });
+        const shown = await store.keys.get(organisationId, key.id);
+        expect(shown?.defaults.metadata).to.deep.equal({ team: 'key', only: 'key' });
+      });
+
       it('are found by a part of their name, taken literally and in its own case', async () => {
         const { id } = here(await store.workspaces.create(organisationId, { name: 'Half_100%' }));
         const found = async (name: string) =>

@@ -28,6 +28,8 @@ const pepperVersion = 1;
 /** Where a key stands: what decides whether it is found at all, and what of its organisation it carries. */
 interface Surroundings {
   readonly settings: string;
+  /** JSON; null: the key is of no workspace. */
+  readonly workspace_defaults: string | null;
   readonly workspace_status: string | null;
   readonly user_role: string | null;
   readonly member_role: string | null;
@@ -249,6 +251,7 @@ export class SqlApiKeys implements ApiKeyStore {
         'api_keys.*',
         'organisations.settings',
         'workspaces.status as workspace_status',
+        'workspaces.defaults as workspace_defaults',
         'users.role as user_role',
         'workspace_members.role as member_role',
       );
@@ -261,6 +264,9 @@ function isInPlace(row: FoundRow): boolean {
   if (row.user_id === null) return true;
   return row.user_role !== null && (row.user_role !== 'member' || row.member_role !== null);
 }
+
+const workspaceMetadata = (defaults: string | null): Readonly<Record<string, string>> =>
+  defaults === null ? {} : (JSON.parse(defaults).metadata ?? {});
 
 function toRecord(row: FoundRow, expiresAt: number | null): KeyRecord | null {
   if (!isInPlace(row)) return null;
@@ -278,7 +284,8 @@ function toRecord(row: FoundRow, expiresAt: number | null): KeyRecord | null {
     defaults: {
       configId: row.default_config_id,
       allowConfigOverride: Boolean(row.allow_config_override),
-      metadata: JSON.parse(row.default_metadata),
+      // What the workspace says of its requests wins over what the key says.
+      metadata: { ...JSON.parse(row.default_metadata), ...workspaceMetadata(row.workspace_defaults) },
     },
   };
 }

@@ -1,13 +1,11 @@
-import { flagsInForce } from '../../core/security-settings.js';
 import { etagOf } from '../etag.js';
 import type {
   Organisation,
   OrganisationChange,
-  OrganisationSettings,
   OrganisationStore,
   SettingsInForce,
 } from '../organisations.js';
-import type { WorkspaceSettings } from '../workspaces.js';
+import { settingsInForce } from '../settings-in-force.js';
 import type { AuditChain } from './audit-chain.js';
 import { insertUniversalLabels } from './built-in.js';
 import type { DataKeys } from './data-keys.js';
@@ -64,36 +62,6 @@ export async function insertOrganisation(
 const rowOf = (sql: Sql, id: string): Promise<OrganisationRow | undefined> =>
   sql('organisations').where({ id }).first();
 
-/** A period of the workspace's own wins, `none` too. */
-function rotationOf(
-  own: WorkspaceSettings['user_api_key_rotation_period'],
-  usual: number | undefined,
-): SettingsInForce['userApiKeyRotationPeriod'] {
-  const period = own ?? usual ?? null;
-  return period === 'none' ? null : period;
-}
-
-function inForce(
-  { settings, securitySettings }: Organisation,
-  own: { readonly settings: WorkspaceSettings; readonly securitySettings: object },
-): SettingsInForce {
-  const set: WorkspaceSettings & OrganisationSettings = { ...settings, ...own.settings } as never;
-  return {
-    security: flagsInForce(securitySettings, own.securitySettings),
-    blockInlineConfigs: settings.block_inline_configs ?? false,
-    metadataSchema: settings.metadata_schema ?? null,
-    userApiKeyTtl: set.user_api_key_ttl ?? 0,
-    userApiKeyMaxTtl: set.user_api_key_max_ttl ?? 0,
-    userApiKeyCount: set.user_api_key_count ?? -1,
-    userApiKeyRotationPeriod: rotationOf(
-      own.settings.user_api_key_rotation_period,
-      settings.user_api_key_rotation_period,
-    ),
-    userApiKeyAutoCreate:
-      own.settings.user_api_key_auto_create ?? settings.default_workspace_user_api_key_auto_create ?? false,
-  };
-}
-
 export class SqlOrganisations implements OrganisationStore {
   constructor(
     readonly database: Database,
@@ -132,12 +100,12 @@ export class SqlOrganisations implements OrganisationStore {
     return this.database.read(async (sql) => {
       const organisation = await rowOf(sql, organisationId);
       if (organisation === undefined) return null;
-      if (workspaceId === null) return inForce(fromRow(organisation), { settings: {}, securitySettings: {} });
+      if (workspaceId === null) return settingsInForce(fromRow(organisation), null);
       const own: { settings: string; security_settings: string } | undefined = await sql('workspaces')
         .where({ organisation_id: organisationId, id: workspaceId })
         .first('settings', 'security_settings');
       if (own === undefined) return null;
-      return inForce(fromRow(organisation), {
+      return settingsInForce(fromRow(organisation), {
         settings: JSON.parse(own.settings),
         securitySettings: JSON.parse(own.security_settings),
       });

@@ -219,17 +219,23 @@ export class SqlWorkspaces implements WorkspaceStore {
   }
 
   dependents(organisationId: string, id: string): Promise<number> {
-    const place = { organisation_id: organisationId, workspace_id: id };
+    const held = { organisation_id: organisationId, workspace_id: id };
+    const active = { ...held, status: 'active' };
     return this.database.read(async (sql) => {
-      const counts = await Promise.all([
-        sql('api_keys').where(place).count('* as total').first(),
-        sql('providers').where(place).count('* as total').first(),
-        sql('configs')
-          .where({ ...place, status: 'active' })
-          .count('* as total')
-          .first(),
-      ]);
-      return counts.reduce((sum, count) => sum + Number(count?.['total']), 0);
+      let sum = 0;
+      for (const wanted of [
+        sql('api_keys').where(held),
+        sql('providers').where(held),
+        sql('configs').where(active),
+        sql('guardrails').where(active),
+        sql('integrations').where(active),
+        sql('usage_limits_policies').where(active),
+        sql('rate_limits_policies').where(active),
+      ]) {
+        const count = await wanted.count('* as total').first();
+        sum += Number(count?.['total']);
+      }
+      return sum;
     });
   }
 }
