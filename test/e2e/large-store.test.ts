@@ -1,0 +1,86 @@
+import { readFileSync } from 'node:fs';
+import { expect } from 'chai';
+import { loadMasterKey } from '../../src/store/master-key.js';
+import { openSqlite } from '../../src/store/sql/sqlite.js';
+import { openStore } from '../../src/store/store.js';
+import { type RunningGateway, startGateway } from '../support/gateway.js';
+import { addConfigs, addKeys } from '../support/many.js';
+
+const configs = 1000;
+
+/** Megabytes that the data worker has in memory. */
+function memoryOf(gateway: RunningGateway): number {
+  const pid = gateway.process.pid ?? 0;
+  const [worker] = readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').split(' ');
+  const kilobytes = /VmRSS:\s+(\d+)/.exec(readFileSync(`/proc/${worker}/status`, 'utf8'))?.[1];
+  return Number(kilobytes) / 1024;
+}
+
+/** Calls, with each of the configs in turn where there are some. */
+async function call(gateway: RunningGateway, count: number, named: number): Promise<void> {
+  for (let i = 0; i < count; i += 20) {
+    const statuses = await Promise.all(
+      Array.from({ length: 20 }, async (_, j) => {
+        const response = await fetch(`${gateway.url}/v1/chat/completions`, {
+          method: 'POST',
+          headers: {
+            'x-gateway-api-key': gateway.workspaceKey,
+            'content-type': 'application/json',
+            ...(named > 0 && { 'x-gateway-config': `pc-many-${1 + ((i + j) % named)}` }),
+          },
+          body: JSON.stringify({
+            model: '@simulated/gpt-4o-mini',
+            messages: [{ role: 'user', content: 'Hello' }],
+          }),
+        });
+        await response.text();
+        return response.status;
+      }),
+    );
+    expect(new Set(statuses)).to.deep.equal(new Set([200]));
+  }
+}
+
+describe('a gateway on 100000 keys and 1000 configs', () => {
+  it('starts, and takes memory, as one that has none', async function () {
+    this.timeout(60_000);
+    let gateway = await startGateway({ env: { HEADGATE_SIMULATED: 'true' } });
+    const { dataDir, organisationId, workspaceId } = gateway;
+    /** Milliseconds to be ready: the better of two, since other tests may be running. */
+    async function restart(): Promise<number> {
+      const took: number[] = [];
+      for (let i = 0; i < 2; i++) {
+        await gateway.stop({ keep: true });
+        const began = performance.now();
+        gateway = await gateway.restart();
+        took.push(performance.now() - began);
+      }
+      return Math.min(...took);
+    }
+    try {
+      const empty = { ready: await restart(), memory: 0 };
+      await call(gateway, configs, 0);
+      empty.memory = memoryOf(gateway);
+      await gateway.stop({ keep: true });
+
+      const store = await openStore({ dataDir, masterKey: loadMasterKey({ dataDir }) });
+      await addConfigs(store, { organisationId, workspaceId }, configs);
+      await store.close();
+      const bare = await openSqlite(dataDir);
+      await addKeys(bare, 100_000);
+      await bare.close();
+
+      gateway = await gateway.restart();
+      const full = { ready: await restart(), memory: 0 };
+      await call(gateway, configs, configs);
+      full.memory = memoryOf(gateway);
+      console.log(
+        `      ready in ${full.ready.toFixed(0)} ms (empty: ${empty.ready.toFixed(0)}), data worker ${full.memory.toFixed(0)} MB (empty: ${empty.memory.toFixed(0)})`,
+      );
+      expect(full.ready).to.be.lessThan(Math.max(1500, empty.ready + 500));
+      expect(full.memory).to.be.lessThan(empty.memory + 40);
+    } finally {
+      await gateway.stop();
+    }
+  });
+});
