@@ -1,7 +1,7 @@
 import type { Model, ModelPricing, Price } from '../../proto/messages.js';
 import { builtInPrices } from '../ledger/prices.js';
 import { priceOf } from '../ledger/pricing.js';
-import type { Provider } from '../store/store.js';
+import type { IntegrationModel, Place, Provider } from '../store/store.js';
 import { AdminError } from './admin-error.js';
 import type { AdminParts, Service } from './service.js';
 
@@ -38,13 +38,28 @@ interface Offered {
   readonly ai_service: string;
 }
 
-const offeredBy = ({ slug, provider }: Provider): Offered[] =>
-  (builtInPrices[provider] ?? []).map(({ model: name }) => ({
+/** What an integration says of the models of its providers. */
+interface Choice {
+  readonly others: boolean;
+  readonly models: readonly IntegrationModel[];
+}
+
+/** A provider with a credential of its own offers what its API has. */
+const everything: Choice = { others: true, models: [] };
+
+function offeredBy({ slug, provider }: Provider, { others, models }: Choice): Offered[] {
+  const names = new Set(others ? (builtInPrices[provider] ?? []).map(({ model }) => model) : []);
+  for (const { slug: name, enabled } of models) {
+    if (enabled) names.add(name);
+    else names.delete(name);
+  }
+  return [...names].map((name) => ({
     model: { id: `@${slug}/${name}`, created: 0, object: 'model', owned_by: provider },
     name,
     provider: slug,
     ai_service: provider,
   }));
+}
 
 const compare = (a: string, b: string): number => (a < b ? -1 : a > b ? 1 : 0);
 const by =
@@ -54,17 +69,24 @@ const by =
 
 /** Models that workspaces can call, and what they cost (spec/api.md §5.25). */
 export function modelsService({ store }: AdminParts): Service<'Models'> {
+  async function choiceOf({ organisationId }: Place, { integration }: Provider): Promise<Choice> {
+    if (integration === null) return everything;
+    const { id } = integration;
+    const others = (await store.integrations.get(organisationId, id))?.allowAllModels ?? false;
+    return { others, models: await store.integrations.models(organisationId, id) };
+  }
+
   return {
     async ListModels(caller, request) {
       const place = await caller.place(request.workspace_id);
       const { rows } = await store.providers.list(place, { offset: 0, limit: mostProviders });
-      const all = rows
-        .filter(({ slug, provider }) => {
-          const isService = !request.ai_service || request.ai_service === provider;
-          return isService && (!request.provider || request.provider.replace(/^@/, '') === slug);
-        })
-        .flatMap(offeredBy)
-        .sort(by(request.sort || 'name', request.order === 'desc' ? -1 : 1));
+      const all: Offered[] = [];
+      for (const one of rows) {
+        if (request.ai_service && request.ai_service !== one.provider) continue;
+        if (request.provider && request.provider.replace(/^@/, '') !== one.slug) continue;
+        all.push(...offeredBy(one, await choiceOf(place, one)));
+      }
+      all.sort(by(request.sort || 'name', request.order === 'desc' ? -1 : 1));
       const offset = request.offset ?? 0;
       const limit = Math.min(request.limit || 50, 1000);
       const data = all.slice(offset, offset + limit).map(({ model }) => model);
