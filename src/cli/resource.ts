@@ -1,46 +1,13 @@
-import { once } from 'node:events';
 import type { Command } from 'commander';
-import type { Message } from '../../proto/codec.js';
-import type { Shape } from '../../proto/shape.js';
 import { type AdminMethod, adminTree } from '../../proto/tree.js';
-import { writeMessage } from '../admin/json.js';
-import type { AdminClient } from '../client/index.js';
 import { type FieldFlag, flagsOf, typed } from './fields.js';
-import { inFlags, type Line, requestOf } from './request.js';
-import { type SessionContext, type SessionOptions, withAdmin, withSession } from './session.js';
-import { type Column, heartOf, listing, record, secretsIn } from './show.js';
+import type { InvokeOptions, Manner } from './invoke.js';
+import { type SessionContext, withSession } from './session.js';
 import type { Typed } from './typed-value.js';
 import { aboutLine, argumentsOf, firstSentence, resourceName, verbOf } from './verbs.js';
 
-/** What makes a command friendlier than its descriptor alone can. */
-export interface Manner {
-  /** Another name of the command. */
-  readonly alias?: string;
-  /** An argument beside those of the method, and the fields that it stands for. */
-  readonly argument?: {
-    readonly name: string;
-    readonly description: string;
-    /** `given`: the flags, as typed, by the names of their fields. */
-    fields(text: string, given: Readonly<Record<string, Typed>>): Readonly<Record<string, unknown>>;
-  };
-  /** Changes an argument as it was typed: `@slug` → `slug`. */
-  readonly named?: (text: string) => string;
-  readonly columns?: readonly Column[];
-  /** What is printed for people, of the answer as JSON says it. */
-  readonly show?: (answer: Readonly<Record<string, unknown>>) => string;
-}
-
 /** By the names of methods: `{ DeleteWorkspace: { alias: 'archive' } }`. */
 export type Manners = Readonly<Record<string, Manner>>;
-
-interface Options extends SessionOptions {
-  readonly body?: string;
-  readonly clear?: readonly string[];
-  readonly etag?: string;
-  readonly requestId?: string;
-}
-
-const perPage = 1000;
 
 /** `headgate <resource> …`: a command for every method of a service, made from the proto files. */
 export function registerResource(
@@ -86,14 +53,16 @@ function add(resource: Command, context: SessionContext, method: AdminMethod, ma
   command.optionsGroup('Connection:');
   withSession(command, { workspace: false });
 
-  command.action(() => {
+  command.action(async () => {
+    // What calls is loaded by a call: help need not wait for it.
+    const { invoke } = await import('./invoke.js');
     const values = command.processedArgs as (string | undefined)[];
     const named = names.map((name, i) => [name, (manner.named ?? String)(values[i] ?? '')] as const);
     const extra = values[names.length];
     const typedFlags = given(command, flags);
     const byField = Object.fromEntries(typedFlags.map(([{ path }, value]) => [path.join('.'), value]));
-    const { body, clear, etag, requestId }: Options = command.opts();
-    return run(context, method, manner, command.opts(), {
+    const { body, clear, etag, requestId }: InvokeOptions = command.opts();
+    return invoke(context, method, manner, command.opts(), {
       named: Object.fromEntries(named),
       more: extra === undefined ? {} : (manner.argument?.fields(extra, byField) ?? {}),
       flags: typedFlags,
@@ -110,85 +79,4 @@ function given(command: Command, flags: readonly FieldFlag[]): (readonly [FieldF
     const value = command.getOptionValue(flag.option.attributeName()) as Typed | undefined;
     return value === undefined ? [] : [[flag, value] as const];
   });
-}
-
-async function run(
-  context: SessionContext,
-  method: AdminMethod,
-  manner: Manner,
-  options: Options,
-  line: Line,
-): Promise<void> {
-  const request = await requestOf(method, line);
-  const json = options.json === true;
-  const work = async (client: AdminClient): Promise<void> => {
-    if (method.streams) return pour(client, method, request);
-    const heart = heartOf(method.response);
-    if (heart?.list) return list(client, method, request, json, manner.columns);
-    const answer = await client.call(method, request);
-    const [shape, value] =
-      heart === null ? [method.response, answer] : [heart.message!, answer[heart.name] as Message];
-    print(method, shape, value, json, manner, line);
-  };
-  await withAdmin(context, options, work, {
-    keyless: method.access.scopes.length === 0,
-    said: (message) => inFlags(method, message),
-  });
-}
-
-function print(
-  method: AdminMethod,
-  shape: Shape,
-  value: Message,
-  json: boolean,
-  manner: Manner,
-  { named }: Line,
-): void {
-  const written = writeMessage(shape, value);
-  if (json) console.log(JSON.stringify(written));
-  else if (manner.show !== undefined) console.log(manner.show(written));
-  else if (record(written) === '')
-    console.log(['Done:', resourceName(method.service), verbOf(method), ...Object.values(named)].join(' '));
-  else console.log(record(written));
-  if (json || !method.access.audited) return;
-  for (const secret of secretsIn(shape, value)) console.error(`Keep the ${secret}: it is not shown again.`);
-}
-
-/** All pages of a list, or the one that was asked for. */
-async function list(
-  client: AdminClient,
-  method: AdminMethod,
-  request: Message,
-  json: boolean,
-  columns: readonly Column[] | undefined,
-): Promise<void> {
-  const { name, message } = heartOf(method.response)!;
-  const page = async (part: Message): Promise<[rows: Message[], total: number]> => {
-    const answer = await client.call(method, { ...request, ...part });
-    return [answer[name] as Message[], Number(answer['total'] ?? 0)];
-  };
-  const pages = method.request.field('current_page') !== undefined;
-  const isOne = !pages || request['current_page'] !== undefined || request['page_size'] !== undefined;
-  let [rows, total] = await page(isOne ? {} : { page_size: perPage, current_page: 0 });
-  for (let at = 1; !isOne && rows.length < total; at += 1) {
-    const [next] = await page({ page_size: perPage, current_page: at });
-    if (next.length === 0) break;
-    rows = [...rows, ...next];
-  }
-  if (json) console.log(JSON.stringify(rows.map((row) => writeMessage(message!, row))));
-  else {
-    console.log(listing(message!, rows, columns?.slice()));
-    if (rows.length < total) console.error(`${rows.length} of ${total} are shown.`);
-  }
-}
-
-/** A stream's answers as they come: files as they are, messages as lines of JSON. */
-async function pour(client: AdminClient, method: AdminMethod, request: Message): Promise<void> {
-  for await (const answer of client.stream(method, request)) {
-    const isFile = method.response.name === 'HttpBody';
-    const piece = isFile
-      ? (answer['data'] as Uint8Array)
-      : `${JSON.stringify(writeMessage(method.response, answer))}\n`;
-    if (!process.stdout.write(piece)) await once(process.stdout, 'drain');
-  }
 }
