@@ -3601,7 +3601,8 @@ export interface AdminServices {
   };
   /** Who is in a workspace, and as what. */
   WorkspaceMembers: {
-    /** Adds users of the organisation to the workspace. Nobody gives a role above their own. */
+    /** Adds users of the organisation to the workspace. Nobody gives a role above their own; a key of the
+     * workspace itself gives none above manager. */
     AddWorkspaceMembers: [AddWorkspaceMembersRequest, AddWorkspaceMembersResponse];
     /** Lists the members of the workspace. */
     ListWorkspaceMembers: [ListWorkspaceMembersRequest, ListWorkspaceMembersResponse];
@@ -3620,7 +3621,8 @@ export interface AdminServices {
     ListWorkspaces: [ListWorkspacesRequest, ListWorkspacesResponse];
     /** Says everything of a workspace, its members too. */
     GetWorkspace: [GetWorkspaceRequest, WorkspaceDetail];
-    /** Absent fields stay as they are. A higher limit makes an exhausted budget active again. */
+    /** Absent fields stay as they are. A higher limit makes an exhausted budget active again. Settings and security
+     * settings are for the organisation's keys and for admins of the workspace. */
     UpdateWorkspace: [UpdateWorkspaceRequest, UpdateWorkspaceResponse];
     /** Archives a workspace: its keys end at once. With anything in use in it
      * (keys, providers, configs, guardrails, integrations, policies) it needs force_delete. */

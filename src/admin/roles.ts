@@ -10,13 +10,13 @@ export const isAbove = (role: WorkspaceRole, other: WorkspaceRole | null): boole
   rank[role] > (other === null ? 0 : rank[other]);
 
 /**
- * What the caller is towards other people: a user is what the user is, the organisation's own key an admin, and a
- * workspace's own key an admin of that workspace alone.
+ * What the caller is towards other people: a user is what the user is, and the organisation's own key an admin. A
+ * workspace's own key is a manager: managers make such keys, and must not rise by them.
  */
 export async function rolesOf(caller: Caller): Promise<Roles> {
   const { userId, workspaceId } = caller.key;
   if (workspaceId === null) return { organisation: 'admin', workspace: 'admin' };
-  if (userId === null) return { organisation: 'member', workspace: 'admin' };
+  if (userId === null) return { organisation: 'member', workspace: 'manager' };
   const roles = await caller.store.members.roleOf(workspaceId, userId);
   return roles ?? { organisation: 'member', workspace: null };
 }

@@ -352,6 +352,18 @@ describe('users, invitations and members', () => {
       await members.removeWorkspaceMember({ ...at, user_id: other.id });
     });
 
+    it('are given no role above manager by a key of the workspace itself', async () => {
+      const user = await makeUser();
+      const { workspaceMembers, workspaces } = plane.workspace.api;
+      const add = (role: 'admin' | 'manager') =>
+        workspaceMembers.addWorkspaceMembers({ workspace_id: 'default', users: [{ id: user.id, role }] });
+      await refused(add('admin'), 'PERMISSION_DENIED', 'AB03');
+      await add('manager');
+      const flags = { managers_view_logs: false };
+      const ruled = workspaces.updateWorkspace({ workspace_id: 'default', security_settings: flags });
+      await refused(ruled, 'PERMISSION_DENIED', 'AB03');
+    });
+
     it('lose their keys in the workspace with their place in it', async () => {
       const user = await makeUser({
         workspaces: [
