@@ -18,8 +18,8 @@ interface Stamp {
 }
 
 /** 0001-01-01 to the end of 9999, as the wire's definition has it. Milliseconds. */
-const firstTime = -62_135_596_800_000;
-const lastTime = 253_402_300_799_999;
+export const firstTime = -62_135_596_800_000;
+export const lastTime = 253_402_300_799_999;
 
 function fromStamp({ seconds = 0, nanos = 0 }: Stamp): string {
   const whole = typeof seconds === 'number' ? seconds : seconds.toNumber();

@@ -78,8 +78,8 @@ export class AuditedCall {
 
   async #refused(request: Message | null, error: AdminError): Promise<void> {
     const { store, log } = this.parts;
-    const entry = auditEntry(store, this.call, this.caller, request, error);
     try {
+      const entry = auditEntry(store, this.call, this.caller, request, error);
       await store.unit(this.caller.organisationId, () => store.audit.append(entry));
     } catch (failure) {
       log.error({ err: failure, method: this.call.method.path }, 'a refusal is not in the audit log');

@@ -1,4 +1,4 @@
-import type { Message } from '../../proto/codec.js';
+import { firstTime, lastTime, type Message } from '../../proto/codec.js';
 import { deepestJson, setOwn } from '../../proto/json.js';
 import type { FieldShape, Shape } from '../../proto/shape.js';
 import { AdminError } from './admin-error.js';
@@ -19,6 +19,11 @@ const quoted = (name: string): string => JSON.stringify(name.length > 80 ? `${na
 /** Names that mean something to JavaScript objects and nothing to anybody else. */
 const strange = new Set(['__proto__', 'constructor', 'prototype']);
 
+/** Throws AB01 for such a name. */
+export function checkName(name: string, path: string): void {
+  if (strange.has(name)) throw wrong(path, `must not have a field ${name}.`);
+}
+
 /** Free JSON, as deep as allowed and without names that would reach into objects. */
 export function checkFree(value: unknown, path: string, depth = 0): void {
   if (depth > deepestJson) throw wrong(path, `is nested deeper than ${deepestJson} levels.`);
@@ -26,7 +31,7 @@ export function checkFree(value: unknown, path: string, depth = 0): void {
     for (const [i, item] of value.entries()) checkFree(item, `${path}[${i}]`, depth + 1);
   } else if (isObject(value)) {
     for (const [name, item] of Object.entries(value)) {
-      if (strange.has(name)) throw wrong(path, `must not have a field ${name}.`);
+      checkName(name, path);
       checkFree(item, named(path, name), depth + 1);
     }
   } else if (typeof value === 'number' && !Number.isFinite(value)) {
@@ -43,7 +48,8 @@ function timeOf(value: unknown, path: string): string {
   const [year, month, day] = (parts ?? []).slice(1, 4).map(Number);
   // The 30th of February is no day, though JavaScript would make it one of March.
   const isDay = day !== undefined && new Date(Date.UTC(year!, month! - 1, day)).getUTCDate() === day;
-  if (Number.isNaN(at) || !isDay || year === 0)
+  // Its zone may move it out of the years that the wire has a place for.
+  if (Number.isNaN(at) || !isDay || year === 0 || at < firstTime || at > lastTime)
     throw wrong(path, 'must be a time with its zone, as in 2030-01-31T00:00:00Z.');
   return new Date(at).toISOString();
 }
@@ -101,7 +107,6 @@ export function readField(field: FieldShape, value: unknown, path: string): unkn
   if (!isObject(value)) throw wrong(path, 'must be an object.');
   const entries = {};
   for (const [name, item] of Object.entries(value)) {
-    if (strange.has(name)) throw wrong(path, `must not have a field ${name}.`);
     setOwn(entries, name, single(field, item, named(path, name)));
   }
   return entries;

@@ -1,7 +1,7 @@
 import type { Message } from '../../proto/codec.js';
 import type { FieldShape, Rules, Shape } from '../../proto/shape.js';
 import { AdminError } from './admin-error.js';
-import { checkFree } from './json.js';
+import { checkFree, checkName } from './json.js';
 
 /** What every field of a request must be, by the rules beside it in the proto files. The same over every transport. */
 
@@ -74,13 +74,26 @@ function checkNumber(value: number, { min, max }: Rules, path: string): void {
   if (value > (max ?? Number.POSITIVE_INFINITY)) refuse(path, `must be at most ${max}.`);
 }
 
-function checkJson(value: unknown, rules: Rules, path: string): void {
+/** JSON text that can be read must not be deeper than JSON itself; of what cannot, its method says what is wrong. */
+function checkJsonText(text: string, path: string): void {
+  let value: unknown;
+  try {
+    value = JSON.parse(text);
+  } catch {
+    return;
+  }
   checkFree(value, path);
+}
+
+function checkJson(value: unknown, rules: Rules, path: string): void {
   const isText = typeof value === 'string';
+  if (!isText) checkFree(value, path);
   const bytes = Buffer.byteLength(isText ? value : JSON.stringify(value));
   if (bytes > (rules.max_len ?? Number.POSITIVE_INFINITY))
     refuse(path, `must be at most ${rules.max_len} bytes of JSON.`);
-  if (rules.json === true && !isText && (typeof value !== 'object' || value === null || Array.isArray(value)))
+  if (rules.json !== true) return;
+  if (isText) checkJsonText(value, path);
+  else if (typeof value !== 'object' || value === null || Array.isArray(value))
     refuse(path, 'must be an object, or the JSON text of one.');
 }
 
@@ -127,7 +140,10 @@ function checkField(field: FieldShape, value: unknown, path: string): void {
   } else if (field.map) {
     const entries = Object.entries(value as object);
     checkCount(entries.length, rules, path);
-    for (const [name, item] of entries) checkSingle(field, item, `${path}.${name}`);
+    for (const [name, item] of entries) {
+      checkName(name, path);
+      checkSingle(field, item, `${path}.${name}`);
+    }
   } else checkSingle(field, value, path);
 }
 
@@ -145,14 +161,26 @@ function checkFields(shape: Shape, message: Message, before: string): void {
   for (const field of shape.fields) checkField(field, message[field.name], `${before}${field.jsonName}`);
 }
 
+/** The field of that path, and what the request says of it. */
+function named(shape: Shape, request: Message, path: string): readonly [FieldShape | undefined, unknown] {
+  let at: Shape | null = shape;
+  let field: FieldShape | undefined;
+  let value: unknown = request;
+  for (const name of path.split('.')) {
+    field = at?.field(name);
+    value = (value as Message | null | undefined)?.[name];
+    at = field?.kind === 'message' ? field.message : null;
+  }
+  return [field, value];
+}
+
 /** What must not be empty cannot be cleared either. */
 function checkCleared(shape: Shape, request: Message, mask: readonly string[]): void {
-  for (const name of mask) {
-    const field = shape.field(name);
-    if (field === undefined || !isNothing(field, request[name])) continue;
+  for (const path of mask) {
+    const [field, value] = named(shape, request, path);
+    if (field === undefined || !isNothing(field, value)) continue;
     const { required, min_len, min_items } = field.rules;
-    if (required === true || (min_len ?? 0) > 0 || (min_items ?? 0) > 0)
-      refuse(field.jsonName, 'cannot be cleared.');
+    if (required === true || (min_len ?? 0) > 0 || (min_items ?? 0) > 0) refuse(path, 'cannot be cleared.');
   }
 }
 

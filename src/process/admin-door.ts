@@ -6,10 +6,11 @@ import type { Call, ReplySink } from '../transport/transport.js';
 const longestBody = 4 * 1024 * 1024;
 /** Of a body, in one message: larger ones would hold up the requests of the data plane. */
 const pieceBytes = 48 * 1024;
-/** Calls that wait for the control process at once. */
+/** Calls that wait for the control process at once, and bytes of their bodies: this memory is the data plane's. */
 const mostWaiting = 256;
-/** The control process answers within ten seconds, or is not there. */
-const longestWaitMs = 15_000;
+const mostHeld = 64 * 1024 * 1024;
+/** A body takes no longer to arrive; and the control process answers within ten seconds, or is not there. */
+const usualWaits = { uploadMs: 30_000, answerMs: 15_000 };
 
 const json = ['content-type', 'application/json', 'cache-control', 'no-store'];
 const refusal = (code: string, message: string): string =>
@@ -28,7 +29,9 @@ const needed = new Set([
 
 interface Waiting {
   readonly call: Call;
-  readonly timer: NodeJS.Timeout;
+  timer: NodeJS.Timeout;
+  /** Bytes that its body takes or may take, until it is sent. */
+  held: number;
   sink: ReplySink | null;
   isFull: boolean;
 }
@@ -39,24 +42,31 @@ interface Waiting {
  */
 export class AdminDoor {
   readonly #waiting = new Map<number, Waiting>();
+  #held = 0;
   #next = 1;
 
   constructor(
     readonly send: (message: FromWorker, sent: () => void) => void,
     readonly headerPrefixes: readonly string[],
+    readonly waits = usualWaits,
   ) {}
 
   /** Takes a call over. */
   open(call: Call): void {
-    if (this.#waiting.size >= mostWaiting) return away(call);
+    const held = bytesOf(call);
+    if (this.#waiting.size >= mostWaiting || this.#held + held > mostHeld) return away(call);
     const id = this.#next++;
-    const timer = setTimeout(() => this.#give(id, (waiting) => away(waiting.call)), longestWaitMs);
-    this.#waiting.set(id, { call, timer, sink: null, isFull: false });
+    const timer = setTimeout(() => this.#give(id, () => tooSlow(call)), this.waits.uploadMs);
+    const waiting: Waiting = { call, timer, held, sink: null, isFull: false };
+    this.#waiting.set(id, waiting);
+    this.#held += held;
     call.onAbort = () => this.#give(id, () => this.send({ t: 'admin-gone', id }, () => {}));
     const { method, path, query, remoteAddress } = call;
     const headers = this.#needed(call);
     call.collect(longestBody, (error, bytes) => {
       if (error !== null) return this.#give(id, () => tooLong(call, error));
+      clearTimeout(timer);
+      waiting.timer = setTimeout(() => this.#giveUp(id), this.waits.answerMs);
       this.send({ t: 'admin', id, verb: method, path, query, headers, address: remoteAddress }, () =>
         this.#sendBody(id, bytes, 0),
       );
@@ -74,12 +84,19 @@ export class AdminDoor {
   }
 
   #sendBody(id: number, bytes: Buffer, from: number): void {
-    if (!this.#waiting.has(id)) return;
+    const waiting = this.#waiting.get(id);
+    if (waiting === undefined) return;
     const piece = bytes.subarray(from, from + pieceBytes);
     const last = from + piece.length >= bytes.length;
     this.send({ t: 'admin-body', id, piece: piece.toString('base64'), last }, () => {
-      if (!last) this.#sendBody(id, bytes, from + piece.length);
+      if (last) this.#release(waiting);
+      else this.#sendBody(id, bytes, from + piece.length);
     });
+  }
+
+  #release(waiting: Waiting): void {
+    this.#held -= waiting.held;
+    waiting.held = 0;
   }
 
   /** The control process has answered, or gone on answering. */
@@ -107,6 +124,11 @@ export class AdminDoor {
     else if (!waiting.isFull) this.#more(message.id);
   }
 
+  #giveUp(id: number): void {
+    this.#give(id, ({ call }) => away(call));
+    this.send({ t: 'admin-gone', id }, () => {});
+  }
+
   #more(id: number): void {
     if (this.#waiting.has(id)) this.send({ t: 'admin-more', id }, () => {});
   }
@@ -124,6 +146,7 @@ export class AdminDoor {
     if (waiting === undefined) return;
     this.#waiting.delete(id);
     clearTimeout(waiting.timer);
+    this.#release(waiting);
     waiting.call.onAbort = null;
     last(waiting);
   }
@@ -131,9 +154,23 @@ export class AdminDoor {
 
 const bodyOf = ({ piece }: AdminPiece): Buffer => Buffer.from(piece, 'base64');
 
+/** As announced; where it is not, as many as it may become. */
+function bytesOf({ headers }: Call): number {
+  let bytes = 0;
+  for (let i = 0; i < headers.length; i += 2) {
+    if (headers[i] === 'content-length') bytes = Number(headers[i + 1]);
+    else if (headers[i] === 'transfer-encoding') return longestBody;
+  }
+  return Math.min(bytes, longestBody);
+}
+
 function away(call: Call): void {
   const message = 'The administration plane does not answer: try again shortly.';
   call.answer(503, [...json, 'retry-after', '1'], refusal('unavailable', message));
+}
+
+function tooSlow(call: Call): void {
+  call.answer(408, json, refusal('AB01', 'The body took too long to arrive.'));
 }
 
 function tooLong(call: Call, error: GatewayError): void {

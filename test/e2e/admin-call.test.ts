@@ -38,6 +38,9 @@ describe('a call of the administration plane', () => {
   it('leaves a row of its own when it is refused, and changes nothing', async () => {
     await refused(plane.workspace.configs.create({ name: 'x', config: 'no JSON' }), 'INTERNAL', 'AB04');
     expect((await rows())[0]).to.include({ allowed: false, responseStatusCode: 500, action: 'create' });
+    const deep = `${'['.repeat(100_000)}${']'.repeat(100_000)}`;
+    await refused(plane.workspace.configs.create({ name: 'x', config: deep }), 'INVALID_ARGUMENT', 'AB01');
+    expect((await rows())[0]).to.include({ allowed: false, responseStatusCode: 400, action: 'create' });
     const lacking = await plane.rest('DELETE', '/v1/configs/none', undefined, {
       key: plane.first.workspace_key,
     });

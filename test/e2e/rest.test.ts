@@ -137,7 +137,7 @@ describe('the administration plane over REST', () => {
       ['POST', '/v1/configs', { config: {} }, 'name is required.'],
       ['POST', '/v1/configs', '{', 'The body is not JSON.'],
       ['GET', '/v1/configs?page_size=x', undefined, 'page_size must be a number.'],
-      ['GET', '/v1/configs?page_size=-1', undefined, 'page_size must not be negative.'],
+      ['GET', '/v1/configs?page_size=-1', undefined, 'page_size must be at least 0.'],
       ['GET', '/v1/configs?workspace_id=a&workspace_id=b', undefined, 'workspace_id is given twice'],
       [
         'POST',

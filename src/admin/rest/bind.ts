@@ -54,7 +54,9 @@ function bindQuery(shape: Shape, query: string, message: Record<string, unknown>
     const [name = '', value = ''] = pair.replaceAll('+', ' ').split(/=(.*)/s);
     // `status[]=a`, as some clients write lists.
     const field = fieldOf(shape, unescaped(name, 'The query').replace(/\[\d*\]$/, ''), '');
-    texts.set(field, [...(texts.get(field) ?? []), unescaped(value, field.jsonName)]);
+    const values = texts.get(field) ?? [];
+    values.push(unescaped(value, field.jsonName));
+    texts.set(field, values);
   }
   for (const [field, values] of texts) {
     // `?workspace_id=` says nothing.
