@@ -479,7 +479,9 @@ describe('integrations over the administration plane', () => {
 
     it('leave audit rows that tell of no secret', async () => {
       await create({ slug: 'audited', configurations: { custom_headers: { 'X-Key': 'canary-header-02' } } });
-      const { records } = await get('/v1/audit-logs?start_time=2020-01-01T00:00:00Z&end_time=2099-01-01T00:00:00Z&page_size=100');
+      const { records } = await get(
+        '/v1/audit-logs?start_time=2020-01-01T00:00:00Z&end_time=2099-01-01T00:00:00Z&page_size=100',
+      );
 
       const row = records.find(({ request_body }: { request_body: string }) =>
         JSON.stringify(request_body).includes('audited'),
