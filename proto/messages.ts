@@ -225,7 +225,7 @@ export interface ConfigRow {
   readonly object: string;
   /** Names this state of it; for If-Match and the etag of a change. */
   readonly etag: string;
-  /** With return_last_used. */
+  /** With return_last_used: its newest use among the last 1000 requests of the workspace. */
   readonly last_used_at?: string | null;
 }
 

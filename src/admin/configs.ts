@@ -7,9 +7,11 @@ import { checkReferences } from './config-references.js';
 import { setOf } from './mask.js';
 import { settled } from './records.js';
 import type { AdminParts, Service } from './service.js';
-import { pageOf, textOf, timeOf } from './wire.js';
+import { pageOf, textOf, timeOf, timeOrNull } from './wire.js';
 
 const largestConfig = 256 * 1024;
+/** Requests of a workspace, newest first, among which last uses are looked for. */
+const requestsLookedAt = 1000;
 
 const toRow = (config: Config): ConfigRow => ({
   id: config.id,
@@ -52,7 +54,7 @@ interface Named {
 }
 
 /** Routing configs (spec/api.md §5.1). */
-export function configsService({ store, validateConfig }: AdminParts): Service<'Configs'> {
+export function configsService({ store, ledger, validateConfig }: AdminParts): Service<'Configs'> {
   /** JSON text of a config that was checked and can be used. */
   async function checked(caller: Caller, place: Place, content: unknown): Promise<string> {
     const text = typeof content === 'string' ? content : JSON.stringify(content);
@@ -86,6 +88,16 @@ export function configsService({ store, validateConfig }: AdminParts): Service<'
       caller.changed({ ...former, action: 'update' });
   }
 
+  /** When each config was last used, by its slug. */
+  async function lastUses({ organisationId, workspaceId }: Place): Promise<ReadonlyMap<string, number>> {
+    const filter = { org: organisationId, workspace: workspaceId, limit: requestsLookedAt };
+    const uses = new Map<string, number>();
+    for (const { config, at } of (await ledger.recent(filter)).rows) {
+      if (config !== null) uses.set(config, Math.max(at, uses.get(config) ?? 0));
+    }
+    return uses;
+  }
+
   return {
     async CreateConfig(caller, request) {
       const place = await caller.place(request.workspace_id);
@@ -109,7 +121,17 @@ export function configsService({ store, validateConfig }: AdminParts): Service<'
     async ListConfigs(caller, request) {
       const place = await caller.place(request.workspace_id, { archived: true });
       const { total, rows } = await store.configs.list(place, pageOf(request));
-      return { object: 'list', total, data: rows.map(toRow) };
+      if (request.return_last_used !== true) return { object: 'list', total, data: rows.map(toRow) };
+      const uses = await lastUses(place);
+      const data = rows.map((config) => {
+        const at = uses.get(config.slug) ?? null;
+        // Before that, the slug was another's.
+        return {
+          ...toRow(config),
+          last_used_at: timeOrNull(at !== null && at >= config.createdAt ? at : null),
+        };
+      });
+      return { object: 'list', total, data };
     },
 
     async GetConfig(caller, request) {

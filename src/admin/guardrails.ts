@@ -15,7 +15,7 @@ import type {
 import { AdminError } from './admin-error.js';
 import type { Caller } from './caller.js';
 import { setOf } from './mask.js';
-import { inSight, needReach, settled } from './records.js';
+import { inSight, needReach, scopeOf, settled } from './records.js';
 import type { AdminParts, Service } from './service.js';
 import { pageOf, textOf, timeOf } from './wire.js';
 
@@ -72,15 +72,6 @@ const actionsMessage = ({ onSuccess, onFail, ...flags }: GuardrailActions): Acti
   on_fail: { feedback: onFail },
 });
 
-interface Scoped {
-  readonly workspace_id?: string | null;
-  readonly organisation_id?: string | null;
-}
-
-/** The workspace that a request is about; null: the whole organisation. */
-const scopeOf = async (caller: Caller, { workspace_id, organisation_id }: Scoped): Promise<string | null> =>
-  organisation_id && !workspace_id ? null : (await caller.place(workspace_id)).workspaceId;
-
 /** Checks of requests and answers, of a workspace or of the organisation (spec/api.md §5.18). */
 export function guardrailsService({ store }: AdminParts): Service<'Guardrails'> {
   async function changeable(
@@ -112,7 +103,7 @@ export function guardrailsService({ store }: AdminParts): Service<'Guardrails'> 
     },
 
     async ListGuardrails(caller, request) {
-      const workspaceId = await scopeOf(caller, request);
+      const workspaceId = await scopeOf(caller, request, { archived: true });
       const page = pageOf(request, 100);
       const { total, rows } = await store.guardrails.list(caller.organisationId, workspaceId, page);
       return { total, data: rows.map(toSummary) };

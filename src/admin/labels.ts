@@ -4,7 +4,7 @@ import { AdminError } from './admin-error.js';
 import type { Caller } from './caller.js';
 import { changeOf, setOf } from './mask.js';
 import { noteOf } from './policies.js';
-import { inSight, needReach, settled } from './records.js';
+import { inSight, needReach, scopeOf, settled } from './records.js';
 import type { AdminParts, Service } from './service.js';
 import { pageOf, timeOf } from './wire.js';
 
@@ -25,19 +25,20 @@ const toMessage = (label: Label): LabelMessage => ({
 const taken = (name: string | null | undefined): AdminError =>
   new AdminError('AB07', `name: there is a label ${name} already.`);
 
-interface Scoped {
-  readonly workspace_id?: string | null;
-  readonly organisation_id?: string | null;
-}
-
-/** The workspace that a request is about; null: all of them. */
-const scopeOf = async (caller: Caller, { workspace_id, organisation_id }: Scoped): Promise<string | null> =>
-  organisation_id && !workspace_id && caller.workspaceId === null
-    ? null
-    : (await caller.place(workspace_id)).workspaceId;
-
 /** Names for versions of prompts (spec/api.md §5.17). */
 export function labelsService({ store }: AdminParts): Service<'Labels'> {
+  /** The workspace that a request is about; null: all of them. A workspace's key says its own even by its organisation. */
+  const workspaceOf = (
+    caller: Caller,
+    { workspace_id, organisation_id }: { workspace_id?: string | null; organisation_id?: string | null },
+    archived = false,
+  ): Promise<string | null> =>
+    scopeOf(
+      caller,
+      { workspace_id, organisation_id: caller.workspaceId === null ? organisation_id : null },
+      { archived },
+    );
+
   async function changeable(
     caller: Caller,
     { id, workspace_id }: { readonly id: string; readonly workspace_id?: string | null },
@@ -52,7 +53,7 @@ export function labelsService({ store }: AdminParts): Service<'Labels'> {
 
   return {
     async CreateLabel(caller, request) {
-      const workspaceId = await scopeOf(caller, request);
+      const workspaceId = await workspaceOf(caller, request);
       const made = await store.labels.create(caller.organisationId, workspaceId, {
         name: request.name,
         description: noteOf(request.description) ?? null,
@@ -67,7 +68,7 @@ export function labelsService({ store }: AdminParts): Service<'Labels'> {
     async ListLabels(caller, request) {
       const { total, rows } = await store.labels.list(
         caller.organisationId,
-        await scopeOf(caller, request),
+        await workspaceOf(caller, request, true),
         request.search || undefined,
         pageOf(request),
       );

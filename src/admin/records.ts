@@ -21,6 +21,19 @@ export async function inSight<T extends { readonly workspaceId: string | null }>
   return record;
 }
 
+interface Scoped {
+  readonly workspace_id?: string | null;
+  readonly organisation_id?: string | null;
+}
+
+/** The workspace that a request is about; null: it says the organisation, and no workspace. */
+export const scopeOf = async (
+  caller: Caller,
+  { workspace_id, organisation_id }: Scoped,
+  how: { readonly archived?: boolean } = {},
+): Promise<string | null> =>
+  organisation_id && !workspace_id ? null : (await caller.place(workspace_id, how)).workspaceId;
+
 /** Throws AB03 where a key of one workspace would change what belongs to all of them. */
 export function needReach(
   caller: Caller,

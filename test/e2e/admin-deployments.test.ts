@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { type AdminPlane, startPlane } from '../support/admin-plane.js';
+import { type AdminPlane, refused, startPlane } from '../support/admin-plane.js';
 
 const path = '/v1/deployments';
 const canary = 'canary-of-a-password';
@@ -153,5 +153,19 @@ describe('deployments over the administration plane', () => {
     expect(await ids('status=archived')).to.deep.equal([id]);
     await make({ name: 'x', slug: 'bench' });
     expect((await plane.rest('PUT', `${path}/${id}`, { status: 'active' })).status).to.equal(409);
+  });
+
+  it('are the same over gRPC', async () => {
+    const { deployments } = plane.admin.api;
+    const { id, auth_secret } = await deployments.createDeployment({ name: 'Rpc' });
+    expect(auth_secret).to.match(/^hgd_/);
+    await deployments.updateDeployment({ deployment_id: id, auth_settings: { disable_gateway: 'true' } });
+    const one = await deployments.getDeployment({ deployment_id: id });
+    expect(one.auth_settings?.disable_gateway).to.equal('true');
+    expect((await deployments.listDeployments({ search: 'rpc' })).total).to.equal(1);
+    expect((await deployments.pingDeployment({ deployment_id: id })).success).to.equal(false);
+    await deployments.deleteDeployment({ deployment_id: id });
+    await refused(deployments.deleteDeployment({ deployment_id: id }), 'NOT_FOUND', 'AB08');
+    await refused(plane.workspace.api.deployments.listDeployments({}), 'PERMISSION_DENIED', 'AB03');
   });
 });

@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { type AdminPlane, startPlane } from '../support/admin-plane.js';
+import { type AdminPlane, refused, startPlane } from '../support/admin-plane.js';
 
 const path = '/v1/guardrails';
 const checks = [{ id: 'default.wordCount', parameters: { maxWords: 10 } }];
@@ -141,5 +141,19 @@ describe('guardrails over the administration plane', () => {
     expect((await ask('GET', `${path}/${made.id}`)).json.status).to.equal('archived');
     expect((await ask('PUT', `${path}/${made.id}`, { name: 'b' })).status).to.equal(404);
     expect((await ask('DELETE', `${path}/${made.id}`)).status).to.equal(404);
+  });
+
+  it('are the same over gRPC', async () => {
+    const { guardrails } = plane.workspace.api;
+    const { id, version_id } = await guardrails.createGuardrail({ name: 'g', checks, actions });
+    expect((await guardrails.listGuardrails({})).data.map((one) => one.id)).to.include(id);
+    const saved = await guardrails.updateGuardrail({ id, checks: [{ id: 'default.notNull' }] });
+    expect(saved.version_id).to.be.a('string').and.not.equal(version_id);
+    expect((await guardrails.getGuardrail({ id })).checks[0]).to.include({
+      id: 'default.notNull',
+      is_enabled: true,
+    });
+    await guardrails.deleteGuardrail({ id });
+    await refused(guardrails.deleteGuardrail({ id }), 'NOT_FOUND', 'AB08');
   });
 });

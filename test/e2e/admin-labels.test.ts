@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { type AdminPlane, startPlane } from '../support/admin-plane.js';
+import { type AdminPlane, refused, startPlane } from '../support/admin-plane.js';
 
 describe('labels and collections over the administration plane', () => {
   let plane: AdminPlane;
@@ -92,6 +92,23 @@ describe('labels and collections over the administration plane', () => {
         expect(await codeOf(ask(verb, `/v1/labels/${theirs.id}`, body)), verb).to.deep.equal([404, 'AB08']);
       }
     });
+  });
+
+  it('are the same over gRPC', async () => {
+    const { labels, collections } = plane.workspace.api;
+    const { id } = await labels.createLabel({ name: 'rpc' });
+    await labels.updateLabel({ id, description: 'By gRPC' });
+    expect(await labels.getLabel({ id })).to.include({ name: 'rpc', description: 'By gRPC' });
+    expect((await labels.listLabels({ search: 'rpc' })).total).to.equal(1);
+    await labels.deleteLabel({ id });
+    await refused(labels.getLabel({ id }), 'NOT_FOUND', 'AB08');
+
+    const made = await collections.createCollection({ name: 'Rpc' });
+    await collections.updateCollection({ id: made.id, name: 'Renamed' });
+    expect((await collections.getCollection({ id: made.slug })).name).to.equal('Renamed');
+    expect((await collections.listCollections({ search: 'renam' })).total).to.equal(1);
+    await collections.deleteCollection({ id: made.id });
+    await refused(collections.deleteCollection({ id: made.id }), 'NOT_FOUND', 'AB08');
   });
 
   describe('collections', () => {

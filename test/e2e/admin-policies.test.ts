@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { type AdminPlane, startPlane } from '../support/admin-plane.js';
+import { type AdminPlane, refused, startPlane } from '../support/admin-plane.js';
 
 const budgets = '/v1/policies/usage-limits';
 const rates = '/v1/policies/rate-limits';
@@ -207,6 +207,34 @@ describe('policies over the administration plane', () => {
     for (const [more, message] of wrongBudgets) await isRefused(budgets, { ...budget, ...more }, message);
     for (const [more, message] of wrongRates) await isRefused(rates, { ...rate, ...more }, message);
     await make(rates, { ...rate, target: 'mcp_tools', conditions: [{ key: 'mcp_tool', value: '*' }] });
+  });
+
+  it('are the same over gRPC', async () => {
+    const { usageLimitsPolicies: usage, rateLimitsPolicies: limits } = plane.workspace.api;
+    const { id } = await usage.createUsageLimitsPolicy(budget as never);
+    await usage.updateUsageLimitsPolicy({ id, name: 'By gRPC', alert_threshold: 9 });
+    expect(await usage.getUsageLimitsPolicy({ id })).to.deep.include({
+      name: 'By gRPC',
+      alert_threshold: 9,
+      credit_limit: 10,
+      group_by: budget.group_by,
+    });
+    await plane.store.usageLimitsPolicies.count(plane.first.organisation_id, id, 'api_key:a', 1);
+    const { data } = await usage.listUsageLimitsEntities({ id });
+    await usage.resetUsageLimitsEntity({ id, entity_id: data[0]!.id });
+    expect((await usage.listUsageLimitsEntities({ id })).data[0]?.current_usage).to.equal(0);
+    await usage.deleteUsageLimitsPolicy({ id });
+    await refused(usage.getUsageLimitsPolicy({ id }), 'NOT_FOUND', 'AB08');
+
+    const made = await limits.createRateLimitsPolicy(rate as never);
+    await limits.updateRateLimitsPolicy({ id: made.id, value: 7 });
+    const { data: rows } = await limits.listRateLimitsPolicies({});
+    expect(rows.find((one) => one.id === made.id)).to.include({ value: 7, unit: 'rpw' });
+    expect((await limits.getRateLimitsPolicy({ id: made.id })).conditions[0]).to.include({
+      value: '@main/*',
+    });
+    await limits.deleteRateLimitsPolicy({ id: made.id });
+    await refused(limits.deleteRateLimitsPolicy({ id: made.id }), 'NOT_FOUND', 'AB08');
   });
 
   it('keep what they count, and by what', async () => {
