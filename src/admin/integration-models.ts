@@ -3,6 +3,7 @@ import type {
   IntegrationModelUpdate,
 } from '../../proto/messages.js';
 import type { Forget } from '../core/messages.js';
+import { builtInPrices } from '../ledger/prices.js';
 import type { Integration, IntegrationModel } from '../store/store.js';
 import { AdminError } from './admin-error.js';
 import type { Find } from './integrations.js';
@@ -23,6 +24,22 @@ const toMessage = (model: IntegrationModel): IntegrationModelMessage => ({
   pricing_config: model.pricingConfig as IntegrationModelMessage['pricing_config'],
   configurations: model.customHost === null ? null : { custom_host: model.customHost },
 });
+
+/** Those of the catalogue of which nothing was said, and those that were named. */
+function allModels(integration: Integration, named: readonly IntegrationModel[]): IntegrationModel[] {
+  const known = new Set(named.map(({ slug }) => slug));
+  const catalogue = (builtInPrices[integration.provider] ?? []).filter(({ model }) => !known.has(model));
+  const rest = catalogue.map(({ model }) => ({
+    slug: model,
+    enabled: integration.allowAllModels,
+    isCustom: false,
+    isFinetune: false,
+    baseModelSlug: null,
+    customHost: null,
+    pricingConfig: null,
+  }));
+  return [...named, ...rest].sort((a, b) => (a.slug < b.slug ? -1 : 1));
+}
 
 /** A model after an update. What the update does not give stays. */
 function changed(
@@ -54,8 +71,9 @@ export function integrationModels(
 ): Methods {
   return {
     async ListIntegrationModels(caller, request) {
-      const { organisationId, id, allowAllModels } = await find(caller, request, 'read');
-      const models = await store.integrations.models(organisationId, id);
+      const integration = await find(caller, request, 'read');
+      const { organisationId, id, allowAllModels } = integration;
+      const models = allModels(integration, await store.integrations.models(organisationId, id));
       return { total: models.length, allow_all_models: allowAllModels, models: models.map(toMessage) };
     },
 

@@ -39,6 +39,10 @@ const toMessage = (provider: Provider, workspaceName: string, now: number): Virt
 const modelConfigOf = ({ integration, configurations, baseUrl }: Provider): Record<string, unknown> =>
   integration !== null ? {} : { ...configurations, ...(baseUrl !== null && { custom_host: baseUrl }) };
 
+/** The feed of changes knows it as the provider that it is. */
+const changed = (caller: Caller, provider: Provider): void =>
+  caller.changed({ ...provider, kind: 'provider' }, [forgetProvider(provider)]);
+
 /** Virtual keys: providers by their older name (spec/api.md §5.4). */
 export function virtualKeysService(parts: AdminParts): Service<'VirtualKeys'> {
   const { store } = parts;
@@ -73,7 +77,7 @@ export function virtualKeysService(parts: AdminParts): Service<'VirtualKeys'> {
   return {
     async CreateVirtualKey(caller, request) {
       const made = madeProvider(await make(caller, request), request.slug);
-      caller.changed(made, [forgetProvider(made)]);
+      changed(caller, made);
       return { success: true, data: { id: made.id, slug: made.slug, object: 'virtual-key' } };
     },
 
@@ -107,7 +111,7 @@ export function virtualKeysService(parts: AdminParts): Service<'VirtualKeys'> {
       });
       if (provider === 'missing') throw missing();
       if (provider === 'stale') throw stale();
-      caller.changed(provider, [forgetProvider(provider)]);
+      changed(caller, provider);
       return {};
     },
 
@@ -115,7 +119,7 @@ export function virtualKeysService(parts: AdminParts): Service<'VirtualKeys'> {
       const gone = await store.providers.delete(await caller.place(workspace_id), slug, etag ?? undefined);
       if (gone === 'missing') throw missing();
       if (gone === 'stale') throw stale();
-      caller.changed(gone, [forgetProvider(gone)]);
+      changed(caller, gone);
       return {};
     },
 
@@ -130,7 +134,7 @@ export function virtualKeysService(parts: AdminParts): Service<'VirtualKeys'> {
           'virtual_key_id',
           `is ${provider.slug}, whose address is known at run time alone.`,
         );
-      caller.changed(provider, [forgetProvider(provider)]);
+      changed(caller, provider);
       if (provider.integration === null) caller.changed({ ...made, kind: 'integration', action: 'create' });
       return { success: true, data: { slug: provider.slug, integration_id: made.slug } };
     },
