@@ -15,8 +15,9 @@ import { assemble } from './assemble.js';
 /** Sysexits' EX_SOFTWARE: something was thrown that nobody foresaw; the supervisor starts another worker. */
 const exitInternal = 70;
 
+/** To a control process that has died, nothing: what is in flight is served to its end all the same. */
 const post = (message: FromWorker): void => {
-  process.send?.(message);
+  process.send?.(message, () => {});
 };
 
 /** A data worker: one process, one port shared with its siblings, no database. Started by the supervisor alone. */
