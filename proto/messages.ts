@@ -402,7 +402,8 @@ export interface CreateProviderRequest {
   readonly provider: string;
   /** The provider's credential. Sealed, never shown again. */
   readonly key?: string | null;
-  /** Its address, version segment included. */
+  /** Its address, version segment included. Given by a key of a workspace, it must be one that the network rules let
+   * callers choose. */
   readonly custom_host?: string | null;
   /** Slug or id of an integration that the workspace may use; then nothing of a credential is given. */
   readonly integration_id?: string | null;
@@ -486,9 +487,10 @@ export interface CreateProviderRequest {
   readonly oracle_fingerprint?: string | null;
   /** Oracle. */
   readonly oracle_private_key?: string | null;
-  /** Id of a provider whose credential is taken over. */
+  /** Id or slug of a provider of the workspace whose credential is taken over, address and all. Needs the scope
+   * providers.duplicate. */
   readonly source_provider_api_key_id?: string | null;
-  /** For people and searches. */
+  /** Texts by name, at most 64, for people and searches. */
   readonly tags?: Readonly<Record<string, unknown>> | null;
   /** A repeat with the same request_id and body within 24 hours gets the first answer again. */
   readonly request_id?: string | null;
@@ -588,7 +590,8 @@ export interface CreateVirtualKeyRequest {
   readonly secret_mappings: readonly SecretMapping[];
   /** Azure OpenAI: at most 100. */
   readonly deployment_config: readonly VirtualKeyDeployment[];
-  /** Its address, version segment included. */
+  /** Its address, version segment included. Given by a key of a workspace, it must be one that the network rules let
+   * callers choose. */
   readonly custom_host?: string | null;
   /** Sent with every request. */
   readonly custom_headers: Readonly<Record<string, string>>;
@@ -664,9 +667,10 @@ export interface CreateVirtualKeyRequest {
   readonly oracle_fingerprint?: string | null;
   /** Oracle. */
   readonly oracle_private_key?: string | null;
-  /** Id of a provider whose credential is taken over. */
+  /** Id or slug of a virtual key of the workspace whose credential is taken over, address and all. Needs the scope
+   * virtual_keys.duplicate. */
   readonly source_provider_api_key_id?: string | null;
-  /** For people and searches. */
+  /** Texts by name, at most 64, for people and searches. */
   readonly tags?: Readonly<Record<string, unknown>> | null;
   /** A repeat with the same request_id and body within 24 hours gets the first answer again. */
   readonly request_id?: string | null;
@@ -1292,7 +1296,8 @@ export interface Integration {
 /** What a provider needs beside its key. Each provider takes its own fields, and any provider custom_host and
  * custom_headers; the others are refused. */
 export interface IntegrationConfigurations {
-  /** Any provider: its address, version segment included. */
+  /** Any provider: its address, version segment included. Given by a key of a workspace, it must be one that the network
+   * rules let callers choose. */
   readonly custom_host?: string | null;
   /** Any provider: sent with every request. */
   readonly custom_headers: Readonly<Record<string, string>>;
@@ -1418,7 +1423,7 @@ export interface IntegrationModelUpdate {
   readonly is_finetune?: boolean | null;
   /** Needed for fine-tuned models. */
   readonly base_model_slug?: string | null;
-  /** Where this model alone is reached. */
+  /** Where this model alone is reached; set by keys of the organisation. */
   readonly configurations?: ModelConfigurations | null;
   /** Its prices, in place of those of the catalogue. */
   readonly pricing_config?: ModelPricingConfig | null;
@@ -1792,7 +1797,7 @@ export interface ListProvidersRequest {
   readonly page_size?: number | null;
   /** Id or slug. Needed with an organisation's key that has several workspaces. */
   readonly workspace_id?: string | null;
-  /** Fill last_used_at? */
+  /** Has no effect yet: when a provider was used last is not kept. */
   readonly return_last_used?: boolean | null;
   /** Each `name` or `name:value` that tags must have. */
   readonly tags: readonly string[];
@@ -1897,7 +1902,7 @@ export interface ListVirtualKeysRequest {
   readonly current_page?: number | null;
   /** Id or slug. */
   readonly workspace_id?: string | null;
-  /** Fill last_used_at? */
+  /** Has no effect yet: when a virtual key was used last is not kept. */
   readonly return_last_used?: boolean | null;
 }
 
@@ -2254,7 +2259,7 @@ export interface Provider {
   readonly reset_usage?: number | null;
   readonly expires_at?: string | null;
   readonly last_reset_at?: string | null;
-  /** With return_last_used. */
+  /** Not kept yet. */
   readonly last_used_at?: string | null;
   readonly tags?: Readonly<Record<string, unknown>> | null;
 }
@@ -2699,7 +2704,8 @@ export interface UpdateProviderRequest {
   readonly provider?: string | null;
   /** The provider's credential, of one that has its own. Sealed, never shown again. */
   readonly key?: string | null;
-  /** Its address, version segment included. */
+  /** Its address, version segment included. Given by a key of a workspace, it must be one that the network rules let
+   * callers choose. */
   readonly custom_host?: string | null;
   /** Cannot be changed. */
   readonly integration_id?: string | null;
@@ -2785,7 +2791,7 @@ export interface UpdateProviderRequest {
   readonly oracle_fingerprint?: string | null;
   /** Oracle. */
   readonly oracle_private_key?: string | null;
-  /** For people and searches. */
+  /** Texts by name, at most 64, for people and searches. */
   readonly tags?: Readonly<Record<string, unknown>> | null;
   /** Fields to change; one that is named and absent is cleared. What is present, unless given. */
   readonly update_mask?: readonly string[] | null;
@@ -2901,7 +2907,8 @@ export interface UpdateVirtualKeyRequest {
   readonly deployment_config: readonly VirtualKeyDeployment[];
   /** Set the usage to 0, and what was exhausted active? */
   readonly reset_usage?: boolean | null;
-  /** Its address, version segment included. */
+  /** Its address, version segment included. Given by a key of a workspace, it must be one that the network rules let
+   * callers choose. */
   readonly custom_host?: string | null;
   /** Sent with every request. */
   readonly custom_headers: Readonly<Record<string, string>>;
@@ -2977,7 +2984,7 @@ export interface UpdateVirtualKeyRequest {
   readonly oracle_fingerprint?: string | null;
   /** Oracle. */
   readonly oracle_private_key?: string | null;
-  /** For people and searches. */
+  /** Texts by name, at most 64, for people and searches. */
   readonly tags?: Readonly<Record<string, unknown>> | null;
   /** Fields to change; one that is named and absent is cleared. What is present, unless given. */
   readonly update_mask?: readonly string[] | null;
@@ -3164,7 +3171,7 @@ export interface VirtualKey {
   readonly created_at: string;
   readonly last_updated_at: string;
   readonly last_reset_at?: string | null;
-  /** With return_last_used. */
+  /** Not kept yet. */
   readonly last_used_at?: string | null;
   readonly secret_mappings: readonly SecretMapping[];
   readonly tags?: Readonly<Record<string, unknown>> | null;
@@ -3446,7 +3453,8 @@ export interface AdminServices {
     GetIntegration: [GetIntegrationRequest, IntegrationDetail];
     /** Absent fields stay as they are. */
     UpdateIntegration: [UpdateIntegrationRequest, UpdateIntegrationResponse];
-    /** Archives it. Refused with 409 while providers use it. */
+    /** Archives it: it is read by its id from now on, and its slug is free. Refused with 409 while providers use it, those
+     * that were made with it too. */
     DeleteIntegration: [DeleteIntegrationRequest, DeleteIntegrationResponse];
     /** Lists the models of an integration, and which of them are on. */
     ListIntegrationModels: [ListIntegrationModelsRequest, ListIntegrationModelsResponse];

@@ -6,6 +6,7 @@ import type { Forget } from '../core/messages.js';
 import { builtInPrices } from '../ledger/prices.js';
 import type { Integration, IntegrationModel } from '../store/store.js';
 import { AdminError } from './admin-error.js';
+import { speaksForAll } from './host-trust.js';
 import type { Find } from './integrations.js';
 import type { AdminParts, Service } from './service.js';
 
@@ -83,6 +84,12 @@ export function integrationModels(
       const before = await store.integrations.models(organisationId, id);
       const models = request.models.map((update, i) => {
         const path = `models[${i}]`;
+        // The integration's credential would go there.
+        if (update.configurations?.custom_host && !speaksForAll(caller))
+          throw new AdminError(
+            'AB03',
+            `${path}.configurations.custom_host: a key of the organisation sets it.`,
+          );
         if (request.models.findIndex(({ slug }) => slug === update.slug) < i)
           throw AdminError.field(`${path}.slug`, `is ${update.slug} a second time: name each model once.`);
         return changed(

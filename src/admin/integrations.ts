@@ -10,6 +10,7 @@ import { AdminError } from './admin-error.js';
 import type { Caller } from './caller.js';
 import { changedConfigurations, isEmpty, providerKeyOf } from './configurations.js';
 import { credentialFields } from './credential-fields.js';
+import { addressIn, movedHost, speaksForAll } from './host-trust.js';
 import { limitsMessage } from './integration-limits.js';
 import { integrationModels } from './integration-models.js';
 import { integrationWorkspaces, isOpenTo, makeDefaultProvider } from './integration-workspaces.js';
@@ -122,7 +123,7 @@ export function integrationsService(parts: AdminParts): Service<'Integrations'> 
         ...newKit(request, provider),
         pricingAdjustments: request.pricing_adjustments ?? null,
         defaultProviderSlug: defaultSlug || null,
-        hostTrusted: caller.workspaceId === null,
+        hostTrusted: speaksForAll(caller),
       });
       if (made === 'taken')
         throw new AdminError('AB07', `slug: the organisation has an integration ${request.slug} already.`);
@@ -156,15 +157,23 @@ export function integrationsService(parts: AdminParts): Service<'Integrations'> 
     async UpdateIntegration(caller, request) {
       const before = await find(caller, request, 'update');
       const kit = changedKit(request, before);
-      const host = kit.configurations?.shown['custom_host'];
-      const isElsewhere = kit.configurations !== undefined && host !== before.configurations['custom_host'];
+      const moved =
+        kit.configurations === undefined
+          ? {}
+          : movedHost(caller, {
+              from: addressIn(before.configurations),
+              to: addressIn(kit.configurations.shown),
+              keepsSecrets:
+                (kit.key === undefined && before.maskedKey !== null) || kit.configurations.kept.length > 0,
+              path: `${root}.custom_host`,
+            });
       const description = changeOf(request, 'description');
       const integration = await store.integrations.update(caller.organisationId, before.id, {
         name: changeOf(request, 'name')?.trim(),
         description: description && (description.trim() || null),
         pricingAdjustments: changeOf(request, 'pricing_adjustments'),
         ...kit,
-        ...(isElsewhere && { hostTrusted: caller.workspaceId === null }),
+        ...moved,
         etag: request.etag ?? undefined,
       });
       if (integration === 'missing') throw missing();

@@ -4,6 +4,7 @@ import { AdminError } from './admin-error.js';
 import type { Caller } from './caller.js';
 import { changedConfigurations, type Face, isEmpty, providerKeyOf } from './configurations.js';
 import { credentialFields } from './credential-fields.js';
+import { addressIn, hasSecrets, movedHost, speaksForAll } from './host-trust.js';
 import { changeOf } from './mask.js';
 import { mappedFields } from './secret-mappings.js';
 
@@ -59,7 +60,7 @@ export function newCredentials(
     provider,
     credential: request.key ? providerKeyOf(request.key) : null,
     baseUrl: hostOf(request.custom_host),
-    hostTrusted: caller.workspaceId === null,
+    hostTrusted: speaksForAll(caller),
     configurations: changedConfigurations(faceOf(provider, secretMappings), {}, said),
     secretMappings,
   };
@@ -88,12 +89,23 @@ export function changedCredentials(
     );
   }
   const baseUrl = host === undefined ? undefined : hostOf(host);
-  const isElsewhere = baseUrl !== undefined && baseUrl !== before.baseUrl;
   const face = faceOf(before.provider, secretMappings ?? before.secretMappings);
+  const configurations =
+    said.size === 0 ? undefined : changedConfigurations(face, before.configurations, said);
+  const keepsKey = key === undefined && before.maskedKey !== null;
   return {
     key: key === undefined || key === null ? key : providerKeyOf(key),
-    configurations: said.size === 0 ? undefined : changedConfigurations(face, before.configurations, said),
+    configurations,
     secretMappings,
-    ...(isElsewhere && { baseUrl, hostTrusted: caller.workspaceId === null }),
+    baseUrl,
+    ...movedHost(caller, {
+      from: before.baseUrl ?? addressIn(before.configurations),
+      to:
+        (baseUrl === undefined ? before.baseUrl : baseUrl) ??
+        addressIn(configurations?.shown ?? before.configurations),
+      keepsSecrets:
+        keepsKey || (configurations?.kept.length ?? Number(hasSecrets(before.configurations))) > 0,
+      path: host === undefined ? 'huggingfaceBaseUrl' : 'custom_host',
+    }),
   };
 }

@@ -458,6 +458,20 @@ describe('integrations over the administration plane', () => {
     });
   });
 
+  it('of a workspace send what is stored to another host by the word of the organisation alone', async () => {
+    await create({ slug: 'bound', create_default_provider: false }, workspaceKey());
+    const elsewhere = { configurations: { custom_host: 'https://thief.example/v1' } };
+    const change = (body: object, path = ''): Promise<RestResult> =>
+      plane.rest('PUT', `/v1/integrations/bound${path}`, body, workspaceKey());
+    expect(await no(change(elsewhere), 400, 'AB01')).to.include('configurations.custom_host is another host');
+    const model = { slug: 'm', enabled: true, ...elsewhere };
+    await no(change({ models: [model] }, '/models'), 403, 'AB03');
+    expect((await change({ ...elsewhere, key: 'sk-of-theirs-01' })).status).to.equal(200);
+    expect(
+      (await put('/v1/integrations/bound', { configurations: { custom_host: 'https://b/v1' } })).status,
+    ).to.equal(200);
+  });
+
   describe('changed', () => {
     it('make every provider of theirs be looked up anew when they change', async () => {
       const told = async (work: () => Promise<RestResult>): Promise<object[]> => {

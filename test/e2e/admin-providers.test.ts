@@ -125,7 +125,12 @@ describe('providers and virtual keys over the administration plane', () => {
       expect(await trusted('own')).to.equal(true);
       await ask('PUT', '/v1/providers/own', { name: 'Renamed' });
       expect(await trusted('own')).to.equal(true);
-      await ask('PUT', '/v1/providers/own', { custom_host: 'https://llm.example/v3' });
+      const elsewhere = { custom_host: 'https://llm.example/v3' };
+      expect(await no(ask('PUT', '/v1/providers/own', elsewhere), 400, 'AB01')).to.include(
+        'custom_host is another host than the stored credential was given for',
+      );
+      const anew = { ...elsewhere, key: 'sk-new-key-99', custom_headers: { 'X-Team': 'canary-header-01' } };
+      expect((await ask('PUT', '/v1/providers/own', anew)).status).to.equal(200);
       expect(await trusted('own')).to.equal(false);
     });
 
