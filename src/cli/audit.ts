@@ -1,4 +1,4 @@
-import { once } from 'node:events';
+import { pipeline } from 'node:stream/promises';
 import { type Command, Option } from 'commander';
 import { type AuditFileFormat, auditFile } from '../admin/audit-file.js';
 import type { AuditVerdict, Store } from '../store/store.js';
@@ -75,8 +75,11 @@ async function print(store: Store, options: ExportOptions): Promise<void> {
   const end = timeOf('--to', options.to);
   const filter = { ...(from !== undefined && { from }), ...(end !== undefined && { to: end - 1 }) };
   const rows = store.audit.export(await organisationOf(store, options.organisation), filter);
-  for await (const piece of auditFile(rows, options.format)) {
-    if (!process.stdout.write(piece)) await once(process.stdout, 'drain');
+  try {
+    await pipeline(auditFile(rows, options.format), process.stdout, { end: false });
+  } catch (error) {
+    // Who reads has seen enough: `| head`.
+    if ((error as NodeJS.ErrnoException).code !== 'EPIPE') throw error;
   }
 }
 

@@ -16,7 +16,9 @@ const refusal = (work: Promise<unknown>): Promise<Error> =>
     (error: Error) => error,
   );
 
-describe('the keys of a store', () => {
+describe('the keys of a store', function () {
+  this.timeout(30_000);
+
   forEachStore(({ open, options, database, dialect }) => {
     let dataDir: string;
     let first: FirstKeys;

@@ -170,6 +170,10 @@ describe('the commands that work on the store itself', function () {
     expect(table).to.have.length(3);
     expect((await command('audit', 'export', '--to', '2020-01-01')).stdout.trim()).to.equal('');
 
+    const cut = `${process.execPath} ${mainFile} audit export --format csv | head -c 5`;
+    const read = await run('bash', ['-o', 'pipefail', '-c', cut], { env: gateway.env });
+    expect(read).to.deep.equal({ code: 0, stdout: 'seq,t', stderr: '' });
+
     const bare = await openSqlite(gateway.dataDir);
     await bare.write((sql) => sql('audit_logs').where({ seq: 2 }).update({ actor_name: 'Nobody' }));
     await bare.close();
