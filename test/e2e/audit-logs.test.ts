@@ -2,7 +2,10 @@ import { expect } from 'chai';
 import { adminTree } from '../../proto/tree.js';
 import type { AuditLog } from '../../src/client/index.js';
 import { scopesOf } from '../../src/core/scopes.js';
+import { openSqlite } from '../../src/store/sql/sqlite.js';
+import { openStore } from '../../src/store/store.js';
 import { type AdminPlane, refused, startPlane } from '../support/admin-plane.js';
+import { folder, masterKey } from '../support/stores.js';
 
 const always = { start_time: '2000-01-01T00:00:00Z', end_time: '2100-01-01T00:00:00Z' };
 const window = new URLSearchParams(always).toString();
@@ -205,5 +208,24 @@ describe('the audit log over the administration plane', () => {
     for await (const piece of plane.admin.api.auditLogs.exportAuditLogs({ ...always, format: 'csv' }))
       text += Buffer.from(piece.data).toString();
     expect(text.split('\r\n').length).to.be.greaterThan(total);
+  });
+
+  it('is what a change cannot be made without', async () => {
+    const dataDir = folder();
+    const store = await openStore({ dataDir, masterKey });
+    const own = await startPlane({ store });
+    const bare = await openSqlite(dataDir);
+    try {
+      const create = () =>
+        own.workspace.configs.create({ name: 'unseen', config: { retry: { attempts: 1 } } });
+      await bare.write((sql) => sql('audit_heads').update({ hash: 'f'.repeat(64) }));
+      expect(await refused(create(), 'UNAVAILABLE', 'unavailable')).to.match(
+        /^The audit log cannot be written/,
+      );
+      expect((await own.workspace.configs.list()).total).to.equal(0);
+    } finally {
+      await bare.close();
+      await own.close();
+    }
   });
 });
