@@ -1,0 +1,54 @@
+import { expect } from 'chai';
+
+/** One request of a load: when it began, and what it came to. */
+export interface Seen {
+  readonly at: number;
+  readonly outcome: string;
+}
+
+const settleMs = 250;
+const atOnce = 8;
+
+/**
+ * Asks over and over, several at a time, while `change` is made. Requests that ended before it began must come to
+ * `before`, those that begin after it has answered to `after`; meanwhile either may be seen.
+ */
+export async function askedMeanwhile(
+  ask: () => Promise<string>,
+  change: () => Promise<unknown>,
+  { before, after }: { readonly before: string; readonly after: string },
+): Promise<void> {
+  const seen: Seen[] = [];
+  const earlier: string[] = [];
+  let changing = false;
+  let until = Number.POSITIVE_INFINITY;
+  const loops = Array.from({ length: atOnce }, async () => {
+    while (performance.now() < until) {
+      const at = performance.now();
+      const outcome = await ask();
+      seen.push({ at, outcome });
+      if (!changing) earlier.push(outcome);
+    }
+  });
+  const failed = Promise.all(loops).then(() => null);
+  await Promise.race([failed, pause()]);
+  changing = true;
+  let changed: number;
+  try {
+    await change();
+    changed = performance.now();
+    await pause();
+  } finally {
+    until = 0;
+    await failed;
+  }
+  const later = seen.filter(({ at }) => at >= changed).map(({ outcome }) => outcome);
+  expect(earlier.length, 'requests before the change').to.be.above(atOnce);
+  expect(later.length, 'requests after the change').to.be.above(atOnce);
+  expect(new Set(earlier), 'before the change').to.deep.equal(new Set([before]));
+  expect(new Set(later), 'after the change has answered').to.deep.equal(new Set([after]));
+  const strange = seen.filter(({ outcome }) => outcome !== before && outcome !== after);
+  expect(strange, 'neither before nor after').to.deep.equal([]);
+}
+
+const pause = (): Promise<void> => new Promise((wait) => setTimeout(wait, settleMs));
