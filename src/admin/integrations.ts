@@ -1,27 +1,19 @@
-import type {
-  CreateIntegrationRequest,
-  IntegrationDetail,
-  Integration as IntegrationMessage,
-  UpdateIntegrationRequest,
-} from '../../proto/messages.js';
+import type { IntegrationDetail, Integration as IntegrationMessage } from '../../proto/messages.js';
 import type { Forget } from '../core/messages.js';
-import type { Integration, NewConfigurations, Place, SecretMapping } from '../store/store.js';
+import type { Integration, Place } from '../store/store.js';
 import { AdminError } from './admin-error.js';
 import type { Caller } from './caller.js';
-import { changedConfigurations, isEmpty, providerKeyOf } from './configurations.js';
-import { credentialFields } from './credential-fields.js';
-import { addressIn, movedHost, speaksForAll } from './host-trust.js';
+import { speaksForAll } from './host-trust.js';
+import { changedCredentials, newCredentials } from './integration-credentials.js';
 import { limitsMessage } from './integration-limits.js';
 import { integrationModels } from './integration-models.js';
 import { integrationWorkspaces, isOpenTo, makeDefaultProvider } from './integration-workspaces.js';
 import { changeOf } from './mask.js';
-import { needsKey, providerNamed } from './provider-names.js';
+import { providerNamed } from './provider-names.js';
 import { forgetProvider } from './providers.js';
-import { mappedFields, secretMappingMessage, secretMappingsOf } from './secret-mappings.js';
+import { secretMappingMessage } from './secret-mappings.js';
 import type { AdminParts, Service } from './service.js';
 import { pageOf, stale, textOf, timeOf, timeOrNull } from './wire.js';
-
-const root = 'configurations';
 
 type Action = 'create' | 'read' | 'update' | 'delete' | 'list';
 
@@ -120,7 +112,7 @@ export function integrationsService(parts: AdminParts): Service<'Integrations'> 
         name: textOf('name', request.name),
         description: request.description?.trim() || null,
         provider,
-        ...newKit(request, provider),
+        ...newCredentials(request, provider),
         pricingAdjustments: request.pricing_adjustments ?? null,
         defaultProviderSlug: defaultSlug || null,
         hostTrusted: speaksForAll(caller),
@@ -156,24 +148,12 @@ export function integrationsService(parts: AdminParts): Service<'Integrations'> 
 
     async UpdateIntegration(caller, request) {
       const before = await find(caller, request, 'update');
-      const kit = changedKit(request, before);
-      const moved =
-        kit.configurations === undefined
-          ? {}
-          : movedHost(caller, {
-              from: addressIn(before.configurations),
-              to: addressIn(kit.configurations.shown),
-              keepsSecrets:
-                (kit.key === undefined && before.maskedKey !== null) || kit.configurations.kept.length > 0,
-              path: `${root}.custom_host`,
-            });
       const description = changeOf(request, 'description');
       const integration = await store.integrations.update(caller.organisationId, before.id, {
         name: changeOf(request, 'name')?.trim(),
         description: description && (description.trim() || null),
         pricingAdjustments: changeOf(request, 'pricing_adjustments'),
-        ...kit,
-        ...moved,
+        ...changedCredentials(caller, request, before),
         etag: request.etag ?? undefined,
       });
       if (integration === 'missing') throw missing();
@@ -195,70 +175,5 @@ export function integrationsService(parts: AdminParts): Service<'Integrations'> 
 
     ...integrationModels(parts, find, forgets),
     ...integrationWorkspaces(parts, find, forgets),
-  };
-}
-
-interface Kit {
-  readonly key?: ReturnType<typeof providerKeyOf> | null;
-  readonly configurations?: NewConfigurations;
-  readonly secretMappings?: readonly SecretMapping[];
-}
-
-function checkKey(
-  provider: string,
-  hasKey: boolean,
-  configurations: NewConfigurations['shown'],
-  mappings: readonly SecretMapping[],
-): void {
-  if (hasKey || mappedFields(mappings, root).has('key') || !needsKey(provider, configurations)) return;
-  throw AdminError.field('key', `is required for ${provider}: give it, or map it in secret_mappings.`);
-}
-
-const faceOf = (provider: string, mappings: readonly SecretMapping[]) => ({
-  provider,
-  path: (field: string): string => `${root}.${field}`,
-  complete: true,
-  mapped: mappedFields(mappings, root),
-});
-
-function newKit(request: CreateIntegrationRequest, provider: string): Kit {
-  const secretMappings = secretMappingsOf(request.secret_mappings, root, provider);
-  const said = new Map(Object.entries(request.configurations ?? {}));
-  const configurations = changedConfigurations(faceOf(provider, secretMappings), {}, said);
-  const key = request.key ? providerKeyOf(request.key) : null;
-  checkKey(provider, key !== null, configurations.shown, secretMappings);
-  return { key, configurations, secretMappings };
-}
-
-/** Configurations are replaced as a whole; but a secret that is not named stays. */
-function saidOf(request: UpdateIntegrationRequest): ReadonlyMap<string, unknown> {
-  const configurations = changeOf(request, root);
-  if (configurations === undefined) return new Map();
-  const given = (configurations ?? {}) as Readonly<Record<string, unknown>>;
-  const isNamed = (name: string): boolean =>
-    configurations === null ||
-    !isEmpty(given[name]) ||
-    request.update_mask?.includes(`${root}.${name}`) === true;
-  const fields = Object.entries(credentialFields).filter(
-    ([name, { secret }]) => isNamed(name) || secret !== true,
-  );
-  return new Map(fields.map(([name]) => [name, given[name] ?? null]));
-}
-
-function changedKit(request: UpdateIntegrationRequest, before: Integration): Kit {
-  const { provider } = before;
-  const asked = changeOf(request, 'secret_mappings');
-  const changed = asked === undefined ? undefined : secretMappingsOf(asked ?? [], root, provider);
-  const mappings = changed ?? before.secretMappings;
-  const key = changeOf(request, 'key');
-  const face = faceOf(provider, mappings);
-  const configurations = changedConfigurations(face, before.configurations, saidOf(request));
-  const hasKey = key === undefined ? before.maskedKey !== null : key !== null;
-  checkKey(provider, hasKey, configurations.shown, mappings);
-  const isSame = changed === undefined && changeOf(request, root) === undefined;
-  return {
-    key: key === undefined || key === null ? key : providerKeyOf(key),
-    configurations: isSame ? undefined : configurations,
-    secretMappings: changed,
   };
 }
