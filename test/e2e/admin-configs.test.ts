@@ -1,14 +1,21 @@
 import { expect } from 'chai';
 import { referencesOf } from '../../src/admin/config-references.js';
+import type { LedgerReader, LedgerRow } from '../../src/ledger/record.js';
 import { type AdminPlane, refused, startPlane } from '../support/admin-plane.js';
 
 const retry = (attempts: number) => ({ retry: { attempts } });
 
 describe('configs over the administration plane', () => {
+  const requests: LedgerRow[] = [];
+  const ledger: LedgerReader = {
+    recent: async () => ({ rows: requests, cursor: 0 }),
+    get: async () => null,
+    bodies: async () => null,
+  };
   let plane: AdminPlane;
 
   before(async () => {
-    plane = await startPlane();
+    plane = await startPlane({ ledger });
   });
   after(() => plane.close());
 
@@ -95,6 +102,18 @@ describe('configs over the administration plane', () => {
     plane.forgotten.length = 0;
     expect((await plane.rest('PUT', `/v1/configs/${old.id}`, { status: 'active' })).status).to.equal(200);
     expect(plane.forgotten.map(({ name }) => name)).to.deep.equal(['pc-again', old.id]);
+  });
+
+  it('say when they were last used, where that is asked for', async () => {
+    const used = await create({ name: 'used', config: retry(1) });
+    const at = Date.now() + 5;
+    const request = { config: used.slug } as LedgerRow;
+    requests.push({ ...request, at }, { ...request, at: 1 });
+    const list = async (query: object) =>
+      (await plane.workspace.api.configs.listConfigs({ page_size: 1000, ...query })).data;
+    for (const config of await list({ return_last_used: true }))
+      expect(config.last_used_at ?? null).to.equal(config.id === used.id ? new Date(at).toISOString() : null);
+    for (const config of await list({})) expect(config.last_used_at ?? null).to.equal(null);
   });
 
   it('may name only what the workspace has', async () => {
