@@ -36,8 +36,8 @@ export interface InvokeOptions extends SessionOptions {
   readonly requestId?: string;
 }
 
-/** Rows that a page of a list has at most. */
-const perPage = 1000;
+/** Rows that a page of a list has at most, unless its rules say fewer. */
+const mostRows = 1000;
 
 /** Calls the method that a command stands for, and prints the answer. */
 export async function invoke(
@@ -95,8 +95,9 @@ async function list(
     const answer = await client.call(method, { ...request, ...part });
     return [answer[name] as Message[], Number(answer['total'] ?? 0)];
   };
-  const pages = method.request.field('current_page') !== undefined;
-  const isOne = !pages || request['current_page'] !== undefined || request['page_size'] !== undefined;
+  const perPage = method.request.field('page_size')?.rules.max ?? mostRows;
+  const isPaged = method.request.field('current_page') !== undefined;
+  const isOne = !isPaged || request['current_page'] !== undefined || request['page_size'] !== undefined;
   let [rows, total] = await page(isOne ? {} : { page_size: perPage, current_page: 0 });
   for (let at = 1; !isOne && rows.length < total; at += 1) {
     const [next] = await page({ page_size: perPage, current_page: at });
