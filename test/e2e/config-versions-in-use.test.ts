@@ -4,8 +4,8 @@ import type { LogMetrics } from '../../proto/messages.js';
 import { eventually, pause, type RunningGateway, startGateway } from '../support/gateway.js';
 import { type SimulatedProvider, startSimulated } from '../support/simulated/index.js';
 
-/** `HEADGATE_TEST_WHOLE=true`: as long and as hard as it is promised. */
-const whole = process.env['HEADGATE_TEST_WHOLE'] === 'true';
+/** `WHOLE_LOAD=true`: as long and as hard as it is promised. */
+const whole = process.env['WHOLE_LOAD'] === 'true';
 const load = whole
   ? { changes: 100, everyMs: 600, perSecond: 500 }
   : { changes: 20, everyMs: 150, perSecond: 150 };
