@@ -2408,6 +2408,7 @@ export interface SecuritySettings {
   readonly managers_view_analytics?: boolean | null;
   readonly members_view_api_keys?: boolean | null;
   readonly managers_view_api_keys?: boolean | null;
+  /** false unless set. */
   readonly members_write_api_keys?: boolean | null;
   readonly managers_write_api_keys?: boolean | null;
   readonly members_view_configs?: boolean | null;
@@ -2429,7 +2430,7 @@ export interface SecuritySettings {
   readonly members_view_virtual_keys?: boolean | null;
   /** Providers too. */
   readonly managers_view_virtual_keys?: boolean | null;
-  /** Providers too. */
+  /** Providers too. false unless set. */
   readonly members_write_virtual_keys?: boolean | null;
   /** Providers too. */
   readonly managers_write_virtual_keys?: boolean | null;

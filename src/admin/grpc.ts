@@ -81,7 +81,7 @@ function checkMetadata(metadata: Metadata): void {
 }
 
 /** The request in memory. An update without a mask means the fields that are there. */
-function readRequest({ request: shape }: AdminMethod, bytes: Buffer): Message {
+export function readRequest({ request: shape }: AdminMethod, bytes: Buffer): Message {
   let message: Message;
   try {
     message = decode(shape, bytes);

@@ -22,6 +22,8 @@ describe('the organisation', () => {
     expect(organisation.security_settings).to.not.have.property('members_view_logs');
     const off = Object.entries(organisation.security_settings).filter(([, value]) => value === false);
     expect(off.map(([name]) => name)).to.have.members([
+      'membersWriteApiKeys',
+      'membersWriteVirtualKeys',
       'membersWriteConfigs',
       'membersWritePrompts',
       'membersWriteGuardrails',

@@ -1,0 +1,231 @@
+import type { Message } from '../../proto/codec.js';
+
+/** One of everything, in one workspace: by id or slug. */
+export interface Place {
+  readonly organisation: string;
+  readonly workspace: string;
+  readonly workspaceName: string;
+  /** Members of the workspace, and a user who is none. */
+  readonly user: string;
+  readonly stranger: string;
+  readonly config: string;
+  readonly configVersion: string;
+  readonly provider: string;
+  readonly virtualKey: string;
+  readonly virtualKeyId: string;
+  readonly serviceKey: string;
+  readonly userKey: string;
+  /** Of the organisation. */
+  readonly adminKey: string;
+  readonly guardrail: string;
+  readonly label: string;
+  readonly collection: string;
+  readonly integration: string;
+  readonly organisationIntegration: string;
+  readonly ratePolicy: string;
+  readonly usagePolicy: string;
+  readonly invite: string;
+  readonly inviteToken: string;
+  readonly deployment: string;
+  readonly log: string;
+}
+
+/** The request of a row: what it is about stands in `at`. */
+export type RequestOf = (at: Place) => Message;
+
+const within = (at: Place): Message => ({ workspace_id: at.workspace });
+const about = (name: string, field: keyof Place, more: Message = {}): RequestOf => {
+  return (at) => ({ [name]: at[field], ...within(at), ...more });
+};
+/** Of the organisation: no workspace is named. */
+const only = (name: string, field: keyof Place, more: Message = {}): RequestOf => {
+  return (at) => ({ [name]: at[field], ...more });
+};
+const nothing: RequestOf = () => ({});
+const time = { start_time: '2026-01-01T00:00:00.000Z', end_time: '2036-01-01T00:00:00.000Z' };
+const condition = { conditions: [{ key: 'model', value: '@main/gpt' }], group_by: [{ key: 'api_key' }] };
+const reaction = { feedback: {} };
+const actions = { deny: true, async: false, on_success: reaction, on_fail: reaction };
+const integration = { name: 'new', ai_provider_id: 'openai', key: 'sk-new', create_default_provider: false };
+const key = { name: 'new', scopes: ['configs.list'] };
+
+/** `Service.Method`, or `Service.Method of a thing` where one method has several kinds of object. */
+export const requests: Readonly<Record<string, RequestOf>> = {
+  'ApiKeys.CreateApiKey of the organisation': () => ({ type: 'organisation', sub_type: 'service', ...key }),
+  'ApiKeys.CreateApiKey of a workspace': (at) => ({
+    type: 'workspace',
+    sub_type: 'service',
+    ...key,
+    ...within(at),
+  }),
+  'ApiKeys.CreateApiKey of a user': (at) => ({
+    type: 'workspace',
+    sub_type: 'user',
+    user_id: at.user,
+    ...key,
+    ...within(at),
+  }),
+  'ApiKeys.ListApiKeys': within,
+  'ApiKeys.GetApiKey of the organisation': only('id', 'adminKey'),
+  'ApiKeys.GetApiKey of a workspace': only('id', 'serviceKey'),
+  'ApiKeys.GetApiKey of a user': only('id', 'userKey'),
+  'ApiKeys.UpdateApiKey of the organisation': only('id', 'adminKey', { name: 'other' }),
+  'ApiKeys.UpdateApiKey of a workspace': only('id', 'serviceKey', { name: 'other' }),
+  'ApiKeys.UpdateApiKey of a user': only('id', 'userKey', { name: 'other' }),
+  'ApiKeys.DeleteApiKey of the organisation': only('id', 'adminKey'),
+  'ApiKeys.DeleteApiKey of a workspace': only('id', 'serviceKey'),
+  'ApiKeys.DeleteApiKey of a user': only('id', 'userKey'),
+  'ApiKeys.RotateApiKey of the organisation': only('id', 'adminKey'),
+  'ApiKeys.RotateApiKey of a workspace': only('id', 'serviceKey'),
+  'ApiKeys.RotateApiKey of a user': only('id', 'userKey'),
+  'AuditLogs.ListAuditLogs': (at) => ({ ...time, ...within(at) }),
+  'AuditLogs.ExportAuditLogs': (at) => ({ ...time, format: 'jsonl', ...within(at) }),
+  'Collections.CreateCollection': (at) => ({ name: 'new', ...within(at) }),
+  'Collections.ListCollections': within,
+  'Collections.GetCollection': about('id', 'collection'),
+  'Collections.UpdateCollection': about('id', 'collection', { name: 'other' }),
+  'Collections.DeleteCollection': about('id', 'collection'),
+  'Configs.CreateConfig': (at) => ({ name: 'new', config: { retry: { attempts: 1 } }, ...within(at) }),
+  'Configs.ListConfigs': within,
+  'Configs.GetConfig': about('slug', 'config'),
+  'Configs.UpdateConfig': about('slug', 'config', { name: 'other' }),
+  'Configs.DeleteConfig': about('slug', 'config'),
+  'Configs.ListConfigVersions': about('slug', 'config'),
+  'Configs.GetConfigVersion': (at) => ({
+    slug: at.config,
+    version_id: at.configVersion,
+    ...within(at),
+  }),
+  'Deployments.CreateDeployment': () => ({ name: 'new' }),
+  'Deployments.ListDeployments': nothing,
+  'Deployments.GetDeployment': only('deployment_id', 'deployment'),
+  'Deployments.UpdateDeployment': only('deployment_id', 'deployment', { name: 'other' }),
+  'Deployments.DeleteDeployment': only('deployment_id', 'deployment'),
+  'Deployments.PingDeployment': only('deployment_id', 'deployment'),
+  'Guardrails.CreateGuardrail': (at) => ({
+    name: 'new',
+    checks: [{ id: 'default.regexMatch', parameters: { rule: 'a' } }],
+    actions,
+    ...within(at),
+  }),
+  'Guardrails.ListGuardrails': within,
+  'Guardrails.GetGuardrail': about('id', 'guardrail'),
+  'Guardrails.UpdateGuardrail': about('id', 'guardrail', { name: 'other' }),
+  'Guardrails.DeleteGuardrail': about('id', 'guardrail'),
+  'Integrations.CreateIntegration of a workspace': (at) => ({
+    ...integration,
+    ...within(at),
+  }),
+  'Integrations.CreateIntegration of the organisation': () => ({
+    ...integration,
+  }),
+  'Integrations.ListIntegrations': within,
+  'Integrations.GetIntegration of a workspace': about('slug', 'integration'),
+  'Integrations.GetIntegration of the organisation': only('slug', 'organisationIntegration'),
+  'Integrations.UpdateIntegration of a workspace': about('slug', 'integration', { name: 'other' }),
+  'Integrations.UpdateIntegration of the organisation': only('slug', 'organisationIntegration', {
+    name: 'other',
+  }),
+  'Integrations.DeleteIntegration of a workspace': about('slug', 'integration'),
+  'Integrations.DeleteIntegration of the organisation': only('slug', 'organisationIntegration'),
+  'Integrations.ListIntegrationModels': about('slug', 'integration'),
+  'Integrations.UpdateIntegrationModels': about('slug', 'integration', {
+    models: [{ slug: 'gpt', enabled: true }],
+  }),
+  'Integrations.DeleteIntegrationModels': about('slug', 'integration', { slugs: ['gpt'] }),
+  'Integrations.ListIntegrationWorkspaces': only('slug', 'organisationIntegration'),
+  'Integrations.UpdateIntegrationWorkspaces': (at) => ({
+    slug: at.organisationIntegration,
+    workspaces: [{ id: at.workspace, enabled: true }],
+  }),
+  'Invites.CreateInvite': (at) => ({
+    email: 'new@example.com',
+    role: 'member',
+    workspaces: [{ id: at.workspace, role: 'member' }],
+  }),
+  'Invites.ListInvites': nothing,
+  'Invites.GetInvite': only('invite_id', 'invite'),
+  'Invites.DeleteInvite': only('invite_id', 'invite'),
+  'Invites.ResendInvite': only('invite_id', 'invite'),
+  'Invites.AcceptInvite': only('token', 'inviteToken'),
+  'Labels.CreateLabel': (at) => ({ name: 'new', ...within(at) }),
+  'Labels.ListLabels': within,
+  'Labels.GetLabel': about('id', 'label'),
+  'Labels.UpdateLabel': about('id', 'label', { name: 'other' }),
+  'Labels.DeleteLabel': about('id', 'label'),
+  'Logs.GetLog': only('id', 'log'),
+  'Logs.ListLogs': within,
+  'Models.GetModelPricing': () => ({ provider: 'openai', model: 'gpt-4o-mini' }),
+  'Models.ListModels': within,
+  'Organisations.GetAuthSettings': nothing,
+  'Organisations.GetOrganisation': nothing,
+  'Organisations.GetOrganisationDefaults': nothing,
+  'Organisations.ListWorkspaceExclusions': (at) => ({
+    kind: 'input-guardrails',
+    organisation_id: at.organisation,
+  }),
+  'Organisations.UpdateAuthSettings': () => ({ session_settings: { max_session_ttl: 900 } }),
+  'Organisations.UpdateOrganisation': () => ({ name: 'other' }),
+  'Organisations.UpdateOrganisationDefaults': () => ({ input_guardrails: [] }),
+  'Organisations.UpdateWorkspaceExclusions': (at) => ({
+    kind: 'input-guardrails',
+    workspaces: [{ workspace_id: at.workspace, excluded: true }],
+  }),
+  'Providers.CreateProvider': (at) => ({ name: 'new', provider: 'openai', key: 'sk-new', ...within(at) }),
+  'Providers.ListProviders': within,
+  'Providers.GetProvider': about('slug', 'provider'),
+  'Providers.UpdateProvider': about('slug', 'provider', { name: 'other' }),
+  'Providers.DeleteProvider': about('slug', 'provider'),
+  'RateLimitsPolicies.CreateRateLimitsPolicy': (at) => ({
+    ...condition,
+    type: 'requests',
+    unit: 'rpm',
+    value: 5,
+    ...within(at),
+  }),
+  'RateLimitsPolicies.ListRateLimitsPolicies': within,
+  'RateLimitsPolicies.GetRateLimitsPolicy': about('id', 'ratePolicy'),
+  'RateLimitsPolicies.UpdateRateLimitsPolicy': about('id', 'ratePolicy', { name: 'other' }),
+  'RateLimitsPolicies.DeleteRateLimitsPolicy': about('id', 'ratePolicy'),
+  'UsageLimitsPolicies.CreateUsageLimitsPolicy': (at) => ({
+    ...condition,
+    type: 'cost',
+    credit_limit: 5,
+    ...within(at),
+  }),
+  'UsageLimitsPolicies.ListUsageLimitsPolicies': within,
+  'UsageLimitsPolicies.GetUsageLimitsPolicy': about('id', 'usagePolicy'),
+  'UsageLimitsPolicies.UpdateUsageLimitsPolicy': about('id', 'usagePolicy', { name: 'other' }),
+  'UsageLimitsPolicies.DeleteUsageLimitsPolicy': about('id', 'usagePolicy'),
+  'UsageLimitsPolicies.ListUsageLimitsEntities': about('id', 'usagePolicy'),
+  'UsageLimitsPolicies.ResetUsageLimitsEntity': about('id', 'usagePolicy', { entity_id: 'none' }),
+  'Users.CreateUser': (at) => ({
+    email: 'new@example.com',
+    role: 'member',
+    workspaces: [{ id: at.workspace, role: 'member' }],
+  }),
+  'Users.ListUsers': nothing,
+  'Users.GetUser': only('user_id', 'user'),
+  'Users.UpdateUser': only('user_id', 'user', { role: 'admin' }),
+  'Users.DeleteUser': only('user_id', 'user'),
+  'VirtualKeys.CreateVirtualKey': (at) => ({ name: 'new', provider: 'openai', key: 'sk-new', ...within(at) }),
+  'VirtualKeys.ListVirtualKeys': within,
+  'VirtualKeys.GetVirtualKey': about('slug', 'virtualKey'),
+  'VirtualKeys.UpdateVirtualKey': about('slug', 'virtualKey', { name: 'other' }),
+  'VirtualKeys.DeleteVirtualKey': about('slug', 'virtualKey'),
+  'VirtualKeys.MigrateVirtualKey': only('virtual_key_id', 'virtualKeyId'),
+  'Watch.WatchConfig': nothing,
+  'WorkspaceMembers.AddWorkspaceMembers': (at) => ({
+    ...within(at),
+    users: [{ id: at.stranger, role: 'member' }],
+  }),
+  'WorkspaceMembers.ListWorkspaceMembers': within,
+  'WorkspaceMembers.GetWorkspaceMember': about('user_id', 'user'),
+  'WorkspaceMembers.UpdateWorkspaceMember': about('user_id', 'user', { role: 'manager' }),
+  'WorkspaceMembers.RemoveWorkspaceMember': about('user_id', 'user'),
+  'Workspaces.CreateWorkspace': () => ({ name: 'new' }),
+  'Workspaces.ListWorkspaces': nothing,
+  'Workspaces.GetWorkspace': within,
+  'Workspaces.UpdateWorkspace': (at) => ({ ...within(at), description: 'other' }),
+  'Workspaces.DeleteWorkspace': (at) => ({ ...within(at), name: at.workspaceName, force_delete: true }),
+};

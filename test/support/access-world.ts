@@ -1,0 +1,305 @@
+import { randomBytes, randomUUID } from 'node:crypto';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { encode, type Message } from '../../proto/codec.js';
+import { type AdminMethod, adminMethod, adminTree } from '../../proto/tree.js';
+import { AdminError } from '../../src/admin/admin-error.js';
+import { Calls } from '../../src/admin/call.js';
+import { oneKey } from '../../src/admin/caller.js';
+import { readRequest } from '../../src/admin/grpc.js';
+import { readMessage } from '../../src/admin/json.js';
+import { RestBridge } from '../../src/admin/rest/bridge.js';
+import { implement } from '../../src/admin/services.js';
+import { makeGatewayKey } from '../../src/core/gateway-key.js';
+import type { KeyType } from '../../src/core/principal.js';
+import { scopesOf } from '../../src/core/scopes.js';
+import { MasterKey } from '../../src/store/master-key.js';
+import type { Database } from '../../src/store/sql/driver.js';
+import { insertOrganisation, type OrganisationParts } from '../../src/store/sql/organisations.js';
+import { openStore, type Store } from '../../src/store/store.js';
+import { type Place, requests } from './access-requests.js';
+import { logRow, RowsLedger } from './rows-ledger.js';
+
+/** What a call came to: `ok`, or the code of its refusal, with the HTTP status. */
+export interface Outcome {
+  readonly code: string;
+  readonly status: number;
+  readonly message: string;
+}
+
+export type Door = (method: AdminMethod, request: Message, key: string | null) => Promise<Outcome>;
+
+/** Two organisations with everything in them, everybody who may call, and both doors; all in this process. */
+export interface World {
+  readonly places: Readonly<Record<'own' | 'sibling' | 'foreign' | 'missing', Place>>;
+  /** By name; null calls without a key. */
+  readonly actors: Readonly<Record<string, string | null>>;
+  readonly doors: Readonly<Record<'grpc' | 'rest', Door>>;
+  /** Runs `work`, and then nothing of it has happened. */
+  undone<T>(work: () => Promise<T>): Promise<T>;
+  close(): Promise<void>;
+}
+
+const silent = { info: () => {}, warn: () => {}, error: () => {} };
+
+function here<T>(answer: T | string): T {
+  if (typeof answer === 'string') throw new Error(answer);
+  return answer;
+}
+
+const refusalOf = (thrown: unknown): Outcome => {
+  const { code, answered, message } = AdminError.from(thrown);
+  return { code, status: answered.http, message };
+};
+const ok: Outcome = { code: 'ok', status: 200, message: '' };
+
+/** Failed keys are counted by address: each call comes from another one. */
+let calls = 0;
+const nextAddress = (): string => {
+  calls++;
+  return `10.${calls >> 16}.${(calls >> 8) & 255}.${calls & 255}`;
+};
+
+/** As the gRPC server does it: the request crosses as bytes. */
+function grpcDoor(through: Calls) {
+  return async (method: AdminMethod, request: Message, key: string | null): Promise<Message> => {
+    const bytes = encode(method.request, request);
+    const gone = new AbortController();
+    const call = {
+      method,
+      requestId: randomUUID(),
+      key: () => oneKey(key === null ? [] : [key], []),
+      read: () => readRequest(method, bytes),
+      address: nextAddress(),
+      userAgent: null,
+      rest: null,
+      deadline: Date.now() + 10_000,
+      gone: gone.signal,
+    };
+    if (!method.streams) return through.unary(call);
+    const responses = through.stream(call);
+    const first = responses.next();
+    try {
+      // One that watches says nothing while nothing happens.
+      const quiet = new Promise<null>((done) => setTimeout(() => done(null), 20));
+      return (await Promise.race([first, quiet]))?.value ?? {};
+    } finally {
+      gone.abort();
+      await first.catch(() => {});
+      await responses.return(undefined);
+    }
+  };
+}
+
+/** The request as an HTTP client writes it. */
+function written({ bindings }: AdminMethod, request: Message) {
+  const { verb, path, body } = bindings[0]!;
+  const rest: Record<string, unknown> = { ...request };
+  const filled = path.replace(/\{([^}]*)\}/g, (_, name: string) => {
+    delete rest[name];
+    return encodeURIComponent(String(request[name]));
+  });
+  const query = new URLSearchParams();
+  if (body === '')
+    for (const [name, value] of Object.entries(rest)) query.append(name, [value].flat().join(','));
+  return { verb, path: filled, query: query.toString(), json: body === '' ? null : rest };
+}
+
+function restDoor(bridge: RestBridge): Door {
+  return async (method, request, key) => {
+    const { verb, path, query, json } = written(method, request);
+    const headers = key === null ? [] : ['x-gateway-api-key', key];
+    const gone = new AbortController();
+    if (method.streams) setTimeout(() => gone.abort(), 20).unref();
+    const answer = await bridge.answer({
+      verb,
+      path,
+      query,
+      headers: json === null ? headers : [...headers, 'content-type', 'application/json'],
+      address: nextAddress(),
+      body: Buffer.from(json === null ? '' : JSON.stringify(json)),
+      gone: gone.signal,
+    });
+    if (answer.status === 200) {
+      if (typeof answer.body !== 'string' && !Buffer.isBuffer(answer.body))
+        for await (const _ of answer.body) gone.abort();
+      return ok;
+    }
+    const { errorCode, message } = JSON.parse(String(answer.body)).data;
+    return { code: errorCode, status: answer.status, message };
+  };
+}
+
+class Undone extends Error {}
+
+/** Makes the world. */
+export async function makeWorld(): Promise<World> {
+  const dataDir = mkdtempSync(join(tmpdir(), 'headgate-access-'));
+  const store = await openStore({ dataDir, masterKey: new MasterKey(randomBytes(32)) });
+  const ledger = new RowsLedger();
+  const parts = {
+    store,
+    ledger,
+    changed: async () => {},
+    validateConfig: () => {},
+    isProvider: () => true,
+    log: silent,
+  };
+  const methods = [...adminTree().methods.values()];
+  const through = new Calls(parts, implement(parts, methods));
+  const bridge = new RestBridge({
+    calls: through,
+    methods,
+    pages: new Map(),
+    keyHeaders: ['x-gateway-api-key'],
+    longestCall: 10_000,
+  });
+  const grpc = grpcDoor(through);
+
+  const home = here((await store.establish(() => {})) ?? 'not new').organisation_id;
+  const away = await organisation(store);
+  const builder = new Builder(store, ledger, grpc);
+  const own = await builder.place(home, 'Home');
+  const sibling = await builder.place(home, 'Sibling');
+  const foreign = await builder.place(away, 'Away');
+  const gone = here(await store.workspaces.create(home, { name: 'Gone', slug: 'gone' })).id;
+
+  const key = (
+    organisationId: string,
+    type: KeyType,
+    workspaceId: string | null,
+    more: { readonly userId?: string; readonly expiresAt?: number } = {},
+  ) => builder.key(organisationId, type, workspaceId, more);
+  const actors: Record<string, string | null> = {
+    nobody: null,
+    unknown: makeGatewayKey('workspace-service'),
+    expired: await key(home, 'organisation-service', null, { expiresAt: Date.now() - 1 }),
+    archived: await key(home, 'workspace-service', gone),
+    admin: await key(home, 'organisation-service', null),
+    service: await key(home, 'workspace-service', own.workspace),
+  };
+  // Owners and admins of the organisation are in every workspace without being its members.
+  const people = [
+    ['owner'],
+    ['admin'],
+    ['member', 'admin'],
+    ['member', 'manager'],
+    ['member', 'member'],
+  ] as const;
+  for (const [role, place] of people) {
+    const workspaces = place === undefined ? [] : [{ workspaceId: own.workspace, role: place }];
+    const name = place === undefined ? role : `${role}/${place}`;
+    const email = `${name.replace('/', '-')}@example.com`;
+    const { id: userId } = here(await store.users.create(home, { email, role, workspaces }));
+    actors[`user ${name}`] = await key(home, 'workspace-user', own.workspace, { userId });
+  }
+  actors['foreign'] = await key(away, 'organisation-service', null);
+  here(await store.workspaces.archive(home, gone));
+
+  const missing = Object.fromEntries(Object.keys(own).map((field) => [field, randomUUID()]));
+  return {
+    places: { own, sibling, foreign, missing: missing as unknown as Place },
+    actors,
+    doors: {
+      grpc: (method, request, text) => grpc(method, request, text).then(() => ok, refusalOf),
+      rest: restDoor(bridge),
+    },
+    async undone(work) {
+      const done: Awaited<ReturnType<typeof work>>[] = [];
+      try {
+        await store.unit(home, async () => {
+          done.push(await work());
+          throw new Undone();
+        });
+      } catch (thrown) {
+        if (!(thrown instanceof Undone)) throw thrown;
+      }
+      return done[0]!;
+    },
+    async close() {
+      await store.close();
+      rmSync(dataDir, { recursive: true, force: true });
+    },
+  };
+}
+
+/** A second organisation beside the first: no method makes one. */
+async function organisation(store: Store): Promise<string> {
+  const { parts } = store as unknown as { parts: OrganisationParts & { readonly database: Database } };
+  const row = { id: randomUUID(), name: 'Away', created_at: Date.now() };
+  await parts.database.write((sql) => insertOrganisation(sql, parts, row));
+  return row.id;
+}
+
+/** Fills workspaces, by the methods themselves. */
+class Builder {
+  constructor(
+    readonly store: Store,
+    readonly ledger: RowsLedger,
+    readonly call: (method: AdminMethod, request: Message, key: string) => Promise<Message>,
+  ) {}
+
+  /** A key with every scope of its type. */
+  async key(
+    organisationId: string,
+    type: KeyType,
+    workspaceId: string | null,
+    more: object,
+  ): Promise<string> {
+    const input = { type, workspaceId, name: type, scopes: scopesOf(type), ...more };
+    return here(await this.store.keys.create(organisationId, input)).text.reveal();
+  }
+
+  async place(organisationId: string, name: string): Promise<Place> {
+    const workspace = here(await this.store.workspaces.create(organisationId, { name })).id;
+    const admin = await this.key(organisationId, 'organisation-service', null, {});
+    const person = async (email: string, workspaces: readonly { workspaceId: string; role: 'member' }[]) =>
+      here(await this.store.users.create(organisationId, { email, role: 'member', workspaces })).id;
+    const user = await person(`${name}@example.com`, [{ workspaceId: workspace, role: 'member' }]);
+    const stranger = await person(`not-${name}@example.com`, []);
+    const log = `log-${name}`;
+    this.ledger.rows.push(logRow(organisationId, workspace, log, 'trace'));
+    const at = { workspace, user, email: `invited-${name}@example.com` } as unknown as Place;
+    const make = async (row: string, more: Message = {}): Promise<Record<string, string>> => {
+      const method = adminMethod(row.split(' ')[0]!);
+      const request = readMessage(method.request, { ...requests[row]?.(at), ...more });
+      const { data, ...plain } = await this.call(method, request, admin);
+      return { ...plain, ...(data as object) } as Record<string, string>;
+    };
+    const config = await make('Configs.CreateConfig');
+    const virtualKey = await make('VirtualKeys.CreateVirtualKey');
+    const { data: rows } = (await this.call(
+      adminMethod('VirtualKeys.ListVirtualKeys'),
+      { workspace_id: workspace },
+      admin,
+    )) as { data: readonly { id: string; slug: string }[] };
+    const invite = await make('Invites.CreateInvite', { email: `invited-${name}@example.com` });
+    return {
+      organisation: organisationId,
+      workspace,
+      workspaceName: name,
+      user,
+      stranger,
+      config: config['slug']!,
+      configVersion: config['version_id']!,
+      provider: (await make('Providers.CreateProvider'))['slug']!,
+      virtualKey: virtualKey['slug']!,
+      virtualKeyId: rows.find(({ slug }) => slug === virtualKey['slug'])!.id,
+      serviceKey: (await make('ApiKeys.CreateApiKey of a workspace'))['id']!,
+      userKey: (await make('ApiKeys.CreateApiKey of a user'))['id']!,
+      adminKey: (await make('ApiKeys.CreateApiKey of the organisation'))['id']!,
+      guardrail: (await make('Guardrails.CreateGuardrail'))['id']!,
+      label: (await make('Labels.CreateLabel', { name }))['id']!,
+      collection: (await make('Collections.CreateCollection'))['id']!,
+      integration: (await make('Integrations.CreateIntegration of a workspace'))['slug']!,
+      organisationIntegration: (await make('Integrations.CreateIntegration of the organisation'))['slug']!,
+      ratePolicy: (await make('RateLimitsPolicies.CreateRateLimitsPolicy'))['id']!,
+      usagePolicy: (await make('UsageLimitsPolicies.CreateUsageLimitsPolicy'))['id']!,
+      invite: invite['id']!,
+      inviteToken: invite['invite_link']!.split(/[/=]/).at(-1)!,
+      deployment: (await make('Deployments.CreateDeployment', { name }))['id']!,
+      log,
+    };
+  }
+}

@@ -1,0 +1,88 @@
+import { noUsage } from '../../src/core/usage.js';
+import type { LedgerFilter, LedgerReader, LedgerRow } from '../../src/ledger/record.js';
+
+/** A ledger of given rows, in the order in which they came in: what is tested here is who may see which. */
+export class RowsLedger implements LedgerReader {
+  readonly rows: LedgerRow[] = [];
+
+  async recent({ org, workspace, trace, keys, after, limit }: LedgerFilter) {
+    const seen = this.rows.filter(
+      (row, i) =>
+        row.org === org &&
+        (workspace === undefined || row.workspace === workspace) &&
+        (trace === undefined || row.trace === trace) &&
+        (keys === undefined || keys.includes(row.key ?? '')) &&
+        (after === undefined || i >= after),
+    );
+    const rows = after === undefined ? seen.reverse().slice(0, limit) : seen.slice(0, limit);
+    return { rows, cursor: this.rows.length };
+  }
+
+  async get(org: string, id: string) {
+    return this.rows.find((row) => row.org === org && row.id === id) ?? null;
+  }
+
+  async bodies(org: string, id: string) {
+    const row = await this.get(org, id);
+    return (
+      row && {
+        id,
+        at: row.at,
+        org,
+        workspace: row.workspace,
+        request: '{"q":1}',
+        response: '{"a":2}',
+        cut: false,
+      }
+    );
+  }
+}
+
+/** A settled request, with the least that a row has. */
+export function logRow(org: string, workspace: string, id: string, trace: string): LedgerRow {
+  return {
+    state: 'settled',
+    id,
+    at: 1_800_000_000_123,
+    org,
+    workspace,
+    key: 'k',
+    config: null,
+    configVersion: 'none',
+    endpoint: 'chat',
+    method: 'POST',
+    path: '/v1/chat/completions',
+    provider: 'openai',
+    modelAsked: 'gpt',
+    modelUsed: 'gpt-1\u001b[2J',
+    status: 200,
+    error: null,
+    errorMessage: null,
+    stream: true,
+    totalMs: 12.5,
+    upstreamMs: 10,
+    firstByteMs: 3,
+    attempts: [
+      {
+        target: 'config',
+        provider: 'openai',
+        model: 'gpt',
+        startedAt: 1,
+        status: 200,
+        error: null,
+        durationMs: 9,
+      },
+    ],
+    retries: 0,
+    target: 'config',
+    usage: { ...noUsage(), input: 7, output: 5 },
+    cost: 1500,
+    cache: 'disabled',
+    metadata: { team: 'a' },
+    trace,
+    span: null,
+    parentSpan: null,
+    spanName: null,
+    dropped: [],
+  };
+}
