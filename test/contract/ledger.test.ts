@@ -99,6 +99,13 @@ describe('the ledger in SQLite', () => {
     expect(await ids({ trace: 'a' })).to.deep.equal([]);
   });
 
+  it('filters by keys: of any of them, of none', async () => {
+    await settle({ id: 'a', key: 'k1' }, { id: 'b', key: 'k2', trace: 't' }, { id: 'c', key: 'k3' });
+    expect(await ids({ keys: ['k1', 'k2'] })).to.deep.equal(['b', 'a']);
+    expect(await ids({ keys: ['k1', 'k2'], trace: 't' })).to.deep.equal(['b']);
+    expect(await ids({ keys: [] })).to.deep.equal([]);
+  });
+
   it('finds a trace however many rows came since', async () => {
     await settle({ id: 'wanted', trace: 't' });
     await settle(...Array.from({ length: 9000 }, (_, i) => ({ id: `other-${i}`, trace: `x-${i}` })));
