@@ -1,3 +1,4 @@
+import { compareAdmin } from './admin.js';
 import { cpuSeconds, residentBytes } from './cpu.js';
 import { drive, type Load } from './load.js';
 import { pause, type Server, startBareProxy, startHeadgate, startNginx, startUpstream } from './servers.js';
@@ -5,7 +6,8 @@ import { pause, type Server, startBareProxy, startHeadgate, startNginx, startUps
 /**
  * `npm run bench`: the same work through nginx, through a bare proxy of our two libraries, and through Headgate, in
  * one run, taking turns. CPU per request is the figure: throughput on a busy machine says more about the machine.
- * `--seconds N` (per measurement, 5), `--rounds N` (3), `--soak MINUTES` (memory under load, instead), `--json`.
+ * `--seconds N` (per measurement, 5), `--rounds N` (3), `--json`. Instead: `--soak MINUTES` (memory under load), or
+ * `--admin RATE` (so many requests a second beside a busy administration, 300).
  */
 const argument = (name: string, fallback: number): number => {
   const at = process.argv.indexOf(`--${name}`);
@@ -14,6 +16,8 @@ const argument = (name: string, fallback: number): number => {
 const seconds = argument('seconds', 5);
 const rounds = argument('rounds', 3);
 const soakMinutes = argument('soak', 0);
+const isAdmin = process.argv.includes('--admin');
+const adminRate = argument('admin', 300) || 300;
 const asJson = process.argv.includes('--json');
 
 const chat = (stream: boolean): string => {
@@ -176,6 +180,9 @@ const upstream = await startUpstream();
 const headgate = await startHeadgate(upstream.port, { bodies: false });
 if (soakMinutes > 0) {
   await soak(headgate);
+  await headgate.stop();
+} else if (isAdmin) {
+  await compareAdmin(headgate, request(headgate, false), { seconds, rounds, rate: adminRate });
   await headgate.stop();
 } else {
   const nginx = await startNginx(upstream.port);

@@ -14,6 +14,7 @@ export interface Server {
   pids(): number[];
   readonly headers: Readonly<Record<string, string>>;
   readonly opsPort?: number;
+  readonly grpcPort?: number;
   stop(): Promise<void>;
 }
 
@@ -120,6 +121,7 @@ export async function startHeadgate(upstreamPort: number, options: { bodies: boo
     name: options.bodies ? 'headgate, bodies logged' : 'headgate',
     port,
     opsPort,
+    grpcPort,
     pids: () => [child.pid ?? 0, ...childrenOf(child.pid ?? 0)],
     headers: {
       'x-gateway-api-key': keys.workspace_key,
