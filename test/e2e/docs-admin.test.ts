@@ -33,9 +33,9 @@ describe('docs/admin.md', function () {
       .replaceAll('127.0.0.1:50051', `127.0.0.1:${gateway.grpcPort}`)
       .replaceAll('./data/', `${gateway.dataDir}/`)
       .replaceAll('./dist/', `${root}/dist/`)
+      .replaceAll('-import-path proto', `-import-path ${root}/proto`)
       .replaceAll('npx headgate', `${process.execPath} ${mainFile}`)
-      .replaceAll('curl -', 'curl -sS --fail-with-body -')
-      .replaceAll('grpccurl -sS --fail-with-body -', 'grpcurl -')
+      .replace(/\bcurl /g, 'curl -sS --fail-with-body ')
       .replace(/^grpcurl /gm, `${grpcurl} `);
     const env = { ...gateway.env, ADMIN_KEY: gateway.adminKey, OPENAI_API_KEY: 'sk-of-the-docs-test' };
     if (language === 'sh') return run('bash', ['-euo', 'pipefail', '-c', typed], { env, cwd: folder });
@@ -54,7 +54,13 @@ describe('docs/admin.md', function () {
       said += stdout;
     }
     expect(said).to.not.include('sk-of-the-docs-test');
-    for (const word of ['Front desk', 'ABORTED AB07', 'headgate.admin.v1.Workspaces', '"Vision"', 'research'])
+    for (const word of [
+      'invite_link',
+      'ABORTED AB07',
+      'headgate.admin.v1.Workspaces',
+      '"Vision"',
+      'research',
+    ])
       expect(said).to.include(word);
     expect(readFileSync(join(folder, 'audit.csv'), 'utf8')).to.include('research');
   });

@@ -1,87 +1,80 @@
 import { join } from 'node:path';
-import type { ClientDuplexStream } from '@grpc/grpc-js';
-import { Client, credentials, loadPackageDefinition, Metadata, type MethodDefinition } from '@grpc/grpc-js';
-import { loadFileDescriptorSetFromObject, loadSync } from '@grpc/proto-loader';
-import descriptor from 'protobufjs/ext/descriptor/index.js';
+import { parseArgs } from 'node:util';
+import {
+  Client,
+  type ClientDuplexStream,
+  credentials,
+  loadPackageDefinition,
+  Metadata,
+  type MethodDefinition,
+} from '@grpc/grpc-js';
+import { loadSync } from '@grpc/proto-loader';
 
-/**
- * As much of grpcurl as the docs type: `-plaintext`, `-H`, `-d`, `list`, a method. What it knows of the server, the
- * server's reflection has told it.
- */
-
-interface Answer {
-  listServicesResponse?: { service: { name: string }[] };
-  fileDescriptorResponse?: { fileDescriptorProto: Buffer[] };
-}
+/** As much of grpcurl as the docs type: the services that a server tells of, and a unary call by a .proto file. */
 
 interface Reflection {
-  grpc: {
-    reflection: {
-      v1: {
-        ServerReflection: new (address: string, how: object) => Client & { ServerReflectionInfo(): unknown };
-      };
-    };
+  readonly ServerReflection: new (
+    address: string,
+    how: object,
+  ) => Client & {
+    ServerReflectionInfo(): ClientDuplexStream<
+      object,
+      { listServicesResponse: { service: { name: string }[] } }
+    >;
   };
 }
 
-const root = join(import.meta.dirname, '../../node_modules/@grpc/reflection/build/proto');
-
-function ask(address: string, question: object): Promise<Answer> {
-  const file = join(root, 'grpc/reflection/v1/reflection.proto');
-  const { grpc } = loadPackageDefinition(loadSync(file)) as unknown as Reflection;
-  const client = new grpc.reflection.v1.ServerReflection(address, credentials.createInsecure());
-  const stream = client.ServerReflectionInfo() as ClientDuplexStream<object, Answer>;
-  return new Promise<Answer>((done, failed) => {
-    stream.on('data', done).on('error', failed);
-    stream.write(question);
-  }).finally(() => {
-    stream.end();
-    client.close();
-  });
+async function list(address: string): Promise<void> {
+  const folder = join(import.meta.dirname, '../../node_modules/@grpc/reflection/build/proto');
+  const loaded = loadPackageDefinition(loadSync(join(folder, 'grpc/reflection/v1/reflection.proto')));
+  const { ServerReflection } = (loaded as never as { grpc: { reflection: { v1: Reflection } } }).grpc
+    .reflection.v1;
+  const client = new ServerReflection(address, credentials.createInsecure());
+  const stream = client.ServerReflectionInfo();
+  stream.end({ listServices: '' });
+  for await (const { listServicesResponse } of stream) {
+    for (const { name } of listServicesResponse.service) console.log(name);
+  }
+  client.close();
 }
 
-async function call(address: string, name: string, data: string, headers: readonly string[]): Promise<void> {
+async function call(address: string, name: string): Promise<void> {
   const [service = '', method = ''] = name.split('/');
-  const { fileDescriptorResponse } = await ask(address, { fileContainingSymbol: service });
-  const file = (fileDescriptorResponse?.fileDescriptorProto ?? []).map((bytes) =>
-    descriptor.FileDescriptorProto.decode(bytes).toJSON(),
-  );
-  const services = loadFileDescriptorSetFromObject({ file }, { keepCase: true });
-  const { path, requestSerialize, responseDeserialize } = (
-    services[service] as unknown as Record<string, MethodDefinition<object, object>>
-  )[method]!;
+  const services = loadSync(given.proto ?? '', { includeDirs: [given['import-path'] ?? ''], keepCase: true });
+  const definition = (services[service] as Record<string, MethodDefinition<object, object>>)[method]!;
   const metadata = new Metadata();
-  for (const header of headers) {
+  for (const header of given.H ?? []) {
     const [key = '', value = ''] = header.split(/: (.*)/s);
     metadata.set(key, value);
   }
   const client = new Client(address, credentials.createInsecure());
-  await new Promise<void>((done, failed) => {
+  const answer = await new Promise((done, failed) => {
+    const { path, requestSerialize, responseDeserialize } = definition;
+    const request = JSON.parse(given.d ?? '{}');
     client.makeUnaryRequest(
       path,
       requestSerialize,
       responseDeserialize,
-      JSON.parse(data),
+      request,
       metadata,
-      (error, answer) => {
-        if (error !== null) return failed(error);
-        console.log(JSON.stringify(answer, null, 2));
-        done();
-      },
+      (error, response) => (error === null ? done(response) : failed(error)),
     );
-  }).finally(() => client.close());
+  });
+  console.log(JSON.stringify(answer, null, 2));
+  client.close();
 }
 
-const [headers, plain]: [string[], string[]] = [[], []];
-let data = '{}';
-const words = process.argv.slice(2);
-for (let word = words.shift(); word !== undefined; word = words.shift()) {
-  if (word === '-H') headers.push(words.shift() ?? '');
-  else if (word === '-d') data = words.shift() ?? '';
-  else if (word !== '-plaintext') plain.push(word);
-}
-const [address = '', what = ''] = plain;
-if (what === 'list') {
-  const { listServicesResponse } = await ask(address, { listServices: '' });
-  for (const { name } of listServicesResponse?.service ?? []) console.log(name);
-} else await call(address, what, data, headers);
+// grpcurl's words begin with one dash, whatever their length.
+const { values: given, positionals } = parseArgs({
+  args: process.argv.slice(2).map((word) => word.replace(/^-(?=[a-z-]{2,}$)/, '--')),
+  allowPositionals: true,
+  options: {
+    plaintext: { type: 'boolean' },
+    'import-path': { type: 'string' },
+    proto: { type: 'string' },
+    H: { type: 'string', short: 'H', multiple: true },
+    d: { type: 'string', short: 'd' },
+  },
+});
+const [address = '', what = ''] = positionals;
+await (what === 'list' ? list(address) : call(address, what));
