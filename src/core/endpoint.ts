@@ -5,6 +5,7 @@ export type Format =
   | 'openai-embeddings'
   | 'openai-moderations'
   | 'anthropic-messages'
+  | 'anthropic-count-tokens'
   | 'none';
 
 export type EndpointName =
@@ -12,6 +13,8 @@ export type EndpointName =
   | 'completions'
   | 'embeddings'
   | 'moderations'
+  | 'messages'
+  | 'count-tokens'
   | 'models'
   | 'admin'
   | 'passthrough';

@@ -4,17 +4,16 @@ import { brotliDecompress, gunzip, inflate } from 'node:zlib';
 import type { Sink, Source } from '../core/body.js';
 import { GatewayError } from '../core/errors.js';
 import type { Attempt, Exchange, JsonObject, Reply } from '../core/exchange.js';
-import { getHeader, type HeaderList } from '../core/headers.js';
+import { getHeader, type HeaderList, setHeader } from '../core/headers.js';
 import { parseJson, stringifyJson } from '../core/json.js';
 import type { IntentWaiter } from '../ledger/record.js';
-import type { ConversionContext } from '../providers/provider.js';
 import { looksLikeEvents } from '../providers/stream-tail.js';
 import type { UpstreamFlight, UpstreamHandler } from '../upstream/upstream.js';
 import { BodyRecord } from './body-record.js';
 import { answerRecord } from './exchange-slots.js';
 import type { Outgoing } from './outgoing.js';
 import type { Pipeline } from './parts.js';
-import { type StreamReading, streamReading } from './stream-reading.js';
+import { type StreamReading, streamReading, untouchedReading } from './stream-reading.js';
 
 /** Parsing an answer up to this size does not hold the event loop up; a larger one is only checked at its ends. */
 const parseAtMost = 512 * 1024;
@@ -124,7 +123,7 @@ export class Answer implements IntentWaiter, UpstreamHandler, Source {
     const type = getHeader(headers, 'content-type') ?? '';
     if (status < 300 && this.x.streaming && type.startsWith('text/event-stream')) {
       this.#mode = 'first-event';
-      this.#reading = streamReading(this.outgoing, this.#context());
+      this.#reading = streamReading(this.outgoing);
     } else {
       this.#mode = 'collect';
     }
@@ -247,14 +246,13 @@ export class Answer implements IntentWaiter, UpstreamHandler, Source {
     if (usage) this.x.usage = usage;
     if (typeof json['model'] === 'string') this.x.modelUsed = json['model'];
     if (conversion === null) return bytes;
-    return Buffer.from(stringifyJson(conversion.fromWire(json, this.#context())));
+    return Buffer.from(stringifyJson(conversion.reply(json)));
   }
 
   #readError(bytes: Buffer): Buffer {
     const { conversion } = this.outgoing;
     if (conversion === null) return bytes;
-    const error = conversion.errorFromWire(this.#status, parseObject(bytes, parseJson), this.#context());
-    return Buffer.from(JSON.stringify({ error, provider: this.outgoing.call.provider }));
+    return Buffer.from(conversion.error(this.#status, parseObject(bytes, parseJson)));
   }
 
   // A streamed answer.
@@ -282,15 +280,17 @@ export class Answer implements IntentWaiter, UpstreamHandler, Source {
     const type = getHeader(this.#headers, 'content-type') ?? '';
     const events = type.startsWith('text/event-stream');
     if (this.outgoing.wire === 'none') {
-      this.#reading = streamReading(this.outgoing, null, this.x.request.path, events);
+      this.#reading = untouchedReading(this.x.request.path, events);
     }
+    const written = this.#reading?.contentType ?? null;
+    if (written !== null) setHeader(this.#headers, 'content-type', written);
     this.#record = new BodyRecord(this.pipeline.limits.maxRecordBytes);
     this.x.set(answerRecord, this.#record);
     this.#commit({
       status,
       headers: this.#headers,
       body: this,
-      events,
+      events: written === null ? events : written.startsWith('text/event-stream'),
       errorOrigin: status >= 400 ? 'provider' : null,
     });
   }
@@ -394,16 +394,6 @@ export class Answer implements IntentWaiter, UpstreamHandler, Source {
       'upstream_too_large',
       `${this.outgoing.call.provider} answered with more than ${maxAnswerBytes} bytes.`,
     );
-  }
-
-  #context(): ConversionContext {
-    const options = this.x.request.json?.['stream_options'];
-    return {
-      provider: this.outgoing.call.provider,
-      strict: this.outgoing.call.target.strictOpenAiCompliance,
-      includeUsage:
-        options !== null && typeof options === 'object' && (options as JsonObject)['include_usage'] === true,
-    };
   }
 }
 

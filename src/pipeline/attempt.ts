@@ -52,7 +52,7 @@ function leave(
     const outgoing =
       x.endpoint.format === 'none'
         ? passthroughCall(x, target, address, pipeline.headerPrefixes)
-        : unifiedCall(x, target, address, pipeline.formats);
+        : unifiedCall(x, target, address, pipeline);
     const hooks = pipeline.chain.attempt;
     if (hooks === null) return send(pipeline, x, outgoing, record);
     return runAttempt(hooks, x, outgoing.call).then(

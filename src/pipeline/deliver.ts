@@ -1,10 +1,10 @@
 import { isSource, type Sink, type Source } from '../core/body.js';
-import { errorBody, errorEvent } from '../core/error-body.js';
 import type { GatewayError } from '../core/errors.js';
 import type { Exchange, Reply } from '../core/exchange.js';
 import type { HeaderList } from '../core/headers.js';
 import { stringifyJson } from '../core/json.js';
 import type { Target } from '../core/target.js';
+import { errorsAt } from '../providers/doors/index.js';
 import type { Call, ReplySink } from '../transport/transport.js';
 import { EventStage } from './event-stage.js';
 import type { Pipeline } from './parts.js';
@@ -70,7 +70,8 @@ class Writer implements Sink {
   error(error: GatewayError): void {
     if (this.events && this.x.aborted === null) {
       // The one ending at which every client throws: an error event, and no [DONE].
-      this.sink.data(errorEvent(error, this.x.id, clientFormat(this.x)));
+      const origin = { requestId: this.x.id, provider: null };
+      this.sink.data(errorsAt(this.x.request.path).errorEvent(error, origin));
       this.sink.end();
     } else {
       this.sink.error(error);
@@ -84,17 +85,10 @@ export function errorReply(x: Exchange, error: GatewayError): Reply {
   return {
     status: error.status,
     headers: ['content-type', 'application/json'],
-    body: errorBody(error, x.id, clientFormat(x)),
+    body: errorsAt(x.request.path).writeError(error, { requestId: x.id, provider: null }),
     events: false,
     errorOrigin: 'gateway',
   };
-}
-
-/** The shape in which this client reads errors: Anthropic's clients call their own path, by passthrough too. */
-function clientFormat(x: Exchange): 'anthropic-messages' | 'none' {
-  return x.request.path.endsWith('/messages') || x.request.path.endsWith('/messages/count_tokens')
-    ? 'anthropic-messages'
-    : 'none';
 }
 
 /** Names of the headers that answers carry, under the first of the prefixes. */

@@ -1,11 +1,11 @@
 import { isSource, type Source } from '../core/body.js';
 import type { Endpoint } from '../core/endpoint.js';
-import { errorBody } from '../core/error-body.js';
 import { GatewayError } from '../core/errors.js';
 import { type ClientRequest, Exchange, type JsonObject, type Reply } from '../core/exchange.js';
 import type { HeaderList } from '../core/headers.js';
 import { uuidv7 } from '../core/id.js';
 import { findEndpoint } from '../endpoints/table.js';
+import { errorsAt } from '../providers/doors/index.js';
 import type { Call } from '../transport/transport.js';
 import { runReply, runRequest } from './chain.js';
 import { deliver, errorReply } from './deliver.js';
@@ -64,7 +64,8 @@ function turnAway(pipeline: Pipeline, call: Call, error: GatewayError): void {
     id,
   ];
   if (error.status === 503) headers.push('retry-after', '1');
-  call.answer(error.status, headers, errorBody(error, id));
+  const body = errorsAt(call.path).writeError(error, { requestId: id, provider: null });
+  call.answer(error.status, headers, body);
   pipeline.log.info(
     { request_id: id, code: error.code, method: call.method, path: call.path },
     error.message,

@@ -4,13 +4,15 @@ import { GatewayError } from '../core/errors.js';
 import type { Exchange, JsonObject, UpstreamCall } from '../core/exchange.js';
 import { isGatewayKey } from '../core/gateway-key.js';
 import { getHeader, type HeaderList, setHeader } from '../core/headers.js';
-import { stringifyJson } from '../core/json.js';
+import { isJsonObject, stringifyJson } from '../core/json.js';
 import { editJsonBytes, type JsonEdit } from '../core/json-edit.js';
 import { gatewayKeyHeader } from '../core/slots.js';
 import type { Target } from '../core/target.js';
 import { passthroughPath } from '../endpoints/passthrough-path.js';
+import type { Door } from '../providers/doors/door.js';
 import type { ChatFormat, Provider } from '../providers/provider.js';
 import type { Address } from './address.js';
+import { ChatConversion, type Conversion, convertRequest } from './conversion.js';
 
 /** A call ready to leave, and how its answer is to be read. */
 export interface Outgoing {
@@ -19,7 +21,7 @@ export interface Outgoing {
   /** The format the provider speaks here; `none` for passthrough. */
   readonly wire: Format;
   /** Set where the provider's format is not the client's. */
-  readonly conversion: ChatFormat | null;
+  readonly conversion: Conversion | null;
   readonly dropped: readonly string[];
 }
 
@@ -43,12 +45,18 @@ const credentialHeaders = new Set(['authorization', 'x-api-key', 'api-key', 'x-g
 
 const userAgent = 'headgate';
 
+/** What a call can be translated from and into. */
+interface Languages {
+  readonly formats: ReadonlyMap<Format, ChatFormat>;
+  readonly doors: ReadonlyMap<Format, Door>;
+}
+
 /** Builds what is sent for a body that the gateway understands (`json` endpoints). */
 export function unifiedCall(
   x: Exchange,
   target: Target,
   address: Address,
-  formats: ReadonlyMap<Format, ChatFormat>,
+  { formats, doors }: Languages,
 ): Outgoing {
   const { provider } = address;
   const format = x.endpoint.format;
@@ -80,25 +88,40 @@ export function unifiedCall(
       dropped: [],
     };
   }
-  const conversion = format === 'openai-chat' ? conversionFor(provider, formats) : null;
-  if (conversion === null) {
+  const door = doors.get(format);
+  const spoken = chatFormatOf(provider, formats);
+  if (door === undefined || spoken === null) {
     throw new GatewayError(
       'unsupported_by_provider',
       `${provider.name} has no ${x.endpoint.name} endpoint: choose another provider for this call.`,
     );
   }
-  const wire = conversion.toWire(mergedBody(x, target, address));
+  const asked = { model: address.model, stream: x.streaming };
+  const body = mergedBody(x, target, address);
+  const wire = convertRequest(door, spoken, provider.quirks ?? [], body, asked);
+  const canonical = format === 'openai-chat';
+  const conversion = new ChatConversion(
+    door,
+    spoken,
+    {
+      provider: provider.name,
+      strict: canonical && target.strictOpenAiCompliance,
+      canonicalReasons: !canonical,
+      includeUsage: !canonical || wantsUsage(body),
+    },
+    { requestId: x.id, asked, body: x.request.json! },
+  );
   return {
     call: {
       target,
       provider: provider.name,
       method: x.request.method,
-      url: address.base + provider.paths[conversion.name],
+      url: address.base + provider.paths[spoken.name],
       headers,
       body: Buffer.from(stringifyJson(wire.body)),
     },
     address,
-    wire: conversion.name,
+    wire: spoken.name,
     conversion,
     dropped: wire.dropped,
   };
@@ -174,12 +197,19 @@ function resendable(stream: Source): Source {
   };
 }
 
-function conversionFor(provider: Provider, formats: ReadonlyMap<Format, ChatFormat>): ChatFormat | null {
+/** The first of the formats in which this provider can be asked to chat. */
+function chatFormatOf(provider: Provider, formats: ReadonlyMap<Format, ChatFormat>): ChatFormat | null {
   for (const name in provider.paths) {
     const format = formats.get(name as Format);
-    if (format !== undefined && format.name !== 'openai-chat') return format;
+    if (format !== undefined) return format;
   }
   return null;
+}
+
+/** Did a chat client ask for `stream_options.include_usage`? */
+function wantsUsage(body: JsonObject): boolean {
+  const options = body['stream_options'];
+  return isJsonObject(options) && options['include_usage'] === true;
 }
 
 /** A target's override_params as edits of a JSON text, made once per target. */

@@ -5,6 +5,7 @@ import type { Usage } from '../core/usage.js';
 import type { BodyReader as EndpointBodyReader } from '../endpoints/body-reader.js';
 import type { Journal } from '../ledger/record.js';
 import type { TokenCounter as LedgerTokenCounter } from '../ledger/token-counter.js';
+import type { Door } from '../providers/doors/door.js';
 import type { ChatFormat, Provider } from '../providers/provider.js';
 import type { Call } from '../transport/transport.js';
 import type { Timeouts, Upstream } from '../upstream/upstream.js';
@@ -34,6 +35,7 @@ export interface Parts {
   readonly directory: Directory;
   readonly providers: ReadonlyMap<string, Provider>;
   readonly formats: ReadonlyMap<Format, ChatFormat>;
+  readonly doors: ReadonlyMap<Format, Door>;
   readonly upstream: Upstream;
   readonly bodies: BodyReader;
   readonly counter: TokenCounter;

@@ -1,7 +1,7 @@
 import { GatewayError } from '../core/errors.js';
-import { stringifyJson } from '../core/json.js';
 import type { Usage } from '../core/usage.js';
-import type { CanonicalChunk, ConversionContext, StreamReader } from '../providers/provider.js';
+import type { StreamWriter } from '../providers/doors/door.js';
+import type { StreamReader } from '../providers/provider.js';
 import { SseReader } from '../providers/sse.js';
 import { StreamTail, type TailFormat } from '../providers/stream-tail.js';
 import type { Outgoing } from './outgoing.js';
@@ -14,31 +14,31 @@ export interface StreamReading {
   end(): Buffer | null;
   readonly usage: Usage | null;
   readonly model: string | null;
+  /** What the client's answer is called; null: as the provider's. */
+  readonly contentType: string | null;
 }
 
-/** `context` null: a passthrough, whose bytes are the client's business; only its usage is noticed. */
-export function streamReading(
-  outgoing: Outgoing,
-  context: ConversionContext | null,
-  path = '',
-  events = true,
-): StreamReading | null {
-  if (context === null) {
-    if (!events) return null;
-    return new Untouched(
-      new StreamTail(path.endsWith('/messages') ? 'anthropic-messages' : 'openai-chat'),
-      null,
-    );
-  }
-  if (outgoing.conversion !== null)
-    return new Converted(outgoing.conversion.stream(context), outgoing.call.provider);
-  return new Untouched(new StreamTail(outgoing.wire as TailFormat), outgoing.call.provider);
+/** For a stream of an endpoint that the gateway understands. */
+export function streamReading({ conversion, wire, call }: Outgoing): StreamReading {
+  const stream = conversion?.stream() ?? null;
+  if (stream !== null) return new Converted(stream.reader, stream.writer, call.provider);
+  return new Untouched(new StreamTail(wire as TailFormat), call.provider);
+}
+
+/** For a passthrough, whose bytes are the client's business: only its usage is noticed. null: it has none. */
+export function untouchedReading(path: string, events: boolean): StreamReading | null {
+  if (!events) return null;
+  return new Untouched(
+    new StreamTail(path.endsWith('/messages') ? 'anthropic-messages' : 'openai-chat'),
+    null,
+  );
 }
 
 /** Same format on both sides: bytes pass through, and only the tail is looked at, once, at the end. */
 class Untouched implements StreamReading {
   usage: Usage | null = null;
   model: string | null = null;
+  readonly contentType = null;
 
   /** `provider` null: a stream without its end marker is not an error of ours to report. */
   constructor(
@@ -67,9 +67,14 @@ class Converted implements StreamReading {
 
   constructor(
     readonly reader: StreamReader,
+    readonly writer: StreamWriter,
     readonly provider: string,
   ) {
     this.#sse = new SseReader((name, data) => this.#event(name, data));
+  }
+
+  get contentType(): string {
+    return this.writer.contentType;
   }
 
   get usage(): Usage | null {
@@ -81,11 +86,7 @@ class Converted implements StreamReading {
   }
 
   #event(name: string, data: string): void {
-    this.#write(this.reader.event(name, data));
-  }
-
-  #write(chunks: readonly CanonicalChunk[]): void {
-    for (const chunk of chunks) this.#out += `data: ${stringifyJson(chunk)}\n\n`;
+    for (const chunk of this.reader.event(name, data)) this.#out += this.writer.chunk(chunk);
   }
 
   push(chunk: Buffer): Buffer | null {
@@ -93,11 +94,11 @@ class Converted implements StreamReading {
     return this.#take();
   }
 
-  end(): Buffer {
+  end(): Buffer | null {
     this.#sse.end();
     if (!this.reader.done) throw truncated(this.provider);
-    this.#out += 'data: [DONE]\n\n';
-    return this.#take() as Buffer;
+    this.#out += this.writer.end();
+    return this.#take();
   }
 
   #take(): Buffer | null {

@@ -19,6 +19,7 @@ import type { Pipeline } from '../pipeline/parts.js';
 import { arrange, loadPlugins, type Stage, setUp } from '../pipeline/plugins.js';
 import { readBodyStage } from '../pipeline/read-body.js';
 import { settle } from '../pipeline/settle.js';
+import { doors } from '../providers/doors/index.js';
 import { formats } from '../providers/formats/index.js';
 import { providers } from '../providers/rows.js';
 import { compileConfig } from '../routing/compile.js';
@@ -81,6 +82,7 @@ export async function assemble(
     directory,
     providers,
     formats,
+    doors,
     upstream,
     bodies,
     counter,

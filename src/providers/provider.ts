@@ -1,11 +1,15 @@
 import type { Format } from '../core/endpoint.js';
 import type { JsonObject } from '../core/exchange.js';
 import type { Usage } from '../core/usage.js';
+import type { Authorizer } from './auth/authorizer.js';
+import type { CallFields } from './call-fields.js';
 
 /** How a provider wants its credential. */
 export type Auth =
   | { readonly kind: 'bearer' }
   | { readonly kind: 'header'; readonly name: string }
+  /** A token or a signature, got or made for each call. */
+  | { readonly kind: 'per-call'; readonly authorizer: Authorizer }
   | { readonly kind: 'none' };
 
 /** A named edit of the outgoing body, a few lines, shared by rows. Returns a changed copy or the body itself. */
@@ -26,9 +30,25 @@ export interface Provider {
   readonly passHeaders?: readonly string[];
   /** Format → path below `base`; its presence is the capability. */
   readonly paths: Readonly<Partial<Record<Format, string>>>;
+  /** Applied to the body in the provider's own format, converted or not. */
   readonly quirks?: readonly Quirk[];
+  /**
+   * Where one row does not fit every call (a region in the host, a model in the path, a format by model): this provider
+   * as this call needs it. Throws `invalid_request` with the field that is missing.
+   */
+  readonly forCall?: (call: RowCall) => Provider;
   /** The page these facts come from. */
   readonly source: string;
+}
+
+/** What a row may depend on. */
+export interface RowCall {
+  /** Format of the client's door; `none` for passthrough. */
+  readonly format: Format;
+  /** null where the call names none. */
+  readonly model: string | null;
+  readonly streaming: boolean;
+  readonly fields: CallFields;
 }
 
 /** An OpenAI chat request: the one canonical shape in which formats meet. */
@@ -43,8 +63,15 @@ export interface ConversionContext {
   readonly provider: string;
   /** `x-gateway-strict-open-ai-compliance`: false adds content_blocks and provider-only fields. */
   readonly strict: boolean;
+  /**
+   * The client speaks a format of its own that has a place for thinking: `strict` is false then, but finish reasons
+   * stay OpenAI's, since it is they that are translated further.
+   */
+  readonly canonicalReasons?: boolean;
   /** Did the client ask for `stream_options.include_usage`? */
   readonly includeUsage: boolean;
+  /** The canonical request, for answers that do not repeat what they answer; null where it is not known. */
+  readonly request: CanonicalRequest | null;
 }
 
 export interface WireRequest {
@@ -71,8 +98,8 @@ export interface StreamReader {
   readonly model: string | null;
 }
 
-/** A wire shape of chat: how the canonical shape is written in it and read from it. */
-export interface ChatFormat {
+/** A wire shape: how the canonical shape of its kind (chat, embeddings) is written in it and read from it. */
+export interface WireFormat {
   readonly name: Format;
   /** Throws `unsupported_by_provider` or `invalid_request` (with `param`) for what it cannot express. */
   toWire(request: CanonicalRequest): WireRequest;
@@ -80,5 +107,14 @@ export interface ChatFormat {
   fromWire(body: JsonObject, context: ConversionContext): CanonicalReply;
   errorFromWire(status: number, body: JsonObject | null, context: ConversionContext): WireError;
   usage(body: JsonObject): Usage | null;
+}
+
+/** A wire shape of chat. */
+export interface ChatFormat extends WireFormat {
   stream(context: ConversionContext): StreamReader;
+}
+
+/** A wire shape of embeddings; canonical is OpenAI's `POST /v1/embeddings`. */
+export interface EmbeddingFormat extends WireFormat {
+  readonly kind: 'embeddings';
 }

@@ -97,7 +97,7 @@ export function fromMessage(body: JsonObject, context: ConversionContext): Canon
         finish_reason: finishReason(
           body['stop_reason'],
           answeredByTool && toolCalls.length === 0,
-          context.strict,
+          context.strict || context.canonicalReasons === true,
         ),
       },
     ],

@@ -167,7 +167,12 @@ export class AnthropicStream implements StreamReader {
   }
 
   #finish(reason: string | null): string {
-    return finishReason(reason, this.#answeredByTool && this.#toolCalls === 0, this.context.strict);
+    const { strict, canonicalReasons } = this.context;
+    return finishReason(
+      reason,
+      this.#answeredByTool && this.#toolCalls === 0,
+      strict || canonicalReasons === true,
+    );
   }
 
   #count(counts: JsonObject): void {

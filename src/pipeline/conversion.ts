@@ -1,0 +1,90 @@
+import type { Format } from '../core/endpoint.js';
+import { GatewayError } from '../core/errors.js';
+import type { JsonObject } from '../core/exchange.js';
+import type { Usage } from '../core/usage.js';
+import type { Asked, CanonicalIn, Door, DoorContext, StreamWriter } from '../providers/doors/door.js';
+import type {
+  CanonicalReply,
+  ChatFormat,
+  ConversionContext,
+  Quirk,
+  StreamReader,
+  WireRequest,
+} from '../providers/provider.js';
+
+/** How the answer of a provider that speaks another format than its client is read, and written as the client's. */
+export interface Conversion {
+  /** The format the provider speaks. */
+  readonly wire: Format;
+  usage(body: JsonObject): Usage | null;
+  /** Throws `upstream_invalid_response`. */
+  reply(body: JsonObject): JsonObject;
+  /** An error answer as the client's format has it, JSON text. */
+  error(status: number, body: JsonObject | null): string;
+  /** null where this endpoint never streams. */
+  stream(): { readonly reader: StreamReader; readonly writer: StreamWriter } | null;
+}
+
+/** Client format → canonical → provider format, and back. Made anew for each attempt, from the client's own body. */
+export class ChatConversion implements Conversion {
+  readonly wire: Format;
+
+  constructor(
+    readonly door: Door,
+    readonly format: ChatFormat,
+    readonly context: ConversionContext,
+    readonly from: DoorContext,
+  ) {
+    this.wire = format.name;
+  }
+
+  usage(body: JsonObject): Usage | null {
+    return this.format.usage(body);
+  }
+
+  reply(body: JsonObject): JsonObject {
+    const reply: CanonicalReply = this.format.fromWire(body, this.context);
+    return this.door.writeReply(reply, this.from);
+  }
+
+  error(status: number, body: JsonObject | null): string {
+    const error = this.format.errorFromWire(status, body, this.context);
+    const origin = { requestId: this.from.requestId, provider: this.context.provider };
+    return this.door.writeError({ ...error, status }, origin);
+  }
+
+  stream(): { reader: StreamReader; writer: StreamWriter } {
+    return { reader: this.format.stream(this.context), writer: this.door.streamWriter(this.from) };
+  }
+}
+
+/** A client's body as a provider's. What is dropped or refused on the way is called as the client called it. */
+export function convertRequest(
+  door: Door,
+  format: ChatFormat,
+  quirks: readonly Quirk[],
+  body: JsonObject,
+  asked: Asked,
+): WireRequest {
+  const read = door.readRequest(body, asked);
+  const wire = toWire(format, read);
+  let out = wire.body;
+  for (const quirk of quirks) out = quirk.apply(out);
+  const lost = wire.dropped.map((path) => read.clientPath(path));
+  return { body: out, dropped: [...new Set([...read.dropped, ...lost])] };
+}
+
+function toWire(format: ChatFormat, read: CanonicalIn): WireRequest {
+  try {
+    return format.toWire(read.request);
+  } catch (thrown) {
+    if (!(thrown instanceof GatewayError) || thrown.param === null) throw thrown;
+    const { code, message, param } = thrown;
+    const path = read.clientPath(param);
+    if (path === param) throw thrown;
+    throw new GatewayError(code, message.startsWith(param) ? path + message.slice(param.length) : message, {
+      param: path,
+      cause: thrown,
+    });
+  }
+}
