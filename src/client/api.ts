@@ -25,7 +25,9 @@ export type Input<T> = T extends readonly (infer Item)[]
       : T;
 
 type Method<Pair> = Pair extends [infer Request, infer Response]
-  ? (request?: Input<Request>) => Response extends AsyncIterable<unknown> ? Response : Promise<Response>
+  ? Response extends AsyncIterable<unknown>
+    ? /** `signal`: ends it. */ (request?: Input<Request>, signal?: AbortSignal) => Response
+    : (request?: Input<Request>) => Promise<Response>
   : never;
 
 type Methods<Service> = {
@@ -73,7 +75,7 @@ export class Caller {
     });
   }
 
-  async *stream(method: AdminMethod, request: Message): AsyncGenerator<Message> {
+  async *stream(method: AdminMethod, request: Message, signal?: AbortSignal): AsyncGenerator<Message> {
     const call = this.#client.makeServerStreamRequest(
       method.path,
       bytes,
@@ -81,11 +83,15 @@ export class Caller {
       encode(method.request, request),
       this.#metadata,
     );
+    const leave = (): void => call.cancel();
+    signal?.addEventListener('abort', leave);
+    if (signal?.aborted === true) leave();
     try {
       for await (const response of call) yield decode(method.response, response as Buffer);
     } catch (error) {
-      throw AdminCallError.from(error as ServiceError);
+      if (signal?.aborted !== true) throw AdminCallError.from(error as ServiceError);
     } finally {
+      signal?.removeEventListener('abort', leave);
       call.cancel();
     }
   }
@@ -101,8 +107,8 @@ export function apiOf(caller: Caller): AdminApi {
   for (const method of adminTree().methods.values()) {
     const service = lowered(method.service);
     api[service] ??= {};
-    api[service][lowered(method.method)] = (request: Message = {}) =>
-      method.streams ? caller.stream(method, request) : caller.unary(method, request);
+    api[service][lowered(method.method)] = (request: Message = {}, signal?: AbortSignal) =>
+      method.streams ? caller.stream(method, request, signal) : caller.unary(method, request);
   }
   return api as unknown as AdminApi;
 }

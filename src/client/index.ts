@@ -1,6 +1,7 @@
 import type { Message } from '../../proto/codec.js';
 import type {
   Config,
+  ConfigEvent,
   CreateApiKeyRequest,
   CreateConfigResponse,
   CreatedApiKey,
@@ -14,6 +15,7 @@ import type {
 } from '../../proto/messages.js';
 import type { AdminMethod } from '../../proto/tree.js';
 import { type AdminApi, type AdminConnection, apiOf, Caller, type Input } from './api.js';
+import { follow } from './watch.js';
 
 export type * from '../../proto/messages.js';
 export type { AdminApi, AdminConnection, Input } from './api.js';
@@ -74,6 +76,14 @@ export class AdminClient {
     list: (input: Input<ListLogsRequest> = {}) => this.api.logs.listLogs(input),
     get: (id: string) => this.api.logs.getLog({ id }),
   };
+
+  /**
+   * Every change from `token` on, without a gap: a stream that ends or breaks is opened again where it was, until
+   * `signal` is aborted. Throws where the key is refused. After a `start` or `reset` read everything that you keep.
+   */
+  follow(from: { readonly token?: string; readonly signal?: AbortSignal } = {}): AsyncGenerator<ConfigEvent> {
+    return follow(this.api, from);
+  }
 
   /** Any method by its descriptor, for those who know it only while running. */
   call(method: AdminMethod, request: Message): Promise<Message> {

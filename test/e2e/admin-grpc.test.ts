@@ -13,6 +13,7 @@ import {
 import { loadSync } from '@grpc/proto-loader';
 import { expect } from 'chai';
 import { service as healthService, protoPath } from 'grpc-health-check';
+import { encode } from '../../proto/codec.js';
 import { adminMethod } from '../../proto/tree.js';
 import { connectAdmin } from '../../src/client/index.js';
 import { type AdminPlane, startPlane } from '../support/admin-plane.js';
@@ -88,8 +89,29 @@ describe('admin gRPC', () => {
   });
 
   it('gives up at the deadline of the client', async () => {
-    const error = await raw(plane, 'Configs.ListConfigs', Buffer.alloc(0), metadata, Date.now() - 1);
-    expect(error?.code).to.equal(status.DEADLINE_EXCEEDED);
+    for (const left of [-1, 0, 0.001]) {
+      const error = await raw(plane, 'Configs.ListConfigs', Buffer.alloc(0), metadata, Date.now() + left);
+      expect(error?.code).to.equal(status.DEADLINE_EXCEEDED);
+    }
+  });
+
+  it('answers a client that gives no deadline, or one a century off', async () => {
+    for (const deadline of [undefined, Number.POSITIVE_INFINITY, Date.now() + 3.6e12]) {
+      expect(await raw(plane, 'Configs.ListConfigs', Buffer.alloc(0), metadata, deadline)).to.equal(null);
+    }
+  });
+
+  it('takes metadata up to its cap, and requests up to theirs', async () => {
+    const long = metadata.clone();
+    long.set('x-more', 'x'.repeat(15_000));
+    expect(await raw(plane, 'Configs.ListConfigs', Buffer.alloc(0), long)).to.equal(null);
+    const name = 'x'.repeat(4 * 1024 * 1024 - 100);
+    const body = encode(adminMethod('Configs.CreateConfig').request, { name, config: {} });
+    const error = await raw(plane, 'Configs.CreateConfig', body, metadata);
+    expect([error?.code, error?.details]).to.deep.equal([
+      status.INVALID_ARGUMENT,
+      'name must be at most 255 characters long.',
+    ]);
   });
 
   it('tells which services there are, where that is set, and else not', async () => {

@@ -1,8 +1,10 @@
 import { expect } from 'chai';
 import type { ConfigEvent } from '../../proto/messages.js';
 import { adminTree } from '../../proto/tree.js';
+import { startAdminServer } from '../../src/admin/server.js';
 import type { AdminClient } from '../../src/client/index.js';
 import { type AdminPlane, refused, startPlane } from '../support/admin-plane.js';
+import { eventually } from '../support/gateway.js';
 
 describe('a stream of changes', () => {
   let plane: AdminPlane;
@@ -111,6 +113,34 @@ describe('a stream of changes', () => {
     await plane.admin.keys.delete(id);
     expect((await reading).map(({ action }) => action)).to.deep.equal(['start']);
     await refused(read(watch(client), 1), 'UNAUTHENTICATED', 'AB05');
+  });
+
+  it('is opened again by the Node client, where it was, when the gateway has been away', async () => {
+    const first = await startPlane();
+    const stop = new AbortController();
+    const seen: (string | null | undefined)[] = [];
+    const following = (async () => {
+      for await (const { action, slug } of first.admin.follow({ signal: stop.signal })) {
+        seen.push(action === 'create' ? slug : action);
+      }
+    })();
+    await eventually('it is open', async () => seen.length === 1);
+    const one = await first.admin.configs.create({ name: 'one', config, workspace_id: 'default' });
+    await eventually('it tells', async () => seen.length === 2);
+    await first.server.close(100);
+    const { organisation_id: organisationId, workspace_id: workspaceId } = first.first;
+    await first.store.unit(organisationId, () =>
+      first.store.changes.append({
+        ...{ organisationId, workspaceId, kind: 'config', id: 'x', slug: 'pc-between', action: 'create' },
+      }),
+    );
+    const again = await startAdminServer({ ...first.options, port: first.server.port });
+    await eventually('it tells what it missed', async () => seen.length === 3, 10_000);
+    stop.abort();
+    await following;
+    expect(seen).to.deep.equal(['start', one.data.slug, 'pc-between']);
+    await again.close(100);
+    await first.close();
   });
 
   it('is refused to a key that may list nothing, and to nobody', async () => {

@@ -29,6 +29,8 @@ export interface RestResult {
 export interface AdminPlane {
   readonly store: Store;
   readonly server: AdminServer;
+  /** What the server was started with, to start another. */
+  readonly options: AdminServerOptions;
   readonly first: FirstKeys;
   /** Id of a second workspace, slug `other`. The first one's slug is `default`. */
   readonly other: string;
@@ -61,7 +63,7 @@ export async function startPlane(options: Partial<AdminServerOptions> = {}): Pro
   const logged: string[] = [];
   const log = (fields: object, message: string): void =>
     void logged.push(`${message} ${JSON.stringify(fields)}`);
-  const server = await startAdminServer({
+  const parts: AdminServerOptions = {
     host: '127.0.0.1',
     port: 0,
     store,
@@ -71,7 +73,8 @@ export async function startPlane(options: Partial<AdminServerOptions> = {}): Pro
     isProvider: (name) => name === 'openai' || name === 'anthropic',
     log: { info: log, warn: log, error: log },
     ...options,
-  });
+  };
+  const server = await startAdminServer(parts);
   const clients: AdminClient[] = [];
   const client = (key: string): AdminClient => {
     const one = connectAdmin({ address: `127.0.0.1:${server.port}`, key });
@@ -81,6 +84,7 @@ export async function startPlane(options: Partial<AdminServerOptions> = {}): Pro
   return {
     store,
     server,
+    options: parts,
     first,
     other: made === 'taken' ? '' : made.id,
     admin: client(first.admin_key),
