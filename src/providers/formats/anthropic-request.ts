@@ -1,9 +1,9 @@
 import type { JsonObject } from '../../core/exchange.js';
-import { numberOf } from '../../core/json.js';
 import type { CanonicalRequest, WireRequest } from '../provider.js';
 import { invalid, toConversation, unsupported } from './anthropic-content.js';
 import { toToolChoice, toTools } from './anthropic-tools.js';
 import { type ClaudeTraits, claudeTraits } from './claude-models.js';
+import { claudeSampling, claudeThinking } from './claude-thinking.js';
 import { asArray, asObject, asString } from './json-shape.js';
 
 /**
@@ -159,87 +159,30 @@ function addResponseFormat(
   body['tool_choice'] = tools.length === 0 ? { type: 'tool', name: jsonTool } : { type: 'any' };
 }
 
-const efforts: Readonly<Record<string, string>> = {
-  minimal: 'low',
-  low: 'low',
-  medium: 'medium',
-  high: 'high',
-  xhigh: 'xhigh',
-  max: 'max',
-};
-
-/** Tokens of thinking for models that are given a budget; 1024 is the least they take. */
-const budgets: Readonly<Record<string, number>> = {
-  low: 1024,
-  medium: 4096,
-  high: 16_384,
-  xhigh: 24_576,
-  max: 24_576,
-};
-
 function addThinking(
   request: CanonicalRequest,
   body: JsonObject,
   traits: ClaudeTraits,
   dropped: string[],
 ): void {
-  const asked = request['max_completion_tokens'] ?? request['max_tokens'];
-  body['max_tokens'] = asked ?? traits.defaultMaxTokens;
-  const thinking = asObject(request['thinking']);
-  if (thinking !== null)
-    explicitThinking(thinking, body, traits, asked === undefined || asked === null, dropped);
-  const effort = request['reasoning_effort'];
-  if (effort === undefined || effort === null) return;
-  if (effort === 'none') {
-    if (thinking === null && traits.thinksByDefault) body['thinking'] = { type: 'disabled' };
-    return;
-  }
-  let level = typeof effort === 'string' ? efforts[effort] : undefined;
-  if (level === undefined)
-    throw invalid('reasoning_effort', `must be none or one of ${Object.keys(efforts).join(', ')}.`);
-  if (traits.effort) {
-    if (level === 'xhigh' && !traits.xhigh) level = 'high';
-    const config = asObject(body['output_config']);
-    if (config?.['effort'] === undefined) body['output_config'] = { ...config, effort: level };
-    if (thinking === null && traits.thinksByEffort && !forcesTool(body))
-      body['thinking'] = { type: 'adaptive' };
-    return;
-  }
-  if (thinking !== null) return;
-  const budget = Math.min(budgets[level] as number, (body['max_tokens'] as number) - 1);
-  // A hint gives way to what was asked for outright: a forced tool, a short answer, or a tool turn without its thinking.
-  if (!traits.budgetThinking || !(budget >= 1024) || forcesTool(body) || answersUnthoughtTools(body)) {
-    dropped.push('reasoning_effort');
-    return;
-  }
-  body['thinking'] = { type: 'enabled', budget_tokens: budget };
-}
-
-function explicitThinking(
-  thinking: JsonObject,
-  body: JsonObject,
-  traits: ClaudeTraits,
-  noMaxTokens: boolean,
-  dropped: string[],
-): void {
-  const type = thinking['type'];
-  const budget = thinking['budget_tokens'];
-  if (type === 'enabled' && !traits.budgetThinking) {
-    if (!traits.effort) {
-      dropped.push('thinking');
-      return;
-    }
-    const { budget_tokens: _, ...rest } = thinking;
-    body['thinking'] = { ...rest, type: 'adaptive' };
-    if (budget !== undefined) dropped.push('thinking.budget_tokens');
-    return;
-  }
-  // Off is what models before 5 are without being told, and some refuse to be told.
-  if (type === 'disabled' && !traits.thinksByDefault) return;
-  body['thinking'] = { ...thinking };
-  if (noMaxTokens && typeof budget === 'number' && budget >= (body['max_tokens'] as number)) {
+  const asked = present(request['max_completion_tokens']) ?? present(request['max_tokens']);
+  const maxTokens = asked ?? traits.defaultMaxTokens;
+  body['max_tokens'] = maxTokens;
+  const { thinking, effort } = claudeThinking(
+    request,
+    traits,
+    { maxTokens, forcesTool: forcesTool(body), answersUnthoughtTools: () => answersUnthoughtTools(body) },
+    dropped,
+  );
+  const budget = thinking?.['budget_tokens'];
+  if (asked === null && typeof budget === 'number' && budget >= traits.defaultMaxTokens) {
     body['max_tokens'] = budget + 4096;
   }
+  if (effort !== null) {
+    const config = asObject(body['output_config']);
+    if (config?.['effort'] === undefined) body['output_config'] = { ...config, effort };
+  }
+  if (thinking !== null) body['thinking'] = thinking;
 }
 
 function forcesTool(body: JsonObject): boolean {
@@ -269,27 +212,10 @@ function addSampling(
   traits: ClaudeTraits,
   dropped: string[],
 ): void {
-  const mode = asObject(body['thinking'])?.['type'];
-  const thinks = mode !== undefined && mode !== 'disabled';
-  const temperature = present(request['temperature']);
-  const topP = present(request['top_p']);
-  const topK = present(request['top_k']);
-  if (temperature !== null) {
-    // 1 is the default of both sides and the only temperature at which Claude thinks.
-    if (traits.sampling && !(thinks && temperature !== 1)) {
-      body['temperature'] = (numberOf(temperature) ?? 0) > 1 ? 1 : temperature;
-    } else if (temperature !== 1) dropped.push('temperature');
-  }
-  if (topP !== null) {
-    const alone = temperature === null || traits.temperatureWithTopP;
-    if (traits.sampling && alone && !(thinks && typeof topP === 'number' && topP < 0.95))
-      body['top_p'] = topP;
-    else if (topP !== 1) dropped.push('top_p');
-  }
-  if (topK !== null) {
-    if (traits.sampling && !thinks) body['top_k'] = topK;
-    else dropped.push('top_k');
-  }
+  const { temperature, topP, topK } = claudeSampling(request, traits, asObject(body['thinking']), dropped);
+  if (temperature !== null) body['temperature'] = temperature;
+  if (topP !== null) body['top_p'] = topP;
+  if (topK !== null) body['top_k'] = topK;
 }
 
 function addStop(request: CanonicalRequest, body: JsonObject, dropped: string[]): void {
