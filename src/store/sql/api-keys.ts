@@ -220,24 +220,38 @@ export class SqlApiKeys implements ApiKeyStore {
     });
   }
 
+  /** The key first, by its index alone: most of what is asked for and not there is asked for by strangers. */
   findByHash(hash: string): Promise<KeyRecord | null> {
     return this.database.read(async (sql) => {
-      const now = this.now();
-      const current: FoundRow | undefined = await this.#withSurroundings(sql).where({ hash }).first();
-      if (current !== undefined) return toRecord(current, timeOf(current.expires_at));
-      const before: FoundRow | undefined = await this.#withSurroundings(sql)
-        .where({ previous_hash: hash })
+      const key: ApiKeyRow | undefined = await sql('api_keys')
+        .where({ hash })
+        .orWhere({ previous_hash: hash })
         .first();
-      const until = before === undefined ? null : futureOf(before.previous_expires_at, now);
-      if (before === undefined || until === null) return null;
-      return toRecord(before, Math.min(until, timeOf(before.expires_at) ?? until));
+      if (key === undefined) return null;
+      const expiresAt = timeOf(key.expires_at);
+      const isPrevious = key.hash !== hash;
+      const until = isPrevious ? futureOf(key.previous_expires_at, this.now()) : null;
+      if (isPrevious && until === null) return null;
+      const found: FoundRow | undefined = await this.#withSurroundings(sql, key.user_id !== null)
+        .where({ 'api_keys.id': key.id })
+        .first();
+      if (found === undefined) return null;
+      return toRecord(found, until === null ? expiresAt : Math.min(until, expiresAt ?? until));
     });
   }
 
-  #withSurroundings(sql: Sql): Knex.QueryBuilder {
-    return sql('api_keys')
+  #withSurroundings(sql: Sql, ofUser: boolean): Knex.QueryBuilder {
+    const query = sql('api_keys')
       .join('organisations', 'organisations.id', 'api_keys.organisation_id')
       .leftJoin('workspaces', 'workspaces.id', 'api_keys.workspace_id')
+      .select(
+        'api_keys.*',
+        'organisations.settings',
+        'workspaces.status as workspace_status',
+        'workspaces.defaults as workspace_defaults',
+      );
+    if (!ofUser) return query;
+    return query
       .leftJoin('users', (on) =>
         on.on('users.id', 'api_keys.user_id').andOn('users.organisation_id', 'api_keys.organisation_id'),
       )
@@ -247,14 +261,7 @@ export class SqlApiKeys implements ApiKeyStore {
           .andOn('workspace_members.workspace_id', 'api_keys.workspace_id')
           .andOn('workspace_members.user_id', 'api_keys.user_id'),
       )
-      .select(
-        'api_keys.*',
-        'organisations.settings',
-        'workspaces.status as workspace_status',
-        'workspaces.defaults as workspace_defaults',
-        'users.role as user_role',
-        'workspace_members.role as member_role',
-      );
+      .select('users.role as user_role', 'workspace_members.role as member_role');
   }
 }
 
