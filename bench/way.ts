@@ -64,6 +64,7 @@ const channel: LookupChannel = new LookupChannel((message: FromWorker) => {
             hostTrusted: true,
             headers: [],
             fields: {},
+            secrets: {},
             expiresAt: null,
             exhausted: null,
             models: null,

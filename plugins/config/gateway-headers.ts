@@ -1,15 +1,16 @@
 import type { HeaderList } from '../../src/core/headers.js';
+import { type ProviderField, providerFields, secretFields } from '../../src/core/provider-fields.js';
 
-/** Provider settings that may stand in a header, as configs spell them. */
-export const providerFields = [
-  'openai_organization',
-  'openai_project',
-  'openai_beta',
-  'anthropic_version',
-  'anthropic_beta',
-] as const;
+type FieldHeader<Field extends string> = Field extends `${infer Head}_${infer Tail}`
+  ? `${Head}-${FieldHeader<Tail>}`
+  : Field;
 
-/** What shapes a target, in the order in which it goes into a cache's key. */
+/** `vertex_region` as a header spells it. */
+export function fieldHeader(field: ProviderField): FieldHeader<ProviderField> {
+  return field.replaceAll('_', '-') as FieldHeader<ProviderField>;
+}
+
+/** What shapes a target. */
 export const targetHeaders = [
   'virtual-key',
   'provider',
@@ -18,11 +19,7 @@ export const targetHeaders = [
   'retry-count',
   'forward-headers',
   'strict-open-ai-compliance',
-  'openai-organization',
-  'openai-project',
-  'openai-beta',
-  'anthropic-version',
-  'anthropic-beta',
+  ...providerFields.map(fieldHeader),
 ] as const;
 
 const shapingTarget: ReadonlySet<string> = new Set(targetHeaders);
@@ -62,12 +59,21 @@ export function createHeaderReader(prefixes: readonly string[]): (headers: Heade
   };
 }
 
-/** The values that shape a target as one text; null where there are none. A value holds no line feed. */
+const secretHeaders: ReadonlySet<string> = new Set(
+  [...secretFields].map((field) => field.replaceAll('_', '-')),
+);
+
+/** Is one of them a credential? */
+export function holdsSecret(given: Given): boolean {
+  for (const name in given) if (secretHeaders.has(name)) return true;
+  return false;
+}
+
+/** The values that shape a target as one text, in the order in which they came; null where there are none. A value holds no line feed. */
 export function targetKey(given: Given): string | null {
-  let any = false;
-  for (const name in given) any ||= shapingTarget.has(name);
-  if (!any) return null;
   let key = '';
-  for (const name of targetHeaders) key += `${given[name] ?? ''}\n`;
-  return key;
+  for (const name in given) {
+    if (shapingTarget.has(name)) key += `${name}:${given[name as GivenName]}\n`;
+  }
+  return key === '' ? null : key;
 }

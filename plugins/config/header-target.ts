@@ -1,8 +1,10 @@
 import { GatewayError } from '../../src/core/errors.js';
 import { isHeaderName } from '../../src/core/headers.js';
 import type { Host } from '../../src/core/plugin.js';
+import { type FieldValues, fieldValue, providerFields } from '../../src/core/provider-fields.js';
+import type { Secret } from '../../src/core/secret.js';
 import type { ResolvedConfig, Retry, RouteNode, Target } from '../../src/core/target.js';
-import { type Given, providerFields, type TargetHeader } from './gateway-headers.js';
+import { fieldHeader, type Given, type TargetHeader } from './gateway-headers.js';
 
 /** Targets out of headers need no more of the host than this. */
 export type TargetHost = Pick<Host, 'headerPrefixes' | 'isProvider'>;
@@ -112,7 +114,7 @@ function fillTarget(target: Target, header: HeaderTarget): Target {
     retry: target.retry ?? header.retry,
     strictOpenAiCompliance: target.strictOpenAiCompliance && header.strictOpenAiCompliance,
     fields: Object.freeze(
-      Object.assign(Object.create(null) as Record<string, string>, header.fields, target.fields),
+      Object.assign(Object.create(null) as Record<string, string | Secret>, header.fields, target.fields),
     ),
   });
 }
@@ -131,11 +133,11 @@ const isIntegerText = (text: string, min: number, max: number): boolean =>
 const readRetry = (attempts: number): Retry =>
   Object.freeze({ attempts, onStatusCodes: retryStatusCodes, useRetryAfterHeader: false });
 
-function readFields(given: Given): Readonly<Record<string, string>> {
-  const fields: Record<string, string> = Object.create(null);
+function readFields(given: Given): FieldValues {
+  const fields: Record<string, string | Secret> = Object.create(null);
   for (const field of providerFields) {
-    const value = given[field.replaceAll('_', '-') as TargetHeader];
-    if (value !== undefined) fields[field] = value;
+    const value = given[fieldHeader(field)];
+    if (value !== undefined) fields[field] = fieldValue(field, value);
   }
   return Object.freeze(fields);
 }

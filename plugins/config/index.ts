@@ -7,7 +7,13 @@ import { definePlugin, type Host } from '../../src/core/plugin.js';
 import { Secret } from '../../src/core/secret.js';
 import { directCredential, gatewayKeyHeader } from '../../src/core/slots.js';
 import type { ResolvedConfig } from '../../src/core/target.js';
-import { createHeaderReader, credentialHeaders, type Given, targetKey } from './gateway-headers.js';
+import {
+  createHeaderReader,
+  credentialHeaders,
+  type Given,
+  holdsSecret,
+  targetKey,
+} from './gateway-headers.js';
 import { fillConfig, headerConfig, readHeaderTarget } from './header-target.js';
 import { refuseInline } from './inline.js';
 import { mergeMetadata, readMetadata } from './metadata.js';
@@ -110,7 +116,7 @@ class Resolver {
     if (config === undefined) {
       const header = readHeaderTarget(given, this.#host);
       config = base === null ? headerConfig(header) : fillConfig(base, header);
-      if (key.length <= maxKeyLength) kept.set(key, config);
+      if (key.length <= maxKeyLength && !holdsSecret(given)) kept.set(key, config);
     }
     return config;
   }

@@ -1,4 +1,5 @@
 import type { Principal } from './principal.js';
+import type { FieldValues } from './provider-fields.js';
 import type { Secret } from './secret.js';
 import type { ResolvedConfig } from './target.js';
 
@@ -20,7 +21,7 @@ export interface StoredProvider {
   /** Sent with every call: names in lower case, each with its value behind it. */
   readonly headers: readonly string[];
   /** Fields of the provider's own in snake case: `openai_organization`. */
-  readonly fields: Readonly<Record<string, string>>;
+  readonly fields: FieldValues;
   /** Unix milliseconds. */
   readonly expiresAt: number | null;
   /** Whose budget is used up. */

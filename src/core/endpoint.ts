@@ -6,6 +6,9 @@ export type Format =
   | 'openai-moderations'
   | 'anthropic-messages'
   | 'anthropic-count-tokens'
+  | 'gemini-generate-content'
+  | 'gemini-batch-embed-contents'
+  | 'vertex-predict-embeddings'
   | 'none';
 
 export type EndpointName =

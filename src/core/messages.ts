@@ -40,6 +40,8 @@ export interface ProviderRecord {
   headers: string[];
   /** Fields of the provider's own in snake case: `openai_organization`. */
   fields: Record<string, string>;
+  /** Fields that are credentials or hold one, opened. */
+  secrets: Record<string, string>;
   /** Unix milliseconds. */
   expiresAt: number | null;
   /** Whose budget is used up. */

@@ -1,3 +1,4 @@
+import type { FieldValues } from './provider-fields.js';
 import type { Secret } from './secret.js';
 
 /** Same target again: how often, after which statuses, and whether the provider's own wait is honoured. */
@@ -32,7 +33,7 @@ export interface Target {
   readonly retry: Retry | null;
   readonly strictOpenAiCompliance: boolean;
   /** Provider fields of the config in snake case (`openai_organization`, `anthropic_version`, …). */
-  readonly fields: Readonly<Record<string, string>>;
+  readonly fields: FieldValues;
   /** Added to the request's metadata when this target is tried; absent where it has none of its own. */
   readonly metadata?: Readonly<Record<string, string>>;
 }

@@ -83,8 +83,11 @@ function toPrincipal(record: KeyRecord): Principal {
 }
 
 function toStoredProvider(record: ProviderRecord): StoredProvider {
+  const { secrets, ...shown } = record;
+  const sealed = Object.entries(secrets).map(([name, text]) => [name, new Secret(text)] as const);
   return Object.freeze({
-    ...record,
+    ...shown,
+    fields: { ...shown.fields, ...Object.fromEntries(sealed) },
     credential: record.credential === null ? null : new Secret(record.credential),
     models:
       record.models === null

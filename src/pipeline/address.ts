@@ -1,9 +1,11 @@
 import type { Awaitable, Directory, StoredProvider } from '../core/directory.js';
 import { GatewayError } from '../core/errors.js';
 import type { Exchange } from '../core/exchange.js';
+import type { FieldValues } from '../core/provider-fields.js';
 import type { Secret } from '../core/secret.js';
 import { directCredential } from '../core/slots.js';
 import type { Target } from '../core/target.js';
+import { CallFields } from '../providers/call-fields.js';
 import type { Provider } from '../providers/provider.js';
 
 /** Where an attempt goes and with what: a target, resolved. */
@@ -19,7 +21,7 @@ export interface Address {
   /** Sent besides what the provider asks for: names in lower case, each with its value behind it. */
   readonly headers: readonly string[];
   /** Fields of the provider's own that the target does not say, in snake case. */
-  readonly fields: Readonly<Record<string, string>> | null;
+  readonly fields: FieldValues | null;
 }
 
 interface Named {
@@ -68,8 +70,9 @@ function directAddress(
   model: string | null,
   providers: ReadonlyMap<string, Provider>,
 ): Address {
-  const provider = providers.get(name);
-  if (provider === undefined) throw unknownProvider(name);
+  const row = providers.get(name);
+  if (row === undefined) throw unknownProvider(name);
+  const provider = rowForCall(row, x, target, model, null);
   return {
     provider,
     base: target.customHost ?? provider.base,
@@ -92,8 +95,8 @@ function storedAddress(
   providers: ReadonlyMap<string, Provider>,
 ): Address {
   if (record === null) throw unknownProvider(`@${slug}`);
-  const provider = providers.get(record.provider);
-  if (provider === undefined) throw unknownProvider(record.provider);
+  const row = providers.get(record.provider);
+  if (row === undefined) throw unknownProvider(record.provider);
   const elsewhere = target.customHost !== null;
   if (elsewhere && target.apiKey === null && (record.credential !== null || record.headers.length > 0)) {
     // A stored credential belongs to its own host; a caller must not be able to have it sent elsewhere.
@@ -105,6 +108,8 @@ function storedAddress(
   }
   checkTerms(record, slug);
   const ownBase = modelBase(x, record, slug, model) ?? record.baseUrl;
+  const fields = elsewhere ? null : record.fields;
+  const provider = rowForCall(row, x, target, model, fields);
   return {
     provider,
     base: target.customHost ?? ownBase ?? provider.base,
@@ -112,8 +117,20 @@ function storedAddress(
     callerChosen: elsewhere || (ownBase !== null && !record.hostTrusted),
     model,
     headers: elsewhere ? none : record.headers,
-    fields: elsewhere ? null : record.fields,
+    fields,
   };
+}
+
+function rowForCall(
+  row: Provider,
+  x: Exchange,
+  target: Target,
+  model: string | null,
+  stored: FieldValues | null,
+): Provider {
+  if (row.forCall === undefined) return row;
+  const fields = new CallFields(stored, target.fields);
+  return row.forCall({ format: x.endpoint.format, model, streaming: x.streaming, fields });
 }
 
 function checkTerms(record: StoredProvider, slug: string): void {

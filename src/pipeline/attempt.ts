@@ -2,6 +2,8 @@ import { GatewayError } from '../core/errors.js';
 import type { Attempt, Exchange, Reply } from '../core/exchange.js';
 import type { Target } from '../core/target.js';
 import type { Intent } from '../ledger/record.js';
+import { askThrough } from '../providers/auth/ask.js';
+import { CallFields } from '../providers/call-fields.js';
 import { type Address, resolveAddress } from './address.js';
 import { Answer } from './answer.js';
 import { runAttempt } from './chain.js';
@@ -54,9 +56,9 @@ function leave(
         ? passthroughCall(x, target, address, pipeline.headerPrefixes)
         : unifiedCall(x, target, address, pipeline);
     const hooks = pipeline.chain.attempt;
-    if (hooks === null) return send(pipeline, x, outgoing, record);
+    if (hooks === null) return authorize(pipeline, x, outgoing, record);
     return runAttempt(hooks, x, outgoing.call).then(
-      () => send(pipeline, x, outgoing, record),
+      () => authorize(pipeline, x, outgoing, record),
       (thrown) => failed(x, record, thrown),
     );
   } catch (thrown) {
@@ -70,6 +72,28 @@ function failed(x: Exchange, record: Attempt, thrown: unknown): Promise<never> {
   record.error = error.code;
   record.durationMs = round(x.elapsedMs() - record.startedAt);
   return Promise.reject(error);
+}
+
+/** Last of all, since a signature covers all the rest. */
+function authorize(pipeline: Pipeline, x: Exchange, outgoing: Outgoing, record: Attempt): Promise<Reply> {
+  const { call, address } = outgoing;
+  const { auth } = address.provider;
+  if (auth.kind !== 'per-call') return send(pipeline, x, outgoing, record);
+  try {
+    const ready = auth.authorizer.authorize({
+      call,
+      credential: address.credential,
+      fields: new CallFields(address.fields, call.target.fields),
+      ask: askThrough(pipeline.upstream),
+    });
+    if (!(ready instanceof Promise)) return send(pipeline, x, outgoing, record);
+    return ready.then(
+      () => send(pipeline, x, outgoing, record),
+      (thrown) => failed(x, record, thrown),
+    );
+  } catch (thrown) {
+    return failed(x, record, thrown);
+  }
 }
 
 function send(pipeline: Pipeline, x: Exchange, outgoing: Outgoing, record: Attempt): Promise<Reply> {

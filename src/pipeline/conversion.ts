@@ -9,6 +9,7 @@ import type {
   ConversionContext,
   Quirk,
   StreamReader,
+  WireFormat,
   WireRequest,
 } from '../providers/provider.js';
 
@@ -55,6 +56,35 @@ export class ChatConversion implements Conversion {
 
   stream(): { reader: StreamReader; writer: StreamWriter } {
     return { reader: this.format.stream(this.context), writer: this.door.streamWriter(this.from) };
+  }
+}
+
+/** For endpoints whose OpenAI shape is the canonical one and whose answers come whole: embeddings, rerank. */
+export class PlainConversion implements Conversion {
+  readonly wire: Format;
+
+  constructor(
+    readonly format: WireFormat,
+    readonly context: ConversionContext,
+  ) {
+    this.wire = format.name;
+  }
+
+  usage(body: JsonObject): Usage | null {
+    return this.format.usage(body);
+  }
+
+  reply(body: JsonObject): JsonObject {
+    return this.format.fromWire(body, this.context);
+  }
+
+  error(status: number, body: JsonObject | null): string {
+    const error = this.format.errorFromWire(status, body, this.context);
+    return JSON.stringify({ error, provider: this.context.provider });
+  }
+
+  stream(): null {
+    return null;
   }
 }
 

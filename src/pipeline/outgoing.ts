@@ -10,9 +10,9 @@ import { gatewayKeyHeader } from '../core/slots.js';
 import type { Target } from '../core/target.js';
 import { passthroughPath } from '../endpoints/passthrough-path.js';
 import type { Door } from '../providers/doors/door.js';
-import type { ChatFormat, Provider } from '../providers/provider.js';
+import type { ChatFormat, Provider, WireFormat } from '../providers/provider.js';
 import type { Address } from './address.js';
-import { ChatConversion, type Conversion, convertRequest } from './conversion.js';
+import { ChatConversion, type Conversion, convertRequest, PlainConversion } from './conversion.js';
 
 /** A call ready to leave, and how its answer is to be read. */
 export interface Outgoing {
@@ -49,6 +49,7 @@ const userAgent = 'headgate';
 interface Languages {
   readonly formats: ReadonlyMap<Format, ChatFormat>;
   readonly doors: ReadonlyMap<Format, Door>;
+  readonly plainFormats: ReadonlyMap<Format, readonly WireFormat[]>;
 }
 
 /** Builds what is sent for a body that the gateway understands (`json` endpoints). */
@@ -56,7 +57,7 @@ export function unifiedCall(
   x: Exchange,
   target: Target,
   address: Address,
-  { formats, doors }: Languages,
+  { formats, doors, plainFormats }: Languages,
 ): Outgoing {
   const { provider } = address;
   const format = x.endpoint.format;
@@ -88,6 +89,8 @@ export function unifiedCall(
       dropped: [],
     };
   }
+  const plain = plainFormats.get(format)?.find(({ name }) => provider.paths[name] !== undefined);
+  if (plain !== undefined) return plainCall(x, target, address, plain, headers);
   const door = doors.get(format);
   const spoken = chatFormatOf(provider, formats);
   if (door === undefined || spoken === null) {
@@ -124,6 +127,40 @@ export function unifiedCall(
     wire: spoken.name,
     conversion,
     dropped: wire.dropped,
+  };
+}
+
+function plainCall(
+  x: Exchange,
+  target: Target,
+  address: Address,
+  format: WireFormat,
+  headers: HeaderList,
+): Outgoing {
+  const { provider } = address;
+  const request = mergedBody(x, target, address);
+  const { body, dropped } = format.toWire(request);
+  const context = {
+    provider: provider.name,
+    strict: target.strictOpenAiCompliance,
+    includeUsage: false,
+    request,
+  };
+  return {
+    call: {
+      target,
+      provider: provider.name,
+      method: x.request.method,
+      url: address.base + provider.paths[format.name],
+      headers,
+      body: Buffer.from(
+        stringifyJson((provider.quirks ?? []).reduce((out, quirk) => quirk.apply(out), body)),
+      ),
+    },
+    address,
+    wire: format.name,
+    conversion: new PlainConversion(format, context),
+    dropped,
   };
 }
 
@@ -299,7 +336,9 @@ function holdsGatewayKey(value: string): boolean {
 /** `openai-organization` may stand in a config as `openai_organization`. */
 function fieldHeader(fields: Target['fields'] | null, name: string): string | undefined {
   for (const field in fields) {
-    if (field.length === name.length && field.replaceAll('_', '-') === name) return fields[field];
+    if (field.length !== name.length || field.replaceAll('_', '-') !== name) continue;
+    const value = fields[field];
+    return typeof value === 'string' ? value : undefined;
   }
   return undefined;
 }

@@ -6,7 +6,7 @@ import type { BodyReader as EndpointBodyReader } from '../endpoints/body-reader.
 import type { Journal } from '../ledger/record.js';
 import type { TokenCounter as LedgerTokenCounter } from '../ledger/token-counter.js';
 import type { Door } from '../providers/doors/door.js';
-import type { ChatFormat, Provider } from '../providers/provider.js';
+import type { ChatFormat, Provider, WireFormat } from '../providers/provider.js';
 import type { Call } from '../transport/transport.js';
 import type { Timeouts, Upstream } from '../upstream/upstream.js';
 import type { Chain } from './chain.js';
@@ -36,6 +36,8 @@ export interface Parts {
   readonly providers: ReadonlyMap<string, Provider>;
   readonly formats: ReadonlyMap<Format, ChatFormat>;
   readonly doors: ReadonlyMap<Format, Door>;
+  /** By the client's format, which is their canonical shape: how others write embeddings. */
+  readonly plainFormats: ReadonlyMap<Format, readonly WireFormat[]>;
   readonly upstream: Upstream;
   readonly bodies: BodyReader;
   readonly counter: TokenCounter;

@@ -20,7 +20,7 @@ import { arrange, loadPlugins, type Stage, setUp } from '../pipeline/plugins.js'
 import { readBodyStage } from '../pipeline/read-body.js';
 import { settle } from '../pipeline/settle.js';
 import { doors } from '../providers/doors/index.js';
-import { formats } from '../providers/formats/index.js';
+import { formats, plainFormats } from '../providers/formats/index.js';
 import { providers } from '../providers/rows.js';
 import { compileConfig } from '../routing/compile.js';
 import { CompiledConfigs } from '../routing/compiled-cache.js';
@@ -83,6 +83,7 @@ export async function assemble(
     providers,
     formats,
     doors,
+    plainFormats,
     upstream,
     bodies,
     counter,

@@ -70,8 +70,8 @@ export interface ConversionContext {
   readonly canonicalReasons?: boolean;
   /** Did the client ask for `stream_options.include_usage`? */
   readonly includeUsage: boolean;
-  /** The canonical request, for answers that do not repeat what they answer; null where it is not known. */
-  readonly request: CanonicalRequest | null;
+  /** The canonical request, where an answer cannot be written without it: embeddings and their like. */
+  readonly request?: CanonicalRequest;
 }
 
 export interface WireRequest {
@@ -114,7 +114,5 @@ export interface ChatFormat extends WireFormat {
   stream(context: ConversionContext): StreamReader;
 }
 
-/** A wire shape of embeddings; canonical is OpenAI's `POST /v1/embeddings`. */
-export interface EmbeddingFormat extends WireFormat {
-  readonly kind: 'embeddings';
-}
+/** A wire shape of embeddings, answered whole; canonical is OpenAI's `POST /v1/embeddings`. */
+export type EmbeddingFormat = WireFormat;

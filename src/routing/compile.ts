@@ -1,10 +1,11 @@
-import { parseJson } from '../core/json.js';
+import { parseJson, stringifyJson } from '../core/json.js';
+import { fieldValue, providerFields } from '../core/provider-fields.js';
 import { Secret } from '../core/secret.js';
 import type { ResolvedConfig, Retry, RouteNode, Target } from '../core/target.js';
 import { type ConfigLimits, readDraft } from './draft.js';
 import { Findings } from './findings.js';
 import { checkRoot, readBaseUrl } from './rules.js';
-import { type Draft, type NodeFields, providerFields } from './schema.js';
+import type { Draft, NodeFields } from './schema.js';
 
 export interface CompileOptions {
   /** Slug of a stored config; null for an inline one. */
@@ -159,12 +160,12 @@ function retryOf({ retry }: NodeFields): Retry | null {
 }
 
 function providerFieldsOf(fields: NodeFields, parent: Inherited['fields']): Inherited['fields'] {
-  let own: Record<string, string> | null = null;
+  let own: Record<string, string | Secret> | null = null;
   for (const name of providerFields) {
     const value = fields[name];
     if (value === undefined) continue;
-    own ??= Object.assign(Object.create(null) as Record<string, string>, parent);
-    own[name] = value;
+    own ??= Object.assign(Object.create(null) as Record<string, string | Secret>, parent);
+    own[name] = fieldValue(name, typeof value === 'string' ? value : stringifyJson(value));
   }
   return own === null ? parent : Object.freeze(own);
 }

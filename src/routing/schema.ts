@@ -1,11 +1,14 @@
 import { Ajv, type ErrorObject } from 'ajv';
+import type { JsonObject } from '../core/exchange.js';
+import type { ProviderField } from '../core/provider-fields.js';
+import { providerFields } from '../core/provider-fields.js';
 import { childPath, type Findings } from './findings.js';
 
 /** `conditional` is known, and refused by name for now. */
 export type Mode = 'single' | 'fallback' | 'loadbalance' | 'conditional';
 
 /** One config or target as its author wrote it, keys in snake case, checked key by key. `targets` stands apart. */
-export interface NodeFields {
+export interface NodeFields extends Readonly<Partial<Record<ProviderField, string | JsonObject>>> {
   readonly strategy?: { readonly mode: Mode; readonly on_status_codes?: readonly number[] };
   readonly name?: string;
   readonly provider?: string;
@@ -23,11 +26,6 @@ export interface NodeFields {
   };
   readonly strict_open_ai_compliance?: boolean;
   readonly metadata?: Readonly<Record<string, string>>;
-  readonly openai_organization?: string;
-  readonly openai_project?: string;
-  readonly openai_beta?: string;
-  readonly anthropic_version?: string;
-  readonly anthropic_beta?: string;
 }
 
 /** A config or target that was read and checked by itself. */
@@ -37,15 +35,6 @@ export interface Draft {
   /** null: it has no `targets`. Empty: it has some, but not all of them could be read. */
   readonly children: readonly Draft[] | null;
 }
-
-/** Fields of a config that travel to the provider as a header of the same name. */
-export const providerFields = [
-  'openai_organization',
-  'openai_project',
-  'openai_beta',
-  'anthropic_version',
-  'anthropic_beta',
-] as const satisfies readonly (keyof NodeFields)[];
 
 /** Longest list of status codes or header names. */
 export const maxListLength = 100;
@@ -147,6 +136,12 @@ const nodeSchema = {
       },
     },
     ...Object.fromEntries(providerFields.map((field) => [field, headerValue])),
+    // As a stored one is given: the file that Google hands out, as an object or as its text.
+    vertex_service_account_json: {
+      type: ['string', 'object'],
+      maxLength: 16_384,
+      description: 'must be the JSON of a service account: an object or its text',
+    },
   },
 };
 
@@ -177,33 +172,10 @@ export const laterKeys = {
     'before_request_hooks',
     'after_request_hooks',
     'cb_config',
-    ...['resource_name', 'deployment_id', 'api_version', 'azure_resource_name', 'azure_deployment_id'],
-    ...[
-      'azure_deployment_name',
-      'azure_deployment_type',
-      'azure_api_version',
-      'azure_model_name',
-      'azure_ad_token',
-    ],
-    ...['azure_auth_mode', 'azure_managed_client_id', 'azure_workload_client_id', 'azure_entra_client_id'],
-    ...['azure_entra_client_secret', 'azure_entra_tenant_id', 'azure_entra_scope', 'azure_foundry_url'],
-    ...['azure_endpoint_name', 'azure_region', 'azure_extra_params', 'vertex_project_id', 'vertex_region'],
-    ...['vertex_service_account_json', 'vertex_storage_bucket_name', 'vertex_auth_type'],
-    ...[
-      'vertex_skip_ptu_cost_attribution',
-      'aws_access_key_id',
-      'aws_secret_access_key',
-      'aws_session_token',
-    ],
-    ...[
-      'aws_region',
-      'aws_role_arn',
-      'aws_auth_type',
-      'aws_external_id',
-      'aws_s3_bucket',
-      'aws_s3_object_key',
-    ],
-    ...['aws_bedrock_model', 'amz_server_side_encryption', 'amz_server_side_encryption_aws_kms_key_id'],
+    'vertex_storage_bucket_name',
+    'vertex_skip_ptu_cost_attribution',
+    ...['aws_s3_bucket', 'aws_s3_object_key'],
+    ...['amz_server_side_encryption', 'amz_server_side_encryption_aws_kms_key_id'],
     ...['amzn_sagemaker_custom_attributes', 'amzn_sagemaker_target_model', 'amzn_sagemaker_target_variant'],
     ...['amzn_sagemaker_target_container_hostname', 'amzn_sagemaker_inference_id'],
     ...[

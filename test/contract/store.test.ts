@@ -156,6 +156,7 @@ describe('the store', () => {
           hostTrusted: true,
           headers: [],
           fields: {},
+          secrets: {},
           expiresAt: null,
           exhausted: null,
           models: null,

@@ -460,8 +460,8 @@ describe('what a refused config says', () => {
     'drop_params',
     'on_status_codes',
     'passthrough',
-    'aws_access_key_id',
-    'azureDeploymentId',
+    'aws_s3_bucket',
+    'oracleRegion',
   ]) {
     it(`refuses ${key} by name, since passing over it in silence would be worse`, () => {
       expect(target({ [key]: [] })).to.deep.equal([

@@ -1,5 +1,5 @@
 import type { Format } from '../../core/endpoint.js';
-import type { ChatFormat } from '../provider.js';
+import type { ChatFormat, EmbeddingFormat, WireFormat } from '../provider.js';
 import { anthropicMessages } from './anthropic-messages.js';
 import { openAiChat } from './openai-chat.js';
 
@@ -7,3 +7,10 @@ import { openAiChat } from './openai-chat.js';
 export const formats: ReadonlyMap<Format, ChatFormat> = new Map(
   [openAiChat, anthropicMessages].map((format) => [format.name, format]),
 );
+
+const embeddings: readonly EmbeddingFormat[] = [];
+
+/** Other wire shapes of endpoints that are answered whole, by the client's format. */
+export const plainFormats: ReadonlyMap<Format, readonly WireFormat[]> = new Map([
+  ['openai-embeddings', embeddings],
+]);

@@ -40,6 +40,7 @@ export class ProviderLookup {
       hostTrusted: Boolean(row.host_trusted),
       headers: headersIn(secrets),
       fields: fieldsIn(configurations),
+      secrets: secretsIn(secrets),
       exhausted: exhaustedOf(row, null),
       models: null,
     };
@@ -62,6 +63,7 @@ export class ProviderLookup {
       hostTrusted: Boolean(lender.host_trusted),
       headers: headersIn(secrets),
       fields: fieldsIn(configurations),
+      secrets: secretsIn(secrets),
       exhausted: exhaustedOf(row, own),
       models: await modelsOf(sql, lender),
     };
@@ -100,6 +102,19 @@ function fieldsIn(configurations: Readonly<Record<string, unknown>>): Record<str
     (entry): entry is [string, string] => typeof entry[1] === 'string' && !entry[0].startsWith('masked_'),
   );
   return Object.fromEntries(texts);
+}
+
+/** All secrets but the headers. A service account is an object, and travels as its JSON text. */
+function secretsIn({
+  custom_headers: _,
+  ...rest
+}: Readonly<Record<string, unknown>>): Record<string, string> {
+  return Object.fromEntries(
+    Object.entries(rest).map(([field, value]) => [
+      field,
+      typeof value === 'string' ? value : JSON.stringify(value),
+    ]),
+  );
 }
 
 async function modelsOf(sql: Sql, lender: IntegrationRow): Promise<ModelRules | null> {

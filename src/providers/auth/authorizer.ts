@@ -1,0 +1,25 @@
+import type { Awaitable } from '../../core/directory.js';
+import type { UpstreamCall } from '../../core/exchange.js';
+import type { Secret } from '../../core/secret.js';
+import type { CallFields } from '../call-fields.js';
+import type { Ask } from './ask.js';
+
+/** A call about to leave: all of it final but its credential. */
+export interface Unauthorized {
+  /** The credential is written to its headers. */
+  readonly call: UpstreamCall;
+  /** The key, where there is one: the caller's own or the stored provider's. */
+  readonly credential: Secret | null;
+  readonly fields: CallFields;
+  /** For tokens: goes out by the gateway's own pools and rules. */
+  readonly ask: Ask;
+}
+
+/**
+ * A credential that has to be got first (a token) or made of the call itself (a signature). One per row, shared by all
+ * calls; a promise only where something has to be fetched. Throws or rejects with `invalid_request` and the field at
+ * fault, or with what kept the token away.
+ */
+export interface Authorizer {
+  authorize(call: Unauthorized): Awaitable<void>;
+}
