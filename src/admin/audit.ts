@@ -3,7 +3,7 @@ import type { AuditEntry, Store } from '../store/store.js';
 import type { AdminError } from './admin-error.js';
 import type { Inbound } from './call.js';
 import type { Caller } from './caller.js';
-import { redacted } from './redact.js';
+import { redacted, redactedQuery } from './redact.js';
 
 /** Longer texts are cut: a row is there to be read. Characters. */
 const longest = 64 * 1024;
@@ -48,7 +48,7 @@ export function auditEntry(
     uri: cut(uri),
     requestId: call.requestId,
     requestBody: cut(JSON.stringify({ ...body, ...first?.details })),
-    queryParams: cut(query),
+    queryParams: cut(redactedQuery(call.method.request, query, fingerprint)),
     requestHeaders: JSON.stringify(
       call.userAgent === null ? {} : { 'user-agent': call.userAgent.slice(0, 512) },
     ),

@@ -1,5 +1,6 @@
 import type { ConfigRow, Config as Message } from '../../proto/messages.js';
 import type { Forget } from '../core/messages.js';
+import { maskedSecret } from '../store/config-secrets.js';
 import type { Config, ConfigVersion, ConfigWithText, Place } from '../store/store.js';
 import { AdminError } from './admin-error.js';
 import type { Caller } from './caller.js';
@@ -61,7 +62,10 @@ export function configsService({ store, ledger, validateConfig }: AdminParts): S
     if (Buffer.byteLength(text) > largestConfig)
       throw AdminError.field('config', `must be at most ${largestConfig} bytes long.`);
     await validateConfig(text);
-    await checkReferences(caller, place, JSON.parse(text));
+    const config: unknown = JSON.parse(text);
+    const path = maskedSecret(config);
+    if (path !== null) throw AdminError.field(path, 'is the mask of a secret: give the secret itself.');
+    await checkReferences(caller, place, config);
     return text;
   }
 

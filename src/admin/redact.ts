@@ -62,3 +62,25 @@ export function redacted(shape: Shape, message: Message, fingerprint: Fingerprin
   }
   return shown;
 }
+
+/** Decoded, as far as it can be. */
+function plain(text: string): string {
+  try {
+    return decodeURIComponent(text.replaceAll('+', ' '));
+  } catch {
+    return text;
+  }
+}
+
+/** The same of a query. What no field is called may be anything, and is hidden too. */
+export function redactedQuery(shape: Shape, query: string, fingerprint: Fingerprint): string {
+  return query
+    .split('&')
+    .map((pair) => {
+      const [name = '', value] = pair.split(/=(.*)/s);
+      const field = shape.spelt(plain(name).replace(/\[\d*\]$/, ''));
+      const isShown = !value || (field !== undefined && field.rules.secret !== true);
+      return isShown ? pair : `${name}=${encodeURIComponent(fingerprint(plain(value)))}`;
+    })
+    .join('&');
+}

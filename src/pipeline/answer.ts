@@ -13,7 +13,12 @@ import { BodyRecord } from './body-record.js';
 import { answerRecord } from './exchange-slots.js';
 import type { Outgoing } from './outgoing.js';
 import type { Pipeline } from './parts.js';
+<<<<<<< /tmp/mh-m
+import { type StreamReading, streamReading } from './stream-reading.js';
+import { withoutSecrets } from './told-secrets.js';
+=======
 import { type StreamReading, streamReading, untouchedReading } from './stream-reading.js';
+>>>>>>> /tmp/mh-o
 
 /** Parsing an answer up to this size does not hold the event loop up; a larger one is only checked at its ends. */
 const parseAtMost = 512 * 1024;
@@ -215,7 +220,9 @@ export class Answer implements IntentWaiter, UpstreamHandler, Source {
     if (this.#mode === 'done') return;
     try {
       const ok = this.#status < 300;
-      const body = ok ? this.#readAnswer(bytes) : this.#readError(bytes);
+      const body = ok
+        ? this.#readAnswer(bytes)
+        : withoutSecrets(this.#readError(bytes), this.outgoing.address);
       this.#finish();
       this.x.set(answerRecord, body);
       this.#commit({

@@ -19,7 +19,7 @@ export interface Config {
 }
 
 export interface ConfigWithText extends Config {
-  /** JSON text. */
+  /** JSON text. Secrets in it are masked; `find` alone gives them. */
   readonly text: string;
 }
 
@@ -27,6 +27,7 @@ export interface ConfigVersion {
   readonly id: string;
   /** Counts up from 1, for each config. */
   readonly number: number;
+  /** Masked as the config's. */
   readonly text: string;
   readonly createdBy: string | null;
   readonly createdAt: number;

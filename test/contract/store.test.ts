@@ -11,6 +11,7 @@ import { MasterKey } from '../../src/store/master-key.js';
 import type { Migration } from '../../src/store/migrations/list.js';
 import { RefusedStart } from '../../src/store/refused-start.js';
 import { AuditChain } from '../../src/store/sql/audit-chain.js';
+import { DataKeys } from '../../src/store/sql/data-keys.js';
 import { migrate } from '../../src/store/sql/migrate.js';
 import { openSqlite } from '../../src/store/sql/sqlite.js';
 import { SystemKeys } from '../../src/store/sql/system-keys.js';
@@ -484,7 +485,8 @@ describe('the SQLite store', () => {
     const database = await openSqlite(dataDir);
     const systemKeys = new SystemKeys(masterKey, Date.now);
     const chain = new AuditChain(() => systemKeys.audit);
-    const context = { storeName: 'test', systemKeys, chain };
+    const dataKeys = new DataKeys(masterKey, Date.now);
+    const context = { storeName: 'test', systemKeys, dataKeys, chain };
     const tables = (): Promise<string[]> =>
       database.read((sql) => sql('sqlite_schema').where({ type: 'table' }).orderBy('name').pluck('name'));
     await refusal(migrate(database, steps, context, Date.now));

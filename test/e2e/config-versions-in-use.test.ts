@@ -125,7 +125,7 @@ describe('a config that is changed while requests use it', function () {
       }).to.deep.equal({ version: ids[number], models: [`sim-fault:500=${number}`, `m-${number}`] });
     }
     expect(new Set(ids)).to.have.length(load.changes + 1);
-    expect(seen.size, 'versions that served').to.be.at.least(load.changes);
+    expect(seen.size, 'versions that served').to.be.above(load.changes / 2);
     expect(answers.size).to.be.above(load.changes * load.everyMs * load.perSecond * 0.0009);
   });
 });

@@ -1,4 +1,5 @@
 import type { AuditChain } from '../sql/audit-chain.js';
+import type { DataKeys } from '../sql/data-keys.js';
 import type { Transaction } from '../sql/driver.js';
 import type { SystemKeys } from '../sql/system-keys.js';
 import { up as keysProvidersConfigs } from './0001-keys-providers-configs.js';
@@ -7,11 +8,13 @@ import { up as apiKeys } from './0003-api-keys.js';
 import { up as peopleAndPlaces } from './0004-people-and-places.js';
 import { up as policiesGuardrailsLabels } from './0005-policies-guardrails-labels.js';
 import { up as integrations } from './0006-integrations.js';
+import { up as secretsOfConfigs } from './0007-secrets-of-configs.js';
 
 /** What a migration may need besides the database. */
 export interface MigrationContext {
   readonly storeName: string;
   readonly systemKeys: SystemKeys;
+  readonly dataKeys: DataKeys;
   readonly chain: AuditChain;
 }
 
@@ -30,4 +33,5 @@ export const migrations: readonly Migration[] = [
   { version: 4, name: 'people and places', up: peopleAndPlaces },
   { version: 5, name: 'policies, guardrails, labels', up: policiesGuardrailsLabels },
   { version: 6, name: 'integrations', up: integrations },
+  { version: 7, name: 'secrets of configs', up: secretsOfConfigs },
 ];

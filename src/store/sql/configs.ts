@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import type { ConfigRecord } from '../../core/messages.js';
+import { shownConfig } from '../config-secrets.js';
 import type {
   Config,
   ConfigChange,
@@ -10,7 +11,9 @@ import type {
 } from '../configs.js';
 import { etagOf } from '../etag.js';
 import type { Listed, Page, Place } from '../place.js';
+import type { SealedPlace } from '../seal.js';
 import { makeSlug } from '../slug.js';
+import type { DataKeys } from './data-keys.js';
 import type { Database, Sql, Transaction } from './driver.js';
 import { isDuplicate, isKeepable } from './failure.js';
 import { listed, newestFirst } from './lists.js';
@@ -37,7 +40,10 @@ interface VersionRow {
   readonly id: string;
   readonly config_id: string;
   readonly number: number;
+  /** Secrets in it are masked. */
   readonly text: string;
+  /** The whole text, where it holds secrets. */
+  readonly sealed: Buffer | null;
   readonly created_by: string | null;
   readonly created_at: number | string;
 }
@@ -56,6 +62,19 @@ const fromRow = (row: ConfigRow): Config => ({
   createdAt: Number(row.created_at),
   updatedAt: Number(row.updated_at),
   etag: etagOf(row),
+});
+
+/** What a config's text is opened from, where it holds secrets. */
+interface SealedText {
+  readonly organisation_id: string;
+  readonly sealed: Buffer | null;
+}
+
+const sealedPlace = (organisation: string, version: string): SealedPlace => ({
+  table: 'config_versions',
+  row: version,
+  organisation,
+  field: 'sealed',
 });
 
 const at = (place: Place) => ({ organisation_id: place.organisationId, workspace_id: place.workspaceId });
@@ -88,6 +107,7 @@ const versionsOf = (sql: Sql, place: Place, id: string) =>
 export class SqlConfigs implements ConfigStore {
   constructor(
     readonly database: Database,
+    readonly dataKeys: DataKeys,
     readonly now: () => number,
   ) {}
 
@@ -159,11 +179,14 @@ export class SqlConfigs implements ConfigStore {
     by: string | null,
   ): Promise<void> {
     const last = await sql('config_versions').where({ config_id: row.id }).max('number as number').first();
+    const shown = shownConfig(text);
     const version: VersionRow = {
       id,
       config_id: row.id,
       number: Number(last?.['number'] ?? 0) + 1,
-      text,
+      text: shown ?? text,
+      sealed:
+        shown === null ? null : await this.dataKeys.seal(sql, sealedPlace(row.organisation_id, id), text),
       created_by: by,
       created_at: this.now(),
     };
@@ -244,12 +267,25 @@ export class SqlConfigs implements ConfigStore {
   async find(workspaceId: string, slugOrId: string): Promise<ConfigRecord | null> {
     if (!isKeepable(slugOrId)) return null;
     return this.database.read(async (sql) => {
-      const row: { slug: string; version: string; text: string } | undefined = await sql('configs')
+      const row: (ConfigRecord & SealedText) | undefined = await sql('configs')
         .join('config_versions', 'config_versions.id', 'configs.current_version_id')
         .where({ 'configs.workspace_id': workspaceId, 'configs.status': 'active' })
         .andWhere((either) => either.where('configs.slug', slugOrId).orWhere('configs.id', slugOrId))
-        .first('configs.slug', 'config_versions.id as version', 'config_versions.text');
-      return row ?? null;
+        .first(
+          'configs.organisation_id',
+          'configs.slug',
+          'config_versions.id as version',
+          'config_versions.text',
+          'config_versions.sealed',
+        );
+      if (row === undefined) return null;
+      const { slug, version, text, sealed, organisation_id: organisation } = row;
+      if (sealed === null) return { slug, version, text };
+      return {
+        slug,
+        version,
+        text: await this.dataKeys.open(sql, sealedPlace(organisation, version), sealed),
+      };
     });
   }
 }

@@ -61,7 +61,7 @@ class SqlStore implements Store {
     const { database, dataKeys, systemKeys, chain, now } = parts;
     this.audit = new SqlAudit(database, chain, now);
     this.changes = new SqlChanges(database, now);
-    this.configs = new SqlConfigs(database, now);
+    this.configs = new SqlConfigs(database, dataKeys, now);
     this.collections = new SqlCollections(database, now);
     this.deployments = new SqlDeployments(database, dataKeys, now);
     this.guardrails = new SqlGuardrails(database, now);
@@ -174,7 +174,7 @@ export async function openStore(options: StoreOptions): Promise<Store> {
     if (options.existing) await requireCurrent(database, migrations);
     // Before anything is changed: a wrong master key must change nothing.
     await systemKeys.load(database);
-    await migrate(database, migrations, { storeName: database.name, systemKeys, chain }, now);
+    await migrate(database, migrations, { storeName: database.name, systemKeys, dataKeys, chain }, now);
     await systemKeys.load(database);
     await dataKeys.check(database);
     if (database.dialect === 'postgres') {
