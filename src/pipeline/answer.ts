@@ -13,12 +13,9 @@ import { BodyRecord } from './body-record.js';
 import { answerRecord } from './exchange-slots.js';
 import type { Outgoing } from './outgoing.js';
 import type { Pipeline } from './parts.js';
-<<<<<<< /tmp/mh-m
 import { type StreamReading, streamReading } from './stream-reading.js';
-import { withoutSecrets } from './told-secrets.js';
-=======
 import { type StreamReading, streamReading, untouchedReading } from './stream-reading.js';
->>>>>>> /tmp/mh-o
+import { withoutSecrets } from './told-secrets.js';
 
 /** Parsing an answer up to this size does not hold the event loop up; a larger one is only checked at its ends. */
 const parseAtMost = 512 * 1024;
