@@ -13,7 +13,6 @@ import { BodyRecord } from './body-record.js';
 import { answerRecord } from './exchange-slots.js';
 import type { Outgoing } from './outgoing.js';
 import type { Pipeline } from './parts.js';
-import { type StreamReading, streamReading } from './stream-reading.js';
 import { type StreamReading, streamReading, untouchedReading } from './stream-reading.js';
 import { withoutSecrets } from './told-secrets.js';
 
