@@ -4,11 +4,16 @@ export type Format =
   | 'openai-completions'
   | 'openai-embeddings'
   | 'openai-moderations'
+  | 'openai-responses'
   | 'anthropic-messages'
   | 'anthropic-count-tokens'
   | 'gemini-generate-content'
+  | 'gemini-count-tokens'
+  | 'gemini-embed-content'
   | 'gemini-batch-embed-contents'
   | 'vertex-predict-embeddings'
+  | 'bedrock-converse'
+  | 'bedrock-embeddings'
   | 'none';
 
 export type EndpointName =
@@ -16,8 +21,13 @@ export type EndpointName =
   | 'completions'
   | 'embeddings'
   | 'moderations'
+  | 'responses'
+  | 'stored-responses'
   | 'messages'
   | 'count-tokens'
+  | 'gemini-generate'
+  | 'gemini-count-tokens'
+  | 'gemini-embed'
   | 'models'
   | 'admin'
   | 'passthrough';
@@ -29,4 +39,6 @@ export interface Endpoint {
   readonly format: Format;
   /** `json`: collected, checked and understood. `stream`: passed on as it comes. */
   readonly body: 'json' | 'stream';
+  /** Does it only count input tokens? Then the gateway counts where a provider cannot. */
+  readonly counts?: true;
 }

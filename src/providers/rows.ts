@@ -190,7 +190,13 @@ const native: readonly Provider[] = [
       'x-client-request-id',
       'idempotency-key',
     ],
-    paths: { ...chat, ...completions, ...embeddings, 'openai-moderations': '/moderations' },
+    paths: {
+      ...chat,
+      ...completions,
+      ...embeddings,
+      'openai-moderations': '/moderations',
+      'openai-responses': '/responses',
+    },
     source: 'https://platform.openai.com/docs/api-reference',
   },
   {
@@ -207,7 +213,7 @@ const native: readonly Provider[] = [
       'anthropic-user-profile-id',
       'anthropic-workspace-id',
     ],
-    paths: { 'anthropic-messages': '/messages' },
+    paths: { 'anthropic-messages': '/messages', 'anthropic-count-tokens': '/messages/count_tokens' },
     source: 'https://platform.claude.com/docs/en/api/messages',
   },
 ];
