@@ -6,6 +6,7 @@ import { getHeader, type HeaderList } from '../core/headers.js';
 import { isJsonObject, type JsonValue, parseJson } from '../core/json.js';
 import { type JsonScan, scanJson } from '../core/json-scan.js';
 import { chatRules } from './chat-rules.js';
+import { countTokensRules, messagesRules } from './messages-rules.js';
 import { type BodyRules, checkBody } from './rules.js';
 import { completionRules, embeddingRules, moderationRules } from './text-rules.js';
 
@@ -21,6 +22,8 @@ const rulesOf: Readonly<Partial<Record<EndpointName, BodyRules>>> = {
   completions: completionRules,
   embeddings: embeddingRules,
   moderations: moderationRules,
+  messages: messagesRules,
+  'count-tokens': countTokensRules,
 };
 
 /** Reads and checks the body of an endpoint that understands its own. Throws what the client is to be told. */

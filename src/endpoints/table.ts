@@ -17,6 +17,11 @@ const doors: ReadonlyMap<string, Door> = new Map([
   ['/v1/completions', post({ name: 'completions', format: 'openai-completions', body: 'json' })],
   ['/v1/embeddings', post({ name: 'embeddings', format: 'openai-embeddings', body: 'json' })],
   ['/v1/moderations', post({ name: 'moderations', format: 'openai-moderations', body: 'json' })],
+  ['/v1/messages', post({ name: 'messages', format: 'anthropic-messages', body: 'json' })],
+  [
+    '/v1/messages/count_tokens',
+    post({ name: 'count-tokens', format: 'anthropic-count-tokens', body: 'json', counts: true }),
+  ],
   ['/v1/models', { method: 'GET', endpoint: { name: 'models', format: 'none', body: 'stream' } }],
 ]);
 

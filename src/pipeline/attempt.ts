@@ -7,6 +7,7 @@ import { CallFields } from '../providers/call-fields.js';
 import { type Address, resolveAddress } from './address.js';
 import { Answer } from './answer.js';
 import { runAttempt } from './chain.js';
+import { countHere } from './count-here.js';
 import { type Outgoing, passthroughCall, unifiedCall } from './outgoing.js';
 import type { Pipeline } from './parts.js';
 
@@ -51,6 +52,12 @@ function leave(
   try {
     record.provider = address.provider.name;
     record.model = address.model;
+    if (x.endpoint.counts === true && address.provider.paths[x.endpoint.format] === undefined) {
+      return countHere(pipeline, x, address).then(
+        (reply) => answered(x, record, reply),
+        (thrown) => failed(x, record, thrown),
+      );
+    }
     const outgoing =
       x.endpoint.format === 'none'
         ? passthroughCall(x, target, address, pipeline.headerPrefixes)
@@ -64,6 +71,13 @@ function leave(
   } catch (thrown) {
     return failed(x, record, thrown);
   }
+}
+
+/** Without asking anybody. */
+function answered(x: Exchange, record: Attempt, reply: Reply): Reply {
+  record.status = reply.status;
+  record.durationMs = round(x.elapsedMs() - record.startedAt);
+  return reply;
 }
 
 /** Nothing has left: the answer tells of what happens after. */

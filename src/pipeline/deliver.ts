@@ -1,12 +1,13 @@
 import { isSource, type Sink, type Source } from '../core/body.js';
 import type { GatewayError } from '../core/errors.js';
 import type { Exchange, Reply } from '../core/exchange.js';
-import type { HeaderList } from '../core/headers.js';
+import { getHeader, type HeaderList } from '../core/headers.js';
 import { stringifyJson } from '../core/json.js';
 import type { Target } from '../core/target.js';
 import { errorsAt } from '../providers/doors/index.js';
 import type { Call, ReplySink } from '../transport/transport.js';
 import { EventStage } from './event-stage.js';
+import { countedHere } from './exchange-slots.js';
 import type { Pipeline } from './parts.js';
 
 /** Headers of a provider's answer that are not the client's: framing, and cookies of somebody else's site. */
@@ -102,6 +103,8 @@ interface OwnNames {
   readonly optionIndex: string;
   readonly optionParams: string;
   readonly errorOrigin: string;
+  readonly droppedFields: string;
+  readonly tokenCount: string;
 }
 
 const namesUnder = new Map<string, OwnNames>();
@@ -119,6 +122,8 @@ function ownNames(prefix: string): OwnNames {
       optionIndex: `${prefix}last-used-option-index`,
       optionParams: `${prefix}last-used-option-params`,
       errorOrigin: `${prefix}error-origin`,
+      droppedFields: `${prefix}dropped-fields`,
+      tokenCount: `${prefix}token-count`,
     };
     namesUnder.set(prefix, names);
   }
@@ -139,6 +144,10 @@ function replyHeaders(pipeline: Pipeline, x: Exchange, reply: Reply): HeaderList
   }
   out.push(names.requestId, x.id);
   if (!hasRequestId) out.push('x-request-id', x.id);
+  const { requestIdHeader } = errorsAt(x.request.path);
+  if (requestIdHeader !== undefined && getHeader(out, requestIdHeader) === undefined) {
+    out.push(requestIdHeader, x.id);
+  }
   if (x.trace !== undefined) out.push(names.traceId, x.trace.traceId);
   if (x.attempts.length > 0) {
     out.push(names.cacheStatus, 'DISABLED', names.retryCount, String(x.retries));
@@ -150,7 +159,29 @@ function replyHeaders(pipeline: Pipeline, x: Exchange, reply: Reply): HeaderList
     }
   }
   if (reply.errorOrigin !== null) out.push(names.errorOrigin, reply.errorOrigin);
+  if (x.dropped.length > 0 && wantsExplained(pipeline, x)) out.push(names.droppedFields, listText(x.dropped));
+  if (x.endpoint.counts === true && x.get(countedHere)) out.push(names.tokenCount, 'estimated');
   return out;
+}
+
+/** `x-gateway-explain: true`: the client wants to know what its request lost on the way. */
+function wantsExplained(pipeline: Pipeline, x: Exchange): boolean {
+  return pipeline.headerPrefixes.some(
+    (prefix) => getHeader(x.request.headers, `${prefix}explain`) === 'true',
+  );
+}
+
+/** Paths as a header's list. Clients name some of their fields themselves: what could end an item is escaped. */
+function listText(paths: readonly string[]): string {
+  const items: string[] = [];
+  let length = 0;
+  for (const path of paths) {
+    const item = path.replace(/[^\x21-\x2b\x2d-\x7e]/g, escaped);
+    length += item.length + 2;
+    if (length > maxParamsBytes) return `${items.join(', ')}, ...`;
+    items.push(item);
+  }
+  return items.join(', ');
 }
 
 /** More than this of parameters is not put in a header: clients, and proxies on the way, refuse long header blocks. */
@@ -172,8 +203,7 @@ function paramsText(target: Target): string | null {
 
 /** JSON in a header: what is outside printable ASCII is escaped. */
 function headerJson(value: unknown): string {
-  return stringifyJson(value).replace(
-    /[^\x20-\x7e]/g,
-    (char) => `\\u${char.charCodeAt(0).toString(16).padStart(4, '0')}`,
-  );
+  return stringifyJson(value).replace(/[^\x20-\x7e]/g, escaped);
 }
+
+const escaped = (char: string): string => `\\u${char.charCodeAt(0).toString(16).padStart(4, '0')}`;

@@ -1,3 +1,4 @@
+import type { EndpointName } from '../core/endpoint.js';
 import type { Exchange, Outcome } from '../core/exchange.js';
 import { BodyRecord } from './body-record.js';
 import { runLog } from './chain.js';
@@ -27,11 +28,13 @@ export function finish(pipeline: Pipeline, x: Exchange, outcome: Outcome): void 
     .then(log);
 }
 
+const counted: ReadonlySet<EndpointName> = new Set(['chat', 'completions', 'embeddings', 'messages']);
+
 /** An answer (or a part of one) of a model went to the client, and no provider said what it used. */
 function needsCount(x: Exchange, outcome: Outcome): boolean {
   return (
     x.usage.source === 'none' &&
-    (x.endpoint.name === 'chat' || x.endpoint.name === 'completions' || x.endpoint.name === 'embeddings') &&
+    counted.has(x.endpoint.name) &&
     outcome.status < 300 &&
     x.get(answerRecord) !== null
   );

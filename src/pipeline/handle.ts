@@ -64,7 +64,9 @@ function turnAway(pipeline: Pipeline, call: Call, error: GatewayError): void {
     id,
   ];
   if (error.status === 503) headers.push('retry-after', '1');
-  const body = errorsAt(call.path).writeError(error, { requestId: id, provider: null });
+  const errors = errorsAt(call.path);
+  if (errors.requestIdHeader !== undefined) headers.push(errors.requestIdHeader, id);
+  const body = errors.writeError(error, { requestId: id, provider: null });
   call.answer(error.status, headers, body);
   pipeline.log.info(
     { request_id: id, code: error.code, method: call.method, path: call.path },

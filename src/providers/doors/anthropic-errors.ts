@@ -22,6 +22,7 @@ const ownTypes = new Set([...Object.values(typeOf), 'api_error']);
 export const anthropicErrors: DoorErrors = {
   writeError: body,
   errorEvent: (error, origin) => writeEvent('error', body(error, origin)),
+  requestIdHeader: 'request-id',
 };
 
 function body({ status, type, message }: DoorError, { requestId }: ErrorOrigin): string {

@@ -58,6 +58,8 @@ export interface DoorErrors {
   writeError(error: DoorError, origin: ErrorOrigin): string;
   /** The last event of a stream that broke. Never followed by the format's own end. */
   errorEvent(error: DoorError, origin: ErrorOrigin): string;
+  /** A further header in which these clients look for the id of their request. */
+  readonly requestIdHeader?: string;
 }
 
 /**

@@ -1,18 +1,22 @@
 import type { Format } from '../../core/endpoint.js';
-import { anthropicErrors } from './anthropic-errors.js';
+import { anthropicMessagesDoor } from './anthropic-messages.js';
 import type { Door, DoorErrors } from './door.js';
 import { openAiChatDoor } from './openai-chat.js';
 
 /** The formats in which clients reach any provider, by the format of their endpoint. */
-export const doors: ReadonlyMap<Format, Door> = new Map<Format, Door>([['openai-chat', openAiChatDoor]]);
+export const doors: ReadonlyMap<Format, Door> = new Map<Format, Door>([
+  ['openai-chat', openAiChatDoor],
+  ['anthropic-messages', anthropicMessagesDoor],
+  ['anthropic-count-tokens', anthropicMessagesDoor],
+]);
 
 /** Paths that clients of another format than OpenAI's call, understood here or passed through. */
-const places: readonly (readonly [string, DoorErrors])[] = [['/v1/messages', anthropicErrors]];
+const places: readonly (readonly [string, DoorErrors])[] = [['/v1/messages', anthropicMessagesDoor]];
 
 /** How a client at this path reads errors: as OpenAI's do unless the path is somebody else's. */
 export function errorsAt(path: string): DoorErrors {
   for (const [place, errors] of places) {
-    if (path === place || path.startsWith(`${place}/`)) return errors;
+    if (path.startsWith(place) && (path.length === place.length || path[place.length] === '/')) return errors;
   }
   return openAiChatDoor;
 }

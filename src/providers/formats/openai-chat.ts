@@ -4,16 +4,17 @@ import { parseJson } from '../../core/json.js';
 import { noUsage, type Usage } from '../../core/usage.js';
 import type { CanonicalChunk, ChatFormat, ConversionContext, StreamReader } from '../provider.js';
 import { asArray, asObject, asString } from './json-shape.js';
+import { toOpenAiRequest } from './openai-request.js';
 import { openAiUsage } from './openai-usage.js';
 import { readProviderError } from './provider-error.js';
 
 /**
- * OpenAI's chat completions (platform.openai.com/docs/api-reference/chat): the canonical shape itself, so nothing is
- * converted, and unknown fields survive.
+ * OpenAI's chat completions (platform.openai.com/docs/api-reference/chat): the canonical shape itself, so answers are
+ * not converted, and unknown fields survive. Requests lose what the canonical shape has beyond OpenAI's.
  */
 export const openAiChat: ChatFormat = {
   name: 'openai-chat',
-  toWire: (request) => ({ body: request, dropped: [] }),
+  toWire: toOpenAiRequest,
   fromWire(body, context) {
     if (asArray(body['choices']) === null) {
       throw new GatewayError(

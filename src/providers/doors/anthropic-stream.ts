@@ -1,0 +1,213 @@
+import type { JsonObject } from '../../core/exchange.js';
+import type { Usage } from '../../core/usage.js';
+import { asArray, asObject, asString } from '../formats/json-shape.js';
+import { openAiUsage } from '../formats/openai-usage.js';
+import type { CanonicalChunk } from '../provider.js';
+import { type Ending, messagesUsage, reasoningOf, stopFields, wantsThinking } from './anthropic-reply.js';
+import type { DoorContext, StreamWriter } from './door.js';
+
+interface ToolCall {
+  readonly id: unknown;
+  readonly name: unknown;
+  /** All of its arguments so far. */
+  text: string;
+  state: 'waiting' | 'open' | 'closed';
+}
+
+const newThinking: JsonObject = { type: 'thinking', thinking: '', signature: '' };
+
+/**
+ * Chunks of a chat stream → events of a Messages stream: start, blocks one after another, delta, stop. Blocks of this
+ * format never overlap, where chat's parallel calls may: a call that begins while another is unfinished waits.
+ */
+export class MessagesStreamWriter implements StreamWriter {
+  readonly contentType = 'text/event-stream; charset=utf-8';
+  #out = '';
+  #started = false;
+  /** Index of the next block. */
+  #blocks = 0;
+  #open: 'text' | 'thinking' | ToolCall | null = null;
+  readonly #calls = new Map<unknown, ToolCall>();
+  readonly #waiting: ToolCall[] = [];
+  /** Text that came amid a call's arguments. */
+  #heldText = '';
+  #calledTools = false;
+  #refused = false;
+  #finish: string | null = null;
+  #stopped: unknown = null;
+  #usage: Usage | null = null;
+  readonly #thinking: boolean;
+
+  constructor(readonly context: DoorContext) {
+    this.#thinking = wantsThinking(context);
+  }
+
+  chunk(chunk: CanonicalChunk): string {
+    if (!this.#started) this.#start(chunk);
+    this.#usage = openAiUsage(chunk) ?? this.#usage;
+    const choice = asObject(asArray(chunk['choices'])?.[0]);
+    // Nobody asks for several answers in this format.
+    if (choice !== null && (choice['index'] ?? 0) === 0) {
+      const delta = asObject(choice['delta']);
+      if (delta !== null) this.#delta(delta);
+      this.#finish = asString(choice['finish_reason']) ?? this.#finish;
+      this.#stopped = choice['stop_reason'] ?? this.#stopped;
+    }
+    return this.#take();
+  }
+
+  end(): string {
+    if (!this.#started) this.#start({});
+    for (const call of this.#waiting) this.#openTool(call);
+    this.#close();
+    this.#text(this.#heldText);
+    this.#close();
+    const ending: Ending = {
+      finish: this.#finish,
+      stopped: this.#stopped,
+      calledTools: this.#calledTools,
+      refused: this.#refused,
+    };
+    this.#event('message_delta', {
+      delta: stopFields(ending, this.context),
+      usage: messagesUsage(this.#usage),
+    });
+    this.#event('message_stop', {});
+    return this.#take();
+  }
+
+  #start(chunk: CanonicalChunk): void {
+    this.#started = true;
+    const message = {
+      id: asString(chunk['id']) ?? `msg_${this.context.requestId}`,
+      type: 'message',
+      role: 'assistant',
+      model: chunk['model'] ?? this.context.asked.model,
+      content: [],
+      stop_reason: null,
+      stop_sequence: null,
+      // Chat streams tell their usage at the end: it comes whole with message_delta.
+      usage: messagesUsage(openAiUsage(chunk)),
+    };
+    this.#event('message_start', { message });
+  }
+
+  #delta(delta: JsonObject): void {
+    const blocks = asArray(delta['content_blocks']);
+    if (blocks !== null)
+      for (const block of blocks) this.#thinkingBlock(asObject(asObject(block)?.['delta']));
+    else if (this.#thinking) this.#think(reasoningOf(delta) ?? '');
+    this.#text(asString(delta['content']) ?? '');
+    const refusal = asString(delta['refusal']) ?? '';
+    if (refusal !== '') this.#refused = true;
+    this.#text(refusal);
+    for (const call of asArray(delta['tool_calls']) ?? []) this.#toolCall(asObject(call));
+  }
+
+  #text(text: string): void {
+    if (text === '') return;
+    if (this.#amidCall(this.#heldText !== '')) {
+      this.#heldText += text;
+      return;
+    }
+    if (this.#open !== 'text') this.#begin('text', { type: 'text', text: '' });
+    this.#blockDelta({ type: 'text_delta', text });
+  }
+
+  #think(thinking: string): void {
+    // Nobody thinks amid a call's arguments: such a piece belongs to no block.
+    if (thinking === '' || this.#amidCall(false)) return;
+    if (this.#open !== 'thinking') this.#begin('thinking', newThinking);
+    this.#blockDelta({ type: 'thinking_delta', thinking });
+  }
+
+  /** A provider's own thinking, as loose chunks carry it: a block's start, or what is added to it. */
+  #thinkingBlock(block: JsonObject | null): void {
+    if (block === null) return;
+    if (block['type'] === 'redacted_thinking') {
+      this.#begin('thinking', block);
+      this.#close();
+      return;
+    }
+    this.#think(asString(block['thinking']) ?? '');
+    const signature = asString(block['signature']) ?? '';
+    if (signature === '') return;
+    if (this.#open !== 'thinking') this.#begin('thinking', newThinking);
+    this.#blockDelta({ type: 'signature_delta', signature });
+    // It seals the block: what is thought next is another one.
+    this.#close();
+  }
+
+  #toolCall(delta: JsonObject | null): void {
+    if (delta === null) return;
+    const index = delta['index'] ?? 0;
+    const fn = asObject(delta['function']);
+    const text = asString(fn?.['arguments']) ?? '';
+    const known = this.#calls.get(index);
+    // Some servers give every call the index 0: another id is another call.
+    if (known !== undefined && (!delta['id'] || delta['id'] === known.id)) {
+      known.text += text;
+      if (known.state === 'open') this.#argument(text);
+      return;
+    }
+    const call: ToolCall = { id: delta['id'], name: fn?.['name'], text, state: 'waiting' };
+    this.#calls.set(index, call);
+    if (this.#amidCall(this.#waiting.length > 0)) this.#waiting.push(call);
+    else this.#openTool(call);
+  }
+
+  /** Is a call open that more arguments may come for? `known`: it was found to be, and is not looked at again. */
+  #amidCall(known: boolean): boolean {
+    if (this.#open === null || typeof this.#open === 'string') return false;
+    return known || !isWhole(this.#open.text);
+  }
+
+  #openTool(call: ToolCall): void {
+    this.#begin(call, { type: 'tool_use', id: call.id, name: call.name, input: {} });
+    call.state = 'open';
+    this.#calledTools = true;
+    this.#argument(call.text);
+  }
+
+  #argument(json: string): void {
+    if (json !== '') this.#blockDelta({ type: 'input_json_delta', partial_json: json });
+  }
+
+  #begin(what: 'text' | 'thinking' | ToolCall, block: JsonObject): void {
+    this.#close();
+    this.#open = what;
+    this.#event('content_block_start', { index: this.#blocks, content_block: block });
+  }
+
+  #close(): void {
+    if (this.#open === null) return;
+    if (typeof this.#open !== 'string') this.#open.state = 'closed';
+    this.#open = null;
+    this.#event('content_block_stop', { index: this.#blocks++ });
+  }
+
+  #blockDelta(delta: JsonObject): void {
+    this.#event('content_block_delta', { index: this.#blocks, delta });
+  }
+
+  #event(type: string, rest: JsonObject): void {
+    this.#out += `event: ${type}\ndata: ${JSON.stringify({ type, ...rest })}\n\n`;
+  }
+
+  #take(): string {
+    const out = this.#out;
+    this.#out = '';
+    return out;
+  }
+}
+
+/** Are these all the arguments there will be? */
+function isWhole(text: string): boolean {
+  if (!text.trimEnd().endsWith('}')) return false;
+  try {
+    JSON.parse(text);
+    return true;
+  } catch {
+    return false;
+  }
+}
