@@ -14,6 +14,13 @@ export type Format =
   | 'vertex-predict-embeddings'
   | 'bedrock-converse'
   | 'bedrock-embeddings'
+  | 'cohere-chat'
+  | 'cohere-embed'
+  | 'cohere-rerank'
+  | 'jina-rerank'
+  | 'voyage-rerank'
+  | 'openai-like-chat'
+  | 'rerank'
   | 'none';
 
 export type EndpointName =
@@ -21,6 +28,7 @@ export type EndpointName =
   | 'completions'
   | 'embeddings'
   | 'moderations'
+  | 'rerank'
   | 'responses'
   | 'stored-responses'
   | 'messages'
