@@ -11,7 +11,7 @@ import { changeOf } from './mask.js';
 import { checkMetadata } from './metadata-schema.js';
 import { checkTransition, rotationPolicyOf, shortestTransitionMs } from './rotation.js';
 import type { AdminParts, Service } from './service.js';
-import { checkUserKeyLife, checkUserScopes, userKey } from './user-keys.js';
+import { checkRank, checkUserKeyLife, checkUserScopes, userKey } from './user-keys.js';
 import { msOf, pageOf, stale, timeOf } from './wire.js';
 
 const families: Readonly<Record<KeyType, string>> = {
@@ -111,16 +111,21 @@ async function scopesChange(
 ): Promise<readonly string[]> {
   const scopes = scopesOf(caller, key.type, asked, key.scopes);
   const place = placeOf(key);
-  if (place !== null && key.userId !== null) await checkUserScopes(caller.store, place, key.userId, scopes);
+  if (place !== null && key.userId !== null) {
+    await checkUserScopes(caller.store, place, key.userId, scopes);
+    await checkRank(caller, place, key.userId, scopes);
+  }
   return scopes;
 }
 
 /** Whoever has a key's text has its scopes: nobody gets more by it than they could grant. */
-function checkTakeOver(caller: Caller, key: ApiKey): void {
+async function checkTakeOver(caller: Caller, key: ApiKey): Promise<void> {
   if (key.id === caller.key.keyId) return;
   const beyond = key.scopes.find((scope) => !caller.mayGrant(scope));
   if (beyond !== undefined)
     throw new AdminError('AB03', `This key lacks ${beyond}, which the other one holds: it cannot rotate it.`);
+  const place = placeOf(key);
+  if (place !== null && key.userId !== null) await checkRank(caller, place, key.userId, key.scopes);
 }
 
 const trimmed = (text: string | null | undefined): string | null | undefined =>
@@ -172,6 +177,7 @@ export function apiKeysService({ store }: AdminParts): Service<'ApiKeys'> {
       };
       if (type === 'workspace-user' && !request.user_id)
         throw AdminError.field('user_id', 'is required for the key of a user.');
+      if (place !== null && request.user_id) await checkRank(caller, place, request.user_id, asked.scopes);
       const made = await store.keys.create(
         caller.organisationId,
         place !== null && request.user_id
@@ -242,7 +248,7 @@ export function apiKeysService({ store }: AdminParts): Service<'ApiKeys'> {
 
     async RotateApiKey(caller, request) {
       const key = await keyFor(caller, request.id, 'rotate');
-      checkTakeOver(caller, key);
+      await checkTakeOver(caller, key);
       const transitionMs =
         request.key_transition_period_ms ?? key.rotationPolicy?.transitionMs ?? shortestTransitionMs;
       checkTransition(transitionMs, key.rotationPolicy, 'key_transition_period_ms');

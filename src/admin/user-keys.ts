@@ -2,6 +2,7 @@ import type { KeyDefaults, NewApiKey, Place, SettingsInForce, Store } from '../s
 import { AdminError } from './admin-error.js';
 import type { Caller } from './caller.js';
 import { leaves, standingOf } from './can.js';
+import { isAbove, rolesOf } from './roles.js';
 import { usualPolicy } from './rotation.js';
 
 /** Keys of users: what the settings of their workspace add to what is asked for, and what they forbid. */
@@ -33,6 +34,27 @@ export async function checkUserScopes(
   const beyond = scopes.find((scope) => !leaves(standing, scope));
   if (beyond !== undefined)
     throw new AdminError('AB03', `scopes: the role of this user does not allow ${beyond}.`);
+}
+
+/** What these scopes do depends on the rank of who uses them. */
+const byRank = /^(?:workspaces|workspace_users)\./;
+
+/**
+ * Whoever has a key of a person acts as that person. Throws AB03 where the caller would so rise above their own rank:
+ * by a key made or rotated in the name of somebody higher, or by scopes added to one.
+ */
+export async function checkRank(
+  caller: Caller,
+  place: Place,
+  userId: string,
+  scopes: readonly string[],
+): Promise<void> {
+  const scope = scopes.find((one) => byRank.test(one));
+  if (scope === undefined) return;
+  const person = await caller.store.members.roleOf(place.workspaceId, userId);
+  const own = await rolesOf(caller);
+  if (person?.workspace && isAbove(person.workspace, own.workspace))
+    throw new AdminError('AB03', `user_id: this user's role is above your own, and ${scope} acts by it.`);
 }
 
 async function checkCount(store: Store, place: Place, userId: string, most: number): Promise<void> {
