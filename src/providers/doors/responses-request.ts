@@ -1,6 +1,6 @@
 import type { JsonObject } from '../../core/exchange.js';
 import { invalid, unsupported } from '../formats/anthropic-content.js';
-import { asArray, asObject, asString } from '../formats/json-shape.js';
+import { asArray, asObject } from '../formats/json-shape.js';
 import type { CanonicalIn } from './door.js';
 import { hosted, type InputMessage, readInput } from './responses-input.js';
 
@@ -61,7 +61,8 @@ export function readResponsesRequest(body: JsonObject): CanonicalIn {
   };
   for (const key in body) {
     const value = body[key];
-    if (read.has(key) || key in kept || key === 'background' || value === null || value === undefined) continue;
+    if (read.has(key) || key in kept || key === 'background' || value === null || value === undefined)
+      continue;
     if (without.has(key)) dropped.push(key);
     else request[key] = value;
   }
@@ -122,7 +123,8 @@ function readTool(value: unknown, path: string, dropped: string[]): JsonObject {
   if (parameters !== undefined && parameters !== null) fn['parameters'] = parameters;
   if (typeof strict === 'boolean') fn['strict'] = strict;
   for (const field in tool) {
-    if (!toolFields.has(field) && tool[field] !== null && tool[field] !== false) dropped.push(`${path}.${field}`);
+    if (!toolFields.has(field) && tool[field] !== null && tool[field] !== false)
+      dropped.push(`${path}.${field}`);
   }
   return { type: 'function', function: fn };
 }
@@ -202,19 +204,16 @@ function clientPath(path: string, conversation: readonly InputMessage[]): string
     const [, , list, at, rest = ''] = found;
     const place = Number(at);
     if (list === 'tool_calls') return (from.calls[place] ?? from.path) + rest.replace('.function', '');
-    if (list === 'content') return (from.parts[place] ?? from.path) + rest.replace('.image_url.url', '.image_url');
+    if (list === 'content')
+      return (from.parts[place] ?? from.path) + rest.replace('.image_url.url', '.image_url');
     return from.path + rest.replace('.tool_call_id', '.call_id');
   }
   const tool = inTool.exec(path);
   if (tool !== null) return `${tool[1]}${tool[2]}`;
   for (const [canonical, own] of named) {
     if (path === canonical) return own;
-    if (path.startsWith(`${canonical}.`) || path.startsWith(`${canonical}[`)) return own + path.slice(canonical.length);
+    if (path.startsWith(`${canonical}.`) || path.startsWith(`${canonical}[`))
+      return own + path.slice(canonical.length);
   }
   return path;
-}
-
-/** The client's model, where no other was asked of the provider. */
-export function modelOf(reply: JsonObject, asked: string | null): unknown {
-  return asString(reply['model']) ?? asked;
 }
