@@ -7,7 +7,7 @@ import type { Attempt, Exchange, JsonObject, Reply } from '../core/exchange.js';
 import { getHeader, type HeaderList, setHeader } from '../core/headers.js';
 import { parseJson, stringifyJson } from '../core/json.js';
 import type { IntentWaiter } from '../ledger/record.js';
-import { looksLikeEvents } from '../providers/stream-tail.js';
+import { serverSentEvents } from '../providers/framing.js';
 import type { UpstreamFlight, UpstreamHandler } from '../upstream/upstream.js';
 import { BodyRecord } from './body-record.js';
 import { answerRecord } from './exchange-slots.js';
@@ -121,8 +121,11 @@ export class Answer implements IntentWaiter, UpstreamHandler, Source {
         ),
       );
     }
+    const { conversion } = this.outgoing;
+    conversion?.headed(headers);
+    const { contentType } = conversion?.framing ?? serverSentEvents;
     const type = getHeader(headers, 'content-type') ?? '';
-    if (status < 300 && this.x.streaming && type.startsWith('text/event-stream')) {
+    if (status < 300 && this.x.streaming && type.startsWith(contentType)) {
       this.#mode = 'first-event';
       this.#reading = streamReading(this.outgoing);
     } else {
@@ -264,7 +267,7 @@ export class Answer implements IntentWaiter, UpstreamHandler, Source {
   #firstEvent(chunk: Buffer): boolean {
     this.#chunks.push(chunk);
     const seen = this.#chunks.length === 1 ? chunk : Buffer.concat(this.#chunks);
-    const valid = looksLikeEvents(seen);
+    const valid = (this.outgoing.conversion?.framing ?? serverSentEvents).looksValid(seen);
     if (valid === false) {
       this.#fail(this.#invalid('a body that is not a stream of events'));
       return true;

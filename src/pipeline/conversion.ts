@@ -1,8 +1,10 @@
 import type { Format } from '../core/endpoint.js';
 import { GatewayError } from '../core/errors.js';
 import type { JsonObject } from '../core/exchange.js';
+import type { HeaderList } from '../core/headers.js';
 import type { Usage } from '../core/usage.js';
 import type { Asked, CanonicalIn, Door, DoorContext, StreamWriter } from '../providers/doors/door.js';
+import { type Framing, serverSentEvents } from '../providers/framing.js';
 import type {
   CanonicalReply,
   ChatFormat,
@@ -17,6 +19,10 @@ import type {
 export interface Conversion {
   /** The format the provider speaks. */
   readonly wire: Format;
+  /** How a stream of it is cut into events. */
+  readonly framing: Framing;
+  /** The answer's head has come; called before all that follow. */
+  headed(headers: HeaderList): void;
   usage(body: JsonObject): Usage | null;
   /** Throws `upstream_invalid_response`. */
   reply(body: JsonObject): JsonObject;
@@ -29,18 +35,24 @@ export interface Conversion {
 /** Client format → canonical → provider format, and back. Made anew for each attempt, from the client's own body. */
 export class ChatConversion implements Conversion {
   readonly wire: Format;
+  readonly framing: Framing;
 
   constructor(
     readonly door: Door,
     readonly format: ChatFormat,
-    readonly context: ConversionContext,
+    public context: ConversionContext,
     readonly from: DoorContext,
   ) {
     this.wire = format.name;
+    this.framing = format.framing ?? serverSentEvents;
+  }
+
+  headed(headers: HeaderList): void {
+    this.context = { ...this.context, headers };
   }
 
   usage(body: JsonObject): Usage | null {
-    return this.format.usage(body);
+    return this.format.usage(body, this.context);
   }
 
   reply(body: JsonObject): JsonObject {
@@ -62,16 +74,21 @@ export class ChatConversion implements Conversion {
 /** For endpoints whose OpenAI shape is the canonical one and whose answers come whole: embeddings, rerank. */
 export class PlainConversion implements Conversion {
   readonly wire: Format;
+  readonly framing = serverSentEvents;
 
   constructor(
     readonly format: WireFormat,
-    readonly context: ConversionContext,
+    public context: ConversionContext,
   ) {
     this.wire = format.name;
   }
 
+  headed(headers: HeaderList): void {
+    this.context = { ...this.context, headers };
+  }
+
   usage(body: JsonObject): Usage | null {
-    return this.format.usage(body);
+    return this.format.usage(body, this.context);
   }
 
   reply(body: JsonObject): JsonObject {

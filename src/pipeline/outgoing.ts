@@ -111,6 +111,7 @@ export function unifiedCall(
       strict: canonical && target.strictOpenAiCompliance,
       canonicalReasons: !canonical,
       includeUsage: !canonical || wantsUsage(body),
+      model: address.model,
     },
     { requestId: x.id, asked, body: x.request.json! },
   );
@@ -145,6 +146,7 @@ function plainCall(
     strict: target.strictOpenAiCompliance,
     includeUsage: false,
     request,
+    model: address.model,
   };
   return {
     call: {

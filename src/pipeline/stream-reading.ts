@@ -1,8 +1,8 @@
 import { GatewayError } from '../core/errors.js';
 import type { Usage } from '../core/usage.js';
 import type { StreamWriter } from '../providers/doors/door.js';
+import type { EventReader, Framing } from '../providers/framing.js';
 import type { StreamReader } from '../providers/provider.js';
-import { SseReader } from '../providers/sse.js';
 import { StreamTail, type TailFormat } from '../providers/stream-tail.js';
 import type { Outgoing } from './outgoing.js';
 
@@ -21,7 +21,8 @@ export interface StreamReading {
 /** For a stream of an endpoint that the gateway understands. */
 export function streamReading({ conversion, wire, call }: Outgoing): StreamReading {
   const stream = conversion?.stream() ?? null;
-  if (stream !== null) return new Converted(stream.reader, stream.writer, call.provider);
+  if (conversion !== null && stream !== null)
+    return new Converted(conversion.framing, stream.reader, stream.writer, call.provider);
   return new Untouched(new StreamTail(wire as TailFormat), call.provider);
 }
 
@@ -62,15 +63,16 @@ class Untouched implements StreamReading {
 
 /** Another format: each event is read, and written again as the client's. */
 class Converted implements StreamReading {
-  readonly #sse: SseReader;
+  readonly #events: EventReader;
   #out = '';
 
   constructor(
+    framing: Framing,
     readonly reader: StreamReader,
     readonly writer: StreamWriter,
     readonly provider: string,
   ) {
-    this.#sse = new SseReader((name, data) => this.#event(name, data));
+    this.#events = framing.reader((name, data) => this.#event(name, data));
   }
 
   get contentType(): string {
@@ -90,13 +92,14 @@ class Converted implements StreamReading {
   }
 
   push(chunk: Buffer): Buffer | null {
-    this.#sse.push(chunk);
+    this.#events.push(chunk);
     return this.#take();
   }
 
   end(): Buffer | null {
-    this.#sse.end();
+    this.#events.end();
     if (!this.reader.done) throw truncated(this.provider);
+    for (const chunk of this.reader.end?.() ?? []) this.#out += this.writer.chunk(chunk);
     this.#out += this.writer.end();
     return this.#take();
   }

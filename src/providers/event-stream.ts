@@ -1,7 +1,5 @@
 import { crc32 } from 'node:zlib';
-import { EventStreamCodec } from '@smithy/core/event-streams';
 import { GatewayError } from '../core/errors.js';
-import { stringifyJson } from '../core/json.js';
 import { maxEventBytes } from './sse.js';
 
 /** Total length, length of the headers, and a checksum over both. */
@@ -10,9 +8,6 @@ const preludeBytes = 12;
 const leastBytes = preludeBytes + 4;
 
 const none = Buffer.alloc(0);
-const utf8 = (bytes: Uint8Array): string =>
-  Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString('utf8');
-const codec = new EventStreamCodec(utf8, (text) => Buffer.from(text));
 
 /**
  * Takes a stream in `application/vnd.amazon.eventstream` apart (smithy.io/2.0/aws/amazon-eventstream.html). An event
@@ -70,26 +65,49 @@ export class EventStreamReader {
   }
 
   #frame(frame: Buffer): void {
-    const { headers, body } = decode(frame);
-    const text = (name: string): string => {
-      const header = headers[name];
-      return header?.type === 'string' ? header.value : '';
-    };
-    switch (text(':message-type')) {
+    const end = frame.length - 4;
+    if (crc32(frame.subarray(0, end)) !== frame.readUInt32BE(end)) throw damaged();
+    const payloadFrom = preludeBytes + frame.readUInt32BE(4);
+    const headers = readHeaders(frame, preludeBytes, payloadFrom);
+    const payload = (): string => frame.toString('utf8', payloadFrom, end);
+    switch (headers.get(':message-type')) {
       case 'event':
-        return this.onEvent(text(':event-type'), utf8(body));
+        return this.onEvent(headers.get(':event-type') ?? '', payload());
       case 'exception':
-        return this.onEvent(text(':exception-type'), utf8(body));
+        return this.onEvent(headers.get(':exception-type') ?? 'error', payload());
       case 'error':
         return this.onEvent(
           'error',
-          stringifyJson({ code: text(':error-code'), message: text(':error-message') }),
+          JSON.stringify({ code: headers.get(':error-code'), message: headers.get(':error-message') }),
         );
       default:
         // Kinds that do not exist yet.
         return;
     }
   }
+}
+
+/** Bytes of a header's value by its type; -1: a length of two bytes stands before it. */
+const valueBytes = [0, 0, 1, 2, 4, 8, -1, -1, 8, 16];
+const stringType = 7;
+
+/** Those that are text: all that an event says of itself is. */
+function readHeaders(frame: Buffer, start: number, end: number): Map<string, string> {
+  const headers = new Map<string, string>();
+  let at = start;
+  while (at < end) {
+    const nameTo = at + 1 + frame[at]!;
+    if (nameTo >= end) throw damaged();
+    const name = frame.toString('latin1', at + 1, nameTo);
+    const type = frame[nameTo]!;
+    const fixed = valueBytes[type];
+    if (fixed === undefined || (fixed < 0 && nameTo + 3 > end)) throw damaged();
+    const from = fixed < 0 ? nameTo + 3 : nameTo + 1;
+    at = from + (fixed < 0 ? frame.readUInt16BE(nameTo + 1) : fixed);
+    if (at > end) throw damaged();
+    if (type === stringType) headers.set(name, frame.toString('utf8', from, at));
+  }
+  return headers;
 }
 
 /** Can a body that begins with these bytes be such a stream? null: too few bytes to tell. */
@@ -109,18 +127,9 @@ function frameLength(bytes: Buffer, from: number): number {
   return length;
 }
 
-function decode(frame: Buffer): ReturnType<EventStreamCodec['decode']> {
-  try {
-    return codec.decode(frame);
-  } catch (cause) {
-    throw damaged(cause);
-  }
-}
-
-function damaged(cause?: unknown): GatewayError {
+function damaged(): GatewayError {
   return new GatewayError(
     'upstream_stream_error',
     'The provider sent a stream event that is damaged: its checksum or its length is wrong.',
-    { cause },
   );
 }

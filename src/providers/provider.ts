@@ -1,8 +1,10 @@
 import type { Format } from '../core/endpoint.js';
 import type { JsonObject } from '../core/exchange.js';
+import type { HeaderList } from '../core/headers.js';
 import type { Usage } from '../core/usage.js';
 import type { Authorizer } from './auth/authorizer.js';
 import type { CallFields } from './call-fields.js';
+import type { Framing } from './framing.js';
 
 /** How a provider wants its credential. */
 export type Auth =
@@ -72,6 +74,10 @@ export interface ConversionContext {
   readonly includeUsage: boolean;
   /** The canonical request, where an answer cannot be written without it: embeddings and their like. */
   readonly request?: CanonicalRequest;
+  /** The model that was asked for, where an answer does not name its own. */
+  readonly model?: string | null;
+  /** Of the answer, where part of it stands there: its id, the name of an error, counts. */
+  readonly headers?: HeaderList;
 }
 
 export interface WireRequest {
@@ -92,6 +98,8 @@ export interface WireError {
 export interface StreamReader {
   /** `name`: the `event:` field or ''. Throws `upstream_stream_error` when the event is the provider's error. */
   event(name: string, data: string): readonly CanonicalChunk[];
+  /** What is left to say of a stream that came whole, where its format has no event for the end. */
+  end?(): readonly CanonicalChunk[];
   /** Was the format's own end seen? An end of bytes without it is a truncated stream. */
   readonly done: boolean;
   readonly usage: Usage;
@@ -106,11 +114,13 @@ export interface WireFormat {
   /** Throws `upstream_invalid_response`. */
   fromWire(body: JsonObject, context: ConversionContext): CanonicalReply;
   errorFromWire(status: number, body: JsonObject | null, context: ConversionContext): WireError;
-  usage(body: JsonObject): Usage | null;
+  usage(body: JsonObject, context?: ConversionContext): Usage | null;
 }
 
 /** A wire shape of chat. */
 export interface ChatFormat extends WireFormat {
+  /** How its stream is cut into events; server-sent events where it does not say. */
+  readonly framing?: Framing;
   stream(context: ConversionContext): StreamReader;
 }
 

@@ -1,3 +1,4 @@
+import { bedrock } from './bedrock.js';
 import { compatibleProviders } from './compatible.js';
 import type { Provider } from './provider.js';
 
@@ -49,5 +50,5 @@ const native: readonly Provider[] = [
 
 /** Every provider that can be named, by its name. */
 export const providers: ReadonlyMap<string, Provider> = new Map(
-  [...native, ...compatibleProviders].map((provider) => [provider.name, provider]),
+  [...native, bedrock, ...compatibleProviders].map((provider) => [provider.name, provider]),
 );

@@ -2,10 +2,17 @@ import { expect } from 'chai';
 import type { Format } from '../../src/core/endpoint.js';
 import type { JsonObject } from '../../src/core/exchange.js';
 import { parseJson, stringifyJson } from '../../src/core/json.js';
-import { formats } from '../../src/providers/formats/index.js';
-import type { CanonicalChunk, ChatFormat, ConversionContext } from '../../src/providers/provider.js';
-import { SseReader, writeEvent } from '../../src/providers/sse.js';
+import { formats, plainFormats } from '../../src/providers/formats/index.js';
+import { type Framing, serverSentEvents } from '../../src/providers/framing.js';
+import type {
+  CanonicalChunk,
+  ChatFormat,
+  ConversionContext,
+  WireFormat,
+} from '../../src/providers/provider.js';
+import { writeEvent } from '../../src/providers/sse.js';
 import { frozen, type Golden, goldenCases, refusalOr } from '../support/golden.js';
+import { awsEvent } from '../support/simulated/aws-event-stream.js';
 
 /** A conversion, written down in `cases/<name>.json`. There is no code per case. */
 interface GoldenCase extends Golden {
@@ -18,13 +25,15 @@ interface GoldenCase extends Golden {
 
 describe('Conversions', () => {
   goldenCases<GoldenCase>(new URL('./cases/', import.meta.url), (golden, text) => {
-    const format = formats.get(golden.format);
+    const format =
+      formats.get(golden.format) ??
+      [...plainFormats.values()].flat().find(({ name }) => name === golden.format);
     if (format === undefined) throw new Error(`there is no format ${golden.format}`);
     return run(format, golden, text);
   });
 });
 
-function run(format: ChatFormat, golden: GoldenCase, text: string): unknown {
+function run(format: WireFormat, golden: GoldenCase, text: string): unknown {
   const context: ConversionContext = {
     provider: 'anthropic',
     strict: true,
@@ -38,22 +47,27 @@ function run(format: ChatFormat, golden: GoldenCase, text: string): unknown {
     }
     case 'reply': {
       const body = frozen(golden.in as JsonObject);
-      return refusalOr(() => ({ reply: undated(format.fromWire(body, context)), usage: format.usage(body) }));
+      return refusalOr(() => ({
+        reply: undated(format.fromWire(body, context)),
+        usage: format.usage(body, context),
+      }));
     }
     case 'error': {
       const { status, body } = golden.in as { status: number; body: JsonObject | null };
       return format.errorFromWire(status, frozen(body), context);
     }
     case 'stream':
-      return runStream(format, golden.in, context);
+      return runStream(format as ChatFormat, golden.in, context);
   }
 }
 
 /** The whole at once, then cut in two at every byte, then byte by byte: always the same. */
 function runStream(format: ChatFormat, given: unknown, context: ConversionContext): unknown {
-  const bytes = Buffer.from(
-    typeof given === 'string' ? given : (given as [string, unknown][]).map(asEvent).join(''),
-  );
+  const framing = format.framing ?? serverSentEvents;
+  const bytes =
+    typeof given === 'string'
+      ? Buffer.from(given)
+      : Buffer.concat((given as [string, unknown][]).map((event) => asEvent(framing, event)));
   const whole = readStream(format, [bytes], context);
   const expected = stringifyJson(whole);
   for (let k = 1; k < bytes.length; k++) {
@@ -68,17 +82,22 @@ function runStream(format: ChatFormat, given: unknown, context: ConversionContex
 function readStream(format: ChatFormat, parts: readonly Buffer[], context: ConversionContext): unknown {
   const chunks: CanonicalChunk[] = [];
   const stream = format.stream(context);
-  const reader = new SseReader((name, data) => chunks.push(...stream.event(name, data).map(undated)));
+  const { reader: open } = format.framing ?? serverSentEvents;
+  const reader = open((name, data) => {
+    chunks.push(...stream.event(name, data).map(undated));
+  });
   const ended = refusalOr(() => {
     for (const part of parts) reader.push(part);
     reader.end();
+    if (stream.done) chunks.push(...(stream.end?.() ?? []).map(undated));
     return {};
   });
   return { chunks, done: stream.done, model: stream.model, usage: { ...stream.usage }, ...(ended as object) };
 }
 
-function asEvent([name, data]: [string, unknown]): string {
-  return writeEvent(name, typeof data === 'string' ? data : stringifyJson(data));
+function asEvent(framing: Framing, [name, data]: [string, unknown]): Buffer {
+  const text = typeof data === 'string' ? data : stringifyJson(data);
+  return framing === serverSentEvents ? Buffer.from(writeEvent(name, text)) : awsEvent(name, text);
 }
 
 /** `created` must be now, and is written down as 0. */

@@ -240,7 +240,8 @@ function toolUse(id: string, fn: JsonObject, path: string): JsonObject {
   return { type: 'tool_use', id, name, input: toolInput(fn['arguments'], `${path}.arguments`) };
 }
 
-function toolInput(text: unknown, path: string): JsonObject {
+/** The arguments of a call, as an object. */
+export function toolInput(text: unknown, path: string): JsonObject {
   if (text === undefined || text === null) return {};
   if (typeof text !== 'string') throw invalid(path, 'must be the text of a JSON object.');
   if (text.trim() === '') return {};
@@ -268,7 +269,7 @@ function toolResult(message: JsonObject, id: unknown, path: string, dropped: str
 }
 
 /** Ids of other providers may hold characters that Anthropic refuses. The same id always becomes the same id. */
-function toolId(id: unknown, path: string): string {
+export function toolId(id: unknown, path: string): string {
   if (typeof id !== 'string' || id === '') throw invalid(path, 'must be the id of a tool call.');
   return id.replace(/[^a-zA-Z0-9_-]/g, (char) => `_${char.codePointAt(0)?.toString(16)}_`);
 }

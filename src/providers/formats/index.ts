@@ -1,14 +1,16 @@
 import type { Format } from '../../core/endpoint.js';
 import type { ChatFormat, EmbeddingFormat, WireFormat } from '../provider.js';
 import { anthropicMessages } from './anthropic-messages.js';
+import { bedrockConverse } from './bedrock-converse.js';
+import { bedrockEmbeddings } from './bedrock-embeddings.js';
 import { openAiChat } from './openai-chat.js';
 
 /** The wire shapes of chat, by name. */
 export const formats: ReadonlyMap<Format, ChatFormat> = new Map(
-  [openAiChat, anthropicMessages].map((format) => [format.name, format]),
+  [openAiChat, anthropicMessages, bedrockConverse].map((format) => [format.name, format]),
 );
 
-const embeddings: readonly EmbeddingFormat[] = [];
+const embeddings: readonly EmbeddingFormat[] = [bedrockEmbeddings];
 
 /** Other wire shapes of endpoints that are answered whole, by the client's format. */
 export const plainFormats: ReadonlyMap<Format, readonly WireFormat[]> = new Map([

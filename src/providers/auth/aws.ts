@@ -1,0 +1,89 @@
+import { isSource, type Source } from '../../core/body.js';
+import type { Awaitable } from '../../core/directory.js';
+import { GatewayError } from '../../core/errors.js';
+import { setHeader } from '../../core/headers.js';
+import type { CallFields } from '../call-fields.js';
+import type { Authorizer, Unauthorized } from './authorizer.js';
+import { AwsCredentials } from './aws-credentials.js';
+import { signAws } from './aws-signature.js';
+
+/** A signature covers the body, so one that arrives over time is read first: up to here. */
+const maxSignedBytes = 32 * 1024 * 1024;
+
+/** Signature Version 4 with the keys or the role that the call's `aws_*` fields say, else its API key as a bearer. */
+export class AwsAuthorizer implements Authorizer {
+  /** `service`: the name that signatures for it carry. */
+  constructor(
+    readonly service: string,
+    readonly credentials = new AwsCredentials(),
+  ) {}
+
+  authorize(to: Unauthorized): Awaitable<void> {
+    const { call, credential, fields, ask } = to;
+    const region = awsRegion(fields, decodeURIComponent(call.url));
+    const keys = this.credentials.keys(fields, region, ask);
+    if (keys !== null) return this.#sign(to, region, keys);
+    if (credential === null) {
+      throw new GatewayError(
+        'invalid_request',
+        'AWS needs credentials: aws_access_key_id and aws_secret_access_key, a stored role, or an API key.',
+        { param: 'aws_access_key_id' },
+      );
+    }
+    setHeader(call.headers, 'authorization', `Bearer ${credential.reveal()}`);
+  }
+
+  async #sign(
+    { call }: Unauthorized,
+    region: string,
+    found: Awaitable<Parameters<typeof signAws>[1] | null>,
+  ): Promise<void> {
+    const keys = await found;
+    if (keys === null) return;
+    const body = isSource(call.body) ? await collect(call.body) : call.body;
+    call.body = body;
+    const { method, url, headers } = call;
+    await signAws({ method, url, headers, body }, keys, { service: this.service, region });
+  }
+}
+
+/** It becomes part of a host name: nothing else may be in it. */
+const regionName = /^[a-z]{2,4}(?:-[a-z]{2,12}){1,3}-\d{1,2}$/;
+
+/** `aws_region`, or that of the ARN in this text, a model or an address. Throws `invalid_request` where there is none. */
+export function awsRegion(fields: CallFields, text: string | null): string {
+  const region =
+    fields.get('aws_region') ?? /\barn:[a-z-]+:bedrock:([a-z0-9-]+):/.exec(text ?? '')?.[1] ?? null;
+  if (region !== null && regionName.test(region)) return region;
+  throw new GatewayError(
+    'invalid_request',
+    region === null
+      ? 'aws_region is missing: say where, as in us-east-1.'
+      : 'aws_region must be the name of a region, as in us-east-1.',
+    { param: 'aws_region' },
+  );
+}
+
+function collect(source: Source): Promise<Buffer> {
+  return new Promise((resolve, reject) => {
+    const chunks: Buffer[] = [];
+    let length = 0;
+    source.start({
+      data(chunk) {
+        length += chunk.length;
+        if (length > maxSignedBytes) {
+          source.cancel();
+          reject(
+            new GatewayError(
+              'body_too_large',
+              `A body for AWS is signed, and may have ${maxSignedBytes} bytes at most.`,
+            ),
+          );
+        } else chunks.push(chunk);
+        return true;
+      },
+      end: () => resolve(Buffer.concat(chunks)),
+      error: reject,
+    });
+  });
+}
