@@ -182,7 +182,7 @@ export interface Config {
   readonly created_at: string;
   readonly last_updated_at: string;
   readonly object: string;
-  /** The routing config itself. */
+  /** The routing config itself; secrets in it (api_key) are masked. */
   readonly config: Readonly<Record<string, unknown>>;
   /** Always "json". */
   readonly format: string;
@@ -2519,7 +2519,7 @@ export interface UpdateConfigRequest {
   readonly slug: string;
   /** For people; at most 255 characters. */
   readonly name?: string | null;
-  /** An object, or its JSON text; 262144 bytes at most. */
+  /** An object, or its JSON text; 262144 bytes at most. Secrets in it are given anew: masks are refused. */
   readonly config?: unknown;
   /** `active` brings back what was archived. */
   readonly status?: 'active' | 'archived' | null;

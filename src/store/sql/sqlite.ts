@@ -11,7 +11,14 @@ import { quiet } from './quiet.js';
 /** 3.51.3 mends a bug that could corrupt a database in WAL mode. */
 const oldestSqlite = 3_051_003;
 
-const pragmas = ['busy_timeout = 5000', 'journal_mode = WAL', 'synchronous = FULL', 'foreign_keys = ON'];
+const pragmas = [
+  'busy_timeout = 5000',
+  'journal_mode = WAL',
+  'synchronous = FULL',
+  'foreign_keys = ON',
+  // What was deleted, or is sealed by now, is no longer in the file.
+  'secure_delete = ON',
+];
 
 /** Connections that read. A long list must not keep a lookup on behalf of a request waiting. */
 const readers = 3;
