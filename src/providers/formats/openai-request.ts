@@ -9,6 +9,9 @@ const foreign = new Set(['thinking', 'top_k', 'cache_control']);
 /** Models that think, and then take `max_completion_tokens` alone (platform.openai.com/docs/guides/reasoning). */
 const thinks = /(?:^|\/)(?:o\d|gpt-(?:[5-9]|\d\d|oss))/;
 
+/** OpenAI refuses a longer `user` (seen by maximhq/bifrost#1000), and Anthropic's clients send longer ones. */
+const maxUserLength = 64;
+
 /**
  * A canonical request that another format's client has made → what OpenAI's API, and those that follow it, take.
  * (An OpenAI client's own request never comes here: its bytes go on as they are.)
@@ -24,6 +27,10 @@ export function toOpenAiRequest(request: CanonicalRequest): WireRequest {
   const tools = asArray(request['tools']);
   if (tools !== null) body['tools'] = tools.map((tool, i) => uncached(tool, `tools[${i}]`, dropped));
   addReasoning(request, body, dropped);
+  if ((asString(request['user']) ?? '').length > maxUserLength) {
+    delete body['user'];
+    dropped.push('user');
+  }
   return { body, dropped };
 }
 
@@ -44,6 +51,7 @@ function addReasoning(request: CanonicalRequest, body: JsonObject, dropped: stri
   if (!reasons) {
     delete body['reasoning_effort'];
     dropped.push('reasoning_effort');
+    if (thinking !== null) dropped.push('thinking');
   } else if (effort === 'max') body['reasoning_effort'] = 'xhigh';
 }
 
