@@ -19,7 +19,6 @@ export type Format =
   | 'cohere-rerank'
   | 'jina-rerank'
   | 'voyage-rerank'
-  | 'openai-like-chat'
   | 'rerank'
   | 'none';
 
@@ -49,4 +48,6 @@ export interface Endpoint {
   readonly body: 'json' | 'stream';
   /** Does it only count input tokens? Then the gateway counts where a provider cannot. */
   readonly counts?: true;
+  /** Passed on, but only to a provider that speaks this. */
+  readonly needs?: Format;
 }

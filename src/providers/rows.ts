@@ -1,4 +1,5 @@
 import { bedrock } from './bedrock.js';
+import { cohere } from './cohere.js';
 import { compatibleProviders } from './compatible.js';
 import type { Provider } from './provider.js';
 
@@ -50,5 +51,5 @@ const native: readonly Provider[] = [
 
 /** Every provider that can be named, by its name. */
 export const providers: ReadonlyMap<string, Provider> = new Map(
-  [...native, bedrock, ...compatibleProviders].map((provider) => [provider.name, provider]),
+  [...native, bedrock, cohere, ...compatibleProviders].map((provider) => [provider.name, provider]),
 );

@@ -3,16 +3,20 @@ import type { ChatFormat, EmbeddingFormat, WireFormat } from '../provider.js';
 import { anthropicMessages } from './anthropic-messages.js';
 import { bedrockConverse } from './bedrock-converse.js';
 import { bedrockEmbeddings } from './bedrock-embeddings.js';
+import { cohereChat } from './cohere-chat.js';
+import { cohereEmbed } from './cohere-embed.js';
 import { openAiChat } from './openai-chat.js';
+import { cohereRerank, jinaRerank, voyageRerank } from './rerank.js';
 
 /** The wire shapes of chat, by name. */
 export const formats: ReadonlyMap<Format, ChatFormat> = new Map(
-  [openAiChat, anthropicMessages, bedrockConverse].map((format) => [format.name, format]),
+  [openAiChat, anthropicMessages, bedrockConverse, cohereChat].map((format) => [format.name, format]),
 );
 
-const embeddings: readonly EmbeddingFormat[] = [bedrockEmbeddings];
+const embeddings: readonly EmbeddingFormat[] = [bedrockEmbeddings, cohereEmbed];
 
 /** Other wire shapes of endpoints that are answered whole, by the client's format. */
 export const plainFormats: ReadonlyMap<Format, readonly WireFormat[]> = new Map([
   ['openai-embeddings', embeddings],
+  ['rerank', [cohereRerank, jinaRerank, voyageRerank]],
 ]);

@@ -1,0 +1,136 @@
+import type { JsonObject } from '../../core/exchange.js';
+import { numberOf } from '../../core/json.js';
+import type { CanonicalRequest, WireRequest } from '../provider.js';
+import { invalid, unsupported } from './anthropic-content.js';
+import { toCohereMessages } from './cohere-messages.js';
+import { addCohereTools } from './cohere-tools.js';
+import { asArray, asObject } from './json-shape.js';
+
+/** Read below, one by one. */
+const mapped = new Set([
+  'messages',
+  'max_tokens',
+  'max_completion_tokens',
+  'top_p',
+  'top_k',
+  'stop',
+  'stream',
+  'stream_options',
+  'tools',
+  'functions',
+  'tool_choice',
+  'function_call',
+  'response_format',
+  'reasoning_effort',
+  'thinking',
+  'n',
+  'modalities',
+  'audio',
+]);
+
+/** The same by name and meaning, and Cohere's own fields under their own names. */
+const passed = new Set([
+  'model',
+  'temperature',
+  'seed',
+  'frequency_penalty',
+  'presence_penalty',
+  'logprobs',
+  'k',
+  'p',
+  'stop_sequences',
+  'documents',
+  'citation_options',
+  'safety_mode',
+  'strict_tools',
+  'priority',
+]);
+
+/** Values that ask for nothing, so that leaving them out loses nothing. */
+const neutral: Readonly<Record<string, unknown>> = {
+  logprobs: false,
+  top_logprobs: 0,
+  parallel_tool_calls: true,
+  store: false,
+};
+
+/** An OpenAI chat request → the body of `POST /v2/chat`. */
+export function toCohereRequest(request: CanonicalRequest): WireRequest {
+  const dropped: string[] = [];
+  refuseWhatChangesTheAnswer(request);
+  const messages = asArray(request['messages']);
+  if (messages === null) throw invalid('messages', 'must be a list of messages.');
+  const body: JsonObject = {};
+  for (const key in request) {
+    const value = request[key];
+    if (key === 'messages') body['messages'] = toCohereMessages(messages, dropped);
+    if (mapped.has(key) || value === null || value === undefined) continue;
+    if (key in neutral && neutral[key] === value) continue;
+    if (passed.has(key)) body[key] = value;
+    else dropped.push(key);
+  }
+  const maxTokens = request['max_completion_tokens'] ?? request['max_tokens'] ?? null;
+  if (maxTokens !== null) body['max_tokens'] = maxTokens;
+  addSampling(request, body);
+  addCohereTools(request, body);
+  addResponseFormat(request, body, dropped);
+  addThinking(request, body, dropped);
+  if (request['stream'] === true) body['stream'] = true;
+  return { body, dropped };
+}
+
+function refuseWhatChangesTheAnswer(request: CanonicalRequest): void {
+  const n = request['n'] ?? 1;
+  if (n !== 1) throw unsupported('n', 'this provider gives one answer a call: ask for n = 1.');
+  if (asArray(request['modalities'])?.some((modality) => modality !== 'text'))
+    throw unsupported('modalities', 'this provider answers in text only.');
+  if (asObject(request['audio']) !== null) throw unsupported('audio', 'this provider answers in text only.');
+}
+
+function addSampling(request: CanonicalRequest, body: JsonObject): void {
+  const topP = numberOf(request['top_p'] ?? null);
+  // 0.01 to 0.99 is taken; clients say 1 where they mean all tokens, which 0.99 comes nearest to.
+  if (topP !== null) body['p'] ??= topP > 0.99 || topP < 0.01 ? (topP > 0.5 ? 0.99 : 0.01) : request['top_p'];
+  const topK = request['top_k'] ?? null;
+  if (topK !== null) body['k'] ??= topK;
+  const stop = request['stop'] ?? null;
+  if (stop === null) return;
+  const list = typeof stop === 'string' ? [stop] : asArray(stop);
+  if (list === null) throw invalid('stop', 'must be a string or a list of strings.');
+  if (list.length > 0) body['stop_sequences'] ??= list;
+}
+
+function addResponseFormat(request: CanonicalRequest, body: JsonObject, dropped: string[]): void {
+  const format = asObject(request['response_format']);
+  if (format === null || format['type'] === 'text') return;
+  if (format['type'] === 'json_object') {
+    // Cohere's own way to say a schema goes along.
+    body['response_format'] = format;
+    return;
+  }
+  if (format['type'] !== 'json_schema') {
+    throw unsupported(
+      'response_format.type',
+      `${JSON.stringify(format['type'])} cannot be asked of this provider.`,
+    );
+  }
+  const named = asObject(format['json_schema']);
+  const schema = asObject(named?.['schema']);
+  if (schema === null) throw invalid('response_format.json_schema.schema', 'must be a JSON schema.');
+  if (named?.['description'] !== undefined) dropped.push('response_format.json_schema.description');
+  body['response_format'] = { type: 'json_object', json_schema: schema };
+}
+
+/** Models that can think do so unless told not to; how hard is theirs to say, but for a budget. */
+function addThinking(request: CanonicalRequest, body: JsonObject, dropped: string[]): void {
+  const thinking = asObject(request['thinking']);
+  if (thinking !== null) {
+    const budget = thinking['token_budget'] ?? thinking['budget_tokens'] ?? null;
+    const type = thinking['type'] === 'disabled' ? 'disabled' : 'enabled';
+    body['thinking'] = budget === null || type === 'disabled' ? { type } : { type, token_budget: budget };
+  }
+  const effort = request['reasoning_effort'] ?? null;
+  if (effort === null) return;
+  if (effort === 'none' && thinking === null) body['thinking'] = { type: 'disabled' };
+  else dropped.push('reasoning_effort');
+}
