@@ -14,8 +14,8 @@ class Texts {
 }
 
 /**
- * Output tokens of an answer, or of as much of it as came: server-sent events or JSON, OpenAI's shapes or Anthropic's,
- * told by what is in them.
+ * Output tokens of an answer, or of as much of it as came: server-sent events or JSON, OpenAI's shapes, Anthropic's or
+ * Gemini's, told by what is in them.
  */
 export function readAnswer(bytes: Uint8Array, events: boolean, count: (text: string) => number): number {
   const text = new TextDecoder().decode(bytes);
@@ -27,6 +27,7 @@ export function readAnswer(bytes: Uint8Array, events: boolean, count: (text: str
       if (event === null) continue;
       fromOpenAi(event, texts);
       fromAnthropicEvent(event, texts);
+      fromGemini(event, texts);
     }
   } else {
     const body = parse(text);
@@ -34,6 +35,8 @@ export function readAnswer(bytes: Uint8Array, events: boolean, count: (text: str
     else {
       fromOpenAi(body, texts);
       fromParts('answer', body['content'], texts);
+      fromItems(body['output'], texts);
+      fromGemini(body, texts);
     }
   }
   let tokens = 0;
@@ -68,6 +71,30 @@ function fromAnthropicEvent(event: Json, texts: Texts): void {
   if (isObject(block)) fromPart(of, block, texts);
   const delta = event['delta'];
   if (isObject(delta)) texts.add(of, delta['text'] ?? delta['thinking'] ?? delta['partial_json']);
+  // The Responses API tells its pieces as they are.
+  else texts.add(`item ${event['output_index'] ?? 0}`, delta);
+}
+
+/** The output of the Responses API. */
+function fromItems(items: unknown, texts: Texts): void {
+  for (const [index, item] of list(items).entries()) {
+    if (!isObject(item)) continue;
+    fromParts(`item ${index}`, item['content'] ?? item['summary'], texts);
+    texts.add(`item ${index} name`, item['name']);
+    texts.add(`item ${index}`, item['arguments']);
+  }
+}
+
+/** An answer of `generateContent`, or a piece of one. */
+function fromGemini(body: Json, texts: Texts): void {
+  for (const candidate of list(body['candidates'])) {
+    const content = isObject(candidate) ? candidate['content'] : null;
+    for (const part of isObject(content) ? list(content['parts']) : []) {
+      if (!isObject(part)) continue;
+      texts.add('candidate', part['text']);
+      if (isObject(part['functionCall'])) texts.add('candidate calls', JSON.stringify(part['functionCall']));
+    }
+  }
 }
 
 function fromParts(of: string, parts: unknown, texts: Texts): void {

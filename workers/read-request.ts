@@ -23,13 +23,56 @@ export function readRequest(format: Format, bytes: Uint8Array, count: Count): nu
   if (!isObject(body)) return 0;
   if (format === 'openai-embeddings') return ofInput(body['input'], count);
   if (format === 'openai-completions') return ofInput(body['prompt'], count);
+  if (format.startsWith('gemini-')) return ofGemini(body, count);
   let tokens = primesAnswer;
   // Anthropic's instructions stand beside the messages.
   if (body['system'] !== undefined) tokens += perMessage + ofContent(body['system'], count);
   for (const message of list(body['messages'])) if (isObject(message)) tokens += ofMessage(message, count);
+  if (format === 'openai-responses') tokens += ofItems(body, count);
   const tools = list(body['tools']);
   for (const each of tools) if (isObject(each)) tokens += ofTool(each, count);
   return tokens + (tools.length > 0 ? tool.end : 0);
+}
+
+/** The Responses API's instructions and input, a text or items: what was said, called, and given back. */
+function ofItems(body: Json, count: Count): number {
+  const { instructions, input } = body;
+  let tokens = typeof instructions === 'string' ? perMessage + count(instructions) : 0;
+  if (typeof input === 'string') return tokens + perMessage + count(input);
+  for (const item of list(input)) {
+    if (!isObject(item)) continue;
+    tokens += perMessage + ofContent(item['content'] ?? item['output'], count);
+    tokens += text(item['name'], count) + text(item['arguments'], count);
+  }
+  return tokens;
+}
+
+/** Gemini's contents, its instruction and its tools; also as `countTokens` and the embedding calls wrap them. */
+function ofGemini(body: Json, count: Count): number {
+  const wrapped = body['generateContentRequest'];
+  if (isObject(wrapped)) return ofGemini(wrapped, count);
+  const requests = list(body['requests']);
+  if (requests.length > 0) {
+    return requests.reduce<number>((sum, each) => sum + (isObject(each) ? ofGemini(each, count) : 0), 0);
+  }
+  let tokens = 0;
+  for (const content of [body['systemInstruction'], body['content'], ...list(body['contents'])]) {
+    if (!isObject(content)) continue;
+    tokens += perMessage;
+    for (const part of list(content['parts'])) if (isObject(part)) tokens += ofGeminiPart(part, count);
+  }
+  for (const each of list(body['tools'])) {
+    for (const declaration of isObject(each) ? list(each['functionDeclarations']) : []) {
+      if (isObject(declaration)) tokens += ofTool(declaration, count);
+    }
+  }
+  return tokens;
+}
+
+function ofGeminiPart(part: Json, count: Count): number {
+  if (part['inlineData'] !== undefined || part['fileData'] !== undefined) return perImage;
+  const call = part['functionCall'] ?? part['functionResponse'];
+  return call === undefined ? text(part['text'], count) : perMessage + count(JSON.stringify(call));
 }
 
 /** A text, several, or tokens already. */
@@ -61,6 +104,7 @@ function ofContent(content: unknown, count: Count): number {
     if (!isObject(part)) continue;
     switch (part['type']) {
       case 'image_url':
+      case 'input_image':
       case 'image':
         tokens += perImage;
         break;

@@ -7,6 +7,8 @@ import { isJsonObject, type JsonValue, parseJson } from '../core/json.js';
 import { type JsonScan, scanJson } from '../core/json-scan.js';
 import { chatRules } from './chat-rules.js';
 import { countTokensRules, messagesRules } from './messages-rules.js';
+import { responsesRules } from './responses-rules.js';
+import { rerankRules } from './rerank-rules.js';
 import { type BodyRules, checkBody } from './rules.js';
 import { completionRules, embeddingRules, moderationRules } from './text-rules.js';
 
@@ -22,8 +24,10 @@ const rulesOf: Readonly<Partial<Record<EndpointName, BodyRules>>> = {
   completions: completionRules,
   embeddings: embeddingRules,
   moderations: moderationRules,
+  rerank: rerankRules,
   messages: messagesRules,
   'count-tokens': countTokensRules,
+  responses: responsesRules,
 };
 
 /** Reads and checks the body of an endpoint that understands its own. Throws what the client is to be told. */

@@ -17,6 +17,8 @@ const doors: ReadonlyMap<string, Door> = new Map([
   ['/v1/completions', post({ name: 'completions', format: 'openai-completions', body: 'json' })],
   ['/v1/embeddings', post({ name: 'embeddings', format: 'openai-embeddings', body: 'json' })],
   ['/v1/moderations', post({ name: 'moderations', format: 'openai-moderations', body: 'json' })],
+  ['/v1/rerank', post({ name: 'rerank', format: 'rerank', body: 'json' })],
+  ['/v1/responses', post({ name: 'responses', format: 'openai-responses', body: 'json' })],
   ['/v1/messages', post({ name: 'messages', format: 'anthropic-messages', body: 'json' })],
   [
     '/v1/messages/count_tokens',
@@ -33,11 +35,19 @@ const adminTable = new PathTable<true>();
 for (const path of adminPaths) adminTable.at(path, () => true);
 
 const passthrough: Endpoint = { name: 'passthrough', format: 'none', body: 'stream' };
+/** Answers that a provider keeps: only where it has the Responses API itself. */
+const storedResponses: Endpoint = {
+  name: 'stored-responses',
+  format: 'none',
+  body: 'stream',
+  needs: 'openai-responses',
+};
 const passthroughMethods = ['GET', 'POST', 'PUT', 'DELETE', 'PATCH', 'HEAD'];
 
 /** Every door, for those who list them. */
 export const endpoints: readonly Endpoint[] = [
   ...[...doors.values()].map((door) => door.endpoint),
+  storedResponses,
   passthrough,
 ];
 
@@ -63,5 +73,5 @@ export function findEndpoint(method: string, path: string): Endpoint {
     );
   }
   checkPassthroughPath(path);
-  return passthrough;
+  return path.startsWith('/v1/responses/') ? storedResponses : passthrough;
 }

@@ -58,6 +58,13 @@ function leave(
         (thrown) => failed(x, record, thrown),
       );
     }
+    const { needs } = x.endpoint;
+    if (needs !== undefined && address.provider.paths[needs] === undefined) {
+      throw new GatewayError(
+        'unsupported_by_provider',
+        `${address.provider.name} has no ${x.endpoint.name} endpoint, and the gateway keeps nothing for it: choose another provider for this call.`,
+      );
+    }
     const outgoing =
       x.endpoint.format === 'none'
         ? passthroughCall(x, target, address, pipeline.headerPrefixes)

@@ -28,7 +28,15 @@ export function finish(pipeline: Pipeline, x: Exchange, outcome: Outcome): void 
     .then(log);
 }
 
-const counted: ReadonlySet<EndpointName> = new Set(['chat', 'completions', 'embeddings', 'messages']);
+const counted: ReadonlySet<EndpointName> = new Set([
+  'chat',
+  'completions',
+  'embeddings',
+  'responses',
+  'messages',
+  'gemini-generate',
+  'gemini-embed',
+]);
 
 /** An answer (or a part of one) of a model went to the client, and no provider said what it used. */
 function needsCount(x: Exchange, outcome: Outcome): boolean {

@@ -4,7 +4,7 @@ import { anthropicUsage, mergeCounts } from './formats/anthropic-usage.js';
 import { asObject } from './formats/json-shape.js';
 import { openAiUsage } from './formats/openai-usage.js';
 
-export type TailFormat = 'openai-chat' | 'openai-completions' | 'anthropic-messages';
+export type TailFormat = 'openai-chat' | 'openai-completions' | 'openai-responses' | 'anthropic-messages';
 
 /** What a passed-through stream said of itself. */
 export interface TailFindings {
@@ -53,11 +53,13 @@ export class StreamTail {
   }
 
   end(): TailFindings {
-    const tail = eventData(Buffer.concat(this.#ring).toString('utf8'));
-    if (this.format === 'anthropic-messages') {
-      return anthropicFindings(eventData(Buffer.concat(this.#head).toString('utf8')), tail);
-    }
-    return openAiFindings(tail);
+    const text = Buffer.concat(this.#ring).toString('utf8');
+    const tail = eventData(text);
+    if (this.format === 'openai-chat' || this.format === 'openai-completions') return openAiFindings(tail);
+    const head = eventData(Buffer.concat(this.#head).toString('utf8'));
+    return this.format === 'anthropic-messages'
+      ? anthropicFindings(head, tail)
+      : responsesFindings(head, tail, text);
   }
 }
 
@@ -120,6 +122,31 @@ function anthropicFindings(head: readonly string[], tail: readonly string[]): Ta
     break;
   }
   return { done, usage: raw === null ? null : anthropicUsage(raw), model };
+}
+
+const responseEnds: ReadonlySet<unknown> = new Set([
+  'response.completed',
+  'response.incomplete',
+  'response.failed',
+]);
+/** The usage of a whole answer, behind its output; within a text its quotes would be escaped. */
+const responseUsage = /"usage":\s*(\{\s*"input_tokens"(?:[^{}]|\{[^{}]*\})*\})/g;
+
+/** The last event repeats the whole answer, so of a long one only the end is there: its usage tells it. */
+function responsesFindings(head: readonly string[], tail: readonly string[], text: string): TailFindings {
+  const first = asObject(parseObject(head[0] ?? '')?.['response']);
+  let model = typeof first?.['model'] === 'string' ? first['model'] : null;
+  const last = parseObject(tail[tail.length - 1] ?? '');
+  const response = asObject(last?.['response']);
+  if (response !== null && responseEnds.has(last?.['type'])) {
+    if (typeof response['model'] === 'string') model = response['model'];
+    return { done: true, usage: openAiUsage(response), model };
+  }
+  let usage: Usage | null = null;
+  if (last === null) {
+    for (const [, raw = ''] of text.matchAll(responseUsage)) usage = openAiUsage({ usage: parseObject(raw) });
+  }
+  return { done: usage !== null, usage, model };
 }
 
 const fieldStart = /^(?:data|event|id|retry)(?:[:\r\n])|^:/;

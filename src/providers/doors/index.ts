@@ -2,16 +2,21 @@ import type { Format } from '../../core/endpoint.js';
 import { anthropicMessagesDoor } from './anthropic-messages.js';
 import type { Door, DoorErrors } from './door.js';
 import { openAiChatDoor } from './openai-chat.js';
+import { openAiResponsesDoor } from './openai-responses.js';
 
 /** The formats in which clients reach any provider, by the format of their endpoint. */
 export const doors: ReadonlyMap<Format, Door> = new Map<Format, Door>([
   ['openai-chat', openAiChatDoor],
+  ['openai-responses', openAiResponsesDoor],
   ['anthropic-messages', anthropicMessagesDoor],
   ['anthropic-count-tokens', anthropicMessagesDoor],
 ]);
 
 /** Paths that clients of another format than OpenAI's call, understood here or passed through. */
-const places: readonly (readonly [string, DoorErrors])[] = [['/v1/messages', anthropicMessagesDoor]];
+const places: readonly (readonly [string, DoorErrors])[] = [
+  ['/v1/messages', anthropicMessagesDoor],
+  ['/v1/responses', openAiResponsesDoor],
+];
 
 /** How a client at this path reads errors: as OpenAI's do unless the path is somebody else's. */
 export function errorsAt(path: string): DoorErrors {

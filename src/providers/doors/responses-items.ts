@@ -119,6 +119,8 @@ export class CallItem implements Item {
 
   close(status: Status): JsonObject {
     const { callId, name } = this;
+    // Who calls without arguments means an object without members, which is what clients will parse.
+    if (this.#arguments === '') this.add('{}');
     this.tell('response.function_call_arguments.done', { ...this.#at(), name, arguments: this.#arguments });
     return callItem(this.id, status, callId, name, this.#arguments);
   }

@@ -107,7 +107,7 @@ export function writeResponse(reply: CanonicalReply, context: DoorContext): Json
     const call = asObject(value);
     const fn = asObject(call?.['function']);
     const id = answerId('fc', context, output.length);
-    output.push(callItem(id, end.status, call?.['id'], fn?.['name'], asString(fn?.['arguments']) ?? ''));
+    output.push(callItem(id, end.status, call?.['id'], fn?.['name'], asString(fn?.['arguments']) || '{}'));
   }
   return responseObject(
     {

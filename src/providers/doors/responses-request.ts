@@ -67,7 +67,7 @@ export function readResponsesRequest(body: JsonObject): CanonicalIn {
     else request[key] = value;
   }
   const limit = body['max_output_tokens'];
-  if (limit !== undefined && limit !== null) request['max_completion_tokens'] = limit;
+  if (limit !== undefined && limit !== null) request['max_tokens'] = limit;
   readStream(body, request, dropped);
   readTools(body, request, dropped);
   readText(body, request, dropped);
