@@ -6,12 +6,40 @@ import type { CanonicalChunk } from '../provider.js';
 import { type Ending, messagesUsage, reasoningOf, stopFields, wantsThinking } from './anthropic-reply.js';
 import type { DoorContext, StreamWriter } from './door.js';
 
-interface ToolCall {
-  readonly id: unknown;
-  readonly name: unknown;
+/** A tool call: its block is open or was, or waits for its turn. */
+class ToolCall {
+  state: 'waiting' | 'open' | 'closed' = 'waiting';
   /** All of its arguments so far. */
-  text: string;
-  state: 'waiting' | 'open' | 'closed';
+  text = '';
+  #depth = 0;
+  #begun = false;
+  #inString = false;
+  #escaped = false;
+
+  constructor(
+    readonly id: unknown,
+    readonly name: unknown,
+  ) {}
+
+  /** Looks at each character once, however the arguments are cut. */
+  add(piece: string): void {
+    this.text += piece;
+    for (let i = 0; i < piece.length; i++) {
+      const code = piece.charCodeAt(i);
+      if (this.#escaped) this.#escaped = false;
+      else if (code === 0x5c) this.#escaped = this.#inString;
+      else if (code === 0x22) this.#inString = !this.#inString;
+      else if (!this.#inString && (code === 0x7b || code === 0x5b)) {
+        this.#depth++;
+        this.#begun = true;
+      } else if (!this.#inString && (code === 0x7d || code === 0x5d)) this.#depth--;
+    }
+  }
+
+  /** Are these all the arguments there will be? */
+  get whole(): boolean {
+    return this.#begun && this.#depth <= 0;
+  }
 }
 
 const newThinking: JsonObject = { type: 'thinking', thinking: '', signature: '' };
@@ -106,7 +134,7 @@ export class MessagesStreamWriter implements StreamWriter {
 
   #text(text: string): void {
     if (text === '') return;
-    if (this.#amidCall(this.#heldText !== '')) {
+    if (this.#amidCall()) {
       this.#heldText += text;
       return;
     }
@@ -116,14 +144,14 @@ export class MessagesStreamWriter implements StreamWriter {
 
   #think(thinking: string): void {
     // Nobody thinks amid a call's arguments: such a piece belongs to no block.
-    if (thinking === '' || this.#amidCall(false)) return;
+    if (thinking === '' || this.#amidCall()) return;
     if (this.#open !== 'thinking') this.#begin('thinking', newThinking);
     this.#blockDelta({ type: 'thinking_delta', thinking });
   }
 
   /** A provider's own thinking, as loose chunks carry it: a block's start, or what is added to it. */
   #thinkingBlock(block: JsonObject | null): void {
-    if (block === null) return;
+    if (block === null || this.#amidCall()) return;
     if (block['type'] === 'redacted_thinking') {
       this.#begin('thinking', block);
       this.#close();
@@ -146,20 +174,20 @@ export class MessagesStreamWriter implements StreamWriter {
     const known = this.#calls.get(index);
     // Some servers give every call the index 0: another id is another call.
     if (known !== undefined && (!delta['id'] || delta['id'] === known.id)) {
-      known.text += text;
+      known.add(text);
       if (known.state === 'open') this.#argument(text);
       return;
     }
-    const call: ToolCall = { id: delta['id'], name: fn?.['name'], text, state: 'waiting' };
+    const call = new ToolCall(delta['id'], fn?.['name']);
+    call.add(text);
     this.#calls.set(index, call);
-    if (this.#amidCall(this.#waiting.length > 0)) this.#waiting.push(call);
+    if (this.#amidCall() || this.#waiting.length > 0) this.#waiting.push(call);
     else this.#openTool(call);
   }
 
-  /** Is a call open that more arguments may come for? `known`: it was found to be, and is not looked at again. */
-  #amidCall(known: boolean): boolean {
-    if (this.#open === null || typeof this.#open === 'string') return false;
-    return known || !isWhole(this.#open.text);
+  /** Is a call open that more arguments may come for? */
+  #amidCall(): boolean {
+    return this.#open instanceof ToolCall && !this.#open.whole;
   }
 
   #openTool(call: ToolCall): void {
@@ -181,7 +209,7 @@ export class MessagesStreamWriter implements StreamWriter {
 
   #close(): void {
     if (this.#open === null) return;
-    if (typeof this.#open !== 'string') this.#open.state = 'closed';
+    if (this.#open instanceof ToolCall) this.#open.state = 'closed';
     this.#open = null;
     this.#event('content_block_stop', { index: this.#blocks++ });
   }
@@ -198,16 +226,5 @@ export class MessagesStreamWriter implements StreamWriter {
     const out = this.#out;
     this.#out = '';
     return out;
-  }
-}
-
-/** Are these all the arguments there will be? */
-function isWhole(text: string): boolean {
-  if (!text.trimEnd().endsWith('}')) return false;
-  try {
-    JSON.parse(text);
-    return true;
-  } catch {
-    return false;
   }
 }
