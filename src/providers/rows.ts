@@ -1,7 +1,9 @@
 import { bedrock } from './bedrock.js';
 import { cohere } from './cohere.js';
 import { compatibleProviders } from './compatible.js';
+import { google } from './google.js';
 import type { Provider } from './provider.js';
+import { vertex } from './vertex.js';
 
 const bearer = { kind: 'bearer' } as const;
 
@@ -51,5 +53,8 @@ const native: readonly Provider[] = [
 
 /** Every provider that can be named, by its name. */
 export const providers: ReadonlyMap<string, Provider> = new Map(
-  [...native, bedrock, cohere, ...compatibleProviders].map((provider) => [provider.name, provider]),
+  [...native, bedrock, cohere, google, vertex, ...compatibleProviders].map((provider) => [
+    provider.name,
+    provider,
+  ]),
 );

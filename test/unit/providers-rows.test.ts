@@ -13,7 +13,7 @@ describe('The provider rows', () => {
       expect(provider.base).to.not.match(/\/$/);
       expect(base.search + base.hash + base.username).to.equal('');
       expect(Object.keys(provider.paths)).to.not.have.length(0);
-      for (const path of Object.values(provider.paths)) expect(path).to.match(/^\/[a-z/_]+$/);
+      for (const path of Object.values(provider.paths)) expect(path).to.match(/^\/[a-zA-Z/_:{}]+$/);
       expect(new URL(provider.source).protocol).to.equal('https:');
       for (const [header, value] of Object.entries(provider.headers ?? {})) {
         expect(header).to.equal(header.toLowerCase());

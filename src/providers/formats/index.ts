@@ -5,15 +5,25 @@ import { bedrockConverse } from './bedrock-converse.js';
 import { bedrockEmbeddings } from './bedrock-embeddings.js';
 import { cohereChat } from './cohere-chat.js';
 import { cohereEmbed } from './cohere-embed.js';
+import { geminiBatchEmbedContents, vertexPredictEmbeddings } from './gemini-embeddings.js';
+import { geminiGenerateContent } from './gemini-generate-content.js';
 import { openAiChat } from './openai-chat.js';
 import { cohereRerank, jinaRerank, voyageRerank } from './rerank.js';
 
 /** The wire shapes of chat, by name. */
 export const formats: ReadonlyMap<Format, ChatFormat> = new Map(
-  [openAiChat, anthropicMessages, bedrockConverse, cohereChat].map((format) => [format.name, format]),
+  [openAiChat, anthropicMessages, bedrockConverse, cohereChat, geminiGenerateContent].map((format) => [
+    format.name,
+    format,
+  ]),
 );
 
-const embeddings: readonly EmbeddingFormat[] = [bedrockEmbeddings, cohereEmbed];
+const embeddings: readonly EmbeddingFormat[] = [
+  bedrockEmbeddings,
+  cohereEmbed,
+  geminiBatchEmbedContents,
+  vertexPredictEmbeddings,
+];
 
 /** Other wire shapes of endpoints that are answered whole, by the client's format. */
 export const plainFormats: ReadonlyMap<Format, readonly WireFormat[]> = new Map([
