@@ -1,6 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect } from 'chai';
+import { secretFields } from '../../src/core/provider-fields.js';
 import { bootstrap } from '../../src/store/bootstrap.js';
 import { maskedSecret, shownConfig } from '../../src/store/config-secrets.js';
 import { folder, forEachStore } from '../support/stores.js';
@@ -27,6 +28,13 @@ describe('secrets of configs', () => {
     expect(maskedSecret(shown)).to.equal('config.targets[0].apiKey');
     expect(maskedSecret(JSON.parse(text))).to.equal(null);
     expect(shownConfig('{"provider":"@stored"}')).to.equal(null);
+  });
+
+  it('are all that providers have', () => {
+    for (const field of secretFields) {
+      const shown = shownConfig(JSON.stringify({ provider: 'x', [field]: secret }));
+      expect(shown, field).to.not.equal(null).and.not.include(secret);
+    }
   });
 
   forEachStore(({ open, database, dialect }) => {
