@@ -21,6 +21,12 @@ export function refuseInline(given: Given, prefix: string): void {
       'custom-host',
       'put the host into a saved config or a stored provider',
     );
+  if (given['azure-foundry-url'] !== undefined)
+    refuse(
+      'inline_custom_host_blocked',
+      'azure-foundry-url',
+      'put it into a saved config or a stored provider',
+    );
   if (given['forward-headers'] !== undefined)
     refuse('inline_forward_headers_blocked', 'forward-headers', 'put the names into a saved config');
 }

@@ -5,8 +5,12 @@ type Configurations = Readonly<Record<string, unknown>>;
 
 /** Where calls go by these configurations; null: to the provider's own address. */
 export function addressIn(configurations: Configurations): string | null {
-  const { custom_host: custom, huggingface_base_url: huggingface } = configurations;
-  return ((custom ?? huggingface) as string | undefined) ?? null;
+  const {
+    custom_host: custom,
+    huggingface_base_url: huggingface,
+    azure_foundry_url: foundry,
+  } = configurations;
+  return ((custom ?? huggingface ?? foundry) as string | undefined) ?? null;
 }
 
 /** Is an address of this caller's the organisation's word? Calls to others pass the rules for hosts of callers. */

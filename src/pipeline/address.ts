@@ -72,13 +72,13 @@ function directAddress(
 ): Address {
   const row = providers.get(name);
   if (row === undefined) throw unknownProvider(name);
-  const provider = rowForCall(row, x, target, model, null);
+  const provider = rowForCall(row, x, target, model, null, null);
   return {
     provider,
     base: target.customHost ?? provider.base,
     credential: target.apiKey ?? x.get(directCredential),
-    callerChosen: target.customHost !== null,
-    model,
+    callerChosen: target.customHost !== null || provider.givenBase === true,
+    model: provider.model ?? model,
     headers: none,
     fields: null,
   };
@@ -109,13 +109,13 @@ function storedAddress(
   checkTerms(record, slug);
   const ownBase = modelBase(x, record, slug, model) ?? record.baseUrl;
   const fields = elsewhere ? null : record.fields;
-  const provider = rowForCall(row, x, target, model, fields);
+  const provider = rowForCall(row, x, target, model, fields, ownBase);
   return {
     provider,
     base: target.customHost ?? ownBase ?? provider.base,
     credential: target.apiKey ?? record.credential,
-    callerChosen: elsewhere || (ownBase !== null && !record.hostTrusted),
-    model,
+    callerChosen: elsewhere || ((ownBase !== null || provider.givenBase === true) && !record.hostTrusted),
+    model: provider.model ?? model,
     headers: elsewhere ? none : record.headers,
     fields,
   };
@@ -127,10 +127,12 @@ function rowForCall(
   target: Target,
   model: string | null,
   stored: FieldValues | null,
+  ownBase: string | null,
 ): Provider {
   if (row.forCall === undefined) return row;
   const fields = new CallFields(stored, target.fields);
-  return row.forCall({ format: x.endpoint.format, model, streaming: x.streaming, fields });
+  const hasBase = target.customHost !== null || ownBase !== null;
+  return row.forCall({ format: x.endpoint.format, model, streaming: x.streaming, fields, hasBase });
 }
 
 function checkTerms(record: StoredProvider, slug: string): void {

@@ -79,13 +79,14 @@ export function unifiedCall(
         target,
         provider: provider.name,
         method: x.request.method,
-        url: address.base + path,
+        url: urlOf(address, path),
         headers,
         body: sameFormatBody(x, target, address),
       },
       address,
       wire: format,
-      conversion: null,
+      conversion:
+        provider.dialect?.name === format ? dialectOf(provider.dialect, x, target, address, doors) : null,
       dropped: [],
     };
   }
@@ -102,25 +103,13 @@ export function unifiedCall(
   const asked = { model: address.model, stream: x.streaming };
   const body = mergedBody(x, target, address);
   const wire = convertRequest(door, spoken, provider.quirks ?? [], body, asked);
-  const canonical = format === 'openai-chat';
-  const conversion = new ChatConversion(
-    door,
-    spoken,
-    {
-      provider: provider.name,
-      strict: canonical && target.strictOpenAiCompliance,
-      canonicalReasons: !canonical,
-      includeUsage: !canonical || wantsUsage(body),
-      model: address.model,
-    },
-    { requestId: x.id, asked, body: x.request.json! },
-  );
+  const conversion = chatConversion(door, spoken, x, target, address, wantsUsage(body));
   return {
     call: {
       target,
       provider: provider.name,
       method: x.request.method,
-      url: address.base + provider.paths[spoken.name],
+      url: urlOf(address, provider.paths[spoken.name]!),
       headers,
       body: Buffer.from(stringifyJson(wire.body)),
     },
@@ -129,6 +118,53 @@ export function unifiedCall(
     conversion,
     dropped: wire.dropped,
   };
+}
+
+function chatConversion(
+  door: Door,
+  spoken: ChatFormat,
+  x: Exchange,
+  target: Target,
+  address: Address,
+  includeUsage: boolean,
+): ChatConversion {
+  const canonical = x.endpoint.format === 'openai-chat';
+  return new ChatConversion(
+    door,
+    spoken,
+    {
+      provider: address.provider.name,
+      strict: canonical && target.strictOpenAiCompliance,
+      canonicalReasons: !canonical,
+      includeUsage: !canonical || includeUsage,
+      model: address.model,
+    },
+    {
+      requestId: x.id,
+      asked: { model: address.model, stream: x.streaming },
+      body: x.request.json!,
+    },
+  );
+}
+
+/** For a request that goes as it came, and an answer that is not quite in the client's format. */
+function dialectOf(
+  dialect: ChatFormat,
+  x: Exchange,
+  target: Target,
+  address: Address,
+  doors: ReadonlyMap<Format, Door>,
+): ChatConversion | null {
+  const door = doors.get(dialect.name);
+  return door === undefined
+    ? null
+    : chatConversion(door, dialect, x, target, address, wantsUsage(x.request.json!));
+}
+
+function urlOf({ base, provider }: Address, path: string): string {
+  const url = base + path;
+  if (provider.query === undefined) return url;
+  return `${url}${path.includes('?') ? '&' : '?'}${provider.query}`;
 }
 
 function plainCall(
@@ -153,7 +189,7 @@ function plainCall(
       target,
       provider: provider.name,
       method: x.request.method,
-      url: address.base + provider.paths[format.name],
+      url: urlOf(address, provider.paths[format.name]!),
       headers,
       body: Buffer.from(
         stringifyJson((provider.quirks ?? []).reduce((out, quirk) => quirk.apply(out), body)),
@@ -203,7 +239,7 @@ export function passthroughCall(
       target,
       provider: address.provider.name,
       method: request.method,
-      url: address.base + rest,
+      url: urlOf(address, rest),
       headers,
       body: request.stream === null ? request.bytes : resendable(request.stream),
     },
@@ -239,6 +275,7 @@ function resendable(stream: Source): Source {
 /** The first of the formats in which this provider can be asked to chat. */
 function chatFormatOf(provider: Provider, formats: ReadonlyMap<Format, ChatFormat>): ChatFormat | null {
   for (const name in provider.paths) {
+    if (provider.dialect?.name === name) return provider.dialect;
     const format = formats.get(name as Format);
     if (format !== undefined) return format;
   }
@@ -319,8 +356,13 @@ function addProviderHeaders(x: Exchange, target: Target, address: Address, heade
   const own = address.headers;
   for (let i = 0; i < own.length; i += 2) setHeader(headers, own[i]!, own[i + 1]!);
   if (credential === null) return;
-  if (provider.auth.kind === 'bearer') setHeader(headers, 'authorization', `Bearer ${credential.reveal()}`);
-  else if (provider.auth.kind === 'header') setHeader(headers, provider.auth.name, credential.reveal());
+  const { auth } = provider;
+  const text = credential.reveal();
+  if (auth.kind === 'header' && (auth.bearerPrefix === undefined || !text.startsWith(auth.bearerPrefix))) {
+    setHeader(headers, auth.name, text);
+  } else if (auth.kind === 'bearer' || auth.kind === 'header') {
+    setHeader(headers, 'authorization', `Bearer ${text}`);
+  }
 }
 
 /** The gateway key of this call, as text. */

@@ -9,7 +9,8 @@ import type { Framing } from './framing.js';
 /** How a provider wants its credential. */
 export type Auth =
   | { readonly kind: 'bearer' }
-  | { readonly kind: 'header'; readonly name: string }
+  /** A credential that begins with `bearerPrefix` is a token of another kind and goes as a bearer instead. */
+  | { readonly kind: 'header'; readonly name: string; readonly bearerPrefix?: string }
   /** A token or a signature, got or made for each call. */
   | { readonly kind: 'per-call'; readonly authorizer: Authorizer }
   | { readonly kind: 'none' };
@@ -32,6 +33,14 @@ export interface Provider {
   readonly passHeaders?: readonly string[];
   /** Format → path below `base`; its presence is the capability. */
   readonly paths: Readonly<Partial<Record<Format, string>>>;
+  /** Ends every address: `api-version=2024-10-21`. */
+  readonly query?: string;
+  /** What the model of this call is called here, where that is another name. */
+  readonly model?: string;
+  /** Did a field of the call or of the stored provider give `base`? Then it is judged as a custom host is. */
+  readonly givenBase?: boolean;
+  /** For answers that depart from the format of `paths` that it is named after; requests stay in that format. */
+  readonly dialect?: ChatFormat;
   /** Applied to the body in the provider's own format, converted or not. */
   readonly quirks?: readonly Quirk[];
   /**
@@ -51,6 +60,8 @@ export interface RowCall {
   readonly model: string | null;
   readonly streaming: boolean;
   readonly fields: CallFields;
+  /** Is the address given as a whole already, so that `base` does not count? */
+  readonly hasBase: boolean;
 }
 
 /** An OpenAI chat request: the one canonical shape in which formats meet. */

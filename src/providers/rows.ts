@@ -1,3 +1,5 @@
+import { azureFoundry } from './azure-foundry.js';
+import { azureOpenAi } from './azure-openai.js';
 import { bedrock } from './bedrock.js';
 import { cohere } from './cohere.js';
 import { compatibleProviders } from './compatible.js';
@@ -35,7 +37,8 @@ const native: readonly Provider[] = [
   {
     name: 'anthropic',
     base: 'https://api.anthropic.com/v1',
-    auth: { kind: 'header', name: 'x-api-key' },
+    // OAuth tokens are refused as API keys (BerriAI/litellm#21039).
+    auth: { kind: 'header', name: 'x-api-key', bearerPrefix: 'sk-ant-oat' },
     // The version whose request still has temperature, top_p and top_k; 2026-10-21 refuses them
     // (platform.claude.com/docs/en/api/versioning). A client's own version goes on instead.
     headers: { 'anthropic-version': '2023-06-01' },
@@ -53,8 +56,7 @@ const native: readonly Provider[] = [
 
 /** Every provider that can be named, by its name. */
 export const providers: ReadonlyMap<string, Provider> = new Map(
-  [...native, bedrock, cohere, google, vertex, ...compatibleProviders].map((provider) => [
-    provider.name,
-    provider,
-  ]),
+  [...native, azureOpenAi, azureFoundry, bedrock, cohere, google, vertex, ...compatibleProviders].map(
+    (provider) => [provider.name, provider],
+  ),
 );

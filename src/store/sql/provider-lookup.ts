@@ -97,11 +97,15 @@ function headersIn({ custom_headers: given }: Readonly<Record<string, unknown>>)
   ]);
 }
 
+/** Texts as they are, and lists as JSON. */
 function fieldsIn(configurations: Readonly<Record<string, unknown>>): Record<string, string> {
-  const texts = Object.entries(configurations).filter(
-    (entry): entry is [string, string] => typeof entry[1] === 'string' && !entry[0].startsWith('masked_'),
-  );
-  return Object.fromEntries(texts);
+  const fields: Record<string, string> = {};
+  for (const [name, value] of Object.entries(configurations)) {
+    if (name.startsWith('masked_')) continue;
+    if (typeof value === 'string') fields[name] = value;
+    else if (Array.isArray(value)) fields[name] = JSON.stringify(value);
+  }
+  return fields;
 }
 
 /** All secrets but the headers. A service account is an object, and travels as its JSON text. */
