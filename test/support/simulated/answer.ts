@@ -1,3 +1,6 @@
+/** A frame of an event stream, as it goes out. */
+export type Frame = string | Buffer;
+
 /** What a dialect wants said, before a fault has its way with it. */
 export interface Answer {
   readonly status: number;
@@ -5,9 +8,9 @@ export interface Answer {
   readonly headers: readonly string[];
   readonly contentType: string;
   /** A whole body, or the frames of an event stream. */
-  readonly body: string | Buffer | readonly string[];
+  readonly body: string | Buffer | readonly Frame[];
   /** The frame by which this dialect breaks a stream off. */
-  readonly errorFrame: string | null;
+  readonly errorFrame: Frame | null;
 }
 
 export function jsonAnswer(status: number, body: unknown, headers: readonly string[]): Answer {

@@ -1,6 +1,6 @@
 import type { ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
-import type { Answer } from './answer.js';
+import type { Answer, Frame } from './answer.js';
 import type { Behaviour } from './behaviour.js';
 
 /** Gives an answer as a behaviour has it: whole and well, or broken in a stated way. */
@@ -45,13 +45,13 @@ function give(response: ServerResponse, answer: Answer, behaviour: Behaviour): v
     return;
   }
   head(response, answer, null);
-  frames(response, body as readonly string[], behaviour, () => response.end());
+  frames(response, body as readonly Frame[], behaviour, () => response.end());
 }
 
 /** Writes frames at the behaviour's pace, then calls `then`. */
 function frames(
   response: ServerResponse,
-  list: readonly string[],
+  list: readonly Frame[],
   behaviour: Behaviour,
   then: () => void,
 ): void {
@@ -67,7 +67,7 @@ function frames(
   let at = 0;
   const next = (): void => {
     if (at === list.length) return then();
-    const more = response.write(list[at++] as string);
+    const more = response.write(list[at++] as Frame);
     if (more) later(behaviour.delayMs, response, next);
     else response.once('drain', () => later(behaviour.delayMs, response, next));
   };
@@ -130,7 +130,7 @@ function broken(response: ServerResponse, answer: Answer, behaviour: Behaviour):
 /** The first half of the answer, its end still open. */
 function half(response: ServerResponse, answer: Answer, behaviour: Behaviour, then: () => void): void {
   if (isStream(answer)) {
-    const list = answer.body as readonly string[];
+    const list = answer.body as readonly Frame[];
     head(response, answer, null);
     frames(response, list.slice(0, Math.max(2, list.length >> 1)), behaviour, then);
     return;
@@ -146,11 +146,14 @@ function plain(response: ServerResponse, type: string, body: string): void {
   response.end(body);
 }
 
+function bytesOf(answer: Answer): Buffer {
+  const { body } = answer;
+  if (typeof body === 'string' || Buffer.isBuffer(body)) return Buffer.from(body as string);
+  return Buffer.concat((body as readonly Frame[]).map((frame) => Buffer.from(frame as string)));
+}
+
 function drip(response: ServerResponse, answer: Answer, everyMs: number): void {
-  const body = isStream(answer)
-    ? (answer.body as readonly string[]).join('')
-    : (answer.body as string | Buffer);
-  const bytes = Buffer.from(body as string);
+  const bytes = bytesOf(answer);
   head(response, answer, isStream(answer) ? null : bytes.length);
   let at = 0;
   const next = (): void => {
@@ -167,7 +170,7 @@ function drip(response: ServerResponse, answer: Answer, everyMs: number): void {
 /** Streams that are wrong, or only look it; the last four are valid. */
 function badEvents(response: ServerResponse, answer: Answer, kind: string): void {
   const list = isStream(answer)
-    ? (answer.body as readonly string[])
+    ? (answer.body as readonly Frame[]).map(String)
     : ['data: {"choices":[]}\n\n', 'data: [DONE]\n\n'];
   const whole = list.join('');
   const bodies: Record<string, string> = {
@@ -209,8 +212,7 @@ function huge(response: ServerResponse, answer: Answer, bytes: number): void {
 
 /** Says more, or less, than it sends; written past node:http, which would not. */
 function wrongLength(socket: Socket, answer: Answer, by: number): void {
-  const body = isStream(answer) ? (answer.body as readonly string[]).join('') : answer.body;
-  const bytes = Buffer.from(body as string);
+  const bytes = bytesOf(answer);
   // One byte fewer than sent leaves a byte, and then a whole false answer, on the connection.
   const poison =
     by < 0

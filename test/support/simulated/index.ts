@@ -10,6 +10,7 @@ import {
   countTokensAnswer,
   message,
 } from './anthropic.js';
+import { bedrockAnswer, bedrockError, bedrockModel, isBedrockPath } from './bedrock.js';
 import { type Behaviour, parseBehaviour, plainBehaviour } from './behaviour.js';
 import { deliver } from './deliver.js';
 import {
@@ -38,7 +39,7 @@ export interface SimulatedOptions {
   readonly record?: boolean;
 }
 
-/** A server that speaks OpenAI's and Anthropic's wire, answers from the request alone, and fails as asked. */
+/** A server that speaks OpenAI's, Anthropic's and Bedrock's wire, answers from the request alone, and fails as asked. */
 export interface SimulatedProvider {
   /** Without a path: `${url}/v1` is the base URL of both dialects. */
   readonly url: string;
@@ -214,7 +215,7 @@ const understoodPaths = new Set([
 ]);
 
 function isUnderstood(method: string | undefined, path: string): boolean {
-  return method === 'POST' && understoodPaths.has(path);
+  return method === 'POST' && (understoodPaths.has(path) || isBedrockPath(path));
 }
 
 interface Upload {
@@ -230,6 +231,12 @@ function answerTo(
   bytes: Buffer,
   upload: Upload | null,
 ): void {
+  if (isBedrockPath(path)) {
+    const behaviour = behaviourFor(state, request, path, { model: bedrockModel(path) });
+    return typeof behaviour === 'string'
+      ? deliver(response, bedrockError(400, behaviour), plainBehaviour)
+      : deliver(response, bedrockAnswer(request, path, bytes, behaviour), behaviour);
+  }
   const anthropic = path.startsWith('/v1/messages');
   let body: Json | null = null;
   if (upload === null) {
