@@ -176,6 +176,17 @@ describe('the Anthropic door', () => {
         });
       }
 
+      for (const fault of ['html', 'bad-json', 'empty', 'redirect', 'reset-before-head']) {
+        it(`tells an answer that is none (${fault}) as its own error`, async () => {
+          const params = { model: `@${slug}/sim-fault:${fault}`, max_tokens: 64, messages: hello };
+          for (const stream of [false, true]) {
+            const error = await thrown(client.messages.create({ ...params, stream }));
+            expect(error).to.be.instanceOf(Anthropic.InternalServerError);
+            expect(error).to.include({ status: 502, type: 'api_error' });
+          }
+        });
+      }
+
       it('counts tokens', async () => {
         const params = { model: asked, system: 'Be kind.', messages: hello, tools: [weather] };
         const { data, response } = await client.messages.countTokens(params).withResponse();
@@ -199,6 +210,29 @@ describe('the Anthropic door', () => {
     for (const { headers } of provider.requests) {
       expect(headers['authorization']).to.equal('Bearer sk-sim');
       expect(headers).to.not.have.property('x-api-key');
+    }
+  });
+
+  it('sends an OAuth token of a coding agent on as the bearer that it is', async () => {
+    for (const [token, header] of [
+      ['sk-ant-oat01-agent', 'authorization'],
+      ['sk-ant-api03-person', 'x-api-key'],
+    ] as const) {
+      const answer = await post(
+        '/v1/messages',
+        { model: 'claude-sonnet-4-5', max_tokens: 9, messages: hello },
+        {
+          'x-gateway-api-key': gateway.workspaceKey,
+          'x-gateway-provider': 'anthropic',
+          'x-gateway-custom-host': `${provider.url}/v1`,
+          authorization: `Bearer ${token}`,
+          'x-api-key': '',
+        },
+      );
+      expect(answer.status).to.equal(200);
+      const { headers } = provider.requests.at(-1)!;
+      expect(headers[header]).to.equal(header === 'authorization' ? `Bearer ${token}` : token);
+      expect(headers).to.not.have.property(header === 'authorization' ? 'x-api-key' : 'authorization');
     }
   });
 
@@ -284,7 +318,7 @@ describe('the Anthropic door', () => {
     ]);
   });
 
-  it('names what was dropped when asked to explain, and in the log', async () => {
+  it('names what was dropped when asked to explain', async () => {
     const body = {
       model: model('gpt-4o'),
       max_tokens: 9,
