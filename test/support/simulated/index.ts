@@ -13,6 +13,7 @@ import {
 import { bedrockAnswer, bedrockError, bedrockModel, isBedrockPath } from './bedrock.js';
 import { type Behaviour, parseBehaviour, plainBehaviour } from './behaviour.js';
 import { deliver } from './deliver.js';
+import { geminiAnswer, geminiError, geminiModel, isGeminiPath } from './gemini.js';
 import {
   chatCompletion,
   checkOpenAiKey,
@@ -215,7 +216,7 @@ const understoodPaths = new Set([
 ]);
 
 function isUnderstood(method: string | undefined, path: string): boolean {
-  return method === 'POST' && (understoodPaths.has(path) || isBedrockPath(path));
+  return method === 'POST' && (understoodPaths.has(path) || isBedrockPath(path) || isGeminiPath(path));
 }
 
 interface Upload {
@@ -236,6 +237,12 @@ function answerTo(
     return typeof behaviour === 'string'
       ? deliver(response, bedrockError(400, behaviour), plainBehaviour)
       : deliver(response, bedrockAnswer(request, path, bytes, behaviour), behaviour);
+  }
+  if (isGeminiPath(path)) {
+    const behaviour = behaviourFor(state, request, path, { model: geminiModel(path) });
+    return typeof behaviour === 'string'
+      ? deliver(response, geminiError(400, behaviour), plainBehaviour)
+      : deliver(response, geminiAnswer(request, path, bytes, behaviour), behaviour);
   }
   const anthropic = path.startsWith('/v1/messages');
   let body: Json | null = null;
