@@ -7,6 +7,8 @@ export interface Asked {
   /** The model to ask the provider for; null where the call names none. */
   readonly model: string | null;
   readonly stream: boolean;
+  /** false: the stream is to come in the format's other framing, where it has one. */
+  readonly events?: boolean;
 }
 
 /** A client's body in the canonical shape. */

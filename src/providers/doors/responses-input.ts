@@ -1,7 +1,7 @@
 import type { JsonObject } from '../../core/exchange.js';
 import { invalid, unsupported } from '../formats/anthropic-content.js';
 import { asArray, asObject, asString } from '../formats/json-shape.js';
-import { openThinking } from './responses-thinking.js';
+import { openThinking } from './sealed-thinking.js';
 
 /** A message in the canonical shape, and where in the client's body it and each of its pieces stood. */
 export interface InputMessage {

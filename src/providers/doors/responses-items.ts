@@ -8,7 +8,7 @@ import {
   summaryPart,
   textPart,
 } from './responses-reply.js';
-import { sealThinking, type ThinkingWanted } from './responses-thinking.js';
+import { sealThinking, type ThinkingWanted } from './sealed-thinking.js';
 
 /** Writes one event; the writer adds its name and number. */
 export type Tell = (type: string, fields: JsonObject) => void;

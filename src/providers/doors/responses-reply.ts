@@ -4,7 +4,7 @@ import { asArray, asObject, asString } from '../formats/json-shape.js';
 import { openAiUsage } from '../formats/openai-usage.js';
 import type { CanonicalReply } from '../provider.js';
 import type { DoorContext } from './door.js';
-import { reasoningText, sealThinking, thinkingWanted } from './responses-thinking.js';
+import { reasoningText, sealThinking, thinkingWanted } from './sealed-thinking.js';
 
 /** How far an answer is, or how it ended. */
 export type Status = 'in_progress' | 'completed' | 'incomplete';

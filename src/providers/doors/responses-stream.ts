@@ -12,7 +12,7 @@ import {
   responsesUsage,
   type Status,
 } from './responses-reply.js';
-import { reasoningText, type ThinkingWanted, thinkingWanted } from './responses-thinking.js';
+import { reasoningText, type ThinkingWanted, thinkingWanted } from './sealed-thinking.js';
 
 /**
  * Chunks of a chat stream → events of a Responses stream: an item is added when its first piece comes. Thinking is
