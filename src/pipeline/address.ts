@@ -189,3 +189,10 @@ function unknownProvider(name: string): GatewayError {
     { param: 'provider' },
   );
 }
+
+/** The address of a path below a provider's base, with the query that the provider wants on each. */
+export function urlOf({ base, provider }: Address, path: string): string {
+  const url = base + path;
+  if (provider.query === undefined) return url;
+  return `${url}${path.includes('?') ? '&' : '?'}${provider.query}`;
+}

@@ -8,8 +8,9 @@ import { type Address, resolveAddress } from './address.js';
 import { Answer } from './answer.js';
 import { runAttempt } from './chain.js';
 import { countHere } from './count-here.js';
-import { type Outgoing, passthroughCall, unifiedCall } from './outgoing.js';
+import { type Outgoing, unifiedCall } from './outgoing.js';
 import type { Pipeline } from './parts.js';
+import { passthroughCall } from './passthrough-call.js';
 
 /**
  * One upstream try of `target`: resolve the address, build the call, let `attempt` hooks edit it, write the intent,

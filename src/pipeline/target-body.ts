@@ -1,0 +1,48 @@
+import type { Exchange, JsonObject } from '../core/exchange.js';
+import { stringifyJson } from '../core/json.js';
+import { editJsonBytes, type JsonEdit } from '../core/json-edit.js';
+import type { Target } from '../core/target.js';
+import type { Address } from './address.js';
+
+/** A target's override_params as edits of a JSON text, made once per target. */
+const editsOf = new WeakMap<Target, readonly JsonEdit[]>();
+
+function overrideEdits(target: Target): readonly JsonEdit[] {
+  let edits = editsOf.get(target);
+  if (edits === undefined) {
+    edits = Object.entries(target.overrideParams ?? {}).map(([key, value]) => ({
+      key,
+      value: stringifyJson(value),
+    }));
+    editsOf.set(target, edits);
+  }
+  return edits;
+}
+
+/** The client's bytes; edited only where a rule changes something, every other byte as it came. */
+export function sameFormatBody(x: Exchange, target: Target, address: Address): Buffer {
+  const bytes = x.request.bytes!;
+  const quirks = address.provider.quirks;
+  if (quirks !== undefined && quirks.length > 0) {
+    let body = mergedBody(x, target, address);
+    for (const quirk of quirks) body = quirk.apply(body);
+    return Buffer.from(stringifyJson(body));
+  }
+  const renamed = address.model !== null && address.model !== x.modelAsked;
+  if (target.overrideParams === null && !renamed) return bytes;
+  let edits = overrideEdits(target);
+  if (renamed) {
+    edits = [
+      ...edits.filter((edit) => edit.key !== 'model'),
+      { key: 'model', value: JSON.stringify(address.model) },
+    ];
+  }
+  return editJsonBytes(bytes, edits);
+}
+
+/** The client's body with what its target says, still in the client's format. */
+export function mergedBody(x: Exchange, target: Target, address: Address): JsonObject {
+  const body: JsonObject = { ...x.request.json, ...target.overrideParams };
+  if (address.model !== null) body['model'] = address.model;
+  return body;
+}
