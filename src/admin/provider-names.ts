@@ -3,15 +3,8 @@ import type { AdminParts } from './service.js';
 
 /** Providers that can be stored (spec/api.md §5.2, §5.4) though no row says yet how they are called. */
 const storedOnly: ReadonlySet<string> = new Set([
-  'ai21',
   'anyscale',
-  'azure-ai',
-  'azure-openai',
-  'bedrock',
-  'cohere',
   'cortex',
-  'google',
-  'lingyi',
   'nomic',
   'oracle',
   'palm',
@@ -20,7 +13,6 @@ const storedOnly: ReadonlySet<string> = new Set([
   'sagemaker',
   'segmind',
   'stability-ai',
-  'vertex-ai',
   'workers-ai',
 ]);
 
@@ -41,7 +33,14 @@ export function providerNamed(parts: AdminParts, name: string, path: string): st
 }
 
 /** Servers of one's own, and providers whose credential stands in their configurations. */
-const keyless: ReadonlySet<string> = new Set(['bedrock', 'sagemaker', 'oracle', 'ollama', 'vllm']);
+const keyless: ReadonlySet<string> = new Set([
+  'bedrock',
+  'sagemaker',
+  'oracle',
+  'ollama',
+  'vllm',
+  'lm-studio',
+]);
 
 /** Can nobody call this provider without a key? */
 export function needsKey(provider: string, configurations: Readonly<Record<string, unknown>>): boolean {

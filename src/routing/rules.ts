@@ -12,7 +12,14 @@ export interface RuleContext {
 }
 
 /** Providers that are called without a credential. */
-const keyless = new Set(['ollama', 'triton']);
+const keyless = new Set(['ollama', 'triton', 'vllm', 'lm-studio', 'openai-compatible']);
+/** Fields by which a provider is called without a key. */
+const inPlaceOfKey = [
+  'azure_ad_token',
+  'azure_entra_client_secret',
+  'aws_access_key_id',
+  'vertex_service_account_json',
+] as const;
 
 /** Headers that belong to the connection or to how a message is framed and coded: sent on, they would not be true. */
 const reservedHeaders = new Set([
@@ -138,6 +145,7 @@ export function checkRoot(
   const { provider } = fields;
   if (provider !== undefined) {
     if (stored || fields.api_key !== undefined || provider.startsWith('@') || keyless.has(provider)) return;
+    if (inPlaceOfKey.some((name) => fields[name] !== undefined)) return;
   }
   findings.add(
     path,

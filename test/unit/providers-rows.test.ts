@@ -33,17 +33,49 @@ describe('The provider rows', () => {
     }
   });
 
+  const sentBy = (name: string, body: Record<string, unknown>): Record<string, unknown> =>
+    (providers.get(name)?.quirks ?? []).reduce((out, quirk) => quirk.apply(out), Object.freeze(body));
+
   it('quirks change a copy and leave the body they were given', () => {
-    const body = Object.freeze({ model: 'm', seed: 1, max_completion_tokens: 5, tool_choice: 'required' });
-    const sent = providers
-      .get('mistral-ai')
-      ?.quirks?.reduce((out, quirk) => quirk.apply(out), { ...body } as Record<string, unknown>);
-    expect(sent).to.deep.equal({ model: 'm', random_seed: 1, max_tokens: 5, tool_choice: 'any' });
-    const both = { max_completion_tokens: 5, max_tokens: 9 };
-    expect(providers.get('mistral-ai')?.quirks?.[0]?.apply(both)).to.deep.equal({ max_tokens: 9 });
+    const body = { model: 'm', seed: 1, max_completion_tokens: 5, tool_choice: 'required' };
+    expect(sentBy('mistral-ai', body)).to.deep.equal({
+      model: 'm',
+      random_seed: 1,
+      max_tokens: 5,
+      tool_choice: 'any',
+    });
+    expect(sentBy('mistral-ai', { max_completion_tokens: 5, max_tokens: 9 })).to.deep.equal({
+      max_tokens: 9,
+    });
+  });
+
+  it('Mistral is not asked for the usage that it sends anyway, nor DeepSeek for an effort of none', () => {
+    expect(sentBy('mistral-ai', { stream: true, stream_options: { include_usage: true } })).to.deep.equal({
+      stream: true,
+    });
+    expect(sentBy('mistral-ai', { stream_options: { include_usage: true, other: 1 } })).to.deep.equal({
+      stream_options: { other: 1 },
+    });
+    expect(sentBy('deepseek', { reasoning_effort: 'none' })).to.deep.equal({
+      thinking: { type: 'disabled' },
+    });
+    expect(sentBy('deepseek', { reasoning_effort: 'high' })).to.deep.equal({ reasoning_effort: 'high' });
+    const messages = [
+      { role: 'developer', content: 'Be kind.' },
+      { role: 'user', content: 'Hi' },
+    ];
+    expect(sentBy('deepseek', { messages })).to.deep.equal({
+      messages: [{ role: 'system', content: 'Be kind.' }, messages[1]],
+    });
+  });
+
+  it('at least forty speak OpenAI’s format', () => {
+    const all = [...providers.values()].filter(({ paths }) => paths['openai-chat'] !== undefined);
+    expect(all.length).to.be.at.least(40);
   });
 
   it('a server of one’s own cannot be reached without its address', () => {
-    for (const name of ['ollama', 'vllm']) expect(providers.get(name)?.base).to.contain('.invalid/');
+    for (const name of ['ollama', 'vllm', 'lm-studio', 'openai-compatible', 'azure-openai', 'azure-ai'])
+      expect(providers.get(name)?.base).to.contain('.invalid/');
   });
 });
