@@ -53,5 +53,6 @@ export function modelSegments(model: string | null): string[] {
       },
     );
   }
-  return segments.map(encodeURIComponent);
+  // Versions of Claude stand behind an @, which may stay.
+  return segments.map((segment) => encodeURIComponent(segment).replaceAll('%40', '@'));
 }

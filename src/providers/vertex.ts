@@ -144,7 +144,7 @@ function projectOf(fields: CallFields): string | null {
   // A stored account is not for a caller to use on another project.
   const kept = fields.stored(serviceAccountField) === null ? null : own;
   const project = fields.stored('vertex_project_id') ?? kept ?? fields.get('vertex_project_id') ?? own;
-  if (project === null || /^[a-z0-9][a-z0-9.:-]{1,80}$/.test(project)) return project;
+  if (project === null || /^[a-z0-9][a-z0-9.:-]{0,80}$/.test(project)) return project;
   throw field('vertex_project_id', 'is none', 'it is the id of a Google Cloud project');
 }
 
