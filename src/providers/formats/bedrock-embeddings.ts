@@ -13,6 +13,7 @@ import { invalid, unsupported } from './anthropic-content.js';
 import { bareModelId } from './bedrock-models.js';
 import { bedrockError } from './bedrock-reply.js';
 import { asArray, asObject, asString, count } from './json-shape.js';
+import { floatsToBase64 } from './vectors.js';
 
 /**
  * Embeddings by InvokeModel, whose body is each vendor's own: Titan
@@ -110,7 +111,7 @@ function fromInvoke(body: JsonObject, context: ConversionContext): CanonicalRepl
     data: vectors.map((vector, index) => ({
       object: 'embedding',
       index,
-      embedding: base64 ? toBase64(vector) : vector,
+      embedding: base64 ? floatsToBase64(vector) : vector,
     })),
     model: context.model ?? context.request?.['model'] ?? null,
     provider: context.provider,
@@ -125,13 +126,6 @@ function vectorsOf(body: JsonObject): (readonly unknown[])[] | null {
   const list = asArray(asObject(body['embeddings'])?.['float']) ?? asArray(body['embeddings']);
   const vectors = list?.map(asArray) ?? null;
   return vectors === null || vectors.includes(null) ? null : (vectors as (readonly unknown[])[]);
-}
-
-/** OpenAI's clients ask for little-endian 32-bit floats, and take nothing else then. */
-function toBase64(vector: readonly unknown[]): string {
-  const bytes = Buffer.alloc(vector.length * 4);
-  for (let i = 0; i < vector.length; i++) bytes.writeFloatLE(Number(vector[i]), i * 4);
-  return bytes.toString('base64');
 }
 
 /** Titan counts in its body; for everybody InvokeModel counts in a header. */
