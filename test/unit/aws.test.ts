@@ -1,3 +1,8 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { expect } from 'chai';
 import { GatewayError } from '../../src/core/errors.js';
 import type { UpstreamCall } from '../../src/core/exchange.js';
@@ -155,6 +160,70 @@ describe('Credentials of AWS', () => {
   it('assumes a stored role by who the gateway is', async () => {
     const stored = fromStore({ aws_region: 'us-east-1', aws_auth_type: 'assumedRole', aws_role_arn: role });
     expect((await send(await authorized(stored))).status).to.equal(200);
+  });
+
+  describe('as the gateway itself', () => {
+    const names = [
+      'AWS_ACCESS_KEY_ID',
+      'AWS_SECRET_ACCESS_KEY',
+      'AWS_SESSION_TOKEN',
+      'AWS_ROLE_ARN',
+      'AWS_WEB_IDENTITY_TOKEN_FILE',
+      'AWS_CONTAINER_CREDENTIALS_RELATIVE_URI',
+      'AWS_CONTAINER_CREDENTIALS_FULL_URI',
+      'AWS_CONTAINER_AUTHORIZATION_TOKEN_FILE',
+    ];
+    let kept: (string | undefined)[];
+    let folder: string;
+    const stored = fromStore({ aws_region: 'us-east-1', aws_role_arn: role });
+
+    beforeEach(() => {
+      kept = names.map((name) => process.env[name]);
+      for (const name of names) delete process.env[name];
+      folder = mkdtempSync(join(tmpdir(), 'headgate-aws-'));
+      authorizer = new AwsAuthorizer('bedrock', new AwsCredentials(() => `${aws.url}/sts/`));
+    });
+    afterEach(() => {
+      names.forEach((name, i) => {
+        if (kept[i] === undefined) delete process.env[name];
+        else process.env[name] = kept[i];
+      });
+      rmSync(folder, { recursive: true });
+    });
+
+    it('takes the keys of its environment', async () => {
+      process.env['AWS_ACCESS_KEY_ID'] = awsKeys.accessKeyId;
+      process.env['AWS_SECRET_ACCESS_KEY'] = awsKeys.secretAccessKey;
+      expect((await send(await authorized(stored))).status).to.equal(200);
+    });
+
+    it('takes the service account of its pod', async () => {
+      const file = join(folder, 'token');
+      writeFileSync(file, 'simulated-jwt\n');
+      process.env['AWS_ROLE_ARN'] = `${role}-of-the-pod`;
+      process.env['AWS_WEB_IDENTITY_TOKEN_FILE'] = file;
+      expect((await send(await authorized(stored))).status).to.equal(200);
+      expect(aws.requests.map(({ path }) => path)).to.deep.equal(['/sts/', '/sts/', '/model/m/converse']);
+    });
+
+    it('takes the keys of its container', async () => {
+      const file = join(folder, 'token');
+      writeFileSync(file, 'pod-token');
+      const agent = createServer((request, response) => {
+        const known = request.headers.authorization === 'pod-token';
+        const { accessKeyId: AccessKeyId, secretAccessKey: SecretAccessKey } = awsKeys;
+        response.writeHead(known ? 200 : 403).end(JSON.stringify({ AccessKeyId, SecretAccessKey }));
+      });
+      await new Promise<void>((resolve) => agent.listen(0, '127.0.0.1', resolve));
+      process.env['AWS_CONTAINER_CREDENTIALS_FULL_URI'] =
+        `http://127.0.0.1:${(agent.address() as AddressInfo).port}/v1/credentials`;
+      process.env['AWS_CONTAINER_AUTHORIZATION_TOKEN_FILE'] = file;
+      expect((await send(await authorized(stored))).status).to.equal(200);
+      writeFileSync(file, 'wrong');
+      authorizer = new AwsAuthorizer('bedrock', new AwsCredentials(() => `${aws.url}/sts/`));
+      expect((await refusal(stored)).message).to.include('no AWS identity');
+      agent.close();
+    });
   });
 
   it('tells the external id, and says what STS said where it refuses', async () => {
