@@ -250,7 +250,8 @@ export class Answer implements IntentWaiter, UpstreamHandler, Source {
     const reader = conversion ?? this.pipeline.formats.get(wire) ?? this.pipeline.formats.get('openai-chat');
     const usage = reader?.usage(json);
     if (usage) this.x.usage = usage;
-    if (typeof json['model'] === 'string') this.x.modelUsed = json['model'];
+    const model = json['model'] ?? json['modelVersion'];
+    if (typeof model === 'string') this.x.modelUsed = model;
     if (conversion === null) return bytes;
     return Buffer.from(stringifyJson(conversion.reply(json)));
   }
