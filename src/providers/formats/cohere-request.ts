@@ -71,7 +71,7 @@ export function toCohereRequest(request: CanonicalRequest): WireRequest {
   }
   const maxTokens = request['max_completion_tokens'] ?? request['max_tokens'] ?? null;
   if (maxTokens !== null) body['max_tokens'] = maxTokens;
-  addSampling(request, body);
+  addSampling(request, body, dropped);
   addCohereTools(request, body);
   addResponseFormat(request, body, dropped);
   addThinking(request, body, dropped);
@@ -87,17 +87,37 @@ function refuseWhatChangesTheAnswer(request: CanonicalRequest): void {
   if (asObject(request['audio']) !== null) throw unsupported('audio', 'this provider answers in text only.');
 }
 
-function addSampling(request: CanonicalRequest, body: JsonObject): void {
-  const topP = numberOf(request['top_p'] ?? null);
-  // 0.01 to 0.99 is taken; clients say 1 where they mean all tokens, which 0.99 comes nearest to.
-  if (topP !== null) body['p'] ??= topP > 0.99 || topP < 0.01 ? (topP > 0.5 ? 0.99 : 0.01) : request['top_p'];
-  const topK = request['top_k'] ?? null;
-  if (topK !== null) body['k'] ??= topK;
-  const stop = request['stop'] ?? null;
-  if (stop === null) return;
+function addSampling(request: CanonicalRequest, body: JsonObject, dropped: string[]): void {
+  say(request, 'top_p', 'p', clamped, body, dropped);
+  say(request, 'top_k', 'k', (value) => value, body, dropped);
+  say(request, 'stop', 'stop_sequences', stopList, body, dropped);
+}
+
+/** Under Cohere's name for it, unless that one has been said too. */
+function say(
+  request: CanonicalRequest,
+  from: string,
+  to: string,
+  write: (value: unknown) => unknown,
+  body: JsonObject,
+  dropped: string[],
+): void {
+  const value = request[from] ?? null;
+  if (value === null) return;
+  if (body[to] === undefined) body[to] = write(value);
+  else dropped.push(from);
+}
+
+/** 0.01 to 0.99 is taken; clients say 1 where they mean all tokens, which 0.99 comes nearest to. */
+function clamped(topP: unknown): unknown {
+  const number = numberOf(topP) ?? 1;
+  return number > 0.99 ? 0.99 : number < 0.01 ? 0.01 : topP;
+}
+
+function stopList(stop: unknown): readonly unknown[] | undefined {
   const list = typeof stop === 'string' ? [stop] : asArray(stop);
   if (list === null) throw invalid('stop', 'must be a string or a list of strings.');
-  if (list.length > 0) body['stop_sequences'] ??= list;
+  return list.length === 0 ? undefined : list;
 }
 
 function addResponseFormat(request: CanonicalRequest, body: JsonObject, dropped: string[]): void {
