@@ -16,11 +16,18 @@ export default definePlugin<Record<string, never>>({
   setup(_options, host) {
     const ownHeaders = host.headerPrefixes.map((prefix) => `${prefix}api-key`);
     const shown = ownHeaders[0]!;
+    const look = (x: Exchange, key: string): void | Promise<void> => {
+      const found = host.directory.key(host.hashKey(key));
+      if (found instanceof Promise) return found.then((principal) => accept(x, principal, shown));
+      accept(x, found, shown);
+    };
     return {
       request(x) {
         const { headers } = x.request;
         const at = findKey(headers, ownHeaders);
         if (at < 0) {
+          const key = x.endpoint.modelInPath === true ? queryKey(x.request.query) : null;
+          if (key !== null) return look(x, key);
           throw new GatewayError('03', `Missing API key: send a gateway key in ${shown}.`, { param: shown });
         }
         const name = headers[at]!;
@@ -28,9 +35,7 @@ export default definePlugin<Record<string, never>>({
         x.set(gatewayKeyHeader, name);
         // The form of a key is no secret, so garbage may be told from an unknown key by the time that it takes.
         if (!isGatewayKey(key)) throw invalidKey(shown);
-        const found = host.directory.key(host.hashKey(key));
-        if (found instanceof Promise) return found.then((principal) => accept(x, principal, shown));
-        accept(x, found, shown);
+        return look(x, key);
       },
     };
   },
@@ -51,6 +56,15 @@ function findKey(headers: HeaderList, ownHeaders: readonly string[]): number {
     }
   }
   return client;
+}
+
+/**
+ * Gemini's clients may put their key into the address. The query of such a call goes no further, so a gateway key is
+ * taken from it; any other is not looked at.
+ */
+function queryKey(query: string): string | null {
+  const key = new URLSearchParams(query).get('key');
+  return key !== null && isGatewayKey(key) ? key : null;
 }
 
 function keyText(name: string, value: string): string {

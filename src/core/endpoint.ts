@@ -48,6 +48,8 @@ export interface Endpoint {
   readonly body: 'json' | 'stream';
   /** Does it only count input tokens? Then the gateway counts where a provider cannot. */
   readonly counts?: true;
+  /** Do model and streaming stand in the address, and not in the body? */
+  readonly modelInPath?: true;
   /** Passed on, but only to a provider that speaks this. */
   readonly needs?: Format;
 }

@@ -12,13 +12,16 @@ const unsafe =
   /[^\x21-\x7e]|[\\#?]|\/\/|%(?:25)*(?:2e|2f|5c|7f|[01][0-9a-f])|%(?![0-9a-f]{2})|\/\.{1,2}(?=[/;%]|$)/i;
 const unsafeQuery = /[^\x21-\x7e]|#/;
 
+/** The version is part of a provider's base address: `/v1/`, or Gemini's `/v1beta/`. */
+const version = /^\/v1(?:beta)?(?=\/)/;
+
 /**
- * The path and query to append to a provider's base address, for a request path that begins with `/v1/`. The query
+ * The path and query to append to a provider's base address, for a request path that begins with a version. The query
  * goes on unchanged. Throws `invalid_request` for a path that an upstream could read as another one.
  */
 export function passthroughPath(path: string, query: string): string {
   checkPassthroughPath(path, query);
-  const rest = path.slice(3);
+  const rest = path.replace(version, '');
   return query === '' ? rest : `${rest}?${query}`;
 }
 
@@ -31,7 +34,8 @@ export function checkPassthroughPath(path: string, query = ''): void {
     );
   }
   // `/v1/@host` would put the base address into the user part of a URL that is built by joining texts.
-  if (!path.startsWith('/v1/') || path.charCodeAt(4) === 0x40 || unsafe.test(path)) {
+  const start = version.exec(path)?.[0].length ?? -1;
+  if (start < 0 || path.charCodeAt(start + 1) === 0x40 || unsafe.test(path)) {
     throw new GatewayError(
       'invalid_request',
       'The path is not one that can be passed on: send it without "..", "//", "\\" or a leading "@", and without encoded dots, slashes or control characters.',

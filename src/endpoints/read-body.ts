@@ -6,9 +6,10 @@ import { getHeader, type HeaderList } from '../core/headers.js';
 import { isJsonObject, type JsonValue, parseJson } from '../core/json.js';
 import { type JsonScan, scanJson } from '../core/json-scan.js';
 import { chatRules } from './chat-rules.js';
+import { geminiCountRules, geminiEmbedRules, generateContentRules } from './gemini-rules.js';
 import { countTokensRules, messagesRules } from './messages-rules.js';
-import { responsesRules } from './responses-rules.js';
 import { rerankRules } from './rerank-rules.js';
+import { responsesRules } from './responses-rules.js';
 import { type BodyRules, checkBody } from './rules.js';
 import { completionRules, embeddingRules, moderationRules } from './text-rules.js';
 
@@ -28,6 +29,9 @@ const rulesOf: Readonly<Partial<Record<EndpointName, BodyRules>>> = {
   messages: messagesRules,
   'count-tokens': countTokensRules,
   responses: responsesRules,
+  'gemini-generate': generateContentRules,
+  'gemini-count-tokens': geminiCountRules,
+  'gemini-embed': geminiEmbedRules,
 };
 
 /** Reads and checks the body of an endpoint that understands its own. Throws what the client is to be told. */

@@ -2,6 +2,7 @@ import { adminPaths } from '../../proto/routes.js';
 import type { Endpoint } from '../core/endpoint.js';
 import { GatewayError } from '../core/errors.js';
 import { PathTable } from '../core/path-table.js';
+import { geminiEndpoint, geminiEndpoints } from './gemini-path.js';
 import { checkPassthroughPath } from './passthrough-path.js';
 
 interface Door {
@@ -47,14 +48,19 @@ const passthroughMethods = ['GET', 'POST', 'PUT', 'DELETE', 'PATCH', 'HEAD'];
 /** Every door, for those who list them. */
 export const endpoints: readonly Endpoint[] = [
   ...[...doors.values()].map((door) => door.endpoint),
+  ...geminiEndpoints,
   storedResponses,
   passthrough,
 ];
 
+/** Under `/v1/`, or under `/v1beta/`, which is Gemini's. */
+const isProviderPath = (path: string): boolean =>
+  (path.startsWith('/v1/') && path.length > 4) || (path.startsWith('/v1beta/') && path.length > 8);
+
 /**
- * The door that a request stands before: one of the table, the administration plane's, or passthrough for everything
- * else under `/v1/`. Throws
- * `method_not_allowed`, `not_found`, or `invalid_request` for a path that must not be passed on.
+ * The door that a request stands before: one of the table, the administration plane's, a method of a Gemini model, or
+ * passthrough for everything else under `/v1/` and `/v1beta/`. Throws `method_not_allowed`, `not_found`, or
+ * `invalid_request` for a path that must not be passed on.
  */
 export function findEndpoint(method: string, path: string): Endpoint {
   const door = doors.get(path);
@@ -63,7 +69,12 @@ export function findEndpoint(method: string, path: string): Endpoint {
     throw new GatewayError('method_not_allowed', `${path} takes ${door.method} only.`);
   }
   if (adminTable.find(path) !== null) return admin;
-  if (!path.startsWith('/v1/') || path.length === 4) {
+  const gemini = geminiEndpoint(path);
+  if (gemini !== null) {
+    if (method === 'POST') return gemini;
+    throw new GatewayError('method_not_allowed', 'The methods of Gemini models take POST only.');
+  }
+  if (!isProviderPath(path)) {
     throw new GatewayError('not_found', 'There is nothing at this path: the API is under /v1/.');
   }
   if (!passthroughMethods.includes(method)) {

@@ -3,7 +3,14 @@ import { GatewayError } from '../core/errors.js';
 import type { JsonObject } from '../core/exchange.js';
 import type { HeaderList } from '../core/headers.js';
 import type { Usage } from '../core/usage.js';
-import type { Asked, CanonicalIn, Door, DoorContext, StreamWriter } from '../providers/doors/door.js';
+import type {
+  Asked,
+  CanonicalIn,
+  Door,
+  DoorContext,
+  PlainDoor,
+  StreamWriter,
+} from '../providers/doors/door.js';
 import { type Framing, serverSentEvents } from '../providers/framing.js';
 import type {
   CanonicalReply,
@@ -105,10 +112,32 @@ export class PlainConversion implements Conversion {
   }
 }
 
+/** The same for a client whose format is not the canonical one. */
+export class PlainDoorConversion extends PlainConversion {
+  constructor(
+    readonly door: PlainDoor,
+    format: WireFormat,
+    context: ConversionContext,
+    readonly from: DoorContext,
+  ) {
+    super(format, context);
+  }
+
+  override reply(body: JsonObject): JsonObject {
+    return this.door.writeReply(super.reply(body), this.from);
+  }
+
+  override error(status: number, body: JsonObject | null): string {
+    const error = this.format.errorFromWire(status, body, this.context);
+    const origin = { requestId: this.from.requestId, provider: this.context.provider };
+    return this.door.writeError({ ...error, status }, origin);
+  }
+}
+
 /** A client's body as a provider's. What is dropped or refused on the way is called as the client called it. */
 export function convertRequest(
-  door: Door,
-  format: ChatFormat,
+  door: Pick<Door, 'readRequest'>,
+  format: WireFormat,
   quirks: readonly Quirk[],
   body: JsonObject,
   asked: Asked,
@@ -121,7 +150,7 @@ export function convertRequest(
   return { body: out, dropped: [...new Set([...read.dropped, ...lost])] };
 }
 
-function toWire(format: ChatFormat, read: CanonicalIn): WireRequest {
+function toWire(format: WireFormat, read: CanonicalIn): WireRequest {
   try {
     return format.toWire(read.request);
   } catch (thrown) {

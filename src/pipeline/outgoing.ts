@@ -4,10 +4,19 @@ import type { Exchange, JsonObject, UpstreamCall } from '../core/exchange.js';
 import type { HeaderList } from '../core/headers.js';
 import { isJsonObject, stringifyJson } from '../core/json.js';
 import type { Target } from '../core/target.js';
-import type { Door } from '../providers/doors/door.js';
-import type { ChatFormat, Provider, WireFormat } from '../providers/provider.js';
+import { wantsEvents } from '../endpoints/gemini-path.js';
+import type { Asked, Door, PlainDoor } from '../providers/doors/door.js';
+import { plainDoors } from '../providers/doors/index.js';
+import type { ChatFormat, Provider, WireFormat, WireRequest } from '../providers/provider.js';
 import { type Address, urlOf } from './address.js';
-import { ChatConversion, type Conversion, convertRequest, PlainConversion } from './conversion.js';
+import { ArrayConversion } from './array-conversion.js';
+import {
+  ChatConversion,
+  type Conversion,
+  convertRequest,
+  PlainConversion,
+  PlainDoorConversion,
+} from './conversion.js';
 import { addProviderHeaders } from './provider-headers.js';
 import { mergedBody, sameFormatBody } from './target-body.js';
 
@@ -65,12 +74,23 @@ export function unifiedCall(
       address,
       wire: format,
       conversion:
-        provider.dialect?.name === format ? dialectOf(provider.dialect, x, target, address, doors) : null,
+        provider.dialect?.name === format
+          ? dialectOf(provider.dialect, x, target, address, doors)
+          : wantsArray(x)
+            ? new ArrayConversion(formats.get(format)!, {
+                provider: provider.name,
+                strict: true,
+                includeUsage: false,
+              })
+            : null,
       dropped: [],
     };
   }
-  const plain = plainFormats.get(format)?.find(({ name }) => provider.paths[name] !== undefined);
-  if (plain !== undefined) return plainCall(x, target, address, plain, headers);
+  const plainDoor = plainDoors.get(format) ?? null;
+  const plain = plainFormats
+    .get(plainDoor?.canonical ?? format)
+    ?.find(({ name }) => provider.paths[name] !== undefined);
+  if (plain !== undefined) return plainCall(x, target, address, plain, plainDoor, headers);
   const door = doors.get(format);
   const spoken = chatFormatOf(provider, formats);
   if (door === undefined || spoken === null) {
@@ -79,7 +99,7 @@ export function unifiedCall(
       `${provider.name} has no ${x.endpoint.name} endpoint: choose another provider for this call.`,
     );
   }
-  const asked = { model: address.model, stream: x.streaming };
+  const asked = askedOf(x, address);
   const body = mergedBody(x, target, address);
   const wire = convertRequest(door, spoken, provider.quirks ?? [], body, asked);
   const conversion = chatConversion(door, spoken, x, target, address, wantsUsage(body));
@@ -120,10 +140,19 @@ function chatConversion(
     },
     {
       requestId: x.id,
-      asked: { model: address.model, stream: x.streaming },
+      asked: askedOf(x, address),
       body: x.request.json!,
     },
   );
+}
+
+function askedOf(x: Exchange, { model }: Address): Asked {
+  return { model, stream: x.streaming, events: !wantsArray(x) };
+}
+
+/** Is this a stream that is to come as one JSON array? */
+function wantsArray(x: Exchange): boolean {
+  return x.streaming && x.endpoint.modelInPath === true && !wantsEvents(x.request.query);
 }
 
 /** For a request that goes as it came, and an answer that is not quite in the client's format. */
@@ -145,11 +174,17 @@ function plainCall(
   target: Target,
   address: Address,
   format: WireFormat,
+  door: PlainDoor | null,
   headers: HeaderList,
 ): Outgoing {
   const { provider } = address;
-  const request = mergedBody(x, target, address);
-  const { body, dropped } = format.toWire(request);
+  const merged = mergedBody(x, target, address);
+  const asked = askedOf(x, address);
+  const request = door === null ? merged : door.readRequest(merged, asked).request;
+  const { body, dropped } =
+    door === null
+      ? convertPlain(format, provider, request)
+      : convertRequest(door, format, provider.quirks ?? [], merged, asked);
   const context = {
     provider: provider.name,
     strict: target.strictOpenAiCompliance,
@@ -164,15 +199,25 @@ function plainCall(
       method: x.request.method,
       url: urlOf(address, provider.paths[format.name]!),
       headers,
-      body: Buffer.from(
-        stringifyJson((provider.quirks ?? []).reduce((out, quirk) => quirk.apply(out), body)),
-      ),
+      body: Buffer.from(stringifyJson(body)),
     },
     address,
     wire: format.name,
-    conversion: new PlainConversion(format, context),
+    conversion:
+      door === null
+        ? new PlainConversion(format, context)
+        : new PlainDoorConversion(door, format, context, {
+            requestId: x.id,
+            asked,
+            body: x.request.json!,
+          }),
     dropped,
   };
+}
+
+function convertPlain(format: WireFormat, provider: Provider, request: JsonObject): WireRequest {
+  const { body, dropped } = format.toWire(request);
+  return { body: (provider.quirks ?? []).reduce((out, quirk) => quirk.apply(out), body), dropped };
 }
 
 /** The first of the formats in which this provider can be asked to chat. */

@@ -1,5 +1,6 @@
 import type { Exchange } from '../core/exchange.js';
 import type { Hooks } from '../core/plugin.js';
+import { geminiCall } from '../endpoints/gemini-path.js';
 import type { ReadBody } from '../endpoints/read-body.js';
 import type { BodyReader } from './parts.js';
 
@@ -20,6 +21,7 @@ export function readBodyStage(bodies: BodyReader): Hooks {
 
 function take(x: Exchange, body: ReadBody): void {
   x.request.json = body.json;
-  x.modelAsked = body.model;
-  x.streaming = body.stream;
+  const asked = x.endpoint.modelInPath === true ? geminiCall(x.request.path) : body;
+  x.modelAsked = asked.model;
+  x.streaming = asked.stream;
 }

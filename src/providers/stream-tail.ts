@@ -1,10 +1,16 @@
 import type { JsonObject } from '../core/exchange.js';
 import type { Usage } from '../core/usage.js';
 import { anthropicUsage, mergeCounts } from './formats/anthropic-usage.js';
+import { geminiUsage } from './formats/gemini-usage.js';
 import { asObject } from './formats/json-shape.js';
 import { openAiUsage } from './formats/openai-usage.js';
 
-export type TailFormat = 'openai-chat' | 'openai-completions' | 'openai-responses' | 'anthropic-messages';
+export type TailFormat =
+  | 'openai-chat'
+  | 'openai-completions'
+  | 'openai-responses'
+  | 'anthropic-messages'
+  | 'gemini-generate-content';
 
 /** What a passed-through stream said of itself. */
 export interface TailFindings {
@@ -56,6 +62,7 @@ export class StreamTail {
     const text = Buffer.concat(this.#ring).toString('utf8');
     const tail = eventData(text);
     if (this.format === 'openai-chat' || this.format === 'openai-completions') return openAiFindings(tail);
+    if (this.format === 'gemini-generate-content') return geminiFindings(tail);
     const head = eventData(Buffer.concat(this.#head).toString('utf8'));
     return this.format === 'anthropic-messages'
       ? anthropicFindings(head, tail)
@@ -122,6 +129,20 @@ function anthropicFindings(head: readonly string[], tail: readonly string[]): Ta
     break;
   }
   return { done, usage: raw === null ? null : anthropicUsage(raw), model };
+}
+
+/** Each event is a whole answer with the next parts: the last has its usage, and why it ended. */
+function geminiFindings(tail: readonly string[]): TailFindings {
+  const last = parseObject(tail[tail.length - 1] ?? '');
+  const usage = asObject(last?.['usageMetadata']);
+  const candidates = last?.['candidates'];
+  const ended =
+    Array.isArray(candidates) && candidates.some((candidate) => asObject(candidate)?.['finishReason']);
+  return {
+    done: ended || asObject(last?.['promptFeedback'])?.['blockReason'] !== undefined,
+    usage: usage === null ? null : geminiUsage(usage),
+    model: typeof last?.['modelVersion'] === 'string' ? last['modelVersion'] : null,
+  };
 }
 
 const responseEnds: ReadonlySet<unknown> = new Set([

@@ -77,3 +77,12 @@ export interface Door extends DoorErrors {
   /** The answer to a call that only counts input tokens; absent where the format has none. */
   writeCount?(tokens: number): JsonObject;
 }
+
+/** A client's format of answers that come whole, and the OpenAI shape through which it reaches other providers. */
+export interface PlainDoor extends DoorErrors {
+  readonly name: Format;
+  /** Whose requests and answers the canonical ones are. */
+  readonly canonical: Format;
+  readRequest(body: JsonObject, asked: Asked): CanonicalIn;
+  writeReply(reply: CanonicalReply, context: DoorContext): JsonObject;
+}

@@ -8,6 +8,7 @@ import { cohereEmbed } from './cohere-embed.js';
 import { geminiBatchEmbedContents, vertexPredictEmbeddings } from './gemini-embeddings.js';
 import { geminiGenerateContent } from './gemini-generate-content.js';
 import { openAiChat } from './openai-chat.js';
+import { openAiEmbeddings } from './openai-embeddings.js';
 import { cohereRerank, jinaRerank, voyageRerank } from './rerank.js';
 
 /** The wire shapes of chat, by name. */
@@ -19,6 +20,7 @@ export const formats: ReadonlyMap<Format, ChatFormat> = new Map(
 );
 
 const embeddings: readonly EmbeddingFormat[] = [
+  openAiEmbeddings,
   bedrockEmbeddings,
   cohereEmbed,
   geminiBatchEmbedContents,
