@@ -12,6 +12,7 @@ export type Format =
   | 'gemini-embed-content'
   | 'gemini-batch-embed-contents'
   | 'vertex-predict-embeddings'
+  | 'vertex-embed-content'
   | 'bedrock-converse'
   | 'bedrock-embeddings'
   | 'cohere-chat'

@@ -17,6 +17,7 @@ export const vertex: Provider = {
     'anthropic-messages': '/publishers/anthropic/models',
     'openai-chat': '/endpoints/openapi/chat/completions',
     'vertex-predict-embeddings': '/publishers/google/models',
+    'vertex-embed-content': '/publishers/google/models',
   },
   forCall,
   source: 'https://cloud.google.com/vertex-ai/generative-ai/docs/reference/rest',
@@ -45,7 +46,9 @@ function spokenBy(publisher: string, name: string, under: string, { format, stre
         paths: {
           'gemini-generate-content': `${under}/publishers/google/models/${model}:${generateContent(streaming)}`,
           'gemini-count-tokens': `${under}/publishers/google/models/${model}:countTokens`,
-          'vertex-predict-embeddings': `${under}/publishers/google/models/${model}:predict`,
+          ...(embedsContent(name)
+            ? { 'vertex-embed-content': `${under}/publishers/google/models/${model}:embedContent` }
+            : { 'vertex-predict-embeddings': `${under}/publishers/google/models/${model}:predict` }),
         },
       };
     case 'anthropic': {
@@ -90,6 +93,10 @@ function published(model: string | null): { publisher: string; name: string } {
   if (open.has(publisher)) return { publisher, name };
   return { publisher: /^claude-/.test(model ?? '') ? 'anthropic' : 'google', name: model ?? '' };
 }
+
+/** Which embedding models are asked otherwise than the rest; as @google/genai's client tells them apart. */
+const embedsContent = (model: string): boolean =>
+  (model.includes('gemini') && model !== 'gemini-embedding-001') || model.includes('maas');
 
 const version = 'vertex-2023-10-16';
 

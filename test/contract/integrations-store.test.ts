@@ -65,7 +65,9 @@ describe('integrations in the store', () => {
                 openai_project: 'p1',
                 masked_custom_headers: {},
               },
-              secrets: new Secret('{"custom_headers":{"X-Team":"canary-header"}}'),
+              secrets: new Secret(
+                '{"custom_headers":{"X-Team":"canary-header"},"aws_secret_access_key":"canary-1","vertex_service_account_json":{"private_key":"canary-2"}}',
+              ),
               kept: [],
             },
           }),
@@ -88,6 +90,10 @@ describe('integrations in the store', () => {
       ]);
       expect((await store.providers.find(place.workspaceId, 'lent'))?.fields).to.include({
         openai_project: 'p1',
+      });
+      expect((await store.providers.find(place.workspaceId, 'lent'))?.secrets).to.deep.equal({
+        aws_secret_access_key: 'canary-1',
+        vertex_service_account_json: '{"private_key":"canary-2"}',
       });
       for (const file of readdirSync(dataDir))
         expect(readFileSync(join(dataDir, file)).includes('canary'), file).to.equal(false);

@@ -243,6 +243,15 @@ describe('OpenAI’s client and Gemini', () => {
       const found = await vertex().embeddings.create({ model: 'text-embedding-005', input: ['a', 'b'] });
       expect(found.data).to.have.length(2);
       expect(found.usage.prompt_tokens).to.equal(2);
+      const newer = await vertex().embeddings.create({
+        model: 'gemini-embedding-2',
+        input: 'a',
+        dimensions: 8,
+      });
+      expect(newer.data[0]?.embedding).to.have.length(8);
+      expect(provider.requests[1]?.path).to.equal(
+        `${under}/publishers/google/models/gemini-embedding-2:embedContent`,
+      );
     });
 
     it('refuses a region that is none, and an identity that is not the caller’s to use', async () => {

@@ -2,6 +2,7 @@ import { GatewayError } from '../../core/errors.js';
 import type { JsonObject } from '../../core/exchange.js';
 import { noUsage, type Usage } from '../../core/usage.js';
 import type { ConversionContext, EmbeddingFormat } from '../provider.js';
+import { unsupported } from './anthropic-content.js';
 import { embeddingList, inputTexts } from './embedding-list.js';
 import { geminiError } from './gemini-error.js';
 import { asArray, asObject, count } from './json-shape.js';
@@ -79,6 +80,32 @@ export const vertexPredictEmbeddings: EmbeddingFormat = {
   },
   errorFromWire: geminiError,
   usage: (body) => counted(predicted(body)),
+};
+
+/**
+ * `publishers/google/models/{model}:embedContent` of Vertex AI: how its multimodal models (gemini-embedding-2 and after)
+ * are asked, one text a call (the requests of @google/genai 2.32).
+ */
+export const vertexEmbedContent: EmbeddingFormat = {
+  name: 'vertex-embed-content',
+  toWire(request) {
+    const { auto_truncate: truncate = request['autoTruncate'], autoTruncate: __, ...rest } = request;
+    const { body, dropped } = geminiBatchEmbedContents.toWire(rest);
+    const requests = body['requests'] as JsonObject[];
+    if (requests.length > 1) {
+      throw unsupported('input', 'this model embeds one text a call on Vertex AI: send one.');
+    }
+    const { model: _, content, ...settings } = requests[0]!;
+    const config = typeof truncate === 'boolean' ? { ...settings, autoTruncate: truncate } : settings;
+    const wire = Object.keys(config).length === 0 ? { content } : { content, embedContentConfig: config };
+    return { body: wire, dropped };
+  },
+  fromWire(body, context) {
+    const vector = asArray(asObject(body['embedding'])?.['values']);
+    return embeddingList(whole([vector], context), tokensOf(body), context);
+  },
+  errorFromWire: geminiError,
+  usage: (body) => counted(tokensOf(body)),
 };
 
 /** One vector for each text that was asked for, or it is no answer. */

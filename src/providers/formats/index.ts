@@ -5,7 +5,11 @@ import { bedrockConverse } from './bedrock-converse.js';
 import { bedrockEmbeddings } from './bedrock-embeddings.js';
 import { cohereChat } from './cohere-chat.js';
 import { cohereEmbed } from './cohere-embed.js';
-import { geminiBatchEmbedContents, vertexPredictEmbeddings } from './gemini-embeddings.js';
+import {
+  geminiBatchEmbedContents,
+  vertexEmbedContent,
+  vertexPredictEmbeddings,
+} from './gemini-embeddings.js';
 import { geminiGenerateContent } from './gemini-generate-content.js';
 import { openAiChat } from './openai-chat.js';
 import { openAiEmbeddings } from './openai-embeddings.js';
@@ -25,6 +29,7 @@ const embeddings: readonly EmbeddingFormat[] = [
   cohereEmbed,
   geminiBatchEmbedContents,
   vertexPredictEmbeddings,
+  vertexEmbedContent,
 ];
 
 /** Other wire shapes of endpoints that are answered whole, by the client's format. */

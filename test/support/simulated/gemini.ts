@@ -252,7 +252,9 @@ function functionCalls(body: Json, last: Json): Json[] {
 }
 
 function embedded(request: Json): Json {
-  const size = (request['outputDimensionality'] as number | undefined) ?? 768;
+  // Vertex AI has the settings apart.
+  const config = (request['embedContentConfig'] ?? request) as Json;
+  const size = (config['outputDimensionality'] as number | undefined) ?? 768;
   return { values: Array.from(vectorOf(textIn(request['content'] as Json | undefined), size)) };
 }
 
