@@ -10,8 +10,10 @@ import {
   countTokensAnswer,
   message,
 } from './anthropic.js';
+import { azureAnswer, isAzurePath } from './azure.js';
 import { bedrockAnswer, bedrockError, bedrockModel, isBedrockPath } from './bedrock.js';
 import { type Behaviour, parseBehaviour, plainBehaviour } from './behaviour.js';
+import { cohereAnswer, cohereError, isCoherePath } from './cohere.js';
 import { deliver } from './deliver.js';
 import { geminiAnswer, geminiError, geminiModel, isGeminiPath } from './gemini.js';
 import {
@@ -25,6 +27,7 @@ import {
   openAiHeaders,
 } from './openai.js';
 import { Recorder, type SimulatedRequest } from './recorder.js';
+import { response as responsesAnswer } from './responses.js';
 import type { Json } from './text.js';
 
 export { faults } from './behaviour.js';
@@ -211,13 +214,18 @@ const understoodPaths = new Set([
   '/v1/completions',
   '/v1/embeddings',
   '/v1/moderations',
+  '/v1/responses',
   '/v1/messages',
   '/v1/messages/count_tokens',
 ]);
 
 function isUnderstood(method: string | undefined, path: string): boolean {
-  return method === 'POST' && (understoodPaths.has(path) || isBedrockPath(path) || isGeminiPath(path));
+  if (method !== 'POST') return false;
+  return understoodPaths.has(path) || ownPaths.some((isOwn) => isOwn(path));
 }
+
+/** Whose paths are unlike OpenAI's and Anthropic's. */
+const ownPaths = [isBedrockPath, isGeminiPath, isCoherePath, isAzurePath];
 
 interface Upload {
   readonly length: number;
@@ -243,6 +251,13 @@ function answerTo(
     return typeof behaviour === 'string'
       ? deliver(response, geminiError(400, behaviour), plainBehaviour)
       : deliver(response, geminiAnswer(request, path, bytes, behaviour), behaviour);
+  }
+  if (isCoherePath(path) || isAzurePath(path)) {
+    const [answer, error] = isCoherePath(path) ? [cohereAnswer, cohereError] : [azureAnswer, openAiError];
+    const behaviour = behaviourFor(state, request, path, parseObject(bytes));
+    return typeof behaviour === 'string'
+      ? deliver(response, error(400, behaviour), plainBehaviour)
+      : deliver(response, answer(request, path, bytes, behaviour), behaviour);
   }
   const anthropic = path.startsWith('/v1/messages');
   let body: Json | null = null;
@@ -345,6 +360,8 @@ function understood(request: IncomingMessage, path: string, body: Json, behaviou
       return embedding(body);
     case '/v1/moderations':
       return moderation(body);
+    case '/v1/responses':
+      return responsesAnswer(body, behaviour);
     case '/v1/messages':
       return message(body, version, behaviour);
     default:
