@@ -31,6 +31,12 @@ describe('the Anthropic door', () => {
     const base_url = `${provider.url}/v1`;
     await admin.providers.create({ slug: 'main', provider: 'openai', key: 'sk-sim', base_url });
     await admin.providers.create({ slug: 'claude', provider: 'anthropic', key: 'sk-ant-sim', base_url });
+    await admin.providers.create({
+      slug: 'gemini',
+      provider: 'google',
+      key: 'AIza-sim',
+      base_url: `${provider.url}/v1beta`,
+    });
     client = new Anthropic({ baseURL: gateway.url, apiKey: gateway.workspaceKey, maxRetries: 0 });
   });
 
@@ -52,11 +58,12 @@ describe('the Anthropic door', () => {
     });
   }
 
-  for (const [slug, name] of [
-    ['main', 'gpt-4o-mini'],
-    ['claude', 'claude-sonnet-4-5'],
+  for (const [slug, format, name] of [
+    ['main', 'openai', 'gpt-4o-mini'],
+    ['claude', 'anthropic', 'claude-sonnet-4-5'],
+    ['gemini', 'google', 'gemini-2.5-flash'],
   ] as const) {
-    describe(`before a provider of format ${slug === 'main' ? 'openai' : 'anthropic'}`, () => {
+    describe(`before a provider of format ${format}`, () => {
       const asked = `@${slug}/${name}`;
 
       it('answers', async () => {
@@ -191,8 +198,10 @@ describe('the Anthropic door', () => {
         const params = { model: asked, system: 'Be kind.', messages: hello, tools: [weather] };
         const { data, response } = await client.messages.countTokens(params).withResponse();
         expect(data.input_tokens).to.be.within(10, 200);
-        expect(response.headers.get('x-gateway-token-count')).to.equal(slug === 'main' ? 'estimated' : null);
-        expect(provider.requests).to.have.length(slug === 'main' ? 0 : 1);
+        expect(response.headers.get('x-gateway-token-count')).to.equal(
+          slug === 'claude' ? null : 'estimated',
+        );
+        expect(provider.requests).to.have.length(slug === 'claude' ? 1 : 0);
       });
     });
   }
