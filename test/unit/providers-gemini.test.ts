@@ -99,6 +99,54 @@ describe('The Gemini format', () => {
     );
   });
 
+  it('leaves nothing out in silence: each documented field changes what is sent, or is named as dropped', () => {
+    const full: JsonObject = {
+      model: 'gemini-2.5-flash',
+      messages: [{ role: 'user', content: 'Hi' }],
+      audio: { voice: 'Kore', format: 'mp3' },
+      frequency_penalty: 0.1,
+      logit_bias: { '1': 1 },
+      logprobs: true,
+      max_completion_tokens: 10,
+      metadata: { a: 'b' },
+      modalities: ['text', 'audio'],
+      n: 2,
+      parallel_tool_calls: false,
+      prediction: { type: 'content', content: 'x' },
+      presence_penalty: 0.1,
+      prompt_cache_key: 'k',
+      prompt_cache_retention: '24h',
+      reasoning_effort: 'low',
+      response_format: { type: 'json_object' },
+      safety_identifier: 's',
+      seed: 1,
+      service_tier: 'flex',
+      stop: ['x'],
+      store: true,
+      temperature: 0.1,
+      tool_choice: 'required',
+      tools: [{ type: 'function', function: { name: 'f' } }],
+      top_logprobs: 2,
+      top_p: 0.1,
+      user: 'u',
+      verbosity: 'low',
+      web_search_options: {},
+    };
+    const whole = geminiGenerateContent.toWire(full);
+    for (const field of Object.keys(full)) {
+      if (field === 'model' || field === 'messages') continue;
+      const { [field]: _, ...rest } = full;
+      const sent = stringifyJson(geminiGenerateContent.toWire(rest).body) !== stringifyJson(whole.body);
+      const named = whole.dropped.some((path) => path === field || path.startsWith(`${field}.`));
+      expect(sent || named, field).to.equal(true);
+    }
+    expect(whole.dropped).to.deep.equal([
+      ...['logit_bias', 'metadata', 'prediction', 'prompt_cache_key', 'prompt_cache_retention'],
+      ...['safety_identifier', 'store', 'user', 'verbosity', 'web_search_options', 'parallel_tool_calls'],
+      'audio.format',
+    ]);
+  });
+
   describe('against the simulated provider', () => {
     let provider: SimulatedProvider;
     before(async () => {
