@@ -219,9 +219,7 @@ export class Answer implements IntentWaiter, UpstreamHandler, Source {
     if (this.#mode === 'done') return;
     try {
       const ok = this.#status < 300;
-      const body = ok
-        ? this.#readAnswer(bytes)
-        : withoutSecrets(this.#readError(bytes), this.outgoing.address);
+      const body = ok ? this.#readAnswer(bytes) : withoutSecrets(this.#readError(bytes), this.outgoing);
       this.#finish();
       this.x.set(answerRecord, body);
       this.#commit({
