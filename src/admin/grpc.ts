@@ -20,7 +20,6 @@ import type { Calls, Inbound } from './call.js';
 import { oneKey } from './caller.js';
 import { refusalOf } from './grpc-refusal.js';
 import { checkedMask, maskOfPresent } from './mask.js';
-import { addReflection } from './reflection.js';
 
 const minute = 60_000;
 const limits = {
@@ -205,7 +204,6 @@ function addServices(server: Server, options: GrpcOptions): void {
   const names = [...bound.keys()].map((name) => `${adminPackage}.${name}`);
   const serving = Object.fromEntries(['', ...names].map((name) => [name, 'SERVING' as const]));
   new HealthImplementation(serving).addToServer(server);
-  if (options.reflection) addReflection(server);
 }
 
 const hostOf = (host: string): string => (host.includes(':') && !host.startsWith('[') ? `[${host}]` : host);
@@ -216,6 +214,7 @@ export async function startGrpc(options: GrpcOptions): Promise<GrpcServer> {
   const { tls } = options;
   const server = new Server(limits);
   addServices(server, options);
+  if (options.reflection) (await import('./reflection.js')).addReflection(server);
   const credentials =
     tls === null
       ? ServerCredentials.createInsecure()

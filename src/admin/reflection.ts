@@ -1,12 +1,16 @@
 import type { Server } from '@grpc/grpc-js';
-import { loadSync } from '@grpc/proto-loader';
 import { ReflectionService } from '@grpc/reflection';
-import { adminPackage, adminTree, protoFolder } from '../../proto/tree.js';
+import descriptor from 'protobufjs/ext/descriptor/index.js';
+import { fileDescriptors } from './descriptors.js';
 
-/** Answers clients that ask which methods there are and what they take. */
+const { FileDescriptorProto } = descriptor;
+
+/** Answers clients that ask which methods there are and what they take. Options are not told. */
 export function addReflection(server: Server): void {
-  const { files, methods } = adminTree();
-  const services = new Set([...methods.values()].map(({ service }) => `${adminPackage}.${service}`));
-  const definition = loadSync([...files], { includeDirs: [protoFolder()], keepCase: true });
-  new ReflectionService(definition, { services: [...services] }).addToServer(server);
+  const files = fileDescriptors().map((file) =>
+    Buffer.from(FileDescriptorProto.encode(FileDescriptorProto.fromObject(file)).finish()),
+  );
+  // The service reads nothing of a package but its files. Those that @grpc/proto-loader writes lack what they import.
+  const definition = { files: { format: 'Files', type: {}, fileDescriptorProtos: files } };
+  new ReflectionService(definition as never).addToServer(server);
 }
