@@ -59,7 +59,8 @@ export function fill(schema: unknown, text: string, depth = 0): unknown {
   if (Array.isArray(node['enum'])) return node['enum'][0];
   const either = node['anyOf'] ?? node['oneOf'];
   if (Array.isArray(either)) return fill(either[0], text, depth + 1);
-  switch (Array.isArray(node['type']) ? node['type'][0] : node['type']) {
+  // Gemini's own schemas name types in upper case.
+  switch (String(Array.isArray(node['type']) ? node['type'][0] : node['type']).toLowerCase()) {
     case 'integer':
       return Math.ceil(typeof node['minimum'] === 'number' ? node['minimum'] : 7);
     case 'number':
