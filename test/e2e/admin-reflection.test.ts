@@ -98,11 +98,10 @@ describe('what reflection tells', () => {
     const { nestedType } = messageType.find(({ name }) => name === 'WorkspaceDefaults')!;
     expect(nestedType).to.have.nested.property('[0].name', 'MetadataEntry');
     expect(nestedType).to.have.nested.property('[0].options.mapEntry', true);
-    const attempts = { structValue: { fields: { attempts: { numberValue: 1 } } } };
-    const sent = request!.fromObject({
-      name: 'told',
-      config: { structValue: { fields: { retry: attempts } } },
-    });
+    // protobufjs reads the entries of a map as what they are on the wire.
+    const struct = (key: string, value: object): object => ({ structValue: { fields: [{ key, value }] } });
+    const config = struct('retry', struct('attempts', { numberValue: 1 }));
+    const sent = request!.fromObject({ name: 'told', config });
     const metadata = new Metadata();
     metadata.set('x-gateway-api-key', plane.first.workspace_key);
     const made = await new Promise<protobuf.Message>((done, failed) =>
