@@ -1,61 +1,118 @@
-// `npm test`: installs and builds where needed, runs every test, closes with the counts. Arguments go to mocha.
+// `npm test`: installs and builds where needed, runs every test, closes with the counts. Arguments go to mocha; where
+// they name files, those alone are run.
 import { spawn } from 'node:child_process';
-import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { once } from 'node:events';
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { availableParallelism, tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { setTimeout } from 'node:timers/promises';
 import { prepare, root } from './prepare.mjs';
 
 /** A run that has ended and whose process lives on has left something open. */
 const lingerMs = 20_000;
+
+const mocha = join(root, 'node_modules', 'mocha', 'bin', 'mocha.js');
+const reporter = join(root, '.ci', 'reporter.cjs');
 
 let closing = '0 passed, 1 failed';
 // Also where the build fails and nothing was run: the last line is always the counts.
 process.on('exit', () => console.log(closing));
 
 prepare();
-const folder = mkdtempSync(join(tmpdir(), 'headgate-test-'));
-const counts = join(folder, 'counts.json');
-const mocha = join(root, 'node_modules', 'mocha', 'bin', 'mocha.js');
-const reporter = join(root, '.ci', 'reporter.cjs');
 const given = process.argv.slice(2);
-// Not in .mocharc.json: mocha would add it to whatever files a developer names.
-const everything = 'test/{unit,contract,golden,e2e,fault,fuzz}/**/*.test.ts';
-const specs = given.some((word) => word === '--spec' || word.endsWith('.test.ts')) ? [] : [everything];
-const child = spawn(process.execPath, [mocha, '--reporter', reporter, ...given, ...specs], {
-  cwd: root,
-  stdio: 'inherit',
-  env: { ...process.env, TEST_COUNTS: counts },
-});
+const folder = mkdtempSync(join(tmpdir(), 'headgate-test-'));
+const running = new Set();
+let isStopped = false;
+for (const signal of ['SIGINT', 'SIGTERM']) {
+  process.on(signal, () => {
+    isStopped = true;
+    for (const child of running) child.kill(signal);
+  });
+}
 
-let lingering = false;
-let endedAt = 0;
-const watch = setInterval(() => {
-  if (!existsSync(counts)) return;
-  endedAt ||= Date.now();
-  if (Date.now() - endedAt < lingerMs) return;
-  lingering = true;
-  child.kill('SIGKILL');
-}, 500);
-for (const signal of ['SIGINT', 'SIGTERM']) process.on(signal, () => child.kill(signal));
+const namesFiles = given.some((word) => word === '--spec' || word.endsWith('.test.ts'));
+const ended = namesFiles ? [await run({ name: null, files: [] })] : await runLanes();
+rmSync(folder, { recursive: true });
 
-child.on('exit', (code, signal) => {
+const sum = (count) => ended.reduce((total, lane) => total + lane[count], 0);
+for (const { list } of ended) if (!namesFiles) process.stdout.write(list);
+const problems = ended.flatMap(({ problem }) => problem ?? []);
+if (sum('passes') === 0 && problems.length === 0 && sum('failures') === 0) problems.push('No test ran.');
+for (const problem of problems) console.error(problem);
+const failed = sum('failures') + problems.length;
+const skipped = sum('pending') > 0 ? `, ${sum('pending')} skipped` : '';
+closing = `${sum('passes')} passed, ${failed} failed${skipped}`;
+process.exitCode = failed > 0 ? 1 : 0;
+
+/** Everything, in several processes: as many at once as there are processors, up to two; then what measures time. */
+async function runLanes() {
+  const files = ['unit', 'golden', 'fuzz', 'contract', 'e2e', 'fault'].flatMap((kind) =>
+    readdirSync(join(root, 'test', kind), { recursive: true })
+      .filter((file) => file.endsWith('.test.ts'))
+      .map((file) => `test/${kind}/${file}`),
+  );
+  const take = (name, pattern) => ({ name, files: files.filter((file) => pattern.test(file)).sort() });
+  // The longest first.
+  const beside = [
+    take('administration', /^test\/e2e\/(admin|access|audit)/),
+    take('end to end', /^test\/e2e\/(?!admin|access|audit)/),
+    take('units', /^test\/(unit|golden|fuzz)\//),
+    take('contracts', /^test\/contract\//),
+  ];
+  const alone = [take('faults', /^test\/fault\//)];
+  const ended = [];
+  const drain = async (lanes) => {
+    while (lanes.length > 0 && !isStopped) ended.push(await run(lanes.shift()));
+  };
+  const width = Math.min(2, availableParallelism());
+  await Promise.all(Array.from({ length: width }, () => drain(beside)));
+  await drain(alone);
+  return ended;
+}
+
+/** Runs mocha on these files; a lane with a name holds its output back until it is over, and lists no failures. */
+async function run({ name, files }) {
+  const counts = join(folder, `${name}.json`);
+  const isLane = name !== null;
+  const colours = isLane && process.stdout.isTTY ? ['--color'] : [];
+  const child = spawn(process.execPath, [mocha, '--reporter', reporter, ...colours, ...given, ...files], {
+    cwd: root,
+    stdio: isLane ? ['ignore', 'pipe', 'pipe'] : 'inherit',
+    env: { ...process.env, TEST_COUNTS: counts, ...(isLane && { TEST_LANE: name }) },
+  });
+  running.add(child);
+  const output = [];
+  for (const stream of [child.stdout, child.stderr]) stream?.on('data', (bytes) => output.push(bytes));
+
+  let lingering = false;
+  let endedAt = 0;
+  const watch = setInterval(() => {
+    if (!existsSync(counts)) return;
+    endedAt ||= Date.now();
+    if (Date.now() - endedAt < lingerMs) return;
+    lingering = true;
+    child.kill('SIGKILL');
+  }, 500);
+
+  const exit = once(child, 'exit');
+  const closed = once(child, 'close');
+  const [code, signal] = await exit;
   clearInterval(watch);
-  const seen = existsSync(counts)
-    ? JSON.parse(readFileSync(counts, 'utf8'))
-    : { passes: 0, failures: 0, pending: 0 };
-  rmSync(folder, { recursive: true });
-  let broken = 0;
-  if (lingering) {
-    console.error('A test left a socket, timer or process open: mocha did not exit by itself.');
-    broken = 1;
-  } else if (seen.failures === 0 && (code !== 0 || seen.passes === 0)) {
-    console.error(
-      seen.passes === 0 ? 'No test ran.' : `mocha ended with ${signal ?? code}, though no test failed.`,
-    );
-    broken = 1;
+  running.delete(child);
+  // What a test has left running may hold the output open for ever.
+  await Promise.race([closed, setTimeout(2000, null, { ref: false })]);
+  for (const stream of [child.stdout, child.stderr]) stream?.destroy();
+  const nothing = { passes: 0, failures: 0, pending: 0, seconds: 0, list: '' };
+  const seen = existsSync(counts) ? JSON.parse(readFileSync(counts, 'utf8')) : nothing;
+  if (isLane) {
+    process.stdout.write(Buffer.concat(output));
+    const { passes, failures, seconds } = seen;
+    console.log(`\n  ${name}: ${passes} passing, ${failures} failing (${seconds.toFixed(0)} s)\n`);
   }
-  const failed = seen.failures + broken;
-  const skipped = seen.pending > 0 ? `, ${seen.pending} skipped` : '';
-  closing = `${seen.passes} passed, ${failed} failed${skipped}`;
-  process.exitCode = failed > 0 ? 1 : 0;
-});
+  const of = isLane ? ` (${name})` : '';
+  let problem = null;
+  if (lingering) problem = `A test left a socket, timer or process open: mocha did not exit by itself${of}.`;
+  else if (seen.failures === 0 && code !== 0)
+    problem = `mocha ended with ${signal ?? code}, though no test failed${of}.`;
+  return { ...seen, problem };
+}
