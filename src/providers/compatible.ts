@@ -6,6 +6,7 @@ import { developerAsSystem, noEffortAsNoThinking, rename, revalue, usageUnasked 
 const chat = { 'openai-chat': '/chat/completions' } as const;
 const completions = { 'openai-completions': '/completions' } as const;
 const embeddings = { 'openai-embeddings': '/embeddings' } as const;
+const responses = { 'openai-responses': '/responses' } as const;
 const rerank = { 'jina-rerank': '/rerank' } as const;
 
 interface Compatible {
@@ -69,8 +70,8 @@ const compatible: Readonly<Record<string, Compatible>> = {
   },
   'fireworks-ai': {
     base: 'https://api.fireworks.ai/inference/v1',
-    source: 'https://docs.fireworks.ai/tools-sdks/openai-compatibility',
-    paths: { ...chat, ...completions, ...embeddings },
+    source: 'https://docs.fireworks.ai/tools-sdks/openai-compatibility, /guides/response-api',
+    paths: { ...chat, ...completions, ...embeddings, ...responses },
   },
   friendli: {
     base: 'https://api.friendli.ai/serverless/v1',
@@ -214,8 +215,8 @@ const compatible: Readonly<Record<string, Compatible>> = {
   },
   'x-ai': {
     base: 'https://api.x.ai/v1',
-    source: 'https://docs.x.ai/docs/api-reference',
-    paths: { ...chat, ...completions, ...embeddings },
+    source: 'https://docs.x.ai/developers/rest-api-reference/inference/responses, /chat',
+    paths: { ...chat, ...completions, ...embeddings, ...responses },
   },
   'z-ai': {
     base: 'https://api.z.ai/api/paas/v4',

@@ -62,7 +62,7 @@ export class StreamTail {
     const text = Buffer.concat(this.#ring).toString('utf8');
     const tail = eventData(text);
     if (this.format === 'openai-chat' || this.format === 'openai-completions') return openAiFindings(tail);
-    if (this.format === 'gemini-generate-content') return geminiFindings(tail);
+    if (this.format === 'gemini-generate-content') return geminiFindings(tail, text);
     const head = eventData(Buffer.concat(this.#head).toString('utf8'));
     return this.format === 'anthropic-messages'
       ? anthropicFindings(head, tail)
@@ -131,13 +131,27 @@ function anthropicFindings(head: readonly string[], tail: readonly string[]): Ta
   return { done, usage: raw === null ? null : anthropicUsage(raw), model };
 }
 
+/** The last event but an end marker; null where its start was lost to the ring. */
+function lastEvent(tail: readonly string[]): JsonObject | null {
+  return parseObject(tail.findLast((data) => data.trimEnd() !== '[DONE]') ?? '');
+}
+
+/** The object under a name at the end of an event whose start was lost; within a text its quotes would be escaped. */
+function lastObject(text: string, name: string): JsonObject | null {
+  if (!/[}\]]$/.test(text.trimEnd())) return null;
+  const objects = text.matchAll(new RegExp(`"${name}":\\s*(\\{(?:[^{}]|\\{[^{}]*\\})*\\})`, 'g'));
+  return parseObject([...objects].at(-1)?.[1] ?? '');
+}
+
 /** Each event is a whole answer with the next parts: the last has its usage, and why it ended. */
-function geminiFindings(tail: readonly string[]): TailFindings {
-  const last = parseObject(tail[tail.length - 1] ?? '');
-  const usage = asObject(last?.['usageMetadata']);
+function geminiFindings(tail: readonly string[], text: string): TailFindings {
+  const last = lastEvent(tail);
+  const usage =
+    asObject(last?.['usageMetadata']) ?? (last === null ? lastObject(text, 'usageMetadata') : null);
   const candidates = last?.['candidates'];
-  const ended =
-    Array.isArray(candidates) && candidates.some((candidate) => asObject(candidate)?.['finishReason']);
+  const ended = Array.isArray(candidates)
+    ? candidates.some((candidate) => asObject(candidate)?.['finishReason'])
+    : last === null && /"finishReason":\s*"/.test(text);
   return {
     done: ended || asObject(last?.['promptFeedback'])?.['blockReason'] !== undefined,
     usage: usage === null ? null : geminiUsage(usage),
@@ -150,23 +164,18 @@ const responseEnds: ReadonlySet<unknown> = new Set([
   'response.incomplete',
   'response.failed',
 ]);
-/** The usage of a whole answer, behind its output; within a text its quotes would be escaped. */
-const responseUsage = /"usage":\s*(\{\s*"input_tokens"(?:[^{}]|\{[^{}]*\})*\})/g;
 
 /** The last event repeats the whole answer, so of a long one only the end is there: its usage tells it. */
 function responsesFindings(head: readonly string[], tail: readonly string[], text: string): TailFindings {
   const first = asObject(parseObject(head[0] ?? '')?.['response']);
   let model = typeof first?.['model'] === 'string' ? first['model'] : null;
-  const last = parseObject(tail[tail.length - 1] ?? '');
+  const last = lastEvent(tail);
   const response = asObject(last?.['response']);
   if (response !== null && responseEnds.has(last?.['type'])) {
     if (typeof response['model'] === 'string') model = response['model'];
     return { done: true, usage: openAiUsage(response), model };
   }
-  let usage: Usage | null = null;
-  if (last === null) {
-    for (const [, raw = ''] of text.matchAll(responseUsage)) usage = openAiUsage({ usage: parseObject(raw) });
-  }
+  const usage = last === null ? openAiUsage({ usage: lastObject(text, 'usage') }) : null;
   return { done: usage !== null, usage, model };
 }
 

@@ -1,5 +1,6 @@
 import { expect } from 'chai';
 import { GatewayError } from '../../src/core/errors.js';
+import { geminiCall } from '../../src/endpoints/gemini-path.js';
 import { passthroughPath } from '../../src/endpoints/passthrough-path.js';
 import { findEndpoint } from '../../src/endpoints/table.js';
 
@@ -24,6 +25,45 @@ describe('endpoint table', () => {
     expect(findEndpoint('POST', '/v1/embeddings')).to.include({ name: 'embeddings', body: 'json' });
     expect(findEndpoint('POST', '/v1/moderations')).to.include({ name: 'moderations', body: 'json' });
     expect(findEndpoint('GET', '/v1/models')).to.include({ name: 'models', format: 'none', body: 'stream' });
+  });
+
+  it('knows the doors of the Responses and the Gemini API', () => {
+    expect(findEndpoint('POST', '/v1/responses')).to.include({ name: 'responses', body: 'json' });
+    for (const path of ['/v1/responses/resp_1', '/v1/responses/resp_1/input_items']) {
+      expect(findEndpoint('GET', path)).to.include({ name: 'stored-responses', needs: 'openai-responses' });
+    }
+    for (const [method, format] of [
+      ['generateContent', 'gemini-generate-content'],
+      ['streamGenerateContent', 'gemini-generate-content'],
+      ['countTokens', 'gemini-count-tokens'],
+      ['embedContent', 'gemini-embed-content'],
+      ['batchEmbedContents', 'gemini-batch-embed-contents'],
+    ] as const) {
+      for (const model of ['gemini-2.5-flash', '@main/gpt-4o', '%40main%2Fgpt-4o', 'ft:gpt-4o:org']) {
+        const path = `/v1beta/models/${model}:${method}`;
+        expect(findEndpoint('POST', path), path).to.include({ format, body: 'json', modelInPath: true });
+        expect(codeOf(() => findEndpoint('GET', path))).to.equal('method_not_allowed');
+      }
+    }
+    expect(findEndpoint('GET', '/v1beta/models').name).to.equal('passthrough');
+    expect(findEndpoint('POST', '/v1beta/cachedContents').name).to.equal('passthrough');
+  });
+
+  it('reads the model and the way of answering out of a Gemini path', () => {
+    expect(geminiCall('/v1beta/models/%40main%2Fft:gpt-4o:x:streamGenerateContent')).to.deep.equal({
+      model: '@main/ft:gpt-4o:x',
+      stream: true,
+    });
+    expect(geminiCall('/v1beta/models/gemini:generateContent')).to.deep.equal({
+      model: 'gemini',
+      stream: false,
+    });
+    for (const model of ['', '%', '%0a', 'a%00b']) {
+      expect(
+        codeOf(() => geminiCall(`/v1beta/models/${model}:generateContent`)),
+        model,
+      ).to.equal('invalid_request');
+    }
   });
 
   it('passes everything else under /v1/ through', () => {

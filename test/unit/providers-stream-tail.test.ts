@@ -100,6 +100,60 @@ describe('The tail of a stream that passes through', () => {
     expect(cut.usage).to.include({ input: 14, output: 1 });
   });
 
+  it('finds the end of a Responses stream, also where its last event is longer than what is kept', () => {
+    const event = (type: string, rest: object): string => `event: ${type}\n${data({ type, ...rest })}`;
+    for (const text of ['Hello', 'Hello "usage":{"input_tokens":1} '.repeat(4000)]) {
+      const response = { id: 'resp_1', status: 'completed', model: 'gpt-x', output: [{ text }] };
+      const usage = {
+        input_tokens: 5,
+        input_tokens_details: { cached_tokens: 2 },
+        output_tokens: 7,
+        output_tokens_details: { reasoning_tokens: 3 },
+      };
+      const begun = event('response.created', { response: { ...response, output: [], usage: null } });
+      const done = event('response.output_text.done', { text });
+      const end = event('response.completed', { response: { ...response, usage, user: null } });
+      for (const tail of ['', 'data: [DONE]\n\n']) {
+        const found = watch('openai-responses', Buffer.from(begun + done + end + tail), 700);
+        expect(found).to.deep.include({ done: true, model: 'gpt-x' });
+        expect(found.usage).to.include({ input: 5, cached: 2, output: 7, reasoning: 3 });
+      }
+      const torn = watch('openai-responses', Buffer.from(begun + done), 700);
+      expect(torn).to.deep.include({ done: false, usage: null, model: 'gpt-x' });
+      const cut = watch('openai-responses', Buffer.from((begun + done + end).slice(0, -20)), 700);
+      expect(cut.done).to.equal(false);
+    }
+    const failed = event('response.failed', { response: { status: 'failed', usage: null } });
+    expect(watch('openai-responses', Buffer.from(failed), 700)).to.include({ done: true, usage: null });
+  });
+
+  it('finds the end of a Gemini stream, also behind a large picture', () => {
+    for (const part of [
+      { text: 'Hello' },
+      { inlineData: { mimeType: 'image/png', data: 'A'.repeat(90_000) } },
+    ]) {
+      const frame = (rest: object): string =>
+        data({ candidates: [{ content: { parts: [part] }, ...rest }], modelVersion: 'gemini-x' });
+      const last = data({
+        candidates: [{ content: { parts: [part] }, finishReason: 'STOP' }],
+        usageMetadata: {
+          promptTokenCount: 5,
+          candidatesTokenCount: 7,
+          promptTokensDetails: [{ modality: 'TEXT', tokenCount: 5 }],
+        },
+      });
+      const found = watch('gemini-generate-content', Buffer.from(frame({}) + last), 999);
+      expect(found.done).to.equal(true);
+      expect(found.usage).to.include({ input: 5, output: 7 });
+      expect(watch('gemini-generate-content', Buffer.from(frame({})), 999).done).to.equal(false);
+    }
+    const blocked = data({
+      promptFeedback: { blockReason: 'SAFETY' },
+      usageMetadata: { promptTokenCount: 3 },
+    });
+    expect(watch('gemini-generate-content', Buffer.from(blocked), 999).done).to.equal(true);
+  });
+
   it('holds on to no more than it needs, however long the stream', async () => {
     const tail = new StreamTail('openai-chat');
     const piece = Buffer.from(chunk('x'.repeat(100)));
