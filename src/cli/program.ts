@@ -55,6 +55,11 @@ const lazyCommands: Readonly<Record<string, LazyCommand>> = {
     settings: stored,
     load: () => import('./restore.js'),
   },
+  selftest: {
+    summary: 'call providers for real, or simulated ones, and tell what works',
+    settings: ['host', 'port', 'dataDir'],
+    load: () => import('./selftest.js'),
+  },
   'master-key': {
     summary: 'change the key that all stored secrets hang on',
     settings: stored,
