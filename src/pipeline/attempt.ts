@@ -1,5 +1,6 @@
 import { GatewayError } from '../core/errors.js';
 import type { Attempt, Exchange, Reply } from '../core/exchange.js';
+import { isJsonObject } from '../core/json.js';
 import type { Target } from '../core/target.js';
 import type { Intent } from '../ledger/record.js';
 import { askThrough } from '../providers/auth/ask.js';
@@ -154,13 +155,21 @@ function intentOf(pipeline: Pipeline, x: Exchange, target: Target, address: Addr
   };
 }
 
+/** The longest answer that was asked for, under whichever name the client's format has for it. */
 function maxTokens(x: Exchange, target: Target): number | null {
-  const asked =
-    target.overrideParams?.['max_completion_tokens'] ??
-    target.overrideParams?.['max_tokens'] ??
-    x.request.json?.['max_completion_tokens'] ??
-    x.request.json?.['max_tokens'];
+  const asked = limitIn(target.overrideParams) ?? limitIn(x.request.json);
   return typeof asked === 'number' ? asked : null;
+}
+
+function limitIn(body: Readonly<Record<string, unknown>> | null): unknown {
+  if (body === null) return null;
+  const config = body['generationConfig'];
+  return (
+    body['max_completion_tokens'] ??
+    body['max_tokens'] ??
+    body['max_output_tokens'] ??
+    (isJsonObject(config) ? config['maxOutputTokens'] : null)
+  );
 }
 
 const round = (ms: number): number => Math.round(ms * 1000) / 1000;

@@ -206,6 +206,60 @@ describe('the tokens of a request', () => {
     ).to.equal(3 + 3 + plain('be kind') + 3 + plain('user') + plain('hi'));
   });
 
+  it('are counted in the shapes of the Responses and the Gemini API as in chat', () => {
+    const count = (format: Format, request: unknown, answer: unknown = {}) =>
+      countTokens({
+        format,
+        model: 'gpt-4o',
+        request: Buffer.from(JSON.stringify(request)),
+        answer: Buffer.from(JSON.stringify(answer)),
+        events: false,
+      });
+    const said = 'What is the weather in Paris?';
+    const items = [
+      { role: 'user', content: [{ type: 'input_text', text: said }] },
+      { type: 'function_call', name: 'look', arguments: '{"city":"Paris"}' },
+      { type: 'function_call_output', output: 'rain' },
+    ];
+    const ofItems = plain(said) + plain('look') + plain('{"city":"Paris"}') + plain('rain') + 3 + 9;
+    expect(count('openai-responses', { input: items }).input).to.equal(ofItems);
+    expect(count('openai-responses', { instructions: 'be kind', input: said }).input).to.equal(
+      3 + 3 + plain('be kind') + 3 + plain(said),
+    );
+    const contents = [{ role: 'user', parts: [{ text: said }, { text: said }] }];
+    const system = { parts: [{ text: 'be kind' }] };
+    const ofContents = 3 + plain('be kind') + 3 + 2 * plain(said);
+    const request = { contents, systemInstruction: system };
+    expect(count('gemini-generate-content', request).input).to.equal(ofContents);
+    expect(count('gemini-count-tokens', { generateContentRequest: request }).input).to.equal(ofContents);
+    expect(
+      count('gemini-batch-embed-contents', { requests: [{ content: contents[0] }, { content: system }] })
+        .input,
+    ).to.equal(ofContents);
+    const output = [
+      { type: 'message', content: [{ type: 'output_text', text: said }] },
+      { type: 'function_call', name: 'look', arguments: '{}' },
+    ];
+    expect(count('openai-responses', {}, { output }).output).to.equal(
+      plain(said) + plain('look') + plain('{}'),
+    );
+    const candidates = [{ content: { parts: [{ text: said }] } }];
+    expect(count('gemini-generate-content', {}, { candidates }).output).to.equal(plain(said));
+    expect(
+      streamed(
+        'openai-responses',
+        ...[...said].map((delta) => ({ type: 'response.output_text.delta', output_index: 0, delta })),
+        { type: 'response.output_text.done', output_index: 0, text: said },
+      ),
+    ).to.equal(plain(said));
+    expect(
+      streamed(
+        'gemini-generate-content',
+        ...[...said].map((text) => ({ candidates: [{ content: { parts: [{ text }] } }] })),
+      ),
+    ).to.equal(plain(said));
+  });
+
   it('that cannot be read are none', () => {
     for (const request of [
       '',
