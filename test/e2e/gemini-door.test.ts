@@ -119,6 +119,12 @@ describe('the Gemini door', () => {
         expect(texts.join('')).to.equal('You said: Hello');
       });
 
+      it('cuts an array off where the stream breaks, so that it cannot be read as whole', async () => {
+        provider.fault('*', 'reset-mid-stream,chunks=20');
+        const answer = await post(`/v1beta/models/${model}:streamGenerateContent`, { contents });
+        expect(await thrown(answer.text())).to.be.instanceOf(Error);
+      });
+
       it('calls tools in parallel and takes their results over two turns', async () => {
         const question = { role: 'user', parts: [{ text: 'Ask get_weather and get_time.' }] };
         const config = { tools: [{ functionDeclarations: functions }] };
