@@ -7,6 +7,7 @@ import { type AdminServer, type AdminServerOptions, startAdminServer } from '../
 import { AdminCallError, type AdminClient, connectAdmin } from '../../src/client/index.js';
 import type { Forget } from '../../src/core/messages.js';
 import type { LedgerReader } from '../../src/ledger/record.js';
+import { providers } from '../../src/providers/rows.js';
 import { bootstrap } from '../../src/store/bootstrap.js';
 import { MasterKey } from '../../src/store/master-key.js';
 import { type FirstKeys, openStore, type Store } from '../../src/store/store.js';
@@ -70,7 +71,7 @@ export async function startPlane(options: Partial<AdminServerOptions> = {}): Pro
     ledger: noLedger,
     changed: async (what) => void forgotten.push(...what),
     validateConfig: (text) => void JSON.parse(text),
-    isProvider: (name) => name === 'openai' || name === 'anthropic',
+    isProvider: (name) => providers.has(name),
     log: { info: log, warn: log, error: log },
     ...options,
   };
