@@ -61,15 +61,16 @@ describe('who wants more of the administration plane than a key gives', () => {
       for (const { bindings, request, name } of adminTree().methods.values()) {
         const { verb, path, body } = bindings[0]!;
         if (body !== '*') continue;
-        for (const field of own) {
+        const each = own.map(async (field) => {
           const known = request.spelt(field);
-          if (known !== undefined && !known.apart) continue;
+          if (known !== undefined && !known.apart) return;
           tried++;
           const sent = JSON.stringify({ [field]: 'x' }).replace('{}', '{"__proto__":"x"}');
           const answer = await plane.rest(verb, path.replace(/\{[^}]*\}/g, 'x'), sent);
           expect(codeOf(answer), `${name} ${field}`).to.deep.equal([400, 'AB01']);
           expect(answer.json.data.message, `${name} ${field}`).to.include(field);
-        }
+        });
+        await Promise.all(each);
       }
       expect(tried).to.be.above(500);
     });

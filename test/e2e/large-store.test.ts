@@ -6,7 +6,10 @@ import { openStore } from '../../src/store/store.js';
 import { type RunningGateway, startGateway } from '../support/gateway.js';
 import { addConfigs, addKeys } from '../support/many.js';
 
-const configs = 1000;
+/** WHOLE_LOAD=true is the size that the gateway is made for. */
+const whole = process.env['WHOLE_LOAD'] === 'true';
+const keys = whole ? 100_000 : 20_000;
+const configs = whole ? 1000 : 300;
 
 /** Megabytes that the data worker has in memory. */
 function memoryOf(gateway: RunningGateway): number {
@@ -41,7 +44,7 @@ async function call(gateway: RunningGateway, count: number, named: number): Prom
   }
 }
 
-describe('a gateway on 100000 keys and 1000 configs', () => {
+describe(`a gateway on ${keys} keys and ${configs} configs`, () => {
   it('starts, and takes memory, as one that has none', async function () {
     this.timeout(60_000);
     let gateway = await startGateway({ env: { HEADGATE_SIMULATED: 'true' } });
@@ -67,7 +70,7 @@ describe('a gateway on 100000 keys and 1000 configs', () => {
       await addConfigs(store, { organisationId, workspaceId }, configs);
       await store.close();
       const bare = await openSqlite(dataDir);
-      await addKeys(bare, 100_000);
+      await addKeys(bare, keys);
       await bare.close();
 
       gateway = await gateway.restart();

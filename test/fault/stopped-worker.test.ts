@@ -55,7 +55,7 @@ describe('a data worker that has stopped', () => {
     const { failed, output } = await revoke(id);
     expect(failed, output).to.equal(false);
     expect(output).to.include(`Key ${id} is revoked.`);
-    expect(performance.now() - began).to.be.lessThan(8000);
+    expect(performance.now() - began).to.be.lessThan(20_000);
     expect(await eventually('an answer', () => ask(key))).to.equal(401);
     expect(worker()).to.not.equal(stopped);
     expect(gateway.output()).to.include('did not confirm a change');

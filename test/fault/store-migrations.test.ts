@@ -11,7 +11,7 @@ import { openStore, type StoreOptions } from '../../src/store/store.js';
 import { folder, forEachStore } from '../support/stores.js';
 
 /** Statements to be killed at, of all there are; STORE_KILLS=all takes each. */
-const kills = process.env['STORE_KILLS'] === 'all' ? Number.POSITIVE_INFINITY : 6;
+const kills = process.env['STORE_KILLS'] === 'all' ? Number.POSITIVE_INFINITY : 3;
 const opener = fileURLToPath(new URL('store-opener.ts', import.meta.url));
 
 describe('migrations', function () {

@@ -10,7 +10,7 @@ import { openStore, rotateMasterKey } from '../../src/store/store.js';
 import { folder, forEachStore } from '../support/stores.js';
 
 /** STORE_KILLS=all takes more of its statements. */
-const kills = process.env['STORE_KILLS'] === 'all' ? 20 : 3;
+const kills = process.env['STORE_KILLS'] === 'all' ? 20 : 2;
 const rotator = fileURLToPath(new URL('store-rotator.ts', import.meta.url));
 
 describe('a rotation of the master key', function () {

@@ -110,7 +110,7 @@ async function launch(
 }
 
 async function ready(child: ChildProcess, opsUrl: string, output: () => string): Promise<void> {
-  const until = Date.now() + 15_000;
+  const until = Date.now() + 60_000;
   for (;;) {
     if (child.exitCode !== null) throw new Error(`the gateway ended before it was ready:\n${output()}`);
     const status = await fetch(`${opsUrl}/readyz`).then(
@@ -142,7 +142,7 @@ export const pause = (ms: number): Promise<void> => new Promise((wait) => setTim
 export async function eventually<T>(
   what: string,
   probe: () => Promise<T | null | undefined | false>,
-  ms = 5000,
+  ms = 15_000,
 ): Promise<T> {
   const until = Date.now() + ms;
   for (;;) {

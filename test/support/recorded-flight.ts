@@ -1,3 +1,4 @@
+import { expect } from 'chai';
 import type { Sink, Source } from '../../src/core/body.js';
 import type { GatewayError } from '../../src/core/errors.js';
 import type { HeaderList } from '../../src/core/headers.js';
@@ -9,7 +10,7 @@ import type {
   UpstreamRequest,
 } from '../../src/upstream/upstream.js';
 
-export const generous: Timeouts = { connectMs: 2_000, headersMs: 2_000, firstTokenMs: 2_000, idleMs: 2_000 };
+export const generous: Timeouts = { connectMs: 5_000, headersMs: 5_000, firstTokenMs: 5_000, idleMs: 5_000 };
 
 /** A handler that keeps all it is told, and fails on anything outside its grammar. */
 export class RecordedFlight implements UpstreamHandler {
@@ -74,6 +75,14 @@ export class RecordedFlight implements UpstreamHandler {
     this.#finish(this);
   }
 }
+
+/** That a flight ended when a limit ran out, not later: timers are coarse, and the machine may be busy. */
+export function expectOnTime({ finishedAfterMs }: RecordedFlight, limitMs: number): void {
+  expect(finishedAfterMs).to.be.within(limitMs - 5, limitMs + busyMs);
+}
+
+/** How long a busy machine keeps anybody waiting; less than `generous` by far. */
+export const busyMs = 1000;
 
 /** Sends a POST with a short body unless told otherwise, and records what comes of it. */
 export function fly(

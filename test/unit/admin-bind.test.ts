@@ -3,6 +3,7 @@ import type { Message } from '../../proto/codec.js';
 import { AdminError } from '../../src/admin/admin-error.js';
 import { empty } from '../../src/admin/json.js';
 import { bind } from '../../src/admin/rest/bind.js';
+import { quickest } from '../support/quickest.js';
 import { updateThing } from '../support/things.js';
 
 const method = updateThing();
@@ -118,9 +119,8 @@ describe('a REST request as a message', () => {
       }));
   }
 
-  it('of a long query is read in no time that grows with its square', () => {
-    const began = performance.now();
-    bound({ query: 'states=active&'.repeat(20_000) });
-    expect(performance.now() - began).to.be.lessThan(500);
+  it('of a long query is read in no time that grows with its square', async () => {
+    const query = 'states=active&'.repeat(20_000);
+    expect(await quickest(3, () => bound({ query }))).to.be.lessThan(500);
   });
 });
