@@ -1,4 +1,5 @@
 import { createHash, createHmac, timingSafeEqual } from 'node:crypto';
+import type { Knex } from 'knex';
 import { GatewayError } from '../../core/errors.js';
 import type { AuditEntry } from '../audit.js';
 import type { Sql, Transaction } from './driver.js';
@@ -71,6 +72,9 @@ export function hashRow(row: Omit<AuditRow, 'hash'>): string {
   return createHash('sha256').update(Buffer.from(row.previous, 'hex')).update(canonical).digest('hex');
 }
 
+const headRow = (sql: Sql, organisationId: string): Knex.QueryBuilder =>
+  sql('audit_heads').where({ organisation_id: organisationId }).first();
+
 /** The ends of the audit logs: which row is the last, vouched for by a key that is not in the database in the clear. */
 export class AuditChain {
   readonly #key: () => Buffer;
@@ -104,9 +108,10 @@ export class AuditChain {
 
   /** null: it is gone, or not what this program wrote. */
   async head(sql: Sql, organisationId: string): Promise<AuditHead | null> {
-    const row: HeadRow | undefined = await sql('audit_heads')
-      .where({ organisation_id: organisationId })
-      .first();
+    return this.#trusted(organisationId, await headRow(sql, organisationId));
+  }
+
+  #trusted(organisationId: string, row: HeadRow | undefined): AuditHead | null {
     if (row === undefined) return null;
     const head: AuditHead = { seq: Number(row.seq), hash: row.hash };
     const wanted = this.#headMac(organisationId, head);
@@ -114,9 +119,9 @@ export class AuditChain {
     return found.length === wanted.length && timingSafeEqual(found, wanted) ? head : null;
   }
 
-  /** The head to append to. Signing one that somebody has altered would make the alteration good. */
+  /** The head to append to, locked. Signing one that somebody has altered would make the alteration good. */
   async intactHead(sql: Transaction, organisationId: string): Promise<AuditHead> {
-    const head = await this.head(sql, organisationId);
+    const head = this.#trusted(organisationId, await headRow(sql, organisationId).forUpdate());
     if (head !== null) return head;
     throw new GatewayError(
       'store_unavailable',

@@ -99,17 +99,14 @@ export class SqlAudit implements AuditStore {
 
   append(entry: AuditEntry): Promise<AuditRecord> {
     const { organisationId } = entry;
-    return this.database.write(
-      async (sql) => {
-        const head = await this.chain.intactHead(sql, organisationId);
-        const row = toRow(entry, head.seq + 1, this.now(), head.hash);
-        const hash = hashRow(row);
-        await sql('audit_logs').insert({ ...row, hash });
-        await this.chain.advance(sql, organisationId, { seq: row.seq, hash });
-        return fromRow(row);
-      },
-      { lock: (sql) => this.chain.lock(sql, organisationId) },
-    );
+    return this.database.write(async (sql) => {
+      const head = await this.chain.intactHead(sql, organisationId);
+      const row = toRow(entry, head.seq + 1, this.now(), head.hash);
+      const hash = hashRow(row);
+      await sql('audit_logs').insert({ ...row, hash });
+      await this.chain.advance(sql, organisationId, { seq: row.seq, hash });
+      return fromRow(row);
+    });
   }
 
   list(organisationId: string, filter: AuditFilter, page: Page): Promise<Listed<AuditRecord>> {

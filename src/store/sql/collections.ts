@@ -128,12 +128,15 @@ export class SqlCollections implements CollectionStore {
   async create(place: Place, input: NewCollection): Promise<Collection | 'missing'> {
     for (let attempt = 1; ; attempt++) {
       try {
-        return await this.database.write(async (sql) => {
-          if (!(await hasWorkspace(sql, place))) return 'missing';
-          const row = newRow(place, input, this.now());
-          await sql('collections').insert(row);
-          return fromRow(row);
-        });
+        return await this.database.write(
+          async (sql) => {
+            if (!(await hasWorkspace(sql, place))) return 'missing';
+            const row = newRow(place, input, this.now());
+            await sql('collections').insert(row);
+            return fromRow(row);
+          },
+          { apart: true },
+        );
       } catch (error) {
         if (!isDuplicate(error) || attempt === 5) throw error;
       }

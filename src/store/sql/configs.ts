@@ -140,7 +140,7 @@ export class SqlConfigs implements ConfigStore {
   async create(place: Place, input: NewConfig): Promise<Config | 'taken' | 'missing'> {
     for (let attempt = 1; ; attempt++) {
       try {
-        return await this.database.write((sql) => this.#insert(sql, place, input));
+        return await this.database.write((sql) => this.#insert(sql, place, input), { apart: true });
       } catch (error) {
         if (!isDuplicate(error) || attempt === 5) throw error;
         if (input.slug !== undefined) return 'taken';
@@ -199,10 +199,14 @@ export class SqlConfigs implements ConfigStore {
     change: ConfigChange,
   ): Promise<Config | 'missing' | 'taken' | 'stale'> {
     try {
-      return await this.database.write(async (sql) => {
-        const row = await rowAt(sql, place, slugOrId);
-        return row === undefined ? 'missing' : this.#replace(sql, row, change);
-      });
+      return await this.database.write(
+        async (sql) => {
+          const row = await rowAt(sql, place, slugOrId);
+          return row === undefined ? 'missing' : this.#replace(sql, row, change);
+        },
+        // Only one that becomes active again may find its slug taken.
+        { apart: change.status !== undefined },
+      );
     } catch (error) {
       if (isDuplicate(error)) return 'taken';
       throw error;

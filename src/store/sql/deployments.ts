@@ -118,7 +118,7 @@ export class SqlDeployments implements DeploymentStore {
   async create(organisationId: string, input: NewDeployment): Promise<Deployment | 'taken'> {
     for (let attempt = 1; ; attempt++) {
       try {
-        return await this.database.write((sql) => this.#insert(sql, organisationId, input));
+        return await this.database.write((sql) => this.#insert(sql, organisationId, input), { apart: true });
       } catch (error) {
         if (!isDuplicate(error) || attempt === 5) throw error;
         if (input.slug !== undefined) return 'taken';
@@ -157,7 +157,9 @@ export class SqlDeployments implements DeploymentStore {
     change: DeploymentChange,
   ): Promise<Deployment | 'missing' | 'taken' | 'stale'> {
     try {
-      return await this.database.write((sql) => this.#replace(sql, organisationId, name, change));
+      return await this.database.write((sql) => this.#replace(sql, organisationId, name, change), {
+        apart: true,
+      });
     } catch (error) {
       if (isDuplicate(error)) return 'taken';
       throw error;

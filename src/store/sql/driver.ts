@@ -9,6 +9,8 @@ export type Transaction = Knex.Transaction;
 export interface WriteOptions {
   /** Takes what this transaction must hold before it reads anything; where absent, the whole store. */
   readonly lock?: (sql: Transaction) => Promise<unknown>;
+  /** Within a transaction: where the work throws, it alone is undone, and the rest may go on. */
+  readonly apart?: boolean;
   /** The work may be run again after a conflict with another transaction. */
   readonly repeatable?: boolean;
 }
@@ -22,7 +24,7 @@ export interface Database {
   read<T>(work: (sql: Sql) => Promise<T>): Promise<T>;
   /**
    * One transaction, on disk when this resolves; of several, one after the other. Every `read` and `write` that
-   * `work` awaits joins it; what such a `write` did is undone where it throws, whatever becomes of the rest.
+   * `work` awaits joins it, and one such `write` that throws undoes it all, unless it was to stand apart.
    */
   write<T>(work: (sql: Transaction) => Promise<T>, options?: WriteOptions): Promise<T>;
   /** Runs `then` once the transaction around this call is on disk, in the order asked; at once where there is none. */
@@ -55,8 +57,15 @@ export interface Engine {
 /** A transaction, as those within it see it. What joins it runs in turn: it is one connection. */
 interface Frame {
   readonly sql: Transaction;
-  readonly root: { open: boolean; readonly afterCommit: (() => void)[] };
+  readonly root: Root;
   turn: Promise<unknown>;
+}
+
+interface Root {
+  open: boolean;
+  /** Something within it threw that did not stand apart: it cannot be committed, whoever passed over that. */
+  broken: { readonly error: unknown } | null;
+  readonly afterCommit: (() => void)[];
 }
 
 const triesAfterConflict = 3;
@@ -93,10 +102,7 @@ export class SqlDatabase implements Database {
     if (frame !== undefined) {
       if (!frame.root.open) throw new Error('A write came after the end of the transaction it belongs to.');
       return this.#join(frame, (inner) =>
-        inner.sql.transaction(async (sql) => {
-          await options.lock?.(sql);
-          return this.#within({ ...inner, sql }, work);
-        }),
+        options.apart ? this.#apart(inner, work, options) : this.#whole(inner, work, options),
       );
     }
     for (let tries = 0; ; tries++) {
@@ -109,8 +115,40 @@ export class SqlDatabase implements Database {
     }
   }
 
+  async #whole<T>(frame: Frame, work: (sql: Transaction) => Promise<T>, { lock }: WriteOptions): Promise<T> {
+    try {
+      await lock?.(frame.sql);
+      return await this.#within(frame, work);
+    } catch (error) {
+      frame.root.broken ??= { error };
+      throw error;
+    }
+  }
+
+  /** A name that is said again means the innermost savepoint of that name. */
+  async #apart<T>(frame: Frame, work: (sql: Transaction) => Promise<T>, options: WriteOptions): Promise<T> {
+    const { sql, root } = frame;
+    const before = root.broken;
+    await sql.raw('SAVEPOINT apart');
+    let done: T;
+    try {
+      done = await this.#whole(frame, work, options);
+    } catch (error) {
+      try {
+        await sql.raw('ROLLBACK TO SAVEPOINT apart');
+        await sql.raw('RELEASE SAVEPOINT apart');
+        root.broken = before;
+      } catch {
+        // The whole transaction is lost, and stays marked as broken.
+      }
+      throw error;
+    }
+    await sql.raw('RELEASE SAVEPOINT apart');
+    return done;
+  }
+
   async #transact<T>(work: (sql: Transaction) => Promise<T>, options: WriteOptions): Promise<T> {
-    const root: Frame['root'] = { open: true, afterCommit: [] };
+    const root: Root = { open: true, broken: null, afterCommit: [] };
     let failed: { readonly error: unknown } | null = null;
     let committing = false;
     try {
@@ -119,6 +157,7 @@ export class SqlDatabase implements Database {
         try {
           await this.#engine.begin(sql, options);
           const done = await this.#within(frame, work);
+          if (root.broken !== null) throw root.broken.error;
           await this.#engine.beforeCommit(sql);
           committing = true;
           return done;

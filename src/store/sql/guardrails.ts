@@ -91,7 +91,9 @@ export class SqlGuardrails implements GuardrailStore {
   ): Promise<Guardrail | 'missing'> {
     for (let attempt = 1; ; attempt++) {
       try {
-        return await this.database.write((sql) => this.#insert(sql, organisationId, workspaceId, input));
+        return await this.database.write((sql) => this.#insert(sql, organisationId, workspaceId, input), {
+          apart: true,
+        });
       } catch (error) {
         if (!isDuplicate(error) || attempt === 5) throw error;
       }

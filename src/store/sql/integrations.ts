@@ -82,16 +82,19 @@ export class SqlIntegrations implements IntegrationStore {
   async create(organisationId: string, input: NewIntegration): Promise<Integration | 'taken' | 'missing'> {
     for (let attempt = 1; ; attempt++) {
       try {
-        return await this.database.write(async (sql) => {
-          const { workspaceId } = input;
-          if (workspaceId !== null && !(await hasWorkspace(sql, { organisationId, workspaceId })))
-            return 'missing';
-          const blank = this.blank(organisationId, input);
-          const columns = await this.#sealed.changed(sql, blank, noCredentials, input);
-          const row: IntegrationRow = { ...blank, ...columns };
-          await sql('integrations').insert(row);
-          return fromIntegrationRow(row);
-        });
+        return await this.database.write(
+          async (sql) => {
+            const { workspaceId } = input;
+            if (workspaceId !== null && !(await hasWorkspace(sql, { organisationId, workspaceId })))
+              return 'missing';
+            const blank = this.blank(organisationId, input);
+            const columns = await this.#sealed.changed(sql, blank, noCredentials, input);
+            const row: IntegrationRow = { ...blank, ...columns };
+            await sql('integrations').insert(row);
+            return fromIntegrationRow(row);
+          },
+          { apart: true },
+        );
       } catch (error) {
         if (!isDuplicate(error) || attempt === 5) throw error;
         if (input.slug !== undefined) return 'taken';

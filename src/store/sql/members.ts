@@ -86,19 +86,22 @@ export class SqlMembers implements MemberStore {
     const { organisationId, workspaceId } = place;
     const now = this.now();
     try {
-      return await this.database.write(async (sql) => {
-        const user = await sql('users').where({ organisation_id: organisationId, id: userId }).first('id');
-        if (user === undefined || !(await hasWorkspace(sql, place))) return 'missing';
-        await sql('workspace_members').insert({
-          organisation_id: organisationId,
-          workspace_id: workspaceId,
-          user_id: userId,
-          role,
-          created_at: now,
-          updated_at: now,
-        });
-        return 'added';
-      });
+      return await this.database.write(
+        async (sql) => {
+          const user = await sql('users').where({ organisation_id: organisationId, id: userId }).first('id');
+          if (user === undefined || !(await hasWorkspace(sql, place))) return 'missing';
+          await sql('workspace_members').insert({
+            organisation_id: organisationId,
+            workspace_id: workspaceId,
+            user_id: userId,
+            role,
+            created_at: now,
+            updated_at: now,
+          });
+          return 'added';
+        },
+        { apart: true },
+      );
     } catch (error) {
       if (isDuplicate(error)) return 'taken';
       throw error;

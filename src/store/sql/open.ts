@@ -93,7 +93,7 @@ class SqlStore implements Store {
 
   unit<T>(organisationId: string, run: () => Promise<T>, options: UnitOptions = {}): Promise<T> {
     const lock = (sql: Transaction): Promise<void> => this.parts.chain.lock(sql, organisationId);
-    return this.database.write(run, { lock, ...options });
+    return this.database.write(run, { lock, apart: true, ...options });
   }
 
   async ping(): Promise<boolean> {

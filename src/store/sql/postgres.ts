@@ -4,6 +4,7 @@ import type { Secret } from '../../core/secret.js';
 import { RefusedStart } from '../refused-start.js';
 import { type Database, SqlDatabase, type Transaction, type WriteOptions } from './driver.js';
 import { codeOf } from './failure.js';
+import { dialectOf, lean } from './lean.js';
 import { versionTable } from './migrate.js';
 import { isListenedTo, listen, notify } from './postgres-listener.js';
 import { quiet } from './quiet.js';
@@ -52,7 +53,7 @@ export async function openPostgres(url: Secret, patient = false): Promise<Databa
     keepAlive: true,
   };
   const sql = knex({
-    client: 'pg',
+    client: lean(dialectOf('pg')),
     connection: { ...settings, types },
     ...quiet,
     acquireConnectionTimeout: 5000,

@@ -169,13 +169,16 @@ export class SqlProviders implements ProviderStore {
   ): Promise<Provider | 'taken' | 'missing'> {
     for (let attempt = 1; ; attempt++) {
       try {
-        return await this.database.write(async (sql) => {
-          if (!(await hasWorkspace(sql, place))) return 'missing';
-          const row = await fill(sql, this.#blank(place, input));
-          if (row === undefined) return 'missing';
-          await sql('providers').insert(row);
-          return this.#one(sql, row);
-        });
+        return await this.database.write(
+          async (sql) => {
+            if (!(await hasWorkspace(sql, place))) return 'missing';
+            const row = await fill(sql, this.#blank(place, input));
+            if (row === undefined) return 'missing';
+            await sql('providers').insert(row);
+            return this.#one(sql, row);
+          },
+          { apart: true },
+        );
       } catch (error) {
         if (!isDuplicate(error) || attempt === 5) throw error;
         if (input.slug !== undefined) return 'taken';

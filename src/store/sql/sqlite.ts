@@ -6,6 +6,7 @@ import { RefusedStart } from '../refused-start.js';
 import { type Database, SqlDatabase } from './driver.js';
 import { codeOf } from './failure.js';
 import { versionTable } from './migrate.js';
+import { PreparedSqlite } from './prepared.js';
 import { quiet } from './quiet.js';
 
 /** 3.51.3 mends a bug that could corrupt a database in WAL mode. */
@@ -25,7 +26,7 @@ const readers = 3;
 
 function open(path: string, connections: number, more: readonly string[]): Knex {
   return knex({
-    client: 'sqlite3',
+    client: PreparedSqlite,
     connection: { filename: path },
     useNullAsDefault: true,
     ...quiet,
@@ -78,9 +79,8 @@ export async function openSqlite(dataDir: string): Promise<Database> {
     name: path,
     reader,
     writer,
-    // Takes the write lock before anything is read: SQLite would refuse, without waiting, a transaction that has read
-    // something another process has changed since.
-    begin: (sql) => sql.raw('DELETE FROM schema_version WHERE version < 0'),
+    // Its transactions have the lock when they begin.
+    begin: async () => {},
     beforeCommit: async () => {},
     // One writer, and the data directory is held by one process.
     announce: async () => {},

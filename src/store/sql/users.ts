@@ -108,11 +108,14 @@ export class SqlUsers implements UserStore {
       updated_at: now,
     };
     try {
-      return await this.database.write(async (sql) => {
-        await sql('users').insert(row);
-        await this.#join(sql, row, input.workspaces ?? []);
-        return (await this.#get(sql, organisationId, row.id))!;
-      });
+      return await this.database.write(
+        async (sql) => {
+          await sql('users').insert(row);
+          await this.#join(sql, row, input.workspaces ?? []);
+          return (await this.#get(sql, organisationId, row.id))!;
+        },
+        { apart: true },
+      );
     } catch (error) {
       if (isDuplicate(error)) return 'taken';
       if (error instanceof NoWorkspace || isDangling(error)) return 'missing';
@@ -145,15 +148,18 @@ export class SqlUsers implements UserStore {
     change: Parameters<UserStore['update']>[2],
   ): Promise<User | 'missing' | 'stale'> {
     try {
-      return await this.database.write(async (sql) => {
-        const row = await rowOf(sql, organisationId, id);
-        if (row === undefined) return 'missing';
-        if (!isCurrent(row, change.etag)) return 'stale';
-        const next = { ...row, role: change.role ?? row.role, updated_at: this.now() };
-        if ((await replaceRow(sql, 'users', next)) === 'stale') return 'stale';
-        await this.#join(sql, row, change.workspaces ?? []);
-        return (await this.#get(sql, organisationId, id))!;
-      });
+      return await this.database.write(
+        async (sql) => {
+          const row = await rowOf(sql, organisationId, id);
+          if (row === undefined) return 'missing';
+          if (!isCurrent(row, change.etag)) return 'stale';
+          const next = { ...row, role: change.role ?? row.role, updated_at: this.now() };
+          if ((await replaceRow(sql, 'users', next)) === 'stale') return 'stale';
+          await this.#join(sql, row, change.workspaces ?? []);
+          return (await this.#get(sql, organisationId, id))!;
+        },
+        { apart: true },
+      );
     } catch (error) {
       if (error instanceof NoWorkspace) return 'missing';
       throw error;

@@ -178,10 +178,13 @@ export class SqlWorkspaces implements WorkspaceStore {
       };
       const row = changed(blank, input);
       try {
-        await this.database.write(async (sql) => {
-          await sql('workspaces').insert(row);
-          await insertDefaultCollection(sql, { organisationId, workspaceId: row.id }, now);
-        });
+        await this.database.write(
+          async (sql) => {
+            await sql('workspaces').insert(row);
+            await insertDefaultCollection(sql, { organisationId, workspaceId: row.id }, now);
+          },
+          { apart: true },
+        );
         return fromRow(row);
       } catch (error) {
         if (!isDuplicate(error) || attempt === 5) throw error;

@@ -1,0 +1,104 @@
+import type { Knex } from 'knex';
+import type sqlite3 from 'sqlite3';
+import { dialectOf, lean, type Query } from './lean.js';
+
+/** Statements kept for a connection. */
+const mostKept = 128;
+
+/** What is said again and again; changes of the schema are said once. */
+const isRecurrent = /^(?:select|insert|update|delete|begin|commit|rollback|savepoint|release)\b/i;
+
+/** Methods of knex that want to know how many rows changed. */
+const counting = new Set(['insert', 'update', 'del', 'counter']);
+
+interface Answered extends Query {
+  response?: unknown;
+  context?: sqlite3.RunResult;
+}
+
+/** By the statement's text; the one used last is at the end. */
+type Statements = Map<string, sqlite3.Statement>;
+
+const kept = new WeakMap<sqlite3.Database, Statements>();
+
+function statementsOf(connection: sqlite3.Database): Statements {
+  const statements: Statements = kept.get(connection) ?? new Map();
+  kept.set(connection, statements);
+  return statements;
+}
+
+function prepare(connection: sqlite3.Database, sql: string): Promise<sqlite3.Statement> {
+  return new Promise((resolve, reject) => {
+    connection.prepare(sql, function (error) {
+      if (error === null) resolve(this);
+      else reject(error);
+    });
+  });
+}
+
+/** A statement that is in nobody else's hands. */
+async function taken(connection: sqlite3.Database, sql: string): Promise<sqlite3.Statement> {
+  const statements = statementsOf(connection);
+  const statement = statements.get(sql);
+  statements.delete(sql);
+  return statement ?? prepare(connection, sql);
+}
+
+function giveBack(connection: sqlite3.Database, sql: string, statement: sqlite3.Statement): void {
+  const statements = statementsOf(connection);
+  if (!isRecurrent.test(sql) || statements.has(sql)) {
+    statement.finalize();
+    return;
+  }
+  statements.set(sql, statement);
+  if (statements.size <= mostKept) return;
+  for (const [oldest, unused] of statements) {
+    statements.delete(oldest);
+    unused.finalize();
+    return;
+  }
+}
+
+function execute(statement: sqlite3.Statement, query: Answered): Promise<Answered> {
+  const { bindings, method = '', returning } = query;
+  return new Promise((resolve, reject) => {
+    const done = function (this: sqlite3.RunResult, error: Error | null, rows?: unknown): void {
+      if (error !== null) return reject(error);
+      query.response = rows;
+      query.context = this;
+      resolve(query);
+    };
+    if (counting.has(method) && !returning) statement.run(bindings, done);
+    else statement.all(bindings, done);
+  });
+}
+
+/** SQLite as the store speaks to it: what a connection was asked once it does not compile again. */
+export class PreparedSqlite extends lean(dialectOf('sqlite3')) {
+  override async _query(connection: sqlite3.Database, query: Answered): Promise<Answered> {
+    const statement = await taken(connection, query.sql);
+    try {
+      const answered = await execute(statement, query);
+      giveBack(connection, query.sql, statement);
+      return answered;
+    } catch (error) {
+      // One that failed may be half way.
+      statement.finalize();
+      throw error;
+    }
+  }
+
+  override transaction(container: unknown, config: unknown, outer: unknown): Knex.Transaction {
+    // The lock before anything is read: SQLite would refuse, without waiting, a transaction that has read something
+    // another process has changed since.
+    const begin = (connection: object): Promise<unknown> => this.query(connection, 'BEGIN IMMEDIATE');
+    return Object.assign(super.transaction(container, config, outer), { begin });
+  }
+
+  override destroyRawConnection(connection: sqlite3.Database): Promise<void> {
+    // SQLite closes nothing that has statements.
+    for (const statement of statementsOf(connection).values()) statement.finalize();
+    kept.delete(connection);
+    return super.destroyRawConnection(connection);
+  }
+}
