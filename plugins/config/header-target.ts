@@ -1,7 +1,12 @@
 import { GatewayError } from '../../src/core/errors.js';
 import { isHeaderName } from '../../src/core/headers.js';
 import type { Host } from '../../src/core/plugin.js';
-import { type FieldValues, fieldValue, providerFields } from '../../src/core/provider-fields.js';
+import {
+  addressFields,
+  type FieldValues,
+  fieldValue,
+  providerFields,
+} from '../../src/core/provider-fields.js';
 import type { Secret } from '../../src/core/secret.js';
 import type { ResolvedConfig, Retry, RouteNode, Target } from '../../src/core/target.js';
 import { fieldHeader, type Given, type TargetHeader } from './gateway-headers.js';
@@ -114,9 +119,17 @@ function fillTarget(target: Target, header: HeaderTarget): Target {
     retry: target.retry ?? header.retry,
     strictOpenAiCompliance: target.strictOpenAiCompliance && header.strictOpenAiCompliance,
     fields: Object.freeze(
-      Object.assign(Object.create(null) as Record<string, string | Secret>, header.fields, target.fields),
+      Object.assign(
+        Object.create(null) as Record<string, string | Secret>,
+        ownsCredential ? header.fields : withoutAddress(header.fields),
+        target.fields,
+      ),
     ),
   });
+}
+
+function withoutAddress(fields: FieldValues): FieldValues {
+  return Object.fromEntries(Object.entries(fields).filter(([name]) => !addressFields.has(name)));
 }
 
 function unknownProvider(name: string, param: string): GatewayError {

@@ -53,6 +53,15 @@ export const secretFields: ReadonlySet<string> = new Set<ProviderField>([
   'aws_session_token',
 ]);
 
+/** Of these, what says to which host a call goes: a credential that somebody else keeps does not follow it. */
+export const addressFields: ReadonlySet<string> = new Set<ProviderField>([
+  'resource_name',
+  'azure_resource_name',
+  'azure_foundry_url',
+  'azure_endpoint_name',
+  'azure_region',
+]);
+
 /** Fields by their names in snake case. */
 export type FieldValues = Readonly<Record<string, string | Secret>>;
 

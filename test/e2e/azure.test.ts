@@ -164,6 +164,27 @@ describe('Azure behind the gateway', () => {
     expect(await own.text()).to.include('only a stored provider');
   });
 
+  it('the key of a saved config does not follow a caller’s header to another address', async () => {
+    await gateway.admin().configs.create({
+      name: 'theirs',
+      slug: 'theirs',
+      config: { provider: 'azure-ai', api_key: 'config-key' },
+    });
+    const response = await fetch(`${gateway.url}/v1/chat/completions`, {
+      method: 'POST',
+      headers: {
+        'content-type': 'application/json',
+        'x-gateway-api-key': gateway.workspaceKey,
+        'x-gateway-config': 'theirs',
+        'x-gateway-azure-foundry-url': `${azure.url}/models`,
+      },
+      body: JSON.stringify({ model: 'm', messages: hello }),
+    });
+    expect(response.status).to.equal(400);
+    expect(await response.text()).to.include('azure_foundry_url');
+    expect(azure.requests).to.have.length(0);
+  });
+
   it('is passed through to with its version', async () => {
     const passed = await fetch(`${gateway.url}/v1/deployments/mine/audio/speech?x=1`, {
       method: 'POST',

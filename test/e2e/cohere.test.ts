@@ -160,8 +160,14 @@ describe('Cohere behind the gateway', () => {
       .catch((error) => error);
     expect(refused).to.be.instanceOf(OpenAI.BadRequestError);
     expect(refused.param).to.equal('n');
-    await openai.chat.completions.create({ model, messages: hello, user: 'ann', logit_bias: { '1': 1 } });
-    expect(sent()).to.not.have.any.keys('user', 'logit_bias');
+    const { response } = await openai.chat.completions
+      .create(
+        { model, messages: hello, user: 'ann', logit_bias: { '1': 1 } },
+        { headers: { 'x-gateway-explain': 'true' } },
+      )
+      .withResponse();
+    expect(sent()).to.deep.equal({ model, messages: hello });
+    expect(response.headers.get('x-gateway-dropped-fields')).to.equal('user, logit_bias');
   });
 
   it('answers a client of Anthropic’s, whole and streamed, with tools', async () => {

@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs';
 import { expect } from 'chai';
 import { isHeaderName, isHeaderValue } from '../../src/core/headers.js';
 import { formats } from '../../src/providers/formats/index.js';
@@ -72,6 +73,15 @@ describe('The provider rows', () => {
   it('at least forty speak OpenAI’s format', () => {
     const all = [...providers.values()].filter(({ paths }) => paths['openai-chat'] !== undefined);
     expect(all.length).to.be.at.least(40);
+  });
+
+  it('are all in docs/providers.md, with their addresses', () => {
+    const page = readFileSync(new URL('../../docs/providers.md', import.meta.url), 'utf8');
+    for (const { name, base, forCall } of providers.values()) {
+      expect(page).to.include(`\`${name}\``);
+      if (forCall === undefined && !base.includes('.invalid/') && name !== 'anthropic' && name !== 'cohere')
+        expect(page, name).to.include(`\`${base.replace('https://', '')}\``);
+    }
   });
 
   it('a server of one’s own cannot be reached without its address', () => {
