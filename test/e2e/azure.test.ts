@@ -167,7 +167,7 @@ describe('Azure behind the gateway', () => {
   it('the key of a saved config does not follow a caller’s header to another address', async () => {
     await gateway.admin().configs.create({
       name: 'theirs',
-      slug: 'theirs',
+      slug: 'pc-theirs',
       config: { provider: 'azure-ai', api_key: 'config-key' },
     });
     const response = await fetch(`${gateway.url}/v1/chat/completions`, {
@@ -175,7 +175,7 @@ describe('Azure behind the gateway', () => {
       headers: {
         'content-type': 'application/json',
         'x-gateway-api-key': gateway.workspaceKey,
-        'x-gateway-config': 'theirs',
+        'x-gateway-config': 'pc-theirs',
         'x-gateway-azure-foundry-url': `${azure.url}/models`,
       },
       body: JSON.stringify({ model: 'm', messages: hello }),
