@@ -21,7 +21,7 @@ export async function simulate(host: string, portText: string): Promise<void> {
 
 function greeting(url: string, faults: readonly string[]): string {
   return [
-    `A simulated provider is ready at ${url}: OpenAI's and Anthropic's wire under ${url}/v1, Gemini's under ${url}/v1beta, Bedrock's under ${url}. Any key does, save sk-invalid…`,
+    `A simulated provider is ready at ${url}: OpenAI's and Anthropic's wire under ${url}/v1, Gemini's under ${url}/v1beta, Cohere's under ${url}/v2, Azure's under ${url}/openai, Bedrock's under ${url}. Any key does, save sk-invalid…`,
     '',
     'It fails as asked, by the header x-simulate or a model sim-fault:<fault>:',
     ...wrap([...faults, 'a status from 400 to 599'].join(', '), 88).map((line) => `  ${line}`),
