@@ -1,4 +1,5 @@
-import { Ajv, type ErrorObject, type ValidateFunction } from 'ajv';
+import type { Ajv, ErrorObject, ValidateFunction } from 'ajv';
+import { lazyAjv } from './ajv.js';
 import { guardrailChecks } from './guardrail-checks.js';
 
 /** What is wrong with a check. `message` completes the sentence "<path> …". */
@@ -11,20 +12,23 @@ export interface CheckFinding {
 const most = 20;
 
 // `verbose` gives an error its schema, whose description is the message; the value it carries too is never shown.
-const ajv = new Ajv({ allErrors: true, verbose: true, strict: true, allowUnionTypes: true });
-ajv.addFormat('regex', (text: string) => {
-  try {
-    new RegExp(text);
-    return true;
-  } catch {
-    return false;
-  }
-});
-ajv.addKeyword({
-  keyword: 'jsonSchema',
-  type: 'object',
-  validate: (_wanted: unknown, schema: object) => ajv.validateSchema(schema) === true,
-});
+const ajv = lazyAjv({ allErrors: true, verbose: true, strict: true, allowUnionTypes: true }, prepare);
+
+function prepare(made: Ajv): void {
+  made.addFormat('regex', (text: string) => {
+    try {
+      new RegExp(text);
+      return true;
+    } catch {
+      return false;
+    }
+  });
+  made.addKeyword({
+    keyword: 'jsonSchema',
+    type: 'object',
+    validate: (_wanted: unknown, schema: object) => made.validateSchema(schema) === true,
+  });
+}
 const compiled = new Map<string, ValidateFunction>();
 
 const quoted = (text: string): string => JSON.stringify(text.length > 64 ? `${text.slice(0, 64)}…` : text);
@@ -56,7 +60,7 @@ function findingOf({ keyword, instancePath, params, parentSchema }: ErrorObject,
 export function findingsOfCheck(id: string, parameters: unknown, path: string): readonly CheckFinding[] {
   const check = guardrailChecks.get(id);
   if (check === undefined) return [{ path: `${path}.id`, message: `names no check: ${quoted(id)}` }];
-  const validate = compiled.get(id) ?? ajv.compile(check.parameters);
+  const validate = compiled.get(id) ?? ajv().compile(check.parameters);
   compiled.set(id, validate);
   if (validate(parameters ?? {})) return [];
   const found = new Map<string, CheckFinding>();

@@ -1,7 +1,7 @@
 import { readdirSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
-import { Ajv } from 'ajv';
+import { lazyAjv } from '../core/ajv.js';
 import type { Hooks, Host, Plugin } from '../core/plugin.js';
 import { order, type Place, type StageName } from './order.js';
 
@@ -33,13 +33,14 @@ export async function loadPlugins(directory: string): Promise<ReadonlyMap<string
   return found;
 }
 
-const ajv = new Ajv({ allErrors: true, useDefaults: true, strict: false });
+const ajv = lazyAjv({ allErrors: true, useDefaults: true, strict: false });
 
 /** Sets a plugin up once, its options checked against its own schema. */
 export async function setUp(plugin: Plugin, options: unknown, host: Host): Promise<Stage> {
   const given = options ?? {};
-  if (!ajv.validate(plugin.options, given)) {
-    const findings = (ajv.errors ?? []).map(
+  const validator = ajv();
+  if (!validator.validate(plugin.options, given)) {
+    const findings = (validator.errors ?? []).map(
       (error) => `options${error.instancePath.replaceAll('/', '.')} ${error.message}`,
     );
     throw new Error(`plugin ${plugin.name}: ${findings.join('; ')}`);

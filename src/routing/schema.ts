@@ -1,4 +1,5 @@
-import { Ajv, type ErrorObject } from 'ajv';
+import type { ErrorObject, ValidateFunction } from 'ajv';
+import { lazyAjv } from '../core/ajv.js';
 import type { JsonObject } from '../core/exchange.js';
 import type { ProviderField } from '../core/provider-fields.js';
 import { providerFields } from '../core/provider-fields.js';
@@ -212,11 +213,12 @@ export const keyAliases: Readonly<Record<keyof typeof knownKeys, ReadonlyMap<str
 };
 
 // `verbose` gives an error its schema, whose description is the message; the value it carries too is never shown.
-const ajv = new Ajv({ allErrors: true, verbose: true, strict: true, strictTypes: false });
-const validate = ajv.compile<NodeFields>(nodeSchema);
+const ajv = lazyAjv({ allErrors: true, verbose: true, strict: true, strictTypes: false });
+let validate: ValidateFunction<NodeFields> | null = null;
 
 /** Checks one config or target against the schema; what is wrong goes into `findings`. */
 export function isNode(candidate: unknown, path: string, findings: Findings): candidate is NodeFields {
+  validate ??= ajv().compile<NodeFields>(nodeSchema);
   if (validate(candidate)) return true;
   for (const error of validate.errors ?? []) report(error, path, findings);
   return false;
