@@ -3370,7 +3370,7 @@ export interface AdminServices {
     ListApiKeys: [ListApiKeysRequest, ListApiKeysResponse];
     /** Says everything of a key but its text. */
     GetApiKey: [GetApiKeyRequest, ApiKey];
-    /** Absent fields stay as they are. When this has answered, every worker of this node knows. */
+    /** Changes a key. Absent fields stay as they are. When this has answered, every worker of this node knows. */
     UpdateApiKey: [UpdateApiKeyRequest, UpdateApiKeyResponse];
     /** Deletes a key. When this has answered, no worker of this node serves it. */
     DeleteApiKey: [DeleteApiKeyRequest, DeleteApiKeyResponse];
@@ -3379,9 +3379,9 @@ export interface AdminServices {
   };
   /** Who changed what, and when. Rows are never changed or deleted. */
   AuditLogs: {
-    /** Newest first. */
+    /** Lists rows, newest first. */
     ListAuditLogs: [ListAuditLogsRequest, ListAuditLogsResponse];
-    /** Rows as a file for another program, oldest first. */
+    /** Gives rows as a file for another program, oldest first. */
     ExportAuditLogs: [ExportAuditLogsRequest, AsyncIterable<HttpBody>];
   };
   /** Folders of prompts. */
@@ -3392,7 +3392,7 @@ export interface AdminServices {
     ListCollections: [ListCollectionsRequest, ListCollectionsResponse];
     /** Says what a collection is, and which collections are in it. */
     GetCollection: [GetCollectionRequest, Collection];
-    /** Absent fields stay as they are. Without a parent a collection stands at the top. */
+    /** Changes a collection. Absent fields stay as they are. Without a parent a collection stands at the top. */
     UpdateCollection: [UpdateCollectionRequest, UpdateCollectionResponse];
     /** Deletes an empty collection; one with something in it needs cascade. The default collection stays. */
     DeleteCollection: [DeleteCollectionRequest, DeleteCollectionResponse];
@@ -3405,9 +3405,9 @@ export interface AdminServices {
     ListConfigs: [ListConfigsRequest, ListConfigsResponse];
     /** Says everything of a config, its content too. */
     GetConfig: [GetConfigRequest, Config];
-    /** Absent fields stay as they are. A config makes a new version under the same slug. */
+    /** Changes a config. Absent fields stay as they are. A config makes a new version under the same slug. */
     UpdateConfig: [UpdateConfigRequest, UpdateConfigResponse];
-    /** Archives it: no call finds it any more, and its slug is free again. */
+    /** Archives a config: no call finds it any more, and its slug is free again. */
     DeleteConfig: [DeleteConfigRequest, DeleteConfigResponse];
     /** Lists every version of a config with its content, newest first. */
     ListConfigVersions: [ListConfigVersionsRequest, ListConfigVersionsResponse];
@@ -3422,9 +3422,10 @@ export interface AdminServices {
     ListDeployments: [ListDeploymentsRequest, ListDeploymentsResponse];
     /** Says everything of a gateway but its secrets. */
     GetDeployment: [GetDeploymentRequest, Deployment];
-    /** Absent fields stay as they are. With rotate_auth the answer holds the new secret. */
+    /** Changes what a gateway is registered as. Absent fields stay as they are. With rotate_auth the answer holds the new
+     * secret. */
     UpdateDeployment: [UpdateDeploymentRequest, UpdateDeploymentResponse];
-    /** Archives it; its secret ends at once. */
+    /** Archives a gateway's record; its secret ends at once. */
     DeleteDeployment: [DeleteDeploymentRequest, DeleteDeploymentResponse];
     /** Says when the gateway was last heard of. */
     PingDeployment: [PingDeploymentRequest, PingDeploymentResponse];
@@ -3437,9 +3438,9 @@ export interface AdminServices {
     ListGuardrails: [ListGuardrailsRequest, ListGuardrailsResponse];
     /** Says everything of a guardrail, its checks too. */
     GetGuardrail: [GetGuardrailRequest, Guardrail];
-    /** Absent fields stay as they are. Other checks or actions make a new version. */
+    /** Changes a guardrail. Absent fields stay as they are. Other checks or actions make a new version. */
     UpdateGuardrail: [UpdateGuardrailRequest, SavedGuardrail];
-    /** Archives it. */
+    /** Archives a guardrail. */
     DeleteGuardrail: [DeleteGuardrailRequest, DeleteGuardrailResponse];
   };
   /** Credentials of a provider, kept once and lent to workspaces, where providers are made from them. Those with a
@@ -3452,10 +3453,10 @@ export interface AdminServices {
     ListIntegrations: [ListIntegrationsRequest, ListIntegrationsResponse];
     /** Says everything of an integration but its secrets. */
     GetIntegration: [GetIntegrationRequest, IntegrationDetail];
-    /** Absent fields stay as they are. */
+    /** Changes an integration. Absent fields stay as they are. */
     UpdateIntegration: [UpdateIntegrationRequest, UpdateIntegrationResponse];
-    /** Archives it: it is read by its id from now on, and its slug is free. Refused with 409 while providers use it, those
-     * that were made with it too. */
+    /** Archives an integration: it is read by its id from now on, and its slug is free. Refused with 409 while providers
+     * use it, those that were made with it too. */
     DeleteIntegration: [DeleteIntegrationRequest, DeleteIntegrationResponse];
     /** Lists the models of an integration, and which of them are on. */
     ListIntegrationModels: [ListIntegrationModelsRequest, ListIntegrationModelsResponse];
@@ -3505,14 +3506,14 @@ export interface AdminServices {
     ListLabels: [ListLabelsRequest, ListLabelsResponse];
     /** Says what a label is. */
     GetLabel: [GetLabelRequest, Label];
-    /** Absent fields stay as they are. */
+    /** Changes a label. Absent fields stay as they are. */
     UpdateLabel: [UpdateLabelRequest, UpdateLabelResponse];
     /** Deletes a label for good. production, staging and development stay. */
     DeleteLabel: [DeleteLabelRequest, DeleteLabelResponse];
   };
   /** What passed through the gateway. */
   Logs: {
-    /** Newest first; oldest first when `after` is given. */
+    /** Lists requests, newest first; oldest first when `after` is given. */
     ListLogs: [ListLogsRequest, ListLogsResponse];
     GetLog: [GetLogRequest, Log];
   };
@@ -3529,13 +3530,13 @@ export interface AdminServices {
     GetOrganisation: [GetOrganisationRequest, Organisation];
     /** Changes its name, settings and security settings. Absent fields stay as they are. */
     UpdateOrganisation: [UpdateOrganisationRequest, UpdateOrganisationResponse];
-    /** What every workspace's requests pass. */
+    /** Says what every workspace's requests pass. */
     GetOrganisationDefaults: [GetOrganisationDefaultsRequest, OrganisationDefaults];
-    /** Absent fields stay as they are. */
+    /** Changes what every workspace's requests pass. Absent fields stay as they are. */
     UpdateOrganisationDefaults: [UpdateOrganisationDefaultsRequest, UpdateOrganisationDefaultsResponse];
     /** Says how users sign in. */
     GetAuthSettings: [GetAuthSettingsRequest, AuthSettings];
-    /** Absent fields stay as they are. */
+    /** Changes how users sign in. Absent fields stay as they are. */
     UpdateAuthSettings: [UpdateAuthSettingsRequest, AuthSettings];
     /** Says which workspaces the organisation's guardrails pass by. */
     ListWorkspaceExclusions: [ListWorkspaceExclusionsRequest, WorkspaceExclusions];
@@ -3550,7 +3551,7 @@ export interface AdminServices {
     ListProviders: [ListProvidersRequest, ListProvidersResponse];
     /** Says everything of a provider but its credential. */
     GetProvider: [GetProviderRequest, Provider];
-    /** Absent fields stay as they are. */
+    /** Changes a provider. Absent fields stay as they are. */
     UpdateProvider: [UpdateProviderRequest, UpdatedProvider];
     /** Deletes a provider for good, its own credential too. */
     DeleteProvider: [DeleteProviderRequest, DeleteProviderResponse];
@@ -3563,9 +3564,9 @@ export interface AdminServices {
     ListRateLimitsPolicies: [ListRateLimitsPoliciesRequest, ListRateLimitsPoliciesResponse];
     /** Says what a policy is. */
     GetRateLimitsPolicy: [GetRateLimitsPolicyRequest, RateLimitsPolicy];
-    /** Absent fields stay as they are. */
+    /** Changes a policy. Absent fields stay as they are. */
     UpdateRateLimitsPolicy: [UpdateRateLimitsPolicyRequest, UpdateRateLimitsPolicyResponse];
-    /** Archives it. */
+    /** Archives a policy. */
     DeleteRateLimitsPolicy: [DeleteRateLimitsPolicyRequest, DeleteRateLimitsPolicyResponse];
   };
   /** Budgets over requests that share something: a key, a model, a metadata value. */
@@ -3576,9 +3577,9 @@ export interface AdminServices {
     ListUsageLimitsPolicies: [ListUsageLimitsPoliciesRequest, ListUsageLimitsPoliciesResponse];
     /** Says what a policy is and, if asked, where its counters stand. */
     GetUsageLimitsPolicy: [GetUsageLimitsPolicyRequest, UsageLimitsPolicy];
-    /** Absent fields stay as they are. A higher limit makes exhausted counters active again. */
+    /** Changes a policy. Absent fields stay as they are. A higher limit makes exhausted counters active again. */
     UpdateUsageLimitsPolicy: [UpdateUsageLimitsPolicyRequest, UpdateUsageLimitsPolicyResponse];
-    /** Archives it. */
+    /** Archives a policy. */
     DeleteUsageLimitsPolicy: [DeleteUsageLimitsPolicyRequest, DeleteUsageLimitsPolicyResponse];
     /** Lists the counters of a policy. */
     ListUsageLimitsEntities: [ListUsageLimitsEntitiesRequest, ListUsageLimitsEntitiesResponse];
@@ -3593,7 +3594,7 @@ export interface AdminServices {
     ListVirtualKeys: [ListVirtualKeysRequest, ListVirtualKeysResponse];
     /** Says everything of a virtual key but its credential. */
     GetVirtualKey: [GetVirtualKeyRequest, VirtualKey];
-    /** Absent fields stay as they are. */
+    /** Changes a virtual key. Absent fields stay as they are. */
     UpdateVirtualKey: [UpdateVirtualKeyRequest, UpdateVirtualKeyResponse];
     /** Deletes it for good, its credential too. */
     DeleteVirtualKey: [DeleteVirtualKeyRequest, DeleteVirtualKeyResponse];
@@ -3630,8 +3631,8 @@ export interface AdminServices {
     ListWorkspaces: [ListWorkspacesRequest, ListWorkspacesResponse];
     /** Says everything of a workspace, its members too. */
     GetWorkspace: [GetWorkspaceRequest, WorkspaceDetail];
-    /** Absent fields stay as they are. A higher limit makes an exhausted budget active again. Settings and security
-     * settings are for the organisation's keys and for admins of the workspace. */
+    /** Changes a workspace. Absent fields stay as they are. A higher limit makes an exhausted budget active again. Settings
+     * and security settings are for the organisation's keys and for admins of the workspace. */
     UpdateWorkspace: [UpdateWorkspaceRequest, UpdateWorkspaceResponse];
     /** Archives a workspace: its keys end at once. With anything in use in it
      * (keys, providers, configs, guardrails, integrations, policies) it needs force_delete. */

@@ -25,6 +25,8 @@ interface LazyCommand {
   readonly summary: string;
   /** Settings that every command below it has flags for. */
   readonly settings: readonly SettingKey[];
+  /** Do those flags stand in its help? */
+  readonly shown?: true;
   load(): Promise<CommandModule>;
 }
 
@@ -43,16 +45,19 @@ const lazyCommands: Readonly<Record<string, LazyCommand>> = {
   audit: {
     summary: 'verify and export the audit log',
     settings: stored,
+    shown: true,
     load: () => import('./audit.js'),
   },
   backup: {
     summary: 'copy the records to a file, while the gateway serves',
     settings: stored,
+    shown: true,
     load: () => import('./backup.js'),
   },
   restore: {
     summary: 'put a backup in the place of the records',
     settings: stored,
+    shown: true,
     load: () => import('./restore.js'),
   },
   selftest: {
@@ -63,12 +68,14 @@ const lazyCommands: Readonly<Record<string, LazyCommand>> = {
   'master-key': {
     summary: 'change the key that all stored secrets hang on',
     settings: stored,
+    shown: true,
     load: () => import('./master-key.js'),
   },
 };
 
 /** Resources whose commands can more than the proto files say. */
 const friendlier: Readonly<Record<string, () => Promise<CommandModule>>> = {
+  AuditLogs: () => import('./audit-logs.js'),
   Configs: () => import('./configs.js'),
   Logs: () => import('./logs.js'),
   Providers: () => import('./providers.js'),
@@ -187,21 +194,21 @@ async function addLazy(
   commands: Readonly<Record<string, LazyCommand>>,
   args: readonly string[],
 ): Promise<void> {
-  for (const [name, { summary, settings, load }] of Object.entries(commands)) {
+  for (const [name, { summary, settings, shown, load }] of Object.entries(commands)) {
     if (!args.includes(name)) {
       program.command(name).description(summary);
       continue;
     }
     (await load()).register(program, context);
     const command = program.commands.find((made) => made.name() === name);
-    if (command !== undefined) addEverywhere(command, settings);
+    if (command !== undefined) addEverywhere(command, settings, shown !== true);
   }
 }
 
 /** Lets `headgate keys list --grpc-port 1` mean what it says, wherever in the tree `list` is. */
-function addEverywhere(command: Command, settings: readonly SettingKey[]): void {
-  addSettings(command, settings, true);
-  for (const child of command.commands) addEverywhere(child, settings);
+function addEverywhere(command: Command, settings: readonly SettingKey[], hidden: boolean): void {
+  addSettings(command, settings, hidden);
+  for (const child of command.commands) addEverywhere(child, settings, hidden);
 }
 
 /** Runs the command line and answers the exit code. */

@@ -3,6 +3,7 @@ import { CliError } from './cli-error.js';
 import { type Manners, registerResource } from './resource.js';
 import { readSecret } from './secret-input.js';
 import { type SessionContext, type SessionOptions, withAdmin, withSession } from './session.js';
+import { cell } from './show.js';
 
 interface AddOptions extends SessionOptions {
   readonly provider?: string;
@@ -15,7 +16,6 @@ interface AddOptions extends SessionOptions {
 }
 
 const unmarked = (slug: string): string => slug.replace(/^@/, '');
-const cell = (value: unknown): string => (value === undefined || value === null ? '-' : String(value));
 
 const manners: Manners = {
   ListProviders: {

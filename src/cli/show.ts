@@ -39,6 +39,10 @@ function text(field: FieldShape, value: unknown): string {
 const isPlain = ({ kind, list, map }: FieldShape): boolean =>
   !list && !map && !['message', 'struct', 'value', 'bytes', 'mask'].includes(kind);
 
+/** What a table has where a row says nothing: a dash. */
+export const cell = (value: unknown): string =>
+  value === undefined || value === null || value === '' ? '-' : String(value);
+
 /** A column of a table: its heading, and what a row has in it. */
 export type Column = readonly [heading: string, cell: (row: Message) => string];
 

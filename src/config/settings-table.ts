@@ -132,7 +132,7 @@ export const table = {
   adminKey: setting(
     secret('^\\S+$', 'must be one word'),
     null,
-    'Key that the commands keys, providers, configs and logs sign in with.',
+    'Key that the commands of administration sign in with.',
     { fallbackText: 'that of first-keys.json, where it exists' },
   ),
   simulated: setting(

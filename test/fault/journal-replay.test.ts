@@ -14,13 +14,13 @@ import {
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
-import { fileURLToPath } from 'node:url';
 import { expect } from 'chai';
 import { type Ingestion, startIngestion } from '../../src/ledger/ingest.js';
 import { openJournal } from '../../src/ledger/journal.js';
 import type { Intent, LedgerRow } from '../../src/ledger/record.js';
 import { type Ledger, openLedger } from '../../src/ledger/sql.js';
 import { ownIdentity } from '../../src/ledger/writer.js';
+import { builtProgram } from '../support/gateway.js';
 import { intentText, settlementText } from '../support/record-lines.js';
 import { intentOf, org, settlementOf } from './journal-records.js';
 
@@ -275,8 +275,7 @@ describe('journals after a crash', () => {
   describe('of real processes, killed', () => {
     const children: ChildProcess[] = [];
     const start = (script: string, ...given: string[]): ChildProcess => {
-      const path = fileURLToPath(new URL(script, import.meta.url));
-      const child = spawn(process.execPath, ['--import', 'tsx', path, ...given], {
+      const child = spawn(process.execPath, [builtProgram(`fault/${script}`), ...given], {
         stdio: ['ignore', 'pipe', 'inherit'],
       });
       children.push(child);
@@ -314,7 +313,7 @@ describe('journals after a crash', () => {
       const rounds = 3;
       for (let round = 0; round < rounds; round++) {
         const before = existsSync(upstream()) ? readFileSync(upstream()).length : 0;
-        const writer = start('./journal-writer.ts', dir, upstream());
+        const writer = start('journal-writer', dir, upstream());
         for (
           let i = 0;
           i < 500 && (existsSync(upstream()) ? readFileSync(upstream()).length : 0) === before;
@@ -337,10 +336,10 @@ describe('journals after a crash', () => {
 
     it('ingestion killed again and again in the middle of it loses nothing and doubles nothing', async function () {
       this.timeout(60_000);
-      const writer = start('./journal-writer.ts', dir, upstream());
+      const writer = start('journal-writer', dir, upstream());
       await started(upstream());
       for (let round = 0; round < kills; round++) {
-        const ingester = start('./journal-ingester.ts', dataDir);
+        const ingester = start('journal-ingester', dataDir);
         await once(ingester.stdout ?? ingester, 'data');
         await pause(Math.random() * 150);
         await kill(ingester);
