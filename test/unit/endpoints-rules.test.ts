@@ -404,6 +404,27 @@ describe('body of a moderation', () => {
   ]);
 });
 
+describe('body of a rerank', () => {
+  const rerank = (more: object): object => ({ model: 'm', query: 'q', documents: ['a'], ...more });
+  table('rerank', 'has a question and documents', [
+    [rerank({}), 'ok'],
+    [rerank({ documents: ['a', { text: 'b', title: 'c' }], top_n: 1, return_documents: true }), 'ok'],
+    [rerank({ rank_fields: ['title'], priority: 0.5, truncation: false, parameters: {}, own: 1 }), 'ok'],
+    [{ model: 'm', query: 'q' }, 'documents'],
+    [{ model: 'm', documents: ['a'] }, 'query'],
+    [{ query: 'q', documents: ['a'] }, 'model'],
+    [rerank({ query: '' }), 'query'],
+    [rerank({ documents: [] }), 'documents'],
+    [rerank({ documents: 'a' }), 'documents'],
+    [rerank({ documents: ['a', 5] }), 'documents[1]'],
+    [rerank({ top_n: 0 }), 'top_n'],
+    [rerank({ max_tokens_per_doc: 1.5 }), 'max_tokens_per_doc'],
+    [rerank({ return_documents: 'yes' }), 'return_documents'],
+    [rerank({ rank_fields: [1] }), 'rank_fields[0]'],
+    [rerank({ parameters: [] }), 'parameters'],
+  ]);
+});
+
 describe('reading a body', () => {
   const good = JSON.stringify(chat({}));
 

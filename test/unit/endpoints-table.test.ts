@@ -24,6 +24,7 @@ describe('endpoint table', () => {
     expect(findEndpoint('POST', '/v1/completions')).to.include({ name: 'completions', body: 'json' });
     expect(findEndpoint('POST', '/v1/embeddings')).to.include({ name: 'embeddings', body: 'json' });
     expect(findEndpoint('POST', '/v1/moderations')).to.include({ name: 'moderations', body: 'json' });
+    expect(findEndpoint('POST', '/v1/rerank')).to.include({ name: 'rerank', body: 'json' });
     expect(findEndpoint('GET', '/v1/models')).to.include({ name: 'models', format: 'none', body: 'stream' });
   });
 
