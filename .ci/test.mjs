@@ -52,14 +52,15 @@ async function runLanes() {
       .map((file) => `test/${kind}/${file}`),
   );
   const take = (name, pattern) => ({ name, files: files.filter((file) => pattern.test(file)).sort() });
+  const alone = [take('those that measure time', /^test\/fault\/(kill|drain|provider-faults)\b/)];
   // The longest first.
   const beside = [
     take('administration', /^test\/e2e\/(admin|access|audit)/),
     take('end to end', /^test\/e2e\/(?!admin|access|audit)/),
+    take('faults', /^test\/fault\/(?!kill|drain|provider-faults)/),
     take('units', /^test\/(unit|golden|fuzz)\//),
     take('contracts', /^test\/contract\//),
   ];
-  const alone = [take('faults', /^test\/fault\//)];
   const ended = [];
   const drain = async (lanes) => {
     while (lanes.length > 0 && !isStopped) ended.push(await run(lanes.shift()));

@@ -22,6 +22,8 @@ const hostile = [
   '[object Object]',
   '𝒳\u202e\u2028',
 ];
+/** Every text in every place takes its time: WHOLE_LOAD=true. Else each place gets some, and they take turns. */
+const step = process.env['WHOLE_LOAD'] === 'true' ? 1 : 4;
 
 describe('text that means something to a database', function () {
   this.timeout(30_000);
@@ -38,13 +40,15 @@ describe('text that means something to a database', function () {
 
     it('is only text, in every place of a path and every field of a query', async () => {
       let tried = 0;
+      let place = 0;
       for (const { bindings, request, name, streams } of adminTree().methods.values()) {
         const { verb, path, body } = bindings[0]!;
         if (streams || body !== '' || name === 'Models.GetModelPricing') continue;
         const fields = request.fields.filter(({ kind, apart }) => kind === 'string' && !apart);
         for (const { name: field, jsonName, map } of fields) {
           if (map) continue;
-          for (const text of hostile) {
+          place++;
+          for (const text of hostile.filter((_, i) => (i + place) % step === 0)) {
             const value = encodeURIComponent(text);
             const isPlace = path.includes(`{${field}}`);
             const filled = path

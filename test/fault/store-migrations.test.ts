@@ -1,18 +1,18 @@
 import { spawn } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
-import { fileURLToPath } from 'node:url';
 import { expect } from 'chai';
 import { bootstrap } from '../../src/store/bootstrap.js';
 import { MasterKey } from '../../src/store/master-key.js';
 import { RefusedStart } from '../../src/store/refused-start.js';
 import type { Database } from '../../src/store/sql/driver.js';
 import { openStore, type StoreOptions } from '../../src/store/store.js';
+import { builtProgram } from '../support/gateway.js';
 import { folder, forEachStore } from '../support/stores.js';
 
 /** Statements to be killed at, of all there are; STORE_KILLS=all takes each. */
 const kills = process.env['STORE_KILLS'] === 'all' ? Number.POSITIVE_INFINITY : 3;
-const opener = fileURLToPath(new URL('store-opener.ts', import.meta.url));
+const opener = builtProgram('fault/store-opener');
 
 describe('migrations', function () {
   this.timeout(kills === 6 ? 60_000 : 600_000);
@@ -34,7 +34,7 @@ describe('migrations', function () {
     /** Opens a store in a process of its own, killed before its statement of that number. */
     async function openIn(dataDir: string, killAt: number): Promise<Opened> {
       const url = (await optionsOf(dataDir)).databaseUrl?.reveal() ?? '';
-      const child = spawn(process.execPath, ['--import', 'tsx', opener, dataDir, keyText, `${killAt}`, url], {
+      const child = spawn(process.execPath, [opener, dataDir, keyText, `${killAt}`, url], {
         stdio: ['ignore', 'pipe', 'inherit'],
       });
       let said = '';

@@ -1,17 +1,17 @@
 import { spawn } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
-import { fileURLToPath } from 'node:url';
 import { expect } from 'chai';
 import { Secret } from '../../src/core/secret.js';
 import { bootstrap } from '../../src/store/bootstrap.js';
 import { MasterKey } from '../../src/store/master-key.js';
 import { openStore, rotateMasterKey } from '../../src/store/store.js';
+import { builtProgram } from '../support/gateway.js';
 import { folder, forEachStore } from '../support/stores.js';
 
 /** STORE_KILLS=all takes more of its statements. */
 const kills = process.env['STORE_KILLS'] === 'all' ? 20 : 2;
-const rotator = fileURLToPath(new URL('store-rotator.ts', import.meta.url));
+const rotator = builtProgram('fault/store-rotator');
 
 describe('a rotation of the master key', function () {
   this.timeout(kills * 20_000);
@@ -33,7 +33,7 @@ describe('a rotation of the master key', function () {
 
       async function rotate(old: string, next: string, killAt: number): Promise<number | null> {
         const url = given.databaseUrl?.reveal() ?? '';
-        const args = ['--import', 'tsx', rotator, dataDir, old, next, `${killAt}`, url];
+        const args = [rotator, dataDir, old, next, `${killAt}`, url];
         const child = spawn(process.execPath, args, { stdio: ['ignore', 'pipe', 'inherit'] });
         let said = '';
         child.stdout.on('data', (text) => {

@@ -8,6 +8,8 @@ import { type AdminClient, connectAdmin } from '../../src/client/index.js';
 const root = resolve(import.meta.dirname, '../..');
 /** The built program: what is tested is what is run. `npm test` builds it first. */
 export const mainFile = join(root, 'dist/src/main.js');
+/** A program of the tests that is killed or watched from outside, such as `fault/store-opener`, as built. */
+export const builtProgram = (name: string): string => join(root, `dist/test/${name}.js`);
 
 export interface RunningGateway {
   readonly url: string;
