@@ -4,6 +4,7 @@ import { AdminError } from './admin-error.js';
 import { AuditedCall } from './audited.js';
 import { authenticate, Caller } from './caller.js';
 import { FailedAuth } from './failed-auth.js';
+import { KnownCallers } from './known-callers.js';
 import { checkRules } from './rules.js';
 import type { AdminParts } from './service.js';
 
@@ -43,12 +44,15 @@ export type Implementations = ReadonlyMap<string, Run>;
  */
 export class Calls {
   readonly #failedAuth = new FailedAuth();
+  readonly #known: KnownCallers;
   readonly #streams = new Set<AbortController>();
 
   constructor(
     readonly parts: AdminParts,
     readonly implementations: Implementations,
-  ) {}
+  ) {
+    this.#known = new KnownCallers(parts.store);
+  }
 
   /** The response of a unary method. Throws an AdminError for every refusal and failure. */
   async unary(call: Inbound): Promise<Message> {
@@ -110,7 +114,7 @@ export class Calls {
     const { store } = this.parts;
     if (call.method.access.scopes.length === 0) return new Caller(null, store);
     try {
-      return await authenticate(store, call.key(), Date.now());
+      return await authenticate(this.#known, call.key(), Date.now());
     } catch (thrown) {
       if (!(thrown instanceof AdminError) || thrown.code !== 'AB05') throw thrown;
       throw this.#failedAuth.refusal(call.address, thrown);

@@ -5,6 +5,7 @@ import { mayHold } from '../core/scopes.js';
 import type { Place, Store } from '../store/store.js';
 import { AdminError } from './admin-error.js';
 import { leaves, type Standing, seesAllData, seesLogMetadata, standingOf } from './can.js';
+import type { Known, KnownCallers } from './known-callers.js';
 
 /** A record that a method has made, changed or deleted: what the audit row is about, and what others hear of. */
 export interface Changed {
@@ -177,10 +178,16 @@ async function standingBehind(store: Store, key: KeyRecord): Promise<Standing | 
 }
 
 /** Finds out who calls. Malformed, unknown, deleted and expired keys get the same answer. */
-export async function authenticate(store: Store, text: string, now: number): Promise<Caller> {
-  const key = isGatewayKey(text) ? await store.keys.findByHash(store.hashKey(text)) : null;
-  if (key === null || (key.expiresAt !== null && key.expiresAt <= now)) throw unknownKey();
-  return new Caller(key, store, await standingBehind(store, key));
+export async function authenticate(known: KnownCallers, text: string, now: number): Promise<Caller> {
+  const { store } = known;
+  const isValid = ({ expiresAt }: KeyRecord): boolean => expiresAt === null || expiresAt > now;
+  const find = async (hash: string): Promise<Known | null> => {
+    const key = await store.keys.findByHash(hash);
+    return key !== null && isValid(key) ? { key, standing: await standingBehind(store, key) } : null;
+  };
+  const found = isGatewayKey(text) ? await known.get(text, find) : null;
+  if (found === null || !isValid(found.key)) throw unknownKey();
+  return new Caller(found.key, store, found.standing);
 }
 
 /** The one key among what a request brought. `own`: values of the key's own headers; `bearer`: of Authorization. */

@@ -82,6 +82,8 @@ export interface Store {
   readonly changes: ChangeStore;
   /** What goes into the hash of every gateway key; data workers hash by it. */
   readonly pepper: Buffer;
+  /** Grows with every change that this node makes of keys, people, workspaces or organisations. */
+  readonly rightsChanged: number;
   /** Hash of a gateway key's text under the pepper. */
   hashKey(text: string): string;
   /**

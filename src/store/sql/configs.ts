@@ -178,19 +178,20 @@ export class SqlConfigs implements ConfigStore {
     text: string,
     by: string | null,
   ): Promise<void> {
-    const last = await sql('config_versions').where({ config_id: row.id }).max('number as number').first();
     const shown = shownConfig(text);
-    const version: VersionRow = {
+    const next = sql('config_versions')
+      .where({ config_id: row.id })
+      .select(sql.raw('coalesce(max(??), 0) + 1', ['number']));
+    const version: Omit<VersionRow, 'number'> = {
       id,
       config_id: row.id,
-      number: Number(last?.['number'] ?? 0) + 1,
       text: shown ?? text,
       sealed:
         shown === null ? null : await this.dataKeys.seal(sql, sealedPlace(row.organisation_id, id), text),
       created_by: by,
       created_at: this.now(),
     };
-    await sql('config_versions').insert(version);
+    await sql('config_versions').insert({ ...version, number: next });
   }
 
   async update(

@@ -27,6 +27,7 @@ import { SqlRateLimitsPolicies } from './rate-limits-policies.js';
 import { SystemKeys } from './system-keys.js';
 import { SqlUsageLimitsPolicies } from './usage-limits-policies.js';
 import { SqlUsers } from './users.js';
+import { watched } from './watched.js';
 import { insertFirstWorkspace, SqlWorkspaces } from './workspaces.js';
 
 /** What the stores of the resources are made of. */
@@ -57,8 +58,13 @@ class SqlStore implements Store {
   readonly users: SqlUsers;
   readonly workspaces: SqlWorkspaces;
 
+  #rightsChanged = 0;
+
   constructor(readonly parts: StoreParts) {
     const { database, dataKeys, systemKeys, chain, now } = parts;
+    const ofRights = watched(database, () => {
+      this.#rightsChanged += 1;
+    });
     this.audit = new SqlAudit(database, chain, now);
     this.changes = new SqlChanges(database, now);
     this.configs = new SqlConfigs(database, dataKeys, now);
@@ -71,16 +77,20 @@ class SqlStore implements Store {
     this.labels = new SqlLabels(database, now);
     this.invites = new SqlInvites(database, systemKeys.pepper, now);
     this.integrations = new SqlIntegrations(database, dataKeys, now);
-    this.keys = new SqlApiKeys(database, systemKeys.pepper, now);
-    this.members = new SqlMembers(database, now);
-    this.organisations = new SqlOrganisations(database, now);
+    this.keys = new SqlApiKeys(ofRights, systemKeys.pepper, now);
+    this.members = new SqlMembers(ofRights, now);
+    this.organisations = new SqlOrganisations(ofRights, now);
     this.providers = new SqlProviders(database, dataKeys, this.integrations, now);
-    this.users = new SqlUsers(database, now);
-    this.workspaces = new SqlWorkspaces(database, now);
+    this.users = new SqlUsers(ofRights, now);
+    this.workspaces = new SqlWorkspaces(ofRights, now);
   }
 
   get database(): Database {
     return this.parts.database;
+  }
+
+  get rightsChanged(): number {
+    return this.#rightsChanged;
   }
 
   get pepper(): Buffer {
