@@ -302,8 +302,8 @@ describe('keys over the administration plane', () => {
     }
 
     it('gives an expired key another life', async () => {
-      const { id, key } = await made({ expires_at: later(60) });
-      await new Promise((wait) => setTimeout(wait, 80));
+      const { id, key } = await made({ expires_at: later(1000) });
+      await new Promise((wait) => setTimeout(wait, 1050));
       expect((await get(id)).status).to.equal('expired');
       expect((await plane.rest('GET', '/v1/configs', undefined, { key })).status).to.equal(401);
       await put(id, { expires_at: later(hour) });
@@ -481,8 +481,8 @@ describe('keys over the administration plane', () => {
 
   it('answer alike when they are unknown, expired or of a workspace that is archived', async () => {
     const unknown = await plane.rest('GET', '/v1/configs', undefined, { key: 'gw_ws_nonsense' });
-    const { key } = await made({ expires_at: later(20), scopes: scopesOf('workspace-service') });
-    await new Promise((wait) => setTimeout(wait, 30));
+    const { key } = await made({ expires_at: later(1000), scopes: scopesOf('workspace-service') });
+    await new Promise((wait) => setTimeout(wait, 1050));
     const expired = await plane.rest('GET', '/v1/configs', undefined, { key });
     expect(expired.json).to.deep.equal(unknown.json);
     expect(expired.status).to.equal(unknown.status);
