@@ -1,5 +1,5 @@
 import { spawn } from 'node:child_process';
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { expect } from 'chai';
@@ -66,6 +66,12 @@ describe('what the docs say to type', () => {
       else if (example.language === 'js') expect(output).to.include('Hello');
       else if (example.text.includes('headgate logs')) expect(output).to.include('gpt-4o-mini');
     }
+  });
+
+  it('README lists every page', () => {
+    const text = readFileSync(join(root, 'README.md'), 'utf8');
+    const pages = readdirSync(join(root, 'docs')).filter((name) => name.endsWith('.md'));
+    expect(pages.filter((name) => !text.includes(`(docs/${name})`))).to.deep.equal([]);
   });
 
   it('README stays short', () => {
