@@ -47,7 +47,7 @@ export class ChatConversion implements Conversion {
   constructor(
     readonly door: Door,
     readonly format: ChatFormat,
-    public context: ConversionContext,
+    readonly context: ConversionContext,
     readonly from: DoorContext,
   ) {
     this.wire = format.name;
@@ -55,7 +55,7 @@ export class ChatConversion implements Conversion {
   }
 
   headed(headers: HeaderList): void {
-    this.context = { ...this.context, headers };
+    this.context.headers = headers;
   }
 
   usage(body: JsonObject): Usage | null {
@@ -85,13 +85,13 @@ export class PlainConversion implements Conversion {
 
   constructor(
     readonly format: WireFormat,
-    public context: ConversionContext,
+    readonly context: ConversionContext,
   ) {
     this.wire = format.name;
   }
 
   headed(headers: HeaderList): void {
-    this.context = { ...this.context, headers };
+    this.context.headers = headers;
   }
 
   usage(body: JsonObject): Usage | null {

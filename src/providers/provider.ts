@@ -87,8 +87,8 @@ export interface ConversionContext {
   readonly request?: CanonicalRequest;
   /** The model that was asked for, where an answer does not name its own. */
   readonly model?: string | null;
-  /** Of the answer, where part of it stands there: its id, the name of an error, counts. */
-  readonly headers?: HeaderList;
+  /** Of the answer, where part of it stands there: its id, the name of an error, counts. Written when its head comes. */
+  headers?: HeaderList;
 }
 
 export interface WireRequest {

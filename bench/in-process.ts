@@ -1,0 +1,203 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { hashGatewayKey, makeGatewayKey } from '../src/core/gateway-key.js';
+import type { HeaderList } from '../src/core/headers.js';
+import type { FromWorker, WorkerInit } from '../src/core/messages.js';
+import { LookupChannel } from '../src/directory/channel.js';
+import { createHandler } from '../src/pipeline/handle.js';
+import { assemble } from '../src/process/assemble.js';
+import type { Call, ReplySink } from '../src/transport/transport.js';
+import type { Upstream } from '../src/upstream/upstream.js';
+
+/** One request, to be sent many times. */
+export interface BenchRequest {
+  readonly path: string;
+  /** Without `?`. */
+  readonly query: string;
+  readonly body: Buffer;
+  /** Text of a config. */
+  readonly config: string;
+}
+
+/** The real chain, directory and journal, with function calls where the sockets are. */
+export interface InProcessGateway {
+  /** Sends so many of a request, 32 at a time; CPU microseconds of each. Throws for an answer other than 200. */
+  run(request: BenchRequest, count: number): Promise<{ user: number; system: number }>;
+  close(): void;
+}
+
+/** What a bench's provider answers to a call. */
+export interface BenchAnswer {
+  readonly contentType: string;
+  /** As they come from the socket, one at a time. */
+  readonly pieces: readonly Buffer[];
+}
+
+const pepper = Buffer.alloc(32, 1);
+
+/** `rows`: the provider row behind each slug; `answer` is asked for every call by its URL. */
+export async function openInProcess(
+  rows: ReadonlyMap<string, string>,
+  answer: (url: string) => BenchAnswer,
+): Promise<InProcessGateway> {
+  const dir = mkdtempSync(join(tmpdir(), 'headgate-bench-'));
+  const key = makeGatewayKey('workspace-service');
+  const channel: LookupChannel = new LookupChannel((message: FromWorker) => {
+    if (message.t !== 'lookup') return;
+    const row = message.kind === 'provider' ? rows.get(message.name) : undefined;
+    const known =
+      message.kind === 'key' && message.name === hashGatewayKey(pepper, key)
+        ? principal
+        : row === undefined
+          ? null
+          : { ...provider, slug: message.name, provider: row };
+    setImmediate(() => channel.answered(message.id, known));
+  });
+  const quiet = { info() {}, warn: console.warn, error: console.error };
+  const { pipeline } = await assemble(
+    { ...init, journalDir: dir },
+    channel,
+    quiet,
+    () => {},
+    upstreamOf(answer),
+  );
+  const handle = createHandler(pipeline);
+  const send = (request: BenchRequest, count: number): Promise<void> =>
+    new Promise((resolve) => {
+      let left = count;
+      let started = 0;
+      const next = (): void => {
+        started++;
+        handle(
+          new InProcessCall(request, key, (status, text) => {
+            if (status !== 200) throw new Error(`${request.path} was answered ${status}: ${text}`);
+            left--;
+            if (left === 0) resolve();
+            else if (started < count) setImmediate(next);
+          }),
+        );
+      };
+      for (let i = 0; i < Math.min(32, count); i++) next();
+    });
+  return {
+    async run(request, count) {
+      const before = process.cpuUsage();
+      await send(request, count);
+      const { user, system } = process.cpuUsage(before);
+      return { user: user / count, system: system / count };
+    },
+    close() {
+      pipeline.journal.close();
+      rmSync(dir, { recursive: true, force: true });
+    },
+  };
+}
+
+const principal = {
+  organisationId: 'org',
+  workspaceId: 'ws',
+  keyId: 'key',
+  keyName: 'bench',
+  keyType: 'workspace-service' as const,
+  blockInline: false,
+  userId: null,
+  scopes: ['completions.write'],
+  expiresAt: null,
+  defaults: { configId: null, allowConfigOverride: true, metadata: {} },
+};
+
+const provider = {
+  id: 'p',
+  workspaceId: 'ws',
+  credential: 'sk',
+  baseUrl: null,
+  hostTrusted: true,
+  headers: [],
+  fields: { aws_region: 'us-east-1' },
+  secrets: {},
+  expiresAt: null,
+  exhausted: null,
+  models: null,
+};
+
+const init: WorkerInit = {
+  worker: 0,
+  pepper: pepper.toString('hex'),
+  host: '127.0.0.1',
+  port: 0,
+  shared: false,
+  transport: 'uws',
+  headerPrefixes: ['x-gateway-'],
+  egressAllow: [],
+  journalDir: '',
+  logBodies: false,
+  logLevel: 'warn',
+  bodyLimitBytes: 10 * 1024 * 1024,
+  upstreamConnections: 256,
+  timeouts: { connectMs: 5000, headersMs: 60_000, firstTokenMs: 60_000, idleMs: 60_000 },
+  writeTimeoutMs: 30_000,
+  plugins: { directory: null, insert: [] },
+};
+
+function upstreamOf(answer: (url: string) => BenchAnswer): Upstream {
+  return {
+    send({ url }, handler) {
+      const { contentType, pieces } = answer(url);
+      setImmediate(() => {
+        handler.head(200, ['content-type', contentType, 'date', 'Sat, 21 Nov 2026 10:00:00 GMT']);
+        for (const piece of pieces) handler.data(piece);
+        handler.end();
+      });
+      return { resume() {}, cancel() {} };
+    },
+    async close() {},
+  };
+}
+
+class InProcessCall implements Call {
+  readonly method = 'POST';
+  readonly path: string;
+  readonly query: string;
+  readonly remoteAddress = '127.0.0.1';
+  readonly aborted = false;
+  onAbort: (() => void) | null = null;
+  readonly headers: HeaderList;
+
+  constructor(
+    readonly request: BenchRequest,
+    key: string,
+    readonly answered: (status: number, body: Buffer | string | null) => void,
+  ) {
+    this.path = request.path;
+    this.query = request.query;
+    // New strings each time, as a transport has them.
+    this.headers = Buffer.from(
+      `host\n127.0.0.1\ncontent-type\napplication/json\naccept\napplication/json\nuser-agent\nOpenAI/JS 6.49.0\naccept-encoding\ngzip, deflate\nx-stainless-lang\njs\nx-stainless-runtime\nnode\nx-stainless-retry-count\n0\nx-gateway-api-key\n${key}\nx-gateway-config\n${request.config}\ncontent-length\n${request.body.length}`,
+    )
+      .toString('latin1')
+      .split('\n');
+  }
+
+  collect(_limit: number, done: (error: null, bytes: Buffer) => void): void {
+    done(null, Buffer.from(this.request.body));
+  }
+
+  stream(): never {
+    throw new Error('not used');
+  }
+
+  answer(status: number, _headers: HeaderList, body: Buffer | string | null): void {
+    this.answered(status, body);
+  }
+
+  begin(status: number): ReplySink {
+    return {
+      data: () => true,
+      end: () => this.answered(status, null),
+      error: (error) => {
+        throw error;
+      },
+    };
+  }
+}
