@@ -48,7 +48,9 @@ export class AdminError extends Error {
     if (thrown instanceof GatewayError) {
       if (thrown.code === 'store_unavailable') return new AdminError('unavailable', thrown.message, thrown);
       if (thrown.blame === 'client') {
-        const found = thrown.errors === null ? '' : ` ${thrown.errors.join('; ')}`;
+        // The message says the first already.
+        const found =
+          thrown.errors === null || thrown.errors.length < 2 ? '' : ` ${thrown.errors.join('; ')}`;
         return new AdminError('AB01', `${thrown.message}${found}`);
       }
     }

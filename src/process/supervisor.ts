@@ -121,7 +121,12 @@ export async function startGateway(settings: Settings): Promise<Gateway> {
       changed: (what) => workers.forget(what),
       validateConfig: async (text) => {
         const { compileConfig } = await import('../routing/compile.js');
-        compileConfig(text, { slug: null, version: 'check', isProvider: (name) => providers.has(name) });
+        compileConfig(text, {
+          slug: 'check',
+          version: 'check',
+          isProvider: (name) => providers.has(name),
+          headerPrefixes: settings.headerPrefixes,
+        });
       },
       isProvider: (name) => providers.has(name),
       publicUrl: settings.publicUrl ?? `http://localhost:${settings.port}`,

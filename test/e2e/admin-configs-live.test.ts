@@ -72,6 +72,16 @@ describe('configs of a running gateway', () => {
     expect([missing.status, missing.json.data.errorCode]).to.deep.equal([404, 'AB02']);
   });
 
+  it('may name a provider alone, whose key each call brings', async () => {
+    const made = await ask('POST', '/v1/configs', { name: 'alone', config: { provider: 'openai' } });
+    expect(made.status, JSON.stringify(made.json)).to.equal(200);
+  });
+
+  it('say what is wrong with them once', async () => {
+    const { json } = await ask('POST', '/v1/configs', { name: 'x', config: {} });
+    expect(json.data.message.match(/must have/g)).to.have.length(1);
+  });
+
   it('need no key for the price of a model', async () => {
     for (const path of ['/model-configs/pricing', '/v1/model-configs/pricing']) {
       const response = await fetch(`${gateway.url}${path}/openai/gpt-4o-mini`);

@@ -71,7 +71,7 @@ describe('the administration plane', () => {
         try {
           JSON.parse(text);
         } catch {
-          throw new GatewayError('AB01', 'The config is not JSON.', {
+          throw new GatewayError('AB01', 'Invalid config: config: not JSON.', {
             errors: ['path: config, message: not JSON'],
           });
         }
@@ -350,7 +350,7 @@ describe('the administration plane', () => {
         'INVALID_ARGUMENT',
         'AB01',
       );
-      expect(message).to.include('path: config, message: not JSON');
+      expect(message).to.equal('Invalid config: config: not JSON.');
       await refused(workspace.configs.create({ name: 'x' }), 'INVALID_ARGUMENT', 'AB01');
       await refused(
         workspace.configs.create({ name: 'x', slug: 'x', config: {} }),
