@@ -1,4 +1,5 @@
 import { fork } from 'node:child_process';
+import { constants, setPriority } from 'node:os';
 import { fileURLToPath } from 'node:url';
 import { drivePaced } from './paced.js';
 import type { Server } from './servers.js';
@@ -31,6 +32,8 @@ export async function compareAdmin(
     load.once('message', ready);
     load.once('exit', () => failed(new Error('the load of the administration did not start')));
   });
+  // In life it runs on another machine: here it must not take the processors from what is measured.
+  setPriority(load.pid ?? 0, constants.priority.PRIORITY_LOW);
   const perSecond: Second[] = [];
   load.on('message', (second: Second) => void perSecond.push(second));
   const figures = { quiet: [] as number[], busy: [] as number[] };

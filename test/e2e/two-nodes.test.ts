@@ -61,6 +61,25 @@ describe('two gateways on one PostgreSQL', function () {
       expect(performance.now() - revoked).to.be.lessThan(1000);
     });
 
+    it('a key of the administration deleted over the one opens nothing there, and nothing over the other within a second', async () => {
+      const { id, key } = await one.admin().keys.create({
+        type: 'workspace',
+        sub_type: 'service',
+        name: 'short-lived',
+        workspace_id: one.workspaceId,
+        scopes: ['configs.list'],
+      });
+      const opens = async (gateway: RunningGateway): Promise<boolean> =>
+        (await fetch(`${gateway.url}/v1/configs`, { headers: { 'x-gateway-api-key': key } })).ok;
+      // Both know it by now.
+      for (const gateway of [one, two]) expect(await opens(gateway)).to.equal(true);
+      await one.admin().keys.delete(id);
+      const deleted = performance.now();
+      expect(await opens(one)).to.equal(false);
+      await eventually('refused by the other', async () => !(await opens(two)), 2000);
+      expect(performance.now() - deleted).to.be.lessThan(1000);
+    });
+
     it('a config made over the one is there over the other', async () => {
       const made = await two.admin().configs.create({ name: 'shared', config: { retry: { attempts: 1 } } });
       const slug = made.data?.slug ?? '';
@@ -70,7 +89,7 @@ describe('two gateways on one PostgreSQL', function () {
     it('their audit log is one, verified from either machine', async () => {
       for (const gateway of [one, two]) {
         const ran = await headgate(gateway.env, ['audit', 'verify', '--json']);
-        expect(JSON.parse(ran.stdout), ran.stderr).to.include({ ok: true, rows: 3 });
+        expect(JSON.parse(ran.stdout), ran.stderr).to.include({ ok: true, rows: 5 });
       }
     });
 
