@@ -87,7 +87,7 @@ describe('stopping and dying', () => {
     const began = performance.now();
     const exit = new Promise<number | null>((done) => gateway.process.once('exit', (code) => done(code)));
     gateway.process.kill('SIGTERM');
-    await pause(600);
+    await pause(1200);
     gateway.process.kill('SIGTERM');
     expect(await exit).to.equal(0);
     // Less than the drain alone would have taken.

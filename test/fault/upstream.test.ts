@@ -85,17 +85,20 @@ describe('upstream: what goes wrong out there', () => {
 
     it('F02: a connection that never comes about is upstream_connect_timeout, on time', async () => {
       const hole = await blackhole();
-      for (const callerChosen of [false, true]) {
-        for (const connectMs of [200, 500]) {
-          const flight = await fly(upstream, `http://127.0.0.1:${hole.port}/`, {
-            callerChosen,
-            timeouts: { ...generous, connectMs },
-          }).finished;
-          expect(flight.failure?.code).to.equal('upstream_connect_timeout');
-          expectOnTime(flight, connectMs);
+      try {
+        for (const callerChosen of [false, true]) {
+          for (const connectMs of [200, 500]) {
+            const flight = await fly(upstream, `http://127.0.0.1:${hole.port}/`, {
+              callerChosen,
+              timeouts: { ...generous, connectMs },
+            }).finished;
+            expect(flight.failure?.code).to.equal('upstream_connect_timeout');
+            expectOnTime(flight, connectMs);
+          }
         }
+      } finally {
+        hole.close();
       }
-      hole.close();
     });
 
     it('F02: so is a name that is never resolved', async () => {
