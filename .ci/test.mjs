@@ -26,7 +26,7 @@ let isStopped = false;
 for (const signal of ['SIGINT', 'SIGTERM']) {
   process.on(signal, () => {
     isStopped = true;
-    for (const child of running) child.kill(signal);
+    for (const child of running) kill(child, signal);
   });
 }
 
@@ -71,6 +71,14 @@ async function runLanes() {
   return ended;
 }
 
+function kill({ pid }, signal) {
+  try {
+    process.kill(-pid, signal);
+  } catch (error) {
+    if (error.code !== 'ESRCH') throw error;
+  }
+}
+
 /** Runs mocha on these files; a lane with a name holds its output back until it is over, and lists no failures. */
 async function run({ name, files }) {
   const counts = join(folder, `${name}.json`);
@@ -78,6 +86,8 @@ async function run({ name, files }) {
   const colours = isLane && process.stdout.isTTY ? ['--color'] : [];
   const child = spawn(process.execPath, [mocha, '--reporter', reporter, ...colours, ...given, ...files], {
     cwd: root,
+    // A group of its own: mocha runs the tests in a process below the one that is started here.
+    detached: true,
     stdio: isLane ? ['ignore', 'pipe', 'pipe'] : 'inherit',
     env: { ...process.env, TEST_COUNTS: counts, ...(isLane && { TEST_LANE: name }) },
   });
@@ -92,7 +102,7 @@ async function run({ name, files }) {
     endedAt ||= Date.now();
     if (Date.now() - endedAt < lingerMs) return;
     lingering = true;
-    child.kill('SIGKILL');
+    kill(child, 'SIGKILL');
   }, 500);
 
   const exit = once(child, 'exit');
