@@ -1,3 +1,4 @@
+import { setImmediate } from 'node:timers/promises';
 import type { Piscina } from 'piscina';
 import type { Awaitable } from '../core/directory.js';
 import type { Endpoint } from '../core/endpoint.js';
@@ -76,6 +77,8 @@ export function createBodyReader(options: BodyReaderOptions = {}): BodyReader {
       const { code, message, param } = result;
       throw new GatewayError(code, message, param === null ? {} : { param });
     }
+    // Its content has just been copied over, and may be about to be written again: a turn of its own for each.
+    await setImmediate();
     const { json, bigNumbers } = result;
     return summarise(json ?? ((await parseInSlices(decodeBody(bytes), bigNumbers)) as JsonObject));
   }

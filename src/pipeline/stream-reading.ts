@@ -12,6 +12,7 @@ export interface StreamReading {
   push(chunk: Buffer): Buffer | null;
   /** What is still to be written. Throws `upstream_truncated` when the format's own end never came. */
   end(): Buffer | null;
+  /** null for a stream that broke: what it told on its way is not what it cost, so its text is counted. */
   readonly usage: Usage | null;
   readonly model: string | null;
   /** What the client's answer is called; null: as the provider's. */
@@ -54,9 +55,9 @@ class Untouched implements StreamReading {
 
   end(): null {
     const seen = this.tail.end();
-    this.usage = seen.usage;
     this.model = seen.model;
     if (!seen.done && this.provider !== null) throw truncated(this.provider);
+    this.usage = seen.usage;
     return null;
   }
 }
@@ -80,7 +81,8 @@ class Converted implements StreamReading {
   }
 
   get usage(): Usage | null {
-    return this.reader.usage.source === 'none' ? null : this.reader.usage;
+    const { done, usage } = this.reader;
+    return done && usage.source !== 'none' ? usage : null;
   }
 
   get model(): string | null {
