@@ -96,7 +96,7 @@ export function toGenerateContent(request: CanonicalRequest): WireRequest {
   const limit = request['max_completion_tokens'] ?? request['max_tokens'];
   if (limit !== undefined && limit !== null) config['maxOutputTokens'] = limit;
   addStop(request, config);
-  addLogprobs(request, config);
+  addLogprobs(request, config, dropped);
   addResponseFormat(request, config, traits, dropped);
   addModalities(request, config, dropped);
   addThinking(request, config, traits, dropped);
@@ -114,11 +114,13 @@ function addStop(request: CanonicalRequest, config: JsonObject): void {
   if (list.length > 0) config['stopSequences'] = list;
 }
 
-function addLogprobs(request: CanonicalRequest, config: JsonObject): void {
-  if (request['logprobs'] !== true) return;
-  config['responseLogprobs'] = true;
+function addLogprobs(request: CanonicalRequest, config: JsonObject, dropped: string[]): void {
   const top = request['top_logprobs'];
-  if (typeof top === 'number' && top > 0) config['logprobs'] = top;
+  const some = typeof top === 'number' && top > 0;
+  if (request['logprobs'] === true) {
+    config['responseLogprobs'] = true;
+    if (some) config['logprobs'] = top;
+  } else if (some) dropped.push('top_logprobs');
 }
 
 function addResponseFormat(
