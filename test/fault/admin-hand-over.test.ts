@@ -52,7 +52,7 @@ for (const [name, create] of [
       door = new AdminDoor(send, ['x-gateway-'], waits);
       transport = await create({
         handler: (call) => door.open(call),
-        maxHeaderBytes: 64 * 1024,
+        maxHeaderBytes: 80 * 1024,
         writeTimeoutMs: 5000,
         onProblem: () => {},
       });

@@ -97,7 +97,13 @@ describe('a store on PostgreSQL', function () {
       const ended = new Promise<void>((resolve) => {
         end = resolve;
       });
-      const unit = store.unit(organisation, () => ended);
+      let unit: Promise<void> = ended;
+      await new Promise<void>((begun) => {
+        unit = store.unit(organisation, () => {
+          begun();
+          return ended;
+        });
+      });
       const error = await refusal(other.unit(organisation, () => other.audit.append(entryOf(organisation))));
       expect(error).to.include({ code: 'store_unavailable' });
       expect(await other.ping(), 'reads go on').to.equal(true);
