@@ -60,7 +60,7 @@ export function createHeaderReader(prefixes: readonly string[]): (headers: Heade
 }
 
 const secretHeaders: ReadonlySet<string> = new Set(
-  [...secretFields].map((field) => field.replaceAll('_', '-')),
+  providerFields.filter((field) => secretFields.has(field)).map(fieldHeader),
 );
 
 /** Is one of them a credential? */

@@ -23,7 +23,6 @@ export const adminErrors = {
   /** The store does not answer, or a worker has not confirmed. */
   unavailable: answer(status.UNAVAILABLE, 503),
   deadline: answer(status.DEADLINE_EXCEEDED, 504),
-  unimplemented: answer(status.UNIMPLEMENTED, 501),
 } as const;
 
 export type AdminErrorCode = keyof typeof adminErrors;

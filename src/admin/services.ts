@@ -23,7 +23,7 @@ import { workspaceMembersService } from './workspace-members.js';
 import { workspacesService } from './workspaces.js';
 
 /** Every service of the proto files, a line each, in order of their names. */
-const services: { readonly [Name in ServiceName]?: (parts: AdminParts) => Service<Name> } = {
+const services: { readonly [Name in ServiceName]: (parts: AdminParts) => Service<Name> } = {
   ApiKeys: apiKeysService,
   AuditLogs: auditLogsService,
   Collections: collectionsService,
@@ -46,7 +46,7 @@ const services: { readonly [Name in ServiceName]?: (parts: AdminParts) => Servic
   Workspaces: workspacesService,
 };
 
-/** What runs for each method. A service lacks none of its methods: its type says so. */
+/** What runs for each method. Throws at the start for one that nothing would run for. */
 export function implement(parts: AdminParts, methods: Iterable<AdminMethod>): Implementations {
   const made = new Map<string, Readonly<Record<string, Run>>>();
   for (const [name, service] of Object.entries(services))
@@ -54,7 +54,8 @@ export function implement(parts: AdminParts, methods: Iterable<AdminMethod>): Im
   const implementations = new Map<string, Run>();
   for (const { name, service, method } of methods) {
     const run = made.get(service)?.[method];
-    if (run !== undefined) implementations.set(name, run);
+    if (run === undefined) throw new Error(`${name} is in the proto files and in no service.`);
+    implementations.set(name, run);
   }
   return implementations;
 }

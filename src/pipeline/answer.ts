@@ -1,14 +1,12 @@
-import { isAscii } from 'node:buffer';
-import { promisify } from 'node:util';
-import { brotliDecompress, gunzip, inflate } from 'node:zlib';
 import type { Sink, Source } from '../core/body.js';
 import { GatewayError } from '../core/errors.js';
-import type { Attempt, Exchange, JsonObject, Reply } from '../core/exchange.js';
+import type { Attempt, Exchange, Reply } from '../core/exchange.js';
 import { getHeader, type HeaderList, setHeader } from '../core/headers.js';
 import { parseJson, stringifyJson } from '../core/json.js';
 import type { IntentWaiter } from '../ledger/record.js';
 import { serverSentEvents } from '../providers/framing.js';
 import type { UpstreamFlight, UpstreamHandler } from '../upstream/upstream.js';
+import { decoderOf, parseObject } from './answer-body.js';
 import { BodyRecord } from './body-record.js';
 import { answerRecord } from './exchange-slots.js';
 import type { Outgoing } from './outgoing.js';
@@ -18,14 +16,6 @@ import { withoutSecrets } from './told-secrets.js';
 
 /** Parsing an answer up to this size does not hold the event loop up; a larger one is only checked at its ends. */
 const parseAtMost = 512 * 1024;
-
-type Decode = (bytes: Buffer, options: { maxOutputLength: number }) => Promise<Buffer>;
-
-const decoders: ReadonlyMap<string, Decode> = new Map<string, Decode>([
-  ['gzip', promisify(gunzip) as Decode],
-  ['deflate', promisify(inflate) as Decode],
-  ['br', promisify(brotliDecompress) as Decode],
-]);
 
 type Mode =
   | 'head' // nothing came yet
@@ -205,11 +195,11 @@ export class Answer implements IntentWaiter, UpstreamHandler, Source {
     const bytes = this.#chunks.length === 1 ? this.#chunks[0]! : Buffer.concat(this.#chunks);
     const coding = getHeader(this.#headers, 'content-encoding') ?? 'identity';
     if (coding === 'identity') return this.#understand(bytes);
-    const decode = decoders.get(coding);
+    const decode = decoderOf(coding);
     if (decode === undefined) {
       return this.#fail(this.#invalid(`an answer in the coding ${JSON.stringify(coding.slice(0, 40))}`));
     }
-    decode(bytes, { maxOutputLength: this.pipeline.limits.maxAnswerBytes }).then(
+    decode(bytes, this.pipeline.limits.maxAnswerBytes).then(
       (plain) => this.#understand(plain),
       (cause) => this.#fail(this.#invalid(`a ${coding} body that does not decode`, cause)),
     );
@@ -399,16 +389,5 @@ export class Answer implements IntentWaiter, UpstreamHandler, Source {
       'upstream_too_large',
       `${this.outgoing.call.provider} answered with more than ${maxAnswerBytes} bytes.`,
     );
-  }
-}
-
-function parseObject(bytes: Buffer, parse: (text: string) => unknown): JsonObject | null {
-  try {
-    const value = parse(bytes.toString(isAscii(bytes) ? 'latin1' : 'utf8'));
-    return value !== null && typeof value === 'object' && !Array.isArray(value)
-      ? (value as JsonObject)
-      : null;
-  } catch {
-    return null;
   }
 }

@@ -14,6 +14,7 @@ import type {
 import { type Framing, serverSentEvents } from '../providers/framing.js';
 import type {
   CanonicalReply,
+  CanonicalRequest,
   ChatFormat,
   ConversionContext,
   Quirk,
@@ -21,6 +22,7 @@ import type {
   WireFormat,
   WireRequest,
 } from '../providers/provider.js';
+import { withQuirks } from '../providers/quirks.js';
 
 /** How the answer of a provider that speaks another format than its client is read, and written as the client's. */
 export interface Conversion {
@@ -134,21 +136,33 @@ export class PlainDoorConversion extends PlainConversion {
   }
 }
 
+export interface ConvertedRequest extends WireRequest {
+  /** What lay between the two formats. */
+  readonly canonical: CanonicalRequest;
+}
+
 /** A client's body as a provider's. What is dropped or refused on the way is called as the client called it. */
 export function convertRequest(
   door: Pick<Door, 'readRequest'>,
   format: WireFormat,
-  quirks: readonly Quirk[],
+  quirks: readonly Quirk[] | undefined,
   body: JsonObject,
   asked: Asked,
-): WireRequest {
+): ConvertedRequest {
   const read = door.readRequest(body, asked);
   const wire = toWire(format, read);
-  let out = wire.body;
-  for (const quirk of quirks) out = quirk.apply(out);
   const lost = wire.dropped.map((path) => read.clientPath(path));
-  return { body: out, dropped: [...new Set([...read.dropped, ...lost])] };
+  return {
+    canonical: read.request,
+    body: withQuirks(quirks, wire.body),
+    dropped: [...new Set([...read.dropped, ...lost])],
+  };
 }
+
+/** For a client whose format is the canonical one. */
+export const asCanonical: Pick<Door, 'readRequest'> = {
+  readRequest: (request) => ({ request, dropped: [], clientPath: (path) => path }),
+};
 
 function toWire(format: WireFormat, read: CanonicalIn): WireRequest {
   try {

@@ -7,10 +7,11 @@ import type { Target } from '../core/target.js';
 import { wantsEvents } from '../endpoints/gemini-path.js';
 import type { Asked, Door, PlainDoor } from '../providers/doors/door.js';
 import { plainDoors } from '../providers/doors/index.js';
-import type { ChatFormat, Provider, WireFormat, WireRequest } from '../providers/provider.js';
+import type { ChatFormat, Provider, WireFormat } from '../providers/provider.js';
 import { type Address, urlOf } from './address.js';
 import { ArrayConversion } from './array-conversion.js';
 import {
+  asCanonical,
   ChatConversion,
   type Conversion,
   convertRequest,
@@ -73,16 +74,7 @@ export function unifiedCall(
       },
       address,
       wire: format,
-      conversion:
-        provider.dialect?.name === format
-          ? dialectOf(provider.dialect, x, target, address, doors)
-          : wantsArray(x)
-            ? new ArrayConversion(formats.get(format)!, {
-                provider: provider.name,
-                strict: true,
-                includeUsage: false,
-              })
-            : null,
+      conversion: sameFormatConversion(x, target, address, formats, doors),
       dropped: [],
     };
   }
@@ -101,7 +93,7 @@ export function unifiedCall(
   }
   const asked = askedOf(x, address);
   const body = mergedBody(x, target, address);
-  const wire = convertRequest(door, spoken, provider.quirks ?? [], body, asked);
+  const wire = convertRequest(door, spoken, provider.quirks, body, asked);
   const conversion = chatConversion(door, spoken, x, target, address, wantsUsage(body));
   return {
     call: {
@@ -155,18 +147,24 @@ function wantsArray(x: Exchange): boolean {
   return x.streaming && x.endpoint.modelInPath === true && !wantsEvents(x.request.query);
 }
 
-/** For a request that goes as it came, and an answer that is not quite in the client's format. */
-function dialectOf(
-  dialect: ChatFormat,
+/** For a request that goes as it came, and an answer that is not quite what the client reads; null: it is. */
+function sameFormatConversion(
   x: Exchange,
   target: Target,
   address: Address,
+  formats: ReadonlyMap<Format, ChatFormat>,
   doors: ReadonlyMap<Format, Door>,
-): ChatConversion | null {
-  const door = doors.get(dialect.name);
-  return door === undefined
-    ? null
-    : chatConversion(door, dialect, x, target, address, wantsUsage(x.request.json!));
+): Conversion | null {
+  const { dialect, name } = address.provider;
+  const { format } = x.endpoint;
+  if (dialect?.name === format) {
+    const door = doors.get(format);
+    return door === undefined
+      ? null
+      : chatConversion(door, dialect, x, target, address, wantsUsage(x.request.json!));
+  }
+  if (!wantsArray(x)) return null;
+  return new ArrayConversion(formats.get(format)!, { provider: name, strict: true, includeUsage: false });
 }
 
 function plainCall(
@@ -178,18 +176,14 @@ function plainCall(
   headers: HeaderList,
 ): Outgoing {
   const { provider } = address;
-  const merged = mergedBody(x, target, address);
   const asked = askedOf(x, address);
-  const request = door === null ? merged : door.readRequest(merged, asked).request;
-  const { body, dropped } =
-    door === null
-      ? convertPlain(format, provider, request)
-      : convertRequest(door, format, provider.quirks ?? [], merged, asked);
+  const merged = mergedBody(x, target, address);
+  const wire = convertRequest(door ?? asCanonical, format, provider.quirks, merged, asked);
   const context = {
     provider: provider.name,
     strict: target.strictOpenAiCompliance,
     includeUsage: false,
-    request,
+    request: wire.canonical,
     model: address.model,
   };
   return {
@@ -199,7 +193,7 @@ function plainCall(
       method: x.request.method,
       url: urlOf(address, provider.paths[format.name]!),
       headers,
-      body: Buffer.from(stringifyJson(body)),
+      body: Buffer.from(stringifyJson(wire.body)),
     },
     address,
     wire: format.name,
@@ -211,13 +205,8 @@ function plainCall(
             asked,
             body: x.request.json!,
           }),
-    dropped,
+    dropped: wire.dropped,
   };
-}
-
-function convertPlain(format: WireFormat, provider: Provider, request: JsonObject): WireRequest {
-  const { body, dropped } = format.toWire(request);
-  return { body: (provider.quirks ?? []).reduce((out, quirk) => quirk.apply(out), body), dropped };
 }
 
 /** The first of the formats in which this provider can be asked to chat. */

@@ -3,6 +3,7 @@ import { stringifyJson } from '../core/json.js';
 import { editJsonBytes, type JsonEdit } from '../core/json-edit.js';
 import type { Target } from '../core/target.js';
 import { geminiRenamed } from '../providers/doors/gemini-model.js';
+import { withQuirks } from '../providers/quirks.js';
 import type { Address } from './address.js';
 
 /** A target's override_params as edits of a JSON text, made once per target. */
@@ -25,9 +26,7 @@ export function sameFormatBody(x: Exchange, target: Target, address: Address): B
   const bytes = x.request.bytes!;
   const quirks = address.provider.quirks;
   if (quirks !== undefined && quirks.length > 0) {
-    let body = mergedBody(x, target, address);
-    for (const quirk of quirks) body = quirk.apply(body);
-    return Buffer.from(stringifyJson(body));
+    return Buffer.from(stringifyJson(withQuirks(quirks, mergedBody(x, target, address))));
   }
   const renamed = address.model !== null && address.model !== x.modelAsked;
   if (x.endpoint.modelInPath === true) return bodyBesideModel(x, target, renamed ? address.model : null);

@@ -2,6 +2,13 @@ import type { JsonObject } from '../core/exchange.js';
 import { isJsonObject } from '../core/json.js';
 import type { Quirk } from './provider.js';
 
+/** A body as the provider wants it. */
+export function withQuirks(quirks: readonly Quirk[] | undefined, body: JsonObject): JsonObject {
+  let out = body;
+  for (const quirk of quirks ?? []) out = quirk.apply(out);
+  return out;
+}
+
 /** Sends a top-level field under the provider's name for it, unless that one is there already. */
 export function rename(from: string, to: string): Quirk {
   return {

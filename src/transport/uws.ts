@@ -1,17 +1,10 @@
 import type { HttpRequest, HttpResponse, TemplatedApp, us_listen_socket } from 'uWebSockets.js';
-import { STATUS_CODES } from 'node:http';
 import { errorBody } from '../core/error-body.js';
 import { GatewayError } from '../core/errors.js';
-import { type HeaderList, isHeaderName, isHeaderValue } from '../core/headers.js';
-import {
-  checkHead,
-  checkStatus,
-  chunkedBody,
-  headLength,
-  isBodiless,
-  isOwnedHeader,
-  unsaidBody,
-} from './framing.js';
+import type { HeaderList } from '../core/headers.js';
+import { checkHead, checkStatus, chunkedBody, headLength, isBodiless, unsaidBody } from './framing.js';
+import { joinHeaders, sameName, statusLine } from './head-text.js';
+import { textOfAddress } from './peer-address.js';
 import { deadReply, QueuedReply, type Wire } from './reply.js';
 import type { Call, ReplySink, Source, Transport, TransportOptions } from './transport.js';
 import { type BodyReader, bodyTooLarge, Collector, type Faucet, Uploader } from './upload.js';
@@ -53,90 +46,15 @@ const lastChunkValue = '1\r\n';
  */
 const padding = ' '.repeat(16 * 1024);
 
-const statusLines: (string | undefined)[] = [];
-for (const [code, reason] of Object.entries(STATUS_CODES)) statusLines[Number(code)] = `${code} ${reason}`;
-/** As nginx names it; the rest of the unlisted ones have no common name. */
-statusLines[499] = '499 Client Closed Request';
-
-const statusLine = (status: number): string => statusLines[status] ?? `${status} Unlisted`;
-
 let list: HeaderList = [];
 const copyHeader = (name: string, value: string): void => {
-  list.push(sameName.get(name) ?? learnName(name), value);
+  list.push(sameName(name), value);
 };
-
-/**
- * One string for each header name, the one that the engine compares by its address: a head's names are compared with
- * others some hundred times on their way.
- */
-const sameName = new Map<string, string>();
-const maxSameNames = 500;
-
-function learnName(name: string): string {
-  if (sameName.size >= maxSameNames || name.length > 64) return name;
-  // A property's name is such a string.
-  const [same = name] = Object.keys({ [name]: true });
-  sameName.set(same, same);
-  return same;
-}
 
 /** What `cork` shall run: kept here, since it runs before `cork` returns, so that no call needs a closure. */
 let corkedReply: QueuedReply | null = null;
 let corkedFlush: ((reply: QueuedReply) => void) | null = null;
 let corkedCall: UwsCall | null = null;
-
-/** Making the text costs more than finding it. */
-const addresses = new Map<number, string>();
-
-/** Octets of an IPv4 address, also of one that came to an IPv6 socket; text for other families. */
-function textOfAddress(res: HttpResponse): string {
-  const bytes = new Uint8Array(res.getRemoteAddress());
-  const at = bytes.length - 4;
-  if (at !== 0 && !isMapped(bytes)) return Buffer.from(res.getRemoteAddressAsText()).toString('latin1');
-  const key = (bytes[at]! << 24) | (bytes[at + 1]! << 16) | (bytes[at + 2]! << 8) | bytes[at + 3]!;
-  let text = addresses.get(key);
-  if (text === undefined) {
-    text = `${bytes[at]}.${bytes[at + 1]}.${bytes[at + 2]}.${bytes[at + 3]}`;
-    if (addresses.size >= 10_000) addresses.clear();
-    addresses.set(key, text);
-  }
-  return text;
-}
-
-function isMapped(bytes: Uint8Array): boolean {
-  if (bytes.length !== 16 || bytes[10] !== 0xff || bytes[11] !== 0xff) return false;
-  for (let i = 0; i < 10; i++) if (bytes[i] !== 0) return false;
-  return true;
-}
-
-/** What is known of header names: the same few dozen come with every answer. */
-const names = new Map<string, 'owned' | 'writable' | 'unwritable'>();
-const maxNames = 1000;
-
-function kindOfName(name: string): 'owned' | 'writable' | 'unwritable' {
-  let kind = names.get(name);
-  if (kind === undefined) {
-    kind = isOwnedHeader(name) ? 'owned' : isHeaderName(name) ? 'writable' : 'unwritable';
-    if (names.size >= maxNames) names.clear();
-    names.set(name, kind);
-  }
-  return kind;
-}
-
-/** `name: value` lines without the last line's end; '' for none. A header that may not be written is left out and reported. */
-function joinHeaders(headers: HeaderList, onProblem: TransportOptions['onProblem']): string {
-  let block = '';
-  for (let i = 0; i < headers.length; i += 2) {
-    const name = headers[i]!;
-    const value = headers[i + 1]!;
-    const kind = kindOfName(name);
-    if (kind === 'owned') continue;
-    // The value stays out of the report: it may be a secret.
-    if (kind === 'unwritable' || !isHeaderValue(value)) onProblem(new Error(name), 'invalid answer header');
-    else block += block === '' ? `${name}: ${value}` : `\r\n${name}: ${value}`;
-  }
-  return block;
-}
 
 class UwsCall implements Call, Wire, Faucet {
   aborted = false;

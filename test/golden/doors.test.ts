@@ -40,7 +40,10 @@ function run(door: Door, golden: DoorCase, given: unknown): unknown {
     case 'request': {
       const body = given as JsonObject;
       const to = golden.to === undefined ? undefined : formats.get(golden.to);
-      if (to !== undefined) return convertRequest(door, to, [], body, context.asked);
+      if (to !== undefined) {
+        const { body: written, dropped } = convertRequest(door, to, [], body, context.asked);
+        return { body: written, dropped };
+      }
       const { request, dropped } = door.readRequest(body, context.asked);
       return { request, dropped };
     }
