@@ -5,6 +5,7 @@ import { hashGatewayKey, makeGatewayKey } from '../src/core/gateway-key.js';
 import type { HeaderList } from '../src/core/headers.js';
 import type { FromWorker, WorkerInit } from '../src/core/messages.js';
 import { LookupChannel } from '../src/directory/channel.js';
+import { SharedChannel } from '../src/directory/shared-channel.js';
 import { createHandler } from '../src/pipeline/handle.js';
 import { assemble } from '../src/process/assemble.js';
 import type { Call, ReplySink } from '../src/transport/transport.js';
@@ -58,6 +59,7 @@ export async function openInProcess(
   const { pipeline } = await assemble(
     { ...init, journalDir: dir },
     channel,
+    new SharedChannel(() => {}),
     quiet,
     () => {},
     upstreamOf(answer),

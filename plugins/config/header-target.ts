@@ -1,3 +1,4 @@
+import { defaultConfig, defaultTarget, fingerprintOf } from '../../src/core/default-config.js';
 import { GatewayError } from '../../src/core/errors.js';
 import { isHeaderName } from '../../src/core/headers.js';
 import type { Host } from '../../src/core/plugin.js';
@@ -15,7 +16,17 @@ import { fieldHeader, type Given, type TargetHeader } from './gateway-headers.js
 export type TargetHost = Pick<Host, 'headerPrefixes' | 'isProvider'>;
 
 /** What headers say of a target, checked. */
-export type HeaderTarget = Omit<Target, 'path' | 'name' | 'apiKey' | 'overrideParams' | 'metadata'>;
+export type HeaderTarget = Pick<
+  Target,
+  | 'provider'
+  | 'virtualKey'
+  | 'customHost'
+  | 'forwardHeaders'
+  | 'requestTimeoutMs'
+  | 'retry'
+  | 'strictOpenAiCompliance'
+  | 'fields'
+>;
 
 const retryStatusCodes: readonly number[] = Object.freeze([429, 500, 502, 503, 504]);
 const maxRetries = 5;
@@ -78,24 +89,23 @@ export function readHeaderTarget(given: Given, host: TargetHost): HeaderTarget {
 }
 
 /** The config of a call that names none: one target, made of headers alone. */
-export function headerConfig(header: HeaderTarget): ResolvedConfig {
-  const target: Target = { path: 'config', name: null, apiKey: null, overrideParams: null, ...header };
+export function headerConfig(header: HeaderTarget, key: string): ResolvedConfig {
+  const target: Target = Object.freeze({ ...defaultTarget, ...header });
   return Object.freeze({
-    slug: null,
-    version: 'none',
-    root: Object.freeze({ kind: 'target', target: Object.freeze(target) }),
-    metadata: Object.freeze({}),
+    ...defaultConfig,
+    fingerprint: fingerprintOf(key),
+    root: Object.freeze({ kind: 'target', path: target.path, target }),
   });
 }
 
 /** A config whose targets take from headers what they leave open. */
-export function fillConfig(config: ResolvedConfig, header: HeaderTarget): ResolvedConfig {
-  return Object.freeze({ ...config, root: fillNode(config.root, header) });
+export function fillConfig(config: ResolvedConfig, header: HeaderTarget, key: string): ResolvedConfig {
+  const fingerprint = fingerprintOf(`${config.fingerprint}\n${key}`);
+  return Object.freeze({ ...config, fingerprint, root: fillNode(config.root, header) });
 }
 
 function fillNode(node: RouteNode, header: HeaderTarget): RouteNode {
-  if (node.kind === 'target')
-    return Object.freeze({ kind: 'target', target: fillTarget(node.target, header) });
+  if (node.kind === 'target') return Object.freeze({ ...node, target: fillTarget(node.target, header) });
   return Object.freeze({
     ...node,
     children: Object.freeze(node.children.map((child) => fillNode(child, header))),

@@ -69,7 +69,7 @@ class Resolver {
 
   constructor(host: Host) {
     this.#host = host;
-    this.#bare = headerConfig(readHeaderTarget({}, host));
+    this.#bare = headerConfig(readHeaderTarget({}, host), '');
   }
 
   /** The config that the call or its key names; null: neither does. */
@@ -115,7 +115,7 @@ class Resolver {
     let config = kept.get(key);
     if (config === undefined) {
       const header = readHeaderTarget(given, this.#host);
-      config = base === null ? headerConfig(header) : fillConfig(base, header);
+      config = base === null ? headerConfig(header, key) : fillConfig(base, header, key);
       if (key.length <= maxKeyLength && !holdsSecret(given)) kept.set(key, config);
     }
     return config;

@@ -1,4 +1,5 @@
 import type { KeyType } from './principal.js';
+import type { NewsKind, QuestionKind } from './shared.js';
 
 /** What crosses between the control process and a data worker, over Node's IPC channel. Plain JSON. */
 
@@ -118,6 +119,9 @@ export type FromControl =
   | { t: 'failed'; id: number }
   | { t: 'forget'; id: number; what: Forget[] }
   | { t: 'drain'; deadlineMs: number }
+  | { t: 'shared-answer'; id: number; value: unknown }
+  | { t: 'shared-failed'; id: number }
+  | { t: 'shared-news'; kind: NewsKind; news: unknown }
   /** Answer to an administration request: its head with the first piece, then piece by piece, as asked for. */
   | ({ t: 'admin-head'; id: number; status: number; headers: string[] } & AdminPiece)
   | ({ t: 'admin-piece'; id: number } & AdminPiece);
@@ -125,6 +129,8 @@ export type FromControl =
 export type FromWorker =
   | { t: 'lookup'; id: number; kind: LookupKind; workspace: string | null; name: string }
   | { t: 'forgot'; id: number }
+  | { t: 'shared-question'; id: number; kind: QuestionKind; question: unknown }
+  | { t: 'shared-news'; kind: NewsKind; news: unknown }
   /** An administration request that came in over REST; its body follows. */
   | {
       t: 'admin';

@@ -1,6 +1,7 @@
 import type { Awaitable, Directory } from './directory.js';
 import type { ErrorCode, ErrorDetail, GatewayError } from './errors.js';
 import type { Exchange, Outcome, Reply, StreamEvent, UpstreamCall } from './exchange.js';
+import type { Shared } from './shared.js';
 import type { Target } from './target.js';
 
 /** JSON Schema (draft-07) of a plugin's options. */
@@ -45,6 +46,8 @@ export interface Host {
   attempt(x: Exchange, target: Target): Promise<Reply>;
   /** Where the exchange's settlement goes; the logger stage alone calls it. */
   settle(x: Exchange, outcome: Outcome): void;
+  /** What the data workers share. */
+  readonly shared: Shared;
   /** 0 ≤ n < 1; stood in for by tests. */
   random(): number;
 }

@@ -6,6 +6,7 @@ import { GatewayError } from '../core/errors.js';
 import { KeyHasher } from '../core/gateway-key.js';
 import type { WorkerInit } from '../core/messages.js';
 import type { Host, Logger, Plugin } from '../core/plugin.js';
+import type { Shared } from '../core/shared.js';
 import type { LookupChannel } from '../directory/channel.js';
 import { WorkerDirectory } from '../directory/directory.js';
 import { createBodyReader } from '../endpoints/body-reader.js';
@@ -37,6 +38,7 @@ export interface Assembled {
 export async function assemble(
   init: WorkerInit,
   channel: LookupChannel,
+  shared: Shared,
   log: Logger,
   admin: (call: Call) => void,
   upstream: Upstream = createUpstream({
@@ -76,6 +78,7 @@ export async function assemble(
     isProvider,
     attempt: (x, target) => attempt(pipeline, x, target),
     settle: (x, outcome) => settle(pipeline, x, outcome),
+    shared,
     random: Math.random,
   };
   const pipeline: Pipeline = {

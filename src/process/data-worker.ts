@@ -4,6 +4,7 @@ import type { FromControl, FromWorker, WorkerInit } from '../core/messages.js';
 import type { Logger } from '../core/plugin.js';
 import { LookupChannel } from '../directory/channel.js';
 import type { WorkerDirectory } from '../directory/directory.js';
+import { SharedChannel } from '../directory/shared-channel.js';
 import { createHandler } from '../pipeline/handle.js';
 import type { Pipeline } from '../pipeline/parts.js';
 import { createNodeTransport } from '../transport/node.js';
@@ -24,7 +25,7 @@ const post = (message: FromWorker): void => {
 async function start(init: WorkerInit, channel: LookupChannel): Promise<Worker> {
   const log: Logger = pino({ level: init.logLevel, base: { worker: init.worker } });
   const admin = new AdminDoor((message, sent) => process.send?.(message, sent), init.headerPrefixes);
-  const { pipeline, directory } = await assemble(init, channel, log, (call) => admin.open(call));
+  const { pipeline, directory } = await assemble(init, channel, shared, log, (call) => admin.open(call));
   const create = init.transport === 'uws' ? createUwsTransport : createNodeTransport;
   const transport = await create({
     handler: createHandler(pipeline),
@@ -58,6 +59,7 @@ interface Worker {
 }
 
 const channel = new LookupChannel(post);
+const shared = new SharedChannel(post);
 let worker: Worker | null = null;
 let leaving = false;
 
@@ -101,6 +103,15 @@ process.on('message', (message: FromControl) => {
     case 'failed':
       channel.failed(message.id);
       break;
+    case 'shared-answer':
+      shared.answered(message.id, message.value);
+      break;
+    case 'shared-failed':
+      shared.failed(message.id);
+      break;
+    case 'shared-news':
+      shared.told(message.kind, message.news as never);
+      break;
     case 'forget':
       worker?.directory.forget(message.what);
       post({ t: 'forgot', id: message.id });
@@ -118,6 +129,7 @@ process.on('message', (message: FromControl) => {
 // The control process has died: serve out what is in flight and leave the port to the next one.
 process.on('disconnect', () => {
   channel.lost();
+  shared.lost();
   worker?.admin.lost();
   void drain(10_000);
 });

@@ -12,6 +12,7 @@ import type {
 } from '../core/messages.js';
 import type { Logger } from '../core/plugin.js';
 import { AdminRelay } from './admin-relay.js';
+import { Desk } from './shared-desk.js';
 
 export interface WorkerGroupOptions {
   readonly count: number;
@@ -63,7 +64,14 @@ export class WorkerGroup {
   #stopping = false;
   #watch: NodeJS.Timeout | null = null;
 
-  constructor(readonly options: WorkerGroupOptions) {}
+  /** What the workers share. */
+  readonly shared: Desk;
+
+  constructor(readonly options: WorkerGroupOptions) {
+    this.shared = new Desk((message) => {
+      for (const { child } of this.#members.values()) this.#send(child, message);
+    }, options.log);
+  }
 
   /** Resolves with the port once every worker listens; rejects with the first one's reason why it cannot. */
   async start(): Promise<number> {
@@ -126,6 +134,10 @@ export class WorkerGroup {
           case 'admin-more':
           case 'admin-gone':
             relay.take(message);
+            break;
+          case 'shared-question':
+          case 'shared-news':
+            this.shared.take(message, number, (answer) => this.#send(child, answer));
             break;
           case 'forgot':
             this.#acknowledge(message.id, child);

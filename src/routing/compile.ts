@@ -1,11 +1,28 @@
+import { defaultTarget, fingerprintOf } from '../core/default-config.js';
 import { parseJson, stringifyJson } from '../core/json.js';
 import { fieldValue, providerFields } from '../core/provider-fields.js';
 import { Secret } from '../core/secret.js';
-import type { ResolvedConfig, Retry, RouteNode, Target } from '../core/target.js';
+import {
+  type BalanceBy,
+  type Branch,
+  type Breaker,
+  type CacheRule,
+  type Concurrency,
+  everyElement,
+  type Hedge,
+  type Mirror,
+  type ParamPath,
+  type ResolvedConfig,
+  type Retry,
+  type RouteNode,
+  type Sticky,
+  type Target,
+} from '../core/target.js';
+import { compileQuery } from './conditions.js';
 import { type ConfigLimits, readDraft } from './draft.js';
 import { Findings } from './findings.js';
 import { checkRoot, readBaseUrl } from './rules.js';
-import type { Draft, NodeFields } from './schema.js';
+import type { BreakerFields, Draft, NodeFields, StrategyFields } from './schema.js';
 
 export interface CompileOptions {
   /** Slug of a stored config; null for an inline one. */
@@ -24,19 +41,6 @@ const defaultRetryCodes: readonly number[] = Object.freeze([429, 500, 502, 503, 
 /** What a config's level hands down to its targets. */
 type Inherited = Omit<Target, 'path' | 'name'>;
 
-const nothing: Inherited = {
-  provider: null,
-  virtualKey: null,
-  apiKey: null,
-  customHost: null,
-  overrideParams: null,
-  forwardHeaders: Object.freeze([]),
-  requestTimeoutMs: null,
-  retry: null,
-  strictOpenAiCompliance: true,
-  fields: Object.freeze(Object.create(null)),
-};
-
 /** Checks and compiles the text of a routing config. Throws `AB01` with every finding as `path: …, message: …`. */
 export function compileConfig(text: string, options: CompileOptions): ResolvedConfig {
   const limits = options.limits === undefined ? defaultLimits : { ...defaultLimits, ...options.limits };
@@ -49,22 +53,28 @@ export function compileConfig(text: string, options: CompileOptions): ResolvedCo
   const root = readDraft(parse(text, limits.maxBytes, findings), limits, rules, findings);
   if (root !== null && findings.none) checkRoot(root, rules, findings);
   if (root === null || !findings.none) throw findings.error();
+  const compiler = new Compiler(findings);
+  // The root's metadata goes with every call already; only what targets add is theirs.
+  const node = compiler.node(root, inherit(defaultTarget, root, null));
+  if (!findings.none) throw findings.error();
   return Object.freeze({
     slug: options.slug,
     version: options.version,
-    // The root's metadata goes with every call already; only what targets add is theirs.
-    root: compileNode(root, inherit(nothing, root.fields)),
+    fingerprint: fingerprintOf(`${options.slug ?? ''}\n${options.version}\n${text}`),
+    root: node,
+    cache: cacheRule(root.fields) ?? firstCache(node),
     metadata: Object.freeze({ ...root.fields.metadata }),
   });
 }
 
-/** What governs a call that names no config: one target that sets nothing. */
-export const defaultConfig: ResolvedConfig = Object.freeze({
-  slug: null,
-  version: 'none',
-  root: Object.freeze({ kind: 'target', target: Object.freeze({ path: 'config', name: null, ...nothing }) }),
-  metadata: Object.freeze({}),
-});
+function firstCache(node: RouteNode): CacheRule | null {
+  if (node.kind === 'target') return node.target.cache;
+  for (const child of node.children) {
+    const found = firstCache(child);
+    if (found !== null) return found;
+  }
+  return null;
+}
 
 function parse(text: string, maxBytes: number, findings: Findings): unknown {
   if (text.length > maxBytes || Buffer.byteLength(text) > maxBytes) {
@@ -81,47 +91,226 @@ function parse(text: string, maxBytes: number, findings: Findings): unknown {
   }
 }
 
-function compileNode(draft: Draft, own: Inherited): RouteNode {
-  const { path, fields, children } = draft;
-  const { strategy } = fields;
-  if (strategy === undefined || children === null) {
+class Compiler {
+  constructor(readonly findings: Findings) {}
+
+  node(draft: Draft, own: Inherited): RouteNode {
+    const { path, fields, children } = draft;
+    const { strategy } = fields;
+    if (strategy === undefined || children === null) {
+      return Object.freeze({
+        kind: 'target',
+        path,
+        target: Object.freeze({ ...own, path, name: fields.name ?? null }),
+      });
+    }
+    switch (strategy.mode) {
+      case 'single':
+        return this.#child(children[0]!, own, strategy);
+      case 'conditional':
+        return this.#conditional(path, strategy, children, own);
+      case 'fallback':
+        return this.#fallback(path, strategy, this.#children(children, own, strategy));
+      case 'priority':
+        return this.#tiers(path, strategy, children, own);
+      default:
+        return this.#balance(path, strategy, children, this.#children(children, own, strategy));
+    }
+  }
+
+  #children(children: readonly Draft[], own: Inherited, strategy: StrategyFields): readonly RouteNode[] {
+    return Object.freeze(children.map((child) => this.#child(child, own, strategy)));
+  }
+
+  #child(draft: Draft, parent: Inherited, strategy: StrategyFields): RouteNode {
+    const own = inherit(parent, draft, strategy);
+    const added = draft.fields.metadata;
+    if (added === undefined) return this.node(draft, own);
+    return this.node(draft, { ...own, metadata: Object.freeze({ ...parent.metadata, ...added }) });
+  }
+
+  #fallback(path: string, strategy: StrategyFields, children: readonly RouteNode[]): RouteNode {
     return Object.freeze({
-      kind: 'target',
-      target: Object.freeze({ path, name: fields.name ?? null, ...own }),
+      kind: 'fallback',
+      path,
+      onStatusCodes: frozen(strategy.on_status_codes),
+      hedge: hedgeOf(strategy),
+      children,
     });
   }
-  if (strategy.mode === 'single') return compileChild(children[0]!, own);
-  const nodes = Object.freeze(children.map((child) => compileChild(child, own)));
-  if (strategy.mode === 'fallback') {
-    const onStatusCodes =
-      strategy.on_status_codes === undefined ? null : Object.freeze([...strategy.on_status_codes]);
-    return Object.freeze({ kind: 'fallback', path, onStatusCodes, children: nodes });
+
+  #balance(
+    path: string,
+    strategy: StrategyFields,
+    drafts: readonly Draft[],
+    children: readonly RouteNode[],
+  ): RouteNode {
+    let total = 0;
+    const { mode } = strategy;
+    const node: RouteNode = Object.freeze({
+      kind: 'loadbalance',
+      path,
+      by: balanceBy[mode] ?? 'weight',
+      children,
+      cumulativeWeights: Object.freeze(drafts.map(({ fields }) => (total += fields.weight ?? 1))),
+      sticky: stickyOf(strategy),
+      hedge: mode === 'priority' ? null : hedgeOf(strategy),
+      failover:
+        mode === 'loadbalance' ? null : Object.freeze({ onStatusCodes: frozen(strategy.on_status_codes) }),
+    });
+    return node;
   }
-  let total = 0;
-  const cumulativeWeights = Object.freeze(children.map((child) => (total += child.fields.weight ?? 1)));
-  return Object.freeze({ kind: 'loadbalance', path, children: nodes, cumulativeWeights });
+
+  /** The targets of the lowest number first, by their weights; those of the next where they all fail. */
+  #tiers(path: string, strategy: StrategyFields, children: readonly Draft[], own: Inherited): RouteNode {
+    const tiers = new Map<number, Draft[]>();
+    for (const child of children) {
+      const priority = child.fields.priority ?? 0;
+      const tier = tiers.get(priority);
+      if (tier === undefined) tiers.set(priority, [child]);
+      else tier.push(child);
+    }
+    const nodes = [...tiers.entries()]
+      .sort(([a], [b]) => a - b)
+      .map(([, tier]) => this.#balance(path, strategy, tier, this.#children(tier, own, strategy)));
+    return this.#fallback(path, strategy, Object.freeze(nodes));
+  }
+
+  #conditional(
+    path: string,
+    strategy: StrategyFields,
+    children: readonly Draft[],
+    own: Inherited,
+  ): RouteNode {
+    const at = `${path}.strategy.conditions`;
+    const index = (name: string | undefined): number =>
+      children.findIndex(({ fields }) => fields.name === name);
+    const branches = (strategy.conditions ?? []).map(
+      ({ query, then }, i): Branch =>
+        Object.freeze({
+          test: compileQuery(query, `${at}[${i}].query`, this.findings),
+          query: stringifyJson(query),
+          // biome-ignore lint/suspicious/noThenProperty: an index, of a branch that nobody awaits.
+          then: index(then),
+        }),
+    );
+    return Object.freeze({
+      kind: 'conditional',
+      path,
+      branches: Object.freeze(branches),
+      otherwise: index(strategy.default),
+      // A breaker does not judge the targets of conditions: what a condition asked for is what it gets.
+      children: this.#children(children, { ...own, breaker: null }, { ...strategy, cb_config: undefined }),
+    });
+  }
 }
 
-function compileChild(draft: Draft, parent: Inherited): RouteNode {
-  const own = inherit(parent, draft.fields);
-  const added = draft.fields.metadata;
-  if (added === undefined) return compileNode(draft, own);
-  return compileNode(draft, { ...own, metadata: Object.freeze({ ...parent.metadata, ...added }) });
-}
+const balanceBy: Partial<Record<StrategyFields['mode'], BalanceBy>> = {
+  least_latency: 'latency',
+  least_cost: 'cost',
+  least_busy: 'busy',
+};
 
 /** What a level has: what it says itself, else what is handed down to it. A value is taken whole, never mixed. */
-function inherit(parent: Inherited, fields: NodeFields): Inherited {
+function inherit(parent: Inherited, draft: Draft, around: StrategyFields | null): Inherited {
+  const { fields } = draft;
   return {
     ...parent,
     ...credentials(parent, fields),
     customHost: fields.custom_host === undefined ? parent.customHost : readBaseUrl(fields.custom_host),
+    defaultParams: fields.default_params ?? parent.defaultParams,
     overrideParams: fields.override_params ?? parent.overrideParams,
+    dropParams: fields.drop_params === undefined ? parent.dropParams : paramPaths(fields.drop_params),
     forwardHeaders: forwardHeaders(fields) ?? parent.forwardHeaders,
     requestTimeoutMs: fields.request_timeout ?? parent.requestTimeoutMs,
+    deadlineMs: fields.deadline ?? parent.deadlineMs,
     retry: retryOf(fields) ?? parent.retry,
+    // A target's own statuses are for the fallback around it, and no other.
+    onStatusCodes: frozen(fields.on_status_codes),
+    breaker: breakerOf(fields.cb_config ?? around?.cb_config) ?? parent.breaker,
+    cache: cacheRule(fields) ?? parent.cache,
+    concurrency: concurrencyOf(fields) ?? parent.concurrency,
+    mirror: mirrorOf(parent, draft) ?? parent.mirror,
+    passthrough: fields.passthrough ?? parent.passthrough,
     strictOpenAiCompliance: fields.strict_open_ai_compliance ?? parent.strictOpenAiCompliance,
     fields: providerFieldsOf(fields, parent.fields),
   };
+}
+
+const frozen = (codes: readonly number[] | undefined): readonly number[] | null =>
+  codes === undefined ? null : Object.freeze([...codes]);
+
+function breakerOf(given: BreakerFields | undefined): Breaker | null {
+  if (given === undefined) return null;
+  return Object.freeze({
+    failureThreshold: given.failure_threshold ?? null,
+    failureThresholdPercentage: given.failure_threshold_percentage ?? null,
+    minimumRequests: given.minimum_requests ?? 5,
+    cooldownMs: given.cooldown_interval,
+    failureStatusCodes: frozen(given.failure_status_codes),
+  });
+}
+
+const defaultMaxAge = 604_800;
+const defaultSimilarity = 0.95;
+
+function cacheRule({ cache }: NodeFields): CacheRule | null {
+  if (cache === undefined) return null;
+  const { embedding } = cache;
+  return Object.freeze({
+    mode: cache.mode,
+    maxAge: cache.max_age ?? defaultMaxAge,
+    similarity: cache.similarity ?? defaultSimilarity,
+    embedding: embedding === undefined ? null : Object.freeze({ ...embedding }),
+  });
+}
+
+function concurrencyOf({ concurrency }: NodeFields): Concurrency | null {
+  if (concurrency === undefined) return null;
+  const { min = 1, max = 1000, queue = 1000, max_wait: maxWaitMs = 10_000 } = concurrency;
+  return Object.freeze({ min, max, queue, maxWaitMs });
+}
+
+/** What is sent aside is neither retried nor mirrored again. */
+function mirrorOf(parent: Inherited, { fields, mirror }: Draft): Mirror | null {
+  if (fields.mirror === undefined || mirror === null) return null;
+  const own = inherit({ ...parent, mirror: null }, mirror, null);
+  const target: Target = Object.freeze({
+    ...own,
+    path: mirror.path,
+    name: mirror.fields.name ?? null,
+    retry: null,
+  });
+  return Object.freeze({ share: fields.mirror.share, target });
+}
+
+function hedgeOf({ hedge }: StrategyFields): Hedge | null {
+  if (hedge === undefined) return null;
+  const { percentile = 95, min_delay: minDelayMs = 0, max_extra: maxExtra = 0.03 } = hedge;
+  return Object.freeze({ percentile, minDelayMs, maxExtra });
+}
+
+const defaultTtlSeconds = 300;
+
+function stickyOf({ sticky, affinity }: StrategyFields): Sticky | null {
+  const fields = sticky?.enabled === true ? (sticky.hash_fields ?? []) : null;
+  if (fields === null && affinity?.enabled !== true) return null;
+  const ttl = (fields === null ? affinity?.ttl : sticky?.ttl) ?? defaultTtlSeconds;
+  return Object.freeze({ fields: fields === null ? null : Object.freeze([...fields]), ttlMs: ttl * 1000 });
+}
+
+/** `messages[*].name` → `['messages', everyElement, 'name']`. */
+function paramPaths(texts: readonly string[]): readonly ParamPath[] {
+  return Object.freeze(
+    texts.map((text) => {
+      const parts: (string | number | typeof everyElement)[] = [];
+      for (const [, key, index] of text.matchAll(/([^.[\]]+)|\[(\d+|\*)\]/g)) {
+        if (key !== undefined) parts.push(key);
+        else parts.push(index === '*' ? everyElement : Number(index));
+      }
+      return Object.freeze(parts);
+    }),
+  );
 }
 
 /**

@@ -2,7 +2,16 @@ import { nearest } from '../config/settings-nearest.js';
 import { isJsonObject, LosslessNumber } from '../core/json.js';
 import { childPath, type Findings } from './findings.js';
 import { checkNode, type RuleContext } from './rules.js';
-import { type Draft, isNode, keyAliases, knownKeys, laterKeys, maxListLength } from './schema.js';
+import {
+  type Draft,
+  isNode,
+  type KeySet,
+  keyAliases,
+  knownKeys,
+  laterKeys,
+  maxListLength,
+  nestedKeys,
+} from './schema.js';
 
 export interface ConfigLimits {
   /** Bytes of the text. */
@@ -17,7 +26,6 @@ export interface ConfigLimits {
 const maxParamDepth = 60;
 
 type Raw = Readonly<Record<string, unknown>>;
-type KeySet = keyof typeof knownKeys;
 
 /** Reads a parsed config. Whatever is wrong with it goes into `findings`; null: the root itself could not be read. */
 export function readDraft(
@@ -43,19 +51,17 @@ class DraftReader {
       this.findings.add(path, 'must be an object');
       return null;
     }
-    const keys = this.#keys(value, 'node', path);
-    this.#nested(keys, 'strategy', path);
-    this.#nested(keys, 'retry', path);
-    this.#list(keys, 'forward_headers', path);
+    const keys = this.#group(value, 'node', path);
     this.#metadata(keys, path);
-    if (isJsonObject(keys['override_params'])) {
-      this.#params(keys['override_params'], childPath(path, 'override_params'), 1);
+    for (const name of ['default_params', 'override_params']) {
+      if (isJsonObject(keys[name])) this.#params(keys[name], childPath(path, name), 1);
     }
     const given = keys['targets'];
     delete keys['targets'];
     const children = given === undefined ? null : this.#children(given, childPath(path, 'targets'), depth);
+    const mirror = this.#mirror(keys['mirror'], childPath(path, 'mirror'), depth);
     if (!isNode(keys, path, this.findings)) return null;
-    const draft = { path, fields: keys, children };
+    const draft = { path, fields: keys, children, mirror };
     checkNode(draft, this.rules, this.findings);
     return draft;
   }
@@ -88,7 +94,7 @@ class DraftReader {
     const keys: Record<string, unknown> = Object.create(null);
     for (const given of Object.keys(raw)) {
       const snake = snakeCase(given);
-      const key = keyAliases[set].get(snake) ?? snake;
+      const key = keyAliases[set]?.get(snake) ?? snake;
       if (!knownKeys[set].has(key)) this.findings.add(childPath(path, given), this.#complaint(snake, set));
       else if (key in keys) this.findings.add(childPath(path, given), `gives ${key} a second time`);
       else keys[key] = plain(raw[given]);
@@ -97,20 +103,48 @@ class DraftReader {
   }
 
   #complaint(key: string, set: KeySet): string {
-    if (laterKeys[set].has(key)) return 'is not supported yet by this version';
+    if (laterKeys[set]?.has(key) === true) return 'is not supported yet by this version';
     // Looking for what was meant costs more than all the rest: not for findings that nobody will see.
     const meant =
-      this.findings.full || key.length > 64 ? null : nearest(key, [...knownKeys[set], ...laterKeys[set]]);
+      this.findings.full || key.length > 64
+        ? null
+        : nearest(key, [...knownKeys[set], ...(laterKeys[set] ?? [])]);
     return meant === null ? 'is not a known key' : `is not a known key: did you mean ${meant}?`;
   }
 
-  #nested(keys: Record<string, unknown>, name: 'strategy' | 'retry', path: string): void {
-    const value = keys[name];
-    if (!isJsonObject(value)) return;
-    const at = childPath(path, name);
-    const inner = this.#keys(value, name, at);
-    this.#list(inner, 'on_status_codes', at);
-    keys[name] = inner;
+  /** An object of known keys with those inside it: snake case throughout, lists no longer than they may be. */
+  #group(raw: Raw, set: KeySet, path: string): Record<string, unknown> {
+    const keys = this.#keys(raw, set, path);
+    // Too many targets are told of with those of the other levels.
+    for (const name of Object.keys(keys)) if (name !== 'targets') this.#list(keys, name, path);
+    for (const name of nestedKeys[set] ?? []) {
+      const value = keys[name];
+      if (isJsonObject(value)) keys[name] = this.#group(value, name, childPath(path, name));
+    }
+    if (set === 'strategy' && Array.isArray(keys['conditions'])) {
+      const at = childPath(path, 'conditions');
+      keys['conditions'] = keys['conditions'].map((value: unknown, i) =>
+        isJsonObject(value) ? this.#keys(value, 'condition', `${at}[${i}]`) : value,
+      );
+    }
+    return keys;
+  }
+
+  /** The one target of a mirror, taken out of its keys. */
+  #mirror(value: unknown, path: string, depth: number): Draft | null {
+    if (!isJsonObject(value)) return null;
+    const { target } = value;
+    delete value['target'];
+    const at = childPath(path, 'target');
+    if (target === undefined) {
+      this.findings.add(at, 'is required');
+      return null;
+    }
+    const draft = this.node(target, at, depth + 1);
+    if (draft !== null && (draft.children !== null || draft.mirror !== null)) {
+      this.findings.add(at, 'must be one target, without targets and mirror of its own');
+    }
+    return draft;
   }
 
   /** A list past its limit is taken out before each of its items could be complained about. */

@@ -1,7 +1,7 @@
 import { isHeaderName } from '../core/headers.js';
 import { childPath, type Findings, quoted } from './findings.js';
 import { nearestProvider } from './provider-name.js';
-import type { Draft } from './schema.js';
+import type { Draft, Mode, StrategyFields } from './schema.js';
 
 export interface RuleContext {
   /** Is it kept under a slug? Then it may name a provider and nothing else. */
@@ -68,19 +68,20 @@ function checkStrategy({ path, fields, children }: Draft, findings: Findings): v
     findings.add(childPath(path, 'strategy'), 'is required where there are targets');
     return;
   }
-  if (strategy.mode === 'conditional') {
-    findings.add(
-      childPath(childPath(path, 'strategy'), 'mode'),
-      'conditional is not supported yet by this version',
-    );
+  const at = childPath(path, 'strategy');
+  for (const [key, modes] of keysOfModes) {
+    if (strategy[key] !== undefined && !modes.includes(strategy.mode)) {
+      findings.add(childPath(at, key), `only goes with the mode ${modes.join(' or ')}`);
+    }
   }
-  if (strategy.on_status_codes !== undefined && strategy.mode !== 'fallback') {
-    findings.add(
-      childPath(childPath(path, 'strategy'), 'on_status_codes'),
-      'only goes with the mode fallback',
-    );
+  if (strategy.mode === 'conditional') checkConditions(strategy, at, children, findings);
+  if (strategy.sticky?.enabled === true && strategy.sticky.hash_fields === undefined) {
+    findings.add(childPath(childPath(at, 'sticky'), 'hash_fields'), 'is required where sticky is enabled');
   }
-  if (strategy.mode === 'loadbalance' && children.length > 0) {
+  if (strategy.sticky?.enabled === true && strategy.affinity?.enabled === true) {
+    findings.add(childPath(at, 'affinity'), 'does not go with sticky: enable one of them');
+  }
+  if (weighted.includes(strategy.mode) && children.length > 0) {
     let total = 0;
     for (const child of children) total += child.fields.weight ?? 1;
     if (total === 0) {
@@ -89,6 +90,54 @@ function checkStrategy({ path, fields, children }: Draft, findings: Findings): v
         'have weights that add up to 0: give one of them a weight above 0',
       );
     }
+  }
+}
+
+const balancing: readonly Mode[] = ['loadbalance', 'least_latency', 'least_cost', 'least_busy'];
+const weighted: readonly Mode[] = ['loadbalance', 'priority'];
+
+/** Settings of a strategy that only some modes have. */
+const keysOfModes: readonly (readonly [keyof StrategyFields, readonly Mode[]])[] = [
+  ['on_status_codes', ['fallback', 'priority', 'least_latency', 'least_cost', 'least_busy']],
+  ['conditions', ['conditional']],
+  ['default', ['conditional']],
+  ['sticky', balancing],
+  ['affinity', balancing],
+  ['hedge', ['fallback', 'priority', ...balancing]],
+];
+
+function checkConditions(
+  strategy: StrategyFields,
+  at: string,
+  children: readonly Draft[],
+  findings: Findings,
+): void {
+  const { conditions } = strategy;
+  for (const key of ['conditions', 'default'] as const) {
+    if (strategy[key] === undefined) {
+      findings.add(childPath(at, key), 'is required by the mode conditional');
+    }
+  }
+  const names = new Set(children.map(({ fields }) => fields.name));
+  const led = new Set<string | undefined>([strategy.default]);
+  const check = (name: string | undefined, path: string): void => {
+    if (name === undefined) return;
+    led.add(name);
+    if (!names.has(name)) findings.add(path, `names no target of this strategy: ${quoted(name)}`);
+  };
+  check(strategy.default, childPath(at, 'default'));
+  conditions?.forEach(({ then }, i) => {
+    check(then, `${childPath(at, 'conditions')}[${i}].then`);
+  });
+  const seen = new Set<string>();
+  for (const { path, fields } of children) {
+    const { name } = fields;
+    if (name === undefined)
+      findings.add(childPath(path, 'name'), 'is required: conditions name their target');
+    else if (seen.has(name))
+      findings.add(childPath(path, 'name'), `is another target's too: ${quoted(name)}`);
+    else if (!led.has(name)) findings.add(path, 'is never reached: no condition leads to it');
+    seen.add(name ?? '');
   }
 }
 
@@ -140,7 +189,9 @@ export function checkRoot(
   { stored }: RuleContext,
   findings: Findings,
 ): void {
-  if (children !== null || fields.retry !== undefined || fields.request_timeout !== undefined) return;
+  if (children !== null) return;
+  if ((['retry', 'request_timeout', 'deadline', 'cache'] as const).some((name) => fields[name] !== undefined))
+    return;
   if (fields.virtual_key !== undefined) return;
   const { provider } = fields;
   if (provider !== undefined) {
@@ -149,6 +200,6 @@ export function checkRoot(
   }
   findings.add(
     path,
-    'must have a provider with its api_key, a virtual_key, a strategy with targets, retry or request_timeout',
+    'must have a provider with its api_key, a virtual_key, a strategy with targets, cache, retry, deadline or request_timeout',
   );
 }

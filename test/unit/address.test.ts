@@ -1,4 +1,5 @@
 import { expect } from 'chai';
+import { defaultTarget } from '../../src/core/default-config.js';
 import type { Directory, StoredProvider } from '../../src/core/directory.js';
 import { GatewayError } from '../../src/core/errors.js';
 import type { Exchange } from '../../src/core/exchange.js';
@@ -23,20 +24,7 @@ const plain: StoredProvider = {
   models: null,
 };
 
-const target: Target = {
-  path: 'config',
-  name: null,
-  provider: '@main',
-  virtualKey: null,
-  apiKey: null,
-  customHost: null,
-  overrideParams: null,
-  forwardHeaders: [],
-  requestTimeoutMs: null,
-  retry: null,
-  strictOpenAiCompliance: true,
-  fields: {},
-};
+const target: Target = { ...defaultTarget, provider: '@main' };
 
 interface Asked {
   readonly model?: string | null;

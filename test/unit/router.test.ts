@@ -2,11 +2,12 @@ import { expect } from 'chai';
 import fc from 'fast-check';
 import router from '../../plugins/router/index.js';
 import type { Sink, Source } from '../../src/core/body.js';
+import { defaultConfig } from '../../src/core/default-config.js';
 import { type ErrorCode, GatewayError } from '../../src/core/errors.js';
 import { type ClientRequest, Exchange, type Reply } from '../../src/core/exchange.js';
 import type { Host } from '../../src/core/plugin.js';
 import type { Target } from '../../src/core/target.js';
-import { compileConfig, defaultConfig } from '../../src/routing/compile.js';
+import { compileConfig } from '../../src/routing/compile.js';
 
 class Body implements Source {
   cancelled = 0;

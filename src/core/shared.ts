@@ -1,0 +1,39 @@
+import type { Awaitable } from './directory.js';
+
+/** What a data worker asks of the state that all workers share, by kind. Plain JSON both ways. */
+export interface SharedQuestions {
+  /** An entry of the shared cache; null: there is none, or it is too old. */
+  'cache-read': { readonly question: { readonly key: string }; readonly answer: string | null };
+}
+
+/** What is told, by kind: by a worker to the shared state, and by that to every worker. Plain JSON. */
+export interface SharedNews {
+  /** `ttl`: seconds. */
+  'cache-write': { readonly key: string; readonly entry: string; readonly ttl: number };
+}
+
+export type QuestionKind = keyof SharedQuestions;
+export type NewsKind = keyof SharedNews;
+export type Question<K extends QuestionKind> = SharedQuestions[K]['question'];
+export type Answer<K extends QuestionKind> = SharedQuestions[K]['answer'];
+
+/** A data worker's end of the state that the workers of a deployment share. The other end is the control process's. */
+export interface Shared {
+  /** Rejects where the control process cannot answer. */
+  ask<K extends QuestionKind>(kind: K, question: Question<K>): Promise<Answer<K>>;
+  /** Is not waited for; lost where the control process is gone. */
+  tell<K extends NewsKind>(kind: K, news: SharedNews[K]): void;
+  /** One listener a kind. */
+  hear<K extends NewsKind>(kind: K, listener: (news: SharedNews[K]) => void): void;
+}
+
+/** The control process's end. */
+export interface SharedDesk {
+  answer<K extends QuestionKind>(
+    kind: K,
+    answer: (question: Question<K>, worker: number) => Awaitable<Answer<K>>,
+  ): void;
+  hear<K extends NewsKind>(kind: K, listener: (news: SharedNews[K], worker: number) => void): void;
+  /** Tells every worker. */
+  tell<K extends NewsKind>(kind: K, news: SharedNews[K]): void;
+}
