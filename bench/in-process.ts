@@ -132,6 +132,7 @@ const init: WorkerInit = {
   transport: 'uws',
   headerPrefixes: ['x-gateway-'],
   egressAllow: [],
+  ownIdentity: [],
   journalDir: '',
   logBodies: false,
   logLevel: 'warn',

@@ -422,7 +422,7 @@ export interface CreateProviderRequest {
   /** Azure OpenAI. */
   readonly resource_name?: string | null;
   /** Azure. */
-  readonly azure_auth_mode?: 'entra' | 'managed' | null;
+  readonly azure_auth_mode?: 'entra' | 'managed' | 'workload' | null;
   /** Azure. */
   readonly azure_foundry_url?: string | null;
   /** Azure: at most 30 characters. */
@@ -443,6 +443,8 @@ export interface CreateProviderRequest {
   readonly azure_entra_client_secret?: string | null;
   /** Azure with managed. */
   readonly azure_managed_client_id?: string | null;
+  /** Azure with workload. */
+  readonly azure_workload_client_id?: string | null;
   /** AWS. */
   readonly aws_auth_type?: 'accessKey' | 'assumedRole' | null;
   /** AWS. */
@@ -460,7 +462,7 @@ export interface CreateProviderRequest {
   /** Vertex AI. */
   readonly vertex_region?: string | null;
   /** Vertex AI. */
-  readonly vertex_auth_type?: 'serviceAccount' | null;
+  readonly vertex_auth_type?: 'serviceAccount' | 'workloadIdentity' | null;
   /** Vertex AI. */
   readonly vertex_service_account_json?: Readonly<Record<string, unknown>> | null;
   /** Vertex AI. */
@@ -602,7 +604,7 @@ export interface CreateVirtualKeyRequest {
   /** Azure OpenAI. */
   readonly resource_name?: string | null;
   /** Azure. */
-  readonly azure_auth_mode?: 'entra' | 'managed' | null;
+  readonly azure_auth_mode?: 'entra' | 'managed' | 'workload' | null;
   /** Azure. */
   readonly azure_foundry_url?: string | null;
   /** Azure: at most 30 characters. */
@@ -623,6 +625,8 @@ export interface CreateVirtualKeyRequest {
   readonly azure_entra_client_secret?: string | null;
   /** Azure with managed. */
   readonly azure_managed_client_id?: string | null;
+  /** Azure with workload. */
+  readonly azure_workload_client_id?: string | null;
   /** AWS. */
   readonly aws_auth_type?: 'accessKey' | 'assumedRole' | null;
   /** AWS. */
@@ -640,7 +644,7 @@ export interface CreateVirtualKeyRequest {
   /** Vertex AI. */
   readonly vertex_region?: string | null;
   /** Vertex AI. */
-  readonly vertex_auth_type?: 'serviceAccount' | null;
+  readonly vertex_auth_type?: 'serviceAccount' | 'workloadIdentity' | null;
   /** Vertex AI. */
   readonly vertex_service_account_json?: Readonly<Record<string, unknown>> | null;
   /** Vertex AI. */
@@ -1306,7 +1310,7 @@ export interface IntegrationConfigurations {
   /** openai. */
   readonly openai_project?: string | null;
   /** azure-openai and azure-ai: needed. */
-  readonly azure_auth_mode?: 'default' | 'entra' | 'managed' | null;
+  readonly azure_auth_mode?: 'default' | 'entra' | 'managed' | 'workload' | null;
   /** azure-openai: needed. */
   readonly azure_resource_name?: string | null;
   /** azure-openai: needed, 1 to 100. */
@@ -1319,6 +1323,8 @@ export interface IntegrationConfigurations {
   readonly azure_entra_client_secret?: string | null;
   /** azure-openai and azure-ai with managed. */
   readonly azure_managed_client_id?: string | null;
+  /** azure-openai and azure-ai with workload. */
+  readonly azure_workload_client_id?: string | null;
   /** azure-ai: needed. */
   readonly azure_foundry_url?: string | null;
   /** azure-ai: at most 30 characters. */
@@ -1356,10 +1362,10 @@ export interface IntegrationConfigurations {
   /** sagemaker. */
   readonly amzn_sagemaker_model_name?: string | null;
   /** vertex-ai: needed. */
-  readonly vertex_auth_type?: 'basic' | 'serviceAccount' | null;
+  readonly vertex_auth_type?: 'basic' | 'serviceAccount' | 'workloadIdentity' | null;
   /** vertex-ai: needed. */
   readonly vertex_region?: string | null;
-  /** vertex-ai with basic. */
+  /** vertex-ai with basic or workloadIdentity. */
   readonly vertex_project_id?: string | null;
   /** vertex-ai with serviceAccount. */
   readonly vertex_service_account_json?: Readonly<Record<string, unknown>> | null;
@@ -2727,7 +2733,7 @@ export interface UpdateProviderRequest {
   /** Azure OpenAI. */
   readonly resource_name?: string | null;
   /** Azure. */
-  readonly azure_auth_mode?: 'entra' | 'managed' | null;
+  readonly azure_auth_mode?: 'entra' | 'managed' | 'workload' | null;
   /** Azure. */
   readonly azure_foundry_url?: string | null;
   /** Azure: at most 30 characters. */
@@ -2748,6 +2754,8 @@ export interface UpdateProviderRequest {
   readonly azure_entra_client_secret?: string | null;
   /** Azure with managed. */
   readonly azure_managed_client_id?: string | null;
+  /** Azure with workload. */
+  readonly azure_workload_client_id?: string | null;
   /** AWS. */
   readonly aws_auth_type?: 'accessKey' | 'assumedRole' | null;
   /** AWS. */
@@ -2765,7 +2773,7 @@ export interface UpdateProviderRequest {
   /** Vertex AI. */
   readonly vertex_region?: string | null;
   /** Vertex AI. */
-  readonly vertex_auth_type?: 'serviceAccount' | null;
+  readonly vertex_auth_type?: 'serviceAccount' | 'workloadIdentity' | null;
   /** Vertex AI. */
   readonly vertex_service_account_json?: Readonly<Record<string, unknown>> | null;
   /** Vertex AI. */
@@ -2920,7 +2928,7 @@ export interface UpdateVirtualKeyRequest {
   /** Azure OpenAI. */
   readonly resource_name?: string | null;
   /** Azure. */
-  readonly azure_auth_mode?: 'entra' | 'managed' | null;
+  readonly azure_auth_mode?: 'entra' | 'managed' | 'workload' | null;
   /** Azure. */
   readonly azure_foundry_url?: string | null;
   /** Azure: at most 30 characters. */
@@ -2941,6 +2949,8 @@ export interface UpdateVirtualKeyRequest {
   readonly azure_entra_client_secret?: string | null;
   /** Azure with managed. */
   readonly azure_managed_client_id?: string | null;
+  /** Azure with workload. */
+  readonly azure_workload_client_id?: string | null;
   /** AWS. */
   readonly aws_auth_type?: 'accessKey' | 'assumedRole' | null;
   /** AWS. */
@@ -2958,7 +2968,7 @@ export interface UpdateVirtualKeyRequest {
   /** Vertex AI. */
   readonly vertex_region?: string | null;
   /** Vertex AI. */
-  readonly vertex_auth_type?: 'serviceAccount' | null;
+  readonly vertex_auth_type?: 'serviceAccount' | 'workloadIdentity' | null;
   /** Vertex AI. */
   readonly vertex_service_account_json?: Readonly<Record<string, unknown>> | null;
   /** Vertex AI. */

@@ -72,11 +72,12 @@ function settle(
 ): void {
   for (const [name, { when, needed, ...field }] of Object.entries(credentialFields)) {
     if (!isOf(field, face.provider)) continue;
-    const [governor, wanted] = when ?? [];
+    const [governor, ...wanted] = when ?? [];
     const way = governor === undefined ? undefined : shown[governor];
-    const fits = way === wanted || (way === undefined && !face.complete);
+    const fits =
+      governor === undefined || (way === undefined ? !face.complete : wanted.includes(way as string));
     if (!fits && !isEmpty(said.get(name)))
-      throw AdminError.field(face.path(name), `goes with ${governor} ${wanted} alone.`);
+      throw AdminError.field(face.path(name), `goes with ${governor} ${wanted.join(' or ')} alone.`);
     if (!fits) {
       delete shown[name];
       delete shown[`masked_${name}`];

@@ -2,8 +2,8 @@
 export interface CredentialField {
   /** null: any provider's. */
   readonly providers: readonly string[] | null;
-  /** Goes with this value of another field alone. */
-  readonly when?: readonly [field: string, value: string];
+  /** Goes with these values of another field alone. */
+  readonly when?: readonly [field: string, ...values: readonly string[]];
   /** An integration needs it, where `when` holds. */
   readonly needed?: true;
   readonly secret?: true;
@@ -30,6 +30,7 @@ export const credentialFields: Readonly<Record<string, CredentialField>> = {
   azure_entra_client_id: entra,
   azure_entra_client_secret: { ...entra, secret: true },
   azure_managed_client_id: { ...azure, when: ['azure_auth_mode', 'managed'] },
+  azure_workload_client_id: { ...azure, when: ['azure_auth_mode', 'workload'] },
   azure_foundry_url: { ...of('azure-ai'), needed: true },
   azure_api_version: of('azure-ai'),
   azure_deployment_name: of('azure-ai'),
@@ -50,7 +51,11 @@ export const credentialFields: Readonly<Record<string, CredentialField>> = {
   amzn_sagemaker_model_name: sagemaker,
   vertex_auth_type: { ...of('vertex-ai'), needed: true },
   vertex_region: { ...of('vertex-ai'), needed: true },
-  vertex_project_id: { ...of('vertex-ai'), when: ['vertex_auth_type', 'basic'], needed: true },
+  vertex_project_id: {
+    ...of('vertex-ai'),
+    when: ['vertex_auth_type', 'basic', 'workloadIdentity'],
+    needed: true,
+  },
   vertex_service_account_json: {
     ...of('vertex-ai'),
     when: ['vertex_auth_type', 'serviceAccount'],

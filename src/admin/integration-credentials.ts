@@ -13,6 +13,9 @@ import { mappedFields, secretMappingsOf } from './secret-mappings.js';
 
 const root = 'configurations';
 
+/** How a request spells a field. */
+export const pathOf = (field: string): string => `${root}.${field}`;
+
 function checkKey(
   provider: string,
   hasKey: boolean,
@@ -25,7 +28,7 @@ function checkKey(
 
 const faceOf = (provider: string, mappings: readonly SecretMapping[]): Face => ({
   provider,
-  path: (field: string): string => `${root}.${field}`,
+  path: pathOf,
   complete: true,
   mapped: mappedFields(mappings, root),
 });

@@ -4,11 +4,12 @@ import type { Integration, Place } from '../store/store.js';
 import { AdminError } from './admin-error.js';
 import type { Caller } from './caller.js';
 import { speaksForAll } from './host-trust.js';
-import { changedCredentials, newCredentials } from './integration-credentials.js';
+import { changedCredentials, newCredentials, pathOf } from './integration-credentials.js';
 import { limitsMessage } from './integration-limits.js';
 import { integrationModels } from './integration-models.js';
 import { integrationWorkspaces, isOpenTo, makeDefaultProvider } from './integration-workspaces.js';
 import { changeOf } from './mask.js';
+import { checkOwnIdentity } from './own-identity.js';
 import { providerNamed } from './provider-names.js';
 import { forgetProvider } from './providers.js';
 import { secretMappingMessage } from './secret-mappings.js';
@@ -106,13 +107,20 @@ export function integrationsService(parts: AdminParts): Service<'Integrations'> 
       const provider = providerNamed(parts, request.ai_provider_id, 'ai_provider_id');
       const { default_provider_slug: defaultSlug, create_default_provider: wanted } = request;
       if (wanted !== false) await checkDefaultSlug(place, defaultSlug);
+      const own = newCredentials(request, provider);
+      checkOwnIdentity(
+        parts,
+        { organisationId: caller.organisationId, workspaceId },
+        own.configurations,
+        pathOf,
+      );
       const made = await store.integrations.create(caller.organisationId, {
         workspaceId,
         slug: request.slug || undefined,
         name: textOf('name', request.name),
         description: request.description?.trim() || null,
         provider,
-        ...newCredentials(request, provider),
+        ...own,
         pricingAdjustments: request.pricing_adjustments ?? null,
         defaultProviderSlug: defaultSlug || null,
         hostTrusted: speaksForAll(caller),
@@ -149,11 +157,13 @@ export function integrationsService(parts: AdminParts): Service<'Integrations'> 
     async UpdateIntegration(caller, request) {
       const before = await find(caller, request, 'update');
       const description = changeOf(request, 'description');
+      const own = changedCredentials(caller, request, before);
+      checkOwnIdentity(parts, before, own.configurations, pathOf);
       const integration = await store.integrations.update(caller.organisationId, before.id, {
         name: changeOf(request, 'name')?.trim(),
         description: description && (description.trim() || null),
         pricingAdjustments: changeOf(request, 'pricing_adjustments'),
-        ...changedCredentials(caller, request, before),
+        ...own,
         etag: request.etag ?? undefined,
       });
       if (integration === 'missing') throw missing();

@@ -20,7 +20,7 @@ export interface CredentialRequest {
 const names = Object.keys(credentialFields).filter((name) => name !== 'custom_host');
 
 /** `aws_auth_type` → `awsAuthType`, as the specification has these fields. */
-const spelt = (name: string): string =>
+export const spelt = (name: string): string =>
   name === 'custom_headers' ? name : name.replace(/_([a-z])/g, (_, letter: string) => letter.toUpperCase());
 
 const faceOf = (provider: string, mappings: readonly SecretMapping[]): Face => ({

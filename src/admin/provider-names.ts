@@ -45,7 +45,10 @@ const keyless: ReadonlySet<string> = new Set([
 /** Can nobody call this provider without a key? */
 export function needsKey(provider: string, configurations: Readonly<Record<string, unknown>>): boolean {
   if (keyless.has(provider) || configurations['custom_host'] !== undefined) return false;
-  if (provider === 'vertex-ai') return configurations['vertex_auth_type'] !== 'serviceAccount';
+  if (provider === 'vertex-ai') {
+    const type = configurations['vertex_auth_type'];
+    return type !== 'serviceAccount' && type !== 'workloadIdentity';
+  }
   const mode = configurations['azure_auth_mode'];
   return mode === undefined || mode === 'default';
 }

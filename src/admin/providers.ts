@@ -9,7 +9,9 @@ import {
   changedCredentials,
   givenCredential,
   newCredentials,
+  spelt,
 } from './own-credentials.js';
+import { checkOwnIdentity } from './own-identity.js';
 import { providerNamed } from './provider-names.js';
 import { changedTerms, newTerms, termsMessage } from './provider-terms.js';
 import type { AdminParts, Service } from './service.js';
@@ -86,7 +88,9 @@ export function providersService(parts: AdminParts): Service<'Providers'> {
     }
     if (!request.integration_id) {
       const provider = providerNamed(parts, textOf('provider', request.provider), 'provider');
-      return store.providers.create(place, { ...named, ...newCredentials(caller, provider, request) });
+      const own = newCredentials(caller, provider, request);
+      checkOwnIdentity(parts, place, own.configurations, spelt);
+      return store.providers.create(place, { ...named, ...own });
     }
     const given = givenCredential(request);
     if (given !== null)
@@ -128,10 +132,12 @@ export function providersService(parts: AdminParts): Service<'Providers'> {
       const place = await caller.place(request.workspace_id);
       const before = await store.providers.get(place, request.slug);
       if (before === null) throw new AdminError('AB08', 'There is no such provider.');
+      const own = changedCredentials(caller, before, request, undefined);
+      checkOwnIdentity(parts, place, own.configurations, spelt);
       const provider = await store.providers.update(place, before.id, {
         name: changeOf(request, 'name')?.trim(),
         ...changedTerms(request, before, Date.now()),
-        ...changedCredentials(caller, before, request, undefined),
+        ...own,
         etag: request.etag ?? undefined,
       });
       if (provider === 'missing') throw new AdminError('AB08', 'There is no such provider.');

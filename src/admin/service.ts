@@ -1,5 +1,6 @@
 import type { AdminServices } from '../../proto/messages.js';
 import type { Forget } from '../core/messages.js';
+import type { OwnIdentities } from '../core/own-identity.js';
 import type { Logger } from '../core/plugin.js';
 import type { LedgerReader } from '../ledger/record.js';
 import type { Store } from '../store/store.js';
@@ -15,6 +16,8 @@ export interface AdminParts {
   validateConfig(text: string): void | Promise<void>;
   /** Is this the name of a provider row? */
   isProvider(name: string): boolean;
+  /** Who may store credentials that sign in as the gateway itself; nobody unless given. */
+  readonly ownIdentities?: OwnIdentities;
   /** URL under which clients reach the gateway, without a slash at its end. */
   readonly publicUrl?: string;
   readonly log: Logger;

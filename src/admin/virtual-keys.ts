@@ -3,7 +3,8 @@ import type { Place, Provider } from '../store/store.js';
 import { AdminError } from './admin-error.js';
 import type { Caller } from './caller.js';
 import { changeOf } from './mask.js';
-import { changedCredentials, newCredentials } from './own-credentials.js';
+import { changedCredentials, newCredentials, spelt } from './own-credentials.js';
+import { checkOwnIdentity } from './own-identity.js';
 import { needsKey, providerNamed } from './provider-names.js';
 import { changedTerms, newTerms, termsMessage } from './provider-terms.js';
 import { duplicated, forgetProvider, madeProvider } from './providers.js';
@@ -66,6 +67,7 @@ export function virtualKeysService(parts: AdminParts): Service<'VirtualKeys'> {
     }
     const mappings = secretMappingsOf(request.secret_mappings, root, provider);
     const own = newCredentials(caller, provider, request, mappings);
+    checkOwnIdentity(parts, place, own.configurations, spelt);
     const { shown } = own.configurations;
     const isKeyless =
       own.baseUrl !== null || mappedFields(mappings, root).has('key') || !needsKey(provider, shown);
@@ -103,10 +105,12 @@ export function virtualKeysService(parts: AdminParts): Service<'VirtualKeys'> {
       if (before === null) throw missing();
       const mappings = changeOf(request, 'secret_mappings');
       const secretMappings = mappings && secretMappingsOf(mappings, root, before.provider);
+      const own = changedCredentials(caller, before, request, secretMappings ?? undefined);
+      checkOwnIdentity(parts, place, own.configurations, spelt);
       const provider = await store.providers.update(place, before.id, {
         name: changeOf(request, 'name')?.trim(),
         ...changedTerms(request, before, Date.now()),
-        ...changedCredentials(caller, before, request, secretMappings ?? undefined),
+        ...own,
         etag: request.etag ?? undefined,
       });
       if (provider === 'missing') throw missing();

@@ -10,6 +10,8 @@ export interface AwsEnvironment {
   readonly containerRelativeUri: string | null;
   readonly containerFullUri: string | null;
   readonly containerTokenFile: string | null;
+  /** Another address of the token service: an endpoint within one's own network. */
+  readonly stsEndpoint: string | null;
 }
 
 /** Read at each use: pods are given new ones while they run. */
@@ -24,5 +26,6 @@ export function awsEnvironment(): AwsEnvironment {
     containerRelativeUri: get('AWS_CONTAINER_CREDENTIALS_RELATIVE_URI'),
     containerFullUri: get('AWS_CONTAINER_CREDENTIALS_FULL_URI'),
     containerTokenFile: get('AWS_CONTAINER_AUTHORIZATION_TOKEN_FILE'),
+    stsEndpoint: get('AWS_ENDPOINT_URL_STS'),
   };
 }

@@ -1,4 +1,5 @@
 import { availableParallelism } from 'node:os';
+import { clouds } from '../core/own-identity.js';
 import {
   choice,
   type Kind,
@@ -122,6 +123,16 @@ export const table = {
     ),
     noText,
     'Reserved addresses that connections chosen by a caller may reach all the same: hosts, host:port or CIDRs.',
+  ),
+  ownIdentity: setting<readonly string[], readonly string[]>(
+    list(
+      'list of clouds',
+      `^(${clouds.join('|')})(:[A-Za-z0-9-]{1,64})?$`,
+      'must be aws, azure or google, or one of them for a single workspace or organisation, as in aws:<id>',
+      0,
+    ),
+    noText,
+    "Clouds at which stored providers may sign in as the gateway itself (its machine, pod or environment) and spend in its name: aws, azure, google; with an id behind it (aws:<id>), that workspace or organisation's alone.",
   ),
   masterKey: setting(
     secret('^\\S.{14,}\\S$', 'must be at least 16 characters'),

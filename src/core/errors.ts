@@ -43,6 +43,8 @@ export const errorTable = {
   /** A stored provider past its expiry. */
   virtual_key_expired: row(401, 'virtual_key_expired_error', 'client', true),
   permission_denied: row(403, 'permission_error', 'client'),
+  /** A stored provider signs in as the gateway itself, and its workspace may not. */
+  own_identity_blocked: row(403, 'permission_error', 'client', true),
   not_found: row(404, 'not_found_error', 'client'),
   config_not_found: row(400, 'invalid_request_error', 'client'),
   method_not_allowed: row(405, 'invalid_request_error', 'client'),

@@ -84,6 +84,8 @@ export interface WorkerInit {
   transport: 'uws' | 'node';
   headerPrefixes: string[];
   egressAllow: string[];
+  /** Grants, as `OwnIdentities` takes them. */
+  ownIdentity: string[];
   journalDir: string;
   logBodies: boolean;
   logLevel: string;

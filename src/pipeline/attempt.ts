@@ -108,6 +108,8 @@ function authorize(pipeline: Pipeline, x: Exchange, outgoing: Outgoing, record: 
       credential: address.credential,
       fields: new CallFields(address.fields, call.target.fields),
       ask: askThrough(pipeline.upstream),
+      tenant: x.principal,
+      ownIdentities: pipeline.ownIdentities,
     });
     if (!(ready instanceof Promise)) return send(pipeline, x, outgoing, record);
     return ready.then(

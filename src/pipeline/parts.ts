@@ -1,5 +1,6 @@
 import type { Directory } from '../core/directory.js';
 import type { Format } from '../core/endpoint.js';
+import type { OwnIdentities } from '../core/own-identity.js';
 import type { Logger } from '../core/plugin.js';
 import type { Usage } from '../core/usage.js';
 import type { BodyReader as EndpointBodyReader } from '../endpoints/body-reader.js';
@@ -47,6 +48,7 @@ export interface Parts {
   readonly limits: PipelineLimits;
   readonly headerPrefixes: readonly string[];
   readonly logBodies: boolean;
+  readonly ownIdentities: OwnIdentities;
   readonly log: Logger;
 }
 

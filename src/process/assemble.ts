@@ -5,6 +5,7 @@ import router from '../../plugins/router/index.js';
 import { GatewayError } from '../core/errors.js';
 import { KeyHasher } from '../core/gateway-key.js';
 import type { WorkerInit } from '../core/messages.js';
+import { OwnIdentities } from '../core/own-identity.js';
 import type { Host, Logger, Plugin } from '../core/plugin.js';
 import type { Shared } from '../core/shared.js';
 import type { LookupChannel } from '../directory/channel.js';
@@ -100,6 +101,7 @@ export async function assemble(
     },
     headerPrefixes: init.headerPrefixes,
     logBodies: init.logBodies,
+    ownIdentities: new OwnIdentities(init.ownIdentity),
     log,
     chain: composeChain([]),
     admin,

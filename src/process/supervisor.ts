@@ -4,6 +4,7 @@ import pino from 'pino';
 import type { AdminServer } from '../admin/server.js';
 import type { Settings } from '../config/settings.js';
 import type { LookupKind, LookupRecords, WorkerInit } from '../core/messages.js';
+import { OwnIdentities } from '../core/own-identity.js';
 import type { Logger } from '../core/plugin.js';
 import type { Ingestion } from '../ledger/ingest.js';
 import { providers } from '../providers/rows.js';
@@ -129,6 +130,7 @@ export async function startGateway(settings: Settings): Promise<Gateway> {
         });
       },
       isProvider: (name) => providers.has(name),
+      ownIdentities: new OwnIdentities(settings.ownIdentity),
       publicUrl: settings.publicUrl ?? `http://localhost:${settings.port}`,
       log,
     });
@@ -228,6 +230,7 @@ function workerInit(
     transport: settings.transport,
     headerPrefixes: [...settings.headerPrefixes],
     egressAllow: [...settings.egressAllow],
+    ownIdentity: [...settings.ownIdentity],
     journalDir,
     logBodies: settings.logBodies,
     logLevel: settings.logLevel,

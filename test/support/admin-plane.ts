@@ -6,6 +6,7 @@ import { expect } from 'chai';
 import { type AdminServer, type AdminServerOptions, startAdminServer } from '../../src/admin/server.js';
 import { AdminCallError, type AdminClient, connectAdmin } from '../../src/client/index.js';
 import type { Forget } from '../../src/core/messages.js';
+import { clouds, OwnIdentities } from '../../src/core/own-identity.js';
 import type { LedgerReader } from '../../src/ledger/record.js';
 import { providers } from '../../src/providers/rows.js';
 import { bootstrap } from '../../src/store/bootstrap.js';
@@ -72,6 +73,7 @@ export async function startPlane(options: Partial<AdminServerOptions> = {}): Pro
     changed: async (what) => void forgotten.push(...what),
     validateConfig: (text) => void JSON.parse(text),
     isProvider: (name) => providers.has(name),
+    ownIdentities: new OwnIdentities(clouds),
     log: { info: log, warn: log, error: log },
     ...options,
   };

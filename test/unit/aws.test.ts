@@ -6,6 +6,7 @@ import { join } from 'node:path';
 import { expect } from 'chai';
 import { GatewayError } from '../../src/core/errors.js';
 import type { UpstreamCall } from '../../src/core/exchange.js';
+import { OwnIdentities } from '../../src/core/own-identity.js';
 import type { FieldValues } from '../../src/core/provider-fields.js';
 import { Secret } from '../../src/core/secret.js';
 import type { Target } from '../../src/core/target.js';
@@ -29,6 +30,8 @@ describe('Credentials of AWS', () => {
   let aws: SimulatedProvider;
   let asked: number;
   let authorizer: AwsAuthorizer;
+  let ownIdentities: OwnIdentities;
+  const tenant = { organisationId: 'o', workspaceId: 'w' };
 
   /** Sends as the gateway's own pools do. */
   const ask: Ask = async ({ method, url, headers, body }) => {
@@ -66,7 +69,7 @@ describe('Credentials of AWS', () => {
     to = call(),
     credential: Secret | null = null,
   ): Promise<UpstreamCall> {
-    await authorizer.authorize({ call: to, credential, fields, ask });
+    await authorizer.authorize({ call: to, credential, fields, ask, tenant, ownIdentities });
     return to;
   }
 
@@ -89,6 +92,7 @@ describe('Credentials of AWS', () => {
   beforeEach(() => {
     aws.reset();
     asked = 0;
+    ownIdentities = new OwnIdentities(['aws']);
     const own = () => Promise.resolve({ ...awsKeys, sessionToken: null });
     authorizer = new AwsAuthorizer('bedrock', new AwsCredentials(() => `${aws.url}/sts/`, own));
   });
@@ -141,7 +145,8 @@ describe('Credentials of AWS', () => {
   it('sends an API key as a bearer, without a promise', async () => {
     const to = call();
     const fields = fromTarget({ aws_region: 'us-east-1' });
-    const ready = authorizer.authorize({ call: to, credential: new Secret('ABSK-key'), fields, ask });
+    const credential = new Secret('ABSK-key');
+    const ready = authorizer.authorize({ call: to, credential, fields, ask, tenant, ownIdentities });
     expect(ready).to.equal(undefined);
     expect(to.headers).to.include('Bearer ABSK-key');
     expect((await send(to)).status).to.equal(200);
@@ -159,6 +164,17 @@ describe('Credentials of AWS', () => {
 
   it('assumes a stored role by who the gateway is', async () => {
     const stored = fromStore({ aws_region: 'us-east-1', aws_auth_type: 'assumedRole', aws_role_arn: role });
+    expect((await send(await authorized(stored))).status).to.equal(200);
+  });
+
+  it('assumes none by who the gateway is where its operator does not let it', async () => {
+    const stored = fromStore({ aws_region: 'us-east-1', aws_role_arn: role });
+    await authorized(stored);
+    asked = 0;
+    ownIdentities = new OwnIdentities(['azure', 'aws:another']);
+    expect(await refusal(stored)).to.include({ code: 'own_identity_blocked', param: 'aws_role_arn' });
+    expect(asked, 'keys that were kept').to.equal(0);
+    ownIdentities = new OwnIdentities(['aws:w']);
     expect((await send(await authorized(stored))).status).to.equal(200);
   });
 

@@ -1,8 +1,14 @@
 import { createPublicKey, generateKeyPairSync, verify } from 'node:crypto';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { createServer, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { expect } from 'chai';
 import { GatewayError } from '../../src/core/errors.js';
 import type { UpstreamCall } from '../../src/core/exchange.js';
 import { getHeader } from '../../src/core/headers.js';
+import { OwnIdentities } from '../../src/core/own-identity.js';
 import { Secret } from '../../src/core/secret.js';
 import type { Ask, Question } from '../../src/providers/auth/ask.js';
 import type { Unauthorized } from '../../src/providers/auth/authorizer.js';
@@ -29,12 +35,17 @@ const key = JSON.stringify(account);
 type Given = Readonly<Record<string, string | Secret>>;
 
 function callWith(ask: Ask, target: Given, stored: Given | null = null, credential: string | null = null) {
-  const call = { headers: [] } as unknown as UpstreamCall;
+  const call = {
+    headers: [],
+    url: 'https://us-central1-aiplatform.googleapis.com/v1/x',
+  } as unknown as UpstreamCall;
   const given: Unauthorized = {
     call,
     credential: credential === null ? null : new Secret(credential),
     fields: new CallFields(stored, target),
     ask,
+    tenant: { organisationId: 'o', workspaceId: 'w' },
+    ownIdentities: new OwnIdentities(['google:w']),
   };
   return { call, given };
 }
@@ -174,6 +185,93 @@ describe('Google’s tokens', () => {
     await authorizer.authorize(given);
     await authorizer.authorize(given);
     expect(authorization(call)).to.equal('Bearer own-1');
+    const refused = { ...given, ownIdentities: new OwnIdentities(['aws', 'google:another']) };
+    expect(() => authorizer.authorize(refused))
+      .to.throw(GatewayError)
+      .that.includes({ code: 'own_identity_blocked', param: 'vertex_auth_type', status: 403 });
+    for (const url of ['https://evil.example/v1', 'https://aiplatform.googleapis.com.evil.example/v1'])
+      expect(() => authorizer.authorize({ ...given, call: { ...call, url } })).to.throw(
+        'googleapis.com alone',
+      );
+  });
+
+  describe('of the gateway’s own identity, by Google’s own library', () => {
+    const names = [
+      'GOOGLE_APPLICATION_CREDENTIALS',
+      'GCE_METADATA_HOST',
+      'METADATA_SERVER_DETECTION',
+      'HOME',
+    ] as const;
+    const kept = names.map((name) => process.env[name]);
+    let folder: string;
+    let place: Server;
+    let url: string;
+    let asked: string[];
+
+    before(async () => {
+      // The metadata server of a machine and the token service of a federation, both.
+      place = createServer(async (request, response) => {
+        let body = '';
+        for await (const chunk of request) body += chunk;
+        asked.push(`${request.url?.split('?')[0]} ${body}`);
+        response.setHeader('metadata-flavor', 'Google').setHeader('content-type', 'application/json');
+        const text = body === '' ? 'of-this-machine' : 'of-this-federation';
+        response.end(JSON.stringify({ access_token: text, expires_in: 3600, token_type: 'Bearer' }));
+      });
+      await new Promise<void>((listening) => place.listen(0, '127.0.0.1', listening));
+      url = `127.0.0.1:${(place.address() as AddressInfo).port}`;
+    });
+    beforeEach(() => {
+      asked = [];
+      folder = mkdtempSync(join(tmpdir(), 'headgate-google-'));
+      for (const name of names) delete process.env[name];
+      process.env['HOME'] = folder;
+    });
+    afterEach(() => {
+      names.forEach((name, i) => {
+        if (kept[i] === undefined) delete process.env[name];
+        else process.env[name] = kept[i];
+      });
+      rmSync(folder, { recursive: true });
+    });
+    after(() => place.close());
+
+    async function token(): Promise<string | undefined> {
+      const { call, given } = callWith(unasked, {}, { vertex_auth_type: 'workloadIdentity' });
+      await new GoogleAuthorizer().authorize(given);
+      return authorization(call);
+    }
+
+    it('come from the metadata server of its machine', async () => {
+      process.env['GCE_METADATA_HOST'] = url;
+      process.env['METADATA_SERVER_DETECTION'] = 'assume-present';
+      expect(await token()).to.equal('Bearer of-this-machine');
+      expect(asked).to.deep.equal(['/computeMetadata/v1/instance/service-accounts/default/token ']);
+    });
+
+    it('come from the federation that its environment names, and nobody is asked for a project', async () => {
+      writeFileSync(join(folder, 'token'), 'pod-token');
+      const file = join(folder, 'federation.json');
+      const federation = {
+        type: 'external_account',
+        audience: '//iam.googleapis.com/projects/1/locations/global/workloadIdentityPools/p/providers/k',
+        subject_token_type: 'urn:ietf:params:oauth:token-type:jwt',
+        token_url: `http://${url}/v1/token`,
+        credential_source: { file: join(folder, 'token') },
+      };
+      writeFileSync(file, JSON.stringify(federation));
+      process.env['GOOGLE_APPLICATION_CREDENTIALS'] = file;
+      expect(await token()).to.equal('Bearer of-this-federation');
+      expect(asked).to.have.length(1);
+      expect(asked[0]).to.include('/v1/token ').and.include('pod-token');
+    });
+
+    it('are told as missing where there is no such identity', async () => {
+      process.env['METADATA_SERVER_DETECTION'] = 'none';
+      const error = await token().catch((thrown: unknown) => thrown);
+      expect(error).to.be.instanceOf(GatewayError);
+      expect((error as GatewayError).message).to.include('no Google identity of its own');
+    });
   });
 });
 

@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect } from 'chai';
 import { GatewayError } from '../../src/core/errors.js';
+import { OwnIdentities } from '../../src/core/own-identity.js';
 import type { FieldValues } from '../../src/core/provider-fields.js';
 import { fieldValue } from '../../src/core/provider-fields.js';
 import type { Ask } from '../../src/providers/auth/ask.js';
@@ -171,11 +172,16 @@ describe('Signing in at Entra', () => {
     };
   };
 
+  let ownIdentities: OwnIdentities;
+
   before(async () => {
     simulated = await startSimulated();
   });
   after(() => simulated?.close());
-  beforeEach(() => asked.splice(0));
+  beforeEach(() => {
+    asked.splice(0);
+    ownIdentities = new OwnIdentities(['azure']);
+  });
 
   const tenant = '72f988bf-86f1-41af-91ab-2d7cd011db47';
   const fields = (secret = 's') => ({
@@ -203,7 +209,14 @@ describe('Signing in at Entra', () => {
       headers,
       body: null,
     };
-    await auth.authorizer.authorize({ call: outgoing, credential: null, fields: given, ask });
+    await auth.authorizer.authorize({
+      call: outgoing,
+      credential: null,
+      fields: given,
+      ask,
+      tenant: { organisationId: 'o', workspaceId: 'w' },
+      ownIdentities,
+    });
     return headers[headers.indexOf('authorization') + 1];
   }
 
@@ -256,6 +269,17 @@ describe('Signing in at Entra', () => {
         const away = await header({}, { azure_auth_mode: mode }, signIn, to).catch((error) => error);
         expect(away.param, to).to.equal('azure_auth_mode');
       }
+    }
+  });
+
+  it('the gateway’s own identity is for those alone whom its operator lets', async () => {
+    const signIn = new EntraSignIn(async ({ kind }) => ({ text: kind, expiresAt: Date.now() + 3_600_000 }));
+    for (const mode of ['managed', 'workload']) {
+      ownIdentities = new OwnIdentities(['aws', 'google', 'azure:another']);
+      const refused = await header({}, { azure_auth_mode: mode }, signIn).catch((error) => error);
+      expect(refused).to.include({ code: 'own_identity_blocked', param: 'azure_auth_mode', status: 403 });
+      ownIdentities = new OwnIdentities(['azure:o']);
+      expect(await header({}, { azure_auth_mode: mode }, signIn)).to.equal(`Bearer ${mode}`);
     }
   });
 

@@ -1,5 +1,7 @@
 import type { Awaitable } from '../../core/directory.js';
+import { GatewayError } from '../../core/errors.js';
 import type { UpstreamCall } from '../../core/exchange.js';
+import { type Cloud, type OwnIdentities, ownIdentityRefusal, type Tenant } from '../../core/own-identity.js';
 import type { Secret } from '../../core/secret.js';
 import type { CallFields } from '../call-fields.js';
 import type { Ask } from './ask.js';
@@ -13,6 +15,9 @@ export interface Unauthorized {
   readonly fields: CallFields;
   /** For tokens: goes out by the gateway's own pools and rules. */
   readonly ask: Ask;
+  /** Who calls. */
+  readonly tenant: Tenant;
+  readonly ownIdentities: OwnIdentities;
 }
 
 /**
@@ -22,4 +27,10 @@ export interface Unauthorized {
  */
 export interface Authorizer {
   authorize(call: Unauthorized): Awaitable<void>;
+}
+
+/** Throws `own_identity_blocked` unless the operator lets this call's tenant sign in as the gateway itself. */
+export function checkOwnIdentity({ tenant, ownIdentities }: Unauthorized, cloud: Cloud, field: string): void {
+  if (ownIdentities.allow(cloud, tenant)) return;
+  throw new GatewayError('own_identity_blocked', `${field} ${ownIdentityRefusal(cloud)}`, { param: field });
 }

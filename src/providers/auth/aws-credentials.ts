@@ -1,7 +1,7 @@
 import type { Awaitable } from '../../core/directory.js';
 import { GatewayError } from '../../core/errors.js';
-import type { CallFields } from '../call-fields.js';
 import type { Ask } from './ask.js';
+import { checkOwnIdentity, type Unauthorized } from './authorizer.js';
 import { type OwnIdentity, ownAwsKeys } from './aws-own-identity.js';
 import { type AwsKeys, signAws } from './aws-signature.js';
 import { askSts, type RoleKeys, stsOf } from './aws-sts.js';
@@ -29,7 +29,8 @@ export class AwsCredentials {
     readonly own: OwnIdentity = ownAwsKeys,
   ) {}
 
-  keys(fields: CallFields, region: string, ask: Ask): Awaitable<AwsKeys | null> {
+  keys(to: Unauthorized, region: string): Awaitable<AwsKeys | null> {
+    const { fields, ask } = to;
     // All from one side: a caller must not have a role of its choice assumed with stored keys.
     const stored = fields.stored('aws_access_key_id') !== null || fields.stored('aws_role_arn') !== null;
     const get = (name: string): string | null => (stored ? fields.stored(name) : fields.get(name));
@@ -45,6 +46,7 @@ export class AwsCredentials {
         { param: 'aws_role_arn' },
       );
     }
+    if (base === null) checkOwnIdentity(to, 'aws', 'aws_role_arn');
     const role: Role = { arn, externalId: get('aws_external_id'), region, base };
     const key = tokenKey(
       base?.accessKeyId ?? null,

@@ -1,3 +1,4 @@
+import { awsEnvironment } from '../../config/aws-environment.js';
 import { GatewayError } from '../../core/errors.js';
 import type { HeaderList } from '../../core/headers.js';
 import type { Ask } from './ask.js';
@@ -7,9 +8,12 @@ import type { Expiring } from './token-cache.js';
 /** Keys that end. */
 export type RoleKeys = AwsKeys & Expiring;
 
-/** Regional, as AWS advises: docs.aws.amazon.com/general/latest/gr/sts.html. */
+/**
+ * Regional, as AWS advises (docs.aws.amazon.com/general/latest/gr/sts.html), unless the environment names another
+ * (docs.aws.amazon.com/sdkref/latest/guide/feature-ss-endpoints.html).
+ */
 export function stsOf(region: string): string {
-  return `https://sts.${region}.${awsDomain(region)}/`;
+  return awsEnvironment().stsEndpoint ?? `https://sts.${region}.${awsDomain(region)}/`;
 }
 
 export function awsDomain(region: string): string {

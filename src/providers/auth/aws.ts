@@ -19,9 +19,9 @@ export class AwsAuthorizer implements Authorizer {
   ) {}
 
   authorize(to: Unauthorized): Awaitable<void> {
-    const { call, credential, fields, ask } = to;
+    const { call, credential, fields } = to;
     const region = awsRegion(fields, decodeURIComponent(call.url));
-    const keys = this.credentials.keys(fields, region, ask);
+    const keys = this.credentials.keys(to, region);
     if (keys !== null) return this.#sign(to, region, keys);
     if (credential === null) {
       throw new GatewayError(

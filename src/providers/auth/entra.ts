@@ -5,7 +5,7 @@ import { type AzureFields, missing } from '../azure-fields.js';
 import type { Auth } from '../provider.js';
 import type { Ask } from './ask.js';
 import { askPipeline } from './ask-pipeline.js';
-import type { Authorizer, Unauthorized } from './authorizer.js';
+import { type Authorizer, checkOwnIdentity, type Unauthorized } from './authorizer.js';
 import { type Expiring, TokenCache, tokenKey } from './token-cache.js';
 
 export interface EntraToken extends Expiring {
@@ -101,10 +101,12 @@ class EntraAuthorizer implements Authorizer {
     readonly from: EntraSignIn,
   ) {}
 
-  authorize({ call, fields, ask }: Unauthorized): Awaitable<void> {
+  authorize(to: Unauthorized): Awaitable<void> {
+    const { call, fields, ask } = to;
     const { kind } = this.identity;
     if (kind !== 'entra') {
       if (fields.stored('azure_auth_mode') !== kind) throw notTheirs(kind);
+      checkOwnIdentity(to, 'azure', 'azure_auth_mode');
       if (!azureHost.test(new URL(call.url).hostname)) throw notThere(kind);
     }
     const token = this.from.get(this.identity, this.scope, ask);

@@ -4,7 +4,7 @@ import { setHeader } from '../../core/headers.js';
 import type { CallFields } from '../call-fields.js';
 import type { Ask } from './ask.js';
 import { askFetch } from './ask-fetch.js';
-import type { Authorizer, Unauthorized } from './authorizer.js';
+import { type Authorizer, checkOwnIdentity, type Unauthorized } from './authorizer.js';
 import { serviceAccount, serviceAccountField } from './service-account.js';
 import { type Expiring, TokenCache, tokenKey } from './token-cache.js';
 
@@ -34,7 +34,8 @@ export class GoogleAuthorizer implements Authorizer {
 
   constructor(readonly tokens: GoogleTokens = libraryTokens) {}
 
-  authorize({ call, credential, fields, ask }: Unauthorized): Awaitable<void> {
+  authorize(to: Unauthorized): Awaitable<void> {
+    const { call, credential, fields, ask } = to;
     const given = credential?.reveal() ?? null;
     const json = serviceAccountOf(fields, given);
     let token: Awaitable<GoogleToken>;
@@ -42,6 +43,8 @@ export class GoogleAuthorizer implements Authorizer {
       token = this.#kept.get(tokenKey('key', json), () => this.tokens.ofServiceAccount(json, ask));
     } else if (fields.get('vertex_auth_type') === 'workloadIdentity') {
       if (fields.stored('vertex_auth_type') !== 'workloadIdentity') throw notTheirs();
+      checkOwnIdentity(to, 'google', 'vertex_auth_type');
+      if (!googleHost.test(new URL(call.url).hostname)) throw notThere();
       token = this.#kept.get('own', () => this.tokens.ofOwnIdentity(ask));
     } else {
       if (given === null) throw missing();
@@ -61,6 +64,9 @@ export function serviceAccountOf(fields: CallFields, key: string | null): string
   if (type !== null && type !== 'serviceAccount') return null;
   return fields.get(serviceAccountField);
 }
+
+/** Hosts that are Google's own service and not a customer's machine. */
+const googleHost = /\.googleapis\.com$/;
 
 /** Keys of express mode begin so; OAuth tokens begin with `ya29.` (cloud.google.com/vertex-ai/generative-ai/docs/start/api-keys). */
 export const isApiKey = (key: string): boolean => /^(?:AIza|AQ\.)/.test(key);
@@ -83,6 +89,8 @@ const libraryTokens: GoogleTokens = {
     const { GoogleAuth } = await import('google-auth-library');
     const auth = new GoogleAuth({
       scopes: [scope],
+      // Not used. Without one the library looks for it first: runs gcloud, and calls a service that may be turned off.
+      projectId: 'none',
       clientOptions: { transporterOptions: { fetchImplementation: askFetch(ask) } },
     });
     const client = await auth.getClient().catch((cause: unknown) => {
@@ -120,6 +128,14 @@ function notTheirs(): GatewayError {
   return new GatewayError(
     'invalid_request',
     'vertex_auth_type workloadIdentity uses the identity of the gateway itself: only a stored provider may say so.',
+    { param: 'vertex_auth_type' },
+  );
+}
+
+function notThere(): GatewayError {
+  return new GatewayError(
+    'invalid_request',
+    'vertex_auth_type workloadIdentity uses the identity of the gateway itself, which is shown to hosts of googleapis.com alone.',
     { param: 'vertex_auth_type' },
   );
 }
