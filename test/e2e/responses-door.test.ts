@@ -1,6 +1,3 @@
-import { createOpenAI } from '@ai-sdk/openai';
-import { ChatOpenAI } from '@langchain/openai';
-import { generateText, jsonSchema, Output, stepCountIs, streamText, tool } from 'ai';
 import { expect } from 'chai';
 import OpenAI from 'openai';
 import { eventually, type RunningGateway, startGateway } from '../support/gateway.js';
@@ -324,92 +321,5 @@ describe('the Responses door', () => {
     expect(answer.status).to.equal(200);
     expect(((await answer.json()) as { model: string }).model).to.equal('claude-sonnet-4-5');
     expect(seen()).to.not.have.any.keys('input', 'store');
-  });
-
-  describe('ai with @ai-sdk/openai, whose default is this API', () => {
-    for (const name of ['@main/gpt-4o-mini', '@chat/deepseek-chat', '@claude/claude-sonnet-4-5']) {
-      it(`works with ${name}`, async () => {
-        const sdk = createOpenAI({ baseURL: `${gateway.url}/v1`, apiKey: gateway.workspaceKey });
-        const model = sdk(name);
-        const answer = await generateText({ model, prompt: 'Hello', maxRetries: 0 });
-        expect(answer.text).to.equal('You said: Hello');
-        expect(answer.usage.inputTokens).to.be.greaterThan(0);
-        expect(answer.finishReason).to.equal('stop');
-        let text = '';
-        const streamed = streamText({ model, prompt: 'Hello', maxRetries: 0 });
-        for await (const part of streamed.textStream) text += part;
-        expect(text).to.equal(answer.text);
-        expect((await streamed.usage).outputTokens).to.be.greaterThan(0);
-        const called = await generateText({
-          model,
-          prompt: 'Ask get_weather.',
-          maxRetries: 0,
-          stopWhen: stepCountIs(2),
-          tools: {
-            get_weather: tool({
-              description: 'The weather of a city.',
-              inputSchema: jsonSchema<{ city: string }>({
-                type: 'object',
-                properties: { city: { type: 'string' } },
-                required: ['city'],
-                additionalProperties: false,
-              }),
-              execute: ({ city }) => ({ city, celsius: 21 }),
-            }),
-          },
-        });
-        expect(called.steps).to.have.length(2);
-        expect(called.text).to.include('celsius');
-        const { output } = await generateText({
-          model,
-          prompt: 'Hello',
-          maxRetries: 0,
-          output: Output.object({
-            schema: jsonSchema<{ said: string }>({
-              type: 'object',
-              properties: { said: { type: 'string' } },
-              required: ['said'],
-              additionalProperties: false,
-            }),
-          }),
-        });
-        expect(output.said).to.include('Hello');
-      });
-
-      it(`notices a stream of ${name} that breaks`, async () => {
-        provider.fault('*', 'reset-mid-stream,chunks=20');
-        const sdk = createOpenAI({ baseURL: `${gateway.url}/v1`, apiKey: gateway.workspaceKey });
-        const errors: unknown[] = [];
-        const result = streamText({
-          model: sdk(name),
-          prompt: 'Hello to everybody',
-          maxRetries: 0,
-          onError: ({ error }) => {
-            errors.push(error);
-          },
-        });
-        await result.consumeStream();
-        expect(errors).to.not.have.length(0);
-      });
-    }
-  });
-
-  it('@langchain/openai chats and streams, over either API', async () => {
-    for (const useResponsesApi of [false, true]) {
-      for (const model of ['@main/gpt-4o-mini', '@claude/claude-sonnet-4-5']) {
-        const chat = new ChatOpenAI({
-          model,
-          apiKey: gateway.workspaceKey,
-          useResponsesApi,
-          maxRetries: 0,
-          configuration: { baseURL: `${gateway.url}/v1` },
-        });
-        const answer = await chat.invoke('Hello');
-        expect(answer.text, model).to.equal('You said: Hello');
-        let text = '';
-        for await (const chunk of await chat.stream('Hello')) text += chunk.text;
-        expect(text, model).to.equal(answer.text);
-      }
-    }
   });
 });

@@ -1,6 +1,4 @@
-import { createOpenAI } from '@ai-sdk/openai';
 import Anthropic from '@anthropic-ai/sdk';
-import { generateText, streamText } from 'ai';
 import { expect } from 'chai';
 import OpenAI from 'openai';
 import { type RunningGateway, startGateway } from '../support/gateway.js';
@@ -220,16 +218,5 @@ describe('official SDKs, unchanged but for base URL and key', () => {
         (error: unknown) => error,
       );
     expect(refused).to.be.instanceOf(Anthropic.AuthenticationError);
-  });
-
-  it('ai with @ai-sdk/openai works over .chat()', async () => {
-    const sdk = createOpenAI({ baseURL: `${gateway.url}/v1`, apiKey: gateway.workspaceKey });
-    const model = sdk.chat('@main/gpt-4o-mini');
-    const answer = await generateText({ model, prompt: 'Hello', maxRetries: 0 });
-    expect(answer.text).to.include('Hello');
-    expect(answer.usage.inputTokens).to.be.greaterThan(0);
-    let text = '';
-    for await (const part of streamText({ model, prompt: 'Hello', maxRetries: 0 }).textStream) text += part;
-    expect(text).to.equal(answer.text);
   });
 });
