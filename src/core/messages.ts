@@ -1,3 +1,4 @@
+import type { Metric } from './metrics.js';
 import type { KeyType } from './principal.js';
 import type { NewsKind, QuestionKind } from './shared.js';
 
@@ -151,5 +152,5 @@ export type FromWorker =
   | { t: 'up' }
   | { t: 'ready'; port: number }
   | { t: 'failed'; message: string }
-  | { t: 'beat'; inFlight: number; loopDelayMs: number; dropped: Dropped }
+  | { t: 'beat'; inFlight: number; loopDelayMs: number; dropped: Dropped; metrics: Metric[] }
   | { t: 'drained' };

@@ -1,6 +1,7 @@
 import type { Awaitable, Directory } from './directory.js';
 import type { ErrorCode, ErrorDetail, GatewayError } from './errors.js';
 import type { Exchange, Outcome, Reply, StreamEvent, UpstreamCall } from './exchange.js';
+import type { Metrics } from './metrics.js';
 import type { Shared } from './shared.js';
 import type { Target } from './target.js';
 
@@ -48,6 +49,8 @@ export interface Host {
   settle(x: Exchange, outcome: Outcome): void;
   /** What the data workers share. */
   readonly shared: Shared;
+  /** Where a plugin shows its counts: they stand in `/metrics`, each with its worker's number. */
+  readonly metrics: Pick<Metrics, 'show'>;
   /** 0 ≤ n < 1; stood in for by tests. */
   random(): number;
 }

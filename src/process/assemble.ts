@@ -5,6 +5,7 @@ import router from '../../plugins/router/index.js';
 import { GatewayError } from '../core/errors.js';
 import { KeyHasher } from '../core/gateway-key.js';
 import type { WorkerInit } from '../core/messages.js';
+import { Metrics } from '../core/metrics.js';
 import { OwnIdentities } from '../core/own-identity.js';
 import type { Host, Logger, Plugin } from '../core/plugin.js';
 import type { Shared } from '../core/shared.js';
@@ -33,6 +34,7 @@ import type { Upstream } from '../upstream/upstream.js';
 export interface Assembled {
   readonly pipeline: Pipeline;
   readonly directory: WorkerDirectory;
+  readonly metrics: Metrics;
 }
 
 /** Puts together what a request meets on its way. `admin` takes the administration plane's; `upstream`: another way out than sockets, for benchmarks. */
@@ -69,6 +71,7 @@ export async function assemble(
   const inline = new CompiledConfigs(isProvider, init.headerPrefixes);
   const hasher = new KeyHasher(Buffer.from(init.pepper, 'hex'));
 
+  const metrics = new Metrics();
   const host: Host = {
     directory,
     log,
@@ -80,6 +83,7 @@ export async function assemble(
     attempt: (x, target) => attempt(pipeline, x, target),
     settle: (x, outcome) => settle(pipeline, x, outcome),
     shared,
+    metrics,
     random: Math.random,
   };
   const pipeline: Pipeline = {
@@ -110,7 +114,7 @@ export async function assemble(
   const stages = await composeStages(init, host, pipeline);
   const chain = composeChain(stages.map((stage) => stage.hooks));
   Object.assign(pipeline, { chain });
-  return { pipeline, directory };
+  return { pipeline, directory, metrics };
 }
 
 async function composeStages(init: WorkerInit, host: Host, pipeline: Pipeline): Promise<Stage[]> {

@@ -1,6 +1,7 @@
 import { monitorEventLoopDelay } from 'node:perf_hooks';
 import pino from 'pino';
 import type { FromControl, FromWorker, WorkerInit } from '../core/messages.js';
+import type { Metrics } from '../core/metrics.js';
 import type { Logger } from '../core/plugin.js';
 import { LookupChannel } from '../directory/channel.js';
 import type { WorkerDirectory } from '../directory/directory.js';
@@ -25,7 +26,9 @@ const post = (message: FromWorker): void => {
 async function start(init: WorkerInit, channel: LookupChannel): Promise<Worker> {
   const log: Logger = pino({ level: init.logLevel, base: { worker: init.worker } });
   const admin = new AdminDoor((message, sent) => process.send?.(message, sent), init.headerPrefixes);
-  const { pipeline, directory } = await assemble(init, channel, shared, log, (call) => admin.open(call));
+  const { pipeline, directory, metrics } = await assemble(init, channel, shared, log, (call) =>
+    admin.open(call),
+  );
   const create = init.transport === 'uws' ? createUwsTransport : createNodeTransport;
   const transport = await create({
     handler: createHandler(pipeline),
@@ -34,7 +37,7 @@ async function start(init: WorkerInit, channel: LookupChannel): Promise<Worker> 
     onProblem: (error, what) => log.warn({ err: error }, what),
   });
   const port = await listen(transport, init);
-  return { port, transport, pipeline, directory, admin, log };
+  return { port, transport, pipeline, directory, metrics, admin, log };
 }
 
 /** The worker that had the port before may take a moment to let go of it. */
@@ -54,6 +57,7 @@ interface Worker {
   readonly transport: Transport;
   readonly pipeline: Pipeline;
   readonly directory: WorkerDirectory;
+  readonly metrics: Metrics;
   readonly admin: AdminDoor;
   readonly log: Logger;
 }
@@ -156,6 +160,7 @@ setInterval(() => {
     inFlight: worker?.transport.inFlight ?? 0,
     loopDelayMs,
     dropped: { records: dropped, bodies: droppedBodies },
+    metrics: worker?.metrics.read() ?? [],
   });
 }, 1000).unref();
 

@@ -1,5 +1,6 @@
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import type { Metric } from '../core/metrics.js';
 
 /** One condition of readiness, by name. */
 export interface Check {
@@ -10,13 +11,6 @@ export interface Check {
 export interface OpsServer {
   readonly port: number;
   close(): void;
-}
-
-/** One line of `/metrics`, in Prometheus's text format. A name that ends in `_total` is a counter, others are gauges. */
-export interface Metric {
-  readonly name: string;
-  readonly labels: Readonly<Record<string, string>>;
-  readonly value: number;
 }
 
 /**
@@ -76,8 +70,11 @@ function metricsText(metrics: readonly Metric[]): string {
   for (const { name, labels, value } of metrics) {
     if (name !== last) text += `# TYPE ${name} ${name.endsWith('_total') ? 'counter' : 'gauge'}\n`;
     last = name;
-    const pairs = Object.entries(labels).map(([key, label]) => `${key}="${label}"`);
+    const pairs = Object.entries(labels).map(([key, label]) => `${key}="${escaped(label)}"`);
     text += `${name}${pairs.length === 0 ? '' : `{${pairs.join(',')}}`} ${value}\n`;
   }
   return text;
 }
+
+const escaped = (label: string): string =>
+  label.replace(/[\\"\n]/g, (char) => (char === '\n' ? '\\n' : `\\${char}`));

@@ -4,6 +4,7 @@ import pino from 'pino';
 import type { AdminServer } from '../admin/server.js';
 import type { Settings } from '../config/settings.js';
 import type { LookupKind, LookupRecords, WorkerInit } from '../core/messages.js';
+import type { Metric } from '../core/metrics.js';
 import { OwnIdentities } from '../core/own-identity.js';
 import type { Logger } from '../core/plugin.js';
 import type { Ingestion } from '../ledger/ingest.js';
@@ -12,7 +13,7 @@ import { RefusedStart } from '../store/refused-start.js';
 import type { FirstKeys, Store } from '../store/store.js';
 import { nodeTransportCanShare } from '../transport/node.js';
 import { holdDataDir } from './data-lock.js';
-import { type Check, type Metric, startOpsServer } from './ops-server.js';
+import { type Check, startOpsServer } from './ops-server.js';
 import { WorkerGroup } from './worker-group.js';
 
 /** A running gateway. */
@@ -289,6 +290,16 @@ function workerMetrics(workers: WorkerGroup): Metric[] {
     ...perWorker('gateway_event_loop_delay_seconds', (worker) => worker.loopDelayMs / 1000, {
       quantile: '0.999',
     }),
+    // A name's lines stand together, whichever worker they are of.
+    ...report
+      .flatMap(({ worker, metrics }) =>
+        metrics.map(({ name, labels, value }) => ({
+          name,
+          labels: { worker: String(worker), ...labels },
+          value,
+        })),
+      )
+      .sort((a, b) => (a.name < b.name ? -1 : Number(a.name > b.name))),
   ];
 }
 

@@ -10,6 +10,7 @@ import type {
   LookupRecords,
   WorkerInit,
 } from '../core/messages.js';
+import type { Metric } from '../core/metrics.js';
 import type { Logger } from '../core/plugin.js';
 import { AdminRelay } from './admin-relay.js';
 import { Desk } from './shared-desk.js';
@@ -38,13 +39,15 @@ interface Member {
   loopDelayMs: number;
   inFlight: number;
   dropped: Dropped;
+  metrics: readonly Metric[];
   /** Has it asked for anything? One that has not knows nothing that it could have to forget. */
   asked: boolean;
   /** Monotonic milliseconds at which it was started, to slow down one that keeps dying at once. */
   startedAt: number;
 }
 
-export interface WorkerReport extends Pick<Member, 'ready' | 'inFlight' | 'loopDelayMs' | 'dropped'> {
+export interface WorkerReport
+  extends Pick<Member, 'ready' | 'inFlight' | 'loopDelayMs' | 'dropped' | 'metrics'> {
   readonly worker: number;
   readonly pid: number;
 }
@@ -102,6 +105,7 @@ export class WorkerGroup {
       loopDelayMs: 0,
       inFlight: 0,
       dropped: { records: 0, bodies: 0 },
+      metrics: [],
       asked: false,
       startedAt: performance.now(),
     };
@@ -146,6 +150,7 @@ export class WorkerGroup {
             member.loopDelayMs = message.loopDelayMs;
             member.inFlight = message.inFlight;
             member.dropped = message.dropped;
+            member.metrics = message.metrics;
             break;
         }
       });
@@ -253,14 +258,17 @@ export class WorkerGroup {
 
   /** Per worker, for the readiness report and for tests. */
   report(): WorkerReport[] {
-    return [...this.#members.values()].map(({ number, child, ready, inFlight, loopDelayMs, dropped }) => ({
-      worker: number,
-      pid: child.pid ?? 0,
-      ready,
-      inFlight,
-      loopDelayMs,
-      dropped,
-    }));
+    return [...this.#members.values()].map(
+      ({ number, child, ready, inFlight, loopDelayMs, dropped, metrics }) => ({
+        worker: number,
+        pid: child.pid ?? 0,
+        ready,
+        inFlight,
+        loopDelayMs,
+        dropped,
+        metrics,
+      }),
+    );
   }
 
   /** Lets every worker finish what it has, up to the deadline; then ends it. */
