@@ -24,15 +24,13 @@ export interface Setting<T, D extends T | null> {
   readonly doc: string;
   /** Variable of a name of its own, where the ecosystem has one. */
   readonly env: string | null;
-  /** Why setting it is refused, in a version that does not have it yet. */
-  readonly unsupported: string | null;
 }
 
 function setting<T, D extends T | null>(
   kind: Kind<T>,
   fallback: D,
   doc: string,
-  more: { fallbackText?: string; env?: string; unsupported?: string } = {},
+  more: { fallbackText?: string; env?: string } = {},
 ): Setting<T, D> {
   return {
     kind,
@@ -40,7 +38,6 @@ function setting<T, D extends T | null>(
     fallbackText: more.fallbackText ?? plain(fallback),
     doc,
     env: more.env ?? null,
-    unsupported: more.unsupported ?? null,
   };
 }
 
@@ -202,8 +199,8 @@ export const table = {
   redisUrl: setting(
     secret('^rediss?://', 'must be a redis:// or rediss:// URL'),
     null,
-    'Redis for counters, cache and notifications across nodes.',
-    { env: 'REDIS_URL', unsupported: 'limits and notifications are kept by the one node' },
+    'Redis (6 or later) for what nodes share: circuit breakers, cache. A node goes on by itself while it is away.',
+    { env: 'REDIS_URL' },
   ),
   smtpUrl: setting(
     secret('^smtps?://', 'must be an smtp:// or smtps:// URL'),

@@ -26,7 +26,7 @@ const snake = (key: string): string => key.replace(/[A-Z]/g, (letter) => `_${let
 const settingOf = (key: SettingKey): Setting<unknown, unknown> => table[key] as Setting<unknown, unknown>;
 
 function describe(key: SettingKey): SettingRow {
-  const { kind, env, fallbackText, doc, unsupported } = settingOf(key);
+  const { kind, env, fallbackText, doc } = settingOf(key);
   const yaml = snake(key);
   const isSecret = kind.type === 'secret';
   return {
@@ -36,7 +36,7 @@ function describe(key: SettingKey): SettingRow {
     yaml,
     type: kind.type,
     default: fallbackText,
-    doc: unsupported === null ? doc : `${doc} Not supported yet by this version.`,
+    doc,
     secret: isSecret,
   };
 }
@@ -105,10 +105,6 @@ export function loadSettings(sources: SettingsSources = {}): Settings {
     const found = check(setting.kind, given);
     problems.push(...found);
     if (found.length > 0) continue;
-    if (setting.unsupported !== null) {
-      problems.push(`${given.origin}: not supported yet by this version (${setting.unsupported}); unset it.`);
-      continue;
-    }
     settings[row.key] = setting.kind.make(given.value, given.base, given.file ?? null);
   }
   if (problems.length > 0) throw new SettingsError(problems);

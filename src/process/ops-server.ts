@@ -5,6 +5,8 @@ import type { Metric } from '../core/metrics.js';
 /** One condition of readiness, by name. */
 export interface Check {
   readonly name: string;
+  /** Is the node ready without it? Then it is shown, and no more. */
+  readonly optional?: boolean;
   ok(): boolean | Promise<boolean>;
 }
 
@@ -40,11 +42,14 @@ export async function startOpsServer(
     void Promise.all(
       checks
         .filter(({ name }) => !excluded.has(name))
-        .map(async (check) => ({ name: check.name, ok: await holds(check) })),
+        .map(async (check) => ({ ...check, ok: await holds(check) })),
     ).then((results) => {
-      const ready = results.every(({ ok }) => ok);
+      const ready = results.every(({ ok, optional }) => ok || optional);
       const lines = results
-        .map(({ name, ok }) => `[${ok ? '+' : '-'}]${name} ${ok ? 'ok' : 'failed'}\n`)
+        .map(({ name, ok, optional }) => {
+          const failed = optional ? 'failed (ready without it)' : 'failed';
+          return `[${ok ? '+' : '-'}]${name} ${ok ? 'ok' : failed}\n`;
+        })
         .join('');
       say(ready ? 200 : 503, url.searchParams.has('verbose') || !ready ? lines : 'ok\n');
     });

@@ -14,6 +14,7 @@ import type { FirstKeys, Store } from '../store/store.js';
 import { nodeTransportCanShare } from '../transport/node.js';
 import { holdDataDir } from './data-lock.js';
 import { type Check, startOpsServer } from './ops-server.js';
+import type { Redis } from './redis.js';
 import { WorkerGroup } from './worker-group.js';
 
 /** A running gateway. */
@@ -66,6 +67,7 @@ export async function startGateway(settings: Settings): Promise<Gateway> {
   listening.catch(() => {});
 
   let ingestion: Ingestion | null = null;
+  let redis: Redis | null = null;
   try {
     const [
       { loadMasterKey },
@@ -102,6 +104,7 @@ export async function startGateway(settings: Settings): Promise<Gateway> {
     const firstKeys = await bootstrap(store, { dataDir: settings.dataDir, simulated: settings.simulated });
     const simulated = settings.simulated ? await startSimulatedProvider(store) : null;
     opened({ store, pepper: store.pepper.toString('hex') });
+    redis = await openRedis(settings, store, log);
     setInterval(
       () => store.prune().catch((error) => log.error({ err: error }, 'prune')),
       pruneEveryMs,
@@ -112,6 +115,8 @@ export async function startGateway(settings: Settings): Promise<Gateway> {
       { name: 'workers', ok: () => workers.ready > 0 },
       { name: 'store', ok: () => store.ping() },
     ];
+    const shared = redis;
+    if (shared !== null) checks.push({ name: 'redis', optional: true, ok: () => shared.up });
     const admin = await startAdminServer({
       host: settings.host,
       port: settings.grpcPort,
@@ -150,6 +155,7 @@ export async function startGateway(settings: Settings): Promise<Gateway> {
       await simulated?.close();
       await ledger.close();
       await store.close();
+      shared?.close();
       letGo();
     };
     stopBySignal(() => {
@@ -169,6 +175,7 @@ export async function startGateway(settings: Settings): Promise<Gateway> {
     };
   } catch (error) {
     unopened(error);
+    redis?.close();
     workers.kill();
     letGo();
     throw error;
@@ -176,6 +183,12 @@ export async function startGateway(settings: Settings): Promise<Gateway> {
 }
 
 const pruneEveryMs = 10 * 60_000;
+
+async function openRedis({ redisUrl: url }: Settings, store: Store, log: Logger): Promise<Redis | null> {
+  if (url === null) return null;
+  const { Redis, redisPrefix } = await import('./redis.js');
+  return new Redis({ url, prefix: redisPrefix(store.pepper), log });
+}
 
 /** What another node has changed, the workers of this one forget too. */
 async function followOtherNodes(store: Store, workers: WorkerGroup, log: Logger): Promise<void> {

@@ -34,6 +34,7 @@ const fenced: Readonly<Record<string, readonly string[]>> = {
   pg: ['src/store/sql/postgres.ts', 'src/store/sql/postgres-listener.ts'],
   knex: ['src/store/sql/'],
   commander: ['src/cli/'],
+  redis: ['src/process/redis.ts'],
 };
 
 function* walk(folder: string): Generator<string> {

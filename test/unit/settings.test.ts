@@ -155,13 +155,6 @@ describe('settings', () => {
     expect(loadSettings({ env: {}, file: null, flags: { port: '0', grpcPort: '0' } }).port).to.equal(0);
   });
 
-  it('refuses what this version cannot do, rather than doing something else', () => {
-    const problems = problemsOf({ env: { REDIS_URL: 'redis://u:hunter2@r' } });
-    expect(problems).to.have.length(1);
-    expect(problems[0]).to.match(/^REDIS_URL: not supported yet by this version/);
-    expect(problems.join()).not.to.include('hunter2');
-  });
-
   it('takes a secret from a variable or from a file, never both, and never prints it', () => {
     const key = 'k'.repeat(44);
     const keyFile = join(folder, 'master.key');
