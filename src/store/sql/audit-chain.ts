@@ -1,8 +1,8 @@
 import { createHash, createHmac, timingSafeEqual } from 'node:crypto';
-import type { Knex } from 'knex';
 import { GatewayError } from '../../core/errors.js';
 import type { AuditEntry } from '../audit.js';
 import type { Sql, Transaction } from './driver.js';
+import { firstRow, forUpdate, insertRow, updateRows } from './statements.js';
 
 export interface AuditRow {
   readonly organisation_id: string;
@@ -72,8 +72,7 @@ export function hashRow(row: Omit<AuditRow, 'hash'>): string {
   return createHash('sha256').update(Buffer.from(row.previous, 'hex')).update(canonical).digest('hex');
 }
 
-const headRow = (sql: Sql, organisationId: string): Knex.QueryBuilder =>
-  sql('audit_heads').where({ organisation_id: organisationId }).first();
+const headOf = 'SELECT seq, hash, mac FROM audit_heads WHERE organisation_id = ?';
 
 /** The ends of the audit logs: which row is the last, vouched for by a key that is not in the database in the clear. */
 export class AuditChain {
@@ -94,7 +93,7 @@ export class AuditChain {
   /** The head of a log without rows. */
   async begin(sql: Transaction, organisationId: string): Promise<void> {
     const head: AuditHead = { seq: 0, hash: genesis };
-    await sql('audit_heads').insert({
+    await insertRow(sql, 'audit_heads', {
       organisation_id: organisationId,
       ...head,
       mac: this.#headMac(organisationId, head).toString('hex'),
@@ -103,12 +102,12 @@ export class AuditChain {
 
   /** Waits for the turn of this transaction among those of the organisation. */
   async lock(sql: Transaction, organisationId: string): Promise<void> {
-    await sql('audit_heads').where({ organisation_id: organisationId }).forUpdate().first('seq');
+    await firstRow(sql, `${headOf}${forUpdate(sql)}`, [organisationId]);
   }
 
   /** null: it is gone, or not what this program wrote. */
   async head(sql: Sql, organisationId: string): Promise<AuditHead | null> {
-    return this.#trusted(organisationId, await headRow(sql, organisationId));
+    return this.#trusted(organisationId, await firstRow(sql, headOf, [organisationId]));
   }
 
   #trusted(organisationId: string, row: HeadRow | undefined): AuditHead | null {
@@ -121,7 +120,10 @@ export class AuditChain {
 
   /** The head to append to, locked. Signing one that somebody has altered would make the alteration good. */
   async intactHead(sql: Transaction, organisationId: string): Promise<AuditHead> {
-    const head = this.#trusted(organisationId, await headRow(sql, organisationId).forUpdate());
+    const head = this.#trusted(
+      organisationId,
+      await firstRow(sql, `${headOf}${forUpdate(sql)}`, [organisationId]),
+    );
     if (head !== null) return head;
     throw new GatewayError(
       'store_unavailable',
@@ -130,9 +132,9 @@ export class AuditChain {
   }
 
   async advance(sql: Transaction, organisationId: string, head: AuditHead): Promise<void> {
-    const count = await sql('audit_heads')
-      .where({ organisation_id: organisationId, seq: head.seq - 1 })
-      .update({ ...head, mac: this.#headMac(organisationId, head).toString('hex') });
+    const before = { organisation_id: organisationId, seq: head.seq - 1 };
+    const mac = this.#headMac(organisationId, head).toString('hex');
+    const count = await updateRows(sql, 'audit_heads', before, { ...head, mac });
     if (count !== 1) throw new Error('The head of an audit log was moved without its lock.');
   }
 

@@ -10,6 +10,7 @@ import type { Listed, Page } from '../place.js';
 import { type AuditChain, type AuditRow, genesis, hashRow } from './audit-chain.js';
 import type { Database, Sql } from './driver.js';
 import { listed } from './lists.js';
+import { insertRow } from './statements.js';
 
 /** Rows read at once where all of them are wanted. */
 const pieceOf = 500;
@@ -103,7 +104,7 @@ export class SqlAudit implements AuditStore {
       const head = await this.chain.intactHead(sql, organisationId);
       const row = toRow(entry, head.seq + 1, this.now(), head.hash);
       const hash = hashRow(row);
-      await sql('audit_logs').insert({ ...row, hash });
+      await insertRow(sql, 'audit_logs', { ...row, hash });
       await this.chain.advance(sql, organisationId, { seq: row.seq, hash });
       return fromRow(row);
     });

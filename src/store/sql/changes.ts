@@ -1,5 +1,6 @@
 import type { Change, ChangeStore, NewChange } from '../changes.js';
 import type { Database, Sql } from './driver.js';
+import { insertRow } from './statements.js';
 
 interface ChangeRow {
   readonly seq: number;
@@ -63,7 +64,7 @@ export class SqlChanges implements ChangeStore {
         forget: JSON.stringify(change.forget ?? []),
         at: this.now(),
       };
-      await sql('changes').insert(row);
+      await insertRow(sql, 'changes', row);
       this.database.afterCommit(() => this.#deliver());
     });
   }

@@ -18,6 +18,7 @@ import type { Database, Sql, Transaction } from './driver.js';
 import { isDuplicate, isKeepable } from './failure.js';
 import { listed, newestFirst } from './lists.js';
 import { isCurrent, replaceRow } from './revision.js';
+import { insertRow, rowsOf, run } from './statements.js';
 import { hasWorkspace } from './workspaces.js';
 
 interface ConfigRow {
@@ -79,11 +80,13 @@ const sealedPlace = (organisation: string, version: string): SealedPlace => ({
 
 const at = (place: Place) => ({ organisation_id: place.organisationId, workspace_id: place.workspaceId });
 
+/** By slug or id. */
+const named = `SELECT * FROM configs
+  WHERE organisation_id = ? AND workspace_id = ? AND (slug = ? OR id = ?) ORDER BY updated_at DESC`;
+
 async function rowAt(sql: Sql, place: Place, slugOrId: string): Promise<ConfigRow | undefined> {
-  const rows: ConfigRow[] = await sql('configs')
-    .where(at(place))
-    .andWhere((either) => either.where({ slug: slugOrId }).orWhere({ id: slugOrId }))
-    .orderBy('updated_at', 'desc');
+  const { organisationId, workspaceId } = place;
+  const rows = await rowsOf<ConfigRow>(sql, named, [organisationId, workspaceId, slugOrId, slugOrId]);
   return rows.find(({ status }) => status === 'active') ?? rows[0];
 }
 
@@ -94,6 +97,10 @@ const fromVersionRow = ({ id, number, text, created_by, created_at }: VersionRow
   createdBy: created_by,
   createdAt: Number(created_at),
 });
+
+/** Its number is the next. */
+const addVersion = `INSERT INTO config_versions (id, config_id, text, sealed, created_by, created_at, number)
+  VALUES (?, ?, ?, ?, ?, ?, (SELECT coalesce(max(number), 0) + 1 FROM config_versions WHERE config_id = ?))`;
 
 /** Versions of a config that is one of this workspace. */
 const versionsOf = (sql: Sql, place: Place, id: string) =>
@@ -166,7 +173,7 @@ export class SqlConfigs implements ConfigStore {
       created_at: now,
       updated_at: now,
     };
-    await sql('configs').insert(row);
+    await insertRow(sql, 'configs', row);
     await this.#addVersion(sql, row, row.current_version_id, input.text, input.by ?? null);
     return fromRow(row);
   }
@@ -179,19 +186,9 @@ export class SqlConfigs implements ConfigStore {
     by: string | null,
   ): Promise<void> {
     const shown = shownConfig(text);
-    const next = sql('config_versions')
-      .where({ config_id: row.id })
-      .select(sql.raw('coalesce(max(??), 0) + 1', ['number']));
-    const version: Omit<VersionRow, 'number'> = {
-      id,
-      config_id: row.id,
-      text: shown ?? text,
-      sealed:
-        shown === null ? null : await this.dataKeys.seal(sql, sealedPlace(row.organisation_id, id), text),
-      created_by: by,
-      created_at: this.now(),
-    };
-    await sql('config_versions').insert({ ...version, number: next });
+    const place = sealedPlace(row.organisation_id, id);
+    const sealed = shown === null ? null : await this.dataKeys.seal(sql, place, text);
+    await run(sql, addVersion, [id, row.id, shown ?? text, sealed, by, this.now(), row.id]);
   }
 
   async update(

@@ -43,7 +43,8 @@ export interface Engine {
   readonly dialect: Database['dialect'];
   readonly name: string;
   readonly reader: Knex;
-  readonly writer: Knex;
+  /** A transaction on a connection that writes. */
+  transaction<T>(work: (sql: Transaction) => Promise<T>): Promise<T>;
   /** First in every transaction. */
   begin(sql: Transaction, options: WriteOptions): Promise<unknown>;
   /** Last in every transaction; throws where a commit would quietly undo it. */
@@ -152,7 +153,7 @@ export class SqlDatabase implements Database {
     let failed: { readonly error: unknown } | null = null;
     let committing = false;
     try {
-      const value = await this.#engine.writer.transaction(async (sql) => {
+      const value = await this.#engine.transaction(async (sql) => {
         const frame: Frame = { sql, root, turn: Promise.resolve() };
         try {
           await this.#engine.begin(sql, options);

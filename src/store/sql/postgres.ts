@@ -69,7 +69,7 @@ export async function openPostgres(url: Secret, patient = false): Promise<Databa
     dialect: 'postgres',
     name,
     reader: sql,
-    writer: sql,
+    transaction: <T>(work: (transaction: Transaction) => Promise<T>) => sql.transaction(work),
     begin: (transaction: Transaction, { lock }: WriteOptions) =>
       lock === undefined ? transaction.raw(storeLock) : lock(transaction),
     // A statement that failed and was passed over has undone the transaction, and COMMIT would not say so.

@@ -1,4 +1,3 @@
-import type { Knex } from 'knex';
 import type sqlite3 from 'sqlite3';
 import { dialectOf, lean, type Query } from './lean.js';
 
@@ -36,12 +35,12 @@ function prepare(connection: sqlite3.Database, sql: string): Promise<sqlite3.Sta
   });
 }
 
-/** A statement that is in nobody else's hands. */
-async function taken(connection: sqlite3.Database, sql: string): Promise<sqlite3.Statement> {
+/** A statement that is in nobody else's hands; undefined: it is to be prepared. */
+function taken(connection: sqlite3.Database, sql: string): sqlite3.Statement | undefined {
   const statements = statementsOf(connection);
   const statement = statements.get(sql);
-  statements.delete(sql);
-  return statement ?? prepare(connection, sql);
+  if (statement !== undefined) statements.delete(sql);
+  return statement;
 }
 
 function giveBack(connection: sqlite3.Database, sql: string, statement: sqlite3.Statement): void {
@@ -59,13 +58,22 @@ function giveBack(connection: sqlite3.Database, sql: string, statement: sqlite3.
   }
 }
 
-function execute(statement: sqlite3.Statement, query: Answered): Promise<Answered> {
-  const { bindings, method = '', returning } = query;
+function execute(
+  connection: sqlite3.Database,
+  statement: sqlite3.Statement,
+  query: Answered,
+): Promise<Answered> {
+  const { sql, bindings, method = '', returning } = query;
   return new Promise((resolve, reject) => {
     const done = function (this: sqlite3.RunResult, error: Error | null, rows?: unknown): void {
-      if (error !== null) return reject(error);
+      if (error !== null) {
+        // One that failed may be half way.
+        statement.finalize();
+        return reject(error);
+      }
       query.response = rows;
       query.context = this;
+      giveBack(connection, sql, statement);
       resolve(query);
     };
     if (counting.has(method) && !returning) statement.run(bindings, done);
@@ -76,23 +84,8 @@ function execute(statement: sqlite3.Statement, query: Answered): Promise<Answere
 /** SQLite as the store speaks to it: what a connection was asked once it does not compile again. */
 export class PreparedSqlite extends lean(dialectOf('sqlite3')) {
   override async _query(connection: sqlite3.Database, query: Answered): Promise<Answered> {
-    const statement = await taken(connection, query.sql);
-    try {
-      const answered = await execute(statement, query);
-      giveBack(connection, query.sql, statement);
-      return answered;
-    } catch (error) {
-      // One that failed may be half way.
-      statement.finalize();
-      throw error;
-    }
-  }
-
-  override transaction(container: unknown, config: unknown, outer: unknown): Knex.Transaction {
-    // The lock before anything is read: SQLite would refuse, without waiting, a transaction that has read something
-    // another process has changed since.
-    const begin = (connection: object): Promise<unknown> => this.query(connection, 'BEGIN IMMEDIATE');
-    return Object.assign(super.transaction(container, config, outer), { begin });
+    const statement = taken(connection, query.sql) ?? (await prepare(connection, query.sql));
+    return execute(connection, statement, query);
   }
 
   override destroyRawConnection(connection: sqlite3.Database): Promise<void> {

@@ -1,5 +1,6 @@
 import { etagOf, type Revised } from '../etag.js';
 import type { Transaction } from './driver.js';
+import { updateRows } from './statements.js';
 
 /** Does the caller know this state of the row? One who gives no etag changes whatever is there. */
 export const isCurrent = (row: Revised, etag: string | undefined): boolean =>
@@ -12,6 +13,6 @@ export async function replaceRow<Row extends Revised>(
   row: Row,
 ): Promise<Row | 'stale'> {
   const next = { ...row, revision: row.revision + 1 };
-  const count = await sql(table).where({ id: row.id, revision: row.revision }).update(next);
+  const count = await updateRows(sql, table, { id: row.id, revision: row.revision }, next);
   return count === 1 ? next : 'stale';
 }

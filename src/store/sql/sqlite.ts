@@ -8,6 +8,7 @@ import { codeOf } from './failure.js';
 import { versionTable } from './migrate.js';
 import { PreparedSqlite } from './prepared.js';
 import { quiet } from './quiet.js';
+import { transact } from './transact.js';
 
 /** 3.51.3 mends a bug that could corrupt a database in WAL mode. */
 const oldestSqlite = 3_051_003;
@@ -78,7 +79,7 @@ export async function openSqlite(dataDir: string): Promise<Database> {
     dialect: 'sqlite',
     name: path,
     reader,
-    writer,
+    transaction: (work) => transact(writer, work),
     // Its transactions have the lock when they begin.
     begin: async () => {},
     beforeCommit: async () => {},
