@@ -82,16 +82,20 @@ export function treeOf(stored: StoredTree): AdminTree {
     return shapeOf(root.lookupType(name));
   };
   const methods = stored.methods.map((one): AdminMethod => {
-    const { service, method, request, response } = one;
+    const { service, method } = one;
+    let request: Shape | null = null;
+    let response: Shape | null = null;
     return {
       ...one,
       name: `${service}.${method}`,
       path: `/${adminPackage}.${service}/${method}`,
       get request() {
-        return shapeNamed(request);
+        request ??= shapeNamed(one.request);
+        return request;
       },
       get response() {
-        return shapeNamed(response);
+        response ??= shapeNamed(one.response);
+        return response;
       },
     };
   });

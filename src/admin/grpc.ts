@@ -31,6 +31,8 @@ const limits = {
   'grpc.keepalive_time_ms': minute,
   'grpc.keepalive_timeout_ms': minute / 3,
   'grpc-node.max_session_memory': 64,
+  // Statistics that nobody here can ask for.
+  'grpc.enable_channelz': 0,
 };
 /** Bytes of a call's metadata, names and values. */
 const mostMetadata = 16 * 1024;
@@ -96,10 +98,13 @@ export function readRequest({ request: shape }: AdminMethod, bytes: Buffer): Mes
   return { ...message, update_mask: checkedMask(shape, named) };
 }
 
-function inbound({ keyHeaders }: GrpcOptions, method: AdminMethod, call: Call): Inbound {
+function inbound(
+  { keyHeaders }: GrpcOptions,
+  method: AdminMethod,
+  call: Call,
+  gone: AbortSignal,
+): Inbound {
   const { metadata } = call;
-  const gone = new AbortController();
-  call.on('cancelled', () => gone.abort());
   const given = call.getDeadline();
   const asked = given instanceof Date ? given.getTime() : given;
   return {
@@ -115,7 +120,7 @@ function inbound({ keyHeaders }: GrpcOptions, method: AdminMethod, call: Call): 
     userAgent: textsOf(metadata, 'user-agent')[0] ?? null,
     rest: null,
     deadline: Math.min(asked, Date.now() + longestCall),
-    gone: gone.signal,
+    gone,
   };
 }
 
@@ -125,13 +130,21 @@ function answerUnary(
   call: ServerUnaryCall<Buffer, Buffer>,
   done: sendUnaryData<Buffer>,
 ): void {
-  const incoming = inbound(options, method, call);
+  const gone = new AbortController();
+  const leave = (): void => gone.abort();
+  call.on('cancelled', leave);
+  const incoming = inbound(options, method, call, gone.signal);
+  // grpc-js calls every call cancelled when its stream closes, answered or not.
+  const answer: sendUnaryData<Buffer> = (error, bytes) => {
+    call.off('cancelled', leave);
+    done(error, bytes);
+  };
   options.calls
     .unary(incoming)
     .then((response) => encoded(options, method, response))
     .then(
-      (bytes) => done(null, bytes),
-      (thrown) => done(refusalOf(AdminError.from(thrown), incoming.requestId)),
+      (bytes) => answer(null, bytes),
+      (thrown) => answer(refusalOf(AdminError.from(thrown), incoming.requestId)),
     );
 }
 
@@ -153,9 +166,13 @@ async function answerStream(
   method: AdminMethod,
   call: ServerWritableStream<Buffer, Buffer>,
 ): Promise<void> {
-  const incoming = inbound(options, method, call);
+  const gone = new AbortController();
+  const incoming = inbound(options, method, call, gone.signal);
   const responses = options.calls.stream(incoming);
-  call.on('cancelled', () => void responses.return(undefined));
+  call.on('cancelled', () => {
+    gone.abort();
+    void responses.return(undefined);
+  });
   try {
     for await (const response of responses) {
       if (!call.write(encoded(options, method, response)) && !call.cancelled) await drained(call);
