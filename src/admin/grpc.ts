@@ -98,12 +98,7 @@ export function readRequest({ request: shape }: AdminMethod, bytes: Buffer): Mes
   return { ...message, update_mask: checkedMask(shape, named) };
 }
 
-function inbound(
-  { keyHeaders }: GrpcOptions,
-  method: AdminMethod,
-  call: Call,
-  gone: AbortSignal,
-): Inbound {
+function inbound({ keyHeaders }: GrpcOptions, method: AdminMethod, call: Call, gone: AbortSignal): Inbound {
   const { metadata } = call;
   const given = call.getDeadline();
   const asked = given instanceof Date ? given.getTime() : given;

@@ -112,14 +112,21 @@ export function readField(field: FieldShape, value: unknown, path: string): unkn
   return entries;
 }
 
+const defaults = { string: '', bool: false, int32: 0, double: 0, bytes: new Uint8Array() };
+
+/** What a field holds before anything is said; undefined: nothing. */
+function blank({ list, map, optional, kind }: FieldShape): unknown {
+  if (list) return [];
+  if (map) return {};
+  return optional ? undefined : defaults[kind as keyof typeof defaults];
+}
+
 /** What a message holds before anything is said. */
 export function empty(shape: Shape): Record<string, unknown> {
-  const defaults = { string: '', bool: false, int32: 0, double: 0, bytes: new Uint8Array() };
   const message: Record<string, unknown> = {};
   for (const field of shape.fields) {
-    if (field.list) message[field.name] = [];
-    else if (field.map) message[field.name] = {};
-    else if (!field.optional) message[field.name] = defaults[field.kind as keyof typeof defaults];
+    const value = blank(field);
+    if (value !== undefined) message[field.name] = value;
   }
   return message;
 }
@@ -166,9 +173,8 @@ function writeSingle(field: FieldShape, value: unknown): unknown {
 /** A message as JSON says it. What the shape does not have is left out, whatever the object holds. */
 export function writeMessage(shape: Shape, message: Message): Record<string, unknown> {
   const json: Record<string, unknown> = {};
-  const blank = empty(shape);
   for (const field of shape.fields) {
-    const value = message[field.name] ?? blank[field.name] ?? null;
+    const value = message[field.name] ?? blank(field) ?? null;
     if (value === null) json[field.jsonName] = null;
     else if (field.list) json[field.jsonName] = (value as unknown[]).map((item) => writeSingle(field, item));
     else if (field.map) {

@@ -2,7 +2,7 @@ import type { Metric } from './metrics.js';
 import type { KeyType } from './principal.js';
 import type { NewsKind, QuestionKind } from './shared.js';
 
-/** What crosses between the control process and a data worker, over Node's IPC channel. Plain JSON. */
+/** What crosses between the control process and a data worker, over Node's IPC channel. Plain JSON, and bytes. */
 
 export type LookupKind = 'key' | 'config' | 'provider';
 
@@ -108,9 +108,9 @@ export interface Dropped {
   bodies: number;
 }
 
-/** A part of a body, base64. `broken`: the rest will not come. */
+/** A part of a body. `broken`: the rest will not come. */
 export interface AdminPiece {
-  piece: string;
+  piece: Buffer;
   last: boolean;
   broken: boolean;
 }
@@ -144,7 +144,7 @@ export type FromWorker =
       headers: string[];
       address: string;
     }
-  | { t: 'admin-body'; id: number; piece: string; last: boolean }
+  | { t: 'admin-body'; id: number; piece: Buffer; last: boolean }
   /** The piece before was taken. */
   | { t: 'admin-more'; id: number }
   /** The client has gone. */

@@ -1,5 +1,5 @@
 import { GatewayError } from '../core/errors.js';
-import type { AdminPiece, FromControl, FromWorker } from '../core/messages.js';
+import type { FromControl, FromWorker } from '../core/messages.js';
 import type { Call, ReplySink } from '../transport/transport.js';
 
 /** Bytes of a request's body; more is refused. */
@@ -88,7 +88,7 @@ export class AdminDoor {
     if (waiting === undefined) return;
     const piece = bytes.subarray(from, from + pieceBytes);
     const last = from + piece.length >= bytes.length;
-    this.send({ t: 'admin-body', id, piece: piece.toString('base64'), last }, () => {
+    this.send({ t: 'admin-body', id, piece, last }, () => {
       if (last) this.#release(waiting);
       else this.#sendBody(id, bytes, from + piece.length);
     });
@@ -106,7 +106,7 @@ export class AdminDoor {
     if (message.t === 'admin-head') {
       clearTimeout(waiting.timer);
       if (message.last) {
-        this.#give(message.id, ({ call }) => call.answer(message.status, message.headers, bodyOf(message)));
+        this.#give(message.id, ({ call }) => call.answer(message.status, message.headers, message.piece));
         return;
       }
       waiting.sink = waiting.call.begin(message.status, message.headers, () => {
@@ -118,8 +118,7 @@ export class AdminDoor {
       const broken = new GatewayError('internal', 'The answer could not be completed.');
       return this.#give(message.id, ({ sink }) => sink?.error(broken));
     }
-    const body = bodyOf(message);
-    if (body.length > 0) waiting.isFull = waiting.sink?.data(body) === false;
+    if (message.piece.length > 0) waiting.isFull = waiting.sink?.data(message.piece) === false;
     if (message.last) this.#give(message.id, ({ sink }) => sink?.end());
     else if (!waiting.isFull) this.#more(message.id);
   }
@@ -151,8 +150,6 @@ export class AdminDoor {
     last(waiting);
   }
 }
-
-const bodyOf = ({ piece }: AdminPiece): Buffer => Buffer.from(piece, 'base64');
 
 /** As announced; where it is not, as many as it may become. */
 function bytesOf({ headers }: Call): number {

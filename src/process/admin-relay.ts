@@ -4,6 +4,7 @@ import type { Logger } from '../core/plugin.js';
 
 /** Of a body, in one message. */
 const pieceBytes = 48 * 1024;
+const none = Buffer.alloc(0);
 
 type FromDoor = Extract<FromWorker, { t: 'admin' | 'admin-body' | 'admin-more' | 'admin-gone' }>;
 
@@ -34,7 +35,7 @@ export class AdminRelay {
     if (open === undefined) return;
     switch (message.t) {
       case 'admin-body':
-        open.body.push(Buffer.from(message.piece, 'base64'));
+        open.body.push(message.piece);
         if (message.last) void this.#begin(open);
         break;
       case 'admin-more':
@@ -81,7 +82,7 @@ export class AdminRelay {
   }
 
   async #send(open: Open, make: (piece: AdminPiece) => FromControl): Promise<void> {
-    let piece: AdminPiece = { piece: '', last: true, broken: true };
+    let piece: AdminPiece = { piece: none, last: true, broken: true };
     try {
       piece = (await open.pieces?.next())?.value ?? piece;
     } catch (error) {
@@ -100,16 +101,12 @@ async function* piecesOf(body: RestAnswer['body']): AsyncGenerator<AdminPiece, u
     return;
   }
   for await (const part of body) yield* slices(Buffer.from(part), false);
-  yield { piece: '', last: true, broken: false };
+  yield { piece: none, last: true, broken: false };
 }
 
 function* slices(bytes: Buffer, isAll: boolean): Generator<AdminPiece> {
   for (let from = 0; from === 0 || from < bytes.length; from += pieceBytes) {
-    const slice = bytes.subarray(from, from + pieceBytes);
-    yield {
-      piece: slice.toString('base64'),
-      last: isAll && from + pieceBytes >= bytes.length,
-      broken: false,
-    };
+    const piece = bytes.subarray(from, from + pieceBytes);
+    yield { piece, last: isAll && from + pieceBytes >= bytes.length, broken: false };
   }
 }
