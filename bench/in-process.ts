@@ -152,7 +152,7 @@ function upstreamOf(answer: (url: string) => BenchAnswer): Upstream {
         for (const piece of pieces) handler.data(piece);
         handler.end();
       });
-      return { resume() {}, cancel() {} };
+      return { sent: true, resume() {}, cancel() {} };
     },
     async close() {},
   };

@@ -1986,6 +1986,13 @@ export interface LogAttempt {
   readonly error?: string | null;
   readonly started_at_ms: number;
   readonly duration_ms: number;
+  /** Its own tokens and their cost in US dollars; absent where it used none, or nobody knows. The log's `cost` is the
+   * sum, its `req_units` and `res_units` are those of the attempt that answered. */
+  readonly req_units?: number | null;
+  readonly res_units?: number | null;
+  readonly cost?: number | null;
+  /** provider or counted. */
+  readonly usage_source?: string | null;
 }
 
 export interface LogMetrics {

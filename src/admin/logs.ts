@@ -5,6 +5,9 @@ import type { Caller } from './caller.js';
 import type { AdminParts, Service } from './service.js';
 import { timeOf } from './wire.js';
 
+const dollars = (micros: number | null): number | undefined =>
+  micros === null ? undefined : micros / 1_000_000;
+
 function toMetrics(row: LedgerRow, { seesLogMetadata }: Caller): LogMetrics {
   const { usage } = row;
   return {
@@ -19,7 +22,7 @@ function toMetrics(row: LedgerRow, { seesLogMetadata }: Caller): LogMetrics {
     req_units: usage.input,
     res_units: usage.output,
     total_units: usage.input + usage.output,
-    cost: row.cost === null ? undefined : row.cost / 1_000_000,
+    cost: dollars(row.cost),
     cost_currency: 'USD',
     request_url: row.path,
     request_method: row.method,
@@ -48,6 +51,10 @@ function toMetrics(row: LedgerRow, { seesLogMetadata }: Caller): LogMetrics {
       error: attempt.error,
       started_at_ms: attempt.startedAt,
       duration_ms: attempt.durationMs,
+      req_units: attempt.usage?.input,
+      res_units: attempt.usage?.output,
+      cost: dollars(attempt.cost),
+      usage_source: attempt.usage?.source,
     })),
     model_asked: row.modelAsked,
     target: row.target,

@@ -55,6 +55,8 @@ export const errorTable = {
   body_too_large: row(413, 'invalid_request_error', 'client'),
   unsupported_media_type: row(415, 'invalid_request_error', 'client'),
   client_gone: row(499, 'client_gone', 'client'),
+  /** In the log alone: another target answered first. */
+  hedge_lost: row(503, 'server_error', 'gateway'),
   internal: row(500, 'server_error', 'gateway', true),
   upstream_connect_failed: row(502, 'upstream_error', 'upstream', true),
   upstream_tls: row(502, 'upstream_error', 'upstream', true),

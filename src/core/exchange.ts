@@ -1,4 +1,5 @@
 import type { Source } from './body.js';
+import type { BodyRecord } from './body-record.js';
 import type { Endpoint } from './endpoint.js';
 import type { ErrorCode, GatewayError } from './errors.js';
 import { guard, guardListeners } from './guarded-signal.js';
@@ -27,7 +28,7 @@ export interface ClientRequest {
 }
 
 /** One upstream try, as the ledger keeps it. */
-export interface Attempt {
+export interface AttemptRecord {
   readonly target: string;
   provider: string;
   /** The model asked of it; null where the body names none. */
@@ -40,6 +41,24 @@ export interface Attempt {
   error: ErrorCode | null;
   /** Milliseconds from this attempt's start to its answer's head (or its failure). */
   durationMs: number;
+  /** Its own tokens; null: it used none, or nobody knows of any. */
+  usage: Usage | null;
+  /** What they cost in micro-dollars (10⁻⁶ USD); null where no price is known. Known once the exchange has ended. */
+  cost: number | null;
+}
+
+/** One upstream try, with what an exchange takes over from the one whose answer is returned. */
+export interface Attempt extends AttemptRecord {
+  /** The model that answered, by its own account. */
+  modelUsed: string | null;
+  /** Milliseconds since the exchange began at which the first byte of its answer arrived; null: none did. */
+  firstByteMs: number | null;
+  /** Milliseconds since the exchange began at which it was over; null: it is not, or it was never sent. */
+  endedAt: number | null;
+  /** Micro-dollars that it may cost; null where no price is known. */
+  reserved: number | null;
+  /** Its answer as the client gets it, as much of it as came and is kept; null: none, nor was it given up half-way. */
+  received: BodyRecord | Buffer | null;
 }
 
 export interface Trace {
@@ -109,7 +128,10 @@ export class Exchange {
   config!: ResolvedConfig;
   trace!: Trace;
   metadata: Readonly<Record<string, string>> = {};
-  readonly attempts: Attempt[] = [];
+  readonly attempts: Attempt[];
+  /** The one whose answer the client gets, as far as is known. */
+  answeredBy: Attempt | null = null;
+  /** Of `answeredBy`, once the exchange has ended; what the others used stands with them. */
   usage: Usage = noUsage();
   /** The model the client asked for, and the one that answered. */
   modelAsked: string | null = null;
@@ -123,8 +145,6 @@ export class Exchange {
   retries = 0;
   /** Milliseconds since the start at which the first byte of the answer arrived from upstream; null: none did. */
   firstByteMs: number | null = null;
-  /** Milliseconds spent waiting for upstreams. */
-  upstreamMs = 0;
   /** Names of fields that the chosen provider's format could not take. */
   dropped: readonly string[] = [];
   /** Unix milliseconds. */
@@ -141,9 +161,50 @@ export class Exchange {
     readonly id: string,
     readonly endpoint: Endpoint,
     readonly request: ClientRequest,
+    of: Exchange | null = null,
   ) {
-    this.startedAt = Date.now();
-    this.#began = performance.now();
+    this.attempts = of === null ? [] : of.attempts;
+    this.startedAt = of === null ? Date.now() : of.startedAt;
+    this.#began = of === null ? performance.now() : of.#began;
+  }
+
+  /**
+   * This exchange for one of several tries at a time: it can be aborted by itself, and what is written to it in its
+   * course is not seen here before `take`. Attempts are everybody's.
+   */
+  fork(): Exchange {
+    const side = new Exchange(this.id, this.endpoint, this.request, this);
+    this.#pass(side);
+    side.#slots = this.#slots === null ? null : [...this.#slots];
+    this.onAbort((reason) => side.abort(reason, (thrown) => this.#report?.(thrown)));
+    return side;
+  }
+
+  /** Goes on as `side` does, which was forked from this. */
+  take(side: Exchange): void {
+    this.metadata = side.metadata;
+    this.target = side.target;
+    this.retries = side.retries;
+    this.provider = side.provider;
+    this.dropped = side.dropped;
+    this.answeredBy = side.answeredBy;
+    this.#slots = side.#slots;
+  }
+
+  /** The same request once more, as an exchange of its own that nobody waits for: recognised, routed, not yet sent. */
+  copy(id: string): Exchange {
+    const copy = new Exchange(id, this.endpoint, this.request);
+    this.#pass(copy);
+    return copy;
+  }
+
+  #pass(to: Exchange): void {
+    to.principal = this.principal;
+    to.config = this.config;
+    to.trace = this.trace;
+    to.metadata = this.metadata;
+    to.modelAsked = this.modelAsked;
+    to.streaming = this.streaming;
   }
 
   /** Milliseconds since the exchange began, by the monotonic clock. */

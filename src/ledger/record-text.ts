@@ -1,4 +1,4 @@
-import type { Attempt } from '../core/exchange.js';
+import type { AttemptRecord } from '../core/exchange.js';
 import type { Usage, UsageSource } from '../core/usage.js';
 import { asciiJson, type LineWriter } from './line-writer.js';
 import type { Intent, LedgerRow, RowState, Settlement } from './record.js';
@@ -128,7 +128,8 @@ function writeUsage(to: LineWriter, usage: Usage): void {
   to.text(usage.source);
 }
 
-function writeAttempts(to: LineWriter, attempts: readonly Attempt[]): void {
+/** What each of several used stands with it; of a single one it is what the whole exchange used. */
+function writeAttempts(to: LineWriter, attempts: readonly AttemptRecord[]): void {
   for (let i = 0; i < attempts.length; i++) {
     const attempt = attempts[i]!;
     to.raw(i === 0 ? '[' : ',[');
@@ -145,6 +146,12 @@ function writeAttempts(to: LineWriter, attempts: readonly Attempt[]): void {
     to.text(attempt.error);
     to.comma();
     to.milliseconds(attempt.durationMs);
+    if (attempts.length > 1 && attempt.usage !== null) {
+      to.comma();
+      to.number(attempt.cost);
+      to.comma();
+      writeUsage(to, attempt.usage);
+    }
     to.raw(']');
   }
 }
@@ -182,14 +189,25 @@ type IntentFields = [
   path: string,
 ];
 
+type UsageFields = [
+  input: number,
+  output: number,
+  cached: number,
+  cacheWrite: number,
+  reasoning: number,
+  source: UsageSource,
+];
+
 type AttemptFields = [
   target: string,
   provider: string,
   model: string | null,
   startedAt: number,
   status: number,
-  error: Attempt['error'],
+  error: AttemptRecord['error'],
   durationMs: number,
+  cost?: number | null,
+  ...usage: UsageFields | [],
 ];
 
 type SettlementFields = [
@@ -203,12 +221,7 @@ type SettlementFields = [
   status: number,
   trace: string,
   cost: number | null,
-  input: number,
-  output: number,
-  cached: number,
-  cacheWrite: number,
-  reasoning: number,
-  source: UsageSource,
+  ...usage: UsageFields,
   config: string | null,
   configVersion: string | null,
   endpoint: string,
@@ -280,6 +293,8 @@ export function unknownRowText(intent: string): string {
 /** A stored row back from its JSON text. */
 export function rowFromText(text: string, state: RowState): LedgerRow {
   const f = JSON.parse(text) as SettlementFields;
+  const cost = f[9];
+  const usage = usageOf(f.slice(10, 16) as UsageFields);
   return {
     state,
     id: f[0],
@@ -291,15 +306,8 @@ export function rowFromText(text: string, state: RowState): LedgerRow {
     modelUsed: f[6],
     status: f[7],
     trace: f[8],
-    cost: f[9],
-    usage: {
-      input: f[10],
-      output: f[11],
-      cached: f[12],
-      cacheWrite: f[13],
-      reasoning: f[14],
-      source: f[15],
-    },
+    cost,
+    usage,
     config: f[16],
     configVersion: f[17],
     endpoint: f[18],
@@ -312,15 +320,7 @@ export function rowFromText(text: string, state: RowState): LedgerRow {
     totalMs: f[25],
     upstreamMs: f[26],
     firstByteMs: f[27],
-    attempts: f[28].map(([target, provider, model, startedAt, status, error, durationMs]) => ({
-      target,
-      provider,
-      model,
-      startedAt,
-      status,
-      error,
-      durationMs,
-    })),
+    attempts: f[28].map((fields) => attemptOf(fields, f[28].length > 1 ? null : { cost, usage })),
     retries: f[29],
     target: f[30],
     cache: f[31],
@@ -330,4 +330,20 @@ export function rowFromText(text: string, state: RowState): LedgerRow {
     spanName: f[35],
     dropped: f[36],
   };
+}
+
+/** `whole`: of the exchange, where this was its only attempt. */
+function attemptOf(
+  [target, provider, model, startedAt, status, error, durationMs, ownCost, ...own]: AttemptFields,
+  whole: (Pick<AttemptRecord, 'cost'> & { readonly usage: Usage }) | null,
+): AttemptRecord {
+  const attempt = { target, provider, model, startedAt, status, error, durationMs };
+  if (whole === null) {
+    return { ...attempt, cost: ownCost ?? null, usage: own.length === 0 ? null : usageOf(own) };
+  }
+  return { ...attempt, cost: whole.cost, usage: whole.usage.source === 'none' ? null : whole.usage };
+}
+
+function usageOf([input, output, cached, cacheWrite, reasoning, source]: UsageFields): Usage {
+  return { input, output, cached, cacheWrite, reasoning, source };
 }

@@ -1,4 +1,4 @@
-import type { Attempt } from '../core/exchange.js';
+import type { AttemptRecord } from '../core/exchange.js';
 import type { Usage } from '../core/usage.js';
 
 /** How sure the ledger is of a row: settled by its worker, or found without a settlement after a crash. */
@@ -51,11 +51,12 @@ export interface Settlement {
   readonly totalMs: number;
   readonly upstreamMs: number;
   readonly firstByteMs: number | null;
-  readonly attempts: readonly Attempt[];
+  readonly attempts: readonly AttemptRecord[];
   readonly retries: number;
   readonly target: string | null;
+  /** Of the attempt that answered. */
   readonly usage: Usage;
-  /** Micro-dollars (10⁻⁶ USD), or null where no price is known. */
+  /** Of all attempts together: micro-dollars (10⁻⁶ USD), or null where no price is known. */
   readonly cost: number | null;
   readonly cache: string;
   readonly metadata: Readonly<Record<string, string>>;

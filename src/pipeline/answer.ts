@@ -1,4 +1,5 @@
 import type { Sink, Source } from '../core/body.js';
+import { BodyRecord } from '../core/body-record.js';
 import { GatewayError } from '../core/errors.js';
 import type { Attempt, Exchange, Reply } from '../core/exchange.js';
 import { getHeader, type HeaderList, setHeader } from '../core/headers.js';
@@ -7,8 +8,6 @@ import type { IntentWaiter } from '../ledger/record.js';
 import { serverSentEvents } from '../providers/framing.js';
 import type { UpstreamFlight, UpstreamHandler } from '../upstream/upstream.js';
 import { decoderOf, parseObject } from './answer-body.js';
-import { BodyRecord } from './body-record.js';
-import { answerRecord } from './exchange-slots.js';
 import type { Outgoing } from './outgoing.js';
 import type { Pipeline } from './parts.js';
 import { type StreamReading, streamReading, untouchedReading } from './stream-reading.js';
@@ -16,6 +15,8 @@ import { withoutSecrets } from './told-secrets.js';
 
 /** Parsing an answer up to this size does not hold the event loop up; a larger one is only checked at its ends. */
 const parseAtMost = 512 * 1024;
+
+const nothing = Buffer.alloc(0);
 
 type Mode =
   | 'head' // nothing came yet
@@ -125,7 +126,7 @@ export class Answer implements IntentWaiter, UpstreamHandler, Source {
 
   data(chunk: Buffer): boolean {
     if (this.#mode === 'done') return true;
-    this.x.firstByteMs ??= this.x.elapsedMs();
+    this.attempt.firstByteMs ??= this.x.elapsedMs();
     switch (this.#mode) {
       case 'collect':
         this.#collectedBytes += chunk.length;
@@ -211,7 +212,7 @@ export class Answer implements IntentWaiter, UpstreamHandler, Source {
       const ok = this.#status < 300;
       const body = ok ? this.#readAnswer(bytes) : withoutSecrets(this.#readError(bytes), this.outgoing);
       this.#finish();
-      this.x.set(answerRecord, body);
+      this.attempt.received = body;
       this.#commit({
         status: this.#status,
         headers: this.#headers,
@@ -237,9 +238,9 @@ export class Answer implements IntentWaiter, UpstreamHandler, Source {
     if (json === null) throw this.#invalid('something that is not a JSON object');
     const reader = conversion ?? this.pipeline.formats.get(wire) ?? this.pipeline.formats.get('openai-chat');
     const usage = reader?.usage(json);
-    if (usage) this.x.usage = usage;
+    if (usage) this.attempt.usage = usage;
     const model = json['model'] ?? json['modelVersion'];
-    if (typeof model === 'string') this.x.modelUsed = model;
+    if (typeof model === 'string') this.attempt.modelUsed = model;
     if (conversion === null) return bytes;
     return Buffer.from(stringifyJson(conversion.reply(json)));
   }
@@ -280,7 +281,7 @@ export class Answer implements IntentWaiter, UpstreamHandler, Source {
     const written = this.#reading?.contentType ?? null;
     if (written !== null) setHeader(this.#headers, 'content-type', written);
     this.#record = new BodyRecord(this.pipeline.limits.maxRecordBytes);
-    this.x.set(answerRecord, this.#record);
+    this.attempt.received = this.#record;
     this.#commit({
       status,
       headers: this.#headers,
@@ -337,8 +338,8 @@ export class Answer implements IntentWaiter, UpstreamHandler, Source {
   #takeUsage(): void {
     if (this.#reading === null) return;
     const usage = this.#reading.usage;
-    if (usage !== null) this.x.usage = usage;
-    this.x.modelUsed ??= this.#reading.model;
+    if (usage !== null) this.attempt.usage = usage;
+    this.attempt.modelUsed ??= this.#reading.model;
     this.#reading = null;
   }
 
@@ -352,7 +353,7 @@ export class Answer implements IntentWaiter, UpstreamHandler, Source {
     this.#offAbort();
     if (!committed)
       this.attempt.durationMs = Math.round((this.x.elapsedMs() - this.attempt.startedAt) * 1000) / 1000;
-    this.x.upstreamMs += this.x.elapsedMs() - this.attempt.startedAt;
+    this.attempt.endedAt = this.x.elapsedMs();
   }
 
   /** Before anything was committed: the attempt fails. After: the stream breaks. */
@@ -364,6 +365,8 @@ export class Answer implements IntentWaiter, UpstreamHandler, Source {
     }
     this.#finish();
     this.attempt.error = error.code;
+    // Given up, not failed: what was sent is paid for, and so is what came.
+    if (error.code === 'hedge_lost' && this.#flight?.sent === true) this.attempt.received = nothing;
     this.#flight?.cancel();
     this.reject(error);
   }
@@ -372,6 +375,7 @@ export class Answer implements IntentWaiter, UpstreamHandler, Source {
   #commit(reply: Reply): void {
     this.x.provider = this.outgoing.address.provider.name;
     this.x.dropped = this.outgoing.dropped;
+    this.x.answeredBy = this.attempt;
     this.resolve(reply);
   }
 

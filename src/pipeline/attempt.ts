@@ -30,8 +30,18 @@ export function attempt(pipeline: Pipeline, x: Exchange, target: Target): Promis
     status: 0,
     error: null,
     durationMs: 0,
+    usage: null,
+    cost: null,
+    modelUsed: null,
+    firstByteMs: null,
+    endedAt: null,
+    reserved: null,
+    received: null,
   };
   x.attempts.push(record);
+  // Whoever answered before did not answer well enough.
+  x.answeredBy = null;
+  x.provider = null;
   try {
     const address = resolveAddress(x, target, pipeline.directory, pipeline.providers);
     if (!(address instanceof Promise)) return leave(pipeline, x, target, record, address);
@@ -85,6 +95,7 @@ function leave(
 /** Without asking anybody. */
 function answered(x: Exchange, record: Attempt, reply: Reply): Reply {
   record.status = reply.status;
+  x.answeredBy = record;
   record.durationMs = round(x.elapsedMs() - record.startedAt);
   return reply;
 }
@@ -126,12 +137,21 @@ function send(pipeline: Pipeline, x: Exchange, outgoing: Outgoing, record: Attem
   return new Promise((resolve, reject) => {
     const answer = new Answer(pipeline, x, outgoing, record, resolve, reject);
     // On file before the first byte leaves: whatever an upstream has seen is in the ledger, even if we die now.
-    pipeline.journal.intend(intentOf(pipeline, x, outgoing.call.target, outgoing.address), answer);
+    pipeline.journal.intend(intentOf(pipeline, x, outgoing, record), answer);
   });
 }
 
-function intentOf(pipeline: Pipeline, x: Exchange, target: Target, address: Address): Intent {
-  const model = address.model;
+function intentOf(pipeline: Pipeline, x: Exchange, { call, address }: Outgoing, record: Attempt): Intent {
+  const { model } = address;
+  if (model !== null && x.request.bytes !== null) {
+    const { length } = x.request.bytes;
+    record.reserved = pipeline.pricing.reserve(
+      address.provider.name,
+      model,
+      length,
+      maxTokens(x, call.target),
+    );
+  }
   return {
     id: x.id,
     at: x.startedAt,
@@ -145,16 +165,18 @@ function intentOf(pipeline: Pipeline, x: Exchange, target: Target, address: Addr
     provider: address.provider.name,
     model,
     trace: x.trace.traceId,
-    reserved:
-      model === null || x.request.bytes === null
-        ? null
-        : pipeline.pricing.reserve(
-            address.provider.name,
-            model,
-            x.request.bytes.length,
-            maxTokens(x, target),
-          ),
+    reserved: x.attempts.length === 1 ? record.reserved : reservedFor(x.attempts),
   };
+}
+
+/** What all that may have to be paid for adds up to: of several intents, the ledger goes by the last. */
+function reservedFor(attempts: readonly Attempt[]): number | null {
+  let sum: number | null = null;
+  for (const { reserved, endedAt, status } of attempts) {
+    const isOwed = endedAt === null || (status >= 200 && status < 300);
+    if (reserved !== null && isOwed) sum = (sum ?? 0) + reserved;
+  }
+  return sum;
 }
 
 /** The longest answer that was asked for, under whichever name the client's format has for it. */

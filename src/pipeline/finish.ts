@@ -1,31 +1,24 @@
+import { BodyRecord } from '../core/body-record.js';
 import type { EndpointName } from '../core/endpoint.js';
-import type { Exchange, Outcome } from '../core/exchange.js';
-import { BodyRecord } from './body-record.js';
+import type { Attempt, Exchange, Outcome } from '../core/exchange.js';
 import { runLog } from './chain.js';
-import { answerRecord } from './exchange-slots.js';
 import type { Pipeline } from './parts.js';
 
 /** The end of every exchange: tokens nobody reported are counted (off this thread), then the `log` phase, once. */
 export function finish(pipeline: Pipeline, x: Exchange, outcome: Outcome): void {
-  const log = (): void => {
-    if (pipeline.chain.log !== null) runLog(pipeline.chain.log, x, outcome, pipeline.log);
-  };
-  if (!needsCount(x, outcome)) return log();
-  const record = x.get(answerRecord);
-  const events = record instanceof BodyRecord;
-  pipeline.counter
-    .count({
-      format: x.endpoint.format,
-      model: x.modelUsed ?? x.attempts.at(-1)?.model ?? x.modelAsked,
-      request: x.request.bytes,
-      answer: events ? record.bytes() : (record ?? Buffer.alloc(0)),
-      events,
-    })
-    .then((usage) => {
-      if (usage !== null) x.usage = usage;
-    })
-    .catch((error: unknown) => pipeline.log.warn({ err: error, request_id: x.id }, 'token counting failed'))
-    .then(log);
+  if (!counted.has(x.endpoint.name) || !x.attempts.some(isUnreported)) return log(pipeline, x, outcome);
+  const counts = x.attempts.filter(isUnreported).map((attempt) => count(pipeline, x, attempt));
+  void Promise.all(counts).then(() => log(pipeline, x, outcome));
+}
+
+function log(pipeline: Pipeline, x: Exchange, outcome: Outcome): void {
+  const answered = x.answeredBy ?? x.attempts.at(-1);
+  if (answered !== undefined) {
+    x.firstByteMs = answered.firstByteMs;
+    x.modelUsed = answered.modelUsed;
+    if (answered.usage !== null) x.usage = answered.usage;
+  }
+  if (pipeline.chain.log !== null) runLog(pipeline.chain.log, x, outcome, pipeline.log);
 }
 
 const counted: ReadonlySet<EndpointName> = new Set([
@@ -38,12 +31,23 @@ const counted: ReadonlySet<EndpointName> = new Set([
   'gemini-embed',
 ]);
 
-/** An answer (or a part of one) of a model went to the client, and no provider said what it used. */
-function needsCount(x: Exchange, outcome: Outcome): boolean {
-  return (
-    x.usage.source === 'none' &&
-    counted.has(x.endpoint.name) &&
-    outcome.status < 300 &&
-    x.get(answerRecord) !== null
-  );
+/** It answered, or was given up before it could, and no provider said what that took. */
+function isUnreported({ usage, received, status }: Attempt): boolean {
+  return usage === null && received !== null && status < 300;
+}
+
+async function count(pipeline: Pipeline, x: Exchange, attempt: Attempt): Promise<void> {
+  const { received } = attempt;
+  const events = received instanceof BodyRecord;
+  try {
+    attempt.usage = await pipeline.counter.count({
+      format: x.endpoint.format,
+      model: attempt.modelUsed ?? attempt.model ?? x.modelAsked,
+      request: x.request.bytes,
+      answer: events ? received.bytes() : (received ?? Buffer.alloc(0)),
+      events,
+    });
+  } catch (error) {
+    pipeline.log.warn({ err: error, request_id: x.id }, 'token counting failed');
+  }
 }

@@ -1,8 +1,7 @@
-import type { Exchange, Outcome } from '../core/exchange.js';
+import { BodyRecord } from '../core/body-record.js';
+import type { Attempt, Exchange, Outcome } from '../core/exchange.js';
 import { getHeader } from '../core/headers.js';
 import type { Settlement } from '../ledger/record.js';
-import { BodyRecord } from './body-record.js';
-import { answerRecord } from './exchange-slots.js';
 import type { Parts } from './parts.js';
 
 /** Writes how an exchange ended into the journal; its bodies apart, where they are kept. */
@@ -48,16 +47,13 @@ function settlement(parts: Parts, x: Exchange, outcome: Outcome): Settlement {
     errorMessage: outcome.error?.message ?? null,
     stream: x.streaming,
     totalMs: round(outcome.totalMs),
-    upstreamMs: round(x.upstreamMs),
+    upstreamMs: round(upstreamMs(x.attempts)),
     firstByteMs: x.firstByteMs === null ? null : round(x.firstByteMs),
     attempts: x.attempts,
     retries: x.retries,
     target: x.target?.path ?? null,
     usage: x.usage,
-    cost:
-      provider === null || model === null || x.usage.source === 'none'
-        ? null
-        : parts.pricing.cost(provider, model, x.usage),
+    cost: costOf(parts, x.attempts),
     cache: 'DISABLED',
     metadata: x.metadata,
     trace: x.trace?.traceId ?? x.id,
@@ -66,6 +62,31 @@ function settlement(parts: Parts, x: Exchange, outcome: Outcome): Settlement {
     spanName: x.trace?.spanName ?? null,
     dropped: x.dropped,
   };
+}
+
+/** Prices each attempt, in its record, and adds them up: whoever was asked is paid, whoever answered. */
+function costOf({ pricing }: Parts, attempts: readonly Attempt[]): number | null {
+  let sum: number | null = null;
+  for (const attempt of attempts) {
+    const { provider, usage } = attempt;
+    const model = attempt.modelUsed ?? attempt.model;
+    if (usage === null || usage.source === 'none' || model === null) continue;
+    attempt.cost = pricing.cost(provider, model, usage);
+    if (attempt.cost !== null) sum = (sum ?? 0) + attempt.cost;
+  }
+  return sum;
+}
+
+/** Milliseconds in which at least one upstream was waited for. Attempts stand in the order of their beginning. */
+function upstreamMs(attempts: readonly Attempt[]): number {
+  let sum = 0;
+  let until = 0;
+  for (const { startedAt, endedAt } of attempts) {
+    if (endedAt === null || endedAt <= until) continue;
+    sum += endedAt - Math.max(startedAt, until);
+    until = endedAt;
+  }
+  return sum;
 }
 
 /** `x-gateway-debug: false` keeps this call's bodies out of the logs. */
@@ -79,7 +100,7 @@ function wantsBodies(parts: Parts, x: Exchange): boolean {
 function keepBodies(parts: Parts, x: Exchange): void {
   const cap = parts.limits.maxRecordBytes;
   const request = x.request.bytes;
-  const record = x.get(answerRecord);
+  const record = x.answeredBy?.received ?? null;
   const answer = record instanceof BodyRecord ? record.bytes() : record;
   if (request === null && answer === null) return;
   const cut =

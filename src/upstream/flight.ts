@@ -56,6 +56,10 @@ export class Flight implements UpstreamFlight, Dispatcher.DispatchHandler, Timed
     this.due = deadlines.after(request.timeouts.connectMs);
   }
 
+  get sent(): boolean {
+    return this.#phase !== 'connecting';
+  }
+
   get done(): boolean {
     return this.#phase === 'done';
   }

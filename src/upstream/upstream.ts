@@ -40,6 +40,8 @@ export interface UpstreamHandler {
 }
 
 export interface UpstreamFlight {
+  /** Has any of the request left? */
+  readonly sent: boolean;
   resume(): void;
   /** Destroys the connection (its reply may be half read) and calls nothing more. */
   cancel(): void;

@@ -67,6 +67,8 @@ describe('the ledger in SQLite', () => {
           status: 0,
           error: 'upstream_idle_timeout',
           durationMs: 5000,
+          usage: null,
+          cost: null,
         },
         {
           target: 'targets[1]',
@@ -76,6 +78,8 @@ describe('the ledger in SQLite', () => {
           status: 200,
           error: null,
           durationMs: 9.25,
+          usage: { input: 9, output: 8, cached: 7, cacheWrite: 6, reasoning: 5, source: 'counted' },
+          cost: null,
         },
       ],
     });

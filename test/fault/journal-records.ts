@@ -22,7 +22,16 @@ export const intentOf = (id: string, change: Partial<Intent> = {}): Intent => ({
 });
 
 /** What it writes at its end. */
-export const settlementOf = (id: string, change: Partial<Settlement> = {}): Settlement => ({
+export const settlementOf = (id: string, change: Partial<Settlement> = {}): Settlement => {
+  const settlement = settlementWith(id, change);
+  const [attempt, ...others] = settlement.attempts;
+  if (attempt === undefined || others.length > 0) return settlement;
+  // What a single attempt used is what the whole exchange did.
+  const usage = settlement.usage.source === 'none' ? null : settlement.usage;
+  return { ...settlement, attempts: [{ ...attempt, usage, cost: settlement.cost }] };
+};
+
+const settlementWith = (id: string, change: Partial<Settlement>): Settlement => ({
   id,
   at: Date.now(),
   org,
@@ -52,6 +61,8 @@ export const settlementOf = (id: string, change: Partial<Settlement> = {}): Sett
       status: 200,
       error: null,
       durationMs: 811.2,
+      usage: null,
+      cost: null,
     },
   ],
   retries: 0,

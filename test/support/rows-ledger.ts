@@ -71,6 +71,8 @@ export function logRow(org: string, workspace: string, id: string, trace: string
         status: 200,
         error: null,
         durationMs: 9,
+        usage: null,
+        cost: null,
       },
     ],
     retries: 0,

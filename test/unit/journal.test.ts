@@ -38,6 +38,18 @@ describe('the text of a journal', () => {
   });
   const maybe = fc.option(text);
   const whole = fc.nat();
+  const usage = fc.record({
+    input: whole,
+    output: whole,
+    cached: whole,
+    cacheWrite: whole,
+    reasoning: whole,
+    source: fc.constantFrom('provider' as const, 'counted' as const, 'none' as const),
+  });
+  const used = fc.oneof(
+    fc.record({ usage: fc.constant(null), cost: fc.constant(null) }),
+    fc.record({ usage, cost: fc.option(fc.maxSafeNat()) }),
+  );
   const settlement = fc.record({
     path: text,
     provider: maybe,
@@ -52,14 +64,7 @@ describe('the text of a journal', () => {
     firstByteMs: fc.option(fc.nat().map((micros) => micros / 1000)),
     cost: fc.option(fc.maxSafeNat()),
     retries: fc.integer({ min: -1, max: 5 }),
-    usage: fc.record({
-      input: whole,
-      output: whole,
-      cached: whole,
-      cacheWrite: whole,
-      reasoning: whole,
-      source: fc.constantFrom('provider' as const, 'counted' as const, 'none' as const),
-    }),
+    usage,
     metadata: fc.dictionary(
       text.filter((name) => name !== '__proto__'),
       text,
@@ -68,15 +73,20 @@ describe('the text of a journal', () => {
     dropped: fc.array(text),
     trace: text,
     attempts: fc.array(
-      fc.record({
-        target: text,
-        provider: text,
-        model: maybe,
-        startedAt: whole,
-        status: whole,
-        error: fc.constantFrom(null, 'upstream_idle_timeout' as const),
-        durationMs: whole,
-      }),
+      fc
+        .tuple(
+          fc.record({
+            target: text,
+            provider: text,
+            model: maybe,
+            startedAt: whole,
+            status: whole,
+            error: fc.constantFrom(null, 'upstream_idle_timeout' as const),
+            durationMs: whole,
+          }),
+          used,
+        )
+        .map(([attempt, use]) => ({ ...attempt, ...use })),
     ),
   });
 
@@ -89,6 +99,37 @@ describe('the text of a journal', () => {
         expect(rowFromText(line.slice(1), 'settled')).to.deep.equal({ ...given, state: 'settled' });
       }),
     );
+  });
+
+  it('holds what each of several attempts used, and of a single one not twice', () => {
+    const usage = {
+      input: 9,
+      output: 8,
+      cached: 7,
+      cacheWrite: 6,
+      reasoning: 5,
+      source: 'provider' as const,
+    };
+    const [attempt] = settlementOf('one').attempts;
+    const one = settlementText(settlementOf('one', { usage, cost: 31 }));
+    expect(one.match(/9,8,7,6,5,"provider"/g)).to.have.length(1);
+    const lost = { ...attempt!, error: 'hedge_lost' as const, usage: { ...usage, output: 0 }, cost: 4 };
+    const won = { ...attempt!, usage, cost: 31 };
+    const failed = { ...attempt!, status: 0, error: 'upstream_reset' as const, usage: null, cost: null };
+    const given = settlementOf('two', { usage, cost: 35, attempts: [failed, lost, won] });
+    expect(rowFromText(settlementText(given).slice(1), 'settled').attempts).to.deep.equal(given.attempts);
+  });
+
+  it('reads attempts of before they had a usage of their own', () => {
+    const attempts = '["t","openai","m",0,500,null,1],["u","openai","m",2,200,null,3]';
+    const text = settlementText(settlementOf('one', { attempts: [] }))
+      .slice(1)
+      .replace('[]', `[${attempts}]`);
+    const row = rowFromText(text, 'settled');
+    expect(row.attempts.map(({ target, usage, cost }) => [target, usage, cost])).to.deep.equal([
+      ['t', null, null],
+      ['u', null, null],
+    ]);
   });
 
   it('turns an intent into a row at its reserved cost, or refuses its torn text', () => {
