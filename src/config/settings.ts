@@ -1,7 +1,8 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { dirname, relative, resolve } from 'node:path';
-import { Ajv, type ErrorObject } from 'ajv';
+import type { ErrorObject } from 'ajv';
+import { lazyAjv } from '../core/ajv.js';
 import type { Kind } from './settings-kinds.js';
 import { nearest } from './settings-nearest.js';
 import { type Setting, type SettingKey, type Settings, table } from './settings-table.js';
@@ -236,10 +237,10 @@ function readSecret(
   }
 }
 
-const ajv = new Ajv({ allErrors: true, verbose: true, keywords: ['wanted'] });
+const ajv = lazyAjv({ allErrors: true, verbose: true, keywords: ['wanted'] });
 
 function check(kind: Kind<unknown>, given: Given): string[] {
-  const validate = ajv.compile(kind.schema);
+  const validate = ajv().compile(kind.schema);
   if (validate(given.value)) return [];
   const problems = new Set<string>();
   for (const error of validate.errors ?? []) {

@@ -33,7 +33,7 @@ export async function loadPlugins(directory: string): Promise<ReadonlyMap<string
   return found;
 }
 
-const ajv = lazyAjv({ allErrors: true, useDefaults: true, strict: false });
+const ajv = lazyAjv({ allErrors: true, useDefaults: true, strict: false, validateSchema: true });
 
 /** Sets a plugin up once, its options checked against its own schema. */
 export async function setUp(plugin: Plugin, options: unknown, host: Host): Promise<Stage> {

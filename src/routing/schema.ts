@@ -245,7 +245,7 @@ const groups = {
   mirror: group({ share: share(0, 1) }, ['share']),
 };
 
-const nodeSchema = {
+export const nodeSchema = {
   type: 'object',
   additionalProperties: false,
   properties: {
