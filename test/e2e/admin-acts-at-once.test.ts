@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { expect } from 'chai';
 import type { AdminApi } from '../../src/client/index.js';
 import { askedMeanwhile } from '../support/asked-meanwhile.js';
-import { headgate } from '../support/command.js';
+import { headgateHere } from '../support/cli-bench.js';
 import { type RunningGateway, startGateway } from '../support/gateway.js';
 import { type SimulatedProvider, startSimulated } from '../support/simulated/index.js';
 
@@ -13,6 +13,7 @@ describe('a change, over whichever door it comes, while requests go on', () => {
   let upstreams: SimulatedProvider[];
   let api: AdminApi;
   let folder: string;
+  let adminKeyFile: string;
   let serial = 0;
 
   before(async function () {
@@ -24,6 +25,7 @@ describe('a change, over whichever door it comes, while requests go on', () => {
       startSimulated({ record: true }),
     ]);
     api = gateway.admin().api;
+    adminKeyFile = file(gateway.adminKey);
   });
   after(async () => {
     await gateway?.stop();
@@ -43,7 +45,10 @@ describe('a change, over whichever door it comes, while requests go on', () => {
     expect(response.status, `${verb} ${path} ${await response.text()}`).to.equal(200);
   }
   async function command(...args: string[]): Promise<void> {
-    const { code, stderr } = await headgate(gateway.env, args);
+    const { code, stderr } = await headgateHere([
+      ...args,
+      ...['--address', `127.0.0.1:${gateway.grpcPort}`, '--admin-key-file', adminKeyFile],
+    ]);
     expect(code, `${args.join(' ')}: ${stderr}`).to.equal(0);
   }
   function file(text: string): string {

@@ -7,7 +7,7 @@ export interface Seen {
   readonly outcome: string;
 }
 
-const settleMs = 250;
+const settleMs = 50;
 const atOnce = 8;
 
 /**
