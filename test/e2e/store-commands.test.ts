@@ -1,9 +1,19 @@
 import { randomBytes } from 'node:crypto';
-import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import {
+  cpSync,
+  existsSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect } from 'chai';
 import { openSqlite } from '../../src/store/sql/sqlite.js';
+import { headgateHere } from '../support/cli-bench.js';
 import { headgate, type Ran, run } from '../support/command.js';
 import { examplesOf } from '../support/examples.js';
 import { mainFile, type RunningGateway, startGateway } from '../support/gateway.js';
@@ -12,43 +22,65 @@ const chat = { model: '@simulated/gpt-4o-mini', messages: [{ role: 'user', conte
 
 describe('the commands that work on the store itself', function () {
   this.timeout(60_000);
-  let gateway: RunningGateway;
+  /** Where a gateway has served a call and made two configs; copied for every test. */
+  let served: RunningGateway;
+  /** Of the one that runs, if one does. */
+  let gateway: RunningGateway | null = null;
   let folder: string;
+  let dataDir: string;
+  let env: Readonly<Record<string, string>>;
 
-  const start = (): Promise<RunningGateway> => startGateway({ env: { HEADGATE_SIMULATED: 'true' } });
-  const command = (...args: string[]): Promise<Ran> => headgate(gateway.env, args);
+  const simulated = { HEADGATE_SIMULATED: 'true' };
+  const start = async (): Promise<RunningGateway> => {
+    gateway = await startGateway({ env: simulated, dataDir });
+    return gateway;
+  };
+  const stop = async (): Promise<void> => {
+    await gateway?.stop({ keep: true });
+    gateway = null;
+  };
+  const command = (...args: string[]): Promise<Ran> => headgateHere(args, env);
   const backup = (name: string): string => join(folder, name);
   /** The status of a call to the stored provider, whose credential must open for it. */
-  async function call(): Promise<number> {
-    const response = await fetch(`${gateway.url}/v1/chat/completions`, {
+  async function call({ url, workspaceKey }: RunningGateway): Promise<number> {
+    const response = await fetch(`${url}/v1/chat/completions`, {
       method: 'POST',
-      headers: { 'x-gateway-api-key': gateway.workspaceKey, 'content-type': 'application/json' },
+      headers: { 'x-gateway-api-key': workspaceKey, 'content-type': 'application/json' },
       body: JSON.stringify(chat),
     });
     await response.text();
     return response.status;
   }
-  const configNames = async (): Promise<string[]> =>
-    (await gateway.admin().configs.list({ page_size: 1000 })).data.map(({ name }) => name);
-  const addConfig = (name: string) =>
-    gateway.admin().configs.create({ name, config: { retry: { attempts: 1 } } });
-  const stop = () => gateway.stop({ keep: true });
+  const configNames = async (of: RunningGateway): Promise<string[]> =>
+    (await of.admin().configs.list({ page_size: 1000 })).data.map(({ name }) => name);
+  const addConfig = (to: RunningGateway, name: string) =>
+    to.admin().configs.create({ name, config: { retry: { attempts: 1 } } });
 
-  beforeEach(async () => {
+  before(async () => {
+    served = await startGateway({ env: simulated });
+    expect(await call(served)).to.equal(200);
+    for (const name of ['=1+1', 'plain']) await addConfig(served, name);
+    await served.stop({ keep: true });
+  });
+  after(() => rmSync(served.dataDir, { recursive: true, force: true }));
+
+  beforeEach(() => {
     folder = mkdtempSync(join(tmpdir(), 'headgate-backup-'));
-    gateway = await start();
+    dataDir = mkdtempSync(join(tmpdir(), 'headgate-backup-data-'));
+    cpSync(served.dataDir, dataDir, { recursive: true });
+    env = { HEADGATE_DATA_DIR: dataDir };
   });
   afterEach(async () => {
-    await gateway?.stop();
-    rmSync(folder, { recursive: true, force: true });
+    await stop();
+    for (const path of [folder, dataDir]) rmSync(path, { recursive: true, force: true });
   });
 
   it('back up what is acknowledged while it is being added to, and restore it once the gateway has stopped', async () => {
-    expect(await call()).to.equal(200);
+    const running = await start();
     let acknowledged = 0;
     let adding = true;
     const adder = (async () => {
-      for (; adding; acknowledged++) await addConfig(`c${acknowledged}`);
+      for (; adding; acknowledged++) await addConfig(running, `c${acknowledged}`);
     })();
     while (acknowledged < 3) await new Promise((wait) => setTimeout(wait, 5));
     const before = acknowledged;
@@ -61,11 +93,12 @@ describe('the commands that work on the store itself', function () {
     expect((await command('backup', backup('r'))).stderr).to.match(/exists already: name another file/);
 
     expect((await command('restore', backup('r'))).stderr).to.match(/is in use by process \d+\. Stop that/);
+    expect((await command('master-key', 'rotate')).stderr).to.match(/is in use by process/);
     await stop();
     writeFileSync(backup('damaged'), readFileSync(backup('r')).fill(7, 5000, 9000));
     expect((await command('restore', backup('damaged'))).stderr).to.match(/is not a sound SQLite database/);
-    const other = { ...gateway.env, HEADGATE_MASTER_KEY: randomBytes(32).toString('hex') };
-    expect((await headgate(other, ['restore', backup('r')])).stderr).to.match(
+    const other = { ...env, HEADGATE_MASTER_KEY: randomBytes(32).toString('hex') };
+    expect((await headgateHere(['restore', backup('r')], other)).stderr).to.match(
       /^headgate: The master key is not/,
     );
 
@@ -73,92 +106,83 @@ describe('the commands that work on the store itself', function () {
     expect(restored.code, restored.stderr).to.equal(0);
     const kept = /before: (.+headgate\.db\.before-.+)$/m.exec(restored.stdout)?.[1] ?? '';
     expect(existsSync(kept)).to.equal(true);
-    gateway = await gateway.restart();
-    const names = await configNames();
-    expect(names.length).to.be.within(before, after + 1);
-    expect(await call()).to.equal(200);
-    expect((await gateway.admin().logs.list()).data.length).to.be.greaterThan(0);
+    const again = await start();
+    const names = await configNames(again);
+    expect(names.length).to.be.within(2 + before, 2 + after + 1);
+    expect(await call(again)).to.equal(200);
+    expect((await again.admin().logs.list()).data.length).to.be.greaterThan(0);
     expect((await command('audit', 'verify')).stdout).to.match(
       new RegExp(`: ${names.length} rows, all as written`),
     );
-    const left = readdirSync(gateway.dataDir).filter((name) => /restoring|\.tmp$/.test(name));
+    const left = readdirSync(dataDir).filter((name) => /restoring|\.tmp$/.test(name));
     expect(left).to.deep.equal([]);
   });
 
   it('restore into an empty directory that has the master key, and make none where it is missing', async () => {
-    await addConfig('kept');
     expect((await command('backup', backup('r'))).code).to.equal(0);
     const fresh = join(folder, 'data');
-    const env = { ...gateway.env, HEADGATE_DATA_DIR: fresh };
-    expect((await headgate(env, ['restore', backup('r')])).stderr).to.match(
+    const elsewhere = { HEADGATE_DATA_DIR: fresh };
+    expect((await headgateHere(['restore', backup('r')], elsewhere)).stderr).to.match(
       /has no master\.key: put it back/,
     );
     expect(existsSync(fresh)).to.equal(false);
-    const key = readFileSync(join(gateway.dataDir, 'master.key'), 'utf8').trim();
-    const restored = await headgate({ ...env, HEADGATE_MASTER_KEY: key }, ['restore', backup('r')]);
+    const key = readFileSync(join(dataDir, 'master.key'), 'utf8').trim();
+    const withKey = { ...elsewhere, HEADGATE_MASTER_KEY: key };
+    const restored = await headgateHere(['restore', backup('r')], withKey);
     expect(restored.code, restored.stderr).to.equal(0);
-    const verified = await headgate({ ...env, HEADGATE_MASTER_KEY: key }, ['audit', 'verify']);
-    expect(verified.stdout).to.match(/: 1 rows, all as written/);
+    expect((await headgateHere(['audit', 'verify'], withKey)).stdout).to.match(/: 2 rows, all as written/);
   });
 
   it('change the master key of a stopped gateway, which then serves as before', async () => {
-    expect((await command('master-key', 'rotate')).stderr).to.match(/is in use by process/);
-    await stop();
-    const before = readFileSync(join(gateway.dataDir, 'master.key'), 'utf8');
+    const before = readFileSync(join(dataDir, 'master.key'), 'utf8');
     const rotated = await command('master-key', 'rotate');
     expect(rotated.code, rotated.stderr).to.equal(0);
     expect(rotated.stderr).to.include('3 of 3 keys are wrapped by the new master key.');
-    const after = readFileSync(join(gateway.dataDir, 'master.key'), 'utf8');
+    const after = readFileSync(join(dataDir, 'master.key'), 'utf8');
     expect(after).to.not.equal(before);
-    const kept = readdirSync(gateway.dataDir).filter((name) => name.startsWith('master.key.'));
+    const kept = readdirSync(dataDir).filter((name) => name.startsWith('master.key.'));
     expect(kept).to.have.length(1);
-    expect(readFileSync(join(gateway.dataDir, kept[0] ?? ''), 'utf8')).to.equal(before);
-    rmSync(join(gateway.dataDir, kept[0] ?? ''));
-    gateway = await gateway.restart();
-    expect(await call()).to.equal(200);
+    expect(readFileSync(join(dataDir, kept[0] ?? ''), 'utf8')).to.equal(before);
+    rmSync(join(dataDir, kept[0] ?? ''));
+    expect(await call(await start())).to.equal(200);
     expect((await command('audit', 'verify')).code).to.equal(0);
   });
 
   it('finish a change of the master key that was killed before the new key was in its place', async () => {
-    await stop();
-    const path = join(gateway.dataDir, 'master.key');
+    const path = join(dataDir, 'master.key');
     const before = readFileSync(path);
     expect((await command('master-key', 'rotate')).code).to.equal(0);
     writeFileSync(`${path}.new`, readFileSync(path), { mode: 0o600 });
     writeFileSync(path, before);
-    expect((await command('serve')).stderr).to.match(
+    expect((await headgate({ ...served.env, ...env }, ['serve'])).stderr).to.match(
       /was not finished: run headgate master-key rotate again/,
     );
     expect((await command('master-key', 'rotate')).stderr).to.match(/wrapped by the new master key already/);
-    gateway = await gateway.restart();
-    expect(await call()).to.equal(200);
+    expect(await call(await start())).to.equal(200);
   });
 
   it('take a master key that is not in the data directory from a file, or from standard input', async () => {
-    await stop();
     const [old = '', next = ''] = [1, 2].map(() => randomBytes(32).toString('hex'));
-    expect((await headgate(gateway.env, ['master-key', 'rotate', '--new-key-file', '-'], old)).code).to.equal(
-      0,
-    );
-    rmSync(join(gateway.dataDir, 'master.key'));
-    const env = { ...gateway.env, HEADGATE_MASTER_KEY: old };
-    expect((await headgate(env, ['master-key', 'rotate'])).stderr).to.match(/--new-key-file <file>/);
+    expect((await headgate(env, ['master-key', 'rotate', '--new-key-file', '-'], old)).code).to.equal(0);
+    rmSync(join(dataDir, 'master.key'));
+    const withOld = { ...env, HEADGATE_MASTER_KEY: old };
+    expect((await headgateHere(['master-key', 'rotate'], withOld)).stderr).to.match(/--new-key-file <file>/);
     writeFileSync(join(folder, 'next'), `${next}\n`, { mode: 0o600 });
-    const rotated = await headgate(env, ['master-key', 'rotate', '--new-key-file', join(folder, 'next')]);
+    const rotation = ['master-key', 'rotate', '--new-key-file', join(folder, 'next')];
+    const rotated = await headgateHere(rotation, withOld);
     expect(rotated.code, rotated.stderr).to.equal(0);
     expect(`${rotated.stdout}${rotated.stderr}`).to.not.include(next).and.not.include(old);
-    const nextEnv = { ...gateway.env, HEADGATE_MASTER_KEY_FILE: join(folder, 'next') };
-    expect((await headgate(nextEnv, ['audit', 'verify'])).code).to.equal(0);
-    expect((await headgate(env, ['audit', 'verify'])).stderr).to.match(
+    const withNext = { ...env, HEADGATE_MASTER_KEY_FILE: join(folder, 'next') };
+    expect((await headgateHere(['audit', 'verify'], withNext)).code).to.equal(0);
+    expect((await headgateHere(['audit', 'verify'], withOld)).stderr).to.match(
       /^headgate: The master key is not the one/,
     );
   });
 
-  it('verify the audit log while the gateway serves, name the first bad row, and export what there is', async () => {
-    for (const name of ['=1+1', 'plain']) await addConfig(name);
+  it('verify the audit log, name the first bad row, and export what there is', async () => {
     const fine = await command('audit', 'verify', '--json');
     expect(JSON.parse(fine.stdout)).to.deep.equal({
-      organisation: gateway.organisationId,
+      organisation: served.organisationId,
       ok: true,
       rows: 2,
     });
@@ -171,10 +195,10 @@ describe('the commands that work on the store itself', function () {
     expect((await command('audit', 'export', '--to', '2020-01-01')).stdout.trim()).to.equal('');
 
     const cut = `${process.execPath} ${mainFile} audit export --format csv | head -c 5`;
-    const read = await run('bash', ['-o', 'pipefail', '-c', cut], { env: gateway.env });
+    const read = await run('bash', ['-o', 'pipefail', '-c', cut], { env });
     expect(read).to.deep.equal({ code: 0, stdout: 'seq,t', stderr: '' });
 
-    const bare = await openSqlite(gateway.dataDir);
+    const bare = await openSqlite(dataDir);
     await bare.write((sql) => sql('audit_logs').where({ seq: 2 }).update({ actor_name: 'Nobody' }));
     await bare.close();
     const bad = await command('audit', 'verify');
@@ -184,7 +208,7 @@ describe('the commands that work on the store itself', function () {
   });
 
   it('make nothing where there is no store', async () => {
-    const env = {
+    const nowhere = {
       HEADGATE_DATA_DIR: join(folder, 'none'),
       HEADGATE_MASTER_KEY: randomBytes(32).toString('hex'),
     };
@@ -193,7 +217,7 @@ describe('the commands that work on the store itself', function () {
       ['backup', backup('r')],
       ['audit', 'export'],
     ]) {
-      const ran = await headgate(env, args);
+      const ran = await headgateHere(args, nowhere);
       expect(ran.code, args.join(' ')).to.equal(1);
       expect(ran.stderr).to.match(/^headgate: There is no .+\n$/);
     }
@@ -201,15 +225,12 @@ describe('the commands that work on the store itself', function () {
   });
 
   it('do what docs/backup.md says to type', async () => {
-    expect(await call()).to.equal(200);
     const examples = examplesOf('docs/backup.md').filter(({ language }) => language === 'sh');
     expect(examples.length).to.be.greaterThan(5);
     for (const { text } of examples) {
       if (text.startsWith('pg_')) continue; // test/contract/store-dump.test.ts types them
-      if (text.includes('restore')) await stop();
-      if (text.includes('audit verify')) gateway = await gateway.restart();
       const line = text.replaceAll('npx headgate', `${process.execPath} ${mainFile}`);
-      const ran = await run('bash', ['-euo', 'pipefail', '-c', line], { env: gateway.env, cwd: folder });
+      const ran = await run('bash', ['-euo', 'pipefail', '-c', line], { env, cwd: folder });
       expect(ran.code, `${text}${ran.stderr}`).to.equal(0);
     }
   });

@@ -7,8 +7,14 @@ import type { Ran } from './command.js';
 
 export type Json = Record<string, unknown>;
 
-/** Runs `headgate …` inside of this process, which is quick; standard input is the test's own. */
-export async function headgateHere(args: readonly string[]): Promise<Ran> {
+/**
+ * Runs `headgate …` inside of this process, which is quick, with the settings of those variables. Standard input is the
+ * test's own.
+ */
+export async function headgateHere(
+  args: readonly string[],
+  env: Readonly<Record<string, string>> = {},
+): Promise<Ran> {
   // Imported as the program imports its own parts, so that there is one of each.
   const { run } = await import('../../src/cli/program.js');
   const { log, error } = console;
@@ -17,6 +23,8 @@ export async function headgateHere(args: readonly string[]): Promise<Ran> {
   const into = (pieces: Buffer[]) => (piece: string | Uint8Array) => pieces.push(Buffer.from(piece)) > 0;
   const line = (pieces: Buffer[]) => (text: string) => void pieces.push(Buffer.from(`${text}\n`));
   const writes = [stdout.write, stderr.write] as const;
+  const variables = process.env;
+  process.env = { ...variables, ...env };
   Object.assign(console, { log: line(out), error: line(err) });
   Object.assign(stdout, { write: into(out) });
   Object.assign(stderr, { write: into(err) });
@@ -24,6 +32,7 @@ export async function headgateHere(args: readonly string[]): Promise<Ran> {
     const code = await run(args);
     return { code, stdout: Buffer.concat(out).toString(), stderr: Buffer.concat(err).toString() };
   } finally {
+    process.env = variables;
     Object.assign(console, { log, error });
     Object.assign(stdout, { write: writes[0] });
     Object.assign(stderr, { write: writes[1] });
