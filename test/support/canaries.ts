@@ -30,21 +30,33 @@ function formsOf(text: string): string[] {
   return [...new Set([text, encodeURIComponent(text), hex, hex.toUpperCase(), ...base64, ...url])];
 }
 
+/** What every canary begins with. */
+const stem = 'cnry';
+/** Each form of a canary begins with one of these: bytes without them need not be searched for every canary there is. */
+const stems = formsOf(stem);
+
+interface Form {
+  readonly where: string;
+  readonly form: Buffer;
+}
+
 export function startCanaries(): Canaries {
-  const forms: { readonly where: string; readonly form: Buffer }[] = [];
-  const keep = (where: string, text: string): void =>
-    void forms.push(...formsOf(text).map((form) => ({ where, form: Buffer.from(form) })));
+  const made: Form[] = [];
+  const kept: Form[] = [];
+  const forms = (where: string, text: string): Form[] =>
+    formsOf(text).map((form) => ({ where, form: Buffer.from(form) }));
   return {
     make(where) {
-      const heart = `cnry${randomBytes(12).toString('hex')}`;
-      keep(where, heart);
+      const heart = `${stem}${randomBytes(12).toString('hex')}`;
+      made.push(...forms(where, heart));
       // What stands around it is changed by encodings.
       return `sk-~${heart}~/+=`;
     },
-    keep,
+    keep: (where, text) => void kept.push(...forms(where, text)),
     foundIn(bytes) {
       const all = Buffer.from(bytes);
-      return [...new Set(forms.filter(({ form }) => all.includes(form)).map(({ where }) => where))];
+      const possible = stems.some((form) => all.includes(form)) ? [...kept, ...made] : kept;
+      return [...new Set(possible.filter(({ form }) => all.includes(form)).map(({ where }) => where))];
     },
   };
 }
