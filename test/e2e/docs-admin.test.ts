@@ -5,7 +5,7 @@ import { expect } from 'chai';
 import { adminErrors } from '../../src/admin/admin-error.js';
 import { type Ran, run } from '../support/command.js';
 import { type Example, examplesOf } from '../support/examples.js';
-import { mainFile, type RunningGateway, startGateway } from '../support/gateway.js';
+import { builtProgram, mainFile, type RunningGateway, startGateway } from '../support/gateway.js';
 
 const root = resolve(import.meta.dirname, '../..');
 const page = 'docs/admin.md';
@@ -27,7 +27,7 @@ describe('docs/admin.md', function () {
 
   /** Runs an example as written, but for the ports and folders, which are the test's own. */
   function type({ language, text }: Example): Promise<Ran> {
-    const grpcurl = `${process.execPath} --import ${join(root, 'node_modules/tsx/dist/loader.mjs')} ${join(root, 'test/support/grpcurl.ts')}`;
+    const grpcurl = `${process.execPath} ${builtProgram('support/grpcurl')}`;
     const typed = text
       .replaceAll('http://127.0.0.1:8787', gateway.url)
       .replaceAll('127.0.0.1:50051', `127.0.0.1:${gateway.grpcPort}`)

@@ -47,21 +47,11 @@ async function call(gateway: RunningGateway, count: number, named: number): Prom
 describe(`a gateway on ${keys} keys and ${configs} configs`, () => {
   it('starts, and takes memory, as one that has none', async function () {
     this.timeout(60_000);
+    let began = performance.now();
     let gateway = await startGateway({ env: { HEADGATE_SIMULATED: 'true' } });
     const { dataDir, organisationId, workspaceId } = gateway;
-    /** Milliseconds to be ready: the better of two, since other tests may be running. */
-    async function restart(): Promise<number> {
-      const took: number[] = [];
-      for (let i = 0; i < 2; i++) {
-        await gateway.stop({ keep: true });
-        const began = performance.now();
-        gateway = await gateway.restart();
-        took.push(performance.now() - began);
-      }
-      return Math.min(...took);
-    }
     try {
-      const empty = { ready: await restart(), memory: 0 };
+      const empty = { ready: performance.now() - began, memory: 0 };
       await call(gateway, configs, 0);
       empty.memory = memoryOf(gateway);
       await gateway.stop({ keep: true });
@@ -73,14 +63,23 @@ describe(`a gateway on ${keys} keys and ${configs} configs`, () => {
       await addKeys(bare, keys);
       await bare.close();
 
+      began = performance.now();
       gateway = await gateway.restart();
-      const full = { ready: await restart(), memory: 0 };
+      const full = { ready: performance.now() - began, memory: 0 };
+      const most = Math.max(1500, empty.ready + 500);
+      // Once more where that was slow: other tests may be running.
+      if (full.ready >= most) {
+        await gateway.stop({ keep: true });
+        began = performance.now();
+        gateway = await gateway.restart();
+        full.ready = performance.now() - began;
+      }
       await call(gateway, configs, configs);
       full.memory = memoryOf(gateway);
       console.log(
         `      ready in ${full.ready.toFixed(0)} ms (empty: ${empty.ready.toFixed(0)}), data worker ${full.memory.toFixed(0)} MB (empty: ${empty.memory.toFixed(0)})`,
       );
-      expect(full.ready).to.be.lessThan(Math.max(1500, empty.ready + 500));
+      expect(full.ready).to.be.lessThan(most);
       expect(full.memory).to.be.lessThan(empty.memory + 40);
     } finally {
       await gateway.stop();

@@ -1,4 +1,5 @@
 import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
 import {
   Client,
@@ -25,7 +26,7 @@ interface Reflection {
 }
 
 async function list(address: string): Promise<void> {
-  const folder = join(import.meta.dirname, '../../node_modules/@grpc/reflection/build/proto');
+  const folder = join(fileURLToPath(import.meta.resolve('@grpc/reflection')), '../../proto');
   const loaded = loadPackageDefinition(loadSync(join(folder, 'grpc/reflection/v1/reflection.proto')));
   const { ServerReflection } = (loaded as never as { grpc: { reflection: { v1: Reflection } } }).grpc
     .reflection.v1;
