@@ -15,6 +15,7 @@ import { join, resolve } from 'node:path';
 import { expect } from 'chai';
 import { settingsTable } from '../../src/config/settings.js';
 import { headgateHere } from '../support/cli-bench.js';
+import { withoutSettings } from '../support/command.js';
 import { freePorts, mainFile } from '../support/gateway.js';
 
 const root = resolve(import.meta.dirname, '../..');
@@ -24,13 +25,6 @@ interface Ended {
   readonly stdout: string;
   readonly stderr: string;
 }
-
-/** The environment without settings of whoever runs the tests. */
-const clean: NodeJS.ProcessEnv = Object.fromEntries(
-  Object.entries(process.env).filter(
-    ([name]) => !/^(HEADGATE_|DATABASE_URL$|REDIS_URL$|SMTP_URL$)/.test(name),
-  ),
-);
 
 describe('the command line', () => {
   let folder: string;
@@ -46,7 +40,7 @@ describe('the command line', () => {
       execFile(
         process.execPath,
         [mainFile, ...args],
-        { cwd: folder, env: { ...clean, ...env }, timeout: 25_000 },
+        { cwd: folder, env: { ...withoutSettings, ...env }, timeout: 25_000 },
         (error, stdout, stderr) => {
           done({
             code: error === null ? 0 : typeof error.code === 'number' ? error.code : -1,
@@ -57,6 +51,10 @@ describe('the command line', () => {
       );
     });
   }
+
+  /** The same in this process, which is quicker, for what starts nothing. */
+  const typed = (args: readonly string[], env: Record<string, string> = {}) =>
+    headgateHere(args, env, folder);
 
   const oneLine = (text: string): string => {
     expect(text.trimEnd().split('\n'), text).to.have.length(1);
@@ -110,7 +108,7 @@ describe('the command line', () => {
     });
 
     it('of a flag is refused with the one that was meant', async () => {
-      const { code, stderr } = await headgate(['serve', '--prot', '1']);
+      const { code, stderr } = await typed(['serve', '--prot', '1']);
       expect(code).to.equal(2);
       expect(stderr)
         .to.match(/unknown option '--prot'/)
@@ -119,7 +117,7 @@ describe('the command line', () => {
 
     it('of a setting is refused with its place', async () => {
       writeFileSync(join(folder, 'headgate.yaml'), 'grcp_port: 1\n');
-      const { code, stderr } = await headgate(['serve', '--port', 'high'], { HEADGATE_TRANSPORT: 'tcp' });
+      const { code, stderr } = await typed(['serve', '--port', 'high'], { HEADGATE_TRANSPORT: 'tcp' });
       expect(code).to.equal(2);
       expect(stderr.trimEnd().split('\n')).to.have.members([
         'headgate: headgate.yaml: grcp_port: no such setting; did you mean grpc_port?',
@@ -193,27 +191,35 @@ describe('the command line', () => {
     const anyPorts = ['--port', '0', '--grpc-port', '0', '--ops-port', '0'];
     const key = '0123456789abcdef'.repeat(4);
 
+    const keyFile = (mode: number): string => {
+      const file = join(folder, 'secret.key');
+      writeFileSync(file, `${key}\n`);
+      chmodSync(file, mode);
+      return file;
+    };
+
+    it('that others can read is refused in one line, however it was named', async () => {
+      const file = keyFile(0o640);
+      writeFileSync(join(folder, 'headgate.yaml'), 'master_key_file: secret.key\n');
+      const refused = [await headgate(['serve', ...anyPorts])];
+      rmSync(join(folder, 'headgate.yaml'));
+      refused.push(
+        await headgate(['serve', ...anyPorts, '--master-key-file', 'secret.key']),
+        await headgate(['serve', ...anyPorts], { HEADGATE_MASTER_KEY_FILE: file }),
+      );
+      for (const { code, stdout, stderr } of refused) {
+        expect(code).to.equal(1);
+        expect(stdout).to.equal('');
+        expect(oneLine(stderr)).to.match(/^headgate: The master key file .*secret\.key .*chmod 600/);
+        expect(stderr).not.to.include(key);
+      }
+    });
+
     for (const mode of [0o640, 0o604, 0o660]) {
-      it(`of mode ${mode.toString(8)} is refused in one line, however it was named, and by doctor`, async () => {
-        const file = join(folder, 'secret.key');
-        writeFileSync(file, `${key}\n`);
-        chmodSync(file, mode);
-        writeFileSync(join(folder, 'headgate.yaml'), 'master_key_file: secret.key\n');
-        const refused = [await headgate(['serve', ...anyPorts])];
-        if (mode === 0o640) {
-          rmSync(join(folder, 'headgate.yaml'));
-          refused.push(
-            await headgate(['serve', ...anyPorts, '--master-key-file', 'secret.key']),
-            await headgate(['serve', ...anyPorts], { HEADGATE_MASTER_KEY_FILE: file }),
-          );
-        }
-        for (const { code, stdout, stderr } of refused) {
-          expect(code).to.equal(1);
-          expect(stdout).to.equal('');
-          expect(oneLine(stderr)).to.match(/^headgate: The master key file .*secret\.key .*chmod 600/);
-          expect(stderr).not.to.include(key);
-        }
-        const { code, stdout } = await headgate(['doctor', ...anyPorts], { HEADGATE_MASTER_KEY_FILE: file });
+      it(`of mode ${mode.toString(8)} is found by doctor`, async () => {
+        const { code, stdout } = await typed(['doctor', ...anyPorts], {
+          HEADGATE_MASTER_KEY_FILE: keyFile(mode),
+        });
         expect(code).to.equal(1);
         expect(stdout).to.match(
           /FAIL {2}master key: mode 0\d+\. Other users can read it: chmod 600 .*secret\.key/,
@@ -248,7 +254,7 @@ describe('the command line', () => {
       const child = spawn(command, args, {
         cwd: root,
         env: {
-          ...clean,
+          ...withoutSettings,
           HEADGATE_PORT: String(port),
           HEADGATE_GRPC_PORT: String(grpcPort),
           HEADGATE_OPS_PORT: String(opsPort),
@@ -293,7 +299,24 @@ describe('the command line', () => {
       });
     }
 
-    it('shows the first keys once, and an example that works as printed, then and later', async function () {
+    /** Of another's port it says whose it is not. */
+    async function isKnownToDoctor(ports: readonly number[]): Promise<void> {
+      const flags = ['--port', '--grpc-port', '--ops-port'].flatMap((flag, i) => [flag, String(ports[i])]);
+      const running = await typed(['doctor', '--json', '--data-dir', 'data', ...flags]);
+      const report = JSON.parse(running.stdout) as {
+        ok: boolean;
+        findings: { check: string; ok: boolean; found: string }[];
+      };
+      expect(report.findings.filter(({ ok }) => !ok)).to.deep.equal([]);
+      expect(running.code).to.equal(0);
+      expect(report.findings.map(({ found }) => found)).to.include(
+        'in use by a running headgate (data plane)',
+      );
+      expect(report.findings.find(({ check }) => check === 'store schema')?.found).to.match(/^version \d+$/);
+      expect(report.findings.find(({ check }) => check === 'master.key')?.found).to.equal('mode 0600');
+    }
+
+    it('shows the first keys once, an example that works as printed, then and later, and is known to doctor', async function () {
       this.timeout(30_000);
       const ports = await freePorts(3);
       const serve = [mainFile, 'serve', '--simulated'];
@@ -313,58 +336,9 @@ describe('the command line', () => {
       expect(second.stdout()).to.match(/is ready at http:\/\/127\.0\.0\.1:\d+ /);
       expect(second.stdout()).not.to.include(keys['admin_key']).and.not.include(keys['workspace_key']);
       expect((await paste(second.stdout())).choices[0]?.message.content).to.be.a('string');
+      await isKnownToDoctor(ports);
       expect(await ended(second.child, 'SIGINT')).to.equal(0);
       expect(second.stderr()).to.equal('');
-    });
-
-    it('by npm start builds nothing on an unchanged tree, has @simulated, and leaves on SIGTERM', async function () {
-      this.timeout(60_000);
-      const ports = await freePorts(3);
-      await ended((await started('npm', ['start'], ports)).child, 'SIGTERM');
-      const second = await started('npm', ['start'], ports);
-      expect(second.stdout()).not.to.match(/Building|Installing/);
-      expect((await paste(second.stdout())).choices).to.have.length(1);
-      await ended(second.child, 'SIGTERM');
-      await portIsFree(Number(ports[0]));
-    });
-
-    it('by npm start does not outlive an npm that was killed', async function () {
-      this.timeout(60_000);
-      const ports = await freePorts(3);
-      await ended((await started('npm', ['start'], ports)).child, 'SIGKILL');
-      await portIsFree(Number(ports[0]));
-    });
-
-    async function portIsFree(port: number): Promise<void> {
-      for (let tries = 0; tries < 200; tries++) {
-        const free = await new Promise<boolean>((done) => {
-          const server = createServer();
-          server.once('error', () => done(false));
-          server.listen(port, '127.0.0.1', () => server.close(() => done(true)));
-        });
-        if (free) return;
-        await new Promise((wait) => setTimeout(wait, 25));
-      }
-      throw new Error('the gateway outlived npm start');
-    }
-
-    it('is recognised by doctor, which otherwise says whose the port is not', async function () {
-      this.timeout(30_000);
-      const ports = await freePorts(3);
-      await started(process.execPath, [mainFile, 'serve', '--simulated'], ports);
-      const flags = ['--port', '--grpc-port', '--ops-port'].flatMap((flag, i) => [flag, String(ports[i])]);
-      const running = await headgate(['doctor', '--json', '--data-dir', 'data', ...flags]);
-      const report = JSON.parse(running.stdout) as {
-        ok: boolean;
-        findings: { check: string; ok: boolean; found: string }[];
-      };
-      expect(report.findings.filter(({ ok }) => !ok)).to.deep.equal([]);
-      expect(running.code).to.equal(0);
-      expect(report.findings.map(({ found }) => found)).to.include(
-        'in use by a running headgate (data plane)',
-      );
-      expect(report.findings.find(({ check }) => check === 'store schema')?.found).to.match(/^version \d+$/);
-      expect(report.findings.find(({ check }) => check === 'master.key')?.found).to.equal('mode 0600');
     });
   });
 
@@ -385,7 +359,7 @@ describe('the command line', () => {
     it('says what to do about files that others can read', async () => {
       mkdirSync(join(folder, 'data'));
       writeFileSync(join(folder, 'data', 'first-keys.json'), '{}', { mode: 0o644 });
-      const { code, stdout } = await headgate(['doctor', ...free]);
+      const { code, stdout } = await typed(['doctor', ...free]);
       expect(code).to.equal(1);
       expect(stdout).to.match(/^FAIL {2}first-keys.json: mode 0644\. .*chmod 600 /m);
       expect(stdout).to.match(/1 of \d+ need attention\.\n$/);
@@ -394,14 +368,14 @@ describe('the command line', () => {
     it('says that a database without its master key cannot be opened', async () => {
       mkdirSync(join(folder, 'data'));
       writeFileSync(join(folder, 'data', 'headgate.db'), 'not a database, either', { mode: 0o600 });
-      const { code, stdout } = await headgate(['doctor', ...free]);
+      const { code, stdout } = await typed(['doctor', ...free]);
       expect(code).to.equal(1);
       expect(stdout).to.match(/^FAIL {2}master key: none, though there is a database/m);
       expect(stdout).to.match(/^FAIL {2}store schema: .*SQLITE_NOTADB/m);
     });
 
     it('reports settings that cannot be used along with the rest', async () => {
-      const { code, stdout } = await headgate(['doctor', '--workers', '0']);
+      const { code, stdout } = await typed(['doctor', '--workers', '0']);
       expect(code).to.equal(1);
       expect(stdout)
         .to.match(/^FAIL {2}settings: --workers: must be at least 1\./m)
@@ -413,7 +387,7 @@ describe('the command line', () => {
     it('prints an address at which a provider answers', async () => {
       const child = spawn(process.execPath, [mainFile, 'simulate', '--port', '0'], {
         cwd: folder,
-        env: clean,
+        env: withoutSettings,
         stdio: ['ignore', 'pipe', 'inherit'],
       });
       try {
@@ -441,7 +415,7 @@ describe('the command line', () => {
     });
 
     it('says when its port is not a port', async () => {
-      const { code, stderr } = await headgate(['simulate', '--port', '89000']);
+      const { code, stderr } = await typed(['simulate', '--port', '89000']);
       expect(code).to.equal(2);
       expect(oneLine(stderr)).to.match(/^headgate: --port/);
     });

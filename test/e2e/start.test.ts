@@ -3,6 +3,7 @@ import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync
 import { createServer, type Server } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
+import { setTimeout } from 'node:timers/promises';
 import { expect } from 'chai';
 import { eventually, freePorts, pause } from '../support/gateway.js';
 
@@ -86,6 +87,9 @@ describe('npm start, in a tree of its own', function () {
     return started;
   }
 
+  const endsIn = ({ closed }: Started, ms: number): Promise<boolean> =>
+    Promise.race([closed.then(() => true), setTimeout(ms, false, { ref: false })]);
+
   /** Waits for the end of the greeting. */
   const ready = ({ child, output }: Started): Promise<true> =>
     eventually(
@@ -127,7 +131,7 @@ describe('npm start, in a tree of its own', function () {
     expect(answer.choices[0]?.message.content).to.be.a('string').and.not.equal('');
   });
 
-  it('is ready at once the second time, makes no second key, and its curl answers too', async () => {
+  it('is ready at once the second time, makes no second key, its curl answers too, and it does not outlive a killed npm', async () => {
     const before = readFileSync(keysFile(), 'utf8');
     const began = performance.now();
     const second = start();
@@ -144,6 +148,8 @@ describe('npm start, in a tree of its own', function () {
     }
     expect(readFileSync(keysFile(), 'utf8')).to.equal(before);
     expect((await paste(second.output())).object).to.equal('chat.completion');
+    second.child.kill('SIGKILL');
+    expect(await endsIn(second, 20_000)).to.equal(true);
   });
 
   it('does not outlive an npm that was killed while it was still preparing', async () => {
@@ -159,7 +165,7 @@ describe('npm start, in a tree of its own', function () {
     started.child.kill('SIGKILL');
     await pause(100);
     rmSync(lock);
-    const ended = await Promise.race([started.closed.then(() => true), pause(20_000).then(() => false)]);
+    const ended = await endsIn(started, 20_000);
     if (!ended) process.kill(Number(preparing), 'SIGKILL');
     expect(ended).to.equal(true);
   });

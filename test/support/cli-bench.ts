@@ -3,17 +3,18 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect } from 'chai';
 import { type AdminPlane, startPlane } from './admin-plane.js';
-import type { Ran } from './command.js';
+import { type Ran, withoutSettings } from './command.js';
 
 export type Json = Record<string, unknown>;
 
 /**
- * Runs `headgate …` inside of this process, which is quick, with the settings of those variables. Standard input is the
- * test's own.
+ * Runs `headgate …` inside of this process, which is quick, with the settings of those variables, in that folder. Standard
+ * input is the test's own.
  */
 export async function headgateHere(
   args: readonly string[],
   env: Readonly<Record<string, string>> = {},
+  cwd = process.cwd(),
 ): Promise<Ran> {
   // Imported as the program imports its own parts, so that there is one of each.
   const { run } = await import('../../src/cli/program.js');
@@ -23,8 +24,10 @@ export async function headgateHere(
   const into = (pieces: Buffer[]) => (piece: string | Uint8Array) => pieces.push(Buffer.from(piece)) > 0;
   const line = (pieces: Buffer[]) => (text: string) => void pieces.push(Buffer.from(`${text}\n`));
   const writes = [stdout.write, stderr.write] as const;
-  const variables = process.env;
-  process.env = { ...variables, ...env };
+  const { env: variables, exitCode } = process;
+  const before = process.cwd();
+  process.env = { ...withoutSettings, ...env };
+  process.chdir(cwd);
   Object.assign(console, { log: line(out), error: line(err) });
   Object.assign(stdout, { write: into(out) });
   Object.assign(stderr, { write: into(err) });
@@ -32,7 +35,8 @@ export async function headgateHere(
     const code = await run(args);
     return { code, stdout: Buffer.concat(out).toString(), stderr: Buffer.concat(err).toString() };
   } finally {
-    process.env = variables;
+    process.chdir(before);
+    Object.assign(process, { env: variables, exitCode });
     Object.assign(console, { log, error });
     Object.assign(stdout, { write: writes[0] });
     Object.assign(stderr, { write: writes[1] });

@@ -1,6 +1,13 @@
 import { spawn } from 'node:child_process';
 import { mainFile } from './gateway.js';
 
+/** The environment without settings of whoever runs the tests. */
+export const withoutSettings: NodeJS.ProcessEnv = Object.fromEntries(
+  Object.entries(process.env).filter(
+    ([name]) => !/^(HEADGATE_|DATABASE_URL$|REDIS_URL$|SMTP_URL$)/.test(name),
+  ),
+);
+
 export interface Ran {
   readonly code: number | null;
   readonly stdout: string;
