@@ -18,8 +18,16 @@ const read = new Set([
   'cachedContent',
 ]);
 
-/** Without a counterpart in chat. */
-const without = new Set(['safetySettings', 'labels', 'serviceTier', 'store']);
+/** Without a counterpart in chat, or chat's own for what is said elsewhere here: in `contents`, and by the path. */
+const without = new Set([
+  'safetySettings',
+  'labels',
+  'serviceTier',
+  'store',
+  'messages',
+  'stream',
+  'streamOptions',
+]);
 
 /** Members of `generationConfig` that chat has under another name. */
 const settings: Readonly<Record<string, string>> = {

@@ -26,8 +26,8 @@ const read = new Set([
   'max_tool_calls',
 ]);
 
-/** Without a counterpart in chat. */
-const without = new Set(['context_management', 'moderation', 'prompt_cache_options']);
+/** Without a counterpart in chat, or chat's own for what is said in `input`. */
+const without = new Set(['context_management', 'moderation', 'prompt_cache_options', 'messages']);
 
 /** What needs a provider that keeps answers. */
 const kept: Readonly<Record<string, string>> = {
