@@ -1,7 +1,7 @@
 // Installs and builds what is not installed and built yet. Node builtins only: it runs before anything is there.
 import { spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
-import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, lstatSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join, relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
@@ -47,6 +47,8 @@ function digest(parts) {
 }
 
 function installIsCurrent() {
+  // A link leads to what another checkout has installed: npm would clear that one's.
+  if (lstatSync(at('node_modules'), { throwIfNoEntry: false })?.isSymbolicLink()) return true;
   const stamp = read(installStamp);
   if (stamp !== null) return stamp === installKey();
   // Installed by hand: npm notes what it put there.
