@@ -1,38 +1,165 @@
 import type { Exchange } from '../../src/core/exchange.js';
 import type { Host } from '../../src/core/plugin.js';
-import type { RouteNode } from '../../src/core/target.js';
+import type { RouteNode, Target } from '../../src/core/target.js';
+import type { Health } from './health.js';
+import type { Meters } from './meters.js';
+import { Sessions } from './sessions.js';
 
 export type Balance = Extract<RouteNode, { kind: 'loadbalance' }>;
 
 type Conditional = Extract<RouteNode, { kind: 'conditional' }>;
 
+/** Nodes in the order in which they are asked. An array is one. */
+export interface Sequence {
+  readonly length: number;
+  at(index: number): RouteNode | undefined;
+}
+
 /** Chooses among the children of a strategy. */
 export class Chooser {
-  constructor(readonly host: Pick<Host, 'random'>) {}
-
-  /** Index of the child that is asked. */
-  pick(_x: Exchange, node: Balance): number {
-    return weighted(node.cumulativeWeights, this.host.random());
-  }
+  constructor(
+    readonly host: Pick<Host, 'random' | 'expectedCost'>,
+    readonly health: Health,
+    readonly meters: Meters,
+    readonly sessions = new Sessions(),
+  ) {}
 
   /** The target of the first condition that holds, else the default. */
   branch(x: Exchange, node: Conditional): RouteNode {
-    return node.children[node.branches.find(({ test }) => test(x))?.then ?? node.otherwise]!;
+    for (const { test, then } of node.branches) if (test(x)) return node.children[then]!;
+    return node.children[node.otherwise]!;
   }
 
-  /** Every child that may be asked, the best first: for balancers with failover. */
-  rank(x: Exchange, node: Balance): readonly RouteNode[] {
-    const first = this.pick(x, node);
-    const chosen = node.children[first]!;
-    return [chosen, ...node.children.filter((child) => child !== chosen)];
+  /** The child that is asked. Closed ones are passed over, unless all are. */
+  pick(x: Exchange, node: Balance): RouteNode {
+    const { children } = node;
+    if (node.by === 'weight' && node.sticky === null) {
+      const drawn = children[this.#weighted(node.cumulativeWeights)]!;
+      if (this.health.available(x, drawn)) return drawn;
+    }
+    return children[this.#among(x, node, none)]!;
+  }
+
+  /** Every child that may be asked, the best first, each chosen when its turn has come. */
+  inOrder(x: Exchange, node: Balance): Sequence {
+    const asked = new Set<number>();
+    const order: RouteNode[] = [];
+    return {
+      length: node.children.length,
+      at: (index) => {
+        while (order.length <= index && asked.size < node.children.length) {
+          const next = this.#among(x, node, asked);
+          asked.add(next);
+          order.push(node.children[next]!);
+        }
+        return order[index];
+      },
+    };
+  }
+
+  /** Index of the best child that was not asked yet. */
+  #among(x: Exchange, node: Balance, asked: ReadonlySet<number>): number {
+    const open = this.#open(x, node, asked);
+    if (node.sticky !== null) {
+      const session = this.sessions.find(x, node, open);
+      if (session !== null) return session;
+    }
+    const sums: number[] = [];
+    let total = 0;
+    for (const index of open) {
+      total += weightOf(node, index);
+      sums.push(total);
+    }
+    // What is left has no weight: it is asked after all where everybody else has failed.
+    return total === 0 ? open[0]! : this.#best(x, node, open, sums);
+  }
+
+  /** The children that may be asked, of those that were not asked yet: the closed ones only where no other has weight. */
+  #open(x: Exchange, node: Balance, asked: ReadonlySet<number>): readonly number[] {
+    const left: number[] = [];
+    const open: number[] = [];
+    let weight = 0;
+    for (let i = 0; i < node.children.length; i++) {
+      if (asked.has(i)) continue;
+      left.push(i);
+      if (!this.health.available(x, node.children[i]!)) continue;
+      open.push(i);
+      weight += weightOf(node, i);
+    }
+    return weight === 0 ? left : open;
+  }
+
+  #best(x: Exchange, node: Balance, candidates: readonly number[], sums: readonly number[]): number {
+    const first = this.#weighted(sums);
+    if (node.by === 'weight' || candidates.length === 1) return candidates[first]!;
+    if (node.by === 'latency') {
+      // The better of two that were drawn: all would run to the same one at the same time.
+      const [a, b] = [candidates[first]!, candidates[this.#other(sums, first)]!];
+      return this.#latency(x, node.children[b]!) < this.#latency(x, node.children[a]!) ? b : a;
+    }
+    let best = candidates[first]!;
+    let lowest = this.#score(x, node, best);
+    for (const index of candidates) {
+      if (weightOf(node, index) === 0) continue;
+      const score = this.#score(x, node, index);
+      if (score < lowest) {
+        lowest = score;
+        best = index;
+      }
+    }
+    return best;
+  }
+
+  #score(x: Exchange, node: Balance, index: number): number {
+    const child = node.children[index]!;
+    return node.by === 'busy' ? this.#busy(x, child) : this.#cost(x, child);
+  }
+
+  #latency(x: Exchange, node: RouteNode): number {
+    return least(node, (target) => this.meters.of(x, target).load());
+  }
+
+  #busy(x: Exchange, node: RouteNode): number {
+    return least(node, (target) => this.meters.of(x, target).inFlight);
+  }
+
+  /** A target whose price nobody knows comes last. */
+  #cost(x: Exchange, node: RouteNode): number {
+    const output = this.meters.expectedOutput(x);
+    return least(node, (target) => this.host.expectedCost(x, target, output) ?? Number.POSITIVE_INFINITY);
+  }
+
+  /** The first place whose running sum lies above the drawn share; one of weight 0 adds nothing and is never it. */
+  #weighted(sums: readonly number[]): number {
+    const last = sums.length - 1;
+    const total = sums[last]!;
+    const drawn = this.host.random() * total;
+    for (let i = 0; i < last; i++) if (drawn < sums[i]! || sums[i] === total) return i;
+    return last;
+  }
+
+  /** Another place than `first`, drawn by weight; the same where no other has any. */
+  #other(sums: readonly number[], first: number): number {
+    const before = sums[first - 1] ?? 0;
+    const own = sums[first]! - before;
+    const rest = sums[sums.length - 1]! - own;
+    if (rest <= 0) return first;
+    let drawn = this.host.random() * rest;
+    if (drawn >= before) drawn += own;
+    for (let i = 0; i < sums.length; i++) if (i !== first && drawn < sums[i]!) return i;
+    return first;
   }
 }
 
-/** The first child whose running sum lies above the drawn share; one of weight 0 adds nothing and is never it. */
-function weighted(sums: readonly number[], random: number): number {
-  const last = sums.length - 1;
-  const total = sums[last]!;
-  const drawn = random * total;
-  for (let i = 0; i < last; i++) if (drawn < sums[i]! || sums[i] === total) return i;
-  return last;
+const none: ReadonlySet<number> = new Set();
+
+const weightOf = ({ cumulativeWeights: sums }: Balance, index: number): number =>
+  sums[index]! - (sums[index - 1] ?? 0);
+
+/** The least that any target below a node has. */
+function least(node: RouteNode, score: (target: Target) => number): number {
+  if (node.kind === 'target') return score(node.target);
+  let lowest = Number.POSITIVE_INFINITY;
+  for (const child of node.children) lowest = Math.min(lowest, least(child, score));
+  return lowest;
 }

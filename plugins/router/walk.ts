@@ -2,7 +2,9 @@ import { GatewayError } from '../../src/core/errors.js';
 import type { Exchange, Reply } from '../../src/core/exchange.js';
 import type { Host } from '../../src/core/plugin.js';
 import type { Retry, RouteNode, Target } from '../../src/core/target.js';
-import type { Chooser } from './choose.js';
+import type { Chooser, Sequence } from './choose.js';
+import { metered } from './metered.js';
+import type { Meters } from './meters.js';
 import { abandon, errorIsRetried, errorMovesOn, replayable, replyMovesOn } from './outcome.js';
 import { retryAfterMs } from './retry-after.js';
 
@@ -15,6 +17,7 @@ export const maxWaitMs = 60_000;
 export interface Ground {
   readonly host: Host;
   readonly chooser: Chooser;
+  readonly meters: Meters;
   /** Milliseconds: the first backoff; each further one is twice as long. */
   readonly backoffMs: number;
 }
@@ -44,7 +47,7 @@ export class Walk {
       case 'fallback':
         return this.#inTurn(at.children, at.onStatusCodes, ahead);
       default:
-        return this.#inTurn(chooser.rank(x, at), at.failover?.onStatusCodes ?? null, ahead);
+        return this.#inTurn(chooser.inOrder(x, at), at.failover?.onStatusCodes ?? null, ahead);
     }
   }
 
@@ -56,22 +59,25 @@ export class Walk {
     x.metadata = target.metadata === undefined ? this.#metadata : { ...target.metadata, ...this.#metadata };
     this.#tries++;
     const { retry } = target;
-    if (retry === null || retry.attempts === 0) return this.ground.host.attempt(x, target);
+    if (retry === null || retry.attempts === 0) return this.#attempt(target);
     return this.#retrying(target, retry, ahead);
   }
 
-  async #inTurn(
-    nodes: readonly RouteNode[],
-    onStatusCodes: readonly number[] | null,
-    ahead: number,
-  ): Promise<Reply> {
+  #attempt(target: Target): Promise<Reply> {
+    const { x } = this;
+    const { host, meters } = this.ground;
+    if (!x.config.metered) return host.attempt(x, target);
+    return metered(meters, x, target, () => host.attempt(x, target));
+  }
+
+  async #inTurn(nodes: Sequence, onStatusCodes: readonly number[] | null, ahead: number): Promise<Reply> {
     const { x } = this;
     const last = nodes.length - 1;
     for (let i = 0; ; i++) {
       const end = i === last;
       let reply: Reply;
       try {
-        reply = await this.node(nodes[i]!, ahead + last - i);
+        reply = await this.node(nodes.at(i)!, ahead + last - i);
       } catch (thrown) {
         const error = x.aborted ?? GatewayError.from(thrown);
         if (end || this.#tries >= maxTries || !errorMovesOn(x, error, onStatusCodes)) throw error;
@@ -90,7 +96,7 @@ export class Walk {
       let reply: Reply | null = null;
       let error: GatewayError | null = null;
       try {
-        reply = await this.ground.host.attempt(x, target);
+        reply = await this.#attempt(target);
         if (!replayable(x) || !retry.onStatusCodes.includes(reply.status)) return reply;
       } catch (thrown) {
         error = x.aborted ?? GatewayError.from(thrown);
@@ -128,7 +134,7 @@ export function settled(chooser: Chooser, x: Exchange, node: RouteNode): Settled
   let at = node;
   for (;;) {
     if (at.kind === 'conditional') at = chooser.branch(x, at);
-    else if (at.kind === 'loadbalance' && at.failover === null) at = at.children[chooser.pick(x, at)]!;
+    else if (at.kind === 'loadbalance' && at.failover === null) at = chooser.pick(x, at);
     else return at;
   }
 }

@@ -38,5 +38,6 @@ export const defaultConfig: ResolvedConfig = Object.freeze({
   fingerprint: fingerprintOf(''),
   root: Object.freeze({ kind: 'target', path: 'config', target: defaultTarget }),
   cache: null,
+  metered: false,
   metadata: Object.freeze({}),
 });

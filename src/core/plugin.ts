@@ -45,6 +45,11 @@ export interface Host {
   isProvider(name: string): boolean;
   /** One upstream try of `target`, `attempt` hooks included. Throws a GatewayError where no answer came. */
   attempt(x: Exchange, target: Target): Promise<Reply>;
+  /**
+   * What a request would cost at this target, in micro-dollars (10⁻⁶ USD), should its answer have so many tokens; null
+   * where no price, or not yet the target's provider, is known.
+   */
+  expectedCost(x: Exchange, target: Target, outputTokens: number | null): number | null;
   /** Where the exchange's settlement goes; the logger stage alone calls it. */
   settle(x: Exchange, outcome: Outcome): void;
   /** What the data workers share. */

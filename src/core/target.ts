@@ -65,10 +65,12 @@ export interface Mirror {
   readonly target: Target;
 }
 
-/** Which requests are of one session: the gateway key with the values of these fields. */
+/** Which requests of a gateway key are of one session, and stay at one target. */
 export interface Sticky {
-  /** `metadata.*`, `params.*`, `headers.*`; `null`: the conversation itself, by its beginning. */
+  /** `metadata.*`, `params.*`, `headers.*`; null: the conversation itself, by its beginning. */
   readonly fields: readonly string[] | null;
+  /** What tells the exchange's session from the key's others; null: it is of none. */
+  readonly session: (x: Exchange) => string | null;
   /** Milliseconds since the session's last request in which it does not move. */
   readonly ttlMs: number;
 }
@@ -171,6 +173,8 @@ export interface ResolvedConfig {
   readonly root: RouteNode;
   /** The cache rule of the root, or the first of its targets' that has one; null: nothing is cached. */
   readonly cache: CacheRule | null;
+  /** Does any balancer go by what was seen of its targets? */
+  readonly metered: boolean;
   /** Added to the request's metadata. */
   readonly metadata: Readonly<Record<string, string>>;
 }

@@ -1,6 +1,5 @@
 import { GatewayError } from '../core/errors.js';
 import type { Attempt, Exchange, Reply } from '../core/exchange.js';
-import { isJsonObject } from '../core/json.js';
 import type { Target } from '../core/target.js';
 import type { Intent } from '../ledger/record.js';
 import { askThrough } from '../providers/auth/ask.js';
@@ -9,6 +8,7 @@ import { type Address, resolveAddress } from './address.js';
 import { Answer } from './answer.js';
 import { runAttempt } from './chain.js';
 import { countHere } from './count-here.js';
+import { maxTokens } from './max-tokens.js';
 import { type Outgoing, unifiedCall } from './outgoing.js';
 import type { Pipeline } from './parts.js';
 import { passthroughCall } from './passthrough-call.js';
@@ -177,23 +177,6 @@ function reservedFor(attempts: readonly Attempt[]): number | null {
     if (reserved !== null && isOwed) sum = (sum ?? 0) + reserved;
   }
   return sum;
-}
-
-/** The longest answer that was asked for, under whichever name the client's format has for it. */
-function maxTokens(x: Exchange, target: Target): number | null {
-  const asked = limitIn(target.overrideParams) ?? limitIn(x.request.json);
-  return typeof asked === 'number' ? asked : null;
-}
-
-function limitIn(body: Readonly<Record<string, unknown>> | null): unknown {
-  if (body === null) return null;
-  const config = body['generationConfig'];
-  return (
-    body['max_completion_tokens'] ??
-    body['max_tokens'] ??
-    body['max_output_tokens'] ??
-    (isJsonObject(config) ? config['maxOutputTokens'] : null)
-  );
 }
 
 const round = (ms: number): number => Math.round(ms * 1000) / 1000;

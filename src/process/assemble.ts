@@ -17,6 +17,7 @@ import { pricing } from '../ledger/pricing.js';
 import { createTokenCounter } from '../ledger/token-counter.js';
 import { attempt } from '../pipeline/attempt.js';
 import { composeChain } from '../pipeline/chain.js';
+import { expectedCost } from '../pipeline/expected-cost.js';
 import type { Place, StageName } from '../pipeline/order.js';
 import type { Pipeline } from '../pipeline/parts.js';
 import { arrange, loadPlugins, type Stage, setUp } from '../pipeline/plugins.js';
@@ -81,6 +82,7 @@ export async function assemble(
     compileConfig: (text) => inline.get(text),
     isProvider,
     attempt: (x, target) => attempt(pipeline, x, target),
+    expectedCost: (x, target, outputTokens) => expectedCost(pipeline, x, target, outputTokens),
     settle: (x, outcome) => settle(pipeline, x, outcome),
     shared,
     metrics,

@@ -23,6 +23,7 @@ import { type ConfigLimits, readDraft } from './draft.js';
 import { Findings } from './findings.js';
 import { checkRoot, readBaseUrl } from './rules.js';
 import type { BreakerFields, Draft, NodeFields, StrategyFields } from './schema.js';
+import { conversationOf, sessionReader } from './session.js';
 
 export interface CompileOptions {
   /** Slug of a stored config; null for an inline one. */
@@ -63,8 +64,14 @@ export function compileConfig(text: string, options: CompileOptions): ResolvedCo
     fingerprint: fingerprintOf(`${options.slug ?? ''}\n${options.version}\n${text}`),
     root: node,
     cache: cacheRule(root.fields) ?? firstCache(node),
+    metered: isMetered(node),
     metadata: Object.freeze({ ...root.fields.metadata }),
   });
+}
+
+function isMetered(node: RouteNode): boolean {
+  if (node.kind === 'target') return false;
+  return (node.kind === 'loadbalance' && node.by !== 'weight') || node.children.some(isMetered);
 }
 
 function firstCache(node: RouteNode): CacheRule | null {
@@ -296,7 +303,11 @@ function stickyOf({ sticky, affinity }: StrategyFields): Sticky | null {
   const fields = sticky?.enabled === true ? (sticky.hash_fields ?? []) : null;
   if (fields === null && affinity?.enabled !== true) return null;
   const ttl = (fields === null ? affinity?.ttl : sticky?.ttl) ?? defaultTtlSeconds;
-  return Object.freeze({ fields: fields === null ? null : Object.freeze([...fields]), ttlMs: ttl * 1000 });
+  return Object.freeze({
+    fields: fields === null ? null : Object.freeze([...fields]),
+    session: fields === null ? conversationOf : sessionReader(fields),
+    ttlMs: ttl * 1000,
+  });
 }
 
 /** `messages[*].name` → `['messages', everyElement, 'name']`. */

@@ -1,0 +1,32 @@
+import type { Exchange, Reply } from '../../src/core/exchange.js';
+import type { Target } from '../../src/core/target.js';
+import { whenEnded } from './ended.js';
+import type { Meters } from './meters.js';
+
+/** One try of a target whose balancer goes by what was seen of it: `ask` makes it, the meter sees how it went. */
+export async function metered(
+  meters: Meters,
+  x: Exchange,
+  target: Target,
+  ask: () => Promise<Reply>,
+): Promise<Reply> {
+  const meter = meters.of(x, target);
+  const began = performance.now();
+  meter.inFlight++;
+  try {
+    const reply = await ask();
+    const now = performance.now();
+    // A reply comes with its first token where it is a stream. What the client did wrong says nothing of the target.
+    if (reply.status < 300) meter.observe(now - began, now);
+    else if (reply.status === 429 || reply.status >= 500) meter.failed(now - began, now);
+    return whenEnded(reply, () => {
+      meter.inFlight--;
+      meters.sawOutput(x);
+    });
+  } catch (thrown) {
+    meter.inFlight--;
+    const now = performance.now();
+    if (x.aborted === null) meter.failed(now - began, now);
+    throw thrown;
+  }
+}

@@ -1,0 +1,70 @@
+import { LRUCache } from 'lru-cache';
+import type { Exchange } from '../../src/core/exchange.js';
+import type { Balance } from './choose.js';
+import { type Hash, hashOf, share } from './hash.js';
+import { childHashes } from './identity.js';
+
+const maxSessions = 50_000;
+
+interface Place {
+  /** Whose child it is, in whatever position that stands now. */
+  readonly child: Hash;
+  until: number;
+}
+
+/**
+ * Keeps sessions where they are. A new one goes where its hash puts it, by weighted rendezvous hashing: every worker
+ * and node puts it in the same place, and a target that is added takes its share and moves nobody else. A known one
+ * stays where it is while it goes on, also when the config changes or its target was down when it began.
+ */
+export class Sessions {
+  readonly #places = new LRUCache<string, Place>({ max: maxSessions });
+
+  /** `now`: Unix milliseconds. */
+  constructor(readonly now: () => number = Date.now) {}
+
+  /** Index of the child that this exchange's session is at; null: it is of none, or of one that no open child has the weight for. */
+  find(x: Exchange, node: Balance, open: readonly number[]): number | null {
+    const { sticky } = node;
+    const session = sticky?.session(x) ?? null;
+    if (sticky === null || session === null) return null;
+    const { principal, config } = x;
+    const hash = hashOf(
+      `${principal.workspaceId}\n${principal.keyId}\n${config.slug ?? ''}\n${node.path}\n${session}`,
+    );
+    const key = `${hash.high},${hash.low}`;
+    const hashes = childHashes(node.children);
+    const now = this.now();
+    const known = this.#places.get(key);
+    if (known !== undefined && known.until > now) {
+      const index = hashes.findIndex(({ high, low }) => high === known.child.high && low === known.child.low);
+      if (open.includes(index)) {
+        known.until = now + sticky.ttlMs;
+        return index;
+      }
+    }
+    const index = rendezvous(hash, node, hashes, open);
+    if (index !== null) this.#places.set(key, { child: hashes[index]!, until: now + sticky.ttlMs });
+    return index;
+  }
+}
+
+function rendezvous(
+  session: Hash,
+  node: Balance,
+  hashes: readonly Hash[],
+  open: readonly number[],
+): number | null {
+  let best: number | null = null;
+  let highest = 0;
+  for (const i of open) {
+    const weight = node.cumulativeWeights[i]! - (node.cumulativeWeights[i - 1] ?? 0);
+    if (weight <= 0) continue;
+    const score = -weight / Math.log(share(session, hashes[i]!));
+    if (score > highest) {
+      highest = score;
+      best = i;
+    }
+  }
+  return best;
+}

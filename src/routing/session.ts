@@ -1,0 +1,69 @@
+import type { Exchange } from '../core/exchange.js';
+import { isJsonObject } from '../core/json.js';
+import { fieldReader } from './conditions.js';
+
+type SessionReader = (x: Exchange) => string | null;
+
+/** Characters of each part of a conversation's beginning that tell it from others, beside the lengths of its texts. */
+const maxPart = 512;
+
+/** A session by the values of fields. A request that has none of them is of no session: it goes where others go. */
+export function sessionReader(fields: readonly string[]): SessionReader {
+  const readers = fields.map((field) => fieldReader(field)!);
+  return (x) => {
+    let some = false;
+    const values = readers.map((read) => {
+      const value = read(x) ?? null;
+      if (value !== null) some = true;
+      return value;
+    });
+    return some ? JSON.stringify(values) : null;
+  };
+}
+
+/**
+ * A session by what stays the same in a conversation while it grows: the model, what comes before its first question
+ * and that question, in every door's shape. A provider's prompt cache goes by the same beginning.
+ */
+export function conversationOf(x: Exchange): string | null {
+  const body = x.request.json;
+  if (body === null) return null;
+  const turns = body['messages'] ?? body['contents'] ?? body['input'] ?? body['prompt'];
+  const beginning = new Beginning();
+  beginning.add(x.modelAsked);
+  beginning.add(body['system'] ?? body['systemInstruction'] ?? body['instructions']);
+  beginning.add(body['tools']);
+  if (!Array.isArray(turns)) {
+    if (typeof turns !== 'string') return null;
+    beginning.add(turns);
+    return beginning.text;
+  }
+  for (const turn of turns) {
+    beginning.add(turn);
+    if (isJsonObject(turn) && (turn['role'] ?? 'user') === 'user') return beginning.text;
+  }
+  return beginning.text;
+}
+
+/** The texts of JSON values one after the other, of each as much as there is room for. */
+class Beginning {
+  text = '';
+  #end = 0;
+
+  /** A part has room of its own: a long system text must not hide the question behind it. */
+  add(value: unknown): void {
+    this.#end = this.text.length + maxPart;
+    this.#walk(value);
+  }
+
+  #walk(value: unknown): void {
+    const room = this.#end - this.text.length;
+    if (room <= 0 || value === undefined || value === null) return;
+    // With its length: two texts must not read as one.
+    if (typeof value === 'string') this.text += `${value.length}:${value.slice(0, room)}`;
+    else if (Array.isArray(value)) for (const item of value) this.#walk(item);
+    else if (typeof value === 'object') {
+      for (const key in value) this.#walk((value as Record<string, unknown>)[key]);
+    } else this.text += String(value);
+  }
+}
