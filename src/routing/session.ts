@@ -5,7 +5,7 @@ import { fieldReader } from './conditions.js';
 type SessionReader = (x: Exchange) => string | null;
 
 /** Characters of each part of a conversation's beginning that tell it from others, beside the lengths of its texts. */
-const maxPart = 512;
+const maxPart = 256;
 
 /** A session by the values of fields. A request that has none of them is of no session: it goes where others go. */
 export function sessionReader(fields: readonly string[]): SessionReader {
