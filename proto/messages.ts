@@ -2043,6 +2043,9 @@ export interface LogMetrics {
   readonly first_byte_time?: number | null;
   /** Where the units come from: provider, counted (by the gateway) or none. */
   readonly usage_source: string;
+  /** US dollars and milliseconds that a hit of the cache spared; absent for other requests, and where no price is known. */
+  readonly cost_saved?: number | null;
+  readonly time_saved?: number | null;
 }
 
 export interface LogRequest {

@@ -62,6 +62,8 @@ function toMetrics(row: LedgerRow, { seesLogMetadata }: Caller): LogMetrics {
     reasoning_units: usage.reasoning,
     first_byte_time: row.firstByteMs,
     usage_source: usage.source,
+    cost_saved: row.costSaved === null ? undefined : row.costSaved / 1_000_000,
+    time_saved: row.msSaved,
   };
 }
 

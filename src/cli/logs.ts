@@ -24,6 +24,7 @@ const columns: readonly (readonly [heading: string, width: number, cell: (row: L
   ['OUT', 6, (row) => String(row.res_units)],
   ['COST', 10, (row) => (row.cost == null ? '-' : `$${row.cost.toFixed(6)}`)],
   ['TRIES', 5, (row) => String(row.attempts.length)],
+  ['CACHE', 13, (row) => (row.cache_status === 'DISABLED' ? '-' : row.cache_status)],
   ['ID', 36, (row) => row.id],
   [
     'REQUEST',

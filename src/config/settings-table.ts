@@ -184,6 +184,22 @@ export const table = {
     30_000,
     'How long calls in flight may go on after SIGTERM before they are cut.',
   ),
+  cacheMemoryBytes: setting(
+    whole('bytes', 0, 68_719_476_736),
+    64 * 1024 * 1024,
+    'Cached answers that each data worker keeps in memory.',
+  ),
+  cacheStoreBytes: setting(
+    whole('bytes', 0, 1_099_511_627_776),
+    1024 * 1024 * 1024,
+    'Cached answers kept on disk for all data workers; 0: none.',
+  ),
+  cacheEntryBytes: setting(whole('bytes', 0, 67_108_864), 1024 * 1024, 'Longest answer that is cached.'),
+  cacheMaxAge: setting(
+    whole('seconds', 1, 7_776_000),
+    7_776_000,
+    'No answer is cached for longer, whatever configs and headers say.',
+  ),
   plugins: setting<PluginSettings, PluginSettings>(
     plugins,
     noPlugins,

@@ -1,5 +1,6 @@
 import type { Source } from './body.js';
 import type { BodyRecord } from './body-record.js';
+import type { CacheStatus, Company, Saved } from './cache.js';
 import type { Endpoint } from './endpoint.js';
 import type { ErrorCode, GatewayError } from './errors.js';
 import { guard, guardListeners } from './guarded-signal.js';
@@ -147,6 +148,11 @@ export class Exchange {
   firstByteMs: number | null = null;
   /** Names of fields that the chosen provider's format could not take. */
   dropped: readonly string[] = [];
+  cache: CacheStatus = 'DISABLED';
+  /** Set where the answer came out of the cache: no upstream was asked, and nothing is owed. */
+  saved: Saved | null = null;
+  /** null: nobody but the client waits for the answer. */
+  company: Company | null = null;
   /** Unix milliseconds. */
   readonly startedAt: number;
   readonly #began: number;

@@ -94,6 +94,8 @@ export interface WorkerInit {
   upstreamConnections: number;
   timeouts: { connectMs: number; headersMs: number; firstTokenMs: number; idleMs: number };
   writeTimeoutMs: number;
+  /** Options of the stage of that name. */
+  cache: { memoryBytes: number; entryBytes: number; maxAge: number };
   plugins: {
     directory: string | null;
     insert: { name: string; before?: string; after?: string; options?: unknown }[];

@@ -45,6 +45,10 @@ export interface Host {
   isProvider(name: string): boolean;
   /** One upstream try of `target`, `attempt` hooks included. Throws a GatewayError where no answer came. */
   attempt(x: Exchange, target: Target): Promise<Reply>;
+  /** What the exchange's tokens cost so far, in micro-dollars (10⁻⁶ USD); null where no price is known. */
+  cost(x: Exchange): number | null;
+  /** Names of client headers that some provider is sent as they came, lower case. */
+  readonly sentOnHeaders: ReadonlySet<string>;
   /**
    * What a request would cost at this target, in micro-dollars (10⁻⁶ USD), should its answer have so many tokens; null
    * where no price, or not yet the target's provider, is known.

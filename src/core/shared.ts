@@ -8,8 +8,15 @@ export interface SharedQuestions {
 
 /** What is told, by kind: by a worker to the shared state, and by that to every worker. Plain JSON. */
 export interface SharedNews {
-  /** `ttl`: seconds. */
-  'cache-write': { readonly key: string; readonly entry: string; readonly ttl: number };
+  /** `ttl`: seconds. `replaces`: workers may remember an older entry of this key. */
+  'cache-write': {
+    readonly key: string;
+    readonly entry: string;
+    readonly ttl: number;
+    readonly replaces: boolean;
+  };
+  /** What is remembered of this entry is out of date. */
+  'cache-drop': { readonly key: string };
 }
 
 export type QuestionKind = keyof SharedQuestions;

@@ -1,3 +1,4 @@
+import type { CacheStatus } from '../core/cache.js';
 import type { AttemptRecord } from '../core/exchange.js';
 import type { Usage, UsageSource } from '../core/usage.js';
 import { asciiJson, type LineWriter } from './line-writer.js';
@@ -111,6 +112,11 @@ export function writeSettlement(to: LineWriter, s: Settlement): void {
   to.text(s.spanName);
   to.comma();
   to.raw(s.dropped.length === 0 ? '[]' : asciiJson(s.dropped));
+  if (s.msSaved === null) return to.raw(',null,null]\n');
+  to.comma();
+  to.number(s.costSaved);
+  to.comma();
+  to.milliseconds(s.msSaved);
   to.raw(']\n');
 }
 
@@ -237,12 +243,14 @@ type SettlementFields = [
   attempts: AttemptFields[],
   retries: number,
   target: string | null,
-  cache: string,
+  cache: CacheStatus,
   metadata: Record<string, string>,
   span: string | null,
   parentSpan: string | null,
   spanName: string | null,
   dropped: string[],
+  costSaved?: number | null,
+  msSaved?: number | null,
 ];
 
 /** JSON of an intent's array to the JSON of the row it becomes when no settlement ever came. Throws on a torn text. */
@@ -286,6 +294,8 @@ export function unknownRowText(intent: string): string {
     null,
     null,
     [],
+    null,
+    null,
   ];
   return asciiJson(row);
 }
@@ -329,6 +339,8 @@ export function rowFromText(text: string, state: RowState): LedgerRow {
     parentSpan: f[34],
     spanName: f[35],
     dropped: f[36],
+    costSaved: f[37] ?? null,
+    msSaved: f[38] ?? null,
   };
 }
 

@@ -1,3 +1,4 @@
+import type { CacheStatus } from '../core/cache.js';
 import type { AttemptRecord } from '../core/exchange.js';
 import type { Usage } from '../core/usage.js';
 
@@ -58,13 +59,16 @@ export interface Settlement {
   readonly usage: Usage;
   /** Of all attempts together: micro-dollars (10⁻⁶ USD), or null where no price is known. */
   readonly cost: number | null;
-  readonly cache: string;
+  readonly cache: CacheStatus;
   readonly metadata: Readonly<Record<string, string>>;
   readonly trace: string;
   readonly span: string | null;
   readonly parentSpan: string | null;
   readonly spanName: string | null;
   readonly dropped: readonly string[];
+  /** Micro-dollars and upstream milliseconds that a hit of the cache spared; null: it was none, or no price is known. */
+  readonly costSaved: number | null;
+  readonly msSaved: number | null;
 }
 
 /** Request and response bodies of one exchange, kept apart from its row. Texts are cut at a cap. */

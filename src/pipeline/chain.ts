@@ -73,9 +73,17 @@ export async function runAttempt(
   for (const hook of hooks) await hook(x, call);
 }
 
-export async function runReply(hooks: readonly ReplyHook[], x: Exchange, reply: Reply): Promise<Reply> {
+/** Runs the `reply` phase. Stays synchronous for as long as the hooks do. */
+export function runReply(hooks: readonly ReplyHook[], x: Exchange, reply: Reply, from = 0): Awaitable<Reply> {
   let current = reply;
-  for (const hook of hooks) current = (await hook(x, current)) ?? current;
+  for (let i = from; i < hooks.length; i++) {
+    const made = hooks[i]!(x, current);
+    if (isThenable(made)) {
+      const before = current;
+      return Promise.resolve(made).then((changed) => runReply(hooks, x, changed ?? before, i + 1));
+    }
+    current = made ?? current;
+  }
   return current;
 }
 

@@ -30,7 +30,8 @@ export function deliver(
   done: (error: GatewayError | null) => void,
 ): void {
   const headers = replyHeaders(pipeline, x, reply);
-  const { body } = reply;
+  const hooks = reply.events ? pipeline.chain.event : null;
+  const body = hooks === null ? reply.body : flowing(reply.body);
   if (!isSource(body)) {
     call.answer(reply.status, headers, body);
     done(null);
@@ -44,8 +45,23 @@ export function deliver(
   }
   const writer = new Writer(x, body, reply.events, done);
   writer.sink = call.begin(reply.status, headers, () => body.resume());
-  const hooks = pipeline.chain.event;
-  body.start(hooks !== null && reply.events ? new EventStage(x, hooks, writer, body) : writer);
+  body.start(hooks === null ? writer : new EventStage(x, hooks, writer, body));
+}
+
+/** A stream that is there as a whole, as one that comes: `event` hooks look at it so. */
+function flowing(body: Reply['body']): Reply['body'] {
+  if (body === null || isSource(body)) return body;
+  let over = false;
+  return {
+    start(sink) {
+      sink.data(typeof body === 'string' ? Buffer.from(body) : body);
+      if (!over) sink.end();
+    },
+    resume() {},
+    cancel() {
+      over = true;
+    },
+  };
 }
 
 /** Carries a body to the client's connection and says how it ended. */
@@ -149,8 +165,8 @@ function replyHeaders(pipeline: Pipeline, x: Exchange, reply: Reply): HeaderList
     out.push(requestIdHeader, x.id);
   }
   if (x.trace !== undefined) out.push(names.traceId, x.trace.traceId);
-  if (x.attempts.length > 0) {
-    out.push(names.cacheStatus, 'DISABLED', names.retryCount, String(x.retries));
+  if (x.attempts.length > 0 || x.saved !== null) {
+    out.push(names.cacheStatus, x.cache, names.retryCount, String(x.retries));
     if (x.provider !== null) out.push(names.provider, x.provider);
     if (x.target !== null) {
       out.push(names.optionIndex, x.target.path);

@@ -1,7 +1,7 @@
 import { isSource, type Source } from '../core/body.js';
 import type { Endpoint } from '../core/endpoint.js';
 import { GatewayError } from '../core/errors.js';
-import { type ClientRequest, Exchange, type JsonObject, type Reply } from '../core/exchange.js';
+import { type ClientRequest, Exchange, type JsonObject, type Outcome, type Reply } from '../core/exchange.js';
 import type { HeaderList } from '../core/headers.js';
 import { uuidv7 } from '../core/id.js';
 import { findEndpoint } from '../endpoints/table.js';
@@ -130,6 +130,8 @@ class Received implements ClientRequest {
 class Way {
   #status = 0;
   #over = false;
+  /** Set where the client has gone and others still wait for this exchange's answer. */
+  #gone: Gone | null = null;
   #body: Source | null = null;
 
   constructor(
@@ -143,13 +145,23 @@ class Way {
     if (this.#over) return discard(reply);
     const hooks = this.pipeline.chain.reply;
     if (hooks === null) return this.write(reply);
-    runReply(hooks, this.x, reply).then(
-      (changed) => this.write(changed),
-      (thrown) => {
-        discard(reply);
-        this.refuse(thrown);
-      },
-    );
+    try {
+      const changed = runReply(hooks, this.x, reply);
+      if (changed instanceof Promise)
+        changed.then(
+          (last) => this.write(last),
+          (thrown) => this.#broken(reply, thrown),
+        );
+      else this.write(changed);
+    } catch (thrown) {
+      this.#broken(reply, thrown);
+    }
+  }
+
+  /** A `reply` hook has thrown. */
+  #broken(reply: Reply, thrown: unknown): void {
+    discard(reply);
+    this.refuse(thrown);
   }
 
   refuse(thrown: unknown): void {
@@ -183,15 +195,19 @@ class Way {
       'client_gone',
       'The client closed the connection before the answer was complete.',
     );
+    if (this.#gone === null && this.x.company?.outlasts(() => this.leave()) === true) {
+      this.#gone = { status: this.#status === 0 ? gone.status : this.#status, error: gone };
+      return;
+    }
     const body = this.#body;
     this.#over = true;
     this.x.abort(gone, (thrown) =>
       this.pipeline.log.error({ err: thrown, request_id: this.x.id }, 'an abort listener threw'),
     );
     body?.cancel();
+    const status = this.#status === 0 ? gone.status : this.#status;
     finish(this.pipeline, this.x, {
-      status: this.#status === 0 ? gone.status : this.#status,
-      error: gone,
+      ...(this.#gone ?? { status, error: gone }),
       totalMs: this.x.elapsedMs(),
     });
   }
@@ -201,9 +217,14 @@ class Way {
     this.#over = true;
     // The transport may hold on to the call for a while: it must not hold on to the exchange too.
     this.call.onAbort = null;
-    finish(this.pipeline, this.x, { status: this.#status, error, totalMs: this.x.elapsedMs() });
+    const totalMs = this.x.elapsedMs();
+    if (this.#gone === null) finish(this.pipeline, this.x, { status: this.#status, error, totalMs });
+    else finish(this.pipeline, this.x, { ...this.#gone, totalMs });
   }
 }
+
+/** What the client of an exchange was given when it left. */
+type Gone = Pick<Outcome, 'status' | 'error'>;
 
 function discard(reply: Reply): void {
   const body: unknown = (reply as Partial<Reply> | null)?.body;

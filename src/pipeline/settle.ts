@@ -53,19 +53,21 @@ function settlement(parts: Parts, x: Exchange, outcome: Outcome): Settlement {
     retries: x.retries,
     target: x.target?.path ?? null,
     usage: x.usage,
-    cost: costOf(parts, x.attempts),
-    cache: 'DISABLED',
+    cost: x.saved === null ? costOf(parts, x.attempts) : 0,
+    cache: x.cache,
     metadata: x.metadata,
     trace: x.trace?.traceId ?? x.id,
     span: x.trace?.spanId ?? null,
     parentSpan: x.trace?.parentSpanId ?? null,
     spanName: x.trace?.spanName ?? null,
     dropped: x.dropped,
+    costSaved: x.saved?.cost ?? null,
+    msSaved: x.saved === null ? null : round(x.saved.ms),
   };
 }
 
 /** Prices each attempt, in its record, and adds them up: whoever was asked is paid, whoever answered. */
-function costOf({ pricing }: Parts, attempts: readonly Attempt[]): number | null {
+export function costOf({ pricing }: Pick<Parts, 'pricing'>, attempts: readonly Attempt[]): number | null {
   let sum: number | null = null;
   for (const attempt of attempts) {
     const { provider, usage } = attempt;
@@ -100,7 +102,7 @@ function wantsBodies(parts: Parts, x: Exchange): boolean {
 function keepBodies(parts: Parts, x: Exchange): void {
   const cap = parts.limits.maxRecordBytes;
   const request = x.request.bytes;
-  const record = x.answeredBy?.received ?? null;
+  const record = x.answeredBy?.received ?? x.saved?.told ?? null;
   const answer = record instanceof BodyRecord ? record.bytes() : record;
   if (request === null && answer === null) return;
   const cut =

@@ -1,4 +1,5 @@
 import auth from '../../plugins/auth/index.js';
+import cache from '../../plugins/cache/index.js';
 import config from '../../plugins/config/index.js';
 import logger from '../../plugins/logger/index.js';
 import router from '../../plugins/router/index.js';
@@ -22,7 +23,8 @@ import type { Place, StageName } from '../pipeline/order.js';
 import type { Pipeline } from '../pipeline/parts.js';
 import { arrange, loadPlugins, type Stage, setUp } from '../pipeline/plugins.js';
 import { readBodyStage } from '../pipeline/read-body.js';
-import { settle } from '../pipeline/settle.js';
+import { costOf, settle } from '../pipeline/settle.js';
+import { sentOnHeaders } from '../providers/client-headers.js';
 import { doors } from '../providers/doors/index.js';
 import { formats, plainFormats } from '../providers/formats/index.js';
 import { providers } from '../providers/rows.js';
@@ -82,6 +84,8 @@ export async function assemble(
     compileConfig: (text) => inline.get(text),
     isProvider,
     attempt: (x, target) => attempt(pipeline, x, target),
+    cost: (x) => costOf(pipeline, x.attempts),
+    sentOnHeaders,
     expectedCost: (x, target, outputTokens) => expectedCost(pipeline, x, target, outputTokens),
     settle: (x, outcome) => settle(pipeline, x, outcome),
     shared,
@@ -121,15 +125,16 @@ export async function assemble(
 
 async function composeStages(init: WorkerInit, host: Host, pipeline: Pipeline): Promise<Stage[]> {
   const builtIn = new Map<StageName, Stage>();
-  const own: readonly [StageName, Plugin<never>][] = [
-    ['auth', auth as Plugin<never>],
-    ['config', config as Plugin<never>],
-    ['router', router as Plugin<never>],
-    ['logger', logger as Plugin<never>],
+  const own: readonly [StageName, Plugin<never>, object][] = [
+    ['auth', auth as Plugin<never>, {}],
+    ['config', config as Plugin<never>, {}],
+    ['cache', cache as Plugin<never>, init.cache],
+    ['router', router as Plugin<never>, {}],
+    ['logger', logger as Plugin<never>, {}],
   ];
-  // No setting gives them options: there is nothing to check, and ajv need not be loaded for it.
-  for (const [name, plugin] of own)
-    builtIn.set(name, { name: plugin.name, hooks: await plugin.setup({} as never, host) });
+  // Their options are settings, and checked as such: ajv need not be loaded for them.
+  for (const [name, plugin, options] of own)
+    builtIn.set(name, { name: plugin.name, hooks: await plugin.setup(options as never, host) });
   const { directory, insert } = init.plugins;
   const custom = directory === null ? new Map<string, Plugin>() : await loadPlugins(directory);
   const inserted: { place: Place; stage: Stage }[] = [];

@@ -257,6 +257,11 @@ function workerInit(
       idleMs: settings.idleTimeoutMs,
     },
     writeTimeoutMs: settings.writeTimeoutMs,
+    cache: {
+      memoryBytes: settings.cacheMemoryBytes,
+      entryBytes: settings.cacheEntryBytes,
+      maxAge: settings.cacheMaxAge,
+    },
     plugins: {
       directory: settings.plugins.directory,
       insert: settings.plugins.insert.map((entry) => ({ ...entry })),

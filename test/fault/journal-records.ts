@@ -76,5 +76,7 @@ const settlementWith = (id: string, change: Partial<Settlement>): Settlement => 
   parentSpan: null,
   spanName: null,
   dropped: [],
+  costSaved: null,
+  msSaved: null,
   ...change,
 });

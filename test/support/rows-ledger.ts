@@ -79,12 +79,14 @@ export function logRow(org: string, workspace: string, id: string, trace: string
     target: 'config',
     usage: { ...noUsage(), input: 7, output: 5 },
     cost: 1500,
-    cache: 'disabled',
+    cache: 'DISABLED',
     metadata: { team: 'a' },
     trace,
     span: null,
     parentSpan: null,
     spanName: null,
     dropped: [],
+    costSaved: null,
+    msSaved: null,
   };
 }

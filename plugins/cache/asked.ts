@@ -1,0 +1,95 @@
+import type { EndpointName } from '../../src/core/endpoint.js';
+import { GatewayError } from '../../src/core/errors.js';
+import type { Exchange } from '../../src/core/exchange.js';
+import { getHeader } from '../../src/core/headers.js';
+import type { CacheRule } from '../../src/core/target.js';
+
+/** What a call and its config ask of the cache. */
+export interface Asked {
+  readonly rule: CacheRule;
+  /** Seconds: no older answer, and none kept for longer. */
+  readonly maxAge: number;
+  /** Calls that name one share answers, whatever their keys and metadata. */
+  readonly namespace: string | null;
+  /** Is a new answer wanted in any case? It takes the old one's place. */
+  readonly refresh: boolean;
+}
+
+/** Answers of these are JSON (or events of it) and mean the same when they are read again. */
+const cachable: ReadonlySet<EndpointName> = new Set([
+  'chat',
+  'completions',
+  'embeddings',
+  'responses',
+  'messages',
+  'gemini-generate',
+  'gemini-embed',
+]);
+
+/** A longer body is not worth hashing on a data worker's event loop. */
+const maxRequestBytes = 1024 * 1024;
+const maxNamespaceLength = 256;
+
+const week = 604_800;
+/** What the cache header switches on where no config says more. */
+const switched: Readonly<Record<string, CacheRule>> = {
+  simple: { mode: 'simple', maxAge: week, similarity: 1, embedding: null },
+  semantic: { mode: 'semantic', maxAge: week, similarity: 0.95, embedding: null },
+};
+
+/** Reads what calls ask of the cache, by config and headers. */
+export class AskedReader {
+  readonly #switches: readonly string[];
+  readonly #prefixes: readonly string[];
+
+  constructor(
+    prefixes: readonly string[],
+    /** Seconds: no answer is kept for longer. */
+    readonly mostAge: number,
+  ) {
+    this.#prefixes = prefixes;
+    this.#switches = prefixes.map((prefix) => `${prefix}cache`);
+  }
+
+  /** null: nothing. Throws `invalid_request` for a header that cannot be read. */
+  read(x: Exchange): Asked | null {
+    const rule = x.config.cache ?? this.#switched(x);
+    if (rule === null || x.request.json === null || !cachable.has(x.endpoint.name)) return null;
+    if (x.request.bytes!.length > maxRequestBytes) return null;
+    if (this.#header(x, 'debug')?.toLowerCase() === 'false') return null;
+    const ttl = this.#header(x, 'cache-ttl');
+    if (ttl !== undefined && !/^[1-9]\d{0,7}$/.test(ttl))
+      this.#refuse('cache-ttl', 'must be whole seconds, at least 1');
+    const namespace = this.#header(x, 'cache-namespace') ?? null;
+    if (namespace !== null && namespace.length > maxNamespaceLength)
+      this.#refuse('cache-namespace', `must have at most ${maxNamespaceLength} characters`);
+    return {
+      rule,
+      maxAge: Math.min(ttl === undefined ? rule.maxAge : Number(ttl), this.mostAge),
+      namespace,
+      refresh: this.#header(x, 'cache-force-refresh')?.toLowerCase() === 'true',
+    };
+  }
+
+  #switched(x: Exchange): CacheRule | null {
+    for (const name of this.#switches) {
+      const value = getHeader(x.request.headers, name);
+      if (value === undefined || value === '') continue;
+      return switched[value.toLowerCase()] ?? this.#refuse('cache', 'must be simple or semantic');
+    }
+    return null;
+  }
+
+  #header(x: Exchange, name: string): string | undefined {
+    for (const prefix of this.#prefixes) {
+      const value = getHeader(x.request.headers, prefix + name);
+      if (value !== undefined && value !== '') return value;
+    }
+    return undefined;
+  }
+
+  #refuse(name: string, rule: string): never {
+    const header = `${this.#prefixes[0]}${name}`;
+    throw new GatewayError('invalid_request', `${header} ${rule}.`, { param: header });
+  }
+}

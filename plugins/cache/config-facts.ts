@@ -1,0 +1,62 @@
+import type { ResolvedConfig, RouteNode, Target } from '../../src/core/target.js';
+
+/** What the cache has to know of a config, found once for each. */
+export interface ConfigFacts {
+  /** Slugs of the stored providers that its targets name, without `@`. */
+  readonly slugs: readonly string[];
+  /** Does a target take its provider from the model (`@slug/model`)? */
+  readonly byModel: boolean;
+  /** Client headers that its targets send on, or its conditions look at; lower case. */
+  readonly headers: ReadonlySet<string>;
+  readonly targets: ReadonlyMap<string, Target>;
+}
+
+const known = new WeakMap<ResolvedConfig, ConfigFacts>();
+
+export function factsOf(config: ResolvedConfig): ConfigFacts {
+  let facts = known.get(config);
+  if (facts === undefined) {
+    facts = read(config);
+    known.set(config, facts);
+  }
+  return facts;
+}
+
+function read(config: ResolvedConfig): ConfigFacts {
+  const targets = new Map<string, Target>();
+  const slugs = new Set<string>();
+  const headers = new Set<string>();
+  let byModel = false;
+  const visit = (node: RouteNode): void => {
+    if (node.kind === 'target') {
+      const { target } = node;
+      targets.set(target.path, target);
+      const stored = target.virtualKey ?? target.provider;
+      if (stored === null) byModel = true;
+      else if (target.virtualKey !== null || stored.startsWith('@')) slugs.add(withoutAt(stored));
+      for (const name of target.forwardHeaders) headers.add(name);
+      const model = target.overrideParams?.['model'] ?? target.defaultParams?.['model'];
+      const slug = typeof model === 'string' ? slugOfModel(model) : null;
+      if (slug !== null) slugs.add(slug);
+      return;
+    }
+    if (node.kind === 'conditional')
+      for (const { query } of node.branches) for (const name of headersIn(query)) headers.add(name);
+    for (const child of node.children) visit(child);
+  };
+  visit(config.root);
+  return { slugs: [...slugs], byModel, headers, targets };
+}
+
+const withoutAt = (slug: string): string => (slug.startsWith('@') ? slug.slice(1) : slug);
+
+/** `@slug/model` → `slug`; null: the model names no provider. */
+export function slugOfModel(model: string): string | null {
+  const slash = model.indexOf('/');
+  return model.startsWith('@') && slash > 1 ? model.slice(1, slash) : null;
+}
+
+/** Names of the headers in a condition's text. More than it looks at does no harm. */
+function headersIn(query: string): string[] {
+  return [...query.matchAll(/"headers\.([^"]+)"/g)].map(([, name]) => name!.toLowerCase());
+}

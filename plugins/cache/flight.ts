@@ -1,0 +1,212 @@
+import { BodyRecord } from '../../src/core/body-record.js';
+import type { Company } from '../../src/core/cache.js';
+import { GatewayError } from '../../src/core/errors.js';
+import type { Exchange, Reply } from '../../src/core/exchange.js';
+import type { Asked } from './asked.js';
+import type { Broadcast } from './broadcast.js';
+import type { Entry, Form } from './entry.js';
+import { streamOf, tell } from './tell.js';
+
+/** A call that waits for the answer of another like it. */
+class Waiter {
+  readonly #offAbort: () => void;
+
+  constructor(
+    /** Whose answer it is. */
+    public flight: Flight,
+    readonly x: Exchange,
+    readonly asked: Asked,
+    readonly form: Form,
+    readonly resolve: (reply: Reply | undefined) => void,
+    reject: (reason: GatewayError) => void,
+  ) {
+    this.#offAbort = x.onAbort((reason) => {
+      this.flight.forget(this);
+      reject(reason);
+    });
+  }
+
+  answer(reply: Reply): void {
+    this.#offAbort();
+    this.resolve(reply);
+  }
+
+  /** Lets it go on by itself. */
+  goOn(): void {
+    this.#offAbort();
+    this.resolve(undefined);
+  }
+}
+
+/** Calls under way whose answers others wait for, by the name that the answer will be kept under. */
+export class Flights {
+  readonly #leading = new Map<string, Flight>();
+
+  constructor(
+    /** Bytes of a stream that are kept for those who join it. */
+    readonly maxBytes: number,
+  ) {}
+
+  find(key: string): Flight | undefined {
+    return this.#leading.get(key);
+  }
+
+  /** Others may wait for it from now on. */
+  lead(x: Exchange, key: string, asked: Asked, form: Form, failures = 0): Flight {
+    const flight = new Flight(this, x, key, asked, form, failures);
+    this.#leading.set(key, flight);
+    return flight;
+  }
+
+  /** Nobody waits for it, but its answer is kept. */
+  alone(x: Exchange, key: string, asked: Asked, form: Form): Flight {
+    return new Flight(this, x, key, asked, form, 0);
+  }
+
+  over(flight: Flight): void {
+    if (this.#leading.get(flight.key) === flight) this.#leading.delete(flight.key);
+  }
+}
+
+/**
+ * One call that asks an upstream, and those like it that wait for its answer. Where it fails, one of them asks in its
+ * place; where that fails too, each asks for itself.
+ */
+export class Flight implements Company {
+  /** What was kept of its answer; null: nothing, so far. */
+  entry: Entry | null = null;
+  #waiters: Waiter[] = [];
+  /** Exchanges, beside its own, that read its stream. */
+  #live: Exchange[] = [];
+  #stream: Broadcast | null = null;
+  #streamOver = false;
+  #leave: (() => void) | null = null;
+
+  constructor(
+    readonly flights: Flights,
+    readonly x: Exchange,
+    readonly key: string,
+    readonly asked: Asked,
+    readonly form: Form,
+    readonly failures: number,
+  ) {
+    x.company = this;
+    x.cache = asked.refresh ? 'REFRESH' : missOf(asked);
+  }
+
+  outlasts(leave: () => void): boolean {
+    if (!this.#isAwaited) return false;
+    this.#leave = leave;
+    return true;
+  }
+
+  get #isAwaited(): boolean {
+    return this.#waiters.length > 0 || (this.#stream !== null && this.#stream.readers > 1);
+  }
+
+  /** The same answer for one more call. */
+  join(x: Exchange, asked: Asked, form: Form): Reply | Promise<Reply | undefined> {
+    if (this.#stream?.open === true && form === this.form) return this.#follow(x, this.#stream);
+    return new Promise((resolve, reject) => {
+      this.#waiters.push(new Waiter(this, x, asked, form, resolve, reject));
+    });
+  }
+
+  /** A waiter's client has gone. */
+  forget(waiter: Waiter): void {
+    this.#waiters = this.#waiters.filter((other) => other !== waiter);
+    this.#endIfAlone();
+  }
+
+  /** Its answer streams: who waits for such a stream reads it as it comes. The stream for its own client. */
+  streams(reply: Reply, stream: Broadcast): Reply {
+    this.#stream = stream;
+    const own = { ...reply, body: stream.reader() };
+    const waiting = this.#waiters;
+    this.#waiters = [];
+    for (const waiter of waiting) {
+      if (waiter.form === this.form) waiter.answer(this.#follow(waiter.x, stream));
+      else this.#waiters.push(waiter);
+    }
+    return own;
+  }
+
+  /** Its stream has come to its end, or broken. */
+  streamed(): void {
+    this.#streamOver = true;
+  }
+
+  streamLeft(): void {
+    this.#endIfAlone();
+  }
+
+  /** The answer is there, whole and worth keeping. */
+  found(entry: Entry): void {
+    this.entry = entry;
+    this.flights.over(this);
+    for (const x of this.#live) {
+      x.modelUsed = entry.model;
+      if (x.saved !== null) Object.assign(x.saved, { cost: entry.cost, ms: entry.ms });
+    }
+    this.#live = [];
+    const waiting = this.#waiters;
+    this.#waiters = [];
+    for (const waiter of waiting) {
+      const reply = tell(waiter.x, entry, waiter.form, 'HIT');
+      if (reply === null) this.#letGo(waiter);
+      else waiter.answer(reply);
+    }
+  }
+
+  /** No answer worth keeping comes of it. */
+  failed(): void {
+    this.flights.over(this);
+    const waiting = this.#waiters;
+    this.#waiters = [];
+    if (this.failures > 0) {
+      for (const waiter of waiting) this.#letGo(waiter);
+      return;
+    }
+    const next = waiting.shift();
+    if (next === undefined) return;
+    const flight = this.flights.lead(next.x, this.key, next.asked, next.form, 1);
+    for (const waiter of waiting) waiter.flight = flight;
+    flight.#waiters = waiting;
+    next.goOn();
+  }
+
+  /** Its own exchange is over, whatever came of it. */
+  over(): void {
+    if (this.entry !== null) return;
+    if (this.#stream !== null && !this.#streamOver) {
+      this.#stream.error(new GatewayError('internal', 'The gateway failed to handle this request.'));
+    } else {
+      this.failed();
+    }
+  }
+
+  #letGo(waiter: Waiter): void {
+    this.flights.alone(waiter.x, this.key, waiter.asked, waiter.form);
+    waiter.goOn();
+  }
+
+  #follow(x: Exchange, stream: Broadcast): Reply {
+    x.provider = this.x.provider;
+    x.target = this.x.target;
+    x.cache = 'HIT';
+    const told = new BodyRecord(this.flights.maxBytes);
+    x.saved = { cost: null, ms: 0, told };
+    this.#live.push(x);
+    return streamOf(stream.reader(told));
+  }
+
+  #endIfAlone(): void {
+    const leave = this.#leave;
+    if (leave === null || this.#isAwaited) return;
+    this.#leave = null;
+    leave();
+  }
+}
+
+export const missOf = ({ rule }: Asked): 'MISS' | 'SEMANTIC MISS' =>
+  rule.mode === 'semantic' ? 'SEMANTIC MISS' : 'MISS';

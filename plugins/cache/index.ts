@@ -1,0 +1,227 @@
+import { isUtf8 } from 'node:buffer';
+import { isSource, type Source } from '../../src/core/body.js';
+import type { Awaitable } from '../../src/core/directory.js';
+import type { Exchange, JsonObject, Reply } from '../../src/core/exchange.js';
+import { isJsonObject } from '../../src/core/json.js';
+import { definePlugin, type Host } from '../../src/core/plugin.js';
+import { type Asked, AskedReader } from './asked.js';
+import { Broadcast } from './broadcast.js';
+import { chunksOf } from './chat-replay.js';
+import { type Entry, isFresh, ownBytes } from './entry.js';
+import { Flight, Flights } from './flight.js';
+import { Keys } from './key.js';
+import { Memory } from './memory.js';
+import { SharedStore } from './shared-store.js';
+import { isStorable, isStorableStream } from './storable.js';
+import { formOf, tell } from './tell.js';
+
+export interface CacheOptions {
+  /** Bytes of answers that this worker keeps in memory. Default 64 MiB. */
+  readonly memoryBytes?: number;
+  /** Bytes of one answer; a longer one is not kept. Default 1 MiB. */
+  readonly entryBytes?: number;
+  /** Seconds: no answer is kept for longer, whatever configs say. Default 90 days. */
+  readonly maxAge?: number;
+  /** Do the workers share a store? Default true. */
+  readonly shared?: boolean;
+}
+
+const mebibyte = 1024 * 1024;
+
+/**
+ * Gives answers again (docs/cache.md).
+ *
+ *   asked.ts         what a call and its config ask of the cache
+ *   key.ts           which calls are the same
+ *   flight.ts        one call asks for all that are the same at the moment; broadcast.ts: one stream for all of them
+ *   memory.ts        this worker's answers; shared-store.ts: all workers'
+ *   storable.ts      which answers are kept
+ *   tell.ts          a stored answer, as this call is to have it; chat-replay.ts: streams from plain and back
+ */
+export default definePlugin<CacheOptions>({
+  name: 'cache',
+  options: {
+    type: 'object',
+    additionalProperties: false,
+    properties: {
+      memoryBytes: { type: 'integer', minimum: 0 },
+      entryBytes: { type: 'integer', minimum: 0 },
+      maxAge: { type: 'integer', minimum: 1 },
+      shared: { type: 'boolean' },
+    },
+  },
+  setup(options, host) {
+    const cache = new Cache(options, host);
+    return {
+      request: (x) => cache.look(x),
+      reply: (x, reply) => (x.company instanceof Flight ? cache.keep(x.company, reply) : undefined),
+      log: (x) => {
+        if (x.company instanceof Flight) cache.over(x.company);
+      },
+    };
+  },
+});
+
+class Cache {
+  readonly #reader: AskedReader;
+  readonly #keys: Keys;
+  readonly #memory: Memory;
+  readonly #flights: Flights;
+  readonly #store: SharedStore | null;
+  readonly #entryBytes: number;
+  readonly #counts = { hits: 0, misses: 0 };
+
+  constructor(
+    options: CacheOptions,
+    readonly host: Host,
+  ) {
+    const { memoryBytes = 64 * mebibyte, entryBytes = mebibyte, maxAge = 7_776_000, shared = true } = options;
+    this.#reader = new AskedReader(host.headerPrefixes, maxAge);
+    this.#keys = new Keys(host);
+    this.#memory = new Memory(memoryBytes);
+    this.#flights = new Flights(entryBytes);
+    this.#entryBytes = entryBytes;
+    this.#store = shared ? new SharedStore(host.shared) : null;
+    if (shared) host.shared.hear('cache-drop', ({ key }) => this.#memory.drop(key));
+    host.metrics.show(() => [
+      { name: 'gateway_cache_hits_total', labels: {}, value: this.#counts.hits },
+      { name: 'gateway_cache_misses_total', labels: {}, value: this.#counts.misses },
+      { name: 'gateway_cache_memory_bytes', labels: {}, value: this.#memory.size },
+    ]);
+  }
+
+  /** Answers the call where its answer is known, or about to be. */
+  look(x: Exchange): Awaitable<Reply | undefined> {
+    const asked = this.#reader.read(x);
+    if (asked === null) return undefined;
+    const key = this.#keys.of(x, asked);
+    return key instanceof Promise
+      ? key.then((name) => this.#find(x, asked, name))
+      : this.#find(x, asked, key);
+  }
+
+  #find(x: Exchange, asked: Asked, key: string): Awaitable<Reply | undefined> {
+    const form = formOf(x);
+    if (asked.refresh) {
+      this.#flights.alone(x, key, asked, form);
+      return undefined;
+    }
+    const entry = this.#memory.get(key);
+    const known = entry === undefined ? null : this.#tell(x, asked, key, entry);
+    if (known !== null) return known;
+    const flight = this.#flights.find(key);
+    if (flight !== undefined) return flight.join(x, asked, form);
+    const own = this.#flights.lead(x, key, asked, form);
+    this.#counts.misses++;
+    return this.#store === null ? undefined : this.#ask(this.#store, own);
+  }
+
+  /** What no worker's memory holds may be in the store that they share. */
+  async #ask(store: SharedStore, flight: Flight): Promise<Reply | undefined> {
+    const { x, asked, key } = flight;
+    const entry = await store.read(key);
+    if (entry === null || !isFresh(entry, asked.maxAge, Date.now())) return undefined;
+    this.#memory.set(key, entry);
+    const reply = this.#tell(x, asked, key, entry);
+    if (reply === null) return undefined;
+    x.company = null;
+    flight.found(entry);
+    return reply;
+  }
+
+  #tell(x: Exchange, asked: Asked, key: string, entry: Entry): Reply | null {
+    if (!isFresh(entry, asked.maxAge, x.startedAt)) return null;
+    const form = formOf(x);
+    const isNew = entry.forms[form] === undefined;
+    const reply = tell(x, entry, form, 'HIT');
+    if (reply === null) return null;
+    // Told in one more form it takes more room.
+    if (isNew) this.#memory.set(key, entry);
+    this.#counts.hits++;
+    return reply;
+  }
+
+  /** An upstream has answered: keeps that, and gives it to all who wait. */
+  keep(flight: Flight, reply: Reply): Reply | undefined {
+    const { body } = reply;
+    if (reply.status === 200 && reply.errorOrigin === null) {
+      if (isSource(body) && reply.events) return this.#stream(flight, reply, body);
+      if (Buffer.isBuffer(body)) {
+        this.#keepBytes(flight, [body], isPlainStorable);
+        return undefined;
+      }
+    }
+    flight.failed();
+    return undefined;
+  }
+
+  #stream(flight: Flight, reply: Reply, source: Source): Reply {
+    const stream = new Broadcast(
+      source,
+      this.#entryBytes,
+      (whole) => {
+        flight.streamed();
+        if (whole === null) flight.failed();
+        else this.#keepBytes(flight, whole, isStreamStorable);
+      },
+      () => flight.streamLeft(),
+    );
+    return flight.streams(reply, stream);
+  }
+
+  #keepBytes(
+    flight: Flight,
+    parts: readonly Buffer[],
+    isGood: (x: Exchange, bytes: Buffer) => boolean,
+  ): void {
+    const { x, asked, key, form } = flight;
+    const bytes = ownBytes(parts);
+    const by = x.answeredBy;
+    if (by === null || bytes.length > this.#entryBytes || !isGood(x, bytes)) return flight.failed();
+    const entry: Entry = {
+      storedAt: Date.now(),
+      maxAge: asked.maxAge,
+      target: by.target,
+      provider: by.provider,
+      model: by.modelUsed ?? by.model,
+      usage: by.usage,
+      cost: this.host.cost(x),
+      ms: (by.endedAt ?? x.elapsedMs()) - by.startedAt,
+      forms: { [form]: bytes },
+    };
+    this.#memory.set(key, entry);
+    flight.found(entry);
+  }
+
+  /** The exchange that asked is over, and its tokens are counted. */
+  over(flight: Flight): void {
+    const { entry, x, key, asked } = flight;
+    if (entry !== null) {
+      entry.cost ??= this.host.cost(x);
+      this.#store?.write(key, entry, asked.refresh);
+    }
+    flight.over();
+  }
+}
+
+function isPlainStorable(x: Exchange, bytes: Buffer): boolean {
+  const answer = isUtf8(bytes) ? objectOf(bytes) : null;
+  return answer !== null && isStorable(x.endpoint.format, answer);
+}
+
+function isStreamStorable(x: Exchange, bytes: Buffer): boolean {
+  try {
+    return isUtf8(bytes) && isStorableStream(x.endpoint.format, chunksOf(bytes));
+  } catch {
+    return false;
+  }
+}
+
+function objectOf(bytes: Buffer): JsonObject | null {
+  try {
+    const value: unknown = JSON.parse(bytes.toString('utf8'));
+    return isJsonObject(value) ? value : null;
+  } catch {
+    return null;
+  }
+}

@@ -1,0 +1,38 @@
+import { LRUCache } from 'lru-cache';
+import { type Entry, sizeOf } from './entry.js';
+
+/** What an entry takes beside its answer: its key, its objects, and its places in the list. */
+const overheadBytes = 1024;
+
+/** A worker's own answers, the least recently used of them forgotten first. Bounded by bytes. */
+export class Memory {
+  readonly #kept: LRUCache<string, Entry>;
+
+  constructor(maxBytes: number) {
+    this.#kept = new LRUCache({
+      maxSize: maxBytes,
+      sizeCalculation: (entry) => sizeOf(entry) + overheadBytes,
+    });
+  }
+
+  get(key: string): Entry | undefined {
+    return this.#kept.get(key);
+  }
+
+  set(key: string, entry: Entry): void {
+    this.#kept.set(key, entry);
+  }
+
+  drop(key: string): void {
+    this.#kept.delete(key);
+  }
+
+  /** Bytes, overhead included. */
+  get size(): number {
+    return this.#kept.calculatedSize;
+  }
+
+  get count(): number {
+    return this.#kept.size;
+  }
+}

@@ -1,0 +1,40 @@
+import { hash } from 'node:crypto';
+import type { StoredProvider } from '../../src/core/directory.js';
+import { Secret } from '../../src/core/secret.js';
+
+const known = new WeakMap<StoredProvider, string>();
+
+/**
+ * What tells a stored provider, as it is now, from any other and from itself before a change: its credential, its
+ * address, the models it lets through. An answer is never shared across a rotation.
+ */
+export function identityOf(provider: StoredProvider, now: number): string {
+  let identity = known.get(provider);
+  if (identity === undefined) {
+    identity = hash('sha256', describe(provider), 'base64url');
+    known.set(provider, identity);
+  }
+  return provider.expiresAt !== null && provider.expiresAt <= now ? `${identity} expired` : identity;
+}
+
+function describe(provider: StoredProvider): string {
+  const { id, workspaceId, slug, credential, baseUrl, hostTrusted, headers, fields, exhausted, models } =
+    provider;
+  const revealed = Object.entries(fields).map(([name, value]) => [
+    name,
+    value instanceof Secret ? value.reveal() : value,
+  ]);
+  return JSON.stringify([
+    id,
+    workspaceId,
+    slug,
+    provider.provider,
+    credential?.reveal() ?? null,
+    baseUrl,
+    hostTrusted,
+    headers,
+    revealed,
+    exhausted,
+    models === null ? null : [models.others, [...models.named]],
+  ]);
+}
