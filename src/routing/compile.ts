@@ -1,26 +1,26 @@
 import { defaultTarget, fingerprintOf } from '../core/default-config.js';
-import { parseJson, stringifyJson } from '../core/json.js';
+import { isJsonObject, parseJson, stringifyJson } from '../core/json.js';
 import { fieldValue, providerFields } from '../core/provider-fields.js';
 import { Secret } from '../core/secret.js';
-import {
-  type BalanceBy,
-  type Branch,
-  type Breaker,
-  type CacheRule,
-  type Concurrency,
-  everyElement,
-  type Hedge,
-  type Mirror,
-  type ParamPath,
-  type ResolvedConfig,
-  type Retry,
-  type RouteNode,
-  type Sticky,
-  type Target,
+import type {
+  BalanceBy,
+  Branch,
+  Breaker,
+  CacheRule,
+  Concurrency,
+  Hedge,
+  Mirror,
+  ParamPath,
+  ResolvedConfig,
+  Retry,
+  RouteNode,
+  Sticky,
+  Target,
 } from '../core/target.js';
-import { compileQuery } from './conditions.js';
+import { QueryCompiler } from './conditions.js';
 import { type ConfigLimits, readDraft } from './draft.js';
 import { Findings } from './findings.js';
+import { readParamPath } from './param-path.js';
 import { checkRoot, readBaseUrl } from './rules.js';
 import type { BreakerFields, Draft, NodeFields, StrategyFields } from './schema.js';
 import { conversationOf, sessionReader } from './session.js';
@@ -54,7 +54,7 @@ export function compileConfig(text: string, options: CompileOptions): ResolvedCo
   const root = readDraft(parse(text, limits.maxBytes, findings), limits, rules, findings);
   if (root !== null && findings.none) checkRoot(root, rules, findings);
   if (root === null || !findings.none) throw findings.error();
-  const compiler = new Compiler(findings);
+  const compiler = new Compiler(findings, new QueryCompiler(findings, rules.headerPrefixes));
   // The root's metadata goes with every call already; only what targets add is theirs.
   const node = compiler.node(root, inherit(defaultTarget, root, null));
   if (!findings.none) throw findings.error();
@@ -99,7 +99,10 @@ function parse(text: string, maxBytes: number, findings: Findings): unknown {
 }
 
 class Compiler {
-  constructor(readonly findings: Findings) {}
+  constructor(
+    readonly findings: Findings,
+    readonly queries: QueryCompiler,
+  ) {}
 
   node(draft: Draft, own: Inherited): RouteNode {
     const { path, fields, children } = draft;
@@ -108,7 +111,7 @@ class Compiler {
       return Object.freeze({
         kind: 'target',
         path,
-        target: Object.freeze({ ...own, path, name: fields.name ?? null }),
+        target: targetOf(draft, own),
       });
     }
     switch (strategy.mode) {
@@ -189,18 +192,23 @@ class Compiler {
     children: readonly Draft[],
     own: Inherited,
   ): RouteNode {
-    const at = `${path}.strategy.conditions`;
     const index = (name: string | undefined): number =>
       children.findIndex(({ fields }) => fields.name === name);
-    const branches = (strategy.conditions ?? []).map(
-      ({ query, then }, i): Branch =>
-        Object.freeze({
-          test: compileQuery(query, `${at}[${i}].query`, this.findings),
-          query: stringifyJson(query),
-          // biome-ignore lint/suspicious/noThenProperty: an index, of a branch that nobody awaits.
-          then: index(then),
-        }),
-    );
+    const seen = new Set<string>();
+    const branches = (strategy.conditions ?? []).map(({ query, then }, i): Branch => {
+      const at = `${path}.strategy.conditions[${i}].query`;
+      const test = this.queries.compile(query, at);
+      // Only what was found valid is known to be no deeper than can be written out.
+      const text = this.findings.none ? stringifyJson(sorted(query)) : `${i}`;
+      if (seen.has(text)) this.findings.add(at, 'never decides: an earlier condition has the same query');
+      seen.add(text);
+      return Object.freeze({
+        test,
+        query: this.findings.none ? stringifyJson(query) : '',
+        // biome-ignore lint/suspicious/noThenProperty: an index, of a branch that nobody awaits.
+        then: index(then),
+      });
+    });
     return Object.freeze({
       kind: 'conditional',
       path,
@@ -218,6 +226,23 @@ const balanceBy: Partial<Record<StrategyFields['mode'], BalanceBy>> = {
   least_busy: 'busy',
 };
 
+/** The same value with every object's keys in one order. */
+function sorted(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(sorted);
+  if (!isJsonObject(value)) return value;
+  return Object.fromEntries(
+    Object.keys(value)
+      .sort()
+      .map((key) => [key, sorted(value[key])]),
+  );
+}
+
+/** Passed through as it came, a body knows no rules, also none that are handed down. */
+function targetOf({ path, fields }: Draft, own: Inherited): Target {
+  const params = own.passthrough ? { defaultParams: null, overrideParams: null, dropParams: null } : null;
+  return Object.freeze({ ...own, ...params, path, name: fields.name ?? null });
+}
+
 /** What a level has: what it says itself, else what is handed down to it. A value is taken whole, never mixed. */
 function inherit(parent: Inherited, draft: Draft, around: StrategyFields | null): Inherited {
   const { fields } = draft;
@@ -232,8 +257,7 @@ function inherit(parent: Inherited, draft: Draft, around: StrategyFields | null)
     requestTimeoutMs: fields.request_timeout ?? parent.requestTimeoutMs,
     deadlineMs: fields.deadline ?? parent.deadlineMs,
     retry: retryOf(fields) ?? parent.retry,
-    // A target's own statuses are for the fallback around it, and no other.
-    onStatusCodes: frozen(fields.on_status_codes),
+    onStatusCodes: frozen(fields.on_status_codes) ?? (sharesFallback(around) ? parent.onStatusCodes : null),
     breaker: breakerOf(fields.cb_config ?? around?.cb_config) ?? parent.breaker,
     cache: cacheRule(fields) ?? parent.cache,
     concurrency: concurrencyOf(fields) ?? parent.concurrency,
@@ -242,6 +266,11 @@ function inherit(parent: Inherited, draft: Draft, around: StrategyFields | null)
     strictOpenAiCompliance: fields.strict_open_ai_compliance ?? parent.strictOpenAiCompliance,
     fields: providerFieldsOf(fields, parent.fields),
   };
+}
+
+/** A level's own statuses are for the fallback around it: a strategy that is one itself hands them down to nobody. */
+function sharesFallback(around: StrategyFields | null): boolean {
+  return around !== null && ['single', 'loadbalance', 'conditional'].includes(around.mode);
 }
 
 const frozen = (codes: readonly number[] | undefined): readonly number[] | null =>
@@ -282,13 +311,7 @@ function concurrencyOf({ concurrency }: NodeFields): Concurrency | null {
 function mirrorOf(parent: Inherited, { fields, mirror }: Draft): Mirror | null {
   if (fields.mirror === undefined || mirror === null) return null;
   const own = inherit({ ...parent, mirror: null }, mirror, null);
-  const target: Target = Object.freeze({
-    ...own,
-    path: mirror.path,
-    name: mirror.fields.name ?? null,
-    retry: null,
-  });
-  return Object.freeze({ share: fields.mirror.share, target });
+  return Object.freeze({ share: fields.mirror.share, target: targetOf(mirror, { ...own, retry: null }) });
 }
 
 function hedgeOf({ hedge }: StrategyFields): Hedge | null {
@@ -310,19 +333,8 @@ function stickyOf({ sticky, affinity }: StrategyFields): Sticky | null {
   });
 }
 
-/** `messages[*].name` → `['messages', everyElement, 'name']`. */
-function paramPaths(texts: readonly string[]): readonly ParamPath[] {
-  return Object.freeze(
-    texts.map((text) => {
-      const parts: (string | number | typeof everyElement)[] = [];
-      for (const [, key, index] of text.matchAll(/([^.[\]]+)|\[(\d+|\*)\]/g)) {
-        if (key !== undefined) parts.push(key);
-        else parts.push(index === '*' ? everyElement : Number(index));
-      }
-      return Object.freeze(parts);
-    }),
-  );
-}
+const paramPaths = (texts: readonly string[]): readonly ParamPath[] =>
+  Object.freeze(texts.map((text) => readParamPath(text)!));
 
 /**
  * A level that names a provider takes none of its parent's, and not its parent's key where that was meant for

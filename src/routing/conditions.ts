@@ -1,36 +1,49 @@
-import { RE2JS } from 're2js';
 import type { Exchange } from '../core/exchange.js';
 import { getHeader } from '../core/headers.js';
 import { isJsonObject, LosslessNumber } from '../core/json.js';
+import { everyElement } from '../core/target.js';
+import { credentialComplaint } from './credential-headers.js';
 import { childPath, type Findings } from './findings.js';
+import { readParamPath } from './param-path.js';
+import { PatternBudget, PatternRefused } from './pattern-budget.js';
 
 type Test = (x: Exchange) => boolean;
 type Read = (x: Exchange) => unknown;
 type Scalar = string | number | boolean | null;
 
-/** Levels of `$and` and `$or`, and comparisons in all, of one query. */
-const maxDepth = 16;
-const maxComparisons = 200;
-/** Longest list of `$in`, and longest pattern. */
-const maxValues = 1000;
-const maxPattern = 1024;
-/** Characters of a value that a pattern is tried on: linear time is still time. */
-const maxMatched = 32 * 1024;
-
-/** Compiles the query of a condition, once. What is wrong with it goes into `findings`, and the result holds nowhere. */
-export function compileQuery(query: object, path: string, findings: Findings): Test {
-  return new QueryReader(findings).query(query, path, 1);
-}
-
 const never: Test = () => false;
 
-class QueryReader {
+/** Levels of `$and` and `$or` of one query. */
+const maxDepth = 16;
+/** Comparisons of one config, all of its queries together. */
+const maxComparisons = 1000;
+/** Longest list of `$and` and `$or`, of `$in`, and longest pattern. */
+const maxQueries = 200;
+const maxValues = 1000;
+const maxPattern = 1024;
+/** Longest text that may be a number. */
+const maxDigits = 64;
+
+/** Compiles the queries of one config, each once. */
+export class QueryCompiler {
+  readonly #findings: Findings;
+  readonly #headerPrefixes: readonly string[];
+  readonly #patterns = new PatternBudget();
   #comparisons = 0;
 
-  constructor(readonly findings: Findings) {}
+  /** What is wrong with a query goes into `findings`, and it holds nowhere. */
+  constructor(findings: Findings, headerPrefixes: readonly string[]) {
+    this.#findings = findings;
+    this.#headerPrefixes = headerPrefixes;
+  }
+
+  /** `path` is where the query stands in the config. */
+  compile(query: object, path: string): Test {
+    return this.#query(query, path, 1);
+  }
 
   /** All of its keys must hold. */
-  query(value: unknown, path: string, depth: number): Test {
+  #query(value: unknown, path: string, depth: number): Test {
     if (!isJsonObject(value)) return this.#wrong(path, 'must be an object of conditions');
     if (depth > maxDepth) return this.#wrong(path, `is nested too deep: at most ${maxDepth} levels`);
     const keys = Object.keys(value);
@@ -45,10 +58,10 @@ class QueryReader {
   }
 
   #several(operator: '$and' | '$or', value: unknown, path: string, depth: number): Test {
-    if (!Array.isArray(value) || value.length === 0 || value.length > maxComparisons) {
-      return this.#wrong(path, `must be a list of 1 to ${maxComparisons} queries`);
+    if (!Array.isArray(value) || value.length === 0 || value.length > maxQueries) {
+      return this.#wrong(path, `must be a list of 1 to ${maxQueries} queries`);
     }
-    const tests = value.map((query, i) => this.query(query, `${path}[${i}]`, depth + 1));
+    const tests = value.map((query, i) => this.#query(query, `${path}[${i}]`, depth + 1));
     return operator === '$and' ? all(tests) : any(tests);
   }
 
@@ -60,8 +73,11 @@ class QueryReader {
         'is no field to compare: metadata.<key>, params.<path>, headers.<name>, url.pathname, $and or $or',
       );
     }
-    if (!isJsonObject(value) || value instanceof LosslessNumber)
-      return this.#compare(read, '$eq', value, path);
+    if (name.startsWith('headers.')) {
+      const complaint = credentialComplaint(name.slice('headers.'.length), this.#headerPrefixes);
+      if (complaint !== null) return this.#wrong(path, complaint);
+    }
+    if (!isJsonObject(value)) return this.#compare(read, '$eq', value, path);
     const operators = Object.keys(value);
     if (operators.length === 0) return this.#wrong(path, 'is empty: give a value or an operator');
     return all(
@@ -72,7 +88,7 @@ class QueryReader {
   #compare(read: Read, operator: string, given: unknown, path: string): Test {
     this.#comparisons++;
     if (this.#comparisons > maxComparisons) {
-      return this.#wrong(path, `makes too many comparisons: at most ${maxComparisons} a query`);
+      return this.#wrong(path, `makes too many comparisons: at most ${maxComparisons} a config`);
     }
     switch (operator) {
       case '$eq':
@@ -136,28 +152,40 @@ class QueryReader {
     if (typeof given !== 'string' || given === '' || given.length > maxPattern) {
       return this.#wrong(path, `must be a regular expression of 1 to ${maxPattern} characters`);
     }
-    let pattern: RE2JS;
     try {
-      pattern = RE2JS.compile(given);
+      const test = this.#patterns.compile(given);
+      return (x) => {
+        const found = read(x);
+        return typeof found === 'string' && test(found);
+      };
     } catch (thrown) {
-      return this.#wrong(path, `is no regular expression in RE2's syntax: ${(thrown as Error).message}`);
+      if (thrown instanceof PatternRefused) return this.#wrong(path, thrown.message);
+      throw thrown;
     }
-    return (x) => {
-      const found = read(x);
-      return typeof found === 'string' && pattern.matcher(found.slice(0, maxMatched)).find();
-    };
   }
 
   #wrong(path: string, message: string): Test {
-    this.findings.add(path, message);
+    this.#findings.add(path, message);
     return never;
   }
 }
 
-const all = (tests: readonly Test[]): Test =>
-  tests.length === 1 ? tests[0]! : (x) => tests.every((test) => test(x));
-const any = (tests: readonly Test[]): Test =>
-  tests.length === 1 ? tests[0]! : (x) => tests.some((test) => test(x));
+// Loops, since `every` and `some` would make a function of every call.
+function all(tests: readonly Test[]): Test {
+  if (tests.length === 1) return tests[0]!;
+  return (x) => {
+    for (const test of tests) if (!test(x)) return false;
+    return true;
+  };
+}
+
+function any(tests: readonly Test[]): Test {
+  if (tests.length === 1) return tests[0]!;
+  return (x) => {
+    for (const test of tests) if (test(x)) return true;
+    return false;
+  };
+}
 
 type Order = (found: string | number, limit: string | number) => boolean;
 
@@ -171,7 +199,8 @@ const orders: Record<'$gt' | '$gte' | '$lt' | '$lte', Order> = {
 /** Text compares with text. Metadata and headers hold numbers as text: to a number they compare as one. */
 function comparable(found: unknown, limit: string | number): string | number | null {
   if (typeof found === typeof limit) return found as string | number;
-  if (typeof limit !== 'number' || typeof found !== 'string' || found.trim() === '') return null;
+  if (typeof limit !== 'number' || typeof found !== 'string') return null;
+  if (found.length > maxDigits || found.trim() === '') return null;
   const number = Number(found);
   return Number.isNaN(number) ? null : number;
 }
@@ -196,7 +225,9 @@ export function fieldReader(name: string): Read | null {
       return (x) => getHeader(x.request.headers, lower);
     }
     case 'params': {
-      const keys = rest.split('.');
+      const path = readParamPath(rest);
+      if (path === null || path.includes(everyElement)) return null;
+      const keys = path.map(String);
       return (x) => {
         let at: unknown = x.request.json;
         for (const key of keys) at = ownValue(at, key);
@@ -210,6 +241,6 @@ export function fieldReader(name: string): Read | null {
 
 /** Of the value itself, never of its prototype. */
 function ownValue(holder: unknown, key: string): unknown {
-  if (typeof holder !== 'object' || holder === null) return undefined;
+  if (typeof holder !== 'object' || holder === null || holder instanceof LosslessNumber) return undefined;
   return Object.hasOwn(holder, key) ? (holder as Record<string, unknown>)[key] : undefined;
 }

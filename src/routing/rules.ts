@@ -1,7 +1,10 @@
 import { isHeaderName } from '../core/headers.js';
+import { fieldReader } from './conditions.js';
+import { credentialComplaint } from './credential-headers.js';
 import { childPath, type Findings, quoted } from './findings.js';
+import { readParamPath } from './param-path.js';
 import { nearestProvider } from './provider-name.js';
-import type { Draft, Mode, StrategyFields } from './schema.js';
+import type { BreakerFields, Draft, Mode, NodeFields, StrategyFields } from './schema.js';
 
 export interface RuleContext {
   /** Is it kept under a slug? Then it may name a provider and nothing else. */
@@ -54,10 +57,54 @@ export function checkNode(draft: Draft, context: RuleContext, findings: Findings
     const complaint = forwardComplaint(name.toLowerCase(), context.headerPrefixes);
     if (complaint !== null) findings.add(`${childPath(path, 'forward_headers')}[${i}]`, complaint);
   });
-  checkStrategy(draft, findings);
+  checkParams(path, fields, findings);
+  checkBreaker(childPath(path, 'cb_config'), fields.cb_config, findings);
+  checkCache(childPath(path, 'cache'), fields, context, findings);
+  const { min = 1, max = 1000 } = fields.concurrency ?? {};
+  if (min > max)
+    findings.add(childPath(childPath(path, 'concurrency'), 'min'), `is above max, which is ${max}`);
+  checkStrategy(draft, context, findings);
 }
 
-function checkStrategy({ path, fields, children }: Draft, findings: Findings): void {
+function checkParams(path: string, fields: NodeFields, findings: Findings): void {
+  for (const name of ['default_params', 'override_params', 'drop_params'] as const) {
+    if (fields[name] !== undefined && fields.passthrough === true)
+      findings.add(childPath(path, name), 'does not go with passthrough, which sends the body as it came');
+  }
+  for (const name of ['default_params', 'override_params'] as const) {
+    if (fields[name] !== undefined && Object.hasOwn(fields[name], 'stream'))
+      findings.add(childPath(childPath(path, name), 'stream'), callersChoice);
+  }
+  fields.drop_params?.forEach((text, i) => {
+    const at = `${childPath(path, 'drop_params')}[${i}]`;
+    const parts = readParamPath(text);
+    if (parts === null)
+      findings.add(at, 'is no path of a parameter: write it as user, metadata.team or tools[*].strict');
+    else if (parts.length === 1 && parts[0] === 'stream') findings.add(at, callersChoice);
+  });
+}
+
+const callersChoice = "is the caller's to choose: an answer comes in the form that was asked for";
+
+function checkBreaker(path: string, breaker: BreakerFields | undefined, findings: Findings): void {
+  if (breaker === undefined) return;
+  if (breaker.failure_threshold === undefined && breaker.failure_threshold_percentage === undefined)
+    findings.add(path, 'must have failure_threshold or failure_threshold_percentage');
+}
+
+function checkCache(path: string, { cache }: NodeFields, context: RuleContext, findings: Findings): void {
+  if (cache === undefined) return;
+  for (const name of ['similarity', 'embedding'] as const) {
+    if (cache[name] !== undefined && cache.mode !== 'semantic')
+      findings.add(childPath(path, name), 'only goes with the mode semantic');
+  }
+  if (cache.embedding !== undefined) {
+    const at = childPath(childPath(path, 'embedding'), 'provider');
+    checkProvider(cache.embedding.provider, at, context, findings);
+  }
+}
+
+function checkStrategy({ path, fields, children }: Draft, context: RuleContext, findings: Findings): void {
   const { strategy } = fields;
   if (children === null) {
     if (strategy !== undefined)
@@ -71,34 +118,81 @@ function checkStrategy({ path, fields, children }: Draft, findings: Findings): v
   const at = childPath(path, 'strategy');
   for (const [key, modes] of keysOfModes) {
     if (strategy[key] !== undefined && !modes.includes(strategy.mode)) {
-      findings.add(childPath(at, key), `only goes with the mode ${modes.join(' or ')}`);
+      findings.add(childPath(at, key), `only goes with the mode ${listed(modes)}`);
     }
   }
+  checkBreaker(childPath(at, 'cb_config'), strategy.cb_config, findings);
+  checkSessions(strategy, at, context, findings);
+  // What could not be read is told of already; what it would have been led to cannot be.
+  if (children.length === 0) return;
+  if (strategy.hedge !== undefined && children.length === 1)
+    findings.add(childPath(at, 'hedge'), 'needs a second target to start');
   if (strategy.mode === 'conditional') checkConditions(strategy, at, children, findings);
-  if (strategy.sticky?.enabled === true && strategy.sticky.hash_fields === undefined) {
-    findings.add(childPath(childPath(at, 'sticky'), 'hash_fields'), 'is required where sticky is enabled');
+  if (strategy.mode === 'single') {
+    for (const child of children.slice(1))
+      findings.add(child.path, 'is never reached: the mode single takes the first target');
   }
-  if (strategy.sticky?.enabled === true && strategy.affinity?.enabled === true) {
-    findings.add(childPath(at, 'affinity'), 'does not go with sticky: enable one of them');
+  if (strategy.mode !== 'priority') {
+    for (const child of children) checkNoPriority(child, findings);
   }
-  if (weighted.includes(strategy.mode) && children.length > 0) {
-    let total = 0;
-    for (const child of children) total += child.fields.weight ?? 1;
-    if (total === 0) {
+  checkWeights(strategy, childPath(path, 'targets'), children, findings);
+}
+
+function checkSessions(strategy: StrategyFields, at: string, context: RuleContext, findings: Findings): void {
+  const { sticky, affinity } = strategy;
+  const path = childPath(childPath(at, 'sticky'), 'hash_fields');
+  if (sticky?.enabled === true && sticky.hash_fields === undefined)
+    findings.add(path, 'is required where sticky is enabled');
+  sticky?.hash_fields?.forEach((field, i) => {
+    if (fieldReader(field) === null)
       findings.add(
-        childPath(path, 'targets'),
-        'have weights that add up to 0: give one of them a weight above 0',
+        `${path}[${i}]`,
+        'is no path of a parameter: write it as params.user or params.tools[0].name',
       );
-    }
+    const complaint = field.startsWith('headers.')
+      ? credentialComplaint(field.slice('headers.'.length), context.headerPrefixes)
+      : null;
+    if (complaint !== null) findings.add(`${path}[${i}]`, complaint);
+  });
+  if (sticky?.enabled === true && affinity?.enabled === true)
+    findings.add(childPath(at, 'affinity'), 'does not go with sticky: enable one of them');
+}
+
+function checkNoPriority({ path, fields }: Draft, findings: Findings): void {
+  if (fields.priority !== undefined)
+    findings.add(childPath(path, 'priority'), 'only goes with the mode priority of the strategy around it');
+}
+
+/** Of weight 0 is what is to have no share; where nothing has one, nothing could be chosen. */
+function checkWeights(
+  { mode }: StrategyFields,
+  path: string,
+  children: readonly Draft[],
+  findings: Findings,
+): void {
+  if (mode !== 'priority' && mode !== 'loadbalance') return;
+  const totals = new Map<number, number>();
+  for (const { fields } of children) {
+    const tier = mode === 'priority' ? (fields.priority ?? 0) : 0;
+    totals.set(tier, (totals.get(tier) ?? 0) + (fields.weight ?? 1));
+  }
+  for (const [tier, total] of totals) {
+    if (total > 0) continue;
+    const which = totals.size > 1 ? `of priority ${tier} ` : '';
+    findings.add(path, `${which}have weights that add up to 0: give one of them a weight above 0`);
   }
 }
 
+const listed = (modes: readonly Mode[]): string =>
+  modes.length === 1 ? modes[0]! : `${modes.slice(0, -1).join(', ')} or ${modes.at(-1)}`;
+
 const balancing: readonly Mode[] = ['loadbalance', 'least_latency', 'least_cost', 'least_busy'];
-const weighted: readonly Mode[] = ['loadbalance', 'priority'];
+/** Those that ask another target when one fails. */
+const failingOver: readonly Mode[] = ['fallback', 'priority', 'least_latency', 'least_cost', 'least_busy'];
 
 /** Settings of a strategy that only some modes have. */
 const keysOfModes: readonly (readonly [keyof StrategyFields, readonly Mode[]])[] = [
-  ['on_status_codes', ['fallback', 'priority', 'least_latency', 'least_cost', 'least_busy']],
+  ['on_status_codes', failingOver],
   ['conditions', ['conditional']],
   ['default', ['conditional']],
   ['sticky', balancing],
@@ -183,12 +277,26 @@ export function readBaseUrl(text: string): string | null {
   }
 }
 
+/** What can only be told of a whole config. */
+export function checkRoot(root: Draft, context: RuleContext, findings: Findings): void {
+  checkNoPriority(root, findings);
+  checkStatusCodes(root, false, findings);
+  checkGoverns(root, context, findings);
+}
+
+/** Statuses at which to move on, where nothing would, are an expectation that will not be met. */
+function checkStatusCodes({ path, fields, children }: Draft, around: boolean, findings: Findings): void {
+  const mode = fields.strategy?.mode;
+  const isFallback = mode !== undefined && failingOver.includes(mode);
+  if (fields.on_status_codes !== undefined && (isFallback || !around)) {
+    const why = isFallback ? 'belongs into strategy' : 'does nothing here: no fallback is around it';
+    findings.add(childPath(path, 'on_status_codes'), why);
+  }
+  for (const child of children ?? []) checkStatusCodes(child, around || isFallback, findings);
+}
+
 /** The root has to say something by which a call can be governed. */
-export function checkRoot(
-  { path, fields, children }: Draft,
-  { stored }: RuleContext,
-  findings: Findings,
-): void {
+function checkGoverns({ path, fields, children }: Draft, { stored }: RuleContext, findings: Findings): void {
   if (children !== null) return;
   if ((['retry', 'request_timeout', 'deadline', 'cache'] as const).some((name) => fields[name] !== undefined))
     return;

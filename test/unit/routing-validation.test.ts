@@ -225,13 +225,13 @@ describe('a routing config is accepted at the edge of each rule and refused past
       'a known mode',
       () => wide(1),
       () => of({ strategy: { mode: 'random' }, targets: [{}] }),
-      'config.strategy.mode: must be single, fallback or loadbalance',
+      'config.strategy.mode: must be one of single, fallback, loadbalance, conditional, least_latency, least_cost, least_busy, priority',
     ],
     [
-      'on_status_codes with fallback alone',
+      'on_status_codes with what falls back',
       () => of({ strategy: { mode: 'fallback', on_status_codes: [429] }, targets: [{}] }),
       () => of({ strategy: { mode: 'single', on_status_codes: [429] }, targets: [{}] }),
-      'config.strategy.on_status_codes: only goes with the mode fallback',
+      'config.strategy.on_status_codes: only goes with the mode fallback, priority, least_latency, least_cost or least_busy',
     ],
     [
       'a known provider',
@@ -365,7 +365,7 @@ describe('a routing config is accepted at the edge of each rule and refused past
 
 describe('a routing config has to say something', () => {
   const nothing = [
-    'config: must have a provider with its api_key, a virtual_key, a strategy with targets, retry or request_timeout',
+    'config: must have a provider with its api_key, a virtual_key, a strategy with targets, cache, retry, deadline or request_timeout',
   ];
   for (const config of [
     { provider: 'openai', api_key: 'k' },
@@ -374,6 +374,8 @@ describe('a routing config has to say something', () => {
     { provider: 'ollama' },
     { retry: { attempts: 1 } },
     { request_timeout: 5 },
+    { deadline: 5 },
+    { cache: { mode: 'simple' } },
   ]) {
     it(`as ${JSON.stringify(config)} does`, () => {
       expect(of(config)).to.deep.equal([]);
@@ -451,16 +453,12 @@ describe('what a refused config says', () => {
   }
 
   for (const key of [
-    'cache',
     'input_guardrails',
     'output_guardrails',
     'before_request_hooks',
     'afterRequestHooks',
     'prompt_id',
-    'default_params',
-    'drop_params',
-    'on_status_codes',
-    'passthrough',
+    'fetch_integrated_models',
     'aws_s3_bucket',
     'oracleRegion',
   ]) {
@@ -470,22 +468,6 @@ describe('what a refused config says', () => {
       ]);
     });
   }
-  for (const key of ['cb_config', 'sticky', 'sticky_session', 'conditions', 'default']) {
-    it(`refuses strategy.${key} by name`, () => {
-      expect(of({ strategy: { mode: 'loadbalance', [key]: {} }, targets: [{}] })).to.deep.equal([
-        `config.strategy.${key}: is not supported yet by this version`,
-      ]);
-    });
-  }
-  it('refuses the mode conditional by name', () => {
-    expect(
-      of({ strategy: { mode: 'conditional', conditions: [], default: 'a' }, targets: [{ name: 'a' }] }),
-    ).to.deep.equal([
-      'config.strategy.conditions: is not supported yet by this version',
-      'config.strategy.default: is not supported yet by this version',
-      'config.strategy.mode: conditional is not supported yet by this version',
-    ]);
-  });
 
   it('never repeats a secret, be the JSON broken or the key malformed', () => {
     for (const text of [
@@ -602,9 +584,12 @@ describe('any text whatever', () => {
     'fallback',
     'loadbalance',
     'conditional',
+    'priority',
     'https://a.example',
     'x-a',
     'host',
+    'a[0].b',
+    '(a|b)+$',
   );
   const key = fc.constantFrom(
     ...[
@@ -628,6 +613,38 @@ describe('any text whatever', () => {
       'metadata',
       'cache',
       '__proto__',
+    ],
+    ...[
+      'name',
+      'priority',
+      'conditions',
+      'query',
+      'then',
+      'default',
+      'metadata.plan',
+      'params.a[0].b',
+      'headers.x-a',
+      '$regex',
+      '$and',
+      '$in',
+      '$gt',
+    ],
+    ...[
+      'sticky',
+      'hash_fields',
+      'enabled',
+      'hedge',
+      'cb_config',
+      'failure_threshold',
+      'cooldown_interval',
+      'default_params',
+      'drop_params',
+      'concurrency',
+      'mirror',
+      'share',
+      'target',
+      'passthrough',
+      'deadline',
     ],
   );
   const { config } = fc.letrec<{ config: unknown; value: unknown }>((tie) => ({
@@ -657,13 +674,18 @@ describe('any text whatever', () => {
   it('of a well-formed tree compiles', () => {
     const { tree } = fc.letrec<{ tree: object; leaf: object }>((tie) => ({
       leaf: fc.record({ provider: fc.constantFrom('openai', '@a'), weight: fc.integer({ min: 1, max: 9 }) }),
-      tree: fc.record({
-        strategy: fc.record({ mode: fc.constantFrom('single', 'fallback', 'loadbalance') }),
-        targets: fc.array(fc.oneof({ maxDepth: 2 }, tie('leaf'), tie('tree')), {
-          minLength: 1,
-          maxLength: 3,
-        }),
-      }),
+      tree: fc
+        .record({
+          mode: fc.constantFrom('single', 'fallback', 'loadbalance', 'least_latency', 'priority'),
+          targets: fc.array(fc.oneof({ maxDepth: 2 }, tie('leaf'), tie('tree')), {
+            minLength: 1,
+            maxLength: 3,
+          }),
+        })
+        .map(({ mode, targets }) => ({
+          strategy: { mode },
+          targets: mode === 'single' ? targets.slice(0, 1) : targets,
+        })),
     }));
     fc.assert(
       fc.property(tree, (value) => {
