@@ -37,6 +37,13 @@ export function splitModel(model: string | null): Named {
   return { provider: model.slice(0, slash), model: model.slice(slash + 1) };
 }
 
+function modelFor(x: Exchange, { overrideParams, defaultParams }: Target): string | null {
+  const override = overrideParams?.['model'];
+  if (typeof override === 'string') return override;
+  const given = defaultParams?.['model'];
+  return x.modelAsked ?? (typeof given === 'string' ? given : null);
+}
+
 /** Resolves a target. Stays synchronous where the directory knows the stored provider. */
 export function resolveAddress(
   x: Exchange,
@@ -44,8 +51,7 @@ export function resolveAddress(
   directory: Directory,
   providers: ReadonlyMap<string, Provider>,
 ): Awaitable<Address> {
-  const override = target.overrideParams?.['model'];
-  const named = splitModel(typeof override === 'string' ? override : x.modelAsked);
+  const named = splitModel(modelFor(x, target));
   const chosen = target.virtualKey ?? target.provider ?? named.provider;
   if (chosen === null) {
     throw new GatewayError(

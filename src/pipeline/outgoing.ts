@@ -78,6 +78,12 @@ export function unifiedCall(
       dropped: [],
     };
   }
+  if (target.passthrough) {
+    throw new GatewayError(
+      'unsupported_by_provider',
+      `${provider.name} does not speak the format of this request, and ${target.path} says passthrough: leave passthrough out to have it converted.`,
+    );
+  }
   const plainDoor = plainDoors.get(format) ?? null;
   const plain = plainFormats
     .get(plainDoor?.canonical ?? format)
@@ -157,7 +163,7 @@ function sameFormatConversion(
 ): Conversion | null {
   const { dialect, name } = address.provider;
   const { format } = x.endpoint;
-  if (dialect?.name === format) {
+  if (dialect?.name === format && !target.passthrough) {
     const door = doors.get(format);
     return door === undefined
       ? null

@@ -1,52 +1,96 @@
 import type { Exchange, JsonObject } from '../core/exchange.js';
 import { stringifyJson } from '../core/json.js';
 import { editJsonBytes, type JsonEdit } from '../core/json-edit.js';
-import type { Target } from '../core/target.js';
+import type { ParamPath, Target } from '../core/target.js';
 import { geminiRenamed } from '../providers/doors/gemini-model.js';
 import { withQuirks } from '../providers/quirks.js';
 import type { Address } from './address.js';
+import { withoutParams } from './drop-params.js';
 
-/** A target's override_params as edits of a JSON text, made once per target. */
-const editsOf = new WeakMap<Target, readonly JsonEdit[]>();
+/** A target's rules for bodies as edits of a JSON text, made once per target. Of two for one member the later counts. */
+interface BodyEdits {
+  /** For members that the body may lack. */
+  readonly defaults: readonly JsonEdit[];
+  /** Paths that lead into a member of the body. */
+  readonly inner: readonly ParamPath[];
+  readonly overrides: readonly JsonEdit[];
+  readonly drops: readonly JsonEdit[];
+  /** Both of these, for the many targets that have nothing else. */
+  readonly fixed: readonly JsonEdit[];
+}
 
-function overrideEdits(target: Target): readonly JsonEdit[] {
+const editsOf = new WeakMap<Target, BodyEdits>();
+
+function bodyEdits(target: Target): BodyEdits {
   let edits = editsOf.get(target);
   if (edits === undefined) {
-    edits = Object.entries(target.overrideParams ?? {}).map(([key, value]) => ({
-      key,
-      value: stringifyJson(value),
-    }));
+    const paths = target.dropParams ?? [];
+    const inner = paths.filter((path) => path.length > 1);
+    // What is dropped inside a member that the target itself sets is left out of it from the beginning.
+    const defaults = setMembers(withoutParams(target.defaultParams, inner));
+    const overrides = setMembers(withoutParams(target.overrideParams, inner));
+    const drops = paths.flatMap(([key, next]) =>
+      typeof key === 'string' && next === undefined ? { key, value: null } : [],
+    );
+    edits = { defaults, inner, overrides, drops, fixed: [...overrides, ...drops] };
     editsOf.set(target, edits);
   }
   return edits;
 }
 
+const setMembers = (params: Target['overrideParams']): readonly JsonEdit[] =>
+  Object.entries(params ?? {}).map(([key, value]) => ({ key, value: stringifyJson(value) }));
+
 /** The client's bytes; edited only where a rule changes something, every other byte as it came. */
 export function sameFormatBody(x: Exchange, target: Target, address: Address): Buffer {
   const bytes = x.request.bytes!;
   const quirks = address.provider.quirks;
-  if (quirks !== undefined && quirks.length > 0) {
+  if (quirks !== undefined && quirks.length > 0 && !target.passthrough) {
     return Buffer.from(stringifyJson(withQuirks(quirks, mergedBody(x, target, address))));
   }
-  const renamed = address.model !== null && address.model !== x.modelAsked;
-  if (x.endpoint.modelInPath === true) return bodyBesideModel(x, target, renamed ? address.model : null);
-  if (target.overrideParams === null && !renamed) return bytes;
-  let edits = overrideEdits(target);
-  if (renamed) {
-    edits = [
-      ...edits.filter((edit) => edit.key !== 'model'),
-      { key: 'model', value: JSON.stringify(address.model) },
-    ];
+  const model = address.model !== x.modelAsked ? address.model : null;
+  if (x.endpoint.modelInPath === true) return bodyBesideModel(x, target, model);
+  if (
+    model === null &&
+    target.overrideParams === null &&
+    target.defaultParams === null &&
+    target.dropParams === null
+  ) {
+    return bytes;
   }
-  return editJsonBytes(bytes, edits);
+  return editJsonBytes(bytes, editsFor(x.request.json!, target, model));
 }
 
-/** The same where the model stands in the address. `model`: its other name, where it has one. */
+/** `model`: its other name, where it has one. */
+function editsFor(json: JsonObject, target: Target, model: string | null): readonly JsonEdit[] {
+  const { defaults, inner, overrides, drops, fixed } = bodyEdits(target);
+  if (model === null && defaults.length === 0 && inner.length === 0) return fixed;
+  const edits: JsonEdit[] = defaults.filter(({ key }) => !Object.hasOwn(json, key));
+  const left = withoutParams(json, inner);
+  if (left !== json) {
+    for (const key in left) {
+      if (left[key] !== json[key]) edits.push({ key, value: stringifyJson(left[key]) });
+    }
+  }
+  edits.push(...overrides);
+  if (model !== null) edits.push({ key: 'model', value: JSON.stringify(model) });
+  edits.push(...drops);
+  return edits;
+}
+
+/** The same where the model stands in the address, and so in no rule. */
 function bodyBesideModel(x: Exchange, target: Target, model: string | null): Buffer {
   const json = x.request.json!;
   const body = model === null ? json : geminiRenamed(json, model);
-  if (body !== json) return Buffer.from(stringifyJson({ ...body, ...withoutModel(target.overrideParams) }));
-  const edits = overrideEdits(target).filter((edit) => edit.key !== 'model');
+  if (body !== json) {
+    const merged = {
+      ...withoutModel(target.defaultParams),
+      ...body,
+      ...withoutModel(target.overrideParams),
+    };
+    return Buffer.from(stringifyJson(withoutParams(merged, target.dropParams ?? [])));
+  }
+  const edits = editsFor(json, target, null).filter(({ key, value }) => key !== 'model' || value === null);
   return edits.length === 0 ? x.request.bytes! : editJsonBytes(x.request.bytes!, edits);
 }
 
@@ -57,7 +101,7 @@ function withoutModel(params: Target['overrideParams']): JsonObject {
 
 /** The client's body with what its target says, still in the client's format. */
 export function mergedBody(x: Exchange, target: Target, address: Address): JsonObject {
-  const body: JsonObject = { ...x.request.json, ...target.overrideParams };
+  const body: JsonObject = { ...target.defaultParams, ...x.request.json, ...target.overrideParams };
   if (address.model !== null) body['model'] = address.model;
-  return body;
+  return target.dropParams === null ? body : withoutParams(body, target.dropParams);
 }
