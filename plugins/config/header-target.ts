@@ -9,7 +9,7 @@ import {
   providerFields,
 } from '../../src/core/provider-fields.js';
 import type { Secret } from '../../src/core/secret.js';
-import type { ResolvedConfig, Retry, RouteNode, Target } from '../../src/core/target.js';
+import type { Mirror, ResolvedConfig, Retry, RouteNode, Target } from '../../src/core/target.js';
 import { fieldHeader, type Given, type TargetHeader } from './gateway-headers.js';
 
 /** Targets out of headers need no more of the host than this. */
@@ -127,6 +127,7 @@ function fillTarget(target: Target, header: HeaderTarget): Target {
     forwardHeaders: target.forwardHeaders.length > 0 ? target.forwardHeaders : header.forwardHeaders,
     requestTimeoutMs: target.requestTimeoutMs ?? header.requestTimeoutMs,
     retry: target.retry ?? header.retry,
+    mirror: target.mirror === null ? null : fillMirror(target.mirror, header),
     strictOpenAiCompliance: target.strictOpenAiCompliance && header.strictOpenAiCompliance,
     fields: Object.freeze(
       Object.assign(
@@ -136,6 +137,11 @@ function fillTarget(target: Target, header: HeaderTarget): Target {
       ),
     ),
   });
+}
+
+/** What is sent aside is not retried. */
+function fillMirror(mirror: Mirror, header: HeaderTarget): Mirror {
+  return Object.freeze({ ...mirror, target: fillTarget(mirror.target, { ...header, retry: null }) });
 }
 
 function withoutAddress(fields: FieldValues): FieldValues {
