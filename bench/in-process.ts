@@ -125,6 +125,8 @@ const provider = {
 
 const init: WorkerInit = {
   worker: 0,
+  workers: 1,
+  workspaceWeights: {},
   pepper: pepper.toString('hex'),
   host: '127.0.0.1',
   port: 0,

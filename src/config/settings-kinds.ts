@@ -104,6 +104,25 @@ export function list(
   };
 }
 
+/** Numbers above 0 by name: a YAML mapping, or as text `name=2,other=0.5`. */
+export function numbers(type: string): Kind<Readonly<Record<string, number>>> {
+  return {
+    type,
+    schema: {
+      type: 'object',
+      additionalProperties: { type: 'number', exclusiveMinimum: 0, maximum: 1_000_000 },
+    },
+    fromText: (line) =>
+      Object.fromEntries(
+        line.split(',').map((item) => {
+          const [name = '', value = ''] = item.split('=').map((part) => part.trim());
+          return [name, /^\d+(\.\d+)?$/.test(value) ? Number(value) : value];
+        }),
+      ),
+    make: (checked) => Object.freeze({ ...(checked as Record<string, number>) }),
+  };
+}
+
 /** Text that is never printed. */
 export function secret(pattern: string, wanted: string): Kind<Secret> {
   return {

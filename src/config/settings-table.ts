@@ -5,6 +5,7 @@ import {
   type Kind,
   list,
   milliseconds,
+  numbers,
   type PluginSettings,
   path,
   plugins,
@@ -48,6 +49,7 @@ function plain(value: unknown): string {
 
 const noPlugins: PluginSettings = { directory: null, insert: [] };
 const noText: readonly string[] = [];
+const noNumbers: Readonly<Record<string, number>> = {};
 
 /**
  * Every setting, once. `grpcPort` is the flag `--grpc-port`, the variable `HEADGATE_GRPC_PORT` and the YAML key
@@ -120,6 +122,12 @@ export const table = {
     ),
     noText,
     'Reserved addresses that connections chosen by a caller may reach all the same: hosts, host:port or CIDRs.',
+  ),
+  workspaceWeights: setting<Readonly<Record<string, number>>, Readonly<Record<string, number>>>(
+    numbers('weights'),
+    noNumbers,
+    'Shares of workspaces, by id, where several wait for one upstream with adaptive concurrency; others weigh 1.',
+    { fallbackText: 'none' },
   ),
   ownIdentity: setting<readonly string[], readonly string[]>(
     list(

@@ -70,6 +70,7 @@ export const errorTable = {
   body_already_sent: row(502, 'upstream_error', 'upstream'),
   draining: row(503, 'server_error', 'gateway'),
   overloaded: row(503, 'server_error', 'gateway'),
+  upstream_busy: row(503, 'server_error', 'gateway', true),
   store_unavailable: row(503, 'server_error', 'gateway'),
   upstream_connect_timeout: row(504, 'timeout_error', 'upstream', true),
   upstream_headers_timeout: row(504, 'timeout_error', 'upstream', true),
@@ -84,6 +85,8 @@ export interface ErrorDetail {
   param?: string;
   /** Several findings at once; each `path: <p>, message: <m>`. */
   errors?: readonly string[];
+  /** Milliseconds after which it may be tried again. */
+  retryAfterMs?: number;
   cause?: unknown;
 }
 
@@ -92,6 +95,7 @@ export class GatewayError extends Error {
   readonly code: ErrorCode;
   readonly param: string | null;
   readonly errors: readonly string[] | null;
+  readonly retryAfterMs: number | null;
 
   constructor(code: ErrorCode, message: string, detail?: ErrorDetail) {
     super(message, detail?.cause === undefined ? undefined : { cause: detail.cause });
@@ -99,6 +103,7 @@ export class GatewayError extends Error {
     this.code = code;
     this.param = detail?.param ?? null;
     this.errors = detail?.errors ?? null;
+    this.retryAfterMs = detail?.retryAfterMs ?? null;
   }
 
   get status(): number {

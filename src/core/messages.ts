@@ -80,6 +80,10 @@ export interface WorkerInit {
   pepper: string;
   host: string;
   port: number;
+  /** Data workers of this node. */
+  workers: number;
+  /** By workspace id; others weigh 1. */
+  workspaceWeights: Record<string, number>;
   /** Do several workers share the port? */
   shared: boolean;
   transport: 'uws' | 'node';

@@ -54,6 +54,12 @@ export interface Host {
    * where no price, or not yet the target's provider, is known.
    */
   expectedCost(x: Exchange, target: Target, outputTokens: number | null): number | null;
+  /** The upstream that a target leads to, by address and credential. Fails as an attempt would. */
+  upstreamKey(x: Exchange, target: Target): Awaitable<string>;
+  /** Data workers of this node. */
+  readonly workers: number;
+  /** A workspace's weight where several wait for one upstream: 1 unless the operator gave it another. */
+  weightOf(workspaceId: string): number;
   /** Where the exchange's settlement goes; the logger stage alone calls it. */
   settle(x: Exchange, outcome: Outcome): void;
   /** What the data workers share. */

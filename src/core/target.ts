@@ -56,6 +56,8 @@ export interface Concurrency {
   readonly queue: number;
   /** Milliseconds that one may wait. */
   readonly maxWaitMs: number;
+  /** Who goes first of one workspace's own. */
+  readonly priority: 'high' | 'normal' | 'low';
 }
 
 /** A share of requests, copied to another target whose answers nobody waits for. */

@@ -99,9 +99,11 @@ class Writer implements Sink {
 
 /** A gateway error as a whole answer in the client's format. */
 export function errorReply(x: Exchange, error: GatewayError): Reply {
+  const headers = ['content-type', 'application/json'];
+  if (error.retryAfterMs !== null) headers.push('retry-after', String(Math.ceil(error.retryAfterMs / 1000)));
   return {
     status: error.status,
-    headers: ['content-type', 'application/json'],
+    headers,
     body: errorsAt(x.request.path).writeError(error, { requestId: x.id, provider: null }),
     events: false,
     errorOrigin: 'gateway',

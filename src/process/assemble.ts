@@ -24,6 +24,7 @@ import type { Pipeline } from '../pipeline/parts.js';
 import { arrange, loadPlugins, type Stage, setUp } from '../pipeline/plugins.js';
 import { readBodyStage } from '../pipeline/read-body.js';
 import { costOf, settle } from '../pipeline/settle.js';
+import { upstreamKey } from '../pipeline/upstream-key.js';
 import { sentOnHeaders } from '../providers/client-headers.js';
 import { doors } from '../providers/doors/index.js';
 import { formats, plainFormats } from '../providers/formats/index.js';
@@ -75,6 +76,8 @@ export async function assemble(
   const hasher = new KeyHasher(Buffer.from(init.pepper, 'hex'));
 
   const metrics = new Metrics();
+  const weights = new Map(Object.entries(init.workspaceWeights));
+
   const host: Host = {
     directory,
     log,
@@ -87,6 +90,9 @@ export async function assemble(
     cost: (x) => costOf(pipeline, x.attempts),
     sentOnHeaders,
     expectedCost: (x, target, outputTokens) => expectedCost(pipeline, x, target, outputTokens),
+    upstreamKey: (x, target) => upstreamKey(pipeline, x, target),
+    workers: init.workers,
+    weightOf: (workspaceId) => weights.get(workspaceId) ?? 1,
     settle: (x, outcome) => settle(pipeline, x, outcome),
     shared,
     metrics,

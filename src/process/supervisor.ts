@@ -240,6 +240,8 @@ function workerInit(
     pepper,
     host: settings.host,
     port: settings.port,
+    workers: count,
+    workspaceWeights: { ...settings.workspaceWeights },
     shared: count > 1,
     transport: settings.transport,
     headerPrefixes: [...settings.headerPrefixes],

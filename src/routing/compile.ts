@@ -303,8 +303,14 @@ function cacheRule({ cache }: NodeFields): CacheRule | null {
 
 function concurrencyOf({ concurrency }: NodeFields): Concurrency | null {
   if (concurrency === undefined) return null;
-  const { min = 1, max = 1000, queue = 1000, max_wait: maxWaitMs = 10_000 } = concurrency;
-  return Object.freeze({ min, max, queue, maxWaitMs });
+  const {
+    min = 1,
+    max = 1000,
+    queue = 1000,
+    max_wait: maxWaitMs = 10_000,
+    priority = 'normal',
+  } = concurrency;
+  return Object.freeze({ min, max, queue, maxWaitMs, priority });
 }
 
 /** What is sent aside is neither retried nor mirrored again. */

@@ -86,6 +86,7 @@ export interface NodeFields extends Readonly<Partial<Record<ProviderField, strin
     readonly max?: number;
     readonly queue?: number;
     readonly max_wait?: number;
+    readonly priority?: 'high' | 'normal' | 'low';
   };
   readonly mirror?: { readonly share: number };
   readonly passthrough?: boolean;
@@ -241,6 +242,11 @@ const groups = {
     max: wholeNumber(1, 100_000),
     queue: wholeNumber(0, 100_000),
     max_wait: wholeNumber(0, 600_000, ' of milliseconds'),
+    priority: {
+      type: 'string',
+      enum: ['high', 'normal', 'low'],
+      description: 'must be high, normal or low',
+    },
   }),
   mirror: group({ share: share(0, 1) }, ['share']),
 };

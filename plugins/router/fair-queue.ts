@@ -1,0 +1,98 @@
+export type Priority = 'high' | 'normal' | 'low';
+
+const priorities: readonly Priority[] = ['high', 'normal', 'low'];
+
+/** The requests of one workspace that wait, by class. */
+interface Flow<T> {
+  readonly weight: number;
+  readonly waiting: Record<Priority, Set<T>>;
+  size: number;
+  /** Virtual time at which its next request may begin. */
+  start: number;
+  /** Virtual time at which what it had so far is paid for. */
+  finish: number;
+}
+
+/**
+ * Who is next, of several workspaces that wait for one upstream: start-time fair queueing (Goyal, Vin and Cheng 1996).
+ * While they wait, workspaces are served in proportion to their weights, however much each of them sends; one that
+ * comes back has saved up nothing. Within a workspace, higher classes go first.
+ */
+export class FairQueue<T> {
+  readonly #flows = new Map<string, Flow<T>>();
+  /** Finishes of flows that wait for nothing now, as long as they lie ahead. */
+  readonly #owed = new Map<string, number>();
+  #virtual = 0;
+  #size = 0;
+
+  constructor(readonly weightOf: (workspace: string) => number) {}
+
+  get size(): number {
+    return this.#size;
+  }
+
+  /** A request that was let in without waiting: its workspace has had it all the same. */
+  passed(workspace: string): void {
+    if (this.#size === 0 && this.#owed.size === 0) return;
+    const finish = Math.max(this.#owed.get(workspace) ?? 0, this.#virtual);
+    this.#owed.set(workspace, finish + 1 / this.weightOf(workspace));
+  }
+
+  add(item: T, workspace: string, priority: Priority): void {
+    let flow = this.#flows.get(workspace);
+    if (flow === undefined) {
+      const finish = this.#owed.get(workspace) ?? 0;
+      flow = {
+        weight: this.weightOf(workspace),
+        waiting: { high: new Set(), normal: new Set(), low: new Set() },
+        size: 0,
+        start: Math.max(this.#virtual, finish),
+        finish,
+      };
+      this.#owed.delete(workspace);
+      this.#flows.set(workspace, flow);
+    }
+    flow.waiting[priority].add(item);
+    flow.size++;
+    this.#size++;
+  }
+
+  /** Takes back one that waits no longer. */
+  remove(item: T, workspace: string, priority: Priority): void {
+    const flow = this.#flows.get(workspace);
+    if (flow === undefined || !flow.waiting[priority].delete(item)) return;
+    this.#taken(flow, workspace);
+  }
+
+  /** The next one, out of the queue; null: nobody waits. */
+  next(): T | null {
+    let first: Flow<T> | null = null;
+    let name = '';
+    for (const [workspace, flow] of this.#flows) {
+      if (first !== null && flow.start >= first.start) continue;
+      first = flow;
+      name = workspace;
+    }
+    if (first === null) return null;
+    this.#virtual = first.start;
+    first.finish = first.start + 1 / first.weight;
+    first.start = first.finish;
+    for (const priority of priorities) {
+      for (const item of first.waiting[priority]) {
+        first.waiting[priority].delete(item);
+        this.#taken(first, name);
+        return item;
+      }
+    }
+    return null;
+  }
+
+  #taken(flow: Flow<T>, workspace: string): void {
+    flow.size--;
+    this.#size--;
+    if (flow.size > 0) return;
+    this.#flows.delete(workspace);
+    if (this.#size === 0) this.#owed.clear();
+    else if (flow.finish > this.#virtual) this.#owed.set(workspace, flow.finish);
+  }
+}
