@@ -66,7 +66,9 @@ const host = {
   random: Math.random,
   attempt: () => answered,
   expectedCost: () => 1,
-} as Partial<Host> as Host;
+  shared: { ask: async () => [], tell() {}, hear() {} },
+  metrics: { show() {} },
+} as unknown as Partial<Host> as Host;
 
 async function measure(config: unknown): Promise<number> {
   const compiled = compileConfig(JSON.stringify(config), {

@@ -131,6 +131,28 @@ export interface ChildCollection {
   readonly collection_details: CollectionDetails;
 }
 
+export interface CircuitBreaker {
+  readonly workspace_id: string;
+  /** Slug of the saved config; absent for one that came with a request. */
+  readonly config?: string | null;
+  /** What tells this version of the config from any other. */
+  readonly fingerprint: string;
+  /** The target: config.targets[0]. */
+  readonly path: string;
+  /** Who failed last. */
+  readonly provider: string;
+  /** open, or half_open while a request probes the target. */
+  readonly state: string;
+  /** The last failure: an HTTP status, or an error's code. */
+  readonly reason: string;
+  readonly opened_at: string;
+  /** From then on one request may probe. */
+  readonly next_probe_at: string;
+  /** Of the minute before it opened, and of the probes since. */
+  readonly requests: number;
+  readonly failures: number;
+}
+
 export interface Collection {
   readonly id: string;
   readonly name: string;
@@ -1582,6 +1604,17 @@ export interface ListAuditLogsResponse {
   readonly records: readonly AuditLog[];
   readonly total: number;
   readonly object: 'analytics-graph';
+}
+
+export interface ListCircuitBreakersRequest {
+  /** Id or slug. A workspace's key sees its own workspace. */
+  readonly workspace_id?: string | null;
+}
+
+export interface ListCircuitBreakersResponse {
+  readonly object: string;
+  readonly data: readonly CircuitBreaker[];
+  readonly total: number;
 }
 
 export interface ListCollectionsRequest {
@@ -3403,6 +3436,11 @@ export interface AdminServices {
     ListAuditLogs: [ListAuditLogsRequest, ListAuditLogsResponse];
     /** Gives rows as a file for another program, oldest first. */
     ExportAuditLogs: [ExportAuditLogsRequest, AsyncIterable<HttpBody>];
+  };
+  /** Targets that are left alone, since they failed too often (`cb_config`). */
+  CircuitBreakers: {
+    /** Lists those that are not closed, the one that opened first at the head. */
+    ListCircuitBreakers: [ListCircuitBreakersRequest, ListCircuitBreakersResponse];
   };
   /** Folders of prompts. */
   Collections: {

@@ -25,6 +25,7 @@ export const adminPaths: readonly string[] = [
   '/v1/api-keys/{type}/{sub_type}',
   '/v1/audit-logs',
   '/v1/audit-logs/export',
+  '/v1/circuit-breakers',
   '/v1/collections',
   '/v1/collections/{id}',
   '/v1/configs',

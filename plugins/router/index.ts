@@ -1,8 +1,11 @@
 import type { Exchange, Reply } from '../../src/core/exchange.js';
 import { definePlugin } from '../../src/core/plugin.js';
+import type { RouteNode } from '../../src/core/target.js';
+import { Breakers, type OpenTargets } from './breaker.js';
 import { Chooser } from './choose.js';
 import { Meters } from './meters.js';
-import { type Ground, maxWaitMs, settled, Walk } from './walk.js';
+import { RetryBudget } from './retry-budget.js';
+import { ask, type Ground, maxWaitMs, settled, unasked, Walk } from './walk.js';
 
 interface RouterOptions {
   /** Milliseconds: the first backoff; each further one is twice as long. Default 1000. */
@@ -12,9 +15,11 @@ interface RouterOptions {
 /**
  * Asks the provider that the routing config chooses, or several in turn.
  *
- *   choose.ts   which child of a strategy is asked: by weight, by session, by what meters saw (meters.ts)
- *   walk.ts     what is asked next when one fails, and when the same is asked again
- *   outcome.ts  what counts as failed
+ *   choose.ts        which child of a strategy is asked: by weight, by session, by what meters saw (meters.ts)
+ *   walk.ts          what is asked next when one fails, and when the same is asked again
+ *   outcome.ts       what counts as failed
+ *   breaker.ts       which targets are left alone for that
+ *   retry-budget.ts  how often the same is asked again, of all requests
  */
 export default definePlugin<RouterOptions>({
   name: 'router',
@@ -25,17 +30,34 @@ export default definePlugin<RouterOptions>({
   },
   setup(options, host) {
     const meters = new Meters();
+    const breakers = new Breakers(host.shared);
+    const budget = new RetryBudget();
     const ground: Ground = {
       host,
-      chooser: new Chooser(host, { available: () => true }, meters),
+      chooser: new Chooser(host, breakers, meters),
       meters,
+      breakers,
+      budget,
       backoffMs: options.backoffMs ?? 1000,
     };
-    return { request: (x) => route(ground, x) };
+    host.metrics.show(() => [
+      { name: 'gateway_retries_refused_total', labels: { reason: 'budget' }, value: budget.refused },
+    ]);
+    return {
+      request: (x) => route(ground, x),
+      log: (x, outcome) => {
+        const { target } = x;
+        if (target !== null && target.breaker !== null) breakers.ended(x, target, target.breaker, outcome);
+      },
+    };
   },
 });
 
 function route(ground: Ground, x: Exchange): Promise<Reply> {
+  if (ground.breakers.open > 0) {
+    const open = ground.breakers.opened(x);
+    if (open !== null) return routeAround(ground, x, open);
+  }
   const node = settled(ground.chooser, x, x.config.root);
   if (
     node.kind === 'target' &&
@@ -44,7 +66,24 @@ function route(ground: Ground, x: Exchange): Promise<Reply> {
     !x.config.metered
   ) {
     x.target = node.target;
-    return ground.host.attempt(x, node.target);
+    return ask(ground, x, node.target, false);
   }
-  return new Walk(ground, x).node(node, 0);
+  return new Walk(ground, x, null).node(node, 0);
+}
+
+/** Where no target is left that may be asked, all are: a breaker saves a target's time, it does not refuse a client. */
+async function routeAround(ground: Ground, x: Exchange, open: OpenTargets): Promise<Reply> {
+  const { root } = x.config;
+  if (!isAllOpen(ground, x, root, open)) {
+    const reply = await new Walk(ground, x, open).node(root, 0);
+    if (reply !== unasked) return reply;
+  }
+  return new Walk(ground, x, null).node(root, 0);
+}
+
+/** Also of those that are due to be probed: alone they are asked by everybody. */
+function isAllOpen(ground: Ground, x: Exchange, node: RouteNode, open: OpenTargets): boolean {
+  if (node.kind === 'target') return open.has(node.path);
+  if (node.kind === 'conditional') return isAllOpen(ground, x, ground.chooser.branch(x, node), open);
+  return node.children.every((child) => isAllOpen(ground, x, child, open));
 }

@@ -1,6 +1,6 @@
 import type { ErrorCode, GatewayError } from '../../src/core/errors.js';
 import type { Exchange, Reply } from '../../src/core/exchange.js';
-import type { Retry } from '../../src/core/target.js';
+import type { Retry, Target } from '../../src/core/target.js';
 
 /** No connection came about: trying the same target again costs nothing. */
 const neverConnected: ReadonlySet<ErrorCode> = new Set([
@@ -50,9 +50,48 @@ export function errorIsRetried(x: Exchange, error: GatewayError, retry: Retry): 
   return retry.resend === true && error.blame === 'upstream' && retry.onStatusCodes.includes(error.status);
 }
 
-/** Lets go of an answer that the client will not get; ends the walk where nobody waits for another. */
-export function abandon(x: Exchange, reply: Reply): void {
-  const { body } = reply;
+/** Lets go of an answer that the client will not get. */
+export function discard({ body }: Reply): void {
   if (body !== null && typeof body !== 'string' && !Buffer.isBuffer(body)) body.cancel();
+}
+
+/** The same; ends the walk where nobody waits for another. */
+export function abandon(x: Exchange, reply: Reply): void {
+  discard(reply);
   if (x.aborted !== null) throw x.aborted;
+}
+
+/** Statuses that say something of the request, whoever is asked. */
+const callersFaults: ReadonlySet<number> = new Set([400, 413, 422]);
+
+/** Does an answer with this status count against its target? `codes`: those of its breaker; null: above 500. */
+export function isFailedStatus(status: number, codes: readonly number[] | null): boolean {
+  return codes === null ? status > 500 : codes.includes(status) && !callersFaults.has(status);
+}
+
+/** Not reached, not answered in time, or not with what an answer is. */
+const targetsFaults: ReadonlySet<ErrorCode> = new Set([
+  ...neverConnected,
+  'upstream_tls',
+  'upstream_reset',
+  'upstream_truncated',
+  'upstream_invalid_response',
+  'upstream_redirect',
+  'upstream_stream_error',
+  'upstream_headers_timeout',
+  'upstream_first_token_timeout',
+  'upstream_idle_timeout',
+  'request_timeout',
+]);
+
+/** Does a failure count against the target? Not one that the client, the gateway or an earlier target brought about. */
+export function isTargetsFault(x: Exchange, target: Target, code: ErrorCode): boolean {
+  if (x.aborted !== null || !targetsFaults.has(code)) return false;
+  // What was left of the deadline may have been too little for anyone.
+  return code !== 'request_timeout' || !isPast(x, target);
+}
+
+/** Is the time over that all attempts of the request have together? */
+export function isPast(x: Exchange, { deadlineMs }: Target): boolean {
+  return deadlineMs !== null && x.elapsedMs() >= deadlineMs;
 }

@@ -2,11 +2,21 @@ import { GatewayError } from '../../src/core/errors.js';
 import type { Exchange, Reply } from '../../src/core/exchange.js';
 import type { Host } from '../../src/core/plugin.js';
 import type { Retry, RouteNode, Target } from '../../src/core/target.js';
+import type { Breakers, OpenTargets } from './breaker.js';
 import type { Chooser, Sequence } from './choose.js';
 import { metered } from './metered.js';
 import type { Meters } from './meters.js';
-import { abandon, errorIsRetried, errorMovesOn, replayable, replyMovesOn } from './outcome.js';
+import {
+  abandon,
+  discard,
+  errorIsRetried,
+  errorMovesOn,
+  isPast,
+  replayable,
+  replyMovesOn,
+} from './outcome.js';
 import { retryAfterMs } from './retry-after.js';
+import type { RetryBudget } from './retry-budget.js';
 
 /** Upstream tries of one request, all targets and retries together: one call must not become a storm. */
 const maxTries = 10;
@@ -18,37 +28,77 @@ export interface Ground {
   readonly host: Host;
   readonly chooser: Chooser;
   readonly meters: Meters;
+  readonly breakers: Breakers;
+  readonly budget: RetryBudget;
   /** Milliseconds: the first backoff; each further one is twice as long. */
   readonly backoffMs: number;
 }
+
+/** In place of a reply: nobody was asked, since the breakers of all targets there are open. */
+export const unasked: Reply = Object.freeze({
+  status: 0,
+  headers: [],
+  body: null,
+  events: false,
+  errorOrigin: null,
+});
 
 /** One request's way through its config, with what it has used up so far. */
 export class Walk {
   #tries = 0;
   #waitedMs = 0;
+  /** An answer that is not good enough, kept until somebody else is really asked. */
+  #held: Reply | null = null;
+  /** The target that this request may ask though its breaker is open, to find out. */
+  #probe: Target | null = null;
   /** The request's own, to which a target's is added. */
   readonly #metadata: Exchange['metadata'];
 
+  /** `open`: the targets that are left alone; null: none are. */
   constructor(
     readonly ground: Ground,
     readonly x: Exchange,
+    readonly open: OpenTargets | null,
   ) {
     this.#metadata = x.metadata;
   }
 
-  /** `ahead`: later targets of the fallbacks around this node; retries leave each of them one try. */
+  /**
+   * `ahead`: later targets of the fallbacks around this node; retries leave each of them one try. Resolves with
+   * `unasked` where everything under the node is left alone.
+   */
   node(node: RouteNode, ahead: number): Promise<Reply> {
+    return this.open === null ? this.#node(node, ahead) : this.#around(this.open, node, ahead);
+  }
+
+  async #around(open: OpenTargets, node: RouteNode, ahead: number): Promise<Reply> {
+    const { breakers } = this.ground;
+    // Another choice is made where the first is being probed by someone else.
+    for (let i = 0; i <= open.size && breakers.available(this.x, node); i++) {
+      const reply = await this.#node(node, ahead);
+      if (reply !== unasked) return reply;
+    }
+    return unasked;
+  }
+
+  #node(node: RouteNode, ahead: number): Promise<Reply> {
     const { x } = this;
     const { chooser } = this.ground;
     const at = settled(chooser, x, node);
     switch (at.kind) {
       case 'target':
-        return this.#target(at.target, ahead);
+        return this.open?.has(at.path) ? this.#probing(at.target, ahead) : this.#target(at.target, ahead);
       case 'fallback':
         return this.#inTurn(at.children, at.onStatusCodes, ahead);
       default:
         return this.#inTurn(chooser.inOrder(x, at), at.failover?.onStatusCodes ?? null, ahead);
     }
+  }
+
+  async #probing(target: Target, ahead: number): Promise<Reply> {
+    if (!(await this.ground.breakers.claim(this.x, target))) return unasked;
+    this.#probe = target;
+    return this.#target(target, ahead);
   }
 
   #target(target: Target, ahead: number): Promise<Reply> {
@@ -57,6 +107,8 @@ export class Walk {
     x.retries = 0;
     // What the request brings stays as it is: a config adds metadata, it does not replace any.
     x.metadata = target.metadata === undefined ? this.#metadata : { ...target.metadata, ...this.#metadata };
+    if (this.#held !== null) discard(this.#held);
+    this.#held = null;
     this.#tries++;
     const { retry } = target;
     if (retry === null || retry.attempts === 0) return this.#attempt(target);
@@ -65,32 +117,45 @@ export class Walk {
 
   #attempt(target: Target): Promise<Reply> {
     const { x } = this;
-    const { host, meters } = this.ground;
-    if (!x.config.metered) return host.attempt(x, target);
-    return metered(meters, x, target, () => host.attempt(x, target));
+    const { ground } = this;
+    const isProbe = this.#probe === target;
+    this.#probe = null;
+    if (!x.config.metered) return ask(ground, x, target, isProbe);
+    return metered(ground.meters, x, target, () => ask(ground, x, target, isProbe));
   }
 
   async #inTurn(nodes: Sequence, onStatusCodes: readonly number[] | null, ahead: number): Promise<Reply> {
     const { x } = this;
     const last = nodes.length - 1;
-    for (let i = 0; ; i++) {
-      const end = i === last;
-      let reply: Reply;
+    let failed: Reply | GatewayError = unasked;
+    for (let i = 0; i <= last; i++) {
       try {
-        reply = await this.node(nodes.at(i)!, ahead + last - i);
+        const reply = await this.node(nodes.at(i)!, ahead + last - i);
+        if (reply === unasked) continue;
+        const codes = x.target?.onStatusCodes ?? onStatusCodes;
+        if (this.#isOver() || !replyMovesOn(x, reply, codes)) return reply;
+        failed = this.#held = reply;
+        if (x.aborted !== null) abandon(x, reply);
       } catch (thrown) {
-        const error = x.aborted ?? GatewayError.from(thrown);
-        if (end || this.#tries >= maxTries || !errorMovesOn(x, error, onStatusCodes)) throw error;
-        continue;
+        failed = x.aborted ?? GatewayError.from(thrown);
+        if (this.#isOver() || !errorMovesOn(x, failed, onStatusCodes)) throw failed;
       }
-      const codes = x.target?.onStatusCodes ?? onStatusCodes;
-      if (end || this.#tries >= maxTries || !replyMovesOn(x, reply, codes)) return reply;
-      abandon(x, reply);
     }
+    if (failed instanceof GatewayError) throw failed;
+    return failed;
+  }
+
+  /** Has the request had all the tries, or all the time, that it may have? */
+  #isOver(): boolean {
+    const { target } = this.x;
+    return this.#tries >= maxTries || (target !== null && isPast(this.x, target));
   }
 
   async #retrying(target: Target, retry: Retry, ahead: number): Promise<Reply> {
     const { x } = this;
+    const { budget } = this.ground;
+    const tenant = x.principal.workspaceId ?? x.principal.organisationId;
+    budget.request(tenant);
     for (let made = 0; ; made++) {
       x.retries = made;
       let reply: Reply | null = null;
@@ -103,8 +168,8 @@ export class Walk {
         if (!errorIsRetried(x, error, retry)) throw error;
       }
       const over = made === retry.attempts || this.#tries + ahead >= maxTries;
-      const waitMs = over ? null : this.#wait(retry, made, reply);
-      if (waitMs === null) {
+      const waitMs = over ? null : this.#wait(target, retry, made, reply);
+      if (waitMs === null || !budget.retry(tenant)) {
         if (made === retry.attempts) x.retries = -1;
         if (reply === null) throw error;
         return reply;
@@ -116,15 +181,31 @@ export class Walk {
     }
   }
 
-  /** Milliseconds until the next retry; null where that is longer than a client should be kept. */
-  #wait(retry: Retry, made: number, reply: Reply | null): number | null {
+  /** Milliseconds until the next retry; null where that is longer than a client should be kept, or of no use. */
+  #wait(target: Target, retry: Retry, made: number, reply: Reply | null): number | null {
+    const { host, backoffMs, breakers } = this.ground;
+    if (breakers.isOpen(this.x, target)) return null;
     const asked =
       retry.useRetryAfterHeader && reply !== null ? retryAfterMs(reply.headers, Date.now()) : null;
     // Full jitter: clients that failed together must not come back together.
-    const { host, backoffMs } = this.ground;
     const waitMs = asked ?? host.random() * backoffMs * 2 ** made;
+    if (target.deadlineMs !== null && this.x.elapsedMs() + waitMs >= target.deadlineMs) return null;
     return waitMs <= maxWaitMs - this.#waitedMs ? waitMs : null;
   }
+}
+
+/** One try of `target`, of which its breaker hears. `isProbe`: it was let through to find out. */
+export function ask(
+  { host, breakers }: Ground,
+  x: Exchange,
+  target: Target,
+  isProbe: boolean,
+): Promise<Reply> {
+  const { breaker } = target;
+  const attempt = host.attempt(x, target);
+  // What the gateway counts itself says nothing of a target.
+  if (breaker === null || x.endpoint.counts === true) return attempt;
+  return breakers.judge(x, target, breaker, isProbe, attempt);
 }
 
 /** A node at which something is tried: conditions and plain choices are behind it. */

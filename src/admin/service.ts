@@ -1,4 +1,5 @@
 import type { AdminServices } from '../../proto/messages.js';
+import type { BreakerReport } from '../core/breaker.js';
 import type { Forget } from '../core/messages.js';
 import type { OwnIdentities } from '../core/own-identity.js';
 import type { Logger } from '../core/plugin.js';
@@ -16,6 +17,8 @@ export interface AdminParts {
   validateConfig(text: string): void | Promise<void>;
   /** Is this the name of a provider row? */
   isProvider(name: string): boolean;
+  /** Circuit breakers that are not closed, of a workspace or of all; none are known unless given. */
+  readonly breakers?: { list(organisation: string, workspace: string | null): readonly BreakerReport[] };
   /** Who may store credentials that sign in as the gateway itself; nobody unless given. */
   readonly ownIdentities?: OwnIdentities;
   /** URL under which clients reach the gateway, without a slash at its end. */

@@ -2,6 +2,7 @@ import type { AdminMethod } from '../../proto/tree.js';
 import { apiKeysService } from './api-keys.js';
 import { auditLogsService } from './audit-logs.js';
 import type { Implementations, Run } from './call.js';
+import { circuitBreakersService } from './circuit-breakers.js';
 import { collectionsService } from './collections.js';
 import { configsService } from './configs.js';
 import { deploymentsService } from './deployments.js';
@@ -26,6 +27,7 @@ import { workspacesService } from './workspaces.js';
 const services: { readonly [Name in ServiceName]: (parts: AdminParts) => Service<Name> } = {
   ApiKeys: apiKeysService,
   AuditLogs: auditLogsService,
+  CircuitBreakers: circuitBreakersService,
   Collections: collectionsService,
   Configs: configsService,
   Deployments: deploymentsService,

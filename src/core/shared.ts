@@ -1,9 +1,14 @@
+import type { BreakerCounts, BreakerPlace, BreakerState, ProbeOutcome } from './breaker.js';
 import type { Awaitable } from './directory.js';
 
 /** What a data worker asks of the state that all workers share, by kind. Plain JSON both ways. */
 export interface SharedQuestions {
   /** An entry of the shared cache; null: there is none, or it is too old. */
   'cache-read': { readonly question: { readonly key: string }; readonly answer: string | null };
+  /** Those that are not closed. */
+  breakers: { readonly question: null; readonly answer: readonly BreakerState[] };
+  /** May this request probe the target? One at a time may. */
+  'breaker-probe': { readonly question: BreakerPlace; readonly answer: boolean };
 }
 
 /** What is told, by kind: by a worker to the shared state, and by that to every worker. Plain JSON. */
@@ -17,6 +22,9 @@ export interface SharedNews {
   };
   /** What is remembered of this entry is out of date. */
   'cache-drop': { readonly key: string };
+  'breaker-counts': BreakerCounts;
+  'breaker-probed': BreakerPlace & { readonly outcome: ProbeOutcome; readonly reason: string };
+  'breaker-state': BreakerState;
 }
 
 export type QuestionKind = keyof SharedQuestions;

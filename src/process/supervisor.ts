@@ -12,6 +12,8 @@ import { providers } from '../providers/rows.js';
 import { RefusedStart } from '../store/refused-start.js';
 import type { FirstKeys, Store } from '../store/store.js';
 import { nodeTransportCanShare } from '../transport/node.js';
+import { BreakerNodes } from './breaker-nodes.js';
+import { Breakers } from './breakers.js';
 import { holdDataDir } from './data-lock.js';
 import { type Check, startOpsServer } from './ops-server.js';
 import type { Redis } from './redis.js';
@@ -56,12 +58,14 @@ export async function startGateway(settings: Settings): Promise<Gateway> {
     lookup: async (kind, workspace, name) => lookup((await control).store, kind, workspace, name),
     admin: async (request) => (await plane).rest(request),
     gone: (worker, pid) => {
+      breakers.workerGone(worker);
       ingestion
         ?.workerGone(String(worker), pid)
         .catch((error: unknown) => log.error({ err: error }, 'replay'));
     },
     log,
   });
+  const breakers = new Breakers(workers.shared, log);
   // Workers take their time to load: they do so while this process loads what it needs, and opens the store.
   const listening = workers.start();
   listening.catch(() => {});
@@ -116,7 +120,10 @@ export async function startGateway(settings: Settings): Promise<Gateway> {
       { name: 'store', ok: () => store.ping() },
     ];
     const shared = redis;
-    if (shared !== null) checks.push({ name: 'redis', optional: true, ok: () => shared.up });
+    if (shared !== null) {
+      checks.push({ name: 'redis', optional: true, ok: () => shared.up });
+      breakers.share(new BreakerNodes(shared, log));
+    }
     const admin = await startAdminServer({
       host: settings.host,
       port: settings.grpcPort,
@@ -136,6 +143,7 @@ export async function startGateway(settings: Settings): Promise<Gateway> {
         });
       },
       isProvider: (name) => providers.has(name),
+      breakers,
       ownIdentities: new OwnIdentities(settings.ownIdentity),
       publicUrl: settings.publicUrl ?? `http://localhost:${settings.port}`,
       log,
@@ -143,7 +151,10 @@ export async function startGateway(settings: Settings): Promise<Gateway> {
     planeStarted(admin);
 
     const port = await listening;
-    const ops = await startOpsServer(settings.host, settings.opsPort, checks, () => workerMetrics(workers));
+    const ops = await startOpsServer(settings.host, settings.opsPort, checks, () => [
+      ...workerMetrics(workers),
+      ...breakers.metrics(),
+    ]);
 
     const running = ingestion;
     let stopping: Promise<void> | null = null;
@@ -156,6 +167,7 @@ export async function startGateway(settings: Settings): Promise<Gateway> {
       await ledger.close();
       await store.close();
       shared?.close();
+      breakers.close();
       letGo();
     };
     stopBySignal(() => {

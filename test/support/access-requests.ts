@@ -80,6 +80,7 @@ export const requests: Readonly<Record<string, RequestOf>> = {
   'ApiKeys.RotateApiKey of a user': only('id', 'userKey'),
   'AuditLogs.ListAuditLogs': (at) => ({ ...time, ...within(at) }),
   'AuditLogs.ExportAuditLogs': (at) => ({ ...time, format: 'jsonl', ...within(at) }),
+  'CircuitBreakers.ListCircuitBreakers': within,
   'Collections.CreateCollection': (at) => ({ name: 'new', ...within(at) }),
   'Collections.ListCollections': within,
   'Collections.GetCollection': about('id', 'collection'),

@@ -6,8 +6,10 @@ import { defaultConfig } from '../../src/core/default-config.js';
 import { type ErrorCode, GatewayError } from '../../src/core/errors.js';
 import { type ClientRequest, Exchange, type Reply } from '../../src/core/exchange.js';
 import type { Host } from '../../src/core/plugin.js';
+import type { Principal } from '../../src/core/principal.js';
 import type { Target } from '../../src/core/target.js';
 import { compileConfig } from '../../src/routing/compile.js';
+import { SharedHub } from '../support/shared.js';
 
 class Body implements Source {
   cancelled = 0;
@@ -44,6 +46,7 @@ function exchange(config: unknown, stream: Source | null = null): Exchange {
     json: stream === null ? {} : null,
   };
   const x = new Exchange('req-1', { name: 'chat', format: 'openai-chat', body: 'json' }, request);
+  x.principal = { organisationId: 'org-1', workspaceId: 'ws-1' } as Principal;
   x.config = config === null ? defaultConfig : compile(config);
   return x;
 }
@@ -62,6 +65,9 @@ function seeded(seed: number): () => number {
     return ((t ^ (t >>> 14)) >>> 0) / 2 ** 32;
   };
 }
+
+/** What the router takes of its host whatever is asked of it. */
+const parts = () => ({ shared: new SharedHub().worker(), metrics: { show() {} } });
 
 interface Run {
   readonly x: Exchange;
@@ -84,6 +90,7 @@ async function start(config: unknown, script: Script, options: RunOptions = {}):
   const tried: string[] = [];
   const host = {
     random: options.random ?? (() => 0.5),
+    ...parts(),
     attempt: async (_x: Exchange, target: Target): Promise<Reply> => {
       tried.push(target.path);
       const step = typeof script === 'function' ? script(target, tried.length) : script[tried.length - 1];
@@ -159,7 +166,7 @@ describe('a target by itself', () => {
   it('is answered by the very promise of its attempt: nothing is put around it', async () => {
     const x = exchange(null);
     const promise = Promise.resolve(reply(200));
-    const hooks = await router.setup({}, { attempt: () => promise } as Partial<Host> as Host);
+    const hooks = await router.setup({}, { ...parts(), attempt: () => promise } as Partial<Host> as Host);
     expect(hooks.request?.(x)).to.equal(promise);
   });
 
@@ -324,7 +331,7 @@ describe('a load balancer', () => {
     const x = exchange(config);
     const random = seeded(42);
     const count = new Map<string, number>();
-    const host = { random, attempt: async () => reply(200) } as Partial<Host> as Host;
+    const host = { ...parts(), random, attempt: async () => reply(200) } as Partial<Host> as Host;
     const hooks = await router.setup({}, host);
     const calls = 100_000;
     for (let i = 0; i < calls; i++) {

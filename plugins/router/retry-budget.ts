@@ -1,0 +1,74 @@
+import { LRUCache } from 'lru-cache';
+
+/** Retries to requests that may be retried, at most … */
+const share = 0.2;
+/** … and never fewer than this, a second: light traffic keeps what its config asks for. */
+const floor = 10;
+const spanMs = 1000;
+
+/** Of one tenant: what was asked and retried in the span that runs, and in the one before. */
+class Account {
+  #span = 0;
+  #requests = 0;
+  #retries = 0;
+  #requestsBefore = 0;
+  #retriesBefore = 0;
+
+  request(now: number): void {
+    this.#turn(now);
+    this.#requests++;
+  }
+
+  retry(now: number): boolean {
+    this.#turn(now);
+    // Two spans of the floor, since two are looked at: ten a second on the whole, twenty at once.
+    const allowed = Math.max(2 * floor, share * (this.#requests + this.#requestsBefore));
+    if (this.#retries + this.#retriesBefore >= allowed) return false;
+    this.#retries++;
+    return true;
+  }
+
+  #turn(now: number): void {
+    const span = Math.floor(now / spanMs);
+    if (span === this.#span) return;
+    const isNext = span === this.#span + 1;
+    this.#requestsBefore = isNext ? this.#requests : 0;
+    this.#retriesBefore = isNext ? this.#retries : 0;
+    this.#requests = 0;
+    this.#retries = 0;
+    this.#span = span;
+  }
+}
+
+const maxTenants = 10_000;
+
+/**
+ * How many retries a worker makes for each tenant: a failing provider is asked a fifth more, not five times as much. The
+ * move to another target is no retry: it is what the config promises, and the breaker's to save.
+ */
+export class RetryBudget {
+  /** Retries that were not made for want of it. */
+  refused = 0;
+  readonly #accounts = new LRUCache<string, Account>({ max: maxTenants });
+
+  /** A request begins that may be retried. */
+  request(tenant: string, now = Date.now()): void {
+    this.#of(tenant).request(now);
+  }
+
+  /** May one more retry be made? It counts as made. */
+  retry(tenant: string, now = Date.now()): boolean {
+    if (this.#of(tenant).retry(now)) return true;
+    this.refused++;
+    return false;
+  }
+
+  #of(tenant: string): Account {
+    let account = this.#accounts.get(tenant);
+    if (account === undefined) {
+      account = new Account();
+      this.#accounts.set(tenant, account);
+    }
+    return account;
+  }
+}
