@@ -75,6 +75,10 @@ export class Flights {
 export class Flight implements Company {
   /** What was kept of its answer; null: nothing, so far. */
   entry: Entry | null = null;
+  /** Do other workers wait for it too? */
+  leads = false;
+  /** Has its own exchange ended? */
+  isOver = false;
   #waiters: Waiter[] = [];
   /** Exchanges, beside its own, that read its stream. */
   #live: Exchange[] = [];
@@ -177,6 +181,7 @@ export class Flight implements Company {
 
   /** Its own exchange is over, whatever came of it. */
   over(): void {
+    this.isOver = true;
     if (this.entry !== null) return;
     if (this.#stream !== null && !this.#streamOver) {
       this.#stream.error(new GatewayError('internal', 'The gateway failed to handle this request.'));

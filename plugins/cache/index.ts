@@ -81,8 +81,7 @@ class Cache {
     this.#memory = new Memory(memoryBytes);
     this.#flights = new Flights(entryBytes);
     this.#entryBytes = entryBytes;
-    this.#store = shared ? new SharedStore(host.shared) : null;
-    if (shared) host.shared.hear('cache-drop', ({ key }) => this.#memory.drop(key));
+    this.#store = shared ? new SharedStore(host.shared, (key) => this.#memory.drop(key)) : null;
     host.metrics.show(() => [
       { name: 'gateway_cache_hits_total', labels: {}, value: this.#counts.hits },
       { name: 'gateway_cache_misses_total', labels: {}, value: this.#counts.misses },
@@ -116,11 +115,17 @@ class Cache {
     return this.#store === null ? undefined : this.#ask(this.#store, own);
   }
 
-  /** What no worker's memory holds may be in the store that they share. */
+  /** What this worker does not remember may be in the store that all share, or about to be. */
   async #ask(store: SharedStore, flight: Flight): Promise<Reply | undefined> {
-    const { x, asked, key } = flight;
-    const entry = await store.read(key);
-    if (entry === null || !isFresh(entry, asked.maxAge, Date.now())) return undefined;
+    const { x, asked, key, form } = flight;
+    let { entry, led } = await store.read(key);
+    // A stream is not waited for: its client would see nothing of it until its end.
+    if (led && form === 'plain') ({ entry, led } = await store.wait(key));
+    if (entry === null) {
+      flight.leads = !led;
+      if (flight.isOver) store.over(key);
+      return undefined;
+    }
     this.#memory.set(key, entry);
     const reply = this.#tell(x, asked, key, entry);
     if (reply === null) return undefined;
@@ -199,6 +204,8 @@ class Cache {
     if (entry !== null) {
       entry.cost ??= this.host.cost(x);
       this.#store?.write(key, entry, asked.refresh);
+    } else if (flight.leads) {
+      this.#store?.over(key);
     }
     flight.over();
   }

@@ -1,10 +1,20 @@
 import type { BreakerCounts, BreakerPlace, BreakerState, ProbeOutcome } from './breaker.js';
 import type { Awaitable } from './directory.js';
 
+/** What the shared cache has. */
+export interface CacheRead {
+  /** null: nothing, or it is too old. */
+  readonly entry: string | null;
+  /** Is another worker about to have it? */
+  readonly led: boolean;
+}
+
 /** What a data worker asks of the state that all workers share, by kind. Plain JSON both ways. */
 export interface SharedQuestions {
-  /** An entry of the shared cache; null: there is none, or it is too old. */
-  'cache-read': { readonly question: { readonly key: string }; readonly answer: string | null };
+  /** Who is told that there is neither entry nor leader leads: `cache-write` or `cache-over` must follow. */
+  'cache-read': { readonly question: { readonly key: string }; readonly answer: CacheRead };
+  /** The same once the one who leads has its answer, or none. */
+  'cache-wait': { readonly question: { readonly key: string }; readonly answer: CacheRead };
   /** Those that are not closed. */
   breakers: { readonly question: null; readonly answer: readonly BreakerState[] };
   /** May this request probe the target? One at a time may. */
@@ -13,15 +23,17 @@ export interface SharedQuestions {
 
 /** What is told, by kind: by a worker to the shared state, and by that to every worker. Plain JSON. */
 export interface SharedNews {
-  /** `ttl`: seconds. `replaces`: workers may remember an older entry of this key. */
+  /** `ttl`: seconds. `replacedBy`: who wrote it, where others may remember an older entry of this key; else null. */
   'cache-write': {
     readonly key: string;
     readonly entry: string;
     readonly ttl: number;
-    readonly replaces: boolean;
+    readonly replacedBy: string | null;
   };
-  /** What is remembered of this entry is out of date. */
-  'cache-drop': { readonly key: string };
+  /** There will be no entry of this key. */
+  'cache-over': { readonly key: string };
+  /** What is remembered of this entry is out of date, but for who has replaced it. */
+  'cache-drop': { readonly key: string; readonly replacedBy: string };
   'breaker-counts': BreakerCounts;
   'breaker-probed': BreakerPlace & { readonly outcome: ProbeOutcome; readonly reason: string };
   'breaker-state': BreakerState;

@@ -7,11 +7,13 @@ import type { LookupKind, LookupRecords, WorkerInit } from '../core/messages.js'
 import type { Metric } from '../core/metrics.js';
 import { OwnIdentities } from '../core/own-identity.js';
 import type { Logger } from '../core/plugin.js';
+import type { SharedDesk } from '../core/shared.js';
 import type { Ingestion } from '../ledger/ingest.js';
 import { providers } from '../providers/rows.js';
 import { RefusedStart } from '../store/refused-start.js';
 import type { FirstKeys, Store } from '../store/store.js';
 import { nodeTransportCanShare } from '../transport/node.js';
+import type { CacheDesk } from './cache-desk.js';
 import { BreakerNodes } from './breaker-nodes.js';
 import { Breakers } from './breakers.js';
 import { holdDataDir } from './data-lock.js';
@@ -58,6 +60,7 @@ export async function startGateway(settings: Settings): Promise<Gateway> {
     lookup: async (kind, workspace, name) => lookup((await control).store, kind, workspace, name),
     admin: async (request) => (await plane).rest(request),
     gone: (worker, pid) => {
+      cache?.gone(worker);
       breakers.workerGone(worker);
       ingestion
         ?.workerGone(String(worker), pid)
@@ -72,6 +75,7 @@ export async function startGateway(settings: Settings): Promise<Gateway> {
 
   let ingestion: Ingestion | null = null;
   let redis: Redis | null = null;
+  let cache: CacheDesk | null = null;
   try {
     const [
       { loadMasterKey },
@@ -107,8 +111,9 @@ export async function startGateway(settings: Settings): Promise<Gateway> {
     });
     const firstKeys = await bootstrap(store, { dataDir: settings.dataDir, simulated: settings.simulated });
     const simulated = settings.simulated ? await startSimulatedProvider(store) : null;
-    opened({ store, pepper: store.pepper.toString('hex') });
     redis = await openRedis(settings, store, log);
+    cache = await openCache(settings, redis, workers.shared, log);
+    opened({ store, pepper: store.pepper.toString('hex') });
     setInterval(
       () => store.prune().catch((error) => log.error({ err: error }, 'prune')),
       pruneEveryMs,
@@ -165,6 +170,7 @@ export async function startGateway(settings: Settings): Promise<Gateway> {
       await running.stop();
       await simulated?.close();
       await ledger.close();
+      await cache?.close();
       await store.close();
       shared?.close();
       breakers.close();
@@ -200,6 +206,22 @@ async function openRedis({ redisUrl: url }: Settings, store: Store, log: Logger)
   if (url === null) return null;
   const { Redis, redisPrefix } = await import('./redis.js');
   return new Redis({ url, prefix: redisPrefix(store.pepper), log });
+}
+
+async function openCache(
+  { dataDir, cacheStoreBytes }: Settings,
+  redis: Redis | null,
+  desk: SharedDesk,
+  log: Logger,
+): Promise<CacheDesk> {
+  const { serveCache } = await import('./cache-desk.js');
+  if (redis !== null) {
+    const { redisCacheStore } = await import('./cache-store-redis.js');
+    return serveCache(desk, redisCacheStore(redis), redis, log);
+  }
+  if (cacheStoreBytes === 0) return serveCache(desk, null, null, log);
+  const { openSqliteCache } = await import('./cache-store-sqlite.js');
+  return serveCache(desk, await openSqliteCache({ dataDir, maxBytes: cacheStoreBytes, log }), null, log);
 }
 
 /** What another node has changed, the workers of this one forget too. */
