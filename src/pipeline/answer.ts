@@ -3,7 +3,8 @@ import { BodyRecord } from '../core/body-record.js';
 import { GatewayError } from '../core/errors.js';
 import type { Attempt, Exchange, Reply } from '../core/exchange.js';
 import { getHeader, type HeaderList, setHeader } from '../core/headers.js';
-import { parseJson, stringifyJson } from '../core/json.js';
+import { parseJson } from '../core/json.js';
+import { jsonBytes } from '../core/json-bytes.js';
 import type { IntentWaiter } from '../ledger/record.js';
 import { serverSentEvents } from '../providers/framing.js';
 import type { UpstreamFlight, UpstreamHandler } from '../upstream/upstream.js';
@@ -242,7 +243,7 @@ export class Answer implements IntentWaiter, UpstreamHandler, Source {
     const model = json['model'] ?? json['modelVersion'];
     if (typeof model === 'string') this.attempt.modelUsed = model;
     if (conversion === null) return bytes;
-    return Buffer.from(stringifyJson(conversion.reply(json)));
+    return jsonBytes(conversion.reply(json));
   }
 
   #readError(bytes: Buffer): Buffer {

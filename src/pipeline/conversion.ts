@@ -151,12 +151,17 @@ export function convertRequest(
 ): ConvertedRequest {
   const read = door.readRequest(body, asked);
   const wire = toWire(format, read);
-  const lost = wire.dropped.map((path) => read.clientPath(path));
   return {
     canonical: read.request,
     body: withQuirks(quirks, wire.body),
-    dropped: [...new Set([...read.dropped, ...lost])],
+    dropped: allDropped(read, wire),
   };
+}
+
+/** On either half of the way; most requests lose nothing. */
+function allDropped(read: CanonicalIn, wire: WireRequest): readonly string[] {
+  if (wire.dropped.length === 0 && read.dropped.length < 2) return read.dropped;
+  return [...new Set([...read.dropped, ...wire.dropped.map((path) => read.clientPath(path))])];
 }
 
 /** For a client whose format is the canonical one. */

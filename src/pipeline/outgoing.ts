@@ -2,7 +2,8 @@ import type { Format } from '../core/endpoint.js';
 import { GatewayError } from '../core/errors.js';
 import type { Exchange, JsonObject, UpstreamCall } from '../core/exchange.js';
 import type { HeaderList } from '../core/headers.js';
-import { isJsonObject, stringifyJson } from '../core/json.js';
+import { isJsonObject } from '../core/json.js';
+import { jsonBytes } from '../core/json-bytes.js';
 import type { Target } from '../core/target.js';
 import { wantsEvents } from '../endpoints/gemini-path.js';
 import type { Asked, Door, PlainDoor } from '../providers/doors/door.js';
@@ -108,7 +109,7 @@ export function unifiedCall(
       method: x.request.method,
       url: urlOf(address, provider.paths[spoken.name]!),
       headers,
-      body: Buffer.from(stringifyJson(wire.body)),
+      body: jsonBytes(wire.body),
     },
     address,
     wire: spoken.name,
@@ -199,7 +200,7 @@ function plainCall(
       method: x.request.method,
       url: urlOf(address, provider.paths[format.name]!),
       headers,
-      body: Buffer.from(stringifyJson(wire.body)),
+      body: jsonBytes(wire.body),
     },
     address,
     wire: format.name,

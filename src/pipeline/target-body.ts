@@ -1,5 +1,6 @@
 import type { Exchange, JsonObject } from '../core/exchange.js';
 import { stringifyJson } from '../core/json.js';
+import { jsonBytes } from '../core/json-bytes.js';
 import { editJsonBytes, type JsonEdit } from '../core/json-edit.js';
 import type { ParamPath, Target } from '../core/target.js';
 import { geminiRenamed } from '../providers/doors/gemini-model.js';
@@ -46,7 +47,7 @@ export function sameFormatBody(x: Exchange, target: Target, address: Address): B
   const bytes = x.request.bytes!;
   const quirks = address.provider.quirks;
   if (quirks !== undefined && quirks.length > 0 && !target.passthrough) {
-    return Buffer.from(stringifyJson(withQuirks(quirks, mergedBody(x, target, address))));
+    return jsonBytes(withQuirks(quirks, mergedBody(x, target, address)));
   }
   const model = address.model !== x.modelAsked ? address.model : null;
   if (x.endpoint.modelInPath === true) return bodyBesideModel(x, target, model);
@@ -88,7 +89,7 @@ function bodyBesideModel(x: Exchange, target: Target, model: string | null): Buf
       ...body,
       ...withoutModel(target.overrideParams),
     };
-    return Buffer.from(stringifyJson(withoutParams(merged, target.dropParams ?? [])));
+    return jsonBytes(withoutParams(merged, target.dropParams ?? []));
   }
   const edits = editsFor(json, target, null).filter(({ key, value }) => key !== 'model' || value === null);
   return edits.length === 0 ? x.request.bytes! : editJsonBytes(x.request.bytes!, edits);
@@ -99,9 +100,16 @@ function withoutModel(params: Target['overrideParams']): JsonObject {
   return rest;
 }
 
-/** The client's body with what its target says, still in the client's format. */
+/**
+ * The client's body with what its target says, still in the client's format: the model is put where that format has it,
+ * and nowhere where it stands in the address.
+ */
 export function mergedBody(x: Exchange, target: Target, address: Address): JsonObject {
-  const body: JsonObject = { ...target.defaultParams, ...x.request.json, ...target.overrideParams };
-  if (address.model !== null) body['model'] = address.model;
+  // Apart for its speed: V8 copies an object in one step only where nothing was spread before it.
+  const body: JsonObject =
+    target.defaultParams === null
+      ? { ...x.request.json, ...target.overrideParams }
+      : { ...target.defaultParams, ...x.request.json, ...target.overrideParams };
+  if (address.model !== null && x.endpoint.modelInPath !== true) body['model'] = address.model;
   return target.dropParams === null ? body : withoutParams(body, target.dropParams);
 }

@@ -65,7 +65,7 @@ export class GeminiStreamWriter implements StreamWriter {
         ...(probabilities === null ? {} : { logprobsResult: probabilities }),
       });
     }
-    return candidates.length === 0 ? '' : this.#write({ candidates });
+    return candidates.length === 0 ? '' : this.#write({ candidates, ...this.#ids() });
   }
 
   end(): string {
@@ -82,7 +82,7 @@ export class GeminiStreamWriter implements StreamWriter {
         index,
       };
     });
-    return this.#write({ candidates, ...this.#usage }) + (this.#array?.end() ?? '');
+    return this.#write({ candidates, ...this.#usage, ...this.#ids() }) + (this.#array?.end() ?? '');
   }
 
   #pending(index: number): Pending {
@@ -150,12 +150,12 @@ export class GeminiStreamWriter implements StreamWriter {
     return [thoughtPart('', sealThinking({ type: 'thinking', thinking, signature }))];
   }
 
+  #ids(): JsonObject {
+    return { modelVersion: this.#model, responseId: this.context.requestId };
+  }
+
   #write(response: JsonObject): string {
-    const text = stringifyJson({
-      ...response,
-      modelVersion: this.#model,
-      responseId: this.context.requestId,
-    });
+    const text = stringifyJson(response);
     return this.#array === null ? writeEvent(null, text) : this.#array.item(text);
   }
 }

@@ -45,7 +45,15 @@ export class MessageItem implements Item {
     this.#text.text += text;
     for (const each of logprobs) this.#text.logprobs.push(each);
     if (text === '') return;
-    this.tell('response.output_text.delta', { ...this.#at(this.#text.index), delta: text, logprobs });
+    const { id, index, tell } = this;
+    // Told once for each chunk, and members behind a spread cost V8 a microsecond each.
+    tell('response.output_text.delta', {
+      item_id: id,
+      output_index: index,
+      content_index: this.#text.index,
+      delta: text,
+      logprobs,
+    });
   }
 
   refuse(text: string): void {
@@ -114,7 +122,8 @@ export class CallItem implements Item {
   add(text: string): void {
     if (text === '') return;
     this.#arguments += text;
-    this.tell('response.function_call_arguments.delta', { ...this.#at(), delta: text });
+    const { id, index, tell } = this;
+    tell('response.function_call_arguments.delta', { item_id: id, output_index: index, delta: text });
   }
 
   close(status: Status): JsonObject {
@@ -152,7 +161,13 @@ export class ThinkingItem implements Item {
       if (this.#text === '') {
         this.tell('response.reasoning_summary_part.added', { ...this.#at(), part: summaryPart('') });
       }
-      this.tell('response.reasoning_summary_text.delta', { ...this.#at(), delta: text });
+      const { id, index, tell } = this;
+      tell('response.reasoning_summary_text.delta', {
+        item_id: id,
+        output_index: index,
+        summary_index: 0,
+        delta: text,
+      });
     }
     this.#text += text;
   }

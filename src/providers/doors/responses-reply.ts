@@ -111,7 +111,8 @@ export function writeResponse(reply: CanonicalReply, context: DoorContext): Json
   }
   return responseObject(
     {
-      ...end,
+      status: end.status,
+      reason: end.reason,
       output,
       created: reply['created'] ?? Math.floor(Date.now() / 1000),
       model: reply['model'] ?? context.asked.model,
