@@ -1,207 +1,16 @@
-import { EventStreamCodec } from '@smithy/core/event-streams';
-import { type BenchAnswer, type BenchRequest, openInProcess } from './in-process.js';
+import { chunks, type DoorName, doors, providers, type Slug, unconverted, ways } from './exchanges.js';
+import { type BenchRequest, openInProcess } from './in-process.js';
 
 /**
- * What conversion costs through the real chain, with no socket on either side: a chat request and a streamed chunk for
- * each format, and for each door, against the same request to OpenAI's. `node dist/bench/conversion.js [requests [door/provider]]`.
+ * What conversion costs through the real chain, with no socket on either side: a request and a streamed chunk on each
+ * way, against a request that the same door does not convert. `node dist/bench/conversion.js [requests [door/provider,…]]`.
  * Aims: ≤ 1.6 × the CPU of a same-format request, ≤ 15 µs a streamed chunk.
  */
 const requests = Number(process.argv[2] ?? 20_000);
 const rounds = 5;
-const chunks = 1000;
 
-const system = 'You are a helpful assistant. '.repeat(8);
-const prompt = 'Tell me about the river and the gate that holds it. '.repeat(12);
-const reply = 'Lorem ipsum dolor sit amet, consectetur elit. '.repeat(6);
-const words = Array.from({ length: chunks }, (_, i) => ` word ${i}`);
-
-const json = (value: unknown): BenchAnswer => ({
-  contentType: 'application/json',
-  pieces: [Buffer.from(JSON.stringify(value))],
-});
-const events = (list: readonly unknown[], end = ''): BenchAnswer => ({
-  contentType: 'text/event-stream',
-  pieces: [...list.map((event) => Buffer.from(`data: ${JSON.stringify(event)}\n\n`)), Buffer.from(end)],
-});
-const named = (list: readonly { type: string }[]): BenchAnswer => ({
-  contentType: 'text/event-stream',
-  pieces: list.map((event) => Buffer.from(`event: ${event.type}\ndata: ${JSON.stringify(event)}\n\n`)),
-});
-
-const codec = new EventStreamCodec(
-  (bytes) => Buffer.from(bytes).toString('utf8'),
-  (text) => Buffer.from(text),
-);
-function awsEvent(name: string, payload: unknown): Buffer {
-  const text = (value: string) => ({ type: 'string', value }) as const;
-  const headers = {
-    ':event-type': text(name),
-    ':content-type': text('application/json'),
-    ':message-type': text('event'),
-  };
-  return Buffer.from(codec.encode({ headers, body: Buffer.from(JSON.stringify(payload)) }));
-}
-
-const completion = (object: string) => ({
-  id: 'chatcmpl-bench000000000000000000',
-  object,
-  created: 1_700_000_000,
-  model: 'gpt-4o-mini',
-});
-const openAiUsage = { prompt_tokens: 200, completion_tokens: 60, total_tokens: 260 };
-const openAiChunk = (delta: object, finish_reason: string | null) => ({
-  ...completion('chat.completion.chunk'),
-  choices: [{ index: 0, delta, finish_reason }],
-});
-const geminiUsage = { promptTokenCount: 200, candidatesTokenCount: 60, totalTokenCount: 260 };
-const geminiPart = (text: string, more = {}) => ({
-  candidates: [{ content: { parts: [{ text }], role: 'model' }, index: 0, ...more }],
-  usageMetadata: geminiUsage,
-  modelVersion: 'gemini-2.5-flash',
-  responseId: 'bench',
-});
-const cohereUsage = {
-  billed_units: { input_tokens: 200, output_tokens: 60 },
-  tokens: { input_tokens: 200, output_tokens: 60 },
-};
-
-/** Behind each slug: its row, and what it answers, whole and streamed. */
-const providers = {
-  openai: {
-    row: 'openai',
-    whole: json({
-      ...completion('chat.completion'),
-      choices: [{ index: 0, message: { role: 'assistant', content: reply }, finish_reason: 'stop' }],
-      usage: openAiUsage,
-    }),
-    streamed: events(
-      [
-        openAiChunk({ role: 'assistant', content: '' }, null),
-        ...words.map((content) => openAiChunk({ content }, null)),
-        openAiChunk({}, 'stop'),
-        { ...completion('chat.completion.chunk'), choices: [], usage: openAiUsage },
-      ],
-      'data: [DONE]\n\n',
-    ),
-  },
-  anthropic: {
-    row: 'anthropic',
-    whole: json({
-      id: 'msg_bench',
-      type: 'message',
-      role: 'assistant',
-      model: 'claude-sonnet-4-5',
-      content: [{ type: 'text', text: reply }],
-      stop_reason: 'end_turn',
-      stop_sequence: null,
-      usage: { input_tokens: 200, output_tokens: 60 },
-    }),
-    streamed: named([
-      {
-        type: 'message_start',
-        message: {
-          id: 'msg_bench',
-          type: 'message',
-          role: 'assistant',
-          model: 'claude-sonnet-4-5',
-          content: [],
-          usage: { input_tokens: 200, output_tokens: 1 },
-        },
-      } as { type: string },
-      { type: 'content_block_start', index: 0, content_block: { type: 'text', text: '' } } as {
-        type: string;
-      },
-      ...words.map((text) => ({
-        type: 'content_block_delta',
-        index: 0,
-        delta: { type: 'text_delta', text },
-      })),
-      { type: 'content_block_stop', index: 0 } as { type: string },
-      { type: 'message_delta', delta: { stop_reason: 'end_turn' }, usage: { output_tokens: 60 } } as {
-        type: string;
-      },
-      { type: 'message_stop' },
-    ]),
-  },
-  gemini: {
-    row: 'google',
-    whole: json(geminiPart(reply, { finishReason: 'STOP' })),
-    streamed: events([...words.map((text) => geminiPart(text)), geminiPart('', { finishReason: 'STOP' })]),
-  },
-  bedrock: {
-    row: 'bedrock',
-    whole: json({
-      output: { message: { role: 'assistant', content: [{ text: reply }] } },
-      stopReason: 'end_turn',
-      usage: { inputTokens: 200, outputTokens: 60, totalTokens: 260 },
-      metrics: { latencyMs: 100 },
-    }),
-    streamed: {
-      contentType: 'application/vnd.amazon.eventstream',
-      pieces: [
-        awsEvent('messageStart', { role: 'assistant' }),
-        ...words.map((text) => awsEvent('contentBlockDelta', { contentBlockIndex: 0, delta: { text } })),
-        awsEvent('contentBlockStop', { contentBlockIndex: 0 }),
-        awsEvent('messageStop', { stopReason: 'end_turn' }),
-        awsEvent('metadata', { usage: { inputTokens: 200, outputTokens: 60, totalTokens: 260 } }),
-      ],
-    },
-  },
-  cohere: {
-    row: 'cohere',
-    whole: json({
-      id: 'bench',
-      finish_reason: 'COMPLETE',
-      message: { role: 'assistant', content: [{ type: 'text', text: reply }] },
-      usage: cohereUsage,
-    }),
-    streamed: named([
-      { id: 'bench', type: 'message-start', delta: { message: { role: 'assistant' } } } as { type: string },
-      { type: 'content-start', index: 0, delta: { message: { content: { type: 'text', text: '' } } } } as {
-        type: string;
-      },
-      ...words.map((text) => ({
-        type: 'content-delta',
-        index: 0,
-        delta: { message: { content: { text } } },
-      })),
-      { type: 'content-end', index: 0 } as { type: string },
-      { type: 'message-end', delta: { finish_reason: 'COMPLETE', usage: cohereUsage } } as { type: string },
-    ]),
-  },
-} as const;
-type Slug = keyof typeof providers;
-
-const text = { model: 'some-model', temperature: 0.7 };
-const user = { role: 'user', content: prompt };
-const gemini = {
-  systemInstruction: { parts: [{ text: system }] },
-  contents: [{ role: 'user', parts: [{ text: prompt }] }],
-  generationConfig: { temperature: 0.7, maxOutputTokens: 256 },
-};
-/** The same request at each door. */
-const doors = {
-  chat: (stream: boolean) => ({
-    path: '/v1/chat/completions',
-    body: { ...text, messages: [{ role: 'system', content: system }, user], max_tokens: 256, stream },
-  }),
-  messages: (stream: boolean) => ({
-    path: '/v1/messages',
-    body: { ...text, system, messages: [user], max_tokens: 256, stream },
-  }),
-  responses: (stream: boolean) => ({
-    path: '/v1/responses',
-    body: { ...text, instructions: system, input: [user], max_output_tokens: 256, stream },
-  }),
-  gemini: (stream: boolean) => ({
-    path: `/v1beta/models/some-model:${stream ? 'streamGenerateContent' : 'generateContent'}`,
-    query: stream ? 'alt=sse' : '',
-    body: gemini,
-  }),
-} as const;
-
-function requestOf(door: keyof typeof doors, slug: Slug, stream: boolean): BenchRequest {
-  const { path, body, query } = { query: '', ...doors[door](stream) };
+function requestOf(door: DoorName, slug: Slug, stream: boolean): BenchRequest {
+  const { path, query, body } = doors[door](stream);
   return {
     path,
     query,
@@ -215,26 +24,15 @@ let asked: Slug = 'openai';
 const rows = new Map(Object.entries(providers).map(([slug, { row }]) => [slug, row]));
 const gateway = await openInProcess(rows, () => providers[asked][streaming ? 'streamed' : 'whole']);
 
-const only = process.argv[3];
-const all: readonly (readonly [keyof typeof doors, Slug])[] = [
-  ['chat', 'openai'],
-  ['chat', 'anthropic'],
-  ['chat', 'gemini'],
-  ['chat', 'bedrock'],
-  ['chat', 'cohere'],
-  ['messages', 'anthropic'],
-  ['messages', 'openai'],
-  ['gemini', 'gemini'],
-  ['gemini', 'openai'],
-  ['responses', 'anthropic'],
-];
-const pairs = all.filter((pair) => only === undefined || pair.join('/') === only);
+const only = process.argv[3]?.split(',');
 
+/** CPU microseconds of one, by way; the best of the rounds. */
 async function measure(count: number): Promise<number[]> {
-  const best = pairs.map(() => Number.POSITIVE_INFINITY);
+  const best = ways.map(() => Number.POSITIVE_INFINITY);
   // In turns, so that whatever else the machine does falls on all alike.
   for (let round = 0; round <= rounds; round++) {
-    for (const [i, [door, slug]] of pairs.entries()) {
+    for (const [i, [door, slug]] of ways.entries()) {
+      if (only?.includes(`${door}/${slug}`) === false) continue;
       asked = slug;
       const spent = await gateway.run(requestOf(door, slug, streaming), count);
       best[i] = Math.min(best[i]!, spent.user + spent.system);
@@ -246,12 +44,13 @@ async function measure(count: number): Promise<number[]> {
 const whole = await measure(requests);
 streaming = true;
 const streamed = await measure(Math.max(32, requests / 200));
-console.log('door → provider         µs a request   against chat → openai   µs a chunk');
-for (const [i, [door, slug]] of pairs.entries()) {
-  const name = `${door} → ${slug}`.padEnd(24);
-  const cost = whole[i]!.toFixed(1).padStart(12);
-  const ratio = `${(whole[i]! / whole[0]!).toFixed(2)} ×`.padStart(24);
-  console.log(`${name}${cost}${ratio}${(streamed[i]! / chunks).toFixed(2).padStart(13)}`);
-}
+const table = ways.map(([door, slug], i) => ({
+  way: `${door} → ${slug}`,
+  request_us: Number(whole[i]!.toFixed(1)),
+  times_unconverted: Number((whole[i]! / whole[unconverted(i)]!).toFixed(2)),
+  times_chat_to_openai: Number((whole[i]! / whole[0]!).toFixed(2)),
+  chunk_us: Number((streamed[i]! / chunks).toFixed(2)),
+}));
+console.table(table.filter(({ request_us }) => Number.isFinite(request_us)));
 gateway.close();
 process.exit(0);

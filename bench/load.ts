@@ -20,6 +20,24 @@ export interface LoadResult {
   readonly p99: number;
 }
 
+/** A request as an official client sends it. `headers`: its own, besides. */
+export function clientRequest(path: string, headers: Readonly<Record<string, string>>, body: string): Buffer {
+  const all = {
+    host: '127.0.0.1',
+    'content-type': 'application/json',
+    accept: 'application/json',
+    'user-agent': 'OpenAI/JS 6.49.0',
+    'accept-encoding': 'gzip, deflate',
+    'x-stainless-lang': 'js',
+    'x-stainless-runtime': 'node',
+    'x-stainless-retry-count': '0',
+    ...headers,
+    'content-length': String(Buffer.byteLength(body)),
+  };
+  const lines = Object.entries(all).map(([name, value]) => `${name}: ${value}\r\n`);
+  return Buffer.from(`POST ${path} HTTP/1.1\r\n${lines.join('')}\r\n${body}`);
+}
+
 const chunkedEnd = Buffer.from('0\r\n\r\n');
 const headEnd = Buffer.from('\r\n\r\n');
 

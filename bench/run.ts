@@ -1,13 +1,15 @@
 import { compareAdmin } from './admin.js';
+import { compareConversion } from './converted.js';
 import { cpuSeconds, residentBytes } from './cpu.js';
-import { drive, type Load } from './load.js';
+import { clientRequest, drive, type Load } from './load.js';
 import { pause, type Server, startBareProxy, startHeadgate, startNginx, startUpstream } from './servers.js';
 
 /**
  * `npm run bench`: the same work through nginx, through a bare proxy of our two libraries, and through Headgate, in
  * one run, taking turns. CPU per request is the figure: throughput on a busy machine says more about the machine.
  * `--seconds N` (per measurement, 5), `--rounds N` (3), `--json`. Instead: `--soak MINUTES` (memory under load), or
- * `--admin RATE` (so many requests a second beside a busy administration, 300).
+ * `--admin RATE` (so many requests a second beside a busy administration, 300), or `--conversion` (converted requests
+ * beside those that are not).
  */
 const argument = (name: string, fallback: number): number => {
   const at = process.argv.indexOf(`--${name}`);
@@ -18,6 +20,7 @@ const rounds = argument('rounds', 3);
 const soakMinutes = argument('soak', 0);
 const isAdmin = process.argv.includes('--admin');
 const adminRate = argument('admin', 300) || 300;
+const isConversion = process.argv.includes('--conversion');
 const asJson = process.argv.includes('--json');
 
 const chat = (stream: boolean): string => {
@@ -34,23 +37,8 @@ const chat = (stream: boolean): string => {
   return JSON.stringify(body);
 };
 
-function request(server: Server, stream: boolean): Buffer {
-  const body = chat(stream);
-  const headers = {
-    host: '127.0.0.1',
-    'content-type': 'application/json',
-    accept: 'application/json',
-    'user-agent': 'OpenAI/JS 6.49.0',
-    'accept-encoding': 'gzip, deflate',
-    'x-stainless-lang': 'js',
-    'x-stainless-runtime': 'node',
-    'x-stainless-retry-count': '0',
-    ...server.headers,
-    'content-length': String(Buffer.byteLength(body)),
-  };
-  const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`);
-  return Buffer.from(`POST /v1/chat/completions HTTP/1.1\r\n${lines.join('')}\r\n${body}`);
-}
+const request = (server: Server, stream: boolean): Buffer =>
+  clientRequest('/v1/chat/completions', server.headers, chat(stream));
 
 interface Figure {
   cpuMicros: number[];
@@ -177,6 +165,11 @@ async function soak(server: Server): Promise<void> {
 }
 
 const upstream = await startUpstream();
+if (isConversion) {
+  await compareConversion(upstream.port, { seconds, rounds });
+  await upstream.stop();
+  process.exit(0);
+}
 const headgate = await startHeadgate(upstream.port, { bodies: false });
 if (soakMinutes > 0) {
   await soak(headgate);

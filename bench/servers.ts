@@ -73,8 +73,20 @@ http {
   };
 }
 
+/** A stored provider: its row, and where the upstream has its paths. */
+interface StoredProvider {
+  readonly slug: string;
+  readonly row: string;
+  readonly path: string;
+}
+
+const plain: readonly StoredProvider[] = [{ slug: 'bench', row: 'openai', path: '/v1' }];
+
 /** Headgate as its operators run it: control process, one data worker, journal and ledger on disk. */
-export async function startHeadgate(upstreamPort: number, options: { bodies: boolean }): Promise<Server> {
+export async function startHeadgate(
+  upstreamPort: number,
+  options: { bodies: boolean; providers?: readonly StoredProvider[] },
+): Promise<Server> {
   const dir = mkdtempSync(join(tmpdir(), 'headgate-bench-'));
   const [port, grpcPort, opsPort] = [await freePort(), await freePort(), await freePort()];
   const main = here('../src/main.js');
@@ -96,27 +108,19 @@ export async function startHeadgate(upstreamPort: number, options: { bodies: boo
   while (!existsSync(join(dir, 'first-keys.json'))) await pause(20);
   const keys = JSON.parse(readFileSync(join(dir, 'first-keys.json'), 'utf8')) as { workspace_key: string };
   await untilOpen(grpcPort);
-  const added = spawnSync(
-    process.execPath,
-    [
-      main,
-      'providers',
-      'add',
-      'bench',
-      '--provider',
-      'openai',
-      '--base-url',
-      `http://127.0.0.1:${upstreamPort}/v1`,
-      '--key-file',
-      '-',
-    ],
-    {
-      input: 'sk-bench',
-      env: { ...process.env, HEADGATE_GRPC_PORT: String(grpcPort), HEADGATE_DATA_DIR: dir },
-      encoding: 'utf8',
-    },
-  );
-  if (added.status !== 0) throw new Error(`providers add: ${added.stderr}${added.stdout}`);
+  for (const { slug, row, path } of options.providers ?? plain) {
+    const url = `http://127.0.0.1:${upstreamPort}${path}`;
+    const added = spawnSync(
+      process.execPath,
+      [main, 'providers', 'add', slug, '--provider', row, '--base-url', url, '--key-file', '-'],
+      {
+        input: 'sk-bench',
+        env: { ...process.env, HEADGATE_GRPC_PORT: String(grpcPort), HEADGATE_DATA_DIR: dir },
+        encoding: 'utf8',
+      },
+    );
+    if (added.status !== 0) throw new Error(`providers add: ${added.stderr}${added.stdout}`);
+  }
   return {
     name: options.bodies ? 'headgate, bodies logged' : 'headgate',
     port,

@@ -1,8 +1,10 @@
 import uws from 'uWebSockets.js';
+import { providers } from './exchanges.js';
 
 /**
  * The provider of the benchmarks: answers `/v1/chat/completions` as fast as uWebSockets.js can, with 600 bytes of
- * JSON, or with 50 events two milliseconds apart when the body says `"stream":true`. Prints its port.
+ * JSON, or with 50 events two milliseconds apart when the body says `"stream":true`; calls of other formats' paths as
+ * `exchanges.ts` has it. Prints its port.
  */
 const chunks = 50;
 const intervalMs = 2;
@@ -34,8 +36,21 @@ const event = (delta: object, finish: string | null): string =>
 const middle = event({ content: 'lorem ' }, null);
 const usage = `data: ${JSON.stringify({ id: 'chatcmpl-bench000000000000000000', object: 'chat.completion.chunk', created: 1700000000, model: 'gpt-4o-mini', choices: [], usage: { prompt_tokens: 200, completion_tokens: 50, total_tokens: 250 } })}\n\n`;
 
+/** By how a path ends. */
+const others = [
+  ['/messages', providers.anthropic],
+  ['/responses', providers.responses],
+  [':generateContent', providers.gemini],
+] as const;
+
+function answerTo(path: string): string | Buffer {
+  for (const [end, { whole }] of others) if (path.endsWith(end)) return whole.pieces[0]!;
+  return answer;
+}
+
 const app = uws.App();
-app.any('/*', (res) => {
+app.any('/*', (res, req) => {
+  const whole = answerTo(req.getUrl());
   let gone = false;
   res.onAborted(() => {
     gone = true;
@@ -47,7 +62,7 @@ app.any('/*', (res) => {
     if (!Buffer.concat(parts).includes('"stream":true')) {
       res.cork(() => {
         res.writeHeader('content-type', 'application/json');
-        res.end(answer);
+        res.end(whole);
       });
       return;
     }
