@@ -16,22 +16,32 @@ const isText = (value: unknown): value is string => typeof value === 'string';
 /** Configs may be written in camel case too. */
 const snakeCase = (key: string): string => key.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
 
+/** Objects in a config that name things as the config itself does. */
+const nested = new Set(['mirror', 'target', 'cache', 'embedding']);
+
 /** What a config that was found valid refers to, at every level of its targets. */
 export function referencesOf(config: unknown): ConfigReferences {
   const providers = new Map<string, string>();
   const guardrails: { names: string[]; path: string }[] = [];
+  const take = (slug: string, path: string): void => {
+    if (!providers.has(slug)) providers.set(slug, path);
+  };
   const walk = (node: unknown, path: string): void => {
     if (!isObject(node)) return;
     for (const [key, value] of Object.entries(node)) {
       const [name, at] = [snakeCase(key), `${path}.${key}`];
       if (name === 'targets' && Array.isArray(value)) {
         for (const [i, target] of value.entries()) walk(target, `${at}[${i}]`);
+      } else if (nested.has(name)) {
+        walk(value, at);
+      } else if (/^(?:default|override)_params$/.test(name) && isObject(value)) {
+        const slug = isText(value['model']) ? /^@([^/]+)\/./.exec(value['model'])?.[1] : undefined;
+        if (slug !== undefined) take(slug, `${at}.model`);
       } else if (
         isText(value) &&
         (name === 'virtual_key' || (name === 'provider' && value.startsWith('@')))
       ) {
-        const slug = value.replace(/^@/, '');
-        if (!providers.has(slug)) providers.set(slug, at);
+        take(value.replace(/^@/, ''), at);
       } else if (/^(?:input|output)_guardrails$/.test(name) && Array.isArray(value)) {
         const names = value.filter(isText);
         // Checks written out on the spot name nothing.

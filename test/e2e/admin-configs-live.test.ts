@@ -1,5 +1,6 @@
 import { expect } from 'chai';
-import { type RunningGateway, startGateway } from '../support/gateway.js';
+import { run } from '../support/command.js';
+import { mainFile, type RunningGateway, startGateway } from '../support/gateway.js';
 
 describe('configs of a running gateway', () => {
   let gateway: RunningGateway;
@@ -70,6 +71,52 @@ describe('configs of a running gateway', () => {
     expect([wrong.status, wrong.json.data.errorCode]).to.deep.equal([400, 'AB01']);
     const missing = await ask('POST', '/v1/configs', { name: 'x', config: { provider: '@none' } });
     expect([missing.status, missing.json.data.errorCode]).to.deep.equal([404, 'AB02']);
+  });
+
+  it('are refused with the path of everything that is wrong inside them, made or changed', async () => {
+    const query = { 'metadata.plan': { $regex: '(a{1000}){1000}' } };
+    const config = {
+      strategy: {
+        mode: 'conditional',
+        conditions: [
+          Object.fromEntries([
+            ['query', query],
+            ['then', 'a'],
+          ]),
+        ],
+        default: 'b',
+      },
+      targets: [
+        { name: 'a', provider: '@simulated', cb_config: { cooldown_interval: 1000 } },
+        { name: 'c', provider: 'opnai', drop_params: ['a..b'] },
+      ],
+    };
+    await ask('POST', '/v1/configs', { name: 'x', slug: 'pc-checked', config: playing('gpt-4o') });
+    for (const [method, path] of [
+      ['POST', '/v1/configs'],
+      ['PUT', '/v1/configs/pc-checked'],
+    ] as const) {
+      const { status, json } = await ask(method, path, { name: 'x', config });
+      expect([status, json.data.errorCode]).to.deep.equal([400, 'AB01']);
+      for (const finding of [
+        'path: config.targets[0].cb_config, message: must have failure_threshold',
+        'path: config.targets[1].provider, message: is an unknown provider "opnai": did you mean openai?',
+        'path: config.targets[1].drop_params[0], message: is no path of a parameter',
+      ])
+        expect(json.data.message).to.include(finding);
+      const { json: other } = await ask(method, path, {
+        name: 'x',
+        config: { ...config, targets: [{ name: 'a' }, { name: 'b' }] },
+      });
+      expect(other.data.message).to.include('conditions[0].query');
+    }
+    expect(await answers('pc-checked')).to.deep.equal(['gpt-4o']);
+    const typed = await run(process.execPath, [mainFile, 'configs', 'create', '-', '--name', 'x'], {
+      env: gateway.env,
+      input: JSON.stringify(config),
+    });
+    expect(typed.code).not.to.equal(0);
+    expect(typed.stderr).to.include('did you mean openai?').and.include('drop_params[0]');
   });
 
   it('may name a provider alone, whose key each call brings', async () => {

@@ -145,10 +145,17 @@ describe('configs over the administration plane', () => {
       provider: 'openai',
       targets: [{ targets: [{ provider: '@b', inputGuardrails: ['g'] }, { provider: '@a' }] }],
       output_guardrails: [{ 'default.notNull': {} }],
+      mirror: { share: 1, target: { provider: '@c' } },
+      cache: { mode: 'semantic', embedding: { provider: '@d', model: 'm' } },
+      overrideParams: { model: '@e/m', provider: '@not-one' },
+      default_params: { model: 'gpt-4o' },
     });
     expect([...providers]).to.deep.equal([
       ['a', 'config.virtualKey'],
       ['b', 'config.targets[0].targets[0].provider'],
+      ['c', 'config.mirror.target.provider'],
+      ['d', 'config.cache.embedding.provider'],
+      ['e', 'config.overrideParams.model'],
     ]);
     expect(guardrails).to.deep.equal([
       { names: ['g'], path: 'config.targets[0].targets[0].inputGuardrails' },
