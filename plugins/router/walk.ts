@@ -138,7 +138,8 @@ export class Walk {
         if (x.aborted !== null) abandon(x, reply);
       } catch (thrown) {
         failed = x.aborted ?? GatewayError.from(thrown);
-        if (this.#isOver() || !errorMovesOn(x, failed, onStatusCodes)) throw failed;
+        const codes = x.target?.onStatusCodes ?? onStatusCodes;
+        if (this.#isOver() || !errorMovesOn(x, failed, codes)) throw failed;
       }
     }
     if (failed instanceof GatewayError) throw failed;

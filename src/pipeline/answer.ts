@@ -54,14 +54,23 @@ export class Answer implements IntentWaiter, UpstreamHandler, Source {
     readonly reject: (error: GatewayError) => void,
   ) {
     this.#offAbort = x.onAbort((reason) => this.#fail(reason));
-    const limit = outgoing.call.target.requestTimeoutMs;
-    if (limit !== null) {
-      this.#timer = setTimeout(() => {
-        this.#fail(
-          new GatewayError('request_timeout', `No answer within the request_timeout of ${limit} ms.`),
-        );
-      }, limit);
+    const { requestTimeoutMs, deadlineMs } = outgoing.call.target;
+    if (deadlineMs !== null) {
+      const leftMs = deadlineMs - x.elapsedMs();
+      if (requestTimeoutMs === null || leftMs < requestTimeoutMs) {
+        this.#limit(leftMs, `the deadline of ${deadlineMs} ms that all attempts share`);
+        return;
+      }
     }
+    if (requestTimeoutMs !== null)
+      this.#limit(requestTimeoutMs, `the request_timeout of ${requestTimeoutMs} ms`);
+  }
+
+  #limit(ms: number, name: string): void {
+    this.#timer = setTimeout(
+      () => this.#fail(new GatewayError('request_timeout', `No answer within ${name}.`)),
+      ms,
+    );
   }
 
   /** The intent is on file: now the call may leave. */

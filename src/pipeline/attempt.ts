@@ -22,6 +22,10 @@ import { passthroughCall } from './passthrough-call.js';
  */
 export function attempt(pipeline: Pipeline, x: Exchange, target: Target): Promise<Reply> {
   if (x.aborted !== null) return Promise.reject(x.aborted);
+  if (target.deadlineMs !== null && x.elapsedMs() >= target.deadlineMs) {
+    const passed = `The deadline of ${target.deadlineMs} ms was over before this target could be asked.`;
+    return Promise.reject(new GatewayError('request_timeout', passed));
+  }
   const record: Attempt = {
     target: target.path,
     provider: target.provider ?? target.virtualKey ?? '',

@@ -337,4 +337,40 @@ describe('a provider that fails', () => {
     expect(stream.status).to.equal(200);
     expect(await stream.text()).to.include('[DONE]');
   });
+
+  it('deadline of a config: all targets and retries together, for a stream only until its first chunk', async () => {
+    const slow = { provider: '@main', override_params: { model: 'sim-fault:slow-head=500' } };
+    const seen = provider.requests.length;
+    const began = performance.now();
+    const late = await ask('gpt-4o-mini', {
+      config: {
+        deadline: 300,
+        strategy: { mode: 'fallback' },
+        targets: [{ ...slow, request_timeout: 200 }, slow, slow],
+      },
+    });
+    expect(performance.now() - began).to.be.within(299, 499);
+    expect(late.status).to.equal(408);
+    expect(((await late.json()) as ErrorAnswer).error.message).to.include('deadline of 300 ms');
+    expect(provider.requests.length - seen).to.equal(2);
+
+    const failing = { provider: '@main', override_params: { model: 'sim-fault:status=503' } };
+    const refused = await ask('gpt-4o-mini', {
+      config: { ...failing, deadline: 1, retry: { attempts: 5 } },
+    });
+    // Either the answer came in time and there is none left to wait in, or it did not.
+    expect(refused.status).to.be.oneOf([503, 408]);
+    expect(provider.requests.length - seen).to.be.within(2, 3);
+
+    const stream = await ask('gpt-4o-mini', {
+      stream: true,
+      config: {
+        provider: '@main',
+        deadline: 250,
+        override_params: { model: 'sim-fault:chunks=10,delay=40' },
+      },
+    });
+    expect(stream.status).to.equal(200);
+    expect(await stream.text()).to.include('[DONE]');
+  });
 });

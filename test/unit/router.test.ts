@@ -229,6 +229,24 @@ describe('a fallback', () => {
       ['invalid_request', 200],
       [200, ['[0]', '[1]'], 0, '[1]'],
     ],
+    [
+      'goes by the statuses of the target that answered, where it has some',
+      fallback({ on_status_codes: [503] }, { on_status_codes: [429] }, {}),
+      [503, 500],
+      [500, ['[0]', '[1]'], 0, '[1]'],
+    ],
+    [
+      'goes by the statuses of the target that failed, where it has some',
+      fallback({ on_status_codes: [400] }, {}),
+      ['invalid_request', 200],
+      [200, ['[0]', '[1]'], 0, '[1]'],
+    ],
+    [
+      'goes by the statuses of the balancer between it and the target',
+      fallback({ on_status_codes: [429], strategy: { mode: 'loadbalance' }, targets: [{}] }, {}),
+      [500],
+      [500, ['[0].[0]'], 0, '[0].[0]'],
+    ],
     ['does not move on while shutting down', three, ['draining'], ['draining', ['[0]'], 0, '[0]']],
     [
       'passes through an inner one first',
