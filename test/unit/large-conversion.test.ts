@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { stringifyJson } from '../../src/core/json.js';
+import { jsonBytes } from '../../src/core/json-bytes.js';
 import { convertRequest } from '../../src/pipeline/conversion.js';
 import { doors } from '../../src/providers/doors/index.js';
 import { formats } from '../../src/providers/formats/index.js';
@@ -22,7 +22,7 @@ describe('a body of 5 MB', () => {
         for (let i = 0; i < 20 && best >= most; i++) {
           const began = performance.now();
           const { body: out } = convertRequest(client, format, [], body, asked);
-          expect(Buffer.from(stringifyJson(out)).length).to.be.greaterThan(5_000_000);
+          expect(jsonBytes(out).length).to.be.greaterThan(5_000_000);
           best = Math.min(best, performance.now() - began);
         }
         expect(best).to.be.lessThan(most);
