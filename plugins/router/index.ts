@@ -3,7 +3,9 @@ import { definePlugin } from '../../src/core/plugin.js';
 import type { RouteNode } from '../../src/core/target.js';
 import { Breakers, type OpenTargets } from './breaker.js';
 import { Chooser } from './choose.js';
+import { Hedger } from './hedge.js';
 import { Meters } from './meters.js';
+import { Mirrors } from './mirror.js';
 import { RetryBudget } from './retry-budget.js';
 import { ask, type Ground, maxWaitMs, settled, unasked, Walk } from './walk.js';
 
@@ -20,6 +22,8 @@ interface RouterOptions {
  *   outcome.ts       what counts as failed
  *   breaker.ts       which targets are left alone for that
  *   retry-budget.ts  how often the same is asked again, of all requests
+ *   hedge.ts         when a second target is asked beside one that is late
+ *   mirror.ts        what is sent once more, for nobody to wait for
  */
 export default definePlugin<RouterOptions>({
   name: 'router',
@@ -32,12 +36,16 @@ export default definePlugin<RouterOptions>({
     const meters = new Meters();
     const breakers = new Breakers(host.shared);
     const budget = new RetryBudget();
+    const mirrors = new Mirrors(host);
+    host.metrics.show(() => mirrors.metrics());
     const ground: Ground = {
       host,
       chooser: new Chooser(host, breakers, meters),
       meters,
       breakers,
       budget,
+      hedger: new Hedger(host.log),
+      mirrors,
       backoffMs: options.backoffMs ?? 1000,
     };
     host.metrics.show(() => [
@@ -45,6 +53,7 @@ export default definePlugin<RouterOptions>({
     ]);
     return {
       request: (x) => route(ground, x),
+      close: () => mirrors.close(),
       log: (x, outcome) => {
         const { target } = x;
         if (target !== null && target.breaker !== null) breakers.ended(x, target, target.breaker, outcome);
@@ -65,8 +74,11 @@ function route(ground: Ground, x: Exchange): Promise<Reply> {
     node.target.metadata === undefined &&
     !x.config.metered
   ) {
-    x.target = node.target;
-    return ask(ground, x, node.target, false);
+    const { target } = node;
+    x.target = target;
+    const answer = ask(ground, x, target, false);
+    if (target.mirror !== null) ground.mirrors.copy(x, target.mirror);
+    return answer;
   }
   return new Walk(ground, x, null).node(node, 0);
 }

@@ -25,6 +25,11 @@ export function replayable(x: Exchange): boolean {
   return x.request.stream === null;
 }
 
+/** May it be sent twice though nothing failed? Only what the gateway understands. */
+export function isRepeatable(x: Exchange): boolean {
+  return x.request.bytes !== null && x.endpoint.format !== 'none';
+}
+
 export function replyMovesOn(x: Exchange, reply: Reply, onStatusCodes: readonly number[] | null): boolean {
   if (
     onStatusCodes === null ? reply.status >= 200 && reply.status < 300 : !onStatusCodes.includes(reply.status)

@@ -1,17 +1,20 @@
 import { GatewayError } from '../../src/core/errors.js';
 import type { Exchange, Reply } from '../../src/core/exchange.js';
 import type { Host } from '../../src/core/plugin.js';
-import type { Retry, RouteNode, Target } from '../../src/core/target.js';
+import type { Hedge, Retry, RouteNode, Target } from '../../src/core/target.js';
 import type { Breakers, OpenTargets } from './breaker.js';
 import type { Chooser, Sequence } from './choose.js';
+import type { Hedger, Race } from './hedge.js';
 import { metered } from './metered.js';
 import type { Meters } from './meters.js';
+import type { Mirrors } from './mirror.js';
 import {
   abandon,
   discard,
   errorIsRetried,
   errorMovesOn,
   isPast,
+  isRepeatable,
   replayable,
   replyMovesOn,
 } from './outcome.js';
@@ -30,6 +33,8 @@ export interface Ground {
   readonly meters: Meters;
   readonly breakers: Breakers;
   readonly budget: RetryBudget;
+  readonly hedger: Hedger;
+  readonly mirrors: Mirrors;
   /** Milliseconds: the first backoff; each further one is twice as long. */
   readonly backoffMs: number;
 }
@@ -53,14 +58,21 @@ export class Walk {
   #probe: Target | null = null;
   /** The request's own, to which a target's is added. */
   readonly #metadata: Exchange['metadata'];
+  /** Set where this is one side of a race. */
+  readonly #around: Walk | null;
+  /** The request's own walk, in which all sides use up the same tries. */
+  readonly #whole: Walk;
 
-  /** `open`: the targets that are left alone; null: none are. */
+  /** `open`: the targets that are left alone; null: none are. `around`: the walk of which this is one side. */
   constructor(
     readonly ground: Ground,
     readonly x: Exchange,
     readonly open: OpenTargets | null,
+    around: Walk | null = null,
   ) {
-    this.#metadata = x.metadata;
+    this.#around = around;
+    this.#whole = around === null ? this : around.#whole;
+    this.#metadata = around === null ? x.metadata : around.#metadata;
   }
 
   /**
@@ -68,10 +80,10 @@ export class Walk {
    * `unasked` where everything under the node is left alone.
    */
   node(node: RouteNode, ahead: number): Promise<Reply> {
-    return this.open === null ? this.#node(node, ahead) : this.#around(this.open, node, ahead);
+    return this.open === null ? this.#node(node, ahead) : this.#passing(this.open, node, ahead);
   }
 
-  async #around(open: OpenTargets, node: RouteNode, ahead: number): Promise<Reply> {
+  async #passing(open: OpenTargets, node: RouteNode, ahead: number): Promise<Reply> {
     const { breakers } = this.ground;
     // Another choice is made where the first is being probed by someone else.
     for (let i = 0; i <= open.size && breakers.available(this.x, node); i++) {
@@ -89,9 +101,12 @@ export class Walk {
       case 'target':
         return this.open?.has(at.path) ? this.#probing(at.target, ahead) : this.#target(at.target, ahead);
       case 'fallback':
-        return this.#inTurn(at.children, at.onStatusCodes, ahead);
-      default:
-        return this.#inTurn(chooser.inOrder(x, at), at.failover?.onStatusCodes ?? null, ahead);
+        return this.#inTurn(at, at.children, at.onStatusCodes, ahead);
+      default: {
+        const order = chooser.inOrder(x, at);
+        if (at.failover !== null) return this.#inTurn(at, order, at.failover.onStatusCodes, ahead);
+        return this.#race(at, order, 0, null, ahead)?.answer ?? this.node(order.at(0)!, ahead);
+      }
     }
   }
 
@@ -107,12 +122,20 @@ export class Walk {
     x.retries = 0;
     // What the request brings stays as it is: a config adds metadata, it does not replace any.
     x.metadata = target.metadata === undefined ? this.#metadata : { ...target.metadata, ...this.#metadata };
+    this.#letGo();
+    this.#whole.#tries++;
+    const { retry, mirror } = target;
+    const answer =
+      retry === null || retry.attempts === 0 ? this.#attempt(target) : this.#retrying(target, retry, ahead);
+    if (mirror !== null && this.#whole.#tries === 1) this.ground.mirrors.copy(x, mirror);
+    return answer;
+  }
+
+  /** Somebody else is asked: what was held until now is not needed. */
+  #letGo(): void {
     if (this.#held !== null) discard(this.#held);
     this.#held = null;
-    this.#tries++;
-    const { retry } = target;
-    if (retry === null || retry.attempts === 0) return this.#attempt(target);
-    return this.#retrying(target, retry, ahead);
+    if (this.#around !== null) this.#around.#letGo();
   }
 
   #attempt(target: Target): Promise<Reply> {
@@ -124,13 +147,46 @@ export class Walk {
     return metered(ground.meters, x, target, () => ask(ground, x, target, isProbe));
   }
 
-  async #inTurn(nodes: Sequence, onStatusCodes: readonly number[] | null, ahead: number): Promise<Reply> {
+  /** Asks two nodes for one answer, the second only where the first is late; null: that is not for this request. */
+  #race(
+    { path, hedge }: Hedged,
+    nodes: Sequence,
+    index: number,
+    onStatusCodes: readonly number[] | null,
+    ahead: number,
+  ): Race | null {
+    const { x, ground, open } = this;
+    if (hedge === null || index + 1 >= nodes.length || !isRepeatable(x)) return null;
+    return ground.hedger.race({
+      x,
+      hedge,
+      path,
+      opens: index === 0,
+      first: nodes.at(index)!,
+      second: () => {
+        const second = nodes.at(index + 1)!;
+        return open?.has(second.path) === true ? null : second;
+      },
+      ask: (side, node) => new Walk(ground, side, open, this).node(node, ahead),
+      isGood: (side, reply) =>
+        reply !== unasked && !replyMovesOn(side, reply, side.target?.onStatusCodes ?? onStatusCodes),
+    });
+  }
+
+  async #inTurn(
+    at: Hedged,
+    nodes: Sequence,
+    onStatusCodes: readonly number[] | null,
+    ahead: number,
+  ): Promise<Reply> {
     const { x } = this;
     const last = nodes.length - 1;
     let failed: Reply | GatewayError = unasked;
-    for (let i = 0; i <= last; i++) {
+    for (let i = 0; i <= last; ) {
+      const left = ahead + last - i;
+      const race = this.#race(at, nodes, i, onStatusCodes, left);
       try {
-        const reply = await this.node(nodes.at(i)!, ahead + last - i);
+        const reply = await (race === null ? this.node(nodes.at(i)!, left) : race.answer);
         if (reply === unasked) continue;
         const codes = x.target?.onStatusCodes ?? onStatusCodes;
         if (this.#isOver() || !replyMovesOn(x, reply, codes)) return reply;
@@ -140,6 +196,8 @@ export class Walk {
         failed = x.aborted ?? GatewayError.from(thrown);
         const codes = x.target?.onStatusCodes ?? onStatusCodes;
         if (this.#isOver() || !errorMovesOn(x, failed, codes)) throw failed;
+      } finally {
+        i += race?.asked ?? 1;
       }
     }
     if (failed instanceof GatewayError) throw failed;
@@ -149,7 +207,7 @@ export class Walk {
   /** Has the request had all the tries, or all the time, that it may have? */
   #isOver(): boolean {
     const { target } = this.x;
-    return this.#tries >= maxTries || (target !== null && isPast(this.x, target));
+    return this.#whole.#tries >= maxTries || (target !== null && isPast(this.x, target));
   }
 
   async #retrying(target: Target, retry: Retry, ahead: number): Promise<Reply> {
@@ -168,7 +226,7 @@ export class Walk {
         error = x.aborted ?? GatewayError.from(thrown);
         if (!errorIsRetried(x, error, retry)) throw error;
       }
-      const over = made === retry.attempts || this.#tries + ahead >= maxTries;
+      const over = made === retry.attempts || this.#whole.#tries + ahead >= maxTries;
       const waitMs = over ? null : this.#wait(target, retry, made, reply);
       if (waitMs === null || !budget.retry(tenant)) {
         if (made === retry.attempts) x.retries = -1;
@@ -177,8 +235,8 @@ export class Walk {
       }
       if (reply !== null) abandon(x, reply);
       await pause(x, waitMs);
-      this.#waitedMs += waitMs;
-      this.#tries++;
+      this.#whole.#waitedMs += waitMs;
+      this.#whole.#tries++;
     }
   }
 
@@ -191,7 +249,7 @@ export class Walk {
     // Full jitter: clients that failed together must not come back together.
     const waitMs = asked ?? host.random() * backoffMs * 2 ** made;
     if (target.deadlineMs !== null && this.x.elapsedMs() + waitMs >= target.deadlineMs) return null;
-    return waitMs <= maxWaitMs - this.#waitedMs ? waitMs : null;
+    return waitMs <= maxWaitMs - this.#whole.#waitedMs ? waitMs : null;
   }
 }
 
@@ -209,6 +267,12 @@ export function ask(
   return breakers.judge(x, target, breaker, isProbe, attempt);
 }
 
+/** A strategy whose targets may be asked two at a time. */
+interface Hedged {
+  readonly path: string;
+  readonly hedge: Hedge | null;
+}
+
 /** A node at which something is tried: conditions and plain choices are behind it. */
 export type Settled = Exclude<RouteNode, { kind: 'conditional' }>;
 
@@ -216,7 +280,7 @@ export function settled(chooser: Chooser, x: Exchange, node: RouteNode): Settled
   let at = node;
   for (;;) {
     if (at.kind === 'conditional') at = chooser.branch(x, at);
-    else if (at.kind === 'loadbalance' && at.failover === null) at = chooser.pick(x, at);
+    else if (at.kind === 'loadbalance' && at.failover === null && at.hedge === null) at = chooser.pick(x, at);
     else return at;
   }
 }

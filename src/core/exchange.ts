@@ -181,6 +181,7 @@ export class Exchange {
   fork(): Exchange {
     const side = new Exchange(this.id, this.endpoint, this.request, this);
     this.#pass(side);
+    side.take(this);
     side.#slots = this.#slots === null ? null : [...this.#slots];
     this.onAbort((reason) => side.abort(reason, (thrown) => this.#report?.(thrown)));
     return side;

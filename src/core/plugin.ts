@@ -60,6 +60,11 @@ export interface Host {
   readonly workers: number;
   /** A workspace's weight where several wait for one upstream: 1 unless the operator gave it another. */
   weightOf(workspaceId: string): number;
+  /**
+   * One upstream try for an exchange that nobody waits for (`Exchange.copy`): its answer is read and let go, its
+   * `log` phase run. Never rejects.
+   */
+  aside(x: Exchange, target: Target): Promise<void>;
   /** Where the exchange's settlement goes; the logger stage alone calls it. */
   settle(x: Exchange, outcome: Outcome): void;
   /** What the data workers share. */

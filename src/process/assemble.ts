@@ -16,6 +16,7 @@ import { createBodyReader } from '../endpoints/body-reader.js';
 import { openJournal } from '../ledger/journal.js';
 import { pricing } from '../ledger/pricing.js';
 import { createTokenCounter } from '../ledger/token-counter.js';
+import { aside } from '../pipeline/aside.js';
 import { attempt } from '../pipeline/attempt.js';
 import { composeChain } from '../pipeline/chain.js';
 import { expectedCost } from '../pipeline/expected-cost.js';
@@ -93,6 +94,7 @@ export async function assemble(
     upstreamKey: (x, target) => upstreamKey(pipeline, x, target),
     workers: init.workers,
     weightOf: (workspaceId) => weights.get(workspaceId) ?? 1,
+    aside: (x, target) => aside(pipeline, x, target),
     settle: (x, outcome) => settle(pipeline, x, outcome),
     shared,
     metrics,

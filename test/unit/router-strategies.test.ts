@@ -9,17 +9,7 @@ import { type ClientRequest, Exchange, type Reply } from '../../src/core/exchang
 import type { Principal } from '../../src/core/principal.js';
 import type { RouteNode, Target } from '../../src/core/target.js';
 import { compileConfig } from '../../src/routing/compile.js';
-
-/** Mulberry32: the same numbers for the same seed. */
-function seeded(seed: number): () => number {
-  let state = seed;
-  return () => {
-    state = (state + 0x6d2b79f5) | 0;
-    let t = Math.imul(state ^ (state >>> 15), 1 | state);
-    t = (t + Math.imul(t ^ (t >>> 7), 61 | t)) ^ t;
-    return ((t ^ (t >>> 14)) >>> 0) / 2 ** 32;
-  };
-}
+import { seeded } from '../support/seeded.js';
 
 interface Asked {
   readonly key?: string;

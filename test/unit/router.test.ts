@@ -9,6 +9,7 @@ import type { Host } from '../../src/core/plugin.js';
 import type { Principal } from '../../src/core/principal.js';
 import type { Target } from '../../src/core/target.js';
 import { compileConfig } from '../../src/routing/compile.js';
+import { seeded } from '../support/seeded.js';
 import { SharedHub } from '../support/shared.js';
 
 class Body implements Source {
@@ -54,17 +55,6 @@ function exchange(config: unknown, stream: Source | null = null): Exchange {
 const throwIt = (thrown: unknown): never => {
   throw thrown;
 };
-
-/** Mulberry32: the same numbers for the same seed. */
-function seeded(seed: number): () => number {
-  let state = seed;
-  return () => {
-    state = (state + 0x6d2b79f5) | 0;
-    let t = Math.imul(state ^ (state >>> 15), 1 | state);
-    t = (t + Math.imul(t ^ (t >>> 7), 61 | t)) ^ t;
-    return ((t ^ (t >>> 14)) >>> 0) / 2 ** 32;
-  };
-}
 
 /** What the router takes of its host whatever is asked of it. */
 const parts = () => ({ shared: new SharedHub().worker(), metrics: { show() {} } });

@@ -1,0 +1,205 @@
+import { LRUCache } from 'lru-cache';
+import { GatewayError } from '../../src/core/errors.js';
+import type { Exchange, Reply } from '../../src/core/exchange.js';
+import type { Logger } from '../../src/core/plugin.js';
+import type { Hedge, RouteNode } from '../../src/core/target.js';
+import { Latencies } from './latencies.js';
+
+/** Times known of a target before its percentiles say anything. */
+const leastTimes = 20;
+/** Hedges that may be saved up: as many can follow each other when an upstream falls ill. */
+const mostSaved = 10;
+/** Targets and strategies remembered by a worker; the ones not used for longest are forgotten. */
+const maxRemembered = 4096;
+
+/** Two targets for one answer. */
+export interface RaceTerms {
+  readonly x: Exchange;
+  readonly hedge: Hedge;
+  /** The strategy's place in the config. */
+  readonly path: string;
+  readonly first: RouteNode;
+  /** null: there is none to be asked now. */
+  second(): RouteNode | null;
+  /** Does this race begin the strategy's part of the request? Only then it earns a share of a hedge. */
+  readonly opens: boolean;
+  /** Asks one of them, as a fork of the exchange. */
+  ask(side: Exchange, node: RouteNode): Promise<Reply>;
+  /** Is this an answer to stay with? */
+  isGood(side: Exchange, reply: Reply): boolean;
+}
+
+interface Memory {
+  readonly times: LRUCache<string, Latencies>;
+  readonly budgets: LRUCache<string, { hedges: number }>;
+}
+
+/** What this worker knows of hedged targets: how soon each begins to answer, and how many hedges are to be had. */
+export class Hedger {
+  /** Made for the first race: where nothing is hedged, it is not there. */
+  #memory: Memory | null = null;
+
+  constructor(readonly log: Pick<Logger, 'error'>) {}
+
+  race(terms: RaceTerms): Race {
+    const { x, hedge, path, first, opens } = terms;
+    const key = keyOf(x, path);
+    this.#memory ??= {
+      times: new LRUCache({ max: maxRemembered }),
+      budgets: new LRUCache({ max: maxRemembered }),
+    };
+    const { times: allTimes, budgets } = this.#memory;
+    const budget = remembered(budgets, key, () => ({ hedges: 0 }));
+    if (opens) budget.hedges = Math.min(mostSaved, budget.hedges + hedge.maxExtra);
+    const times = remembered(allTimes, timesKey(x, key, first), newTimes);
+    return new Race(terms, {
+      delayMs: delayOf(hedge, times),
+      spend() {
+        if (budget.hedges < 1) return false;
+        budget.hedges -= 1;
+        return true;
+      },
+      began: (node, ms) => {
+        const known = node === first ? times : remembered(allTimes, timesKey(x, key, node), newTimes);
+        known.add(ms);
+      },
+      failed: (thrown) => this.log.error({ err: thrown, request_id: x.id }, 'an abort listener threw'),
+    });
+  }
+}
+
+/**
+ * Later than this is late; null: nobody can tell. Where more are late than may be hedged, only the latest of them
+ * are: the same spend does the most there.
+ */
+function delayOf({ percentile, minDelayMs, maxExtra }: Hedge, times: Latencies): number | null {
+  if (times.count < leastTimes) return minDelayMs > 0 ? minDelayMs : null;
+  return Math.max(minDelayMs, times.percentile(Math.max(percentile, 100 - 100 * maxExtra)));
+}
+
+/** What a race needs to know of its targets' past, and leaves for their future. */
+interface Knowledge {
+  readonly delayMs: number | null;
+  spend(): boolean;
+  began(node: RouteNode, ms: number): void;
+  failed(thrown: unknown): void;
+}
+
+interface Side {
+  readonly node: RouteNode;
+  readonly x: Exchange;
+  readonly startedAt: number;
+  over: boolean;
+}
+
+/** Asks the first target, the second too when that is late; the first good answer is given, the other given up. */
+export class Race {
+  /** Rejects, or resolves with an answer that is not good, where both of them, or the first by itself, had no other. */
+  readonly answer: Promise<Reply>;
+  readonly #sides: Side[] = [];
+  #timer: NodeJS.Timeout | null = null;
+  #resolve!: (reply: Reply) => void;
+  #reject!: (thrown: unknown) => void;
+  #isOver = false;
+
+  constructor(
+    readonly terms: RaceTerms,
+    readonly known: Knowledge,
+  ) {
+    this.answer = new Promise((resolve, reject) => {
+      this.#resolve = resolve;
+      this.#reject = reject;
+    });
+    if (known.delayMs !== null) this.#timer = setTimeout(() => this.#late(), known.delayMs);
+    this.#start(terms.first);
+  }
+
+  /** How many were asked. */
+  get asked(): number {
+    return this.#sides.length;
+  }
+
+  #start(node: RouteNode): void {
+    const { x } = this.terms;
+    const side: Side = { node, x: x.fork(), startedAt: x.elapsedMs(), over: false };
+    this.#sides.push(side);
+    this.terms.ask(side.x, node).then(
+      (reply) => this.#answered(side, reply),
+      (thrown) => this.#failed(side, thrown),
+    );
+  }
+
+  #late(): void {
+    const { x } = this.terms;
+    // A whole answer whose head is there is being sent; of a stream, that says nothing of its first event.
+    const asked = x.attempts.at(-1);
+    const comes = !x.streaming && asked !== undefined && asked.status !== 0 && asked.endedAt === null;
+    if (comes || x.aborted !== null) return;
+    const second = this.terms.second();
+    if (second !== null && this.known.spend()) this.#start(second);
+  }
+
+  #answered(side: Side, reply: Reply): void {
+    side.over = true;
+    if (this.#isOver) return drop(side.x, reply);
+    const isGood = this.terms.isGood(side.x, reply);
+    if (!isGood && this.#otherOf(side)?.over === false) return drop(side.x, reply);
+    if (isGood) this.#learn(side);
+    this.#end(side);
+    this.#resolve(reply);
+  }
+
+  #failed(side: Side, thrown: unknown): void {
+    side.over = true;
+    if (this.#isOver || this.#otherOf(side)?.over === false) return;
+    this.#end(side);
+    this.#reject(thrown);
+  }
+
+  #end(side: Side): void {
+    this.#isOver = true;
+    if (this.#timer !== null) clearTimeout(this.#timer);
+    this.terms.x.take(side.x);
+    const other = this.#otherOf(side);
+    if (other?.over !== false) return;
+    const lost = new GatewayError('hedge_lost', 'Another target answered first.');
+    other.x.abort(lost, (thrown) => this.known.failed(thrown));
+  }
+
+  /** A first target that was given up would have taken longer still: else its late answers would never be known. */
+  #learn(side: Side): void {
+    const now = this.terms.x.elapsedMs();
+    const [first, second] = this.#sides;
+    this.known.began(side.node, (side.x.answeredBy?.firstByteMs ?? now) - side.startedAt);
+    if (side === second && first?.over === false) this.known.began(first.node, now - first.startedAt);
+  }
+
+  #otherOf(side: Side): Side | undefined {
+    return this.#sides.find((other) => other !== side);
+  }
+}
+
+/** An answer that came and is not wanted. */
+function drop(side: Exchange, { status, body }: Reply): void {
+  if (body !== null && typeof body !== 'string' && !Buffer.isBuffer(body)) body.cancel();
+  if (status < 300 && side.answeredBy !== null) side.answeredBy.error ??= 'hedge_lost';
+}
+
+const newTimes = (): Latencies => new Latencies();
+
+/** Tenant first. */
+const keyOf = ({ principal, config }: Exchange, path: string): string =>
+  `${principal.organisationId}\n${principal.workspaceId}\n${config.fingerprint}\n${path}`;
+
+/** A model's whole answers take longer than its streams to begin. */
+const timesKey = (x: Exchange, strategy: string, { path }: RouteNode): string =>
+  `${strategy}\n${path}\n${x.streaming ? 'stream' : 'whole'}\n${x.modelAsked}`;
+
+function remembered<T extends object>(all: LRUCache<string, T>, key: string, make: () => T): T {
+  let found = all.get(key);
+  if (found === undefined) {
+    found = make();
+    all.set(key, found);
+  }
+  return found;
+}

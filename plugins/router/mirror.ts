@@ -1,0 +1,108 @@
+import { GatewayError } from '../../src/core/errors.js';
+import type { Exchange } from '../../src/core/exchange.js';
+import { uuidv7 } from '../../src/core/id.js';
+import type { Metric } from '../../src/core/metrics.js';
+import type { Host } from '../../src/core/plugin.js';
+import { directCredential, gatewayKeyHeader } from '../../src/core/slots.js';
+import type { Mirror, Target } from '../../src/core/target.js';
+import { isRepeatable } from './outcome.js';
+
+/** What a worker does for copies at most; a copy beyond it is dropped. */
+export interface MirrorLimits {
+  /** Copies that upstreams are asked for at a time. */
+  readonly running: number;
+  readonly waiting: number;
+  /** Bytes of the bodies of all of them. */
+  readonly bytes: number;
+}
+
+export const mirrorLimits: MirrorLimits = { running: 16, waiting: 64, bytes: 64 * 1024 * 1024 };
+
+interface Copy {
+  readonly x: Exchange;
+  readonly target: Target;
+}
+
+/** Copies requests to other targets. The request they were copied from never waits for one, nor hears of it. */
+export class Mirrors {
+  readonly #waiting: Copy[] = [];
+  readonly #running = new Set<Exchange>();
+  #bytes = 0;
+  #sent = 0;
+  #dropped = 0;
+  #isClosed = false;
+
+  constructor(
+    readonly host: Pick<Host, 'aside' | 'random' | 'log'>,
+    readonly limits: MirrorLimits = mirrorLimits,
+  ) {}
+
+  /** For a request that was just sent: maybe sends it once more, not before the next turn. */
+  copy(x: Exchange, { share, target }: Mirror): void {
+    const { bytes } = x.request;
+    if (this.#isClosed || bytes === null || !isRepeatable(x) || this.host.random() >= share) return;
+    const { running, waiting, bytes: maxBytes } = this.limits;
+    if (
+      this.#running.size + this.#waiting.length >= running + waiting ||
+      this.#bytes + bytes.length > maxBytes
+    ) {
+      this.#dropped++;
+      return;
+    }
+    this.#bytes += bytes.length;
+    this.#waiting.push({ x: copyOf(x), target });
+    setImmediate(() => this.#next());
+  }
+
+  metrics(): readonly Metric[] {
+    return [
+      { name: 'gateway_mirror_requests_total', labels: {}, value: this.#sent },
+      { name: 'gateway_mirror_dropped_total', labels: {}, value: this.#dropped },
+    ];
+  }
+
+  /** Ends what runs. Resolves when it is settled. */
+  async close(): Promise<void> {
+    this.#isClosed = true;
+    this.#waiting.length = 0;
+    const leaving = new GatewayError('draining', 'This node is shutting down.');
+    for (const x of this.#running) x.abort(leaving, (thrown) => this.#threw(x, thrown));
+    await new Promise((turn) => setImmediate(turn));
+  }
+
+  #next(): void {
+    if (this.#running.size >= this.limits.running) return;
+    const copy = this.#waiting.shift();
+    if (copy === undefined) return;
+    const { x, target } = copy;
+    this.#running.add(x);
+    this.#sent++;
+    this.host
+      .aside(x, target)
+      .catch((thrown: unknown) => this.#threw(x, thrown))
+      .then(() => {
+        this.#running.delete(x);
+        this.#bytes -= x.request.bytes?.length ?? 0;
+        this.#next();
+      });
+  }
+
+  #threw(x: Exchange, thrown: unknown): void {
+    this.host.log.error({ err: thrown, request_id: x.id }, 'a mirrored request failed in the gateway');
+  }
+}
+
+/** In the log it is told by its metadata, and found by the trace of what it is a copy of. */
+function copyOf(x: Exchange): Exchange {
+  const copy = x.copy(uuidv7());
+  copy.set(gatewayKeyHeader, x.get(gatewayKeyHeader));
+  copy.set(directCredential, x.get(directCredential));
+  copy.metadata = { ...x.metadata, _mirror_of: x.id };
+  copy.trace = {
+    traceId: x.trace.traceId,
+    spanId: null,
+    parentSpanId: x.trace.spanId,
+    spanName: 'mirror',
+  };
+  return copy;
+}
