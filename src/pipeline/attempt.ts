@@ -1,5 +1,6 @@
 import { GatewayError } from '../core/errors.js';
 import type { Attempt, Exchange, Reply } from '../core/exchange.js';
+import { writeJsonInSlices } from '../core/json-slices.js';
 import type { Target } from '../core/target.js';
 import type { Intent } from '../ledger/record.js';
 import { askThrough } from '../providers/auth/ask.js';
@@ -85,15 +86,26 @@ function leave(
       x.endpoint.format === 'none'
         ? passthroughCall(x, target, address, pipeline.headerPrefixes)
         : unifiedCall(x, target, address, pipeline);
-    const hooks = pipeline.chain.attempt;
-    if (hooks === null) return authorize(pipeline, x, outgoing, record);
-    return runAttempt(hooks, x, outgoing.call).then(
-      () => authorize(pipeline, x, outgoing, record),
+    if (outgoing.unwritten === null) return hook(pipeline, x, outgoing, record);
+    return writeJsonInSlices(outgoing.unwritten).then(
+      (body) => {
+        outgoing.call.body = body;
+        return hook(pipeline, x, outgoing, record);
+      },
       (thrown) => failed(x, record, thrown),
     );
   } catch (thrown) {
     return failed(x, record, thrown);
   }
+}
+
+function hook(pipeline: Pipeline, x: Exchange, outgoing: Outgoing, record: Attempt): Promise<Reply> {
+  const hooks = pipeline.chain.attempt;
+  if (hooks === null) return authorize(pipeline, x, outgoing, record);
+  return runAttempt(hooks, x, outgoing.call).then(
+    () => authorize(pipeline, x, outgoing, record),
+    (thrown) => failed(x, record, thrown),
+  );
 }
 
 /** Without asking anybody. */

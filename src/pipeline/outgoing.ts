@@ -20,11 +20,13 @@ import {
   PlainDoorConversion,
 } from './conversion.js';
 import { addProviderHeaders } from './provider-headers.js';
-import { mergedBody, sameFormatBody } from './target-body.js';
+import { mergedBody, sameFormatBytes, sameFormatJson } from './target-body.js';
 
 /** A call ready to leave, and how its answer is to be read. */
 export interface Outgoing {
   readonly call: UpstreamCall;
+  /** What the body of `call` is to say, where that is too long to be written in one turn; null: it says it. */
+  readonly unwritten: JsonObject | null;
   readonly address: Address;
   /** The format the provider speaks here; `none` for passthrough. */
   readonly wire: Format;
@@ -34,6 +36,11 @@ export interface Outgoing {
 }
 
 const userAgent = 'headgate';
+
+/** Where the client's body has more bytes than these, what is made of it is written in slices. */
+const longBytes = 1024 * 1024;
+
+const isLong = (x: Exchange): boolean => x.request.bytes!.length > longBytes;
 
 /** What a call can be translated from and into. */
 interface Languages {
@@ -63,7 +70,9 @@ export function unifiedCall(
     userAgent,
   ];
   addProviderHeaders(x, target, address, headers);
+  const long = isLong(x);
   if (path !== undefined) {
+    const json = sameFormatJson(x, target, address);
     return {
       call: {
         target,
@@ -71,8 +80,9 @@ export function unifiedCall(
         method: x.request.method,
         url: urlOf(address, path),
         headers,
-        body: sameFormatBody(x, target, address),
+        body: json === null ? sameFormatBytes(x, target, address) : long ? null : jsonBytes(json),
       },
+      unwritten: long ? json : null,
       address,
       wire: format,
       conversion: sameFormatConversion(x, target, address, formats, doors),
@@ -109,8 +119,9 @@ export function unifiedCall(
       method: x.request.method,
       url: urlOf(address, provider.paths[spoken.name]!),
       headers,
-      body: jsonBytes(wire.body),
+      body: long ? null : jsonBytes(wire.body),
     },
+    unwritten: long ? wire.body : null,
     address,
     wire: spoken.name,
     conversion,
@@ -183,6 +194,7 @@ function plainCall(
   headers: HeaderList,
 ): Outgoing {
   const { provider } = address;
+  const long = isLong(x);
   const asked = askedOf(x, address);
   const merged = mergedBody(x, target, address);
   const wire = convertRequest(door ?? asCanonical, format, provider.quirks, merged, asked);
@@ -200,8 +212,9 @@ function plainCall(
       method: x.request.method,
       url: urlOf(address, provider.paths[format.name]!),
       headers,
-      body: jsonBytes(wire.body),
+      body: long ? null : jsonBytes(wire.body),
     },
+    unwritten: long ? wire.body : null,
     address,
     wire: format.name,
     conversion:

@@ -71,6 +71,7 @@ export function passthroughCall(
     address,
     wire: 'none',
     conversion: null,
+    unwritten: null,
     dropped: [],
   };
 }

@@ -1,6 +1,5 @@
 import type { Exchange, JsonObject } from '../core/exchange.js';
 import { stringifyJson } from '../core/json.js';
-import { jsonBytes } from '../core/json-bytes.js';
 import { editJsonBytes, type JsonEdit } from '../core/json-edit.js';
 import type { ParamPath, Target } from '../core/target.js';
 import { geminiRenamed } from '../providers/doors/gemini-model.js';
@@ -42,15 +41,40 @@ function bodyEdits(target: Target): BodyEdits {
 const setMembers = (params: Target['overrideParams']): readonly JsonEdit[] =>
   Object.entries(params ?? {}).map(([key, value]) => ({ key, value: stringifyJson(value) }));
 
-/** The client's bytes; edited only where a rule changes something, every other byte as it came. */
-export function sameFormatBody(x: Exchange, target: Target, address: Address): Buffer {
-  const bytes = x.request.bytes!;
+/** For a provider of the client's format: the body where it has to be written anew; null: its bytes do, with edits. */
+export function sameFormatJson(x: Exchange, target: Target, address: Address): JsonObject | null {
   const quirks = address.provider.quirks;
   if (quirks !== undefined && quirks.length > 0 && !target.passthrough) {
-    return jsonBytes(withQuirks(quirks, mergedBody(x, target, address)));
+    return withQuirks(quirks, mergedBody(x, target, address));
   }
-  const model = address.model !== x.modelAsked ? address.model : null;
-  if (x.endpoint.modelInPath === true) return bodyBesideModel(x, target, model);
+  if (x.endpoint.modelInPath !== true) return null;
+  // There the model stands in the address, and so in no rule.
+  const json = x.request.json!;
+  const model = otherModel(x, address);
+  const body = model === null ? json : geminiRenamed(json, model);
+  if (body === json) return null;
+  const merged = {
+    ...withoutModel(target.defaultParams),
+    ...body,
+    ...withoutModel(target.overrideParams),
+  };
+  return withoutParams(merged, target.dropParams ?? []);
+}
+
+/** The model's name here, where that is another one. */
+const otherModel = (x: Exchange, { model }: Address): string | null =>
+  model !== x.modelAsked ? model : null;
+
+/** The client's bytes; edited only where a rule changes something, every other byte as it came. */
+export function sameFormatBytes(x: Exchange, target: Target, address: Address): Buffer {
+  const bytes = x.request.bytes!;
+  if (x.endpoint.modelInPath === true) {
+    const edits = editsFor(x.request.json!, target, null).filter(
+      ({ key, value }) => key !== 'model' || value === null,
+    );
+    return edits.length === 0 ? bytes : editJsonBytes(bytes, edits);
+  }
+  const model = otherModel(x, address);
   if (
     model === null &&
     target.overrideParams === null &&
@@ -77,22 +101,6 @@ function editsFor(json: JsonObject, target: Target, model: string | null): reado
   if (model !== null) edits.push({ key: 'model', value: JSON.stringify(model) });
   edits.push(...drops);
   return edits;
-}
-
-/** The same where the model stands in the address, and so in no rule. */
-function bodyBesideModel(x: Exchange, target: Target, model: string | null): Buffer {
-  const json = x.request.json!;
-  const body = model === null ? json : geminiRenamed(json, model);
-  if (body !== json) {
-    const merged = {
-      ...withoutModel(target.defaultParams),
-      ...body,
-      ...withoutModel(target.overrideParams),
-    };
-    return jsonBytes(withoutParams(merged, target.dropParams ?? []));
-  }
-  const edits = editsFor(json, target, null).filter(({ key, value }) => key !== 'model' || value === null);
-  return edits.length === 0 ? x.request.bytes! : editJsonBytes(x.request.bytes!, edits);
 }
 
 function withoutModel(params: Target['overrideParams']): JsonObject {

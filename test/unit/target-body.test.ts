@@ -4,7 +4,7 @@ import { type ClientRequest, Exchange, type JsonObject } from '../../src/core/ex
 import { parseJson, stringifyJson } from '../../src/core/json.js';
 import type { RouteNode, Target } from '../../src/core/target.js';
 import type { Address } from '../../src/pipeline/address.js';
-import { mergedBody, sameFormatBody } from '../../src/pipeline/target-body.js';
+import { mergedBody, sameFormatBytes, sameFormatJson } from '../../src/pipeline/target-body.js';
 import { compileConfig } from '../../src/routing/compile.js';
 
 const only = (node: RouteNode): Target => {
@@ -39,6 +39,12 @@ function call(body: string, model: string | null = null, quirks: string[] = [], 
   x.modelAsked = typeof said === 'string' ? said : null;
   const address = { model: model ?? x.modelAsked, provider: { quirks } } as unknown as Address;
   return { x, address };
+}
+
+/** What is sent, however it is made. */
+function sameFormatBody(x: Exchange, target: Target, address: Address): Buffer {
+  const json = sameFormatJson(x, target, address);
+  return json === null ? sameFormatBytes(x, target, address) : Buffer.from(stringifyJson(json));
 }
 
 function sent(body: string, params: object, model?: string): string {
