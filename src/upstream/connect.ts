@@ -1,9 +1,10 @@
 import type { Socket } from 'node:net';
 import { createSecureContext, rootCertificates, type SecureContext } from 'node:tls';
-import { buildConnector } from 'undici';
+import type { buildConnector } from 'undici';
 import { GatewayError } from '../core/errors.js';
 import { fromConnect } from './failure.js';
 import { asLookup, type Resolve } from './resolver.js';
+import { buildConnector as connector } from './undici.js';
 
 export interface ConnectOptions {
   readonly resolve: Resolve;
@@ -31,7 +32,7 @@ const nextAddressMs = 1_000;
  * second), and errors that know whether it was TCP or TLS that failed.
  */
 export function createConnect(options: ConnectOptions): (wait: ConnectWait) => buildConnector.connector {
-  const connect = buildConnector({
+  const connect = connector({
     timeout: 0,
     allowH2: false,
     lookup: asLookup(options.resolve),

@@ -1,5 +1,5 @@
 import type { SecureContext } from 'node:tls';
-import { type Client, Pool } from 'undici';
+import type { Client } from 'undici';
 import { GatewayError } from '../core/errors.js';
 import { type ConnectWait, createConnect, trust } from './connect.js';
 import { Deadlines } from './deadlines.js';
@@ -10,6 +10,7 @@ import { Line } from './line.js';
 import { maxReplyHeaderBytes } from './reply-head.js';
 import { outgoingHeaders, splitUrl } from './request-head.js';
 import { createResolver, type Resolve } from './resolver.js';
+import { Pool } from './undici.js';
 import type { Upstream, UpstreamFlight, UpstreamHandler, UpstreamRequest } from './upstream.js';
 
 export interface UpstreamOptions {

@@ -1,13 +1,14 @@
 import type { Socket } from 'node:net';
-import { type buildConnector, Client, type Dispatcher } from 'undici';
+import type { buildConnector, Dispatcher, Client as UndiciClient } from 'undici';
 import { passOverContinue } from './connect.js';
 import { Flight } from './flight.js';
+import { Client } from './undici.js';
 
 /** undici's client of one connection, that tells each flight which connection it got and can cut it. */
 export class Line extends Client {
   readonly #held: { socket: Socket | null };
 
-  constructor(origin: string | URL, options: Client.Options, connect: buildConnector.connector) {
+  constructor(origin: string | URL, options: UndiciClient.Options, connect: buildConnector.connector) {
     const held: { socket: Socket | null } = { socket: null };
     super(origin, {
       ...options,

@@ -1,5 +1,5 @@
-import { util } from 'undici';
 import type { HeaderList } from '../core/headers.js';
+import { headerNameToString } from './undici.js';
 
 /** Bytes of names and values together; more is an invalid response. */
 export const maxReplyHeaderBytes = 64 * 1024;
@@ -22,7 +22,7 @@ export function readReplyHeaders(raw: readonly Buffer[]): HeaderList {
   const headers: HeaderList = [];
   let named: string[] | null = null;
   for (let i = 0; i + 1 < raw.length; i += 2) {
-    const name = util.headerNameToString(raw[i]!);
+    const name = headerNameToString(raw[i]!);
     if (ofTheConnection.has(name)) {
       if (name === 'connection') named = addConnectionNames(named, raw[i + 1]!);
       continue;
@@ -36,7 +36,7 @@ export function readReplyHeaders(raw: readonly Buffer[]): HeaderList {
 /** The reply's Content-Length, or null where it has none. The parser has refused two different ones. */
 export function replyLength(raw: readonly Buffer[]): number | null {
   for (let i = 0; i + 1 < raw.length; i += 2) {
-    if (raw[i]!.length === 14 && util.headerNameToString(raw[i]!) === 'content-length') {
+    if (raw[i]!.length === 14 && headerNameToString(raw[i]!) === 'content-length') {
       return Number.parseInt(raw[i + 1]!.toString('latin1'), 10);
     }
   }

@@ -9,20 +9,23 @@ describe('stopping and dying', () => {
   /** How long the gateway takes to start on this machine at this moment. */
   let startMs: number;
 
-  beforeEach(async () => {
-    provider = await startSimulated({ record: true });
+  before(async () => {
+    provider = await startSimulated();
+  });
+  after(() => provider?.close());
+
+  afterEach(() => gateway?.stop());
+
+  async function start(workers: number): Promise<void> {
     const began = performance.now();
-    gateway = await startGateway({ env: { HEADGATE_WORKERS: '2', HEADGATE_DRAIN_TIMEOUT_MS: '4000' } });
+    gateway = await startGateway({
+      env: { HEADGATE_WORKERS: String(workers), HEADGATE_DRAIN_TIMEOUT_MS: '4000' },
+    });
     startMs = performance.now() - began;
     await gateway
       .admin()
       .providers.create({ slug: 'main', provider: 'openai', key: 'sk-sim', base_url: `${provider.url}/v1` });
-  });
-
-  afterEach(async () => {
-    await gateway?.stop();
-    await provider?.close();
-  });
+  }
 
   const ask = (model: string, stream = true): Promise<Response> =>
     fetch(`${gateway.url}/v1/chat/completions`, {
@@ -36,6 +39,7 @@ describe('stopping and dying', () => {
     });
 
   it('SIGTERM lets 100 live streams finish, refuses what is new, and exits 0', async () => {
+    await start(2);
     const streams = await Promise.all(Array.from({ length: 100 }, () => ask('sim-fault:chunks=20,delay=75')));
     const bodies = streams.map((response) => response.text());
     await pause(100);
@@ -54,11 +58,7 @@ describe('stopping and dying', () => {
 
   it('a call on a kept connection during the drain gets 503 and Connection: close', async () => {
     // Of two workers the one without a stream leaves at once, and the kept connection might be its.
-    await gateway.stop();
-    gateway = await startGateway();
-    await gateway
-      .admin()
-      .providers.create({ slug: 'main', provider: 'openai', key: 'sk-sim', base_url: `${provider.url}/v1` });
+    await start(1);
     const socket = connect(gateway.port, '127.0.0.1');
     let text = '';
     socket.on('data', (chunk) => {
@@ -79,6 +79,7 @@ describe('stopping and dying', () => {
   });
 
   it('past the drain deadline a stream is cut and the exit is still 0; a second SIGTERM is fast', async () => {
+    await start(1);
     const stream = await ask('sim-fault:chunks=1000,delay=50');
     const body = stream.text().then(
       () => 'whole',
@@ -96,6 +97,7 @@ describe('stopping and dying', () => {
   });
 
   it('a killed data worker is back within a second and its sibling goes on serving', async () => {
+    await start(2);
     const { readFileSync } = await import('node:fs');
     const pid = gateway.process.pid ?? 0;
     const workers = (): number[] =>
