@@ -98,6 +98,11 @@ export const table = {
     'Data worker processes.',
     { fallbackText: 'cores - 1, at least 1' },
   ),
+  controlNice: setting(
+    whole('nice', 0, 19),
+    5,
+    'How far the control process (administration, ledger) steps back behind the data workers where processors are scarce, as nice has it; 0: not at all.',
+  ),
   transport: setting(
     choice('uws', 'node'),
     'uws',

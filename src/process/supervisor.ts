@@ -18,6 +18,7 @@ import { BreakerNodes } from './breaker-nodes.js';
 import { Breakers } from './breakers.js';
 import { holdDataDir } from './data-lock.js';
 import { type Check, startOpsServer } from './ops-server.js';
+import { stepBack } from './priority.js';
 import type { Redis } from './redis.js';
 import { WorkerGroup } from './worker-group.js';
 
@@ -54,8 +55,10 @@ export async function startGateway(settings: Settings): Promise<Gateway> {
     planeStarted = resolve;
   });
   const count = settings.transport === 'node' && !nodeTransportCanShare ? 1 : settings.workers;
+  let keepUp: (worker: number) => void = () => {};
   const workers = new WorkerGroup({
     count,
+    forked: (pid) => keepUp(pid),
     init: async (worker) => workerInit(settings, worker, count, journalDir, (await control).pepper),
     lookup: async (kind, workspace, name) => lookup((await control).store, kind, workspace, name),
     admin: async (request) => (await plane).rest(request),
@@ -156,6 +159,8 @@ export async function startGateway(settings: Settings): Promise<Gateway> {
     planeStarted(admin);
 
     const port = await listening;
+    // Not before: a start should not take longer than it must.
+    keepUp = stepBack(settings.controlNice);
     const ops = await startOpsServer(settings.host, settings.opsPort, checks, () => [
       ...workerMetrics(workers),
       ...breakers.metrics(),

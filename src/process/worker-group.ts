@@ -26,6 +26,8 @@ export interface WorkerGroupOptions {
   ) => Promise<LookupRecords[LookupKind] | null>;
   /** Answers a request of the administration plane that a worker was sent. */
   readonly admin: (request: RestRequest) => Promise<RestAnswer>;
+  /** A worker's process was forked. */
+  readonly forked: (pid: number) => void;
   /** A worker's process has ended, for whatever reason. */
   readonly gone: (worker: number, pid: number) => void;
   readonly log: Logger;
@@ -98,6 +100,7 @@ export class WorkerGroup {
       // Node's code on large pages: the way of a request is long, and finding its code in memory is a tenth of its cost.
       execArgv: ['--disable-proto=delete', '--use-largepages=silent'],
     });
+    if (child.pid !== undefined) this.options.forked(child.pid);
     const member: Member = {
       number,
       child,

@@ -1,0 +1,31 @@
+import { readdirSync } from 'node:fs';
+import { getPriority, setPriority } from 'node:os';
+
+/** Linux keeps a priority for each thread, and gives a new thread or process that of the one it is made by. */
+function ownThreads(): number[] {
+  try {
+    return readdirSync('/proc/self/task').map(Number);
+  } catch {
+    return [process.pid];
+  }
+}
+
+/**
+ * Lowers the priority of this process by so much (`nice`, 0 to 19), for what else runs on the machine; nothing happens
+ * where the system does not allow it. Returns how to give a child the priority that this process had: it inherits the
+ * lower one, and where nobody but a privileged user may raise it again, keeps that.
+ */
+export function stepBack(by: number): (child: number) => void {
+  const before = getPriority();
+  const trying = (thread: number, priority: number): void => {
+    try {
+      setPriority(thread, priority);
+    } catch {
+      // Not allowed, or gone: what it has is good enough.
+    }
+  };
+  if (by === 0) return () => {};
+  const lower = Math.min(19, before + by);
+  for (const thread of ownThreads()) trying(thread, lower);
+  return (child) => trying(child, before);
+}
