@@ -2,11 +2,11 @@ import { readdirSync } from 'node:fs';
 import { getPriority, setPriority } from 'node:os';
 
 /** Linux keeps a priority for each thread, and gives a new thread or process that of the one it is made by. */
-function ownThreads(): number[] {
+function threadsOf(pid: number): number[] {
   try {
-    return readdirSync('/proc/self/task').map(Number);
+    return readdirSync(`/proc/${pid}/task`).map(Number);
   } catch {
-    return [process.pid];
+    return [pid];
   }
 }
 
@@ -16,16 +16,15 @@ function ownThreads(): number[] {
  * lower one, and where nobody but a privileged user may raise it again, keeps that.
  */
 export function stepBack(by: number): (child: number) => void {
+  if (by === 0) return () => {};
   const before = getPriority();
-  const trying = (thread: number, priority: number): void => {
+  const give = (pid: number, priority: number): void => {
     try {
-      setPriority(thread, priority);
+      for (const thread of threadsOf(pid)) setPriority(thread, priority);
     } catch {
       // Not allowed, or gone: what it has is good enough.
     }
   };
-  if (by === 0) return () => {};
-  const lower = Math.min(19, before + by);
-  for (const thread of ownThreads()) trying(thread, lower);
-  return (child) => trying(child, before);
+  give(process.pid, Math.min(19, before + by));
+  return (child) => give(child, before);
 }
