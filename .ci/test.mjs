@@ -44,28 +44,45 @@ const skipped = sum('pending') > 0 ? `, ${sum('pending')} skipped` : '';
 closing = `${sum('passes')} passed, ${failed} failed${skipped}`;
 process.exitCode = failed > 0 ? 1 : 0;
 
-/** Everything, in several processes: as many at once as there are processors, up to two; then what measures time. */
+/**
+ * Everything, in several processes. Tests wait for processes to start and for time-outs to pass: a lane more than there are
+ * processors, up to three, keeps those busy. What measures milliseconds comes last, alone.
+ */
 async function runLanes() {
   const files = ['unit', 'golden', 'fuzz', 'contract', 'e2e', 'fault'].flatMap((kind) =>
     readdirSync(join(root, 'test', kind), { recursive: true })
       .filter((file) => file.endsWith('.test.ts'))
       .map((file) => `test/${kind}/${file}`),
   );
-  const take = (name, pattern) => ({ name, files: files.filter((file) => pattern.test(file)).sort() });
-  const alone = [take('those that measure time', /^test\/fault\/(kill|drain|provider-faults)\b/)];
+  const left = new Set(files);
+  /** A lane of the files that match, and that no lane before it took. */
+  const take = (name, pattern) => {
+    const taken = [...left].filter((file) => pattern.test(file)).sort();
+    for (const file of taken) left.delete(file);
+    return { name, files: taken };
+  };
+  const alone = [take('those that measure time', /^test\/fault\/provider-faults\b/)];
+  const administration = take('administration', /^test\/e2e\/(admin|access|audit)/);
+  const commands = take(
+    'commands',
+    /^test\/e2e\/(cli|data-lock|docs|large-store|selftest|start|store-commands)/,
+  );
+  const doors = take('faults at doors', /^test\/fault\/door/);
   // The longest first.
   const beside = [
-    take('administration', /^test\/e2e\/(admin|access|audit)/),
-    take('end to end', /^test\/e2e\/(?!admin|access|audit)/),
-    take('faults', /^test\/fault\/(?!kill|drain|provider-faults)/),
-    take('units', /^test\/(unit|golden|fuzz)\//),
+    take('requests', /^test\/e2e\//),
+    commands,
+    take('faults', /^test\/fault\//),
+    administration,
+    doors,
     take('contracts', /^test\/contract\//),
+    take('units', /./),
   ];
   const ended = [];
   const drain = async (lanes) => {
     while (lanes.length > 0 && !isStopped) ended.push(await run(lanes.shift()));
   };
-  const width = Math.min(2, availableParallelism());
+  const width = Math.min(3, availableParallelism() + 1);
   await Promise.all(Array.from({ length: width }, () => drain(beside)));
   await drain(alone);
   return ended;
