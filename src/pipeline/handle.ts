@@ -54,24 +54,33 @@ function receive(pipeline: Pipeline, call: Call): void {
 
 /** Refuses a call that never became an exchange: no door for it, or no body we would take. */
 function turnAway(pipeline: Pipeline, call: Call, error: GatewayError): void {
-  const id = uuidv7();
-  const headers = [
-    'content-type',
-    'application/json',
-    `${pipeline.headerPrefixes[0]}request-id`,
-    id,
-    'x-request-id',
-    id,
-  ];
-  if (error.status === 503) headers.push('retry-after', '1');
-  const errors = errorsAt(call.path);
-  if (errors.requestIdHeader !== undefined) headers.push(errors.requestIdHeader, id);
-  const body = errors.writeError(error, { requestId: id, provider: null });
+  const { id, headers, body } = refusalAt(call.path, error, pipeline.headerPrefixes);
   call.answer(error.status, headers, body);
   pipeline.log.info(
     { request_id: id, code: error.code, method: call.method, path: call.path },
     error.message,
   );
+}
+
+/** A refusal as clients at that path read it, under an id of its own. */
+export function refusalAt(
+  path: string,
+  error: GatewayError,
+  headerPrefixes: readonly string[],
+): { readonly id: string; readonly headers: HeaderList; readonly body: string } {
+  const id = uuidv7();
+  const headers = [
+    'content-type',
+    'application/json',
+    `${headerPrefixes[0]}request-id`,
+    id,
+    'x-request-id',
+    id,
+  ];
+  if (error.status === 503) headers.push('retry-after', '1');
+  const errors = errorsAt(path);
+  if (errors.requestIdHeader !== undefined) headers.push(errors.requestIdHeader, id);
+  return { id, headers, body: errors.writeError(error, { requestId: id, provider: null }) };
 }
 
 function run(

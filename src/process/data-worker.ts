@@ -6,7 +6,7 @@ import type { Logger } from '../core/plugin.js';
 import { LookupChannel } from '../directory/channel.js';
 import type { WorkerDirectory } from '../directory/directory.js';
 import { SharedChannel } from '../directory/shared-channel.js';
-import { createHandler } from '../pipeline/handle.js';
+import { createHandler, refusalAt } from '../pipeline/handle.js';
 import type { Pipeline } from '../pipeline/parts.js';
 import { createNodeTransport } from '../transport/node.js';
 import type { Transport } from '../transport/transport.js';
@@ -34,6 +34,11 @@ async function start(init: WorkerInit, channel: LookupChannel): Promise<Worker> 
     handler: createHandler(pipeline),
     maxHeaderBytes: 80 * 1024,
     writeTimeoutMs: init.writeTimeoutMs,
+    refusal(error, path) {
+      const { id, headers, body } = refusalAt(path, error, init.headerPrefixes);
+      log.info({ request_id: id, code: error.code, path }, error.message);
+      return { headers, body };
+    },
     onProblem: (error, what) => log.warn({ err: error }, what),
   });
   const port = await listen(transport, init);

@@ -13,6 +13,7 @@ import {
   isOwnedHeader,
   unsaidBody,
 } from './framing.js';
+import { refusalOf } from './refusal.js';
 import { deadReply, QueuedReply, type Wire } from './reply.js';
 import type { Call, ReplySink, Source, Transport, TransportOptions } from './transport.js';
 import { type BodyReader, bodyTooLarge, Collector, type Faucet, Uploader } from './upload.js';
@@ -352,6 +353,7 @@ class NodeTransport implements Transport {
     this.#owed.set(socket, (this.#owed.get(socket) ?? 0) + 1);
     res.on('close', () => this.#owed.set(socket, (this.#owed.get(socket) ?? 1) - 1));
     let call: NodeCall;
+    let path = '/';
     try {
       const headers = req.rawHeaders;
       const list: HeaderList = new Array(headers.length);
@@ -363,7 +365,7 @@ class NodeTransport implements Transport {
         throw new GatewayError('bad_framing', 'The only HTTP version served here is 1.1.');
       const url = req.url ?? '';
       const mark = url.indexOf('?');
-      const path = mark < 0 ? url : url.slice(0, mark);
+      path = mark < 0 ? url : url.slice(0, mark);
       const query = mark < 0 ? '' : url.slice(mark + 1);
       const said = checkHead(req.method ?? '', path, query, list);
       const length = said === unsaidBody ? 0 : said;
@@ -374,8 +376,9 @@ class NodeTransport implements Transport {
       this.options.onProblem(error, 'refused request');
       this.#spent.add(socket);
       res.on('error', ignore);
-      res.writeHead(error.status, { 'Content-Type': 'application/json', Connection: 'close' });
-      res.end(errorBody(error, null));
+      const { headers, body } = refusalOf(this.options, error, path);
+      res.writeHead(error.status, [...headers, 'Connection', 'close']);
+      res.end(body);
       return;
     }
     this.inFlight++;

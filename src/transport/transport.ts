@@ -52,6 +52,13 @@ export interface ReplySink extends Sink {
   error(error: GatewayError): void;
 }
 
+/** How a request is told no before anybody was handed it. */
+export interface Refusal {
+  /** Without those of the connection. */
+  readonly headers: HeaderList;
+  readonly body: string;
+}
+
 export interface TransportOptions {
   /** Called in the turn in which the head arrived. What it throws is answered with 500. */
   readonly handler: (call: Call) => void;
@@ -59,6 +66,8 @@ export interface TransportOptions {
   readonly maxHeaderBytes: number;
   /** A client that takes no byte for this long is cut. Milliseconds. */
   readonly writeTimeoutMs: number;
+  /** Words a refusal for whoever calls at this path (`/` where it cannot be read); plain words unless given. */
+  readonly refusal?: (error: GatewayError, path: string) => Refusal;
   /** Called for what the transport itself refused or caught, for the process log. */
   readonly onProblem: (error: unknown, what: string) => void;
 }

@@ -5,8 +5,9 @@ import type { HeaderList } from '../core/headers.js';
 import { checkHead, checkStatus, chunkedBody, headLength, isBodiless, unsaidBody } from './framing.js';
 import { joinHeaders, sameName, statusLine } from './head-text.js';
 import { textOfAddress } from './peer-address.js';
+import { refusalOf } from './refusal.js';
 import { deadReply, QueuedReply, type Wire } from './reply.js';
-import type { Call, ReplySink, Source, Transport, TransportOptions } from './transport.js';
+import type { Call, Refusal, ReplySink, Source, Transport, TransportOptions } from './transport.js';
 import { type BodyReader, bodyTooLarge, Collector, type Faucet, Uploader } from './upload.js';
 
 /** What the package has at run time and its types leave out. */
@@ -433,11 +434,11 @@ const writeCorkedReply = (): void =>
   });
 
 /** Refuses a request whose head is in doubt, and with it everything that the connection carries behind it. */
-function refuse(res: HttpResponse, error: GatewayError): void {
+function refuse(res: HttpResponse, error: GatewayError, { headers, body }: Refusal): void {
   res.writeStatus(statusLine(error.status));
-  res.writeHeader('Content-Type', 'application/json');
+  for (let i = 0; i < headers.length; i += 2) res.writeHeader(headers[i]!, headers[i + 1]!);
   res.writeHeader('Connection', 'close');
-  res.write(errorBody(error, null) + padding);
+  res.write(body + padding);
   res.writeHeader(lastChunk, lastChunkValue);
   res.close();
 }
@@ -497,12 +498,13 @@ class UwsTransport implements Transport {
 
   #request(res: HttpResponse, req: HttpRequest): void {
     let call: UwsCall | null = null;
+    let path = '/';
     res.onAborted(() => call?.gone());
     try {
       list = [];
       req.forEach(copyHeader);
       const method = req.getCaseSensitiveMethod();
-      const path = req.getUrl();
+      path = req.getUrl();
       // Without "?" the native part answers undefined, whatever its types say.
       const query = req.getQuery() ?? '';
       const length = checkHead(method, path, query, list);
@@ -510,7 +512,7 @@ class UwsTransport implements Transport {
     } catch (thrown) {
       const error = GatewayError.from(thrown);
       this.options.onProblem(error, 'refused request');
-      refuse(res, error);
+      refuse(res, error, refusalOf(this.options, error, path));
       return;
     }
     this.inFlight++;
