@@ -4,8 +4,8 @@ import { maskGatewayKey } from '../core/gateway-key.js';
 
 const secretName =
   /(?:^|_)(?:api_key|secret|secret_access_key|session_token|ad_token|password|private_key|service_account_json)$/;
-/** Parameters and labels of calls, whatever they are called. */
-const free: ReadonlySet<string> = new Set(['override_params', 'metadata']);
+/** Parameters and labels of calls, and what conditions compare them to, whatever they are called. */
+const free: ReadonlySet<string> = new Set(['default_params', 'override_params', 'metadata', 'query']);
 
 /** Configs may be written in camel case too. */
 const snakeCase = (key: string): string => key.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);

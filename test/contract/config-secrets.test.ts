@@ -28,6 +28,11 @@ describe('secrets of configs', () => {
     expect(maskedSecret(shown)).to.equal('config.targets[0].apiKey');
     expect(maskedSecret(JSON.parse(text))).to.equal(null);
     expect(shownConfig('{"provider":"@stored"}')).to.equal(null);
+    const query = { 'metadata.has_secret': 'yes' };
+    expect(
+      shownConfig(JSON.stringify({ default_params: query, strategy: { conditions: [{ query }] } })),
+    ).to.equal(null);
+    expect(shownConfig(JSON.stringify({ mirror: { target: { api_key: secret } } }))).to.not.include(secret);
   });
 
   it('are all that providers have', () => {

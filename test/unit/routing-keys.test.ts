@@ -259,6 +259,12 @@ describe('a key of a routing config is taken at the edge of its rule and refused
       'config.concurrency.max_wait: must be a whole number of milliseconds from 0 to 600000',
     ],
     [
+      'a class of concurrency',
+      { deadline: 1, concurrency: { priority: 'high' } },
+      { deadline: 1, concurrency: { priority: 1 } },
+      'config.concurrency.priority: must be high, normal or low',
+    ],
+    [
       'a share of a mirror up to 1',
       { deadline: 1, mirror: { share: 1, target: {} } },
       { deadline: 1, mirror: { share: 1.1, target: {} } },
@@ -479,7 +485,7 @@ describe('the spelling of keys', () => {
         cooldownMs: 1000,
         failureStatusCodes: [500],
       },
-      concurrency: { min: 1, max: 1000, queue: 1000, maxWaitMs: 5 },
+      concurrency: { min: 1, max: 1000, queue: 1000, maxWaitMs: 5, priority: 'normal' },
     });
     expect(target?.cache).to.include({ mode: 'simple', maxAge: 60 });
   });
@@ -526,7 +532,13 @@ describe('what targets inherit of the newer keys', () => {
     });
     expect(target?.breaker).to.include({ failureThreshold: 3, minimumRequests: 5, failureStatusCodes: null });
     expect(target?.cache).to.deep.include({ mode: 'semantic', maxAge: 604_800, similarity: 0.9 });
-    expect(target?.concurrency).to.deep.equal({ min: 1, max: 5, queue: 1000, maxWaitMs: 10_000 });
+    expect(target?.concurrency).to.deep.equal({
+      min: 1,
+      max: 5,
+      queue: 1000,
+      maxWaitMs: 10_000,
+      priority: 'normal',
+    });
     expect(target?.mirror?.target).to.include({
       path: 'config.mirror.target',
       provider: 'groq',
