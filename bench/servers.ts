@@ -38,6 +38,9 @@ function forkedServer(name: string, file: string, args: string[]): Promise<Serve
 
 export const startUpstream = (): Promise<Server> => forkedServer('upstream', './upstream.js', []);
 
+export const startBareAnswer = (text: string): Promise<Server> =>
+  forkedServer('uWebSockets.js', './bare-answer.js', [text]);
+
 export const startBareProxy = (origin: string): Promise<Server> =>
   forkedServer('uWebSockets.js → undici', './bare-proxy.js', [origin]);
 

@@ -19,15 +19,19 @@ export class Broadcast implements Sink {
   constructor(
     readonly source: Source,
     readonly maxBytes: number,
-    /** Told once, when the stream has come to its end: all of it, or null where it broke or was too long. */
-    readonly ended: (whole: readonly Buffer[] | null) => void,
+    /** Told once: all of it at its end, or null as soon as it breaks or is too long. */
+    readonly known: (whole: readonly Buffer[] | null) => void,
     /** Told when a reader gives up before the end. */
     readonly left: () => void,
   ) {}
 
   /** Is it all there still, for one more to read from the start? */
   get open(): boolean {
-    return this.#dropped === 0 && this.#failure === null;
+    return this.#bytes <= this.maxBytes && this.#failure === null;
+  }
+
+  get isOver(): boolean {
+    return this.#ended;
   }
 
   get readers(): number {
@@ -53,7 +57,9 @@ export class Broadcast implements Sink {
 
   data(chunk: Buffer): boolean {
     this.#chunks.push(chunk);
+    const before = this.#bytes;
     this.#bytes += chunk.length;
+    if (before <= this.maxBytes && this.#bytes > this.maxBytes) this.known(null);
     for (const reader of this.#readers) reader.pump();
     this.#forget();
     this.#waiting = this.#lag() > this.maxBytes;
@@ -62,14 +68,14 @@ export class Broadcast implements Sink {
 
   end(): void {
     this.#ended = true;
-    this.ended(this.#dropped === 0 && this.#bytes <= this.maxBytes ? this.#chunks : null);
+    if (this.open) this.known(this.#chunks);
     for (const reader of [...this.#readers]) reader.pump();
   }
 
   error(error: GatewayError): void {
     this.#ended = true;
+    if (this.open) this.known(null);
     this.#failure = error;
-    this.ended(null);
     for (const reader of [...this.#readers]) reader.pump();
   }
 
@@ -103,7 +109,7 @@ export class Broadcast implements Sink {
       this.advanced();
     } else if (!this.#ended) {
       this.#ended = true;
-      this.ended(null);
+      if (this.open) this.known(null);
       this.source.cancel();
     }
     this.left();

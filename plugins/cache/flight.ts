@@ -83,7 +83,6 @@ export class Flight implements Company {
   /** Exchanges, beside its own, that read its stream. */
   #live: Exchange[] = [];
   #stream: Broadcast | null = null;
-  #streamOver = false;
   #leave: (() => void) | null = null;
 
   constructor(
@@ -135,11 +134,6 @@ export class Flight implements Company {
     return own;
   }
 
-  /** Its stream has come to its end, or broken. */
-  streamed(): void {
-    this.#streamOver = true;
-  }
-
   streamLeft(): void {
     this.#endIfAlone();
   }
@@ -183,7 +177,7 @@ export class Flight implements Company {
   over(): void {
     this.isOver = true;
     if (this.entry !== null) return;
-    if (this.#stream !== null && !this.#streamOver) {
+    if (this.#stream?.isOver === false) {
       this.#stream.error(new GatewayError('internal', 'The gateway failed to handle this request.'));
     } else {
       this.failed();

@@ -165,7 +165,6 @@ class Cache {
       source,
       this.#entryBytes,
       (whole) => {
-        flight.streamed();
         if (whole === null) flight.failed();
         else this.#keepBytes(flight, whole, isStreamStorable);
       },

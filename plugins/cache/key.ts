@@ -3,13 +3,10 @@ import type { Awaitable, Directory, StoredProvider } from '../../src/core/direct
 import type { Exchange } from '../../src/core/exchange.js';
 import type { HeaderList } from '../../src/core/headers.js';
 import { editJsonBytes, type JsonEdit } from '../../src/core/json-edit.js';
-import { directCredential } from '../../src/core/slots.js';
+import { directCredential, guardrailVersion } from '../../src/core/slots.js';
 import type { Asked } from './asked.js';
 import { type ConfigFacts, factsOf, slugOfModel } from './config-facts.js';
 import { identityOf } from './provider-identity.js';
-
-/** Guardrails that judge a call change what it may be answered; none do yet. */
-const guardrailVersion = '0';
 
 /** A text with its length before it: no two lists of such texts run into the same one. */
 const part = (text: string): string => `${text.length}:${text}`;
@@ -57,7 +54,7 @@ export class Keys {
         ? `k${part(principal.keyId)}${part(metadataText(x.metadata))}`
         : `n${part(namespace)}`) +
       part(config.fingerprint) +
-      part(guardrailVersion) +
+      part(x.get(guardrailVersion)) +
       part(identities) +
       part(x.get(directCredential)?.reveal() ?? '') +
       part(request.method) +

@@ -6,3 +6,6 @@ export const gatewayKeyHeader = new Slot<string | null>('gateway-key-header', ()
 
 /** The provider credential that the client sent itself (`Authorization: Bearer <provider key>`). */
 export const directCredential = new Slot<Secret | null>('direct-credential', () => null);
+
+/** Which guardrails, in which versions, judge this call: one answer is not given again under other rules. */
+export const guardrailVersion = new Slot<string>('guardrail-version', () => '');

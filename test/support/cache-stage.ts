@@ -1,0 +1,150 @@
+import cache from '../../plugins/cache/index.js';
+import type { StoredProvider } from '../../src/core/directory.js';
+import type { Endpoint } from '../../src/core/endpoint.js';
+import { type ClientRequest, Exchange, type JsonObject, type Reply } from '../../src/core/exchange.js';
+import { Metrics } from '../../src/core/metrics.js';
+import type { Hooks, Host } from '../../src/core/plugin.js';
+import { Secret } from '../../src/core/secret.js';
+import { directCredential, guardrailVersion } from '../../src/core/slots.js';
+import { sentOnHeaders } from '../../src/providers/client-headers.js';
+import { compileConfig } from '../../src/routing/compile.js';
+
+/** All that one call may differ in from another. */
+export interface CallFacts {
+  readonly organisation: string;
+  readonly workspace: string;
+  readonly key: string;
+  readonly metadata: Readonly<Record<string, string>>;
+  readonly namespace: string;
+  /** The client's own provider key; '' for none. */
+  readonly credential: string;
+  /** Of the stored provider that the config names. */
+  readonly storedCredential: string;
+  readonly configVersion: string;
+  readonly guardrails: string;
+  readonly header: string;
+  readonly query: string;
+  readonly body: JsonObject;
+}
+
+export const usualFacts: CallFacts = {
+  organisation: 'org',
+  workspace: 'ws',
+  key: 'key',
+  metadata: {},
+  namespace: '',
+  credential: '',
+  storedCredential: 'sk-stored',
+  configVersion: '1',
+  guardrails: '',
+  header: '',
+  query: '',
+  body: { model: 'm', messages: [{ role: 'user', content: 'Hello' }] },
+};
+
+const chat: Endpoint = { name: 'chat', format: 'openai-chat', body: 'json' };
+const text = '{"provider":"@up","cache":{"mode":"simple"}}';
+
+let made = 0;
+
+/** The cache stage, set up as it is in a data worker, with calls that have been recognised and routed. */
+export class CacheStage {
+  readonly #providers = new Map<string, StoredProvider>();
+  hooks!: Hooks;
+
+  static async open(options: object = {}): Promise<CacheStage> {
+    const stage = new CacheStage();
+    const host = {
+      directory: { provider: (workspace: string) => stage.#providers.get(workspace) ?? null },
+      headerPrefixes: ['x-gateway-'],
+      sentOnHeaders,
+      metrics: new Metrics(),
+      cost: () => 100,
+    };
+    stage.hooks = await cache.setup({ shared: false, ...options }, host as unknown as Host);
+    return stage;
+  }
+
+  call(facts: CallFacts = usualFacts): Exchange {
+    this.#providers.set(facts.workspace, storedProvider(facts));
+    const bytes = Buffer.from(JSON.stringify(facts.body));
+    const headers = ['content-type', 'application/json'];
+    if (facts.header !== '') headers.push('openai-organization', facts.header);
+    if (facts.namespace !== '') headers.push('x-gateway-cache-namespace', facts.namespace);
+    const request: ClientRequest = {
+      method: 'POST',
+      path: '/v1/chat/completions',
+      query: facts.query,
+      headers,
+      remoteAddress: '127.0.0.1',
+      bytes,
+      stream: null,
+      json: facts.body,
+    };
+    const x = new Exchange(`call-${made++}`, chat, request);
+    x.principal = {
+      organisationId: facts.organisation,
+      workspaceId: facts.workspace,
+      keyId: facts.key,
+    } as Exchange['principal'];
+    x.config = compileConfig(text, {
+      slug: 'pc-1',
+      version: facts.configVersion,
+      isProvider: () => true,
+    });
+    x.metadata = facts.metadata;
+    x.modelAsked = 'm';
+    x.streaming = facts.body['stream'] === true;
+    if (facts.credential !== '') x.set(directCredential, new Secret(facts.credential));
+    if (facts.guardrails !== '') x.set(guardrailVersion, facts.guardrails);
+    return x;
+  }
+
+  /** What the cache says to a call: an answer, nothing, or one or the other later. */
+  look(x: Exchange): ReturnType<NonNullable<Hooks['request']>> {
+    return this.hooks.request!(x);
+  }
+
+  /** An upstream answers the call. */
+  answer(x: Exchange, body: Reply['body'], events = false): Reply {
+    const by = { target: 'config', provider: 'openai', model: 'm', modelUsed: 'm', startedAt: 0, endedAt: 5 };
+    x.answeredBy = { ...by, usage: null } as Exchange['answeredBy'];
+    const type = events ? 'text/event-stream' : 'application/json';
+    const reply: Reply = { status: 200, headers: ['content-type', type], body, events, errorOrigin: null };
+    return (this.hooks.reply!(x, reply) as Reply | undefined) ?? reply;
+  }
+
+  over(x: Exchange): void {
+    this.hooks.log!(x, { status: 200, error: null, totalMs: 1 });
+  }
+}
+
+function storedProvider(facts: CallFacts): StoredProvider {
+  return {
+    id: 'p',
+    slug: 'up',
+    workspaceId: facts.workspace,
+    provider: 'openai',
+    credential: new Secret(facts.storedCredential),
+    baseUrl: null,
+    hostTrusted: true,
+    headers: [],
+    fields: {},
+    expiresAt: null,
+    exhausted: null,
+    models: null,
+  };
+}
+
+/** A whole chat completion that says this. */
+export const completion = (content: string, more: object = {}): Buffer =>
+  Buffer.from(
+    JSON.stringify({
+      id: 'chatcmpl-1',
+      object: 'chat.completion',
+      created: 1,
+      model: 'm',
+      choices: [{ index: 0, message: { role: 'assistant', content }, finish_reason: 'stop' }],
+      ...more,
+    }),
+  );

@@ -1,0 +1,135 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { expect } from 'chai';
+import fc from 'fast-check';
+import { Keys } from '../../plugins/cache/key.js';
+import { sentOnHeaders } from '../../src/providers/client-headers.js';
+import { CacheStage, type CallFacts, completion, usualFacts } from '../support/cache-stage.js';
+
+const word = fc.string({
+  minLength: 1,
+  maxLength: 6,
+  unit: fc.constantFrom('a', 'b', '|', ':', '1', '\n', ','),
+});
+const wall = {
+  organisation: word,
+  workspace: word,
+  key: word,
+  credential: word,
+  storedCredential: word,
+  configVersion: word,
+  guardrails: word,
+  header: word.filter((text) => !text.includes('\n')),
+  query: word,
+  metadata: fc.dictionary(fc.constantFrom('a', 'b', 'a:1'), word, { minKeys: 1 }),
+  body: fc.record({
+    model: fc.constant('m'),
+    messages: fc.constant([]),
+    temperature: fc.double({ min: 0, max: 2, noNaN: true }),
+  }),
+} satisfies Partial<Record<keyof CallFacts, fc.Arbitrary<unknown>>>;
+
+const dimensions = Object.keys(wall) as (keyof typeof wall)[];
+/** Does a namespace do away with this one? */
+const shared: ReadonlySet<string> = new Set(['key', 'metadata']);
+
+describe('walls of the cache', () => {
+  it('no call gets the answer of another, over every pair of what they may differ in', async () => {
+    for (const a of dimensions) {
+      for (const b of dimensions.slice(dimensions.indexOf(a))) {
+        await fc.assert(
+          fc.asyncProperty(fc.record({ one: wall[a], other: wall[b] }), async ({ one, other }) => {
+            const stage = await CacheStage.open();
+            const calls = [
+              usualFacts,
+              { ...usualFacts, [a]: one },
+              { ...usualFacts, [b]: other },
+              { ...usualFacts, [a]: one, [b]: other },
+            ];
+            const seen = new Map<string, string>();
+            for (const facts of calls as CallFacts[]) {
+              const id = JSON.stringify(facts);
+              const x = stage.call(facts);
+              const reply = stage.look(x);
+              if (seen.has(id)) {
+                expect((reply as { body: Buffer }).body.toString()).to.equal(seen.get(id));
+              } else {
+                expect(reply, id).to.equal(undefined);
+                const answer = completion(id);
+                stage.answer(x, answer);
+                stage.over(x);
+                seen.set(id, answer.toString());
+              }
+            }
+          }),
+          { numRuns: 3 },
+        );
+      }
+    }
+  });
+
+  it('a namespace shares across keys and metadata, and across nothing else', async () => {
+    for (const dimension of dimensions) {
+      const stage = await CacheStage.open();
+      const facts = { ...usualFacts, namespace: 'team' };
+      const first = stage.call(facts);
+      expect(stage.look(first)).to.equal(undefined);
+      stage.answer(first, completion('first'));
+      stage.over(first);
+      const [other] = fc.sample(wall[dimension] as fc.Arbitrary<unknown>, { numRuns: 1, seed: 7 });
+      const found = stage.look(stage.call({ ...facts, [dimension]: other } as CallFacts));
+      expect(found !== undefined, dimension).to.equal(shared.has(dimension));
+    }
+  });
+
+  it('C05: no delimiter can be played with', async () => {
+    const stage = await CacheStage.open();
+    const host = { directory: { provider: () => null }, sentOnHeaders } as never;
+    const keys = new Keys(host);
+    const asked = { namespace: null } as never;
+    const nameOf = (facts: Partial<CallFacts>) => keys.of(stage.call({ ...usualFacts, ...facts }), asked);
+    expect(nameOf({ organisation: 'a|b', workspace: 'c' })).to.not.equal(
+      nameOf({ organisation: 'a', workspace: 'b|c' }),
+    );
+    expect(nameOf({ organisation: '1:a', workspace: '' })).to.not.equal(
+      nameOf({ organisation: '1', workspace: 'a' }),
+    );
+    expect(nameOf({ metadata: { a: '1', b: '2' } })).to.not.equal(nameOf({ metadata: { a: '1,b:2' } }));
+    expect(nameOf({ metadata: { a: '\ud800' } })).to.not.equal(nameOf({ metadata: { a: '\ud801' } }));
+    expect(nameOf({ metadata: { a: '1', b: '2' } })).to.equal(nameOf({ metadata: { b: '2', a: '1' } }));
+  });
+
+  it('a body is the same only to the byte, and but for its streaming', async () => {
+    const stage = await CacheStage.open();
+    const keys = new Keys({ directory: { provider: () => null }, sentOnHeaders } as never);
+    const nameOf = (text: string) => {
+      const x = stage.call({ ...usualFacts, body: JSON.parse(text) });
+      Object.assign(x.request, { bytes: Buffer.from(text) });
+      return keys.of(x, { namespace: null } as never);
+    };
+    const plain = nameOf('{"model":"m","n":1}');
+    expect(nameOf('{"model":"m","n":1,"stream":true,"stream_options":{"include_usage":true}}')).to.equal(
+      plain,
+    );
+    expect(nameOf('{"stream":true,"model":"m","n":1}')).to.equal(plain);
+    for (const other of [
+      '{"model":"m","n":2}',
+      '{"model":"m","n":1.0}',
+      '{"n":1,"model":"m"}',
+      '{"model":"m","n":1,"n":1}',
+    ])
+      expect(nameOf(other), other).to.not.equal(plain);
+  });
+
+  it('C07: every header that a provider row sends on is part of the name, but those that only name a request', () => {
+    const folder = new URL('../../src/providers/', import.meta.url);
+    const named = new Set<string>();
+    for (const file of readdirSync(folder).filter((name) => name.endsWith('.ts'))) {
+      const source = readFileSync(new URL(file, folder), 'utf8');
+      for (const [, list = ''] of source.matchAll(/passHeaders: \[([^\]]*)\]/g))
+        for (const [, name = ''] of list.matchAll(/'([^']+)'/g)) named.add(name);
+    }
+    expect(named.size).to.be.above(10);
+    const left = [...named].filter((name) => !sentOnHeaders.has(name));
+    expect(left.sort()).to.deep.equal(['idempotency-key', 'x-client-request-id', 'x-ms-client-request-id']);
+  });
+});
