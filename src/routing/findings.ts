@@ -7,11 +7,18 @@ const maxLines = 20;
 export class Findings {
   readonly #lines: string[] = [];
   #more = false;
+  #count = 0;
 
   add(path: string, message: string): void {
+    this.#count++;
     const line = `path: ${path}, message: ${message}`;
     if (this.#lines.length >= maxLines) this.#more = true;
     else if (!this.#lines.includes(line)) this.#lines.push(line);
+  }
+
+  /** How often something was found, listed or not. */
+  get count(): number {
+    return this.#count;
   }
 
   get none(): boolean {

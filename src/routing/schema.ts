@@ -1,9 +1,8 @@
-import type { ErrorObject, ValidateFunction } from 'ajv';
-import { lazyAjv } from '../core/ajv.js';
 import type { JsonObject } from '../core/exchange.js';
 import type { ProviderField } from '../core/provider-fields.js';
 import { providerFields } from '../core/provider-fields.js';
-import { childPath, type Findings } from './findings.js';
+import type { Findings } from './findings.js';
+import { checkSchema, type Schema } from './schema-check.js';
 
 /** How a config with several targets chooses among them. */
 export const modes = [
@@ -107,44 +106,45 @@ export interface Draft {
 /** Longest list of status codes or header names. */
 export const maxListLength = 100;
 
-// `description` is what the author reads when a rule is broken: it completes the sentence "<path> …".
-const text = (maxLength: number, description: string) => ({
+const text = (maxLength: number, description: string): Schema => ({
   type: 'string',
   minLength: 1,
   maxLength,
   description,
 });
 
-const statusCodes = {
+const statusCodes: Schema = {
   type: 'array',
   maxItems: maxListLength,
   description: `must be a list of at most ${maxListLength} HTTP statuses`,
   items: { type: 'integer', minimum: 100, maximum: 599, description: 'must be an HTTP status, 100 to 599' },
 };
 
-const headerValue = {
+const headerValue: Schema = {
   ...text(1024, 'must be text that fits in a header: 1 to 1024 visible ASCII characters'),
   pattern: '^[\\x20-\\x7e]+$',
 };
 
-const wholeNumber = (minimum: number, maximum: number, what = '') => ({
+const wholeNumber = (minimum: number, maximum: number, what = ''): Schema => ({
   type: 'integer',
   minimum,
   maximum,
   description: `must be a whole number${what} from ${minimum} to ${maximum}`,
 });
 
-const share = (minimum: number, maximum: number) => ({
+const share = (minimum: number, maximum: number): Schema => ({
   type: 'number',
   minimum,
   maximum,
   description: `must be a number from ${minimum} to ${maximum}`,
 });
 
-const flag = { type: 'boolean', description: 'must be true or false' };
+const flag: Schema = { type: 'boolean', description: 'must be true or false' };
+
+type Group = Schema & { readonly properties: object };
 
 /** An object of settings. `required` are named one by one where they are missing. */
-const group = (properties: Record<string, object>, required: readonly string[] = []) => ({
+const group = (properties: Record<string, Schema>, required: readonly string[] = []): Group => ({
   type: 'object',
   description:
     required.length === 0 ? 'must be an object' : `must be an object with ${required.join(' and ')}`,
@@ -153,7 +153,10 @@ const group = (properties: Record<string, object>, required: readonly string[] =
   properties,
 });
 
-const seconds = { ...share(1, 31_536_000), description: 'must be a number of seconds from 1 to 31536000' };
+const seconds: Schema = {
+  ...share(1, 31_536_000),
+  description: 'must be a number of seconds from 1 to 31536000',
+};
 
 const cbConfig = group(
   {
@@ -251,7 +254,7 @@ const groups = {
   mirror: group({ share: share(0, 1) }, ['share']),
 };
 
-export const nodeSchema = {
+export const nodeSchema: Group = {
   type: 'object',
   additionalProperties: false,
   properties: {
@@ -396,37 +399,9 @@ export const keyAliases: Partial<Record<KeySet, ReadonlyMap<string, string>>> = 
   retry: new Map([['use_retry_after_headers', 'use_retry_after_header']]),
 };
 
-// `verbose` gives an error its schema, whose description is the message; the value it carries too is never shown.
-const ajv = lazyAjv({ allErrors: true, verbose: true, strict: true, strictTypes: false });
-let validate: ValidateFunction<NodeFields> | null = null;
-
 /** Checks one config or target against the schema; what is wrong goes into `findings`. */
 export function isNode(candidate: unknown, path: string, findings: Findings): candidate is NodeFields {
-  validate ??= ajv().compile<NodeFields>(nodeSchema);
-  if (validate(candidate)) return true;
-  for (const error of validate.errors ?? []) report(error, path, findings);
-  return false;
-}
-
-function report(error: ErrorObject, path: string, findings: Findings): void {
-  // The name that broke `propertyNames` is reported by the rule inside it; this one only says that it did.
-  if (error.keyword === 'propertyNames') return;
-  const at = pathOf(path, error.instancePath);
-  if (error.keyword === 'required') {
-    findings.add(childPath(at, (error.params as { missingProperty: string }).missingProperty), 'is required');
-    return;
-  }
-  const schema = error.parentSchema as { description?: string } | undefined;
-  findings.add(at, schema?.description ?? error.message ?? 'is not valid');
-}
-
-/** A JSON pointer below `path` as the path that an author reads: `/retry/on_status_codes/0` → `.retry.on_status_codes[0]`. */
-function pathOf(path: string, pointer: string): string {
-  let at = path;
-  if (pointer === '') return at;
-  for (const part of pointer.slice(1).split('/')) {
-    const key = part.replaceAll('~1', '/').replaceAll('~0', '~');
-    at = /^\d+$/.test(key) ? `${at}[${key}]` : childPath(at, key);
-  }
-  return at;
+  const before = findings.count;
+  checkSchema(candidate, nodeSchema, path, findings);
+  return findings.count === before;
 }
