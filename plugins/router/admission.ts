@@ -2,11 +2,11 @@ import { LRUCache } from 'lru-cache';
 import { type ErrorCode, GatewayError } from '../../src/core/errors.js';
 import type { Exchange, Reply } from '../../src/core/exchange.js';
 import type { Metric } from '../../src/core/metrics.js';
+import { retryAfterMs } from '../../src/core/retry-after.js';
 import type { Concurrency, Target } from '../../src/core/target.js';
 import { AdaptiveLimit } from './adaptive-limit.js';
 import { whenEnded } from './ended.js';
 import { FairQueue } from './fair-queue.js';
-import { retryAfterMs } from './retry-after.js';
 
 const maxUpstreams = 10_000;
 /** Longest pause that an upstream may ask of everybody, and longest wait that a client is told of. */

@@ -4,7 +4,6 @@ import {
   breakerSliceMs,
   type ProbeOutcome,
 } from '../../src/core/breaker.js';
-import type { ErrorCode } from '../../src/core/errors.js';
 import { GatewayError } from '../../src/core/errors.js';
 import type { Exchange, Outcome, Reply } from '../../src/core/exchange.js';
 import type { Shared } from '../../src/core/shared.js';
@@ -20,13 +19,23 @@ interface Open {
   until: number;
 }
 
+/** An attempt that a breaker hears of. */
+interface Try {
+  readonly x: Exchange;
+  readonly target: Target;
+  readonly breaker: Breaker;
+  readonly probe: number | null;
+  /** Unix milliseconds. */
+  readonly began: number;
+}
+
 /** The open breakers of one config, by the paths of their targets. */
 export type OpenTargets = ReadonlyMap<string, Open>;
 
 /** Failures wait this long for others, to be told together. */
 const tellMs = 10;
-/** A request waits no longer than this to be told whether it may probe. */
-const claimMs = 50;
+/** A request waits no longer than this to be told whether it may probe: where all is well, a millisecond. */
+const claimMs = 200;
 /** One that was not told so asks again after this long, unless it hears of the target before. */
 const deniedMs = 250;
 /** Slices that a worker keeps of what it did not tell yet: as many as are judged. */
@@ -73,39 +82,45 @@ export class Breakers implements Health {
     return open === null || isAvailable(node, open, Date.now());
   }
 
-  /** May this request probe the target? Nobody else does while it may; what `judge` sees of it ends that. */
-  async claim(x: Exchange, target: Target): Promise<boolean> {
+  /**
+   * May this request probe the target? The probe's number: nobody else does then, until `judge` sees what comes of it;
+   * 0: it closed meanwhile; null: no.
+   */
+  async claim(x: Exchange, target: Target): Promise<number | null> {
     const open = this.#opened.get(keyOf(x))?.get(target.path);
-    if (open === undefined) return true;
-    if (Date.now() < open.until) return false;
+    if (open === undefined) return 0;
+    if (Date.now() < open.until) return null;
     // Nobody else of this worker asks meanwhile.
     open.until = Date.now() + deniedMs;
     const place = placeOf(x, target);
-    const asked = this.#shared.ask('breaker-probe', place).catch(() => false);
-    const granted = await Promise.race([asked, late()]);
-    // Should it still be granted, it is given back.
-    if (granted === null)
-      void asked.then((came) => came && this.#shared.tell('breaker-probed', { ...place, ...unasked }));
-    return granted === true;
+    const asked = this.#shared.ask('breaker-probe', place).catch(() => null);
+    const probe = await Promise.race([asked, late()]);
+    if (probe !== undefined) return probe;
+    // Should it still come, it is given back.
+    void asked.then((number) => {
+      if (number === null) return;
+      this.#shared.tell('breaker-probed', { ...place, outcome: 'unasked', probe: number, reason: '' });
+    });
+    return null;
   }
 
-  /** Sees what comes of an attempt, which is passed on as it is. `isProbe`: it was let through to find out. */
+  /** Sees what comes of an attempt, which is passed on as it is. `probe`: it was let through to find out; else null. */
   judge(
     x: Exchange,
     target: Target,
     breaker: Breaker,
-    isProbe: boolean,
+    probe: number | null,
     attempt: Promise<Reply>,
   ): Promise<Reply> {
-    const began = Date.now();
+    const made: Try = { x, target, breaker, probe, began: Date.now() };
     return attempt.then(
       (reply) => {
         const failed = isFailedStatus(reply.status, breaker.failureStatusCodes);
-        this.#saw(x, target, breaker, began, isProbe, failed ? String(reply.status) : 'well');
+        this.#saw(made, failed ? String(reply.status) : null);
         return reply;
       },
       (thrown: unknown) => {
-        this.#threw(x, target, breaker, began, isProbe, GatewayError.from(thrown));
+        this.#threw(made, GatewayError.from(thrown));
         throw thrown;
       },
     );
@@ -120,41 +135,28 @@ export class Breakers implements Health {
     this.#count(x, target, breaker, 0, last.error);
   }
 
-  #threw(
-    x: Exchange,
-    target: Target,
-    breaker: Breaker,
-    began: number,
-    isProbe: boolean,
-    { code, blame }: GatewayError,
-  ): void {
-    if (isTargetsFault(x, target, code)) return this.#saw(x, target, breaker, began, isProbe, code);
-    if (!isProbe) return;
-    const outcome = x.aborted !== null || blame === 'upstream' ? 'aborted' : 'unasked';
-    this.#probed(x, target, outcome, code);
+  #threw(made: Try, { code, blame }: GatewayError): void {
+    const { x, target } = made;
+    if (isTargetsFault(x, target, code)) return this.#saw(made, code);
+    if (made.probe === null) return;
+    this.#probed(made, x.aborted !== null || blame === 'upstream' ? 'aborted' : 'unasked', code);
   }
 
-  /** `reason`: `well`, or how it failed. */
-  #saw(
-    x: Exchange,
-    target: Target,
-    breaker: Breaker,
-    began: number,
-    isProbe: boolean,
-    reason: 'well' | ErrorCode | string,
-  ): void {
+  /** `reason`: how it failed; null: it did not. */
+  #saw(made: Try, reason: string | null): void {
+    const { x, target, breaker, probe, began } = made;
+    if (probe !== null) return this.#probed(made, reason === null ? 'well' : 'failed', reason ?? '');
     const open = this.open === 0 ? undefined : this.opened(x)?.get(target.path);
-    if (isProbe) return this.#probed(x, target, reason === 'well' ? 'well' : 'failed', reason);
     if (open === undefined) return this.#count(x, target, breaker, 1, reason);
     // Where every target is open all are asked: one that answers is well again.
-    if (reason === 'well' && began > open.since) this.#probed(x, target, 'well', reason);
+    if (reason === null && began >= open.since) this.#probed(made, 'well', '');
   }
 
-  #probed(x: Exchange, target: Target, outcome: ProbeOutcome, reason: string): void {
-    this.#shared.tell('breaker-probed', { ...placeOf(x, target), outcome, reason });
+  #probed({ x, target, probe }: Try, outcome: ProbeOutcome, reason: string): void {
+    this.#shared.tell('breaker-probed', { ...placeOf(x, target), outcome, probe: probe ?? 0, reason });
   }
 
-  #count(x: Exchange, target: Target, breaker: Breaker, requests: 0 | 1, reason: string): void {
+  #count(x: Exchange, target: Target, breaker: Breaker, requests: 0 | 1, reason: string | null): void {
     let tallies = this.#tallies.get(target);
     if (tallies === undefined) {
       tallies = new Map();
@@ -166,7 +168,7 @@ export class Breakers implements Health {
       tally = new Tally(placeOf(x, target), x.config.slug, breaker);
       tallies.set(workspaceId ?? organisationId, tally);
     }
-    if (reason === 'well') return tally.add(requests, 0);
+    if (reason === null) return tally.add(requests, 0);
     tally.add(requests, 1);
     tally.reason = reason;
     tally.provider = x.attempts.at(-1)?.provider ?? '';
@@ -201,8 +203,6 @@ export class Breakers implements Health {
   }
 }
 
-const unasked = { outcome: 'unasked', reason: '' } as const;
-
 const configKey = (organisation: string, workspace: string, config: string): string =>
   `${organisation}\n${workspace}\n${config}`;
 
@@ -224,9 +224,9 @@ function placeOf({ principal, config }: Exchange, target: Target): BreakerPlace 
   };
 }
 
-function late(): Promise<null> {
+function late(): Promise<undefined> {
   return new Promise((resolve) => {
-    setTimeout(() => resolve(null), claimMs).unref();
+    setTimeout(() => resolve(undefined), claimMs).unref();
   });
 }
 

@@ -76,7 +76,7 @@ function route(ground: Ground, x: Exchange): Promise<Reply> {
   ) {
     const { target } = node;
     x.target = target;
-    const answer = ask(ground, x, target, false);
+    const answer = ask(ground, x, target, null);
     if (target.mirror !== null) ground.mirrors.copy(x, target.mirror);
     return answer;
   }

@@ -1,18 +1,17 @@
 import { LRUCache } from 'lru-cache';
 
-/** Retries to requests that may be retried, at most … */
+/** Retries are this share of the requests that may be retried … */
 const share = 0.2;
-/** … and never fewer than this, a second: light traffic keeps what its config asks for. */
+/** … and never fewer than this in each second: light traffic keeps what its config asks for. */
 const floor = 10;
 const spanMs = 1000;
 
-/** Of one tenant: what was asked and retried in the span that runs, and in the one before. */
+/** One tenant's second. */
 class Account {
   #span = 0;
   #requests = 0;
   #retries = 0;
   #requestsBefore = 0;
-  #retriesBefore = 0;
 
   request(now: number): void {
     this.#turn(now);
@@ -21,9 +20,9 @@ class Account {
 
   retry(now: number): boolean {
     this.#turn(now);
-    // Two spans of the floor, since two are looked at: ten a second on the whole, twenty at once.
-    const allowed = Math.max(2 * floor, share * (this.#requests + this.#requestsBefore));
-    if (this.#retries + this.#retriesBefore >= allowed) return false;
+    // A second that has just begun is as busy as the one before.
+    const allowed = Math.max(floor, share * Math.max(this.#requests, this.#requestsBefore));
+    if (this.#retries >= allowed) return false;
     this.#retries++;
     return true;
   }
@@ -31,9 +30,7 @@ class Account {
   #turn(now: number): void {
     const span = Math.floor(now / spanMs);
     if (span === this.#span) return;
-    const isNext = span === this.#span + 1;
-    this.#requestsBefore = isNext ? this.#requests : 0;
-    this.#retriesBefore = isNext ? this.#retries : 0;
+    this.#requestsBefore = span === this.#span + 1 ? this.#requests : 0;
     this.#requests = 0;
     this.#retries = 0;
     this.#span = span;

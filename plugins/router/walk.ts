@@ -1,6 +1,7 @@
 import { GatewayError } from '../../src/core/errors.js';
 import type { Exchange, Reply } from '../../src/core/exchange.js';
 import type { Host } from '../../src/core/plugin.js';
+import { retryAfterMs } from '../../src/core/retry-after.js';
 import type { Hedge, Retry, RouteNode, Target } from '../../src/core/target.js';
 import type { Breakers, OpenTargets } from './breaker.js';
 import type { Chooser, Sequence } from './choose.js';
@@ -18,7 +19,6 @@ import {
   replayable,
   replyMovesOn,
 } from './outcome.js';
-import { retryAfterMs } from './retry-after.js';
 import type { RetryBudget } from './retry-budget.js';
 
 /** Upstream tries of one request, all targets and retries together: one call must not become a storm. */
@@ -54,8 +54,8 @@ export class Walk {
   #waitedMs = 0;
   /** An answer that is not good enough, kept until somebody else is really asked. */
   #held: Reply | null = null;
-  /** The target that this request may ask though its breaker is open, to find out. */
-  #probe: Target | null = null;
+  /** Of the next attempt, where its target's breaker is open and this request may find out. */
+  #probe: number | null = null;
   /** The request's own, to which a target's is added. */
   readonly #metadata: Exchange['metadata'];
   /** Set where this is one side of a race. */
@@ -111,8 +111,9 @@ export class Walk {
   }
 
   async #probing(target: Target, ahead: number): Promise<Reply> {
-    if (!(await this.ground.breakers.claim(this.x, target))) return unasked;
-    this.#probe = target;
+    const probe = await this.ground.breakers.claim(this.x, target);
+    if (probe === null) return unasked;
+    this.#probe = probe === 0 ? null : probe;
     return this.#target(target, ahead);
   }
 
@@ -139,12 +140,11 @@ export class Walk {
   }
 
   #attempt(target: Target): Promise<Reply> {
-    const { x } = this;
-    const { ground } = this;
-    const isProbe = this.#probe === target;
+    const { x, ground } = this;
+    const probe = this.#probe;
     this.#probe = null;
-    if (!x.config.metered) return ask(ground, x, target, isProbe);
-    return metered(ground.meters, x, target, () => ask(ground, x, target, isProbe));
+    if (!x.config.metered) return ask(ground, x, target, probe);
+    return metered(ground.meters, x, target, () => ask(ground, x, target, probe));
   }
 
   /** Asks two nodes for one answer, the second only where the first is late; null: that is not for this request. */
@@ -253,18 +253,18 @@ export class Walk {
   }
 }
 
-/** One try of `target`, of which its breaker hears. `isProbe`: it was let through to find out. */
+/** One try of `target`, of which its breaker hears. `probe`: it was let through to find out; else null. */
 export function ask(
   { host, breakers }: Ground,
   x: Exchange,
   target: Target,
-  isProbe: boolean,
+  probe: number | null,
 ): Promise<Reply> {
   const { breaker } = target;
   const attempt = host.attempt(x, target);
   // What the gateway counts itself says nothing of a target.
   if (breaker === null || x.endpoint.counts === true) return attempt;
-  return breakers.judge(x, target, breaker, isProbe, attempt);
+  return breakers.judge(x, target, breaker, probe, attempt);
 }
 
 /** A strategy whose targets may be asked two at a time. */

@@ -37,6 +37,13 @@ export interface BreakerState extends BreakerPlace {
  */
 export type ProbeOutcome = 'well' | 'failed' | 'aborted' | 'unasked';
 
+export interface BreakerProbed extends BreakerPlace {
+  readonly outcome: ProbeOutcome;
+  /** The probe's number; 0: it was asked for want of another. */
+  readonly probe: number;
+  readonly reason: string;
+}
+
 /** A breaker that is not closed, for those who look after the deployment. */
 export interface BreakerReport extends BreakerPlace {
   /** Slug of a stored config; null for an inline one. */

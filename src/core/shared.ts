@@ -1,4 +1,4 @@
-import type { BreakerCounts, BreakerPlace, BreakerState, ProbeOutcome } from './breaker.js';
+import type { BreakerCounts, BreakerPlace, BreakerProbed, BreakerState } from './breaker.js';
 import type { Awaitable } from './directory.js';
 
 /** What the shared cache has. */
@@ -17,8 +17,8 @@ export interface SharedQuestions {
   'cache-wait': { readonly question: { readonly key: string }; readonly answer: CacheRead };
   /** Those that are not closed. */
   breakers: { readonly question: null; readonly answer: readonly BreakerState[] };
-  /** May this request probe the target? One at a time may. */
-  'breaker-probe': { readonly question: BreakerPlace; readonly answer: boolean };
+  /** May this request probe the target? One at a time may: the probe's number; null: not this one. */
+  'breaker-probe': { readonly question: BreakerPlace; readonly answer: number | null };
 }
 
 /** What is told, by kind: by a worker to the shared state, and by that to every worker. Plain JSON. */
@@ -35,7 +35,7 @@ export interface SharedNews {
   /** What is remembered of this entry is out of date, but for who has replaced it. */
   'cache-drop': { readonly key: string; readonly replacedBy: string };
   'breaker-counts': BreakerCounts;
-  'breaker-probed': BreakerPlace & { readonly outcome: ProbeOutcome; readonly reason: string };
+  'breaker-probed': BreakerProbed;
   'breaker-state': BreakerState;
 }
 

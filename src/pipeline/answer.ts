@@ -5,6 +5,7 @@ import type { Attempt, Exchange, Reply } from '../core/exchange.js';
 import { getHeader, type HeaderList, setHeader } from '../core/headers.js';
 import { parseJson } from '../core/json.js';
 import { jsonBytes } from '../core/json-bytes.js';
+import { tidyRetryAfter } from '../core/retry-after.js';
 import type { IntentWaiter } from '../ledger/record.js';
 import { serverSentEvents } from '../providers/framing.js';
 import type { UpstreamFlight, UpstreamHandler } from '../upstream/upstream.js';
@@ -58,7 +59,8 @@ export class Answer implements IntentWaiter, UpstreamHandler, Source {
     if (deadlineMs !== null) {
       const leftMs = deadlineMs - x.elapsedMs();
       if (requestTimeoutMs === null || leftMs < requestTimeoutMs) {
-        this.#limit(leftMs, `the deadline of ${deadlineMs} ms that all attempts share`);
+        // A timer may fire a moment early: by then the deadline is to be over.
+        this.#limit(Math.ceil(leftMs) + 1, `the deadline of ${deadlineMs} ms that all attempts share`);
         return;
       }
     }
@@ -114,6 +116,7 @@ export class Answer implements IntentWaiter, UpstreamHandler, Source {
     this.#status = status;
     this.#headers = headers;
     if (this.outgoing.wire === 'none') return this.#flowFrom(status);
+    if (status === 429 || status === 503) tidyRetryAfter(headers, Date.now());
     if (status >= 300 && status < 400) {
       return this.#fail(
         new GatewayError(

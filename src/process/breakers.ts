@@ -1,10 +1,10 @@
 import {
   type BreakerCounts,
   type BreakerPlace,
+  type BreakerProbed,
   type BreakerReport,
   type BreakerState,
   breakerSliceMs,
-  type ProbeOutcome,
 } from '../core/breaker.js';
 import type { Metric } from '../core/metrics.js';
 import type { Logger } from '../core/plugin.js';
@@ -30,6 +30,7 @@ interface Entry {
 }
 
 interface Probe {
+  readonly number: number;
   /** The worker whose request probes; null: another node's. */
   readonly worker: number | null;
   /** Unix milliseconds. */
@@ -61,6 +62,7 @@ export class Breakers {
   readonly #sweep: NodeJS.Timeout;
   readonly #changes = { open: 0, half_open: 0, closed: 0 };
   #nodes: BreakerNodes | null = null;
+  #probes = 0;
 
   constructor(desk: SharedDesk, log: Logger) {
     this.#desk = desk;
@@ -68,9 +70,7 @@ export class Breakers {
     desk.answer('breakers', () => this.#notClosed().map(stateOf));
     desk.answer('breaker-probe', (place, worker) => this.#mayProbe(place, worker));
     desk.hear('breaker-counts', (counts) => this.#counted(counts));
-    desk.hear('breaker-probed', ({ outcome, reason, ...place }, worker) =>
-      this.#probed(place, outcome, reason, worker),
-    );
+    desk.hear('breaker-probed', (probed) => this.#probed(probed));
     this.#sweep = setInterval(() => this.#forgetOld(), sweepMs);
     this.#sweep.unref();
   }
@@ -91,7 +91,7 @@ export class Breakers {
   /** What probes for it never comes back. */
   workerGone(worker: number): void {
     for (const entry of this.#notClosed()) {
-      if (entry.probe?.worker === worker) this.#probed(entry.place, 'unasked', '', worker);
+      if (entry.probe?.worker === worker) this.#release(entry);
     }
   }
 
@@ -162,30 +162,30 @@ export class Breakers {
     this.#tell(entry);
   }
 
-  async #mayProbe(place: BreakerPlace, worker: number): Promise<boolean> {
+  async #mayProbe(place: BreakerPlace, worker: number): Promise<number | null> {
     const entry = this.#find(place);
     if (entry === null || entry.openedAt === null) {
       this.#desk.tell('breaker-state', { ...place, state: 'closed', until: 0 });
-      return false;
+      return null;
     }
     const now = Date.now();
     entry.heardAt = now;
-    if (now < entry.until || (entry.probe !== null && now < entry.probe.until)) return false;
-    const probe: Probe = { worker, until: now + probeMs };
+    if (now < entry.until || (entry.probe !== null && now < entry.probe.until)) return null;
+    const probe: Probe = { number: ++this.#probes, worker, until: now + probeMs };
     entry.probe = probe;
     if (this.#nodes !== null && !(await this.#nodes.claim(place, probeMs))) {
-      if (entry.probe !== probe) return false;
+      if (entry.probe !== probe) return null;
       entry.probe = null;
       entry.until = Date.now() + deniedMs;
       this.#tell(entry);
-      return false;
+      return null;
     }
-    if (entry.probe !== probe) return false;
+    if (entry.probe !== probe) return null;
     this.#tell(entry);
-    return true;
+    return probe.number;
   }
 
-  #probed(place: BreakerPlace, outcome: ProbeOutcome, reason: string, worker: number): void {
+  #probed({ outcome, probe, reason, ...place }: BreakerProbed): void {
     const entry = this.#find(place);
     if (entry === null || entry.openedAt === null) return;
     if (outcome === 'well') {
@@ -193,11 +193,8 @@ export class Breakers {
       this.#nodes?.closed(entry.place);
       return;
     }
-    if (entry.probe === null || entry.probe.worker !== worker) return;
     if (outcome === 'unasked') {
-      entry.probe = null;
-      this.#tell(entry);
-      this.#nodes?.release(entry.place);
+      if (entry.probe?.number === probe) this.#release(entry);
       return;
     }
     if (outcome === 'failed') {
@@ -207,6 +204,12 @@ export class Breakers {
     }
     this.#coolDown(entry);
     this.#nodes?.opened(reportOf(entry), entry.rule);
+  }
+
+  #release(entry: Entry): void {
+    entry.probe = null;
+    this.#tell(entry);
+    this.#nodes?.release(entry.place);
   }
 
   #openedElsewhere({
@@ -231,7 +234,7 @@ export class Breakers {
   #probedElsewhere(place: BreakerPlace): void {
     const entry = this.#find(place);
     if (entry === null || entry.openedAt === null) return;
-    entry.probe = { worker: null, until: Date.now() + probeMs };
+    entry.probe = { number: 0, worker: null, until: Date.now() + probeMs };
     this.#tell(entry);
   }
 

@@ -234,6 +234,11 @@ describe('a provider that fails', () => {
     expect(answer.status).to.equal(429);
     expect(answer.headers.get('retry-after')).to.equal('2');
     expect(answer.headers.get('x-gateway-error-origin')).to.equal('provider');
+    const sane = { '429=1000000000': '86400', '429=-1': null, '429=abc': null, '429': null };
+    for (const [fault, wait] of Object.entries(sane)) {
+      const odd = await ask(`sim-fault:${fault}`);
+      expect([odd.status, odd.headers.get('retry-after')], fault).to.deep.equal([429, wait]);
+    }
     const config = {
       strategy: { mode: 'fallback', on_status_codes: [429] },
       targets: [{ provider: '@main', override_params: { model: 'sim-fault:429=60' } }, { provider: '@main' }],

@@ -330,6 +330,22 @@ describe('a circuit breaker', () => {
       expect(await lives.tries(config)).to.deep.equal(['[0]', '[1]']);
     });
 
+    it('is probed by another request where the leave to probe came too late for the first', async () => {
+      const worker = new Worker(firstFails);
+      const config = compile(two());
+      await worker.fail(config, 3);
+      ahead += 5100;
+      const take = hub.desk.take.bind(hub.desk);
+      hub.desk.take = (message, from, reply) =>
+        take(message, from, (answer) => void setTimeout(() => reply(answer), 230));
+      expect(await worker.tries(config)).to.deep.equal(['[1]']);
+      hub.desk.take = take;
+      await new Promise((wait) => setTimeout(wait, 60));
+      await hub.quiet();
+      expect(board.list('org-1', null)[0]).to.include({ state: 'open' });
+      expect(await worker.tries(config)).to.deep.equal(['[0]', '[1]']);
+    });
+
     it('is probed a cooldown later when nobody waited for the probe', async () => {
       let gone = false;
       const worker = new Worker(({ path }, x) => {

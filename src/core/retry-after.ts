@@ -1,4 +1,4 @@
-import { getHeader, type HeaderList } from '../../src/core/headers.js';
+import { getHeader, type HeaderList, removeHeader, setHeader } from './headers.js';
 
 const number = /^\d+(?:\.\d+)?$/;
 const httpDate = /^(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun)[a-z]*,? .*\d\d:\d\d:\d\d/;
@@ -22,4 +22,15 @@ function milliseconds(value: string | undefined): number | null {
   if (value === undefined) return null;
   const text = value.trim();
   return number.test(text) ? Number(text) : null;
+}
+
+/** Longer waits are not passed on: a client that believed one would be gone for good. */
+const longestMs = 86_400_000;
+
+/** Takes out of an answer's headers what makes no sense as a wait, and brings what is too long down to a day. */
+export function tidyRetryAfter(headers: HeaderList, now: number): void {
+  const ms = retryAfterMs(headers, now);
+  if (ms !== null && ms <= longestMs) return;
+  for (const name of ['retry-after', 'retry-after-ms', 'x-ms-retry-after-ms']) removeHeader(headers, name);
+  if (ms !== null) setHeader(headers, 'retry-after', String(longestMs / 1000));
 }

@@ -1,0 +1,371 @@
+import { randomBytes } from 'node:crypto';
+import { copyFileSync, mkdtempSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { expect } from 'chai';
+import { eventually, pause, type RunningGateway, startGateway } from '../support/gateway.js';
+import { RedisServer } from '../support/redis.js';
+import { ScriptedProvider } from '../support/scripted-provider.js';
+import { folder, forEachStore } from '../support/stores.js';
+
+/** How long targets fail under load. `ROUTING_SECONDS=30` is what hardening.md asks for. */
+const seconds = Number(process.env['ROUTING_SECONDS'] ?? 4);
+const perSecond = 60;
+const cooldownMs = 1000;
+
+const fails = (): number => 503;
+const isWell = (): number => 200;
+
+async function setUp(gateway: RunningGateway, ...providers: readonly ScriptedProvider[]): Promise<void> {
+  for (const [i, { baseUrl }] of providers.entries()) {
+    await gateway
+      .admin()
+      .providers.create({ slug: `p${i + 1}`, provider: 'openai', key: 'sk-sim', base_url: baseUrl });
+  }
+}
+
+interface Told {
+  status: number;
+  ms: number;
+}
+
+async function ask(
+  gateway: RunningGateway,
+  config: string | object,
+  signal: AbortSignal | null = null,
+): Promise<Told> {
+  const began = performance.now();
+  const response = await fetch(`${gateway.url}/v1/chat/completions`, {
+    method: 'POST',
+    signal,
+    headers: {
+      'content-type': 'application/json',
+      'x-gateway-api-key': gateway.workspaceKey,
+      'x-gateway-config': typeof config === 'string' ? config : JSON.stringify(config),
+    },
+    body: JSON.stringify({ model: 'gpt-4o-mini', messages: [{ role: 'user', content: 'Hello' }] }),
+  });
+  await response.text();
+  return { status: response.status, ms: performance.now() - began };
+}
+
+/** Requests at an even pace, whatever becomes of those before. */
+async function load(gateways: readonly RunningGateway[], config: object, ms: number): Promise<Told[]> {
+  const asked: Promise<Told>[] = [];
+  const began = performance.now();
+  while (performance.now() - began < ms) {
+    asked.push(ask(gateways[asked.length % gateways.length]!, config));
+    await pause(began + (asked.length * 1000) / perSecond - performance.now());
+  }
+  return Promise.all(asked);
+}
+
+const share = (told: readonly Told[]): number =>
+  told.filter(({ status }) => status === 200).length / told.length;
+
+/** A config by itself each time: breakers are a config's own. */
+let configs = 0;
+const fallback = (more: object = {}): object => ({
+  strategy: {
+    mode: 'fallback',
+    cb_config: { failure_threshold: 5, cooldown_interval: cooldownMs, ...more },
+  },
+  targets: [{ provider: '@p1' }, { provider: '@p2' }],
+  metadata: { config: String(configs++) },
+});
+
+describe('a target that fails', function () {
+  this.timeout(30_000 + seconds * 2000);
+  const one = new ScriptedProvider(fails);
+  let gateway: RunningGateway;
+
+  before(async () => {
+    await one.listen();
+    gateway = await startGateway({ env: { HEADGATE_LOG_LEVEL: 'warn' } });
+    await setUp(gateway, one);
+  });
+  after(async () => {
+    await gateway?.stop();
+    await one.close();
+  });
+
+  it(`M32: is retried, for ${seconds} s, a fifth as often as it is asked`, async () => {
+    const config = { provider: '@p1', retry: { attempts: 5 } };
+    const asked: Promise<Told>[] = [];
+    const over = new AbortController();
+    const began = performance.now();
+    while (performance.now() - began < seconds * 1000) {
+      // Faster than the floor of ten retries a second; nobody waits for the backoff.
+      for (let i = 0; i < 6; i++) asked.push(ask(gateway, config, over.signal));
+      await pause(20);
+    }
+    expect(one.calls.length / asked.length).to.be.within(1.05, 1.25);
+    over.abort();
+    await Promise.allSettled(asked);
+  });
+});
+
+describe('routing while targets fail', function () {
+  this.timeout(30_000 + seconds * 4000);
+  const one = new ScriptedProvider(isWell);
+  const two = new ScriptedProvider(isWell);
+  let gateway: RunningGateway;
+
+  before(async () => {
+    await Promise.all([one.listen(), two.listen()]);
+    gateway = await startGateway({
+      env: { HEADGATE_WORKERS: '2', HEADGATE_LOG_LEVEL: 'warn' },
+    });
+    await setUp(gateway, one, two);
+  });
+  beforeEach(async () => {
+    for (const provider of [one, two]) {
+      provider.script = isWell;
+      await provider.close();
+      await provider.listen();
+      provider.forget();
+    }
+  });
+  after(async () => {
+    await gateway?.stop();
+    await Promise.all([one.close(), two.close()]);
+  });
+
+  const attempts = (): number => one.calls.length + two.calls.length;
+
+  it('M13: a fallback begins within 50 ms of a refusal', async () => {
+    await one.close();
+    const times: number[] = [];
+    for (let i = 0; i < 8; i++) {
+      const began = Date.now();
+      expect((await ask(gateway, fallback())).status).to.equal(200);
+      times.push(two.calls.at(-1)! - began);
+    }
+    expect(Math.min(...times)).to.be.at.most(50);
+  });
+
+  it(`F20, M32: of two targets one fails for ${seconds} s: 99.5 % succeed, with 1.25 attempts a request`, async () => {
+    one.script = fails;
+    const told = await load([gateway], fallback(), seconds * 1000);
+    expect(share(told)).to.be.at.least(0.995);
+    expect(attempts() / told.length).to.be.at.most(1.25);
+  });
+
+  it(`F20, M32: of two targets one fails every other call for ${seconds} s: the same`, async () => {
+    one.script = (call) => (call % 2 === 0 ? 200 : 503);
+    const config = fallback({ failure_threshold: undefined, failure_threshold_percentage: 30 });
+    const told = await load([gateway], config, seconds * 1000);
+    expect(share(told)).to.be.at.least(0.995);
+    expect(attempts() / told.length).to.be.at.most(1.25);
+  });
+
+  it('F20, M32: of two balanced targets one fails: the other has what it had', async () => {
+    one.script = fails;
+    const { strategy, targets } = fallback() as { strategy: object; targets: object[] };
+    const balanced = { strategy: { ...strategy, mode: 'loadbalance' }, targets };
+    const config = { strategy: { mode: 'fallback' }, targets: [balanced, { provider: '@p2' }] };
+    const told = await load([gateway], config, seconds * 1000);
+    expect(share(told)).to.be.at.least(0.995);
+    expect(attempts() / told.length).to.be.at.most(1.25);
+  });
+
+  it('M14: a dead target is probed once a cooldown, never twice at a time, and is back soon after it is', async () => {
+    one.script = fails;
+    const config = fallback();
+    for (let i = 0; i < 8; i++) await ask(gateway, config);
+    await eventually('it opens', async () => {
+      const before = one.calls.length;
+      await ask(gateway, config);
+      return one.calls.length === before;
+    });
+    one.forget();
+    // The probe takes its time: a second one would overlap.
+    one.script = async () => {
+      await pause(50);
+      return 503;
+    };
+    const spanMs = Math.max(3000, seconds * 1000);
+    await load([gateway], config, spanMs);
+    expect(one.calls.length).to.be.within(1, Math.ceil(spanMs / cooldownMs));
+    expect(one.mostOpen).to.equal(1);
+    for (const [i, at] of one.calls.entries())
+      if (i > 0) expect(at - one.calls[i - 1]!).to.be.at.least(cooldownMs);
+
+    one.script = isWell;
+    const recovered = performance.now();
+    one.forget();
+    await eventually(
+      'it is asked again by everybody',
+      async () => {
+        await ask(gateway, config);
+        return one.calls.length >= 5;
+      },
+      5000,
+    );
+    expect(performance.now() - recovered).to.be.lessThan(5000);
+  });
+
+  it('M13: a fallback begins within 20 ms of a headers timeout', async () => {
+    const hasty = await startGateway({ env: { HEADGATE_HEADERS_TIMEOUT_MS: '300' } });
+    await setUp(hasty, one, two);
+    one.script = () => 'hang';
+    const waits: number[] = [];
+    for (let i = 0; i < 4; i++) {
+      expect((await ask(hasty, fallback())).status).to.equal(200);
+      waits.push(two.calls.at(-1)! - one.calls.at(-1)!);
+    }
+    await hasty.stop();
+    expect(Math.min(...waits)).to.be.within(295, 320);
+  });
+
+  it('F21: where all targets are dead it is said at once, and the first request after a recovery succeeds', async () => {
+    await Promise.all([one.close(), two.close()]);
+    const config = { ...fallback(), retry: { attempts: 5 } };
+    // Until its breaker opens, a target that cannot be connected to is retried, as the config asks.
+    const quick = await eventually('quick answers', async () => {
+      const told = await Promise.all([ask(gateway, config), ask(gateway, config), ask(gateway, config)]);
+      return told.every(({ status, ms }) => status === 502 && ms < 100) ? told : null;
+    });
+    expect(quick).to.have.length(3);
+    const times: number[] = [];
+    for (let i = 0; i < 20; i++) {
+      const { status, ms } = await ask(gateway, config);
+      expect(status).to.equal(502);
+      times.push(ms);
+    }
+    expect(Math.min(...times)).to.be.at.most(5);
+    await two.listen();
+    expect((await ask(gateway, config)).status).to.equal(200);
+  });
+
+  it('a deadline is what all attempts have together', async () => {
+    one.script = async () => {
+      await pause(150);
+      return 503;
+    };
+    two.script = () => 'hang';
+    const config = { strategy: { mode: 'fallback' }, targets: [{ provider: '@p1' }, { provider: '@p2' }] };
+    const told = await ask(gateway, { ...config, deadline: 250 });
+    expect(told.status).to.equal(408);
+    expect(told.ms).to.be.within(245, 400);
+    expect([one.calls.length, two.calls.length]).to.deep.equal([1, 1]);
+    // Nothing is begun that could not end in time.
+    const retried = { provider: '@p1', deadline: 200, retry: { attempts: 5 } };
+    expect((await ask(gateway, retried)).ms).to.be.lessThan(400);
+  });
+
+  it('the administration lists what is open and why, to those who may see it; metrics count it', async () => {
+    one.script = () => 502;
+    const admin = gateway.admin();
+    const { data } = await admin.configs.create({ name: 'broken', config: fallback() });
+    const slug = data?.slug ?? '';
+    for (let i = 0; i < 5; i++) await ask(gateway, slug);
+    const list = async (key: string) => {
+      const response = await fetch(`${gateway.url}/v1/circuit-breakers`, {
+        headers: { 'x-gateway-api-key': key },
+      });
+      const answer = (await response.json()) as { data: Record<string, unknown>[] };
+      return answer.data.find(({ config }) => config === slug);
+    };
+    const listed = await eventually('it is listed', () => list(gateway.adminKey));
+    expect(listed).to.deep.include({
+      workspace_id: gateway.workspaceId,
+      path: 'config.targets[0]',
+      provider: 'openai',
+      state: 'open',
+      reason: '502',
+      failures: 5,
+      requests: 5,
+    });
+    expect(
+      Date.parse(String(listed['next_probe_at'])) - Date.parse(String(listed['opened_at'])),
+    ).to.be.within(cooldownMs, cooldownMs + 5);
+    const metrics = await (await fetch(`${gateway.opsUrl}/metrics`)).text();
+    expect(metrics).to.match(/^gateway_circuit_breakers\{state="open"\} [1-9]/m);
+    expect(metrics).to.match(/^gateway_circuit_breaker_changes_total\{state="open"\} [1-9]/m);
+    expect(metrics).to.match(/^gateway_retries_refused_total\{worker="0",reason="budget"\} \d/m);
+  });
+});
+
+describe('two nodes with one Redis, while a target fails', function () {
+  this.timeout(60_000);
+  const one = new ScriptedProvider(fails);
+  const two = new ScriptedProvider(isWell);
+  const nodes: RunningGateway[] = [];
+  let redis: RedisServer;
+
+  forEachStore(({ options, dialect }) => {
+    if (dialect !== 'postgres') return;
+
+    before(async () => {
+      const { databaseUrl } = await options(folder());
+      [redis] = await Promise.all([RedisServer.start(), one.listen(), two.listen()]);
+      const env = {
+        DATABASE_URL: databaseUrl?.reveal() ?? '',
+        REDIS_URL: redis.url,
+        HEADGATE_MASTER_KEY: randomBytes(32).toString('hex'),
+      };
+      nodes.push(await startGateway({ env }));
+      const dataDir = mkdtempSync(join(tmpdir(), 'headgate-test-'));
+      copyFileSync(join(nodes[0]!.dataDir, 'first-keys.json'), join(dataDir, 'first-keys.json'));
+      nodes.push(await startGateway({ env, dataDir }));
+      await setUp(nodes[0]!, one, two);
+    });
+    after(async () => {
+      await Promise.all(nodes.map((node) => node.stop()));
+      await Promise.all([one.close(), two.close(), redis?.remove()]);
+    });
+
+    const opens = async (config: object): Promise<void> => {
+      for (let i = 0; i < 5; i++) await ask(nodes[0]!, config);
+      await eventually('it is open at both', async () => {
+        const before = one.calls.length;
+        for (const node of nodes) expect((await ask(node, config)).status).to.equal(200);
+        return one.calls.length === before;
+      });
+    };
+
+    it('what the one opened the other skips; one of all their requests probes; both are told that it is well', async () => {
+      const config = fallback();
+      await opens(config);
+      one.forget();
+      await load(nodes, config, 3500);
+      expect(one.calls.length).to.be.within(2, 4);
+      for (const [i, at] of one.calls.entries())
+        if (i > 0) expect(at - one.calls[i - 1]!).to.be.at.least(cooldownMs - 20);
+      one.script = isWell;
+      await eventually('both ask it again', async () => {
+        const before = one.calls.length;
+        for (const node of nodes) await ask(node, config);
+        return one.calls.length === before + 2;
+      });
+    });
+
+    it('a node that starts reads what is open', async () => {
+      one.script = fails;
+      const config = fallback({ cooldown_interval: 60_000 });
+      await opens(config);
+      await nodes[1]!.stop({ keep: true });
+      nodes[1] = await nodes[1]!.restart();
+      await eventually('it knows', async () => {
+        const before = one.calls.length;
+        await ask(nodes[1]!, config);
+        return one.calls.length === before;
+      });
+    });
+
+    it('each goes by itself once Redis is gone', async () => {
+      one.script = fails;
+      const config = fallback({ cooldown_interval: 60_000 });
+      await redis.kill();
+      for (const node of nodes) {
+        for (let i = 0; i < 5; i++) expect((await ask(node, config)).status).to.equal(200);
+        await eventually('it opens', async () => {
+          const before = one.calls.length;
+          expect((await ask(node, config)).status).to.equal(200);
+          return one.calls.length === before;
+        });
+      }
+    });
+  });
+});
