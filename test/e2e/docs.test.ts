@@ -86,6 +86,13 @@ describe('what the docs say to type', () => {
     }
   });
 
+  it('docs/cache.md: the second answer is a hit', async () => {
+    const [example] = examplesOf('docs/cache.md');
+    const { code, output } = await type(example!);
+    expect(code, output).to.equal(0);
+    expect(output.match(/cache-status: \w+/gi)).to.deep.equal(['cache-status: MISS', 'cache-status: HIT']);
+  });
+
   for (const page of ['docs/requests.md', 'docs/routing.md']) {
     it(`${page}: its configs are ones that the gateway takes`, async function () {
       this.timeout(20_000);
