@@ -2,6 +2,7 @@ import { LRUCache } from 'lru-cache';
 import { type ErrorCode, GatewayError } from '../../src/core/errors.js';
 import type { Exchange, Reply } from '../../src/core/exchange.js';
 import type { Metric } from '../../src/core/metrics.js';
+import type { Host } from '../../src/core/plugin.js';
 import { retryAfterMs } from '../../src/core/retry-after.js';
 import type { Concurrency, Target } from '../../src/core/target.js';
 import { AdaptiveLimit } from './adaptive-limit.js';
@@ -32,21 +33,11 @@ export class Admission {
   });
   #refused = 0;
 
-  /** `workers`: how many share the limits of a node, each an equal part. `weightOf`: of a workspace. */
-  constructor(
-    readonly workers: number,
-    readonly weightOf: (workspace: string) => number,
-  ) {}
+  constructor(readonly host: Pick<Host, 'workers' | 'weightOf' | 'upstreamKey'>) {}
 
-  /** Asks when there is room at `upstream`; `ask` is one try. Rejects with `upstream_busy` where there will be none in time. */
-  async through(
-    x: Exchange,
-    upstream: string,
-    target: Target,
-    rule: Concurrency,
-    ask: () => Promise<Reply>,
-  ): Promise<Reply> {
-    const gate = this.#gate(upstream, rule);
+  /** `ask` is one try of `target`. Rejects with `upstream_busy` where there will be no room for it in time. */
+  async through(x: Exchange, target: Target, rule: Concurrency, ask: () => Promise<Reply>): Promise<Reply> {
+    const gate = this.#gate(await this.host.upstreamKey(x, target), rule);
     await gate.enter(x, target, rule);
     const began = performance.now();
     let reply: Reply;
@@ -63,10 +54,10 @@ export class Admission {
   }
 
   #gate(upstream: string, { min, max }: Concurrency): Gate {
-    const part = (whole: number): number => Math.max(1, Math.ceil(whole / this.workers));
+    const part = (whole: number): number => Math.max(1, Math.ceil(whole / this.host.workers));
     let gate = this.#gates.get(upstream);
     if (gate === undefined) {
-      gate = new Gate(new AdaptiveLimit(part(min), part(max)), this.weightOf);
+      gate = new Gate(new AdaptiveLimit(part(min), part(max)), (workspace) => this.host.weightOf(workspace));
       this.#gates.set(upstream, gate);
     }
     // The upstream is one, whoever asks it: the bounds of the latest rule hold.
@@ -90,7 +81,7 @@ export class Admission {
       refused += gate.refused;
     }
     const of = (name: string, value: number): Metric => ({
-      name: `headgate_admission_${name}`,
+      name: `gateway_admission_${name}`,
       labels: {},
       value,
     });

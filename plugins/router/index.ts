@@ -1,6 +1,7 @@
 import type { Exchange, Reply } from '../../src/core/exchange.js';
 import { definePlugin } from '../../src/core/plugin.js';
 import type { RouteNode } from '../../src/core/target.js';
+import { Admission } from './admission.js';
 import { Breakers, type OpenTargets } from './breaker.js';
 import { Chooser } from './choose.js';
 import { Hedger } from './hedge.js';
@@ -22,6 +23,7 @@ interface RouterOptions {
  *   outcome.ts       what counts as failed
  *   breaker.ts       which targets are left alone for that
  *   retry-budget.ts  how often the same is asked again, of all requests
+ *   admission.ts     how many at a time an upstream is asked, and who is next (adaptive-limit.ts, fair-queue.ts)
  *   hedge.ts         when a second target is asked beside one that is late
  *   mirror.ts        what is sent once more, for nobody to wait for
  */
@@ -38,6 +40,8 @@ export default definePlugin<RouterOptions>({
     const budget = new RetryBudget();
     const mirrors = new Mirrors(host);
     host.metrics.show(() => mirrors.metrics());
+    const admission = new Admission(host);
+    host.metrics.show(() => admission.metrics());
     const ground: Ground = {
       host,
       chooser: new Chooser(host, breakers, meters),
@@ -46,6 +50,7 @@ export default definePlugin<RouterOptions>({
       budget,
       hedger: new Hedger(host.log),
       mirrors,
+      admission,
       backoffMs: options.backoffMs ?? 1000,
     };
     host.metrics.show(() => [

@@ -12,6 +12,7 @@ const neverSent: ReadonlySet<ErrorCode> = new Set([
   ...neverConnected,
   'upstream_tls',
   'unknown_provider',
+  'upstream_busy',
   'invalid_custom_host',
   'unsupported_by_provider',
   'virtual_key_expired',

@@ -3,6 +3,7 @@ import type { Exchange, Reply } from '../../src/core/exchange.js';
 import type { Host } from '../../src/core/plugin.js';
 import { retryAfterMs } from '../../src/core/retry-after.js';
 import type { Hedge, Retry, RouteNode, Target } from '../../src/core/target.js';
+import type { Admission } from './admission.js';
 import type { Breakers, OpenTargets } from './breaker.js';
 import type { Chooser, Sequence } from './choose.js';
 import type { Hedger, Race } from './hedge.js';
@@ -35,6 +36,7 @@ export interface Ground {
   readonly budget: RetryBudget;
   readonly hedger: Hedger;
   readonly mirrors: Mirrors;
+  readonly admission: Admission;
   /** Milliseconds: the first backoff; each further one is twice as long. */
   readonly backoffMs: number;
 }
@@ -253,8 +255,16 @@ export class Walk {
   }
 }
 
-/** One try of `target`, of which its breaker hears. `probe`: it was let through to find out; else null. */
-export function ask(
+/** One try of `target`, when there is room at its upstream. `probe`: it was let through to find out; else null. */
+export function ask(ground: Ground, x: Exchange, target: Target, probe: number | null): Promise<Reply> {
+  const { concurrency } = target;
+  // A probe is the one request that its target gets.
+  if (concurrency === null || probe !== null) return judged(ground, x, target, probe);
+  return ground.admission.through(x, target, concurrency, () => judged(ground, x, target, probe));
+}
+
+/** One try of `target`, of which its breaker hears. */
+function judged(
   { host, breakers }: Ground,
   x: Exchange,
   target: Target,

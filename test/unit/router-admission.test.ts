@@ -42,7 +42,11 @@ const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve)
 
 /** An upstream whose answers end when told to. */
 class Upstream {
-  readonly admission = new Admission(1, (workspace) => this.weights[workspace] ?? 1);
+  readonly admission = new Admission({
+    workers: 1,
+    weightOf: (workspace) => this.weights[workspace] ?? 1,
+    upstreamKey: () => 'openai',
+  });
   readonly underWay: { workspace: string; end: (answer?: Reply | Error) => void }[] = [];
   readonly served: Record<string, number> = {};
   most = 0;
@@ -52,7 +56,7 @@ class Upstream {
   send(x: Exchange, given: Partial<Concurrency> = {}, to: Partial<Target> = {}): Promise<Reply | string> {
     const workspace = x.principal.workspaceId!;
     return this.admission
-      .through(x, 'openai', { ...target, ...to }, { ...rule, ...given }, () => {
+      .through(x, { ...target, ...to }, { ...rule, ...given }, () => {
         this.served[workspace] = (this.served[workspace] ?? 0) + 1;
         return new Promise<Reply>((resolve, reject) => {
           const one = {
@@ -71,7 +75,7 @@ class Upstream {
   }
 
   gauge(name: string): number {
-    return this.admission.metrics().find((metric) => metric.name === `headgate_admission_${name}`)!.value;
+    return this.admission.metrics().find((metric) => metric.name === `gateway_admission_${name}`)!.value;
   }
 }
 
@@ -236,7 +240,7 @@ describe('admission to an upstream', () => {
     expect(await sent[3]).to.equal('upstream_busy');
     expect(upstream.gauge('refused_total')).to.equal(1);
     const error = await upstream.admission
-      .through(exchange(), 'openai', target, { ...rule, queue: 1 }, async () => reply(200))
+      .through(exchange(), target, { ...rule, queue: 1 }, async () => reply(200))
       .catch((thrown: GatewayError) => thrown);
     expect(error).to.be.instanceOf(GatewayError);
     expect((error as GatewayError).status).to.equal(503);
