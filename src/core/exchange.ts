@@ -123,6 +123,9 @@ export interface UpstreamCall {
   body: Buffer | Source | null;
 }
 
+/** One for all: whoever has something to say of an exchange's usage gives it another. */
+const nothingUsed: Usage = Object.freeze(noUsage());
+
 /** One client call, from first byte to log line. Everything else hangs on it. */
 export class Exchange {
   principal!: Principal;
@@ -133,7 +136,7 @@ export class Exchange {
   /** The one whose answer the client gets, as far as is known. */
   answeredBy: Attempt | null = null;
   /** Of `answeredBy`, once the exchange has ended; what the others used stands with them. */
-  usage: Usage = noUsage();
+  usage: Usage = nothingUsed;
   /** The model the client asked for, and the one that answered. */
   modelAsked: string | null = null;
   modelUsed: string | null = null;

@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import { GatewayError } from '../../src/core/errors.js';
-import { type ClientRequest, Exchange } from '../../src/core/exchange.js';
+import { type Attempt, type ClientRequest, Exchange, Slot } from '../../src/core/exchange.js';
 import { findEndpoint } from '../../src/endpoints/table.js';
 
 const request: ClientRequest = {
@@ -90,5 +90,72 @@ describe('an exchange that is aborted', () => {
     expect(any.reason).to.equal(gone);
     expect(await fetched).to.equal(gone);
     expect(thrown).to.deep.equal([]);
+  });
+});
+
+describe('an exchange that is forked', () => {
+  const mark = new Slot<string>('mark', () => 'none');
+  const attempt = { target: 'config' } as Attempt;
+  let x: Exchange;
+
+  beforeEach(() => {
+    x = new Exchange('x-1', findEndpoint('POST', '/v1/chat/completions'), request);
+    x.metadata = { team: 'a' };
+    x.streaming = true;
+    x.set(mark, 'before');
+  });
+
+  it('is the same request, counted from the same moment, with the same attempts', () => {
+    const side = x.fork();
+    expect(side).to.include({ id: x.id, request: x.request, startedAt: x.startedAt, streaming: true });
+    expect(side.attempts).to.equal(x.attempts);
+    expect(Math.abs(side.elapsedMs() - x.elapsedMs())).to.be.below(50);
+    expect(side.get(mark)).to.equal('before');
+  });
+
+  it('shows nothing of what its side does before that is taken, and all of it then', () => {
+    const side = x.fork();
+    const other = x.fork();
+    for (const [one, name] of [
+      [side, 'side'],
+      [other, 'other'],
+    ] as const) {
+      one.provider = name;
+      one.retries = 2;
+      one.metadata = { ...one.metadata, name };
+      one.dropped = [name];
+      one.set(mark, name);
+    }
+    side.answeredBy = attempt;
+    expect(x).to.include({ provider: null, retries: 0, answeredBy: null });
+    expect(x.metadata).to.deep.equal({ team: 'a' });
+    expect(x.get(mark)).to.equal('before');
+    x.take(side);
+    expect(x).to.include({ provider: 'side', retries: 2, answeredBy: attempt });
+    expect(x.metadata).to.deep.equal({ team: 'a', name: 'side' });
+    expect(x.dropped).to.deep.equal(['side']);
+    expect(x.get(mark)).to.equal('side');
+  });
+
+  it('ends one side by itself, and every side with the whole', () => {
+    const [side, other] = [x.fork(), x.fork()];
+    const lost = new GatewayError('hedge_lost', 'lost');
+    const heard: string[] = [];
+    side.onAbort(({ code }) => heard.push(`side ${code}`));
+    other.onAbort(({ code }) => heard.push(`other ${code}`));
+    side.abort(lost, () => {});
+    expect([x.aborted, other.aborted]).to.deep.equal([null, null]);
+    x.abort(gone, () => {});
+    expect(heard).to.deep.equal(['side hedge_lost', 'other client_gone']);
+    expect(x.fork().aborted).to.equal(gone);
+  });
+
+  it('is no copy: one of those begins anew, and outlives what it was copied from', () => {
+    x.attempts.push(attempt);
+    x.abort(gone, () => {});
+    const copy = x.copy('x-2');
+    expect(copy).to.include({ id: 'x-2', request: x.request, aborted: null });
+    expect(copy.attempts).to.deep.equal([]);
+    expect(copy.get(mark)).to.equal('none');
   });
 });
