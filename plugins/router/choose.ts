@@ -116,7 +116,8 @@ export class Chooser {
   }
 
   #latency(x: Exchange, node: RouteNode): number {
-    return least(node, (target) => this.meters.of(x, target).load());
+    const now = performance.now();
+    return least(node, (target) => this.meters.of(x, target).load(now));
   }
 
   #busy(x: Exchange, node: RouteNode): number {

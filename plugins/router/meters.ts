@@ -37,10 +37,13 @@ export class Meter {
     this.observe(Math.max(ms, failureMs, 2 * (this.#ms ?? 0)), now);
   }
 
-  /** What a further request may wait: one that waits behind others, or at a target that nobody knows, as long as that. */
-  load(): number {
-    if (this.#ms === null) return this.inFlight === 0 ? 0 : failureMs * this.inFlight;
-    return this.#ms * (this.inFlight + 1);
+  /**
+   * What a further request may wait: one that waits behind others, or at a target that nobody knows, as long as that.
+   * What was seen fades while nobody asks: who was slow once is tried again.
+   */
+  load(now: number): number {
+    if (this.#ms === null) return failureMs * this.inFlight;
+    return this.#ms * Math.exp((this.#at - now) / decayMs) * (this.inFlight + 1);
   }
 }
 

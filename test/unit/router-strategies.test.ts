@@ -293,7 +293,7 @@ describe('least_latency', () => {
     const ms: Record<string, number> = { slow: 400, mid: 150, fast: 20 };
     for (const index of [0, 1, 2]) {
       const target = targetOf(x, index);
-      meters.of(x, target).observe(ms[target.name!]!, 0);
+      meters.of(x, target).observe(ms[target.name!]!, performance.now());
     }
     const seen = counts(3000, () => choose.pick(x, rootOf(x)));
     // Of two that are drawn the better is taken: the slowest never wins, the fastest wins two pairs of three.
@@ -305,9 +305,9 @@ describe('least_latency', () => {
     const meters = new Meters();
     const choose = chooser({ meters });
     const x = exchange(balance({ mode: 'least_latency' }, named('slow'), named('fast')));
-    meters.of(x, targetOf(x, 0)).observe(100, 0);
+    meters.of(x, targetOf(x, 0)).observe(100, performance.now());
     const fast = meters.of(x, targetOf(x, 1));
-    fast.observe(30, 0);
+    fast.observe(30, performance.now());
     expect(nameOf(choose.pick(x, rootOf(x)))).to.equal('fast');
     fast.inFlight = 4;
     expect(nameOf(choose.pick(x, rootOf(x)))).to.equal('slow');
@@ -324,6 +324,16 @@ describe('least_latency', () => {
     expect(meter.latencyMs).to.be.within(50, 55);
     meter.failed(1, 60_001);
     expect(meter.latencyMs).to.equal(1000);
+  });
+
+  it('tries one that was slow again, after nobody has asked it for a while', () => {
+    const meters = new Meters();
+    const choose = chooser({ meters });
+    const x = exchange(balance({ mode: 'least_latency' }, named('was-slow'), named('steady')));
+    const now = performance.now();
+    meters.of(x, targetOf(x, 0)).observe(2000, now - 60_000);
+    meters.of(x, targetOf(x, 1)).observe(100, now);
+    expect(nameOf(choose.pick(x, rootOf(x)))).to.equal('was-slow');
   });
 
   it('meters a try until its answer has ended, however it ends', async () => {
