@@ -32,31 +32,33 @@ const maxNamespaceLength = 256;
 
 const week = 604_800;
 /** What the cache header switches on where no config says more. */
-const switched: Readonly<Record<string, CacheRule>> = {
-  simple: { mode: 'simple', maxAge: week, similarity: 1, embedding: null },
-  semantic: { mode: 'semantic', maxAge: week, similarity: 0.95, embedding: null },
-};
+const switched: ReadonlyMap<string, CacheRule> = new Map([
+  ['simple', { mode: 'simple', maxAge: week, similarity: 1, embedding: null }],
+  ['semantic', { mode: 'semantic', maxAge: week, similarity: 0.95, embedding: null }],
+]);
+
+const names = ['cache', 'cache-ttl', 'cache-namespace', 'cache-force-refresh', 'debug'] as const;
+type Name = (typeof names)[number];
 
 /** Reads what calls ask of the cache, by config and headers. */
 export class AskedReader {
-  readonly #switches: readonly string[];
-  readonly #prefixes: readonly string[];
+  /** Each name with every prefix, the first prefix first. */
+  readonly #headers: Readonly<Record<Name, readonly string[]>>;
 
   constructor(
     prefixes: readonly string[],
     /** Seconds: no answer is kept for longer. */
     readonly mostAge: number,
   ) {
-    this.#prefixes = prefixes;
-    this.#switches = prefixes.map((prefix) => `${prefix}cache`);
+    const spelt = names.map((name) => [name, prefixes.map((prefix) => prefix + name)] as const);
+    this.#headers = Object.fromEntries(spelt) as unknown as Record<Name, readonly string[]>;
   }
 
   /** null: nothing. Throws `invalid_request` for a header that cannot be read. */
   read(x: Exchange): Asked | null {
     const rule = x.config.cache ?? this.#switched(x);
     if (rule === null || x.request.json === null || !cachable.has(x.endpoint.name)) return null;
-    if (x.request.bytes!.length > maxRequestBytes) return null;
-    if (this.#header(x, 'debug')?.toLowerCase() === 'false') return null;
+    if (x.request.bytes!.length > maxRequestBytes || this.#isSet(x, 'debug', 'false')) return null;
     const ttl = this.#header(x, 'cache-ttl');
     if (ttl !== undefined && !/^[1-9]\d{0,7}$/.test(ttl))
       this.#refuse('cache-ttl', 'must be whole seconds, at least 1');
@@ -67,29 +69,30 @@ export class AskedReader {
       rule,
       maxAge: Math.min(ttl === undefined ? rule.maxAge : Number(ttl), this.mostAge),
       namespace,
-      refresh: this.#header(x, 'cache-force-refresh')?.toLowerCase() === 'true',
+      refresh: this.#isSet(x, 'cache-force-refresh', 'true'),
     };
   }
 
   #switched(x: Exchange): CacheRule | null {
-    for (const name of this.#switches) {
-      const value = getHeader(x.request.headers, name);
-      if (value === undefined || value === '') continue;
-      return switched[value.toLowerCase()] ?? this.#refuse('cache', 'must be simple or semantic');
-    }
-    return null;
+    const value = this.#header(x, 'cache');
+    if (value === undefined) return null;
+    return switched.get(value.toLowerCase()) ?? this.#refuse('cache', 'must be simple or semantic');
   }
 
-  #header(x: Exchange, name: string): string | undefined {
-    for (const prefix of this.#prefixes) {
-      const value = getHeader(x.request.headers, prefix + name);
+  #isSet(x: Exchange, name: Name, to: string): boolean {
+    return this.#header(x, name)?.toLowerCase() === to;
+  }
+
+  #header(x: Exchange, name: Name): string | undefined {
+    for (const header of this.#headers[name]) {
+      const value = getHeader(x.request.headers, header);
       if (value !== undefined && value !== '') return value;
     }
     return undefined;
   }
 
-  #refuse(name: string, rule: string): never {
-    const header = `${this.#prefixes[0]}${name}`;
+  #refuse(name: Name, rule: string): never {
+    const header = this.#headers[name][0]!;
     throw new GatewayError('invalid_request', `${header} ${rule}.`, { param: header });
   }
 }

@@ -126,12 +126,13 @@ class Cache {
       if (flight.isOver) store.over(key);
       return undefined;
     }
-    this.#memory.set(key, entry);
     const reply = this.#tell(x, asked, key, entry);
-    if (reply === null) return undefined;
-    x.company = null;
-    flight.found(entry);
-    return reply;
+    if (reply !== null) {
+      x.company = null;
+      flight.found(entry);
+    }
+    this.#memory.set(key, entry);
+    return reply ?? undefined;
   }
 
   #tell(x: Exchange, asked: Asked, key: string, entry: Entry): Reply | null {
@@ -193,8 +194,9 @@ class Cache {
       ms: (by.endedAt ?? x.elapsedMs()) - by.startedAt,
       forms: { [form]: bytes },
     };
-    this.#memory.set(key, entry);
     flight.found(entry);
+    // Last, since it may have been told in one more form by now.
+    this.#memory.set(key, entry);
   }
 
   /** The exchange that asked is over, and its tokens are counted. */

@@ -113,6 +113,11 @@ describe('the cache', function () {
     expect(hit.time_saved).to.be.above(0);
     expect(hit.attempts).to.deep.equal([]);
     expect(first.cost_saved).to.equal(undefined);
+    const body = await eventually(
+      'the body',
+      async () => (await gateway.admin().api.logs.getLog({ id: hit.id })).response?.body,
+    );
+    expect(JSON.parse(body).choices).to.have.length(1);
   });
 
   it('has nothing to do with a call whose config has no cache', async () => {
