@@ -1,0 +1,138 @@
+import { mkdtempSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as pause } from 'node:timers/promises';
+import { expect } from 'chai';
+import { Secret } from '../../src/core/secret.js';
+import type { CacheStore } from '../../src/process/cache-store.js';
+import { redisCacheStore } from '../../src/process/cache-store-redis.js';
+import { openSqliteCache } from '../../src/process/cache-store-sqlite.js';
+import { Redis } from '../../src/process/redis.js';
+
+const problems: string[] = [];
+const log = { info() {}, warn() {}, error: (_: object, message: string) => void problems.push(message) };
+const maxBytes = 100_000;
+
+interface Opened {
+  readonly store: CacheStore;
+  readonly end: () => Promise<void>;
+}
+
+async function openRedis(): Promise<Opened> {
+  const url = new Secret(process.env['TEST_REDIS_URL'] ?? 'redis://127.0.0.1:6379');
+  const redis = new Redis({ url, prefix: `headgate-test:${process.pid}:${Date.now()}:`, log });
+  await new Promise<void>((up) => redis.onUp(up));
+  return { store: redisCacheStore(redis), end: async () => redis.close() };
+}
+
+const sqlite = async (dataDir: string): Promise<CacheStore> => {
+  const store = await openSqliteCache({ dataDir, maxBytes, log });
+  if (store === null) throw new Error('cache.db cannot be opened');
+  return store;
+};
+
+async function openSqlite(): Promise<Opened> {
+  const dataDir = mkdtempSync(join(tmpdir(), 'headgate-cache-'));
+  const store = await sqlite(dataDir);
+  return {
+    store,
+    async end() {
+      await store.close();
+      rmSync(dataDir, { recursive: true });
+    },
+  };
+}
+
+for (const [name, open] of [
+  ['SQLite', openSqlite],
+  ['Redis', openRedis],
+] as const) {
+  describe(`the store of cached answers: ${name}`, () => {
+    let opened: Opened;
+    let store: CacheStore;
+
+    before(async () => {
+      opened = await open();
+      store = opened.store;
+    });
+    after(() => opened.end());
+
+    const settled = () => pause(name === 'SQLite' ? 300 : 30);
+
+    it('gives back what was written, at once and later', async () => {
+      const entry = JSON.stringify({ text: 'ä \u0000 "🎈"' });
+      store.write('one', entry, 60);
+      if (name === 'SQLite') expect(await store.read('one')).to.equal(entry);
+      await settled();
+      expect(await store.read('one')).to.equal(entry);
+      expect(await store.read('two')).to.equal(null);
+    });
+
+    it('gives the newest of several', async () => {
+      store.write('same', 'first', 60);
+      await settled();
+      store.write('same', 'second', 60);
+      await settled();
+      expect(await store.read('same')).to.equal('second');
+    });
+
+    it('forgets what is too old', async () => {
+      store.write('old', 'x', 1);
+      await settled();
+      expect(await store.read('old')).to.equal('x');
+      await pause(1000);
+      expect(await store.read('old')).to.equal(null);
+    });
+  });
+}
+
+describe('cache.db', () => {
+  let dataDir: string;
+
+  beforeEach(() => {
+    dataDir = mkdtempSync(join(tmpdir(), 'headgate-cache-'));
+    problems.length = 0;
+  });
+  afterEach(() => rmSync(dataDir, { recursive: true }));
+
+  it('keeps within its bytes, the oldest go first, across a restart too', async () => {
+    let store = await sqlite(dataDir);
+    for (let i = 0; i < 60; i++) store.write(`key-${i}`, 'x'.repeat(2000), 60);
+    await store.close();
+    store = await sqlite(dataDir);
+    for (let i = 60; i < 90; i++) store.write(`key-${i}`, 'x'.repeat(2000), 60);
+    await pause(300);
+    const kept: number[] = [];
+    for (let i = 0; i < 90; i++) if ((await store.read(`key-${i}`)) !== null) kept.push(i);
+    expect(kept.length).to.be.at.most(maxBytes / 2000);
+    expect(kept.at(-1)).to.equal(89);
+    expect(kept).to.deep.equal(Array.from({ length: kept.length }, (_, i) => 90 - kept.length + i));
+    store.write('too-long', 'x'.repeat(maxBytes), 60);
+    expect(await store.read('too-long')).to.equal(null);
+    await store.close();
+  });
+
+  it("is the gateway's user's alone", async () => {
+    const store = await sqlite(dataDir);
+    expect(statSync(join(dataDir, 'cache.db')).mode & 0o077).to.equal(0);
+    await store.close();
+  });
+
+  it('is made anew where it is no database, and done without where it cannot be had', async () => {
+    writeFileSync(join(dataDir, 'cache.db'), 'no database '.repeat(1000));
+    const store = await sqlite(dataDir);
+    store.write('a', 'b', 60);
+    await store.close();
+    expect(await openSqliteCache({ dataDir: join(dataDir, 'nowhere'), maxBytes, log })).to.equal(null);
+    expect(problems).to.have.length(1);
+  });
+
+  it('is a miss after it was closed, and never an error', async () => {
+    const store = await sqlite(dataDir);
+    await store.close();
+    store.write('a', 'b', 60);
+    await pause(300);
+    expect(await store.read('a')).to.equal(null);
+    expect(problems, 'told once').to.have.length(1);
+  });
+});
