@@ -27,6 +27,7 @@ export async function metered(
     meter.inFlight--;
     const now = performance.now();
     if (x.aborted === null) meter.failed(now - began, now);
+    else if (x.aborted.code === 'hedge_lost') meter.outlasted(now - began, now);
     throw thrown;
   }
 }

@@ -37,6 +37,11 @@ export class Meter {
     this.observe(Math.max(ms, failureMs, 2 * (this.#ms ?? 0)), now);
   }
 
+  /** It was given up: it would have taken longer than this. */
+  outlasted(ms: number, now: number): void {
+    if (ms > (this.#ms ?? 0)) this.observe(ms, now);
+  }
+
   /**
    * What a further request may wait: one that waits behind others, or at a target that nobody knows, as long as that.
    * What was seen fades while nobody asks: who was slow once is tried again.

@@ -107,7 +107,7 @@ export class Walk {
       default: {
         const order = chooser.inOrder(x, at);
         if (at.failover !== null) return this.#inTurn(at, order, at.failover.onStatusCodes, ahead);
-        return this.#race(at, order, 0, null, ahead)?.answer ?? this.node(order.at(0)!, ahead);
+        return this.#mayRace(at, order, 0, null, ahead)?.answer ?? this.node(order.at(0)!, ahead);
       }
     }
   }
@@ -149,16 +149,28 @@ export class Walk {
     return metered(ground.meters, x, target, () => ask(ground, x, target, probe));
   }
 
-  /** Asks two nodes for one answer, the second only where the first is late; null: that is not for this request. */
-  #race(
-    { path, hedge }: Hedged,
+  /** null: a race is not for this request. Apart from `#race`, whose closures are dear even where none is made. */
+  #mayRace(
+    at: Hedged,
     nodes: Sequence,
     index: number,
     onStatusCodes: readonly number[] | null,
     ahead: number,
   ): Race | null {
+    if (at.hedge === null || index + 1 >= nodes.length || !isRepeatable(this.x)) return null;
+    return this.#race(at.path, at.hedge, nodes, index, onStatusCodes, ahead);
+  }
+
+  /** Asks two nodes for one answer, the second only where the first is late. */
+  #race(
+    path: string,
+    hedge: Hedge,
+    nodes: Sequence,
+    index: number,
+    onStatusCodes: readonly number[] | null,
+    ahead: number,
+  ): Race {
     const { x, ground, open } = this;
-    if (hedge === null || index + 1 >= nodes.length || !isRepeatable(x)) return null;
     return ground.hedger.race({
       x,
       hedge,
@@ -186,7 +198,7 @@ export class Walk {
     let failed: Reply | GatewayError = unasked;
     for (let i = 0; i <= last; ) {
       const left = ahead + last - i;
-      const race = this.#race(at, nodes, i, onStatusCodes, left);
+      const race = this.#mayRace(at, nodes, i, onStatusCodes, left);
       try {
         const reply = await (race === null ? this.node(nodes.at(i)!, left) : race.answer);
         if (reply === unasked) continue;

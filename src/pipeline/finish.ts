@@ -6,9 +6,13 @@ import type { Pipeline } from './parts.js';
 
 /** The end of every exchange: tokens nobody reported are counted (off this thread), then the `log` phase, once. */
 export function finish(pipeline: Pipeline, x: Exchange, outcome: Outcome): void {
-  if (!counted.has(x.endpoint.name) || !x.attempts.some(isUnreported)) return log(pipeline, x, outcome);
-  const counts = x.attempts.filter(isUnreported).map((attempt) => count(pipeline, x, attempt));
-  void Promise.all(counts).then(() => log(pipeline, x, outcome));
+  if (counted.has(x.endpoint.name) && x.attempts.some(isUnreported)) void countFirst(pipeline, x, outcome);
+  else log(pipeline, x, outcome);
+}
+
+async function countFirst(pipeline: Pipeline, x: Exchange, outcome: Outcome): Promise<void> {
+  await Promise.all(x.attempts.filter(isUnreported).map((attempt) => count(pipeline, x, attempt)));
+  log(pipeline, x, outcome);
 }
 
 function log(pipeline: Pipeline, x: Exchange, outcome: Outcome): void {

@@ -1,6 +1,9 @@
 import { expect } from 'chai';
 import router from '../../plugins/router/index.js';
 import { Latencies } from '../../plugins/router/latencies.js';
+import { metered } from '../../plugins/router/metered.js';
+import { Meters } from '../../plugins/router/meters.js';
+import { defaultTarget } from '../../src/core/default-config.js';
 import { type ErrorCode, GatewayError } from '../../src/core/errors.js';
 import { type Attempt, Exchange, type Reply } from '../../src/core/exchange.js';
 import type { Hooks, Host } from '../../src/core/plugin.js';
@@ -417,6 +420,27 @@ describe('hedging', () => {
       expect(told).to.deep.equal(['[0] hedge_lost']);
       x.abort(new GatewayError('client_gone', 'gone'), throwIt);
       expect(told).to.deep.equal(['[0] hedge_lost', '[1] client_gone']);
+    });
+  });
+
+  it('tells a balancer that goes by latency how long the loser was waited for at least', async () => {
+    await simulate(async () => {
+      const simulation = await Simulation.of(hedged({}, ...two));
+      const meters = new Meters();
+      const target: Target = { ...defaultTarget, provider: 'openai' };
+      const side = simulation.exchange().fork();
+      const meter = meters.of(side, target);
+      const lose = (ms: number) => {
+        const x = side.fork();
+        simulation.upstream = () => ({ ms: 5000 });
+        setTimeout(() => x.abort(new GatewayError('hedge_lost', 'lost'), throwIt), ms);
+        return metered(meters, x, target, () => simulation.attempt(x, target)).catch(() => {});
+      };
+      await lose(300);
+      expect(meter.latencyMs).to.equal(300);
+      // A second target that lost soon was not quick.
+      await lose(10);
+      expect(meter.latencyMs).to.equal(300);
     });
   });
 
