@@ -143,6 +143,7 @@ class Cache {
     if (reply === null) return null;
     // Told in one more form it takes more room.
     if (isNew) this.#memory.set(key, entry);
+    this.host.bodyRecurs(x);
     this.#counts.hits++;
     return reply;
   }

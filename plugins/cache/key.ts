@@ -3,7 +3,7 @@ import type { Awaitable, Directory, StoredProvider } from '../../src/core/direct
 import type { Exchange } from '../../src/core/exchange.js';
 import type { HeaderList } from '../../src/core/headers.js';
 import { editJsonBytes, type JsonEdit } from '../../src/core/json-edit.js';
-import { directCredential, guardrailVersion } from '../../src/core/slots.js';
+import { bodyDigest, directCredential, guardrailVersion } from '../../src/core/slots.js';
 import type { Asked } from './asked.js';
 import { type ConfigFacts, factsOf, slugOfModel } from './config-facts.js';
 import { identityOf } from './provider-identity.js';
@@ -107,8 +107,8 @@ const nameOf = (wall: string, x: Exchange): string => hash('sha256', wall + body
 function bodyName(x: Exchange): string {
   const { bytes, json } = x.request;
   const streams = json!['stream'] !== undefined || json!['stream_options'] !== undefined;
-  const told = streams && isRetold(x) ? editJsonBytes(bytes!, withoutStream) : bytes!;
-  return hash('sha256', told, 'base64url');
+  if (streams && isRetold(x)) return hash('sha256', editJsonBytes(bytes!, withoutStream), 'base64url');
+  return x.get(bodyDigest) ?? hash('sha256', bytes!, 'base64url');
 }
 
 /** Can an answer that came whole be told as a stream, and the other way round? */

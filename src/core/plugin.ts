@@ -45,6 +45,8 @@ export interface Host {
   isProvider(name: string): boolean;
   /** One upstream try of `target`, `attempt` hooks included. Throws a GatewayError where no answer came. */
   attempt(x: Exchange, target: Target): Promise<Reply>;
+  /** The exchange's body may well come again, byte for byte: then it need not be parsed anew. */
+  bodyRecurs(x: Exchange): void;
   /** What the exchange's tokens cost so far, in micro-dollars (10⁻⁶ USD); null where no price is known. */
   cost(x: Exchange): number | null;
   /** Names of client headers that some provider is sent as they came, lower case. */

@@ -24,6 +24,7 @@ import type { Place, StageName } from '../pipeline/order.js';
 import type { Pipeline } from '../pipeline/parts.js';
 import { arrange, loadPlugins, type Stage, setUp } from '../pipeline/plugins.js';
 import { readBodyStage } from '../pipeline/read-body.js';
+import { RecurringBodies } from '../pipeline/recurring-bodies.js';
 import { costOf, settle } from '../pipeline/settle.js';
 import { upstreamKey } from '../pipeline/upstream-key.js';
 import { sentOnHeaders } from '../providers/client-headers.js';
@@ -79,6 +80,7 @@ export async function assemble(
   const metrics = new Metrics();
   const weights = new Map(Object.entries(init.workspaceWeights));
 
+  const recurring = new RecurringBodies();
   const host: Host = {
     directory,
     log,
@@ -88,6 +90,7 @@ export async function assemble(
     compileConfig: (text) => inline.get(text),
     isProvider,
     attempt: (x, target) => attempt(pipeline, x, target),
+    bodyRecurs: (x) => recurring.keep(x),
     cost: (x) => costOf(pipeline, x.attempts),
     sentOnHeaders,
     expectedCost: (x, target, outputTokens) => expectedCost(pipeline, x, target, outputTokens),
@@ -125,13 +128,18 @@ export async function assemble(
     admin,
     draining: false,
   };
-  const stages = await composeStages(init, host, pipeline);
+  const stages = await composeStages(init, host, pipeline, recurring);
   const chain = composeChain(stages.map((stage) => stage.hooks));
   Object.assign(pipeline, { chain });
   return { pipeline, directory, metrics };
 }
 
-async function composeStages(init: WorkerInit, host: Host, pipeline: Pipeline): Promise<Stage[]> {
+async function composeStages(
+  init: WorkerInit,
+  host: Host,
+  pipeline: Pipeline,
+  recurring: RecurringBodies,
+): Promise<Stage[]> {
   const builtIn = new Map<StageName, Stage>();
   const own: readonly [StageName, Plugin<never>, object][] = [
     ['auth', auth as Plugin<never>, {}],
@@ -157,6 +165,6 @@ async function composeStages(init: WorkerInit, host: Host, pipeline: Pipeline): 
   }
   const chain = arrange(builtIn, inserted);
   const behindAuth = chain.findIndex((stage) => stage.name === 'auth') + 1;
-  chain.splice(behindAuth, 0, { name: 'body', hooks: readBodyStage(pipeline.bodies) });
+  chain.splice(behindAuth, 0, { name: 'body', hooks: readBodyStage(pipeline.bodies, recurring) });
   return chain;
 }

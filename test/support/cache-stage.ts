@@ -60,6 +60,7 @@ export class CacheStage {
       sentOnHeaders,
       metrics: new Metrics(),
       cost: () => 100,
+      bodyRecurs() {},
     };
     stage.hooks = await cache.setup({ shared: false, ...options }, host as unknown as Host);
     return stage;

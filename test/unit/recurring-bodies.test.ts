@@ -1,0 +1,61 @@
+import { expect } from 'chai';
+import type { Endpoint } from '../../src/core/endpoint.js';
+import { GatewayError } from '../../src/core/errors.js';
+import { type ClientRequest, Exchange } from '../../src/core/exchange.js';
+import type { Principal } from '../../src/core/principal.js';
+import { createBodyReader } from '../../src/endpoints/body-reader.js';
+import { findEndpoint } from '../../src/endpoints/table.js';
+import { readBodyStage } from '../../src/pipeline/read-body.js';
+import { RecurringBodies } from '../../src/pipeline/recurring-bodies.js';
+
+const caller = (organisationId: string): Principal => ({ organisationId }) as Principal;
+const one = caller('one');
+
+describe('bodies that come again', () => {
+  let recurring: RecurringBodies;
+  let read: (principal: Principal, text: string, path?: string, type?: string) => Exchange;
+
+  beforeEach(() => {
+    recurring = new RecurringBodies();
+    const stage = readBodyStage(createBodyReader(), recurring);
+    read = (principal, text, path = '/v1/chat/completions', type = 'application/json') => {
+      const endpoint: Endpoint = findEndpoint('POST', path);
+      const headers = ['content-type', type];
+      const request = { path, headers, bytes: Buffer.from(text), json: null };
+      const x = new Exchange('x', endpoint, request as unknown as ClientRequest);
+      x.principal = principal;
+      stage.request!(x);
+      return x;
+    };
+  });
+
+  const chat = '{"model":"m","stream":true,"messages":[{"role":"user","content":"Hello"}]}';
+
+  it('are read once, and say the same', () => {
+    const first = read(one, chat);
+    recurring.keep(first);
+    const again = read(one, chat);
+    expect(again.request.json).to.equal(first.request.json);
+    expect([again.modelAsked, again.streaming]).to.deep.equal(['m', true]);
+  });
+
+  it('are read anew where nobody kept them, or where a byte, the caller or the door is another', () => {
+    const first = read(one, chat);
+    expect(read(one, chat).request.json).to.not.equal(first.request.json);
+    recurring.keep(first);
+    recurring.keep(read(caller('two'), '{"model":"m","messages":[{"role":"user","content":"x"}]}'));
+    for (const other of [
+      read(one, chat.replace('Hello', 'Hullo')),
+      read(one, `${chat} `),
+      read(caller('one'), chat),
+      read(caller('two'), chat),
+      read(one, chat, '/v1/messages/count_tokens'),
+    ])
+      expect(other.request.json).to.not.equal(first.request.json);
+  });
+
+  it('do not excuse a header that says they are something else', () => {
+    recurring.keep(read(one, chat));
+    expect(() => read(one, chat, undefined, 'text/plain')).to.throw(GatewayError, /application\/json/);
+  });
+});
