@@ -2028,6 +2028,16 @@ export interface LogAttempt {
   readonly usage_source?: string | null;
 }
 
+/** One thing that was decided on a request's way through its config. */
+export interface LogDecision {
+  /** branch, pick, open, probe, all_open, moved_on, retry, no_retry, hedge, no_hedge, first, waited or mirror. */
+  readonly decision: string;
+  /** The path of what it is about: config.targets[0]. */
+  readonly target: string;
+  /** In words. */
+  readonly reason: string;
+}
+
 export interface LogMetrics {
   readonly id: string;
   readonly organisation_id: string;
@@ -2079,6 +2089,8 @@ export interface LogMetrics {
   /** US dollars and milliseconds that a hit of the cache spared; absent for other requests, and where no price is known. */
   readonly cost_saved?: number | null;
   readonly time_saved?: number | null;
+  /** What was decided on its way through the config, in its order; none where there was nothing to decide. */
+  readonly decisions: readonly LogDecision[];
 }
 
 export interface LogRequest {

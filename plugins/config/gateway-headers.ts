@@ -27,6 +27,7 @@ const shapingTarget: ReadonlySet<string> = new Set(targetHeaders);
 const ownHeaders = [
   ...targetHeaders,
   'config',
+  'explain',
   'metadata',
   'trace-id',
   'span-id',

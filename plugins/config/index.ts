@@ -40,6 +40,7 @@ export default definePlugin<Record<string, never>>({
     return {
       request(x) {
         const given = read(x.request.headers);
+        if (given.explain === 'true') x.explain = true;
         if (x.principal.blockInline) refuseInline(given, host.headerPrefixes[0]!);
         x.trace = traceOf(given, x.id);
         takeCredential(x, given);

@@ -131,13 +131,21 @@ class Gate {
     const leftMs = (target.deadlineMs ?? Number.POSITIVE_INFINITY) - x.elapsedMs();
     const mostMs = Math.min(rule.maxWaitMs, leftMs);
     if (this.#queue.size >= rule.queue || waitMs > mostMs) return Promise.reject(this.#busy(waitMs));
-    return this.#wait(x, workspace, rule, mostMs);
+    return this.#wait(x, workspace, target.path, rule, mostMs);
   }
 
-  #wait(x: Exchange, workspace: string, { priority }: Concurrency, mostMs: number): Promise<void> {
+  #wait(
+    x: Exchange,
+    workspace: string,
+    path: string,
+    { priority }: Concurrency,
+    mostMs: number,
+  ): Promise<void> {
+    const began = performance.now();
     return new Promise((resolve, reject) => {
       const waiter: Waiter = {
         admit: () => {
+          x.decided({ kind: 'waited', target: path, ms: Math.round(performance.now() - began) });
           clearTimeout(late);
           off();
           resolve();

@@ -1,6 +1,7 @@
+import { shortQuery } from '../../src/core/decision.js';
 import type { Exchange } from '../../src/core/exchange.js';
 import type { Host } from '../../src/core/plugin.js';
-import type { RouteNode, Target } from '../../src/core/target.js';
+import type { Branch, RouteNode, Target } from '../../src/core/target.js';
 import type { Health } from './health.js';
 import type { Meters } from './meters.js';
 import { Sessions } from './sessions.js';
@@ -26,8 +27,14 @@ export class Chooser {
 
   /** The target of the first condition that holds, else the default. */
   branch(x: Exchange, node: Conditional): RouteNode {
-    for (const { test, then } of node.branches) if (test(x)) return node.children[then]!;
-    return node.children[node.otherwise]!;
+    const branch = branchOf(x, node);
+    const child = node.children[branch?.then ?? node.otherwise]!;
+    x.decided({
+      kind: 'branch',
+      target: child.path,
+      query: branch === null ? null : shortQuery(branch.query),
+    });
+    return child;
   }
 
   /** The child that is asked. Closed ones are passed over, unless all are. */
@@ -35,7 +42,10 @@ export class Chooser {
     const { children } = node;
     if (node.by === 'weight' && node.sticky === null) {
       const drawn = children[this.#weighted(node.cumulativeWeights)]!;
-      if (this.health.available(x, drawn)) return drawn;
+      if (this.health.available(x, drawn)) {
+        x.decided({ kind: 'pick', target: drawn.path, by: 'weight' });
+        return drawn;
+      }
     }
     return children[this.#among(x, node, none)]!;
   }
@@ -62,7 +72,10 @@ export class Chooser {
     const open = this.#open(x, node, asked);
     if (node.sticky !== null) {
       const session = this.sessions.find(x, node, open);
-      if (session !== null) return session;
+      if (session !== null) {
+        x.decided({ kind: 'pick', target: node.children[session]!.path, by: 'session' });
+        return session;
+      }
     }
     const sums: number[] = [];
     let total = 0;
@@ -71,7 +84,9 @@ export class Chooser {
       sums.push(total);
     }
     // What is left has no weight: it is asked after all where everybody else has failed.
-    return total === 0 ? open[0]! : this.#best(x, node, open, sums);
+    if (total > 0) return this.#best(x, node, open, sums);
+    x.decided({ kind: 'pick', target: node.children[open[0]!]!.path, by: 'weight' });
+    return open[0]!;
   }
 
   /** The children that may be asked, of those that were not asked yet: the closed ones only where no other has weight. */
@@ -91,27 +106,44 @@ export class Chooser {
 
   #best(x: Exchange, node: Balance, candidates: readonly number[], sums: readonly number[]): number {
     const first = this.#weighted(sums);
-    if (node.by === 'weight' || candidates.length === 1) return candidates[first]!;
-    if (node.by === 'latency') {
-      // The better of two that were drawn: all would run to the same one at the same time.
-      const [a, b] = [candidates[first]!, candidates[this.#other(sums, first)]!];
-      return this.#latency(x, node.children[b]!) < this.#latency(x, node.children[a]!) ? b : a;
+    const drawn = candidates[first]!;
+    if (node.by === 'weight' || candidates.length === 1) {
+      x.decided({ kind: 'pick', target: node.children[drawn]!.path, by: 'weight' });
+      return drawn;
     }
-    let best = candidates[first]!;
+    let best = drawn;
     let lowest = this.#score(x, node, best);
-    for (const index of candidates) {
-      if (weightOf(node, index) === 0) continue;
+    let next = -1;
+    let nextScore = Number.POSITIVE_INFINITY;
+    // By latency the better of two that were drawn: all would run to the same one at the same time.
+    const others = node.by === 'latency' ? [candidates[this.#other(sums, first)]!] : candidates;
+    for (const index of others) {
+      if (index === drawn || weightOf(node, index) === 0) continue;
       const score = this.#score(x, node, index);
       if (score < lowest) {
-        lowest = score;
+        next = best;
+        nextScore = lowest;
         best = index;
+        lowest = score;
+      } else if (next === -1 || score < nextScore) {
+        next = index;
+        nextScore = score;
       }
     }
+    x.decided({
+      kind: 'pick',
+      target: node.children[best]!.path,
+      by: node.by,
+      score: lowest,
+      next: node.children[next]?.path ?? null,
+      nextScore,
+    });
     return best;
   }
 
   #score(x: Exchange, node: Balance, index: number): number {
     const child = node.children[index]!;
+    if (node.by === 'latency') return this.#latency(x, child);
     return node.by === 'busy' ? this.#busy(x, child) : this.#cost(x, child);
   }
 
@@ -150,6 +182,12 @@ export class Chooser {
     for (let i = 0; i < sums.length; i++) if (i !== first && drawn < sums[i]!) return i;
     return first;
   }
+}
+
+/** The first condition that holds; null: none does. */
+export function branchOf(x: Exchange, node: Conditional): Branch | null {
+  for (const branch of node.branches) if (branch.test(x)) return branch;
+  return null;
 }
 
 const none: ReadonlySet<number> = new Set();

@@ -136,7 +136,12 @@ export class Race {
     const comes = !x.streaming && asked !== undefined && asked.status !== 0 && asked.endedAt === null;
     if (comes || x.aborted !== null) return;
     const second = this.terms.second();
-    if (second !== null && this.known.spend()) this.#start(second);
+    if (second === null) return;
+    const target = second.path;
+    if (this.known.spend()) {
+      x.decided({ kind: 'hedge', target, ms: Math.round(this.known.delayMs ?? 0) });
+      this.#start(second);
+    } else x.decided({ kind: 'no_hedge', target });
   }
 
   #answered(side: Side, reply: Reply): void {
@@ -162,6 +167,7 @@ export class Race {
     this.terms.x.take(side.x);
     const other = this.#otherOf(side);
     if (other?.over !== false) return;
+    this.terms.x.decided({ kind: 'first', target: side.node.path });
     const lost = new GatewayError('hedge_lost', 'Another target answered first.');
     other.x.abort(lost, (thrown) => this.known.failed(thrown));
   }

@@ -3,7 +3,7 @@ import { definePlugin } from '../../src/core/plugin.js';
 import type { RouteNode } from '../../src/core/target.js';
 import { Admission } from './admission.js';
 import { Breakers, type OpenTargets } from './breaker.js';
-import { Chooser } from './choose.js';
+import { branchOf, Chooser } from './choose.js';
 import { Hedger } from './hedge.js';
 import { Meters } from './meters.js';
 import { Mirrors } from './mirror.js';
@@ -91,16 +91,20 @@ function route(ground: Ground, x: Exchange): Promise<Reply> {
 /** Where no target is left that may be asked, all are: a breaker saves a target's time, it does not refuse a client. */
 async function routeAround(ground: Ground, x: Exchange, open: OpenTargets): Promise<Reply> {
   const { root } = x.config;
-  if (!isAllOpen(ground, x, root, open)) {
+  for (const [target, { since }] of open) x.decided({ kind: 'open', target, since });
+  if (!isAllOpen(x, root, open)) {
     const reply = await new Walk(ground, x, open).node(root, 0);
     if (reply !== unasked) return reply;
   }
+  x.decided({ kind: 'all_open', target: root.path });
   return new Walk(ground, x, null).node(root, 0);
 }
 
 /** Also of those that are due to be probed: alone they are asked by everybody. */
-function isAllOpen(ground: Ground, x: Exchange, node: RouteNode, open: OpenTargets): boolean {
+function isAllOpen(x: Exchange, node: RouteNode, open: OpenTargets): boolean {
   if (node.kind === 'target') return open.has(node.path);
-  if (node.kind === 'conditional') return isAllOpen(ground, x, ground.chooser.branch(x, node), open);
-  return node.children.every((child) => isAllOpen(ground, x, child, open));
+  if (node.kind === 'conditional') {
+    return isAllOpen(x, node.children[branchOf(x, node)?.then ?? node.otherwise]!, open);
+  }
+  return node.children.every((child) => isAllOpen(x, child, open));
 }

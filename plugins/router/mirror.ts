@@ -51,6 +51,7 @@ export class Mirrors {
     }
     this.#bytes += bytes.length;
     this.#waiting.push({ x: copyOf(x), target });
+    x.decided({ kind: 'mirror', target: target.path });
     setImmediate(() => this.#next());
   }
 

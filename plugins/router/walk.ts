@@ -116,6 +116,7 @@ export class Walk {
     const probe = await this.ground.breakers.claim(this.x, target);
     if (probe === null) return unasked;
     this.#probe = probe === 0 ? null : probe;
+    this.x.decided({ kind: 'probe', target: target.path });
     return this.#target(target, ahead);
   }
 
@@ -205,11 +206,13 @@ export class Walk {
         const codes = x.target?.onStatusCodes ?? onStatusCodes;
         if (this.#isOver() || !replyMovesOn(x, reply, codes)) return reply;
         failed = this.#held = reply;
+        if (i + (race?.asked ?? 1) <= last) movedOn(x, reply.status);
         if (x.aborted !== null) abandon(x, reply);
       } catch (thrown) {
         failed = x.aborted ?? GatewayError.from(thrown);
         const codes = x.target?.onStatusCodes ?? onStatusCodes;
         if (this.#isOver() || !errorMovesOn(x, failed, codes)) throw failed;
+        if (i + (race?.asked ?? 1) <= last) movedOn(x, failed.code);
       } finally {
         i += race?.asked ?? 1;
       }
@@ -241,29 +244,37 @@ export class Walk {
         if (!errorIsRetried(x, error, retry)) throw error;
       }
       const over = made === retry.attempts || this.#whole.#tries + ahead >= maxTries;
-      const waitMs = over ? null : this.#wait(target, retry, made, reply);
-      if (waitMs === null || !budget.retry(tenant)) {
+      const wait = over ? 'tries' : this.#wait(target, retry, made, reply);
+      if (typeof wait === 'string' || !budget.retry(tenant)) {
+        const why = typeof wait === 'string' ? wait : 'budget';
+        x.decided({ kind: 'no_retry', target: target.path, why });
         if (made === retry.attempts) x.retries = -1;
         if (reply === null) throw error;
         return reply;
       }
       if (reply !== null) abandon(x, reply);
-      await pause(x, waitMs);
-      this.#whole.#waitedMs += waitMs;
+      x.decided({
+        kind: 'retry',
+        target: target.path,
+        because: reply?.status ?? error?.code ?? 0,
+        ms: Math.round(wait),
+      });
+      await pause(x, wait);
+      this.#whole.#waitedMs += wait;
       this.#whole.#tries++;
     }
   }
 
-  /** Milliseconds until the next retry; null where that is longer than a client should be kept, or of no use. */
-  #wait(target: Target, retry: Retry, made: number, reply: Reply | null): number | null {
+  /** Milliseconds until the next retry, or why there is none: that is longer than a client should be kept, or of no use. */
+  #wait(target: Target, retry: Retry, made: number, reply: Reply | null): number | 'breaker' | 'time' {
     const { host, backoffMs, breakers } = this.ground;
-    if (breakers.isOpen(this.x, target)) return null;
+    if (breakers.isOpen(this.x, target)) return 'breaker';
     const asked =
       retry.useRetryAfterHeader && reply !== null ? retryAfterMs(reply.headers, Date.now()) : null;
     // Full jitter: clients that failed together must not come back together.
     const waitMs = asked ?? host.random() * backoffMs * 2 ** made;
-    if (target.deadlineMs !== null && this.x.elapsedMs() + waitMs >= target.deadlineMs) return null;
-    return waitMs <= maxWaitMs - this.#whole.#waitedMs ? waitMs : null;
+    if (target.deadlineMs !== null && this.x.elapsedMs() + waitMs >= target.deadlineMs) return 'time';
+    return waitMs <= maxWaitMs - this.#whole.#waitedMs ? waitMs : 'time';
   }
 }
 
@@ -287,6 +298,10 @@ function judged(
   // What the gateway counts itself says nothing of a target.
   if (breaker === null || x.endpoint.counts === true) return attempt;
   return breakers.judge(x, target, breaker, probe, attempt);
+}
+
+function movedOn(x: Exchange, because: number | string): void {
+  if (x.target !== null) x.decided({ kind: 'moved_on', target: x.target.path, because });
 }
 
 /** A strategy whose targets may be asked two at a time. */

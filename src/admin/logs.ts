@@ -1,4 +1,5 @@
 import type { LogMetrics } from '../../proto/messages.js';
+import { type Decision, tellDecision } from '../core/decision.js';
 import type { LedgerRow } from '../ledger/record.js';
 import { AdminError } from './admin-error.js';
 import type { Caller } from './caller.js';
@@ -7,6 +8,10 @@ import { timeOf } from './wire.js';
 
 const dollars = (micros: number | null): number | undefined =>
   micros === null ? undefined : micros / 1_000_000;
+
+/** A condition that held says what the metadata were. */
+const unquoted = (decision: Decision): Decision =>
+  decision.kind === 'branch' && decision.query !== null ? { ...decision, query: 'a condition' } : decision;
 
 function toMetrics(row: LedgerRow, { seesLogMetadata }: Caller): LogMetrics {
   const { usage } = row;
@@ -64,6 +69,9 @@ function toMetrics(row: LedgerRow, { seesLogMetadata }: Caller): LogMetrics {
     usage_source: usage.source,
     cost_saved: row.costSaved === null ? undefined : row.costSaved / 1_000_000,
     time_saved: row.msSaved,
+    decisions: (row.route ?? []).map((decision) =>
+      tellDecision(seesLogMetadata ? decision : unquoted(decision)),
+    ),
   };
 }
 

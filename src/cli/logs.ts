@@ -39,9 +39,21 @@ const line = (row: LogMetrics): string =>
     .join('  ')
     .trimEnd();
 
-function show(rows: readonly LogMetrics[], json: boolean): void {
+/** What was decided for a request and what was tried, a line each. */
+const explained = (row: LogMetrics): string[] => [
+  ...row.decisions.map(({ target, decision, reason }) => `    ${target}  ${decision}: ${reason}`),
+  ...row.attempts.map(
+    ({ target, provider, status, error, started_at_ms, duration_ms }) =>
+      `    ${target}  tried: ${provider}, ${error ?? status}, ${duration_ms.toFixed(0)} ms from ms ${started_at_ms.toFixed(0)} on`,
+  ),
+];
+
+type Shown = 'rows' | 'json' | 'explained';
+
+function show(rows: readonly LogMetrics[], as: Shown): void {
   for (const row of rows) {
-    console.log(json ? JSON.stringify(row) : line(row));
+    console.log(as === 'json' ? JSON.stringify(row) : line(row));
+    if (as === 'explained') for (const text of explained(row)) console.log(printable(text));
   }
 }
 
@@ -52,7 +64,7 @@ export function register(program: Command, context: SessionContext): void {
   );
   withSession(logs, { workspace: true })
     .option('--follow', 'go on showing requests as they come in')
-    .option('--trace <id>', 'only requests of this trace')
+    .option('--trace <id>', 'only requests of this trace, with what was decided and tried for each')
     .option('--limit <count>', 'how many to begin with', '20')
     .action((options: LogsOptions) =>
       withAdmin(context, options, async (client) => {
@@ -60,15 +72,15 @@ export function register(program: Command, context: SessionContext): void {
         if (!Number.isInteger(limit) || limit < 1 || limit > 1000)
           throw new CliError('--limit must be 1 to 1000.', 2);
         const filter = { workspace_id: options.workspace, trace_id: options.trace };
-        const json = options.json === true;
+        const as = options.json === true ? 'json' : options.trace === undefined ? 'rows' : 'explained';
         const recent = await client.logs.list({ ...filter, limit });
-        if (!json) console.log(columns.map(([heading, width]) => heading.padEnd(width)).join('  '));
-        show([...recent.data].reverse(), json);
+        if (as !== 'json') console.log(columns.map(([heading, width]) => heading.padEnd(width)).join('  '));
+        show([...recent.data].reverse(), as);
         let { cursor } = recent;
         while (options.follow === true) {
           await wait(pollMs);
           const next = await client.logs.list({ ...filter, after: cursor, limit: 1000 });
-          show(next.data, json);
+          show(next.data, as);
           cursor = next.cursor;
         }
       }),

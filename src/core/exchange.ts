@@ -1,6 +1,7 @@
 import type { Source } from './body.js';
 import type { BodyRecord } from './body-record.js';
 import type { CacheStatus, Company, Saved } from './cache.js';
+import { type Decision, maxDecisions } from './decision.js';
 import type { Endpoint } from './endpoint.js';
 import type { ErrorCode, GatewayError } from './errors.js';
 import { guard, guardListeners } from './guarded-signal.js';
@@ -156,6 +157,10 @@ export class Exchange {
   saved: Saved | null = null;
   /** null: nobody but the client waits for the answer. */
   company: Company | null = null;
+  /** What was decided on the way through the config, in its order; null: there was nothing to decide. */
+  route: Decision[] | null = null;
+  /** Does the client want to know how it came to its answer? */
+  explain = false;
   /** Unix milliseconds. */
   readonly startedAt: number;
   readonly #began: number;
@@ -179,12 +184,14 @@ export class Exchange {
 
   /**
    * This exchange for one of several tries at a time: it can be aborted by itself, and what is written to it in its
-   * course is not seen here before `take`. Attempts are everybody's.
+   * course is not seen here before `take`. Attempts and decisions are everybody's.
    */
   fork(): Exchange {
     const side = new Exchange(this.id, this.endpoint, this.request, this);
     this.#pass(side);
     side.take(this);
+    this.route ??= [];
+    side.route = this.route;
     side.#slots = this.#slots === null ? null : [...this.#slots];
     this.onAbort((reason) => side.abort(reason, (thrown) => this.#report?.(thrown)));
     return side;
@@ -215,6 +222,11 @@ export class Exchange {
     to.metadata = this.metadata;
     to.modelAsked = this.modelAsked;
     to.streaming = this.streaming;
+  }
+
+  decided(decision: Decision): void {
+    this.route ??= [];
+    if (this.route.length < maxDecisions) this.route.push(decision);
   }
 
   /** Milliseconds since the exchange began, by the monotonic clock. */

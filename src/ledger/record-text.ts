@@ -1,4 +1,5 @@
 import type { CacheStatus } from '../core/cache.js';
+import type { Decision } from '../core/decision.js';
 import type { AttemptRecord } from '../core/exchange.js';
 import type { Usage, UsageSource } from '../core/usage.js';
 import { asciiJson, type LineWriter } from './line-writer.js';
@@ -112,11 +113,17 @@ export function writeSettlement(to: LineWriter, s: Settlement): void {
   to.text(s.spanName);
   to.comma();
   to.raw(s.dropped.length === 0 ? '[]' : asciiJson(s.dropped));
-  if (s.msSaved === null) return to.raw(',null,null]\n');
-  to.comma();
-  to.number(s.costSaved);
-  to.comma();
-  to.milliseconds(s.msSaved);
+  if (s.msSaved === null) to.raw(',null,null');
+  else {
+    to.comma();
+    to.number(s.costSaved);
+    to.comma();
+    to.milliseconds(s.msSaved);
+  }
+  if (s.route !== null && s.route.length > 0) {
+    to.comma();
+    to.raw(asciiJson(s.route));
+  }
   to.raw(']\n');
 }
 
@@ -251,6 +258,7 @@ type SettlementFields = [
   dropped: string[],
   costSaved?: number | null,
   msSaved?: number | null,
+  route?: Decision[],
 ];
 
 /** JSON of an intent's array to the JSON of the row it becomes when no settlement ever came. Throws on a torn text. */
@@ -341,6 +349,7 @@ export function rowFromText(text: string, state: RowState): LedgerRow {
     dropped: f[36],
     costSaved: f[37] ?? null,
     msSaved: f[38] ?? null,
+    route: f[39] ?? null,
   };
 }
 

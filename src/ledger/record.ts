@@ -1,4 +1,5 @@
 import type { CacheStatus } from '../core/cache.js';
+import type { Decision } from '../core/decision.js';
 import type { AttemptRecord } from '../core/exchange.js';
 import type { Usage } from '../core/usage.js';
 
@@ -69,6 +70,8 @@ export interface Settlement {
   /** Micro-dollars and upstream milliseconds that a hit of the cache spared; null: it was none, or no price is known. */
   readonly costSaved: number | null;
   readonly msSaved: number | null;
+  /** What was decided on its way through its config; null: there was nothing to decide. */
+  readonly route: readonly Decision[] | null;
 }
 
 /** Request and response bodies of one exchange, kept apart from its row. Texts are cut at a cap. */

@@ -8,6 +8,7 @@ import { errorsAt } from '../providers/doors/index.js';
 import type { Call, ReplySink } from '../transport/transport.js';
 import { EventStage } from './event-stage.js';
 import { countedHere } from './exchange-slots.js';
+import { explanation } from './explanation.js';
 import type { Pipeline } from './parts.js';
 
 /** Headers of a provider's answer that are not the client's: framing, and cookies of somebody else's site. */
@@ -122,6 +123,7 @@ interface OwnNames {
   readonly optionParams: string;
   readonly errorOrigin: string;
   readonly droppedFields: string;
+  readonly explanation: string;
   readonly tokenCount: string;
 }
 
@@ -141,6 +143,7 @@ function ownNames(prefix: string): OwnNames {
       optionParams: `${prefix}last-used-option-params`,
       errorOrigin: `${prefix}error-origin`,
       droppedFields: `${prefix}dropped-fields`,
+      explanation: `${prefix}explanation`,
       tokenCount: `${prefix}token-count`,
     };
     namesUnder.set(prefix, names);
@@ -177,16 +180,12 @@ function replyHeaders(pipeline: Pipeline, x: Exchange, reply: Reply): HeaderList
     }
   }
   if (reply.errorOrigin !== null) out.push(names.errorOrigin, reply.errorOrigin);
-  if (x.dropped.length > 0 && wantsExplained(pipeline, x)) out.push(names.droppedFields, listText(x.dropped));
+  if (x.explain) {
+    if (x.dropped.length > 0) out.push(names.droppedFields, listText(x.dropped));
+    out.push(names.explanation, explanation(x, headerJson));
+  }
   if (x.endpoint.counts === true && x.get(countedHere)) out.push(names.tokenCount, 'estimated');
   return out;
-}
-
-/** `x-gateway-explain: true`: the client wants to know what its request lost on the way. */
-function wantsExplained(pipeline: Pipeline, x: Exchange): boolean {
-  return pipeline.headerPrefixes.some(
-    (prefix) => getHeader(x.request.headers, `${prefix}explain`) === 'true',
-  );
 }
 
 /** Paths as a header's list. Clients name some of their fields themselves: what could end an item is escaped. */

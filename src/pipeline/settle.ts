@@ -63,6 +63,7 @@ function settlement(parts: Parts, x: Exchange, outcome: Outcome): Settlement {
     dropped: x.dropped,
     costSaved: x.saved?.cost ?? null,
     msSaved: x.saved === null ? null : round(x.saved.ms),
+    route: x.route,
   };
 }
 

@@ -78,5 +78,6 @@ const settlementWith = (id: string, change: Partial<Settlement>): Settlement => 
   dropped: [],
   costSaved: null,
   msSaved: null,
+  route: null,
   ...change,
 });

@@ -88,5 +88,6 @@ export function logRow(org: string, workspace: string, id: string, trace: string
     dropped: [],
     costSaved: null,
     msSaved: null,
+    route: null,
   };
 }
