@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect } from 'chai';
-import type { Database, Transaction } from '../../src/store/sql/driver.js';
+import type { Database, Sql, Transaction } from '../../src/store/sql/driver.js';
 import { openSqlite } from '../../src/store/sql/sqlite.js';
 import { insertRow, rowsOf, updateRows } from '../../src/store/sql/statements.js';
 
@@ -71,5 +71,84 @@ describe("a transaction on SQLite's writing connection", () => {
       database.write((sql) => updateRows(sql, 'children', { id }, { note: undefined, parent: 'p' }));
     expect([await found('a'), await found('b')]).to.deep.equal([1, 0]);
     expect(await children()).to.deep.equal([{ id: 'a', parent: 'p', note: null }]);
+  });
+
+  describe('among others that wait for it', () => {
+    const ids = async (within: Transaction | null = null) => {
+      const ask = (sql: Sql) => rowsOf<{ id: string }>(sql, "SELECT id FROM parents WHERE id LIKE 'j%'", []);
+      return (await (within === null ? database.read(ask) : ask(within))).map(({ id }) => id);
+    };
+    const add = (id: string) => database.write((sql) => insertRow(sql, 'parents', { id }));
+    const settled = async (work: readonly Promise<unknown>[]): Promise<string[]> =>
+      (await Promise.allSettled(work)).map(({ status }) => status);
+
+    afterEach(() => database.write((sql) => sql('parents').whereLike('id', 'j%').delete()));
+
+    it('shares their commit, and is done when that is on disk', async () => {
+      const told: string[] = [];
+      const first = add('j1').then(async () => told.push(...(await ids())));
+      let seen: string[][] = [];
+      const second = database.write(async (sql) => {
+        // A connection that reads sees what is committed.
+        const other = await openSqlite(dir);
+        seen = [await ids(sql), await other.read((reader) => rowsOf(reader, 'SELECT id FROM parents', []))];
+        await other.close();
+        expect(told).to.deep.equal([]);
+        await insertRow(sql, 'parents', { id: 'j2' });
+      });
+      await Promise.all([first, second]);
+      expect(seen[0]).to.deep.equal(['j1']);
+      expect(seen[1]).to.not.deep.include({ id: 'j1' });
+      expect(told).to.have.members(['j1', 'j2']);
+    });
+
+    it('is alone in being undone where it throws', async () => {
+      const failing = (id: string) =>
+        database.write(async (sql) => {
+          await insertRow(sql, 'parents', { id });
+          throw new Error('not now');
+        });
+      const work = [add('j1'), failing('j2'), add('j3'), failing('j4'), failing('j5'), add('j6')];
+      const [fine, not] = ['fulfilled', 'rejected'];
+      expect(await settled(work)).to.deep.equal([fine, not, fine, not, not, fine]);
+      expect(await ids()).to.have.members(['j1', 'j3', 'j6']);
+    });
+
+    it('is undone where the commit they share fails, and they with it', async () => {
+      const bad = () =>
+        database.write(async (sql) => {
+          await sql.raw('PRAGMA defer_foreign_keys = ON');
+          await insertRow(sql, 'children', { id: 'orphan', parent: 'nobody', note: null });
+        });
+      const work = [add('j1'), bad(), add('j2')];
+      expect(await settled(work)).to.deep.equal(['rejected', 'rejected', 'rejected']);
+      expect(await ids()).to.deep.equal([]);
+      await add('j3');
+      expect(await ids()).to.deep.equal(['j3']);
+    });
+
+    it('cannot be written to by one that has done its work', async () => {
+      let kept: Transaction | null = null;
+      const first = database.write(async (sql) => {
+        kept = sql;
+      });
+      const second = database.write(async () => {
+        const late = await failureOf(insertRow(kept as unknown as Transaction, 'parents', { id: 'jlate' }));
+        expect(late?.message).to.contain('after the end of its transaction');
+      });
+      await Promise.all([first, second]);
+      expect(await ids()).to.deep.equal([]);
+    });
+
+    it('is told so where the transaction was lost in between, as a full disk does', async () => {
+      const losing = () =>
+        database.write(async (sql) => {
+          await sql.raw('ROLLBACK');
+          throw new Error('database or disk is full');
+        });
+      const work = [add('j1'), losing(), add('j2')];
+      expect(await settled(work)).to.deep.equal(['rejected', 'rejected', 'fulfilled']);
+      expect(await ids()).to.deep.equal(['j2']);
+    });
   });
 });

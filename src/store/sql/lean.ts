@@ -71,9 +71,13 @@ export const lean = (Base: ClassOf<Dialect>): ClassOf<LeanDialect> =>
       try {
         return await this._query(connection, query);
       } catch (error) {
-        // Never its values: sealed credentials are among them.
-        if (error instanceof Error) error.message = `${query.sql} - ${error.message}`;
-        throw error;
+        throw about(query, error);
       }
     }
   };
+
+/** What a statement failed with, and which it was. Never its values: sealed credentials are among them. */
+export function about({ sql }: Query, error: unknown): unknown {
+  if (error instanceof Error) error.message = `${sql} - ${error.message}`;
+  return error;
+}

@@ -1,5 +1,5 @@
 import type sqlite3 from 'sqlite3';
-import { dialectOf, lean, type Query } from './lean.js';
+import { about, dialectOf, lean, type Query } from './lean.js';
 
 /** Statements kept for a connection. */
 const mostKept = 128;
@@ -58,6 +58,16 @@ function giveBack(connection: sqlite3.Database, sql: string, statement: sqlite3.
   }
 }
 
+async function prepared(connection: sqlite3.Database, query: Answered): Promise<Answered> {
+  let statement: sqlite3.Statement;
+  try {
+    statement = await prepare(connection, query.sql);
+  } catch (error) {
+    throw about(query, error);
+  }
+  return execute(connection, statement, query);
+}
+
 function execute(
   connection: sqlite3.Database,
   statement: sqlite3.Statement,
@@ -69,7 +79,7 @@ function execute(
       if (error !== null) {
         // One that failed may be half way.
         statement.finalize();
-        return reject(error);
+        return reject(about(query, error));
       }
       query.response = rows;
       query.context = this;
@@ -83,9 +93,11 @@ function execute(
 
 /** SQLite as the store speaks to it: what a connection was asked once it does not compile again. */
 export class PreparedSqlite extends lean(dialectOf('sqlite3')) {
-  override async _query(connection: sqlite3.Database, query: Answered): Promise<Answered> {
-    const statement = taken(connection, query.sql) ?? (await prepare(connection, query.sql));
-    return execute(connection, statement, query);
+  /** Not an async function, as knex's is: each promise on the way of each statement counts. */
+  override query(connection: sqlite3.Database, said: Answered | string): Promise<Answered> {
+    const query = typeof said === 'string' ? { sql: said, bindings: [] } : said;
+    const statement = taken(connection, query.sql);
+    return statement === undefined ? prepared(connection, query) : execute(connection, statement, query);
   }
 
   override destroyRawConnection(connection: sqlite3.Database): Promise<void> {

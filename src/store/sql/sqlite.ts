@@ -8,7 +8,7 @@ import { codeOf } from './failure.js';
 import { versionTable } from './migrate.js';
 import { PreparedSqlite } from './prepared.js';
 import { quiet } from './quiet.js';
-import { transact } from './transact.js';
+import { Writer } from './writer.js';
 
 /** 3.51.3 mends a bug that could corrupt a database in WAL mode. */
 const oldestSqlite = 3_051_003;
@@ -65,7 +65,8 @@ export async function openSqlite(dataDir: string): Promise<Database> {
     mkdirSync(dataDir, { recursive: true, mode: 0o700 });
     // Made here for its mode, which SQLite gives to the files beside it as well.
     closeSync(openSync(path, 'a', 0o600));
-    opened = open(path, 1, []);
+    // What a savepoint may have to undo is kept in memory.
+    opened = open(path, 1, ['temp_store = MEMORY']);
     await opened.raw(versionTable);
   } catch (error) {
     await opened?.destroy();
@@ -73,13 +74,14 @@ export async function openSqlite(dataDir: string): Promise<Database> {
       `The database ${path} cannot be opened (${codeOf(error) || 'no connection'}): check that the data directory is writable and the file is not damaged.`,
     );
   }
-  const writer = opened;
+  const connection = opened;
+  const writer = new Writer(connection);
   const reader = open(path, readers, ['query_only = ON']);
   return new SqlDatabase({
     dialect: 'sqlite',
     name: path,
     reader,
-    transaction: (work) => transact(writer, work),
+    transaction: (work) => writer.transaction(work),
     // Its transactions have the lock when they begin.
     begin: async () => {},
     beforeCommit: async () => {},
@@ -90,7 +92,7 @@ export async function openSqlite(dataDir: string): Promise<Database> {
     isServed: async () => false,
     async close() {
       await reader.destroy();
-      await writer.destroy();
+      await connection.destroy();
     },
   });
 }
