@@ -107,6 +107,24 @@ describe('the audit log', () => {
       await writer;
     });
 
+    it('goes on behind a row that was undone, and behind those of another node', async () => {
+      const append = () => store.audit.append(entryOf(organisation));
+      const undone = store.unit(organisation, async () => {
+        await append();
+        throw new Error('not now');
+      });
+      const other = await open(dataDir);
+      await append();
+      expect((await Promise.allSettled([undone]))[0]?.status).to.equal('rejected');
+      await append();
+      for (let i = 0; i < 3; i++) {
+        await other.audit.append(entryOf(organisation));
+        await append();
+      }
+      await other.close();
+      expect(await store.audit.verify(organisation)).to.deep.equal({ ok: true, rows: 8 });
+    });
+
     describe('when tampered with', () => {
       const rows = 30;
       let bare: Database;

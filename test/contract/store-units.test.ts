@@ -218,20 +218,22 @@ describe('a unit of work', () => {
     it('does not happen where its audit row cannot be written', async () => {
       const bare = await database(dataDir);
       const [head] = await bare.read((sql) => sql('audit_heads').where({ organisation_id: organisation }));
-      await bare.write((sql) =>
-        sql('audit_heads').where({ organisation_id: organisation }).update({ seq: 1 }),
-      );
-      const error = await refusal(
-        store.unit(organisation, async () => {
-          await config('unaudited');
-          await store.audit.append(entryOf(organisation));
-        }),
-      );
-      expect(error).to.be.instanceOf(GatewayError);
-      expect(error).to.include({ code: 'store_unavailable' });
-      expect(error.message).to.include('headgate audit verify');
-      expect(await slugs()).to.not.include('pc-unaudited');
-      await bare.write((sql) => sql('audit_heads').where({ organisation_id: organisation }).update(head));
+      const put = (values: object) =>
+        bare.write((sql) => sql('audit_heads').where({ organisation_id: organisation }).update(values));
+      for (const altered of [{ seq: 1 }, { hash: 'f'.repeat(64) }, { mac: 'f'.repeat(64) }]) {
+        await put({ ...head, ...altered });
+        const error = await refusal(
+          store.unit(organisation, async () => {
+            await config('unaudited');
+            await store.audit.append(entryOf(organisation));
+          }),
+        );
+        expect(error).to.be.instanceOf(GatewayError);
+        expect(error).to.include({ code: 'store_unavailable' });
+        expect(error.message).to.include('headgate audit verify');
+        expect(await slugs()).to.not.include('pc-unaudited');
+      }
+      await put(head);
       await bare.close();
       await store.audit.append(entryOf(organisation));
     });

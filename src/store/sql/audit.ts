@@ -101,11 +101,12 @@ export class SqlAudit implements AuditStore {
   append(entry: AuditEntry): Promise<AuditRecord> {
     const { organisationId } = entry;
     return this.database.write(async (sql) => {
-      const head = await this.chain.intactHead(sql, organisationId);
-      const row = toRow(entry, head.seq + 1, this.now(), head.hash);
-      const hash = hashRow(row);
-      await insertRow(sql, 'audit_logs', { ...row, hash });
-      await this.chain.advance(sql, organisationId, { seq: row.seq, hash });
+      const at = this.now();
+      const row = await this.chain.advance(sql, organisationId, (head): AuditRow => {
+        const next = toRow(entry, head.seq + 1, at, head.hash);
+        return { ...next, hash: hashRow(next) };
+      });
+      await insertRow(sql, 'audit_logs', row);
       return fromRow(row);
     });
   }
