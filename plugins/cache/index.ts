@@ -95,7 +95,11 @@ class Cache {
     if (asked === null) return undefined;
     const key = this.#keys.of(x, asked);
     return key instanceof Promise
-      ? key.then((name) => this.#find(x, asked, name))
+      ? key.then((name) => {
+          // Its end was told already: others would wait for it for ever.
+          if (x.aborted !== null) throw x.aborted;
+          return this.#find(x, asked, name);
+        })
       : this.#find(x, asked, key);
   }
 

@@ -46,7 +46,10 @@ export function composeChain(stages: readonly Hooks[]): Chain {
   };
 }
 
-/** Runs the `request` phase until a stage answers. Stays synchronous for as long as the hooks do. */
+/**
+ * Runs the `request` phase until a stage answers. Stays synchronous for as long as the hooks do. Rejects where the
+ * exchange was aborted meanwhile: its end was told already, and a stage that begins something now would never hear of it.
+ */
 export function runRequest(
   hooks: readonly RequestHook[],
   x: Exchange,
@@ -58,7 +61,11 @@ export function runRequest(
       const next = i + 1;
       // The last one, the router as a rule: nobody comes after it, so nothing is to be waited for here.
       if (next === hooks.length && answer instanceof Promise) return answer as Promise<Reply | undefined>;
-      return Promise.resolve(answer).then((reply) => reply ?? runRequest(hooks, x, next));
+      return Promise.resolve(answer).then((reply) => {
+        if (reply) return reply;
+        if (x.aborted !== null) throw x.aborted;
+        return runRequest(hooks, x, next);
+      });
     }
     if (answer) return answer;
   }

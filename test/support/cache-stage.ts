@@ -1,5 +1,5 @@
 import cache from '../../plugins/cache/index.js';
-import type { StoredProvider } from '../../src/core/directory.js';
+import type { Awaitable, StoredProvider } from '../../src/core/directory.js';
 import type { Endpoint } from '../../src/core/endpoint.js';
 import { type ClientRequest, Exchange, type JsonObject, type Reply } from '../../src/core/exchange.js';
 import { Metrics } from '../../src/core/metrics.js';
@@ -50,12 +50,13 @@ let made = 0;
 /** The cache stage, set up as it is in a data worker, with calls that have been recognised and routed. */
 export class CacheStage {
   readonly #providers = new Map<string, StoredProvider>();
+  #isSlow = false;
   hooks!: Hooks;
 
   static async open(options: object = {}): Promise<CacheStage> {
     const stage = new CacheStage();
     const host = {
-      directory: { provider: (workspace: string) => stage.#providers.get(workspace) ?? null },
+      directory: { provider: (workspace: string) => stage.#provider(workspace) },
       headerPrefixes: ['x-gateway-'],
       sentOnHeaders,
       metrics: new Metrics(),
@@ -99,6 +100,16 @@ export class CacheStage {
     if (facts.credential !== '') x.set(directCredential, new Secret(facts.credential));
     if (facts.guardrails !== '') x.set(guardrailVersion, facts.guardrails);
     return x;
+  }
+
+  /** From now on the directory has to be waited for. */
+  slowly(): void {
+    this.#isSlow = true;
+  }
+
+  #provider(workspace: string): Awaitable<StoredProvider | null> {
+    const found = this.#providers.get(workspace) ?? null;
+    return this.#isSlow ? Promise.resolve(found) : found;
   }
 
   /** What the cache says to a call: an answer, nothing, or one or the other later. */

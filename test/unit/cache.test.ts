@@ -210,6 +210,19 @@ describe('the cache stage', () => {
     expect([await answer, left]).to.deep.equal(['client_gone', 1]);
   });
 
+  it('a call whose client left before it was known what it asks for leads nobody', async () => {
+    const x = stage.call();
+    stage.slowly();
+    const looked = Promise.resolve(stage.look(x)).then(
+      () => 'leads',
+      (error: GatewayError) => error.code,
+    );
+    x.abort(gone, report);
+    stage.over(x);
+    expect(await looked).to.equal('client_gone');
+    expect(await stage.look(stage.call()), 'the next asks for itself').to.equal(undefined);
+  });
+
   it('C11: a refresh replaces the answers of its own key alone', () => {
     for (const key of ['low', 'high']) {
       const x = lead({ ...usualFacts, key });
