@@ -10,7 +10,7 @@ import {
   type UntypedServiceImplementation,
 } from '@grpc/grpc-js';
 import { HealthImplementation } from 'grpc-health-check';
-import { BadTime, decode, encode, type Message } from '../../proto/codec.js';
+import { BadTime, decode, type Message } from '../../proto/codec.js';
 import { TooDeep } from '../../proto/json.js';
 import { type AdminMethod, adminPackage, adminTree } from '../../proto/tree.js';
 import { uuidv7 } from '../core/id.js';
@@ -20,6 +20,7 @@ import type { Calls, Inbound } from './call.js';
 import { oneKey } from './caller.js';
 import { refusalOf } from './grpc-refusal.js';
 import { checkedMask, maskOfPresent } from './mask.js';
+import { messageWire } from './message-bytes.js';
 
 const minute = 60_000;
 const limits = {
@@ -170,7 +171,7 @@ async function answerStream(
   });
   try {
     for await (const response of responses) {
-      if (!call.write(encoded(options, method, response)) && !call.cancelled) await drained(call);
+      if (!call.write(await encoded(options, method, response)) && !call.cancelled) await drained(call);
     }
     call.end();
   } catch (thrown) {
@@ -178,9 +179,9 @@ async function answerStream(
   }
 }
 
-function encoded({ log }: GrpcOptions, method: AdminMethod, response: Message): Buffer {
+async function encoded({ log }: GrpcOptions, method: AdminMethod, response: Message): Promise<Buffer> {
   try {
-    return encode(method.response, response);
+    return await messageWire(method.response, response);
   } catch (error) {
     log.error({ err: error, method: method.path }, 'an answer is not what its proto file says');
     throw error;

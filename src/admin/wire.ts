@@ -15,8 +15,28 @@ export function pageOf(request: PageRequest, usual = 50): { offset: number; limi
   return { offset: page * limit, limit };
 }
 
-/** Unix milliseconds as messages hold times. */
-export const timeOf = (ms: number): string => new Date(ms).toISOString();
+const dayMs = 86_400_000;
+/** The day that was asked for last, and how its times begin: those of a list are mostly of a few days. */
+let day = Number.NaN;
+let dayText = '';
+
+/** 00 to 59. */
+const two = Array.from({ length: 60 }, (_, i) => String(i).padStart(2, '0'));
+
+/** Unix milliseconds as messages hold times: ISO 8601 in UTC, to the millisecond. */
+export function timeOf(ms: number): string {
+  const whole = Math.trunc(ms);
+  const of = Math.floor(whole / dayMs);
+  if (of !== day) {
+    dayText = new Date(ms).toISOString().slice(0, -13);
+    day = of;
+  }
+  const rest = whole - of * dayMs;
+  const minutes = Math.floor(rest / 60_000);
+  const hours = Math.floor(minutes / 60);
+  const seconds = Math.floor(rest / 1000) - minutes * 60;
+  return `${dayText}${two[hours]}:${two[minutes - hours * 60]}:${two[seconds]}.${String(1000 + (rest % 1000)).slice(1)}Z`;
+}
 
 /** The same for a time that may not be. */
 export const timeOrNull = (ms: number | null): string | null => (ms === null ? null : timeOf(ms));

@@ -95,12 +95,14 @@ export class AdminRelay {
   }
 }
 
+const bytesOf = (part: Buffer | string): Buffer => (typeof part === 'string' ? Buffer.from(part) : part);
+
 async function* piecesOf(body: RestAnswer['body']): AsyncGenerator<AdminPiece, undefined> {
   if (typeof body === 'string' || body instanceof Uint8Array) {
-    yield* slices(Buffer.from(body), true);
+    yield* slices(bytesOf(body), true);
     return;
   }
-  for await (const part of body) yield* slices(Buffer.from(part), false);
+  for await (const part of body) yield* slices(bytesOf(part), false);
   yield { piece: none, last: true, broken: false };
 }
 

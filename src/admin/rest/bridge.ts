@@ -6,6 +6,7 @@ import { AdminError } from '../admin-error.js';
 import type { Calls, Inbound } from '../call.js';
 import { oneKey } from '../caller.js';
 import { writeMessage } from '../json.js';
+import { messageJson } from '../message-bytes.js';
 import { bind } from './bind.js';
 import { refusalOf } from './refusal.js';
 import { type RestAnswer, type RestRequest, valuesOf } from './request.js';
@@ -100,7 +101,7 @@ export class RestBridge {
     const headers = ['content-type', 'application/json'];
     const { etag } = response;
     if (typeof etag === 'string') headers.push('etag', `"${etag}"`);
-    return { status: 200, headers, body: JSON.stringify(writeMessage(method.response, response)) };
+    return { status: 200, headers, body: await messageJson(method.response, response) };
   }
 }
 

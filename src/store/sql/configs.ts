@@ -37,6 +37,23 @@ interface ConfigRow {
   readonly updated_at: number | string;
 }
 
+/** What a list shows of each. */
+const columns: readonly (keyof ConfigRow)[] = [
+  'id',
+  'revision',
+  'organisation_id',
+  'workspace_id',
+  'slug',
+  'name',
+  'is_default',
+  'status',
+  'current_version_id',
+  'owner_id',
+  'updated_by',
+  'created_at',
+  'updated_at',
+];
+
 interface VersionRow {
   readonly id: string;
   readonly config_id: string;
@@ -140,7 +157,7 @@ export class SqlConfigs implements ConfigStore {
   list(place: Place, page: Page): Promise<Listed<Config>> {
     return this.database.read(async (sql) => {
       const all = sql('configs').where({ ...at(place), status: 'active' });
-      return listed(all, newestFirst, page, fromRow);
+      return listed(all, newestFirst, page, fromRow, columns);
     });
   }
 

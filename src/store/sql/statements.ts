@@ -6,7 +6,9 @@ import type { LeanDialect } from './lean.js';
 type Values = readonly unknown[];
 type Row = object;
 
-const say = (sql: Sql, method: string, text: string, bindings: Values): Promise<unknown> =>
+type Speaker = Pick<Sql, 'client'>;
+
+const say = (sql: Speaker, method: string, text: string, bindings: Values): Promise<unknown> =>
   (sql.client as LeanDialect).run({ method, sql: text, bindings });
 
 /** Runs a statement that is no SELECT; `?` stands for a value, in both databases. */
@@ -14,7 +16,7 @@ export const run = (sql: Sql, text: string, values: Values): Promise<unknown> =>
   say(sql, 'insert', text, values);
 
 /** The rows of a SELECT. */
-export const rowsOf = <T>(sql: Sql, text: string, values: Values): Promise<T[]> =>
+export const rowsOf = <T>(sql: Speaker, text: string, values: Values): Promise<T[]> =>
   say(sql, 'select', text, values) as Promise<T[]>;
 
 /** The first row of a SELECT. */
