@@ -48,6 +48,13 @@ export class SqliteConnection {
     });
   }
 
+  /** Adds to SQL what a library of SQLite's has. */
+  loadExtension(path: string): Promise<void> {
+    return new Promise((resolve, reject) => {
+      this.#database.loadExtension(path, (error) => (error === null ? resolve() : reject(error)));
+    });
+  }
+
   close(): Promise<void> {
     return new Promise((resolve, reject) => {
       this.#database.close((error) => (error === null ? resolve() : reject(error)));

@@ -31,7 +31,7 @@ const fenced: Readonly<Record<string, readonly string[]>> = {
   'uWebSockets.js': ['src/transport/uws.ts'],
   undici: ['src/upstream/'],
   sqlite3: ['src/store/sql/sqlite.ts', 'src/ledger/sqlite.ts'],
-  pg: ['src/store/sql/postgres.ts', 'src/store/sql/postgres-listener.ts'],
+  pg: ['src/store/sql/postgres.ts', 'src/store/sql/postgres-listener.ts', 'src/vectors/postgres.ts'],
   knex: ['src/store/sql/'],
   commander: ['src/cli/'],
   redis: ['src/process/redis.ts'],
