@@ -63,10 +63,12 @@ export interface Host {
   /** A workspace's weight where several wait for one upstream: 1 unless the operator gave it another. */
   weightOf(workspaceId: string): number;
   /**
-   * One upstream try for an exchange that nobody waits for (`Exchange.copy`): its answer is read and let go, its
-   * `log` phase run. Never rejects.
+   * One upstream try for an exchange that no client waits for: its answer is read to its end, its `log` phase run. A
+   * stream is let go: what is given back of it has no body. null: no whole answer came. Never rejects.
    */
-  aside(x: Exchange, target: Target): Promise<void>;
+  aside(x: Exchange, target: Target): Promise<Reply | null>;
+  /** Tokens of the exchange's request, counted on another thread; null: nobody could count them in time. */
+  inputTokens(x: Exchange): Promise<number | null>;
   /** Where the exchange's settlement goes; the logger stage alone calls it. */
   settle(x: Exchange, outcome: Outcome): void;
   /** What the data workers share. */

@@ -1,17 +1,19 @@
 import { isSource, type Source } from '../core/body.js';
 import { GatewayError } from '../core/errors.js';
-import type { Exchange } from '../core/exchange.js';
+import type { Exchange, Reply } from '../core/exchange.js';
 import type { Target } from '../core/target.js';
 import { attempt } from './attempt.js';
 import { finish } from './finish.js';
 import type { Pipeline } from './parts.js';
 
 /**
- * One upstream try of an exchange that nobody waits for: its answer is read to its end and let go, and what it used
- * is settled. Never rejects; `x.abort` ends it sooner.
+ * One upstream try of an exchange that no client waits for: its answer is read to its end, and what it used is settled.
+ * A stream is let go: what is given back of it has no body. null: no whole answer came. Never rejects; `x.abort` ends
+ * it sooner.
  */
-export async function aside(pipeline: Pipeline, x: Exchange, target: Target): Promise<void> {
+export async function aside(pipeline: Pipeline, x: Exchange, target: Target): Promise<Reply | null> {
   let status = 0;
+  let whole: Reply | null = null;
   let error: GatewayError | null = null;
   x.target = target;
   try {
@@ -19,6 +21,9 @@ export async function aside(pipeline: Pipeline, x: Exchange, target: Target): Pr
     status = reply.status;
     if (reply.body !== null && isSource(reply.body)) {
       await drained(reply.body, pipeline.limits.maxAnswerBytes);
+      whole = { ...reply, body: null };
+    } else {
+      whole = reply;
     }
   } catch (thrown) {
     error = GatewayError.from(thrown);
@@ -28,6 +33,7 @@ export async function aside(pipeline: Pipeline, x: Exchange, target: Target): Pr
     error,
     totalMs: x.elapsedMs(),
   });
+  return whole;
 }
 
 function drained(body: Source, maxBytes: number): Promise<void> {

@@ -20,6 +20,7 @@ import { aside } from '../pipeline/aside.js';
 import { attempt } from '../pipeline/attempt.js';
 import { composeChain } from '../pipeline/chain.js';
 import { expectedCost } from '../pipeline/expected-cost.js';
+import { inputTokens } from '../pipeline/input-tokens.js';
 import type { Place, StageName } from '../pipeline/order.js';
 import type { Pipeline } from '../pipeline/parts.js';
 import { arrange, loadPlugins, type Stage, setUp } from '../pipeline/plugins.js';
@@ -98,6 +99,7 @@ export async function assemble(
     workers: init.workers,
     weightOf: (workspaceId) => weights.get(workspaceId) ?? 1,
     aside: (x, target) => aside(pipeline, x, target),
+    inputTokens: (x) => inputTokens(pipeline, x),
     settle: (x, outcome) => settle(pipeline, x, outcome),
     shared,
     metrics,

@@ -59,7 +59,7 @@ async function routerOf(script: (target: Target) => Step, asked: Asked = {}): Pr
     shared: (asked.hub ?? new SharedHub()).worker(),
     metrics: { show() {} },
     log: silent,
-    aside: async () => {},
+    aside: async () => null,
     attempt: async (x: Exchange, target: Target) => {
       const step = script(target);
       x.attempts.push({ target: target.path, status: 0, endedAt: null } as Exchange['attempts'][number]);
