@@ -142,7 +142,13 @@ const init: WorkerInit = {
   upstreamConnections: 256,
   timeouts: { connectMs: 5000, headersMs: 60_000, firstTokenMs: 60_000, idleMs: 60_000 },
   writeTimeoutMs: 30_000,
-  cache: { memoryBytes: 64 * 1024 * 1024, entryBytes: 1024 * 1024, maxAge: 7_776_000 },
+  cache: {
+    memoryBytes: 64 * 1024 * 1024,
+    entryBytes: 1024 * 1024,
+    maxAge: 7_776_000,
+    embedding: null,
+    checkPercent: 0,
+  },
   plugins: { directory: null, insert: [] },
 };
 

@@ -1,10 +1,11 @@
 import { BodyRecord } from '../../src/core/body-record.js';
-import type { Company } from '../../src/core/cache.js';
+import type { CacheStatus, Company } from '../../src/core/cache.js';
 import { GatewayError } from '../../src/core/errors.js';
 import type { Exchange, Reply } from '../../src/core/exchange.js';
 import type { Asked } from './asked.js';
 import type { Broadcast } from './broadcast.js';
-import type { Entry, Form } from './entry.js';
+import { type Entry, type Form, isFresh } from './entry.js';
+import type { Question } from './semantic.js';
 import { streamOf, tell } from './tell.js';
 
 /** A call that waits for the answer of another like it. */
@@ -77,6 +78,8 @@ export class Flight implements Company {
   entry: Entry | null = null;
   /** Do other workers wait for it too? */
   leads = false;
+  /** What it asks, where answers are found by that; null: they are not. */
+  question: Question | null = null;
   /** Has its own exchange ended? */
   isOver = false;
   #waiters: Waiter[] = [];
@@ -94,7 +97,7 @@ export class Flight implements Company {
     readonly failures: number,
   ) {
     x.company = this;
-    x.cache = asked.refresh ? 'REFRESH' : missOf(asked);
+    x.cache = asked.refresh ? 'REFRESH' : 'MISS';
   }
 
   outlasts(leave: () => void): boolean {
@@ -139,7 +142,7 @@ export class Flight implements Company {
   }
 
   /** The answer is there, whole and worth keeping. */
-  found(entry: Entry): void {
+  found(entry: Entry, status: CacheStatus = 'HIT'): void {
     this.entry = entry;
     this.flights.over(this);
     for (const x of this.#live) {
@@ -150,7 +153,9 @@ export class Flight implements Company {
     const waiting = this.#waiters;
     this.#waiters = [];
     for (const waiter of waiting) {
-      const reply = tell(waiter.x, entry, waiter.form, 'HIT');
+      const { x, asked } = waiter;
+      const isFound = isFresh(entry, asked.maxAge, x.startedAt);
+      const reply = isFound ? tell(x, entry, waiter.form, status) : null;
       if (reply === null) this.#letGo(waiter);
       else waiter.answer(reply);
     }
@@ -206,6 +211,3 @@ export class Flight implements Company {
     leave();
   }
 }
-
-export const missOf = ({ rule }: Asked): 'MISS' | 'SEMANTIC MISS' =>
-  rule.mode === 'semantic' ? 'SEMANTIC MISS' : 'MISS';

@@ -4,13 +4,17 @@ import type { Awaitable } from '../../src/core/directory.js';
 import type { Exchange, JsonObject, Reply } from '../../src/core/exchange.js';
 import { isJsonObject } from '../../src/core/json.js';
 import { definePlugin, type Host } from '../../src/core/plugin.js';
+import { Asides } from './asides.js';
 import { type Asked, AskedReader } from './asked.js';
 import { Broadcast } from './broadcast.js';
 import { chunksOf } from './chat-replay.js';
+import { Checks } from './checks.js';
+import { Embedder, type Embedding } from './embedder.js';
 import { type Entry, isFresh, ownBytes } from './entry.js';
 import { Flight, Flights } from './flight.js';
 import { Keys } from './key.js';
 import { Memory } from './memory.js';
+import { Semantic } from './semantic.js';
 import { SharedStore } from './shared-store.js';
 import { isStorable, isStorableStream } from './storable.js';
 import { formOf, tell } from './tell.js';
@@ -24,6 +28,10 @@ export interface CacheOptions {
   readonly maxAge?: number;
   /** Do the workers share a store? Default true. */
   readonly shared?: boolean;
+  /** Who embeds questions where a config does not say: `@slug/model`. Default: nobody. */
+  readonly embedding?: string | null;
+  /** Share of semantic hits that are checked against a fresh answer, in per cent. Default 1. */
+  readonly checkPercent?: number;
 }
 
 const mebibyte = 1024 * 1024;
@@ -36,6 +44,9 @@ const mebibyte = 1024 * 1024;
  *   flight.ts        one call asks for all that are the same at the moment; broadcast.ts: one stream for all of them
  *   memory.ts        this worker's answers; shared-store.ts: all workers'
  *   storable.ts      which answers are kept
+ *   semantic.ts      answers found by what their questions mean: question.ts, embedder.ts
+ *   checks.ts        whether what was found so is right
+ *   asides.ts        calls that the cache makes for itself, for these two
  *   tell.ts          a stored answer, as this call is to have it; chat-replay.ts: streams from plain and back
  */
 export default definePlugin<CacheOptions>({
@@ -48,11 +59,14 @@ export default definePlugin<CacheOptions>({
       entryBytes: { type: 'integer', minimum: 0 },
       maxAge: { type: 'integer', minimum: 1 },
       shared: { type: 'boolean' },
+      embedding: { type: ['string', 'null'], pattern: '^@?[^/]+/.+$' },
+      checkPercent: { type: 'number', minimum: 0, maximum: 100 },
     },
   },
   setup(options, host) {
     const cache = new Cache(options, host);
     return {
+      close: () => cache.close(),
       request: (x) => cache.look(x),
       reply: (x, reply) => (x.company instanceof Flight ? cache.keep(x.company, reply) : undefined),
       log: (x) => {
@@ -69,20 +83,33 @@ class Cache {
   readonly #flights: Flights;
   readonly #store: SharedStore | null;
   readonly #entryBytes: number;
-  readonly #counts = { hits: 0, misses: 0 };
+  readonly #asides: Asides;
+  readonly #semantic: Semantic;
+  readonly #checks: Checks;
+  readonly #counts = { hits: 0, misses: 0, semanticHits: 0, semanticMisses: 0 };
 
   constructor(
     options: CacheOptions,
     readonly host: Host,
   ) {
     const { memoryBytes = 64 * mebibyte, entryBytes = mebibyte, maxAge = 7_776_000, shared = true } = options;
+    const { embedding = null, checkPercent = 1 } = options;
     this.#reader = new AskedReader(host.headerPrefixes, maxAge);
     this.#keys = new Keys(host);
     this.#memory = new Memory(memoryBytes);
     this.#flights = new Flights(entryBytes);
     this.#entryBytes = entryBytes;
     this.#store = shared ? new SharedStore(host.shared, (key) => this.#memory.drop(key)) : null;
+    this.#asides = new Asides(host);
+    const embedder = new Embedder(this.#asides);
+    this.#semantic = new Semantic(host, this.#keys, embedder, embeddingOf(embedding), (key) =>
+      this.#known(key),
+    );
+    this.#checks = new Checks(host, this.#asides, embedder, this.#semantic, checkPercent / 100);
     host.metrics.show(() => [
+      ...this.#checks.metrics(),
+      { name: 'gateway_cache_semantic_hits_total', labels: {}, value: this.#counts.semanticHits },
+      { name: 'gateway_cache_semantic_misses_total', labels: {}, value: this.#counts.semanticMisses },
       { name: 'gateway_cache_hits_total', labels: {}, value: this.#counts.hits },
       { name: 'gateway_cache_misses_total', labels: {}, value: this.#counts.misses },
       { name: 'gateway_cache_memory_bytes', labels: {}, value: this.#memory.size },
@@ -106,8 +133,8 @@ class Cache {
   #find(x: Exchange, asked: Asked, key: string): Awaitable<Reply | undefined> {
     const form = formOf(x);
     if (asked.refresh) {
-      this.#flights.alone(x, key, asked, form);
-      return undefined;
+      const own = this.#flights.alone(x, key, asked, form);
+      return asked.rule.mode === 'semantic' ? this.#question(own) : undefined;
     }
     const entry = this.#memory.get(key);
     const known = entry === undefined ? null : this.#tell(x, asked, key, entry);
@@ -116,7 +143,8 @@ class Cache {
     if (flight !== undefined) return flight.join(x, asked, form);
     const own = this.#flights.lead(x, key, asked, form);
     this.#counts.misses++;
-    return this.#store === null ? undefined : this.#ask(this.#store, own);
+    if (this.#store !== null) return this.#ask(this.#store, own);
+    return asked.rule.mode === 'semantic' ? this.#resemble(own) : undefined;
   }
 
   /** What this worker does not remember may be in the store that all share, or about to be. */
@@ -128,7 +156,7 @@ class Cache {
     if (entry === null) {
       flight.leads = !led;
       if (flight.isOver) store.over(key);
-      return undefined;
+      return asked.rule.mode === 'semantic' && !flight.isOver ? this.#resemble(flight) : undefined;
     }
     const reply = this.#tell(x, asked, key, entry);
     if (reply !== null) {
@@ -136,19 +164,61 @@ class Cache {
       flight.found(entry);
     }
     this.#memory.set(key, entry);
-    return reply ?? undefined;
+    if (reply !== null) return reply;
+    return asked.rule.mode === 'semantic' && !flight.isOver ? this.#resemble(flight) : undefined;
   }
 
-  #tell(x: Exchange, asked: Asked, key: string, entry: Entry): Reply | null {
+  /** What this call asks may have been answered in other words. */
+  async #resemble(flight: Flight): Promise<Reply | undefined> {
+    await this.#question(flight);
+    const { x, asked, question } = flight;
+    if (question === null) return undefined;
+    const found = await this.#semantic.find(x, asked, question);
+    if (found === undefined || flight.isOver) return undefined;
+    const reply = found && this.#tell(x, asked, found.key, found.entry, 'SEMANTIC HIT');
+    if (found === null || reply === null) {
+      x.cache = 'SEMANTIC MISS';
+      this.#counts.semanticMisses++;
+      return undefined;
+    }
+    x.company = null;
+    if (flight.leads) this.#store?.over(flight.key);
+    flight.found(found.entry, 'SEMANTIC HIT');
+    this.#checks.maybe(x, asked, question, found);
+    return reply;
+  }
+
+  /** Takes it down now: once a target is asked, the exchange is no longer as it came. */
+  async #question(flight: Flight): Promise<undefined> {
+    flight.question = await this.#semantic.question(flight.x, flight.asked);
+  }
+
+  /** undefined: nobody knows at the moment. */
+  async #known(key: string): Promise<Entry | null | undefined> {
+    const known = this.#memory.get(key);
+    if (known !== undefined || this.#store === null) return known ?? null;
+    const entry = await this.#store.peek(key);
+    if (entry) this.#memory.set(key, entry);
+    return entry;
+  }
+
+  #tell(
+    x: Exchange,
+    asked: Asked,
+    key: string,
+    entry: Entry,
+    status: 'HIT' | 'SEMANTIC HIT' = 'HIT',
+  ): Reply | null {
     if (!isFresh(entry, asked.maxAge, x.startedAt)) return null;
     const form = formOf(x);
     const isNew = entry.forms[form] === undefined;
-    const reply = tell(x, entry, form, 'HIT');
+    const reply = tell(x, entry, form, status);
     if (reply === null) return null;
     // Told in one more form it takes more room.
     if (isNew) this.#memory.set(key, entry);
+    if (status === 'HIT') this.#counts.hits++;
+    else this.#counts.semanticHits++;
     this.host.bodyRecurs(x);
-    this.#counts.hits++;
     return reply;
   }
 
@@ -210,11 +280,22 @@ class Cache {
     if (entry !== null) {
       entry.cost ??= this.host.cost(x);
       this.#store?.write(key, entry, asked.refresh);
+      if (flight.question !== null) void this.#semantic.add(x, flight.question, key, entry.maxAge);
     } else if (flight.leads) {
       this.#store?.over(key);
     }
     flight.over();
   }
+
+  close(): Promise<void> {
+    return this.#asides.close();
+  }
+}
+
+/** `@slug/model`, `openai/model`. */
+function embeddingOf(name: string | null): Embedding | null {
+  const slash = name?.indexOf('/') ?? -1;
+  return name === null || slash < 1 ? null : { provider: name.slice(0, slash), model: name.slice(slash + 1) };
 }
 
 function isPlainStorable(x: Exchange, bytes: Buffer): boolean {

@@ -9,9 +9,9 @@ import { type ConfigFacts, factsOf, slugOfModel } from './config-facts.js';
 import { identityOf } from './provider-identity.js';
 
 /** A text with its length before it: no two lists of such texts run into the same one. */
-const part = (text: string): string => `${text.length}:${text}`;
+export const part = (text: string): string => `${text.length}:${text}`;
 
-const withoutStream: readonly JsonEdit[] = [
+export const withoutStream: readonly JsonEdit[] = [
   { key: 'stream', value: null },
   { key: 'stream_options', value: null },
 ];
@@ -43,6 +43,13 @@ export class Keys {
     const identities = this.#identities(x, facts);
     if (identities instanceof Promise) return identities.then((found) => this.#wall(x, asked, facts, found));
     return this.#wall(x, asked, facts, identities);
+  }
+
+  /** What tells a stored provider (`@slug`), as it is now, from any other. Others have none. */
+  identity(x: Exchange, provider: string): Awaitable<string> {
+    if (!provider.startsWith('@')) return '';
+    const found = this.#directory.provider(x.principal.workspaceId ?? '', provider.slice(1));
+    return found instanceof Promise ? found.then((one) => identitiesText([one])) : identitiesText([found]);
   }
 
   #wall(x: Exchange, { namespace }: Asked, facts: ConfigFacts, identities: string): string {

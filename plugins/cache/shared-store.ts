@@ -1,12 +1,10 @@
 import { randomUUID } from 'node:crypto';
 import type { CacheRead, Shared } from '../../src/core/shared.js';
 import { type Entry, readEntry, writeEntry } from './entry.js';
+import { Patience } from './patience.js';
 
-/** Longer than this no call waits for it: an answer that comes later is a miss. */
-const deadlineMs = 50;
-/** After so many silences in a row it is left alone for a while. */
-const maxLate = 3;
-const restMs = 1000;
+/** An answer that comes later is a miss. */
+const patience = { deadlineMs: 50, most: 3, restMs: 1000 };
 
 export interface SharedRead {
   readonly entry: Entry | null;
@@ -20,8 +18,7 @@ const nothing: SharedRead = { entry: null, led: false };
 export class SharedStore {
   /** This worker's name among those that write. */
   readonly #own = randomUUID();
-  #late = 0;
-  #restUntil = 0;
+  readonly #patience = new Patience(patience);
 
   /** `dropped`: told of an answer that another worker has replaced. */
   constructor(
@@ -33,25 +30,15 @@ export class SharedStore {
     });
   }
 
-  read(key: string): Promise<SharedRead> {
-    if (performance.now() < this.#restUntil) return Promise.resolve(nothing);
-    return new Promise((resolve) => {
-      const late = setTimeout(() => {
-        if (++this.#late >= maxLate) {
-          this.#late = 0;
-          this.#restUntil = performance.now() + restMs;
-        }
-        resolve(nothing);
-      }, deadlineMs);
-      this.shared
-        .ask('cache-read', { key })
-        .then(understood, () => nothing)
-        .then((read) => {
-          clearTimeout(late);
-          this.#late = 0;
-          resolve(read);
-        });
-    });
+  async read(key: string): Promise<SharedRead> {
+    const read = await this.#patience.ask(() => this.shared.ask('cache-read', { key }));
+    return read === null ? nothing : understood(read);
+  }
+
+  /** For one who does not mean to ask an upstream for it. undefined: nobody knows at the moment. */
+  async peek(key: string): Promise<Entry | null | undefined> {
+    const read = await this.#patience.ask(() => this.shared.ask('cache-peek', { key }));
+    return read === null ? undefined : understood(read).entry;
   }
 
   /** The same once the worker that asks an upstream for it has its answer, or none. */

@@ -213,6 +213,25 @@ export const table = {
     7_776_000,
     'No answer is cached for longer, whatever configs and headers say.',
   ),
+  cacheEmbedding: setting<string | null, null>(
+    text(
+      'provider/model',
+      '^@?[A-Za-z0-9][A-Za-z0-9._-]{0,127}/\\S{1,256}$',
+      'must be a provider and an embedding model, as in @openai-prod/text-embedding-3-small',
+    ),
+    null,
+    "Who embeds questions for the semantic cache where a config does not say: a provider's name, or the @slug of one stored in the caller's workspace, a slash, and the model.",
+  ),
+  cacheVectorBytes: setting(
+    whole('bytes', 0, 1_099_511_627_776),
+    256 * 1024 * 1024,
+    'Vectors of questions kept for the semantic cache; 0: none, and nothing is found by its meaning.',
+  ),
+  cacheCheckPercent: setting(
+    whole('percent', 0, 100),
+    1,
+    "Share of the semantic cache's hits that are checked against a fresh answer, at the price of that answer.",
+  ),
   plugins: setting<PluginSettings, PluginSettings>(
     plugins,
     noPlugins,

@@ -99,7 +99,13 @@ export interface WorkerInit {
   timeouts: { connectMs: number; headersMs: number; firstTokenMs: number; idleMs: number };
   writeTimeoutMs: number;
   /** Options of the stage of that name. */
-  cache: { memoryBytes: number; entryBytes: number; maxAge: number };
+  cache: {
+    memoryBytes: number;
+    entryBytes: number;
+    maxAge: number;
+    embedding: string | null;
+    checkPercent: number;
+  };
   plugins: {
     directory: string | null;
     insert: { name: string; before?: string; after?: string; options?: unknown }[];

@@ -9,12 +9,28 @@ export interface CacheRead {
   readonly led: boolean;
 }
 
+/** A vector of length 1: its little-endian 32-bit floats in base64. */
+export type VectorText = string;
+
 /** What a data worker asks of the state that all workers share, by kind. Plain JSON both ways. */
 export interface SharedQuestions {
   /** Who is told that there is neither entry nor leader leads: `cache-write` or `cache-over` must follow. */
   'cache-read': { readonly question: { readonly key: string }; readonly answer: CacheRead };
   /** The same once the one who leads has its answer, or none. */
   'cache-wait': { readonly question: { readonly key: string }; readonly answer: CacheRead };
+  /** The entry of this key, for one who does not mean to lead. */
+  'cache-peek': { readonly question: { readonly key: string }; readonly answer: CacheRead };
+  /** Keys of the answers whose questions are nearest, nearest first; of those behind this wall alone. */
+  'vector-find': {
+    readonly question: {
+      readonly wall: string;
+      readonly vector: VectorText;
+      /** Cosine: no less similar than this. */
+      readonly similarity: number;
+    };
+    /** null: this deployment keeps no vectors. */
+    readonly answer: { readonly keys: readonly string[] | null };
+  };
   /** Those that are not closed. */
   breakers: { readonly question: null; readonly answer: readonly BreakerState[] };
   /** May this request probe the target? One at a time may: the probe's number; null: not this one. */
@@ -34,6 +50,15 @@ export interface SharedNews {
   'cache-over': { readonly key: string };
   /** What is remembered of this entry is out of date, but for who has replaced it. */
   'cache-drop': { readonly key: string; readonly replacedBy: string };
+  /** The answer to this question is kept under `key`. `ttl`: seconds. */
+  'vector-add': {
+    readonly wall: string;
+    readonly key: string;
+    readonly vector: VectorText;
+    readonly ttl: number;
+  };
+  /** That answer is not to be found by this question any more. */
+  'vector-drop': { readonly wall: string; readonly key: string };
   'breaker-counts': BreakerCounts;
   'breaker-probed': BreakerProbed;
   'breaker-state': BreakerState;

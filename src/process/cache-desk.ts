@@ -101,6 +101,7 @@ export function serveCache(
     else redis.publish(channel, news).catch(() => tell(news));
   });
   desk.answer('cache-read', ({ key }, worker) => cache.read(key, worker));
+  desk.answer('cache-peek', async ({ key }) => ({ entry: (await store?.read(key)) ?? null, led: false }));
   desk.answer('cache-wait', ({ key }, worker) => cache.wait(key, worker));
   desk.hear('cache-write', ({ key, entry, ttl, replacedBy }) => cache.write(key, entry, ttl, replacedBy));
   desk.hear('cache-over', ({ key }, worker) => cache.over(key, worker));

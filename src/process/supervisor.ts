@@ -13,6 +13,7 @@ import { providers } from '../providers/rows.js';
 import { RefusedStart } from '../store/refused-start.js';
 import type { FirstKeys, Store } from '../store/store.js';
 import { nodeTransportCanShare } from '../transport/node.js';
+import type { VectorStore } from '../vectors/store.js';
 import { BreakerNodes } from './breaker-nodes.js';
 import { Breakers } from './breakers.js';
 import type { CacheDesk } from './cache-desk.js';
@@ -20,6 +21,7 @@ import { holdDataDir } from './data-lock.js';
 import { type Check, startOpsServer } from './ops-server.js';
 import { stepBack } from './priority.js';
 import type { Redis } from './redis.js';
+import { VectorDesk } from './vector-desk.js';
 import { WorkerGroup } from './worker-group.js';
 
 /** A running gateway. */
@@ -72,6 +74,7 @@ export async function startGateway(settings: Settings): Promise<Gateway> {
     log,
   });
   const breakers = new Breakers(workers.shared, log);
+  const vectors = new VectorDesk(workers.shared, () => openQuestions(settings, log));
   // Workers take their time to load: they do so while this process loads what it needs, and opens the store.
   const listening = workers.start();
   listening.catch(() => {});
@@ -176,6 +179,7 @@ export async function startGateway(settings: Settings): Promise<Gateway> {
       await simulated?.close();
       await ledger.close();
       await cache?.close();
+      await vectors.close();
       await store.close();
       shared?.close();
       breakers.close();
@@ -227,6 +231,17 @@ async function openCache(
   if (cacheStoreBytes === 0) return serveCache(desk, null, null, log);
   const { openSqliteCache } = await import('./cache-store-sqlite.js');
   return serveCache(desk, await openSqliteCache({ dataDir, maxBytes: cacheStoreBytes, log }), null, log);
+}
+
+/** Where questions are found by their meaning: shared by nodes as far as the answers are that they lead to. */
+async function openQuestions(
+  { dataDir, redisUrl, cacheVectorBytes: maxBytes, ...settings }: Settings,
+  log: Logger,
+): Promise<VectorStore | null> {
+  if (maxBytes === 0) return null;
+  const databaseUrl = redisUrl === null ? null : settings.databaseUrl;
+  const { openVectors } = await import('../vectors/open.js');
+  return openVectors({ dataDir, databaseUrl, maxBytes, log });
 }
 
 /** What another node has changed, the workers of this one forget too. */
@@ -302,6 +317,8 @@ function workerInit(
       memoryBytes: settings.cacheMemoryBytes,
       entryBytes: settings.cacheEntryBytes,
       maxAge: settings.cacheMaxAge,
+      embedding: settings.cacheEmbedding,
+      checkPercent: settings.cacheCheckPercent,
     },
     plugins: {
       directory: settings.plugins.directory,

@@ -93,7 +93,14 @@ describe('what the docs say to type', () => {
     expect(output.match(/cache-status: \w+/gi)).to.deep.equal(['cache-status: MISS', 'cache-status: HIT']);
   });
 
-  for (const page of ['docs/requests.md', 'docs/routing.md']) {
+  it('docs/cache.md: the same question in other words has the same answer', async () => {
+    const example = examplesOf('docs/cache.md').find(({ text }) => text.includes('semantic'));
+    const { code, output } = await type(example!);
+    expect(code, output).to.equal(0);
+    expect(output).to.match(/MISS\r?\n.*SEMANTIC HIT/);
+  });
+
+  for (const page of ['docs/requests.md', 'docs/routing.md', 'docs/cache.md']) {
     it(`${page}: its configs are ones that the gateway takes`, async function () {
       this.timeout(20_000);
       const configs = examplesOf(page).filter(({ language }) => language === 'json');

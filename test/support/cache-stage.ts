@@ -43,25 +43,28 @@ export const usualFacts: CallFacts = {
 };
 
 const chat: Endpoint = { name: 'chat', format: 'openai-chat', body: 'json' };
-const text = '{"provider":"@up","cache":{"mode":"simple"}}';
-
 let made = 0;
 
 /** The cache stage, set up as it is in a data worker, with calls that have been recognised and routed. */
 export class CacheStage {
   readonly #providers = new Map<string, StoredProvider>();
   #isSlow = false;
+  readonly metrics = new Metrics();
   hooks!: Hooks;
+  /** Text of the calls' config. */
+  config = '{"provider":"@up","cache":{"mode":"simple"}}';
 
-  static async open(options: object = {}): Promise<CacheStage> {
+  /** `more`: of the host, where a test needs more of it. */
+  static async open(options: object = {}, more: Partial<Host> = {}): Promise<CacheStage> {
     const stage = new CacheStage();
     const host = {
       directory: { provider: (workspace: string) => stage.#provider(workspace) },
       headerPrefixes: ['x-gateway-'],
       sentOnHeaders,
-      metrics: new Metrics(),
+      metrics: stage.metrics,
       cost: () => 100,
       bodyRecurs() {},
+      ...more,
     };
     stage.hooks = await cache.setup({ shared: false, ...options }, host as unknown as Host);
     return stage;
@@ -89,7 +92,8 @@ export class CacheStage {
       workspaceId: facts.workspace,
       keyId: facts.key,
     } as Exchange['principal'];
-    x.config = compileConfig(text, {
+    x.trace = { traceId: 'trace', spanId: null, parentSpanId: null, spanName: null };
+    x.config = compileConfig(this.config, {
       slug: 'pc-1',
       version: facts.configVersion,
       isProvider: () => true,

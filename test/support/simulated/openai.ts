@@ -271,12 +271,32 @@ export function embedding(body: Json): Answer {
   let tokens = 0;
   const data = texts.map((text, index) => {
     tokens += countTokens(text);
-    const vector = vectorOf(text, size);
+    const vector = model.startsWith('sim-words') ? vectorOfWords(text, size) : vectorOf(text, size);
     const bytes = Buffer.from(vector.buffer, vector.byteOffset, vector.byteLength);
     return { object: 'embedding', index, embedding: base64 ? bytes.toString('base64') : Array.from(vector) };
   });
   const usage = { prompt_tokens: tokens, total_tokens: tokens };
   return jsonAnswer(200, { object: 'list', data, model, usage }, openAiHeaders());
+}
+
+/** Words that say nothing of what a question is about. */
+const smallWords = new Set(
+  'a an and are can could do does for how i in is it me my of on or please tell the to was what with would you'.split(
+    ' ',
+  ),
+);
+
+/** A unit vector of the words that a text has, whatever their order: texts that share most of them are near. */
+export function vectorOfWords(text: string, size: number): Float32Array {
+  const sum = new Float32Array(size);
+  for (const word of text.toLowerCase().match(/[\p{L}\p{N}]+/gu) ?? []) {
+    if (smallWords.has(word)) continue;
+    vectorOf(word, size).forEach((value, i) => {
+      sum[i]! += value;
+    });
+  }
+  const length = Math.hypot(...sum);
+  return length === 0 ? vectorOf(text, size) : sum.map((value) => value / length);
 }
 
 /** A unit vector that depends on the text alone. */

@@ -1,0 +1,59 @@
+import type { Exchange, JsonObject } from '../../src/core/exchange.js';
+import { isJsonObject, stringifyJson } from '../../src/core/json.js';
+import { isRetold } from './key.js';
+
+/** A request taken apart: what it asks, and everything else that it says. */
+export interface Said {
+  /** The last user message, or the prompt. */
+  readonly text: string;
+  /** The body without that text, as JSON: system prompts, earlier messages, tools, model, every parameter. */
+  readonly rest: string;
+}
+
+/** In longer conversations the last message says too little of what is meant. */
+const maxMessages = 4;
+
+/** null: it is not of the kind that is compared by what it means. */
+export function questionIn(x: Exchange): Said | null {
+  const json = x.request.json!;
+  switch (x.endpoint.name) {
+    case 'completions':
+      return typeof json['prompt'] === 'string' ? said(x, json['prompt'], { ...json, prompt: null }) : null;
+    case 'chat':
+    case 'messages':
+      return inMessages(x, json);
+    default:
+      return null;
+  }
+}
+
+function inMessages(x: Exchange, json: JsonObject): Said | null {
+  const { messages } = json;
+  if (!Array.isArray(messages) || messages.length > maxMessages) return null;
+  const at = messages.findLastIndex((message) => isJsonObject(message) && message['role'] === 'user');
+  if (at < 0) return null;
+  const message = messages[at] as JsonObject;
+  const { content } = message;
+  const text = typeof content === 'string' ? content : textOf(content);
+  if (text === null) return null;
+  const without = Array.isArray(content) ? content.map((part) => ({ ...part, text: null })) : null;
+  return said(x, text, { ...json, messages: messages.with(at, { ...message, content: without }) });
+}
+
+/** Of a list of texts; null: something else is among them. */
+function textOf(content: unknown): string | null {
+  if (!Array.isArray(content)) return null;
+  const texts = content.map((part) =>
+    isJsonObject(part) && part['type'] === 'text' ? part['text'] : undefined,
+  );
+  return texts.every((text) => typeof text === 'string') ? texts.join('\n') : null;
+}
+
+function said(x: Exchange, text: string, rest: JsonObject): Said | null {
+  if (text.trim() === '') return null;
+  if (isRetold(x)) {
+    delete rest['stream'];
+    delete rest['stream_options'];
+  }
+  return { text, rest: stringifyJson(rest) };
+}
