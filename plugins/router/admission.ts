@@ -37,31 +37,35 @@ export class Admission {
 
   /** `ask` is one try of `target`. Rejects with `upstream_busy` where there will be no room for it in time. */
   async through(x: Exchange, target: Target, rule: Concurrency, ask: () => Promise<Reply>): Promise<Reply> {
-    const gate = this.#gate(await this.host.upstreamKey(x, target), rule);
-    await gate.enter(x, target, rule);
+    const gate = this.#gate(await this.host.upstreamKey(x, target));
+    const part = gate.part(x.principal.workspaceId ?? '', this.#share(rule.min), this.#share(rule.max));
+    await gate.enter(x, part, target, rule);
     const began = performance.now();
+    const leave = (): void => gate.leave(part, performance.now() - began);
     let reply: Reply;
     try {
       reply = await ask();
     } catch (thrown) {
       const error = GatewayError.from(thrown);
       if (timeouts.has(error.code)) gate.limit.refused(performance.now());
-      gate.leave();
+      leave();
       throw thrown;
     }
     gate.saw(reply, performance.now() - began);
-    return whenEnded(reply, () => gate.leave());
+    return whenEnded(reply, leave);
   }
 
-  #gate(upstream: string, { min, max }: Concurrency): Gate {
-    const part = (whole: number): number => Math.max(1, Math.ceil(whole / this.host.workers));
+  /** What falls to this worker of a number that is all workers'. */
+  #share(whole: number): number {
+    return Math.max(1, Math.ceil(whole / this.host.workers));
+  }
+
+  #gate(upstream: string): Gate {
     let gate = this.#gates.get(upstream);
     if (gate === undefined) {
-      gate = new Gate(new AdaptiveLimit(part(min), part(max)), (workspace) => this.host.weightOf(workspace));
+      gate = new Gate((workspace) => this.host.weightOf(workspace));
       this.#gates.set(upstream, gate);
     }
-    // The upstream is one, whoever asks it: the bounds of the latest rule hold.
-    gate.limit.bound(part(min), part(max));
     return gate;
   }
 
@@ -94,22 +98,30 @@ export class Admission {
   }
 }
 
+/** What a workspace has of an upstream. */
+interface Part {
+  readonly workspace: string;
+  inFlight: number;
+  /** By the latest of its configs that asked; another's do not hold for it. */
+  min: number;
+  max: number;
+}
+
 /** The way to one upstream. */
 class Gate {
+  /** Between the smallest and the largest bounds of all workspaces; each keeps to its own besides. */
+  readonly limit = new AdaptiveLimit(1, Number.POSITIVE_INFINITY);
   inFlight = 0;
   refused = 0;
   readonly #queue: FairQueue<Waiter>;
+  readonly #parts = new Map<string, Part>();
   /** Monotonic milliseconds until which the upstream wants to be left alone. */
   #pausedUntil = 0;
   #resume: NodeJS.Timeout | null = null;
-  /** Milliseconds between two answers that ended, on the whole. */
-  #everyMs: number | null = null;
-  #leftAt = 0;
+  /** Milliseconds that a request is under way, on the whole. */
+  #heldMs = 0;
 
-  constructor(
-    readonly limit: AdaptiveLimit,
-    weightOf: (workspace: string) => number,
-  ) {
+  constructor(weightOf: (workspace: string) => number) {
     this.#queue = new FairQueue(weightOf);
   }
 
@@ -117,30 +129,36 @@ class Gate {
     return this.#queue.size;
   }
 
-  /** Resolves when it is this request's turn. */
-  enter(x: Exchange, target: Target, rule: Concurrency): Promise<void> {
-    if (x.aborted !== null) return Promise.reject(x.aborted);
-    const workspace = x.principal.workspaceId ?? '';
-    const now = performance.now();
-    if (this.#queue.size === 0 && this.inFlight < this.limit.now && now >= this.#pausedUntil) {
-      this.inFlight++;
-      this.#queue.passed(workspace);
-      return Promise.resolve();
-    }
-    const waitMs = this.#expectedMs(now);
-    const leftMs = (target.deadlineMs ?? Number.POSITIVE_INFINITY) - x.elapsedMs();
-    const mostMs = Math.min(rule.maxWaitMs, leftMs);
-    if (this.#queue.size >= rule.queue || waitMs > mostMs) return Promise.reject(this.#busy(waitMs));
-    return this.#wait(x, workspace, target.path, rule, mostMs);
+  part(workspace: string, min: number, max: number): Part {
+    let part = this.#parts.get(workspace);
+    if (part?.min === min && part.max === max) return part;
+    part ??= { workspace, inFlight: 0, min, max };
+    Object.assign(part, { min, max });
+    this.#parts.set(workspace, part);
+    const parts = [...this.#parts.values()];
+    this.limit.bound(Math.max(...parts.map((one) => one.min)), Math.max(...parts.map((one) => one.max)));
+    return part;
   }
 
-  #wait(
-    x: Exchange,
-    workspace: string,
-    path: string,
-    { priority }: Concurrency,
-    mostMs: number,
-  ): Promise<void> {
+  /** Resolves when it is this request's turn. */
+  enter(x: Exchange, part: Part, target: Target, rule: Concurrency): Promise<void> {
+    if (x.aborted !== null) return Promise.reject(x.aborted);
+    const now = performance.now();
+    const isFree = this.inFlight < this.limit.now && part.inFlight < part.max;
+    if (this.#queue.size === 0 && isFree && now >= this.#pausedUntil) {
+      this.#occupy(part);
+      return Promise.resolve();
+    }
+    const waitMs = this.#expectedMs(part, now);
+    const leftMs = (target.deadlineMs ?? Number.POSITIVE_INFINITY) - x.elapsedMs();
+    const mostMs = Math.min(rule.maxWaitMs, leftMs);
+    if (this.#queue.waiting(part.workspace) >= rule.queue || waitMs > mostMs) {
+      return Promise.reject(this.#busy(waitMs));
+    }
+    return this.#wait(x, part, target.path, rule, mostMs);
+  }
+
+  #wait(x: Exchange, part: Part, path: string, { priority }: Concurrency, mostMs: number): Promise<void> {
     const began = performance.now();
     return new Promise((resolve, reject) => {
       const waiter: Waiter = {
@@ -148,22 +166,29 @@ class Gate {
           x.decided({ kind: 'waited', target: path, ms: Math.round(performance.now() - began) });
           clearTimeout(late);
           off();
+          this.#occupy(part);
           resolve();
         },
       };
       const giveUp = (error: GatewayError): void => {
         clearTimeout(late);
-        this.#queue.remove(waiter, workspace, priority);
+        this.#queue.remove(waiter, part.workspace, priority);
         reject(error);
       };
       const late = setTimeout(() => {
         off();
-        giveUp(this.#busy(this.#expectedMs(performance.now())));
+        giveUp(this.#busy(this.#expectedMs(part, performance.now())));
       }, mostMs);
       const off = x.onAbort(giveUp);
-      this.#queue.add(waiter, workspace, priority);
-      this.#resumeLater();
+      this.#queue.add(waiter, part.workspace, priority);
+      // Those before it may be waiting for room of their own workspaces'.
+      this.#admit();
     });
+  }
+
+  #occupy(part: Part): void {
+    this.inFlight++;
+    part.inFlight++;
   }
 
   /** How an answer began. */
@@ -177,26 +202,26 @@ class Gate {
     }
   }
 
-  leave(): void {
+  leave(part: Part, heldMs: number): void {
     this.inFlight--;
-    const now = performance.now();
-    if (this.#leftAt > 0) {
-      const every = now - this.#leftAt;
-      this.#everyMs = this.#everyMs === null ? every : this.#everyMs * 0.9 + every * 0.1;
-    }
-    this.#leftAt = now;
+    part.inFlight--;
+    this.#heldMs = this.#heldMs === 0 ? heldMs : this.#heldMs * 0.9 + heldMs * 0.1;
     this.#admit();
   }
 
   #admit(): void {
     if (performance.now() < this.#pausedUntil) return this.#resumeLater();
     while (this.inFlight < this.limit.now) {
-      const waiter = this.#queue.next();
+      const waiter = this.#queue.next(this.#mayGo);
       if (waiter === null) return;
-      this.inFlight++;
       waiter.admit();
     }
   }
+
+  readonly #mayGo = (workspace: string): boolean => {
+    const part = this.#parts.get(workspace);
+    return part === undefined || part.inFlight < part.max;
+  };
 
   /** After a pause nobody's end may be there to wake those that wait. */
   #resumeLater(): void {
@@ -210,9 +235,11 @@ class Gate {
   }
 
   /** Milliseconds that one who comes now is likely to wait, as far as can be known. */
-  #expectedMs(now: number): number {
-    const behind = this.inFlight < this.limit.now ? this.#queue.size : this.#queue.size + 1;
-    return Math.max(0, this.#pausedUntil - now) + behind * (this.#everyMs ?? 0);
+  #expectedMs({ workspace, inFlight, max }: Part, now: number): number {
+    const ahead = this.#queue.ahead(workspace) + (this.inFlight < this.limit.now ? 0 : 1);
+    const own = this.#queue.waiting(workspace) + (inFlight < max ? 0 : 1);
+    const turns = Math.max(ahead / this.limit.now, own / max);
+    return Math.max(0, this.#pausedUntil - now) + turns * this.#heldMs;
   }
 
   #busy(waitMs: number): GatewayError {

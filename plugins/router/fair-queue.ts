@@ -1,5 +1,7 @@
 export type Priority = 'high' | 'normal' | 'low';
 
+const anybody = (): boolean => true;
+
 const priorities: readonly Priority[] = ['high', 'normal', 'low'];
 
 /** The requests of one workspace that wait, by class. */
@@ -31,11 +33,19 @@ export class FairQueue<T> {
     return this.#size;
   }
 
-  /** A request that was let in without waiting: its workspace has had it all the same. */
-  passed(workspace: string): void {
-    if (this.#size === 0 && this.#owed.size === 0) return;
-    const finish = Math.max(this.#owed.get(workspace) ?? 0, this.#virtual);
-    this.#owed.set(workspace, finish + 1 / this.weightOf(workspace));
+  /** How many of a workspace's own wait. */
+  waiting(workspace: string): number {
+    return this.#flows.get(workspace)?.size ?? 0;
+  }
+
+  /** How many would go before one more of this workspace, if nobody else came. */
+  ahead(workspace: string): number {
+    let ahead = this.waiting(workspace);
+    const turns = (ahead + 1) / this.weightOf(workspace);
+    for (const [name, { size, weight }] of this.#flows) {
+      if (name !== workspace) ahead += Math.min(size, Math.ceil(turns * weight));
+    }
+    return ahead;
   }
 
   add(item: T, workspace: string, priority: Priority): void {
@@ -64,18 +74,19 @@ export class FairQueue<T> {
     this.#taken(flow, workspace);
   }
 
-  /** The next one, out of the queue; null: nobody waits. */
-  next(): T | null {
+  /** The next one, out of the queue; null: nobody waits whose workspace may have one more. */
+  next(mayGo: (workspace: string) => boolean = anybody): T | null {
     let first: Flow<T> | null = null;
     let name = '';
     for (const [workspace, flow] of this.#flows) {
-      if (first !== null && flow.start >= first.start) continue;
+      if ((first !== null && flow.start >= first.start) || !mayGo(workspace)) continue;
       first = flow;
       name = workspace;
     }
     if (first === null) return null;
-    this.#virtual = first.start;
-    first.finish = first.start + 1 / first.weight;
+    // One that could not go has saved up nothing either.
+    this.#virtual = Math.max(this.#virtual, first.start);
+    first.finish = this.#virtual + 1 / first.weight;
     first.start = first.finish;
     for (const priority of priorities) {
       for (const item of first.waiting[priority]) {

@@ -9,6 +9,7 @@ import { GatewayError } from '../../src/core/errors.js';
 import { type ClientRequest, Exchange, type Reply } from '../../src/core/exchange.js';
 import type { Principal } from '../../src/core/principal.js';
 import type { Concurrency, Target } from '../../src/core/target.js';
+import { VirtualTime } from '../support/virtual-time.js';
 
 const rule: Concurrency = { min: 2, max: 2, queue: 100, maxWaitMs: 1000, priority: 'normal' };
 const target: Target = { ...defaultTarget, concurrency: rule };
@@ -278,6 +279,85 @@ describe('admission to an upstream', () => {
     expect(performance.now() - began).to.be.within(40, 500);
     upstream.underWay[0]!.end();
     await second;
+  });
+
+  it('lets the first after an idle hour wait, as long as requests take and not as long as nobody came', async () => {
+    const time = new VirtualTime().install();
+    try {
+      const upstream = new Upstream();
+      for (const idleMs of [0, 3_600_000]) {
+        time.now += idleMs;
+        const pair = [upstream.send(exchange()), upstream.send(exchange())];
+        await turn();
+        time.now += 500;
+        for (const one of [...upstream.underWay]) one.end();
+        await Promise.all(pair);
+      }
+      const three = [1, 2, 3].map(() => upstream.send(exchange()));
+      await turn();
+      expect([upstream.underWay.length, upstream.gauge('queued')]).to.deep.equal([2, 1]);
+      const hasty = await upstream.send(exchange(), { maxWaitMs: 100 });
+      expect(hasty, 'what takes half a second is not begun in a tenth').to.equal('upstream_busy');
+      while (upstream.underWay.length > 0) {
+        upstream.underWay[0]!.end();
+        await turn();
+      }
+      await Promise.all(three);
+    } finally {
+      time.restore();
+    }
+  });
+
+  it('one workspace that fills its queue keeps no other from waiting, nor makes it expect to wait for long', async () => {
+    const upstream = new Upstream();
+    const time = new VirtualTime().install();
+    try {
+      const first = [upstream.send(exchange('large')), upstream.send(exchange('large'))];
+      await turn();
+      time.now += 400;
+      for (const one of [...upstream.underWay]) one.end();
+      await Promise.all(first);
+      const large = Array.from({ length: 12 }, () =>
+        upstream.send(exchange('large'), { queue: 8, maxWaitMs: 60_000 }),
+      );
+      await turn();
+      expect(upstream.gauge('refused_total')).to.equal(2);
+      const small = upstream.send(exchange('small'), { queue: 8, maxWaitMs: 1000 });
+      await turn();
+      expect(upstream.gauge('queued')).to.equal(9);
+      upstream.underWay[0]!.end();
+      await turn();
+      upstream.underWay[0]!.end();
+      await turn();
+      expect(upstream.underWay.map(({ workspace }) => workspace)).to.include('small');
+      while (upstream.underWay.length > 0) {
+        upstream.underWay[0]!.end();
+        await turn();
+      }
+      await Promise.all([...large, small]);
+    } finally {
+      time.restore();
+    }
+  });
+
+  it('a workspace’s bounds are its own: a small max squeezes no other that has the same upstream', async () => {
+    const upstream = new Upstream();
+    const one = { min: 1, max: 1 };
+    const ten = { min: 1, max: 10 };
+    const sent = [upstream.send(exchange('wide'), ten)];
+    await turn();
+    sent.push(...[1, 2, 3].map(() => upstream.send(exchange('narrow'), one)));
+    sent.push(...[1, 2, 3, 4].map(() => upstream.send(exchange('wide'), ten)));
+    await turn();
+    const underWay = upstream.underWay.map(({ workspace }) => workspace).sort();
+    expect(underWay).to.deep.equal(['narrow', 'wide', 'wide', 'wide', 'wide', 'wide']);
+    while (upstream.underWay.length > 0) {
+      upstream.underWay[0]!.end();
+      await turn();
+      expect(upstream.underWay.filter(({ workspace }) => workspace === 'narrow').length).to.be.at.most(1);
+    }
+    await Promise.all(sent);
+    expect([upstream.gauge('in_flight'), upstream.gauge('queued')]).to.deep.equal([0, 0]);
   });
 
   it('forgets whoever goes while waiting, and loses no place over a thousand random endings', async () => {
