@@ -7,7 +7,10 @@ import { directCredential, gatewayKeyHeader } from '../../src/core/slots.js';
 import type { Mirror, Target } from '../../src/core/target.js';
 import { isRepeatable } from './outcome.js';
 
-/** What a worker does for copies at most; a copy beyond it is dropped. */
+/**
+ * What a worker does for copies at most; a copy beyond it is dropped. No workspace has more of it than is left to the
+ * others, which is half where it is alone: however many copies one sends to an upstream that hangs, others have room.
+ */
 export interface MirrorLimits {
   /** Copies that upstreams are asked for at a time. */
   readonly running: number;
@@ -16,10 +19,19 @@ export interface MirrorLimits {
   readonly bytes: number;
 }
 
-export const mirrorLimits: MirrorLimits = { running: 16, waiting: 64, bytes: 64 * 1024 * 1024 };
+export const mirrorLimits: MirrorLimits = { running: 32, waiting: 128, bytes: 128 * 1024 * 1024 };
+
+/** What a workspace has of the limits. */
+interface Part {
+  /** Copies, under way and waiting. */
+  held: number;
+  running: number;
+  bytes: number;
+}
 
 interface Copy {
   readonly x: Exchange;
+  readonly part: Part;
   readonly target: Target;
 }
 
@@ -27,6 +39,8 @@ interface Copy {
 export class Mirrors {
   readonly #waiting: Copy[] = [];
   readonly #running = new Set<Exchange>();
+  /** By workspace; those that have copies. */
+  readonly #parts = new Map<string, Part>();
   #bytes = 0;
   #sent = 0;
   #dropped = 0;
@@ -42,15 +56,17 @@ export class Mirrors {
     const { bytes } = x.request;
     if (this.#isClosed || bytes === null || !isRepeatable(x) || this.host.random() >= share) return;
     const { running, waiting, bytes: maxBytes } = this.limits;
-    if (
-      this.#running.size + this.#waiting.length >= running + waiting ||
-      this.#bytes + bytes.length > maxBytes
-    ) {
+    const part = this.#parts.get(tenantOf(x)) ?? { held: 0, running: 0, bytes: 0 };
+    const left = running + waiting - this.#running.size - this.#waiting.length;
+    if (part.held >= left || part.bytes + bytes.length > maxBytes - this.#bytes) {
       this.#dropped++;
       return;
     }
+    this.#parts.set(tenantOf(x), part);
+    part.held++;
+    part.bytes += bytes.length;
     this.#bytes += bytes.length;
-    this.#waiting.push({ x: copyOf(x), target });
+    this.#waiting.push({ x: copyOf(x), part, target });
     x.decided({ kind: 'mirror', target: target.path });
     setImmediate(() => this.#next());
   }
@@ -71,27 +87,41 @@ export class Mirrors {
     await new Promise((turn) => setImmediate(turn));
   }
 
-  #next(): void {
-    if (this.#running.size >= this.limits.running) return;
-    const copy = this.#waiting.shift();
-    if (copy === undefined) return;
-    const { x, target } = copy;
+  /** Was there one to be sent? */
+  #next(): boolean {
+    const free = this.limits.running - this.#running.size;
+    const at = this.#waiting.findIndex(({ part }) => part.running < free);
+    if (at < 0) return false;
+    const [{ x, part, target }] = this.#waiting.splice(at, 1) as [Copy];
     this.#running.add(x);
+    part.running++;
     this.#sent++;
     this.host
       .aside(x, target)
       .catch((thrown: unknown) => this.#threw(x, thrown))
       .then(() => {
         this.#running.delete(x);
-        this.#bytes -= x.request.bytes?.length ?? 0;
-        this.#next();
+        part.running--;
+        this.#letGo(x, part);
+        // What is free has grown for every workspace: more than one of them may have waited for it.
+        while (this.#next());
       });
+    return true;
+  }
+
+  #letGo(x: Exchange, part: Part): void {
+    const length = x.request.bytes?.length ?? 0;
+    this.#bytes -= length;
+    part.bytes -= length;
+    if (--part.held === 0) this.#parts.delete(tenantOf(x));
   }
 
   #threw(x: Exchange, thrown: unknown): void {
     this.host.log.error({ err: thrown, request_id: x.id }, 'a mirrored request failed in the gateway');
   }
 }
+
+const tenantOf = ({ principal }: Exchange): string => principal.workspaceId ?? principal.organisationId;
 
 /** In the log it is told by its metadata, and found by the trace of what it is a copy of. */
 function copyOf(x: Exchange): Exchange {

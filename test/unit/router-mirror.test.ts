@@ -11,7 +11,11 @@ import { seeded } from '../support/seeded.js';
 
 const target: Target = { ...defaultTarget, path: 'config.mirror.target', provider: 'openai' };
 
-function exchange(change: Partial<Exchange['request']> = {}, format: 'openai-chat' | 'none' = 'openai-chat') {
+function exchange(
+  change: Partial<Exchange['request']> = {},
+  format: 'openai-chat' | 'none' = 'openai-chat',
+  workspaceId = 'ws',
+) {
   const x = new Exchange(
     'req-1',
     { name: 'chat', format, body: 'json' },
@@ -27,7 +31,7 @@ function exchange(change: Partial<Exchange['request']> = {}, format: 'openai-cha
       ...change,
     },
   );
-  x.principal = { organisationId: 'org', workspaceId: 'ws' } as Exchange['principal'];
+  x.principal = { organisationId: 'org', workspaceId } as Exchange['principal'];
   x.config = defaultConfig;
   x.trace = { traceId: 't', spanId: 's', parentSpanId: 'p', spanName: 'n' };
   x.metadata = { team: 'a' };
@@ -112,7 +116,7 @@ describe('mirrored requests', () => {
   });
 
   it('wait for their turn, to the end of their queue; what comes then is dropped and counted', async () => {
-    const few = mirrors({ running: 2, waiting: 3, bytes: 1e6 });
+    const few = mirrors({ running: 4, waiting: 6, bytes: 1e6 });
     for (let i = 0; i < 8; i++) few.copy(exchange(), { share: 1, target });
     await nextTurn();
     expect(asked).to.have.length(2);
@@ -132,7 +136,7 @@ describe('mirrored requests', () => {
   });
 
   it('hold no more bytes than they may, and give them back however a copy ends', async () => {
-    const few = mirrors({ running: 10, waiting: 10, bytes: 2500 });
+    const few = mirrors({ running: 10, waiting: 10, bytes: 4500 });
     for (let i = 0; i < 3; i++) few.copy(exchange(), { share: 1, target });
     await nextTurn();
     expect(counts(few)).to.deep.equal([2, 1]);
@@ -145,8 +149,30 @@ describe('mirrored requests', () => {
     expect(errors).to.have.length(1);
   });
 
+  it('of a workspace whose candidate hangs leave room for those of others', async () => {
+    const shared = mirrors({ running: 8, waiting: 8, bytes: 1e6 });
+    const copy = (workspace: string, length: number): void =>
+      shared.copy(exchange({ bytes: Buffer.alloc(length) }, 'openai-chat', workspace), { share: 1, target });
+    for (let i = 0; i < 40; i++) copy('hanging', 20_000);
+    await nextTurn();
+    copy('hanging', 1000);
+    copy('well', 1000);
+    await nextTurn();
+    const wells = asked.filter(({ x }) => x.principal.workspaceId === 'well');
+    expect(wells).to.have.length(1);
+    for (const { end } of asked) end();
+    for (let i = 0; i < 3; i++) {
+      await nextTurn();
+      for (const { end } of asked) end();
+    }
+    expect(counts(shared)).to.deep.equal([9, 33]);
+    for (let i = 0; i < 10; i++) copy('hanging', 200_000);
+    copy('well', 1000);
+    expect(counts(shared), 'bytes are shared so too').to.deep.equal([9, 40]);
+  });
+
   it('end when the worker leaves: what runs is aborted, what waits is not begun', async () => {
-    const few = mirrors({ running: 2, waiting: 3, bytes: 1e6 });
+    const few = mirrors({ running: 4, waiting: 6, bytes: 1e6 });
     for (let i = 0; i < 4; i++) few.copy(exchange(), { share: 1, target });
     await nextTurn();
     await few.close();
