@@ -7,6 +7,7 @@ import { Patience } from '../../plugins/cache/patience.js';
 import { questionIn } from '../../plugins/cache/question.js';
 import type { Exchange, JsonObject, Reply } from '../../src/core/exchange.js';
 import type { Host } from '../../src/core/plugin.js';
+import { directCredential } from '../../src/core/slots.js';
 import type { Target } from '../../src/core/target.js';
 import { serveCache } from '../../src/process/cache-desk.js';
 import type { CacheStore } from '../../src/process/cache-store.js';
@@ -161,6 +162,37 @@ describe('answers found by what their questions mean', () => {
     expect(target).to.include({ provider: '@embedder', path: 'config.cache.embedding' });
     const { headers } = aside.request;
     expect(headers, 'of the client nothing').to.deep.equal(['x-gateway-debug', 'false']);
+  });
+
+  it("the client's own credential goes to a provider that its config sends it to, and to no other", async () => {
+    const { ask, stage } = await open();
+    for (const [provider, credential] of [
+      ['openai', 'sk-client'],
+      ['voyage', undefined],
+    ]) {
+      const embedding = { provider, model: 'words' };
+      const targets = [{ provider: 'openai', custom_host: 'https://own.example/v1' }, { provider: 'cohere' }];
+      stage.config = JSON.stringify({
+        strategy: { mode: 'fallback' },
+        targets,
+        cache: { mode: 'semantic', embedding },
+      });
+      asides = [];
+      await ask({ ...asking(`How do I ask ${provider}?`), credential: 'sk-client' });
+      const [{ x, target }] = asides as [(typeof asides)[0]];
+      expect(x.get(directCredential)?.reveal()).to.equal(credential);
+      expect(target.provider).to.equal(provider);
+      expect(target.customHost).to.equal(credential === undefined ? null : 'https://own.example/v1');
+    }
+  });
+
+  it('ends what it asks for itself when the worker leaves', async () => {
+    const { ask, stage } = await open((x) => new Promise((resolve) => x.onAbort(() => resolve(null))));
+    const asked = ask(asking('How do I reset my password?'));
+    while (asides.length === 0) await new Promise((turn) => setImmediate(turn));
+    await stage.hooks.close!();
+    expect(asides[0]!.x.aborted?.code).to.equal('draining');
+    expect((await asked).x.cache).to.equal('MISS');
   });
 
   it('by default embeds where the deployment says; where nobody does, the cache is a simple one', async () => {
@@ -384,6 +416,8 @@ describe('answers found by what their questions mean', () => {
       'answers with no vector': async () => answered(Buffer.from('{"data":[{"embedding":[]}]}')),
       'answers with what are no numbers': async () =>
         answered(Buffer.from('{"data":[{"embedding":["a",null]}]}')),
+      'answers with more than a worker may parse': async () =>
+        answered(Buffer.from(JSON.stringify({ data: [{ embedding: [1, 0] }], more: 'x'.repeat(600_000) }))),
       'answers with zeros': async () => answered(Buffer.from('{"data":[{"embedding":[0,0]}]}')),
     };
     for (const [name, aside] of Object.entries(failures)) {
