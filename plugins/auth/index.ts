@@ -15,16 +15,21 @@ export default definePlugin<Record<string, never>>({
   options: { type: 'object', additionalProperties: false },
   setup(_options, host) {
     const ownHeaders = host.headerPrefixes.map((prefix) => `${prefix}api-key`);
+    const ranks = new Map(clientHeaders.map((name, rank) => [name, rank]));
+    for (const name of ownHeaders) ranks.set(name, own);
     const shown = ownHeaders[0]!;
     const look = (x: Exchange, key: string): void | Promise<void> => {
-      const found = host.directory.key(host.hashKey(key));
+      // The form of a key is no secret, so garbage may be told from an unknown key by the time that it takes.
+      const hash = host.hashKey(key);
+      if (hash === null) throw invalidKey(shown);
+      const found = host.directory.key(hash);
       if (found instanceof Promise) return found.then((principal) => accept(x, principal, shown));
       accept(x, found, shown);
     };
     return {
       request(x) {
         const { headers } = x.request;
-        const at = findKey(headers, ownHeaders);
+        const at = findKey(headers, ranks);
         if (at < 0) {
           const key = x.endpoint.modelInPath === true ? queryKey(x.request.query) : null;
           if (key !== null) return look(x, key);
@@ -33,26 +38,28 @@ export default definePlugin<Record<string, never>>({
         const name = headers[at]!;
         const key = keyText(name, headers[at + 1]!);
         x.set(gatewayKeyHeader, name);
-        // The form of a key is no secret, so garbage may be told from an unknown key by the time that it takes.
-        if (!isGatewayKey(key)) throw invalidKey(shown);
         return look(x, key);
       },
     };
   },
 });
 
-/** Index of the header that holds the gateway key; -1: none does. */
-function findKey(headers: HeaderList, ownHeaders: readonly string[]): number {
+/** Rank of our own headers, before the clients'. */
+const own = -1;
+
+/** Index of the header that holds the gateway key; -1: none does. `ranks`: of the headers that may. */
+function findKey(headers: HeaderList, ranks: ReadonlyMap<string, number>): number {
   let client = -1;
-  let rank = clientHeaders.length;
+  let best = clientHeaders.length;
   for (let i = 0; i < headers.length; i += 2) {
     const name = headers[i]!;
+    const rank = ranks.get(name);
+    if (rank === undefined) continue;
     // Our own header is meant for us whatever it holds; the clients' ones only when it is a gateway key.
-    if (ownHeaders.includes(name)) return i;
-    const place = clientHeaders.indexOf(name);
-    if (place >= 0 && place < rank && isGatewayKey(keyText(name, headers[i + 1]!))) {
+    if (rank === own) return i;
+    if (rank < best && isGatewayKey(keyText(name, headers[i + 1]!))) {
       client = i;
-      rank = place;
+      best = rank;
     }
   }
   return client;

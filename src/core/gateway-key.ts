@@ -59,15 +59,20 @@ export function hashGatewayKey(pepper: Buffer, text: string): string {
 /** Beyond this many, the keys seen are forgotten and learnt anew. */
 const maxSeenKeys = 1000;
 
-/** Hashes keys as `hashGatewayKey` does, and remembers the last ones: a key comes back with every request. */
+/**
+ * Hashes what could be a gateway key as `hashGatewayKey` does, and remembers the last ones: a key comes back with every
+ * request.
+ */
 export class KeyHasher {
   readonly #seen = new Map<string, string>();
 
   constructor(readonly pepper: Buffer) {}
 
-  hash(text: string): string {
+  /** null: by its form this is no gateway key. */
+  hash(text: string): string | null {
     let hash = this.#seen.get(text);
     if (hash === undefined) {
+      if (!isGatewayKey(text)) return null;
       hash = hashGatewayKey(this.pepper, text);
       if (this.#seen.size >= maxSeenKeys) this.#seen.clear();
       this.#seen.set(text, hash);

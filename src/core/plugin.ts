@@ -37,8 +37,8 @@ export interface Host {
   error(code: ErrorCode, message: string, detail?: ErrorDetail): GatewayError;
   /** Lower-case prefixes of the gateway's own headers, `x-gateway-` by default; answers carry the first. */
   readonly headerPrefixes: readonly string[];
-  /** HMAC-SHA-256 (hex) of a gateway key's text under the deployment's pepper. */
-  hashKey(key: string): string;
+  /** HMAC-SHA-256 (hex) of a gateway key's text under the deployment's pepper; null: by its form this is none. */
+  hashKey(key: string): string | null;
   /** Parses and compiles an inline routing config. Throws `AB01` with its paths. */
   compileConfig(text: string): import('./target.js').ResolvedConfig;
   /** Names of the provider rows. */

@@ -48,8 +48,20 @@ const lastChunkValue = '1\r\n';
 const padding = ' '.repeat(16 * 1024);
 
 let list: HeaderList = [];
+/** The head before this one: clients say the same again and again, mostly in the same place. */
+let before: HeaderList = [];
+
+/**
+ * The native part makes two new strings for each header. Where the head before had the same at this place, those stand
+ * for them: V8 has their hashes already, and compares them with what was looked up before by their address.
+ */
 const copyHeader = (name: string, value: string): void => {
-  list.push(sameName(name), value);
+  const at = list.length;
+  if (at < before.length && before[at] === name) {
+    list.push(before[at]!, before[at + 1] === value ? before[at + 1]! : value);
+  } else {
+    list.push(sameName(name), value);
+  }
 };
 
 /** What `cork` shall run: kept here, since it runs before `cork` returns, so that no call needs a closure. */
@@ -503,6 +515,7 @@ class UwsTransport implements Transport {
     try {
       list = [];
       req.forEach(copyHeader);
+      before = list;
       const method = req.getCaseSensitiveMethod();
       path = req.getUrl();
       // Without "?" the native part answers undefined, whatever its types say.

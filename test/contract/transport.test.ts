@@ -92,6 +92,33 @@ for (const [name, create] of [
         expect(call.remoteAddress).to.equal('127.0.0.1');
       });
 
+      it('hands over the headers of each request as its own, however like those before they are', async () => {
+        const seen: string[][] = [];
+        handler = (call) => {
+          seen.push(call.headers);
+          call.answer(200, [], 'ok');
+        };
+        const c = await client();
+        const heads = [
+          'X-A: 1\r\nX-B: 2\r\n',
+          'X-A: 1\r\nX-B: 3\r\n',
+          'X-B: 2\r\nX-A: 1\r\n',
+          'X-A: 2\r\n',
+          '',
+        ];
+        for (const [i, head] of heads.entries()) {
+          c.send(get('/', head));
+          await c.answered(i + 1);
+        }
+        expect(seen.map((headers) => headers.slice(2).join(' '))).to.deep.equal([
+          'x-a 1 x-b 2',
+          'x-a 1 x-b 3',
+          'x-b 2 x-a 1',
+          'x-a 2',
+          '',
+        ]);
+      });
+
       it('collects a body that comes in one packet, in many, in chunks, or not at all', async () => {
         const c = await client();
         c.send(post('/', 'hello'));

@@ -5,12 +5,13 @@ import type { EndpointName } from '../../src/core/endpoint.js';
 import { errorBody } from '../../src/core/error-body.js';
 import { GatewayError } from '../../src/core/errors.js';
 import { Exchange } from '../../src/core/exchange.js';
-import { hashGatewayKey, makeGatewayKey } from '../../src/core/gateway-key.js';
+import { hashGatewayKey, KeyHasher, makeGatewayKey } from '../../src/core/gateway-key.js';
 import type { Hooks, Host } from '../../src/core/plugin.js';
 import type { Principal } from '../../src/core/principal.js';
 import { gatewayKeyHeader } from '../../src/core/slots.js';
 
 const pepper = Buffer.alloc(32, 7);
+const hasher = new KeyHasher(pepper);
 const key = makeGatewayKey('workspace-service');
 const admin = makeGatewayKey('organisation-service');
 
@@ -35,7 +36,7 @@ async function hooks(keys: Record<string, Principal>, later = false): Promise<Ho
   const known = new Map(Object.entries(keys).map(([text, one]) => [hashGatewayKey(pepper, text), one]));
   const host = {
     headerPrefixes: ['x-gateway-', 'x-portkey-'],
-    hashKey: (text: string) => hashGatewayKey(pepper, text),
+    hashKey: (text: string) => hasher.hash(text),
     directory: {
       key(hash: string): Awaitable<Principal | null> {
         asked.push(hash);
