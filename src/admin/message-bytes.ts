@@ -8,7 +8,7 @@ import { writeMessage } from './json.js';
  * the data plane asks of this process must not wait behind it.
  */
 
-const itemsATurn = 200;
+const itemsATurn = 100;
 
 const closing = { list: Buffer.from(']'), object: Buffer.from('}') };
 

@@ -64,6 +64,8 @@ export class WorkerGroup {
   readonly #members = new Map<number, Member>();
   readonly #acks = new Map<number, { left: Set<ChildProcess>; done: () => void }>();
   #nextForget = 1;
+  /** What is about to be told, all in one message, and when all have forgotten it. */
+  #forgetting: { readonly what: Forget[]; readonly told: Promise<void> } | null = null;
   #port = 0;
   #settled: Promise<number> = Promise.resolve(0);
   #stopping = false;
@@ -206,7 +208,21 @@ export class WorkerGroup {
    * Resolves when every live worker has forgotten: from then on none answers by what it knew before. A worker that does
    * not say so in time is killed, which is another way of forgetting.
    */
-  forget(what: Forget[]): Promise<void> {
+  forget(what: readonly Forget[]): Promise<void> {
+    if (this.#forgetting === null) {
+      const all: Forget[] = [];
+      // Changes that shared a commit come here one right after the other.
+      const told = Promise.resolve().then(() => {
+        this.#forgetting = null;
+        return this.#tell(all);
+      });
+      this.#forgetting = { what: all, told };
+    }
+    this.#forgetting.what.push(...what);
+    return this.#forgetting.told;
+  }
+
+  #tell(what: Forget[]): Promise<void> {
     const id = this.#nextForget++;
     const left = new Set<ChildProcess>();
     for (const { child, asked } of this.#members.values()) {

@@ -13,7 +13,7 @@ interface Order {
 export const newestFirst: readonly Order[] = [{ column: 'created_at', order: 'desc' }, { column: 'id' }];
 
 /** Rows that are made in one turn of the event loop: requests of the data plane wait no longer. */
-const rowsATurn = 200;
+const rowsATurn = 100;
 /** From here on rows are asked for as JSON where that is cheaper. */
 const manyRows = 100;
 
