@@ -1027,6 +1027,78 @@ export interface DeploymentLogin {
   readonly username: string;
 }
 
+export interface ExplainRequestRequest {
+  /** Id or slug. A workspace's key sees its own workspace. */
+  readonly workspace_id?: string | null;
+  /** The request's body, as a client would send it. */
+  readonly request_body: unknown;
+  /** The endpoint that it would be sent to; /v1/chat/completions unless given. */
+  readonly path?: string | null;
+  /** Its headers, by their names. */
+  readonly headers: Readonly<Record<string, string>>;
+  /** Slug of a saved config. Neither this nor `config`: that of the key, or none. */
+  readonly config_slug?: string | null;
+  /** A config that need not be saved. */
+  readonly config?: unknown;
+  /** Id of a gateway key of the workspace: its default config and metadata hold, and its sessions. */
+  readonly api_key_id?: string | null;
+}
+
+export interface ExplainedCache {
+  /** simple or semantic. */
+  readonly mode: string;
+  /** Seconds. */
+  readonly max_age: number;
+  readonly namespace?: string | null;
+  /** Is a new answer asked for in any case? */
+  readonly refresh: boolean;
+  /** Does the worker that was asked remember an answer to the same request? */
+  readonly remembered: boolean;
+}
+
+/** A node of the config. */
+export interface ExplainedNode {
+  /** config.targets[0] */
+  readonly path: string;
+  /** target, fallback, loadbalance or conditional. */
+  readonly kind: string;
+  readonly name?: string | null;
+  /** Levels below the config itself; a node's children follow it. */
+  readonly depth: number;
+  /** The target's place among those that would be asked, from 1; 0: it would not be, or this is none. */
+  readonly turn: number;
+  /** Why it would be asked when it would be, or why it would not. */
+  readonly reason: string;
+  /** What it does besides: retries, copies, limits. */
+  readonly notes: readonly string[];
+  /** Of targets that would be asked. */
+  readonly provider?: string | null;
+  readonly model?: string | null;
+  /** The body after defaults, overrides and drops, in the client's own format. */
+  readonly body?: Readonly<Record<string, unknown>> | null;
+  /** Why that target could not be asked. */
+  readonly error?: string | null;
+}
+
+export interface Explanation {
+  /** Always "explanation". */
+  readonly object: string;
+  /** Why the gateway would refuse the request before it came to any target. */
+  readonly refused?: ExplanationRefusal | null;
+  /** Slug of the saved config that would hold. */
+  readonly config?: string | null;
+  readonly config_version_id: string;
+  /** What the cache would do; absent where it has no part in it. */
+  readonly cache?: ExplainedCache | null;
+  /** The config as a tree, from its root. */
+  readonly nodes: readonly ExplainedNode[];
+}
+
+export interface ExplanationRefusal {
+  readonly code: string;
+  readonly message: string;
+}
+
 export interface ExportAuditLogsRequest {
   /** Rows from this time on. */
   readonly start_time: string;
@@ -3638,6 +3710,11 @@ export interface AdminServices {
     UpdateRateLimitsPolicy: [UpdateRateLimitsPolicyRequest, UpdateRateLimitsPolicyResponse];
     /** Archives a policy. */
     DeleteRateLimitsPolicy: [DeleteRateLimitsPolicyRequest, DeleteRateLimitsPolicyResponse];
+  };
+  /** What would become of requests. Nothing is sent to a provider, counted, or written to the log. */
+  Requests: {
+    /** Says which targets a request would be sent to, in which order and why, and with which body. */
+    ExplainRequest: [ExplainRequestRequest, Explanation];
   };
   /** Budgets over requests that share something: a key, a model, a metadata value. */
   UsageLimitsPolicies: {

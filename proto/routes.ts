@@ -56,6 +56,7 @@ export const adminPaths: readonly string[] = [
   '/v1/providers',
   '/v1/providers/models',
   '/v1/providers/{slug}',
+  '/v1/requests/explain',
   '/v1/virtual-keys',
   '/v1/virtual-keys/migrate',
   '/v1/virtual-keys/{slug}',

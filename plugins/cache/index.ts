@@ -2,6 +2,7 @@ import { isUtf8 } from 'node:buffer';
 import { isSource, type Source } from '../../src/core/body.js';
 import type { Awaitable } from '../../src/core/directory.js';
 import type { Exchange, JsonObject, Reply } from '../../src/core/exchange.js';
+import type { PlannedCache } from '../../src/core/explained.js';
 import { isJsonObject } from '../../src/core/json.js';
 import { definePlugin, type Host } from '../../src/core/plugin.js';
 import { Asides } from './asides.js';
@@ -68,6 +69,9 @@ export default definePlugin<CacheOptions>({
     return {
       close: () => cache.close(),
       request: (x) => cache.look(x),
+      explain: async (x, plan) => {
+        plan.cache = await cache.plan(x);
+      },
       reply: (x, reply) => (x.company instanceof Flight ? cache.keep(x.company, reply) : undefined),
       log: (x) => {
         if (x.company instanceof Flight) cache.over(x.company);
@@ -128,6 +132,16 @@ class Cache {
           return this.#find(x, asked, name);
         })
       : this.#find(x, asked, key);
+  }
+
+  /** What would be looked for; the store that all share is not asked. */
+  async plan(x: Exchange): Promise<PlannedCache | null> {
+    const asked = this.#reader.read(x);
+    if (asked === null) return null;
+    const { rule, maxAge, namespace, refresh } = asked;
+    const entry = this.#memory.get(await this.#keys.of(x, asked));
+    const remembered = entry !== undefined && isFresh(entry, maxAge, x.startedAt);
+    return { mode: rule.mode, maxAge, namespace, refresh, remembered };
   }
 
   #find(x: Exchange, asked: Asked, key: string): Awaitable<Reply | undefined> {

@@ -37,18 +37,17 @@ export default definePlugin<Record<string, never>>({
   setup(_options, host) {
     const read = createHeaderReader(host.headerPrefixes);
     const resolver = new Resolver(host);
-    return {
-      request(x) {
-        const given = read(x.request.headers);
-        if (given.explain === 'true') x.explain = true;
-        if (x.principal.blockInline) refuseInline(given, host.headerPrefixes[0]!);
-        x.trace = traceOf(given, x.id);
-        takeCredential(x, given);
-        const base = resolver.named(x, given);
-        if (base instanceof Promise) return base.then((config) => resolver.settle(x, given, config));
-        resolver.settle(x, given, base);
-      },
+    const settle = (x: Exchange): void | Promise<void> => {
+      const given = read(x.request.headers);
+      if (given.explain === 'true') x.explain = true;
+      if (x.principal.blockInline) refuseInline(given, host.headerPrefixes[0]!);
+      x.trace = traceOf(given, x.id);
+      takeCredential(x, given);
+      const base = resolver.named(x, given);
+      if (base instanceof Promise) return base.then((config) => resolver.settle(x, given, config));
+      resolver.settle(x, given, base);
     };
+    return { request: settle, explain: settle };
   },
 });
 

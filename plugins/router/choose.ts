@@ -22,7 +22,7 @@ export class Chooser {
     readonly host: Pick<Host, 'random' | 'expectedCost'>,
     readonly health: Health,
     readonly meters: Meters,
-    readonly sessions = new Sessions(),
+    readonly sessions: Pick<Sessions, 'find'> = new Sessions(),
   ) {}
 
   /** The target of the first condition that holds, else the default. */
@@ -112,14 +112,14 @@ export class Chooser {
       return drawn;
     }
     let best = drawn;
-    let lowest = this.#score(x, node, best);
+    let lowest = this.score(x, node, best);
     let next = -1;
     let nextScore = Number.POSITIVE_INFINITY;
     // By latency the better of two that were drawn: all would run to the same one at the same time.
     const others = node.by === 'latency' ? [candidates[this.#other(sums, first)]!] : candidates;
     for (const index of others) {
       if (index === drawn || weightOf(node, index) === 0) continue;
-      const score = this.#score(x, node, index);
+      const score = this.score(x, node, index);
       if (score < lowest) {
         next = best;
         nextScore = lowest;
@@ -141,7 +141,8 @@ export class Chooser {
     return best;
   }
 
-  #score(x: Exchange, node: Balance, index: number): number {
+  /** What the strategy compares of a child: milliseconds, micro-dollars or requests under way. */
+  score(x: Exchange, node: Balance, index: number): number {
     const child = node.children[index]!;
     if (node.by === 'latency') return this.#latency(x, child);
     return node.by === 'busy' ? this.#busy(x, child) : this.#cost(x, child);

@@ -1,13 +1,15 @@
 import type { Exchange, Reply } from '../../src/core/exchange.js';
 import { definePlugin } from '../../src/core/plugin.js';
-import type { RouteNode } from '../../src/core/target.js';
 import { Admission } from './admission.js';
+import { isAllOpen } from './all-open.js';
 import { Breakers, type OpenTargets } from './breaker.js';
-import { branchOf, Chooser } from './choose.js';
+import { Chooser } from './choose.js';
 import { Hedger } from './hedge.js';
 import { Meters } from './meters.js';
 import { Mirrors } from './mirror.js';
+import { planOf } from './plan.js';
 import { RetryBudget } from './retry-budget.js';
+import { Sessions } from './sessions.js';
 import { ask, type Ground, maxWaitMs, settled, unasked, Walk } from './walk.js';
 
 interface RouterOptions {
@@ -19,6 +21,7 @@ interface RouterOptions {
  * Asks the provider that the routing config chooses, or several in turn.
  *
  *   choose.ts        which child of a strategy is asked: by weight, by session, by what meters saw (meters.ts)
+ *   plan.ts          what would be asked, of a request that is not sent
  *   walk.ts          what is asked next when one fails, and when the same is asked again
  *   outcome.ts       what counts as failed
  *   breaker.ts       which targets are left alone for that
@@ -37,6 +40,10 @@ export default definePlugin<RouterOptions>({
   setup(options, host) {
     const meters = new Meters();
     const breakers = new Breakers(host.shared);
+    const sessions = new Sessions();
+    const onlooker = new Chooser(host, breakers, meters, {
+      find: (x, node, open) => sessions.peek(x, node, open),
+    });
     const budget = new RetryBudget();
     const mirrors = new Mirrors(host);
     host.metrics.show(() => mirrors.metrics());
@@ -44,7 +51,7 @@ export default definePlugin<RouterOptions>({
     host.metrics.show(() => admission.metrics());
     const ground: Ground = {
       host,
-      chooser: new Chooser(host, breakers, meters),
+      chooser: new Chooser(host, breakers, meters, sessions),
       meters,
       breakers,
       budget,
@@ -58,6 +65,9 @@ export default definePlugin<RouterOptions>({
     ]);
     return {
       request: (x) => route(ground, x),
+      explain(x, plan) {
+        plan.route = planOf(onlooker, breakers, x);
+      },
       close: () => mirrors.close(),
       log: (x, outcome) => {
         const { target } = x;
@@ -98,13 +108,4 @@ async function routeAround(ground: Ground, x: Exchange, open: OpenTargets): Prom
   }
   x.decided({ kind: 'all_open', target: root.path });
   return new Walk(ground, x, null).node(root, 0);
-}
-
-/** Also of those that are due to be probed: alone they are asked by everybody. */
-function isAllOpen(x: Exchange, node: RouteNode, open: OpenTargets): boolean {
-  if (node.kind === 'target') return open.has(node.path);
-  if (node.kind === 'conditional') {
-    return isAllOpen(x, node.children[branchOf(x, node)?.then ?? node.otherwise]!, open);
-  }
-  return node.children.every((child) => isAllOpen(x, child, open));
 }

@@ -25,6 +25,15 @@ export class Sessions {
 
   /** Index of the child that this exchange's session is at; null: it is of none, or of one that no open child has the weight for. */
   find(x: Exchange, node: Balance, open: readonly number[]): number | null {
+    return this.#find(x, node, open, true);
+  }
+
+  /** The same, for a request that is not sent: the session stays as it is. */
+  peek(x: Exchange, node: Balance, open: readonly number[]): number | null {
+    return this.#find(x, node, open, false);
+  }
+
+  #find(x: Exchange, node: Balance, open: readonly number[], isSent: boolean): number | null {
     const { sticky } = node;
     const session = sticky?.session(x) ?? null;
     if (sticky === null || session === null) return null;
@@ -39,12 +48,12 @@ export class Sessions {
     if (known !== undefined && known.until > now) {
       const index = hashes.findIndex(({ high, low }) => high === known.child.high && low === known.child.low);
       if (open.includes(index)) {
-        known.until = now + sticky.ttlMs;
+        if (isSent) known.until = now + sticky.ttlMs;
         return index;
       }
     }
     const index = rendezvous(hash, node, hashes, open);
-    if (index !== null) this.#places.set(key, { child: hashes[index]!, until: now + sticky.ttlMs });
+    if (index !== null && isSent) this.#places.set(key, { child: hashes[index]!, until: now + sticky.ttlMs });
     return index;
   }
 }

@@ -1,5 +1,6 @@
 import type { AdminServices } from '../../proto/messages.js';
 import type { BreakerReport } from '../core/breaker.js';
+import type { Explained, ToExplain } from '../core/explained.js';
 import type { Forget } from '../core/messages.js';
 import type { OwnIdentities } from '../core/own-identity.js';
 import type { Logger } from '../core/plugin.js';
@@ -19,6 +20,8 @@ export interface AdminParts {
   isProvider(name: string): boolean;
   /** Circuit breakers that are not closed, of a workspace or of all; none are known unless given. */
   readonly breakers?: { list(organisation: string, workspace: string | null): readonly BreakerReport[] };
+  /** What a data worker says would become of a request; null, and so unless given: none can tell. */
+  explain?(asked: ToExplain): Promise<Explained | null>;
   /** Who may store credentials that sign in as the gateway itself; nobody unless given. */
   readonly ownIdentities?: OwnIdentities;
   /** URL under which clients reach the gateway, without a slash at its end. */

@@ -15,6 +15,7 @@ import { modelsService } from './models.js';
 import { organisationsService } from './organisations.js';
 import { providersService } from './providers.js';
 import { rateLimitsPoliciesService } from './rate-limits-policies.js';
+import { requestsService } from './requests.js';
 import type { AdminParts, Service, ServiceName } from './service.js';
 import { usageLimitsPoliciesService } from './usage-limits-policies.js';
 import { usersService } from './users.js';
@@ -40,6 +41,7 @@ const services: { readonly [Name in ServiceName]: (parts: AdminParts) => Service
   Organisations: organisationsService,
   Providers: providersService,
   RateLimitsPolicies: rateLimitsPoliciesService,
+  Requests: requestsService,
   UsageLimitsPolicies: usageLimitsPoliciesService,
   Users: usersService,
   VirtualKeys: virtualKeysService,

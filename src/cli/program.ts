@@ -42,6 +42,11 @@ const lazyCommands: Readonly<Record<string, LazyCommand>> = {
     settings: connection,
     load: () => import('./keys.js'),
   },
+  explain: {
+    summary: 'say where a request would go, and why, without sending it',
+    settings: connection,
+    load: () => import('./explain.js'),
+  },
   audit: {
     summary: 'verify and export the audit log',
     settings: stored,

@@ -122,11 +122,12 @@ const picked = {
 
 function pickReason({ by, score, next, nextScore }: Extract<Decision, { kind: 'pick' }>): string {
   if (score === undefined) return picked[by];
-  const own = `${picked[by]}, ${scored(by, score)}`;
-  return next ? `${own}; ${next} ${scored(by, nextScore ?? null)}` : own;
+  const own = `${picked[by]}, ${scoreText(by, score)}`;
+  return next ? `${own}; ${next} ${scoreText(by, nextScore ?? null)}` : own;
 }
 
-function scored(by: PickedBy, score: number | null): string {
+/** What a balancer compared, with its unit. */
+export function scoreText(by: PickedBy, score: number | null): string {
   if (score === null || !Number.isFinite(score)) return 'unknown';
   if (by === 'latency') return `${round(score)} ms`;
   if (by === 'cost') return `$${(score / 1e6).toFixed(6)}`;

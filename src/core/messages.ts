@@ -1,3 +1,4 @@
+import type { Explained, ToExplain } from './explained.js';
 import type { Metric } from './metrics.js';
 import type { KeyType } from './principal.js';
 import type { NewsKind, QuestionKind } from './shared.js';
@@ -133,6 +134,7 @@ export type FromControl =
   /** The lookup itself failed (store away): the worker answers 503. */
   | { t: 'failed'; id: number }
   | { t: 'forget'; id: number; what: Forget[] }
+  | { t: 'explain'; id: number; asked: ToExplain }
   | { t: 'drain'; deadlineMs: number }
   | { t: 'shared-answer'; id: number; value: unknown }
   | { t: 'shared-failed'; id: number }
@@ -144,6 +146,8 @@ export type FromControl =
 export type FromWorker =
   | { t: 'lookup'; id: number; kind: LookupKind; workspace: string | null; name: string }
   | { t: 'forgot'; id: number }
+  /** null: it could not be found out; the worker's log says why. */
+  | { t: 'explained'; id: number; value: Explained | null }
   | { t: 'shared-question'; id: number; kind: QuestionKind; question: unknown }
   | { t: 'shared-news'; kind: NewsKind; news: unknown }
   /** An administration request that came in over REST; its body follows. */

@@ -1,6 +1,7 @@
 import type { Awaitable, Directory } from './directory.js';
 import type { ErrorCode, ErrorDetail, GatewayError } from './errors.js';
 import type { Exchange, Outcome, Reply, StreamEvent, UpstreamCall } from './exchange.js';
+import type { Plan } from './explained.js';
 import type { Metrics } from './metrics.js';
 import type { Shared } from './shared.js';
 import type { Target } from './target.js';
@@ -12,6 +13,11 @@ export type JsonSchema<_Options> = Readonly<Record<string, unknown>>;
 export interface Hooks {
   /** Body parsed, nothing sent. A Reply ends the chain: the client gets it. */
   request?(x: Exchange): Awaitable<Reply | undefined | void>;
+  /**
+   * In place of `request`, for a request that is explained and not sent: puts its part into the plan, and leaves
+   * everything else as it is. Stages without it are passed over.
+   */
+  explain?(x: Exchange, plan: Plan): Awaitable<void>;
   /** Before each upstream try; may edit the call. Throwing a GatewayError fails this try. */
   attempt?(x: Exchange, call: UpstreamCall): Awaitable<void>;
   /** Head of the answer known, not yet written. Runs in reverse order. */

@@ -3,6 +3,7 @@ import type { Exchange, Outcome, Reply, StreamEvent, UpstreamCall } from '../cor
 import type { Hooks, Logger } from '../core/plugin.js';
 
 type RequestHook = NonNullable<Hooks['request']>;
+type ExplainHook = NonNullable<Hooks['explain']>;
 type AttemptHook = NonNullable<Hooks['attempt']>;
 type ReplyHook = NonNullable<Hooks['reply']>;
 type EventHook = NonNullable<Hooks['event']>;
@@ -11,6 +12,7 @@ type LogHook = NonNullable<Hooks['log']>;
 /** The hooks of every stage, sorted by phase once. A phase nobody uses is null and costs one comparison. */
 export interface Chain {
   readonly request: readonly RequestHook[];
+  readonly explain: readonly ExplainHook[];
   readonly attempt: readonly AttemptHook[] | null;
   readonly reply: readonly ReplyHook[] | null;
   readonly event: readonly EventHook[] | null;
@@ -23,12 +25,14 @@ const orNull = <T>(list: T[]): readonly T[] | null => (list.length === 0 ? null 
 /** Composes stages, given in their order, into a chain. The way out (`reply`, `event`) runs in reverse. */
 export function composeChain(stages: readonly Hooks[]): Chain {
   const request: RequestHook[] = [];
+  const explain: ExplainHook[] = [];
   const attempt: AttemptHook[] = [];
   const reply: ReplyHook[] = [];
   const event: EventHook[] = [];
   const log: LogHook[] = [];
   for (const stage of stages) {
     if (stage.request) request.push(stage.request.bind(stage));
+    if (stage.explain) explain.push(stage.explain.bind(stage));
     if (stage.attempt) attempt.push(stage.attempt.bind(stage));
     if (stage.reply) reply.unshift(stage.reply.bind(stage));
     if (stage.event) event.unshift(stage.event.bind(stage));
@@ -36,6 +40,7 @@ export function composeChain(stages: readonly Hooks[]): Chain {
   }
   return {
     request,
+    explain,
     attempt: orNull(attempt),
     reply: orNull(reply),
     event: orNull(event),

@@ -10,19 +10,18 @@ import type { RecurringBodies } from './recurring-bodies.js';
  * parsing, and whoever comes later finds it read.
  */
 export function readBodyStage(bodies: BodyReader, recurring: RecurringBodies): Hooks {
-  return {
-    request(x) {
-      if (x.request.bytes === null) return;
-      const known = recurring.find(x);
-      if (known !== null) {
-        checkBodyHeaders(x.request.headers);
-        return take(x, known);
-      }
-      const read = bodies.read(x.endpoint, x.request.headers, x.request.bytes);
-      if (read instanceof Promise) return read.then((body) => take(x, body));
-      take(x, read);
-    },
+  const look = (x: Exchange): void | Promise<void> => {
+    if (x.request.bytes === null) return;
+    const known = recurring.find(x);
+    if (known !== null) {
+      checkBodyHeaders(x.request.headers);
+      return take(x, known);
+    }
+    const read = bodies.read(x.endpoint, x.request.headers, x.request.bytes);
+    if (read instanceof Promise) return read.then((body) => take(x, body));
+    take(x, read);
   };
+  return { request: look, explain: look };
 }
 
 function take(x: Exchange, body: ReadBody): void {

@@ -1,11 +1,13 @@
 import { monitorEventLoopDelay } from 'node:perf_hooks';
 import pino from 'pino';
+import type { Explained, ToExplain } from '../core/explained.js';
 import type { FromControl, FromWorker, WorkerInit } from '../core/messages.js';
 import type { Metrics } from '../core/metrics.js';
 import type { Logger } from '../core/plugin.js';
 import { LookupChannel } from '../directory/channel.js';
 import type { WorkerDirectory } from '../directory/directory.js';
 import { SharedChannel } from '../directory/shared-channel.js';
+import { explain } from '../pipeline/explain.js';
 import { createHandler, refusalAt } from '../pipeline/handle.js';
 import type { Pipeline } from '../pipeline/parts.js';
 import { createNodeTransport } from '../transport/node.js';
@@ -125,6 +127,9 @@ process.on('message', (message: FromControl) => {
       worker?.directory.forget(message.what);
       post({ t: 'forgot', id: message.id });
       break;
+    case 'explain':
+      explained(message.asked).then((value) => post({ t: 'explained', id: message.id, value }));
+      break;
     case 'admin-head':
     case 'admin-piece':
       worker?.admin.answered(message);
@@ -134,6 +139,16 @@ process.on('message', (message: FromControl) => {
       break;
   }
 });
+
+async function explained(asked: ToExplain): Promise<Explained | null> {
+  if (worker === null) return null;
+  try {
+    return await explain(worker.pipeline, asked);
+  } catch (error) {
+    worker.log.error({ err: error }, 'a request could not be explained');
+    return null;
+  }
+}
 
 // The control process has died: serve out what is in flight and leave the port to the next one.
 process.on('disconnect', () => {

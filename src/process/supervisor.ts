@@ -155,6 +155,7 @@ export async function startGateway(settings: Settings): Promise<Gateway> {
       },
       isProvider: (name) => providers.has(name),
       breakers,
+      explain: (asked) => workers.explain(asked),
       ownIdentities: new OwnIdentities(settings.ownIdentity),
       publicUrl: settings.publicUrl ?? `http://localhost:${settings.port}`,
       log,

@@ -1,6 +1,7 @@
 import { type ChildProcess, fork } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import type { RestAnswer, RestRequest } from '../admin/rest/request.js';
+import type { Explained, ToExplain } from '../core/explained.js';
 import type {
   Dropped,
   Forget,
@@ -56,6 +57,8 @@ export interface WorkerReport
 
 /** A worker that says nothing for this long is taken for stuck and replaced. */
 const silentMs = 15_000;
+/** A worker that explains nothing for this long is not waited for. */
+const explainMs = 5000;
 /** A write waits for every worker to forget; one that takes longer is replaced by one that never knew. */
 const forgetMs = 3000;
 
@@ -63,9 +66,11 @@ const forgetMs = 3000;
 export class WorkerGroup {
   readonly #members = new Map<number, Member>();
   readonly #acks = new Map<number, { left: Set<ChildProcess>; done: () => void }>();
+  readonly #explaining = new Map<number, (value: Explained | null) => void>();
   #nextForget = 1;
   /** What is about to be told, all in one message, and when all have forgotten it. */
   #forgetting: { readonly what: Forget[]; readonly told: Promise<void> } | null = null;
+  #nextExplained = 1;
   #port = 0;
   #settled: Promise<number> = Promise.resolve(0);
   #stopping = false;
@@ -152,6 +157,9 @@ export class WorkerGroup {
           case 'forgot':
             this.#acknowledge(message.id, child);
             break;
+          case 'explained':
+            this.#explaining.get(message.id)?.(message.value);
+            break;
           case 'beat':
             member.loopDelayMs = message.loopDelayMs;
             member.inFlight = message.inFlight;
@@ -236,6 +244,24 @@ export class WorkerGroup {
         resolve();
       };
       this.#acks.set(id, { left, done });
+    });
+  }
+
+  /** What would become of a request, by what one of the workers knows now; null: none can tell. */
+  explain(asked: ToExplain): Promise<Explained | null> {
+    const id = this.#nextExplained++;
+    const member = [...this.#members.values()].find(({ ready }) => ready);
+    if (member === undefined || !this.#send(member.child, { t: 'explain', id, asked })) {
+      return Promise.resolve(null);
+    }
+    return new Promise((resolve) => {
+      const done = (value: Explained | null): void => {
+        clearTimeout(late);
+        this.#explaining.delete(id);
+        resolve(value);
+      };
+      const late = setTimeout(() => done(null), explainMs);
+      this.#explaining.set(id, done);
     });
   }
 

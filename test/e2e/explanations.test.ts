@@ -1,3 +1,6 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { expect } from 'chai';
 import type { LogMetrics } from '../../proto/messages.js';
 import { headgate } from '../support/command.js';
@@ -127,5 +130,154 @@ describe('why a request went where it did', function () {
     );
     const json = await headgate(gateway.env, ['logs', '--trace', 'why-trace', '--json']);
     expect(JSON.parse(json.stdout).decisions).to.deep.equal(decided);
+  });
+
+  describe('before it is sent', () => {
+    const folder = mkdtempSync(join(tmpdir(), 'headgate-explain-'));
+    const file = join(folder, 'request.json');
+    const body = {
+      model: 'gpt-4o-mini',
+      messages: [{ role: 'user', content: 'Why?' }],
+      user: 'ann',
+      seed: 1,
+    };
+
+    before(async () => {
+      writeFileSync(file, JSON.stringify(body));
+      await gateway.admin().api.configs.createConfig({
+        name: 'explained',
+        slug: 'pc-explained',
+        config: {
+          cache: { mode: 'simple', max_age: 60 },
+          strategy: {
+            mode: 'conditional',
+            conditions: [rule('free', 'cheap'), rule('paid', 'good')],
+            default: 'cheap',
+          },
+          targets: [
+            { name: 'cheap', provider: '@up' },
+            {
+              name: 'good',
+              strategy: { mode: 'fallback', on_status_codes: [429, 503] },
+              override_params: { temperature: 0 },
+              drop_params: ['user'],
+              targets: [
+                { provider: '@up', retry: { attempts: 2 } },
+                { provider: '@up', custom_host: 'https://elsewhere.example/v1' },
+                {
+                  strategy: { mode: 'loadbalance' },
+                  targets: [
+                    { provider: '@up', weight: 0 },
+                    { provider: '@up', weight: 1, override_params: { model: 'gpt-4o' } },
+                  ],
+                },
+              ],
+            },
+          ],
+        },
+      });
+    });
+    after(() => rmSync(folder, { recursive: true }));
+
+    const rule = (plan: string, name: string): object =>
+      Object.fromEntries([
+        ['query', { 'metadata.plan': { $eq: plan } }],
+        ['then', name],
+      ]);
+    const explain = (...args: string[]) => headgate(gateway.env, ['explain', '-f', file, ...args]);
+
+    it('is told as a tree: what would be asked, in which order, with which body, and why nothing else', async () => {
+      const seen = upstream.requests.length;
+      const { stdout, stderr, code } = await explain(
+        '--config',
+        'pc-explained',
+        '-H',
+        'x-gateway-metadata: {"plan":"paid"}',
+      );
+      expect(code, stderr).to.equal(0);
+      expect(stdout.split('\n').slice(1)).to.deep.equal([
+        'cache simple, up to 60 s: not remembered',
+        'config conditional: the whole config',
+        '├─ – config.targets[0] "cheap": {"metadata.plan":{"$eq":"free"}} does not hold',
+        '└─ config.targets[1] fallback: {"metadata.plan":{"$eq":"paid"}} holds',
+        '   ├─ 1. config.targets[1].targets[0] → openai gpt-4o-mini: the first',
+        '   │       asked again up to 2 times after 429, 500, 502, 503, 504',
+        '   │       temperature: absent → 0',
+        '   │       user: dropped',
+        '   ├─ 2. config.targets[1].targets[1]: where the one before it fails or answers with 429, 503',
+        '   │       cannot be asked: The credential of @up is only sent to its own host: drop the custom host, or send your own credential with it.',
+        '   └─ config.targets[1].targets[2] loadbalance: where the one before it fails or answers with 429, 503',
+        '      ├─ – config.targets[1].targets[2].targets[0]: not drawn this time, its share is 0 %',
+        '      └─ 3. config.targets[1].targets[2].targets[1] → openai gpt-4o: drawn by weight, its share is 100 %',
+        '              model: "gpt-4o-mini" → "gpt-4o"',
+        '              user: dropped',
+        '',
+      ]);
+      expect(upstream.requests.length).to.equal(seen);
+      const { data } = await gateway.admin().api.logs.listLogs({ limit: 200 });
+      expect(data.filter(({ config }) => config === 'pc-explained')).to.deep.equal([]);
+    });
+
+    it('is told by a config that is not saved, and as JSON', async () => {
+      const { stdout } = await explain('--config', '{"provider":"@up"}', '--json');
+      const told = JSON.parse(stdout);
+      expect(told.config_version_id).to.equal('inline');
+      expect(told.nodes).to.have.length(1);
+      expect(told.nodes[0]).to.include({ path: 'config', kind: 'target', turn: 1, provider: 'openai' });
+      expect(told.nodes[0].body).to.deep.equal(body);
+    });
+
+    it('goes by the default config of a key', async () => {
+      const { data } = await gateway
+        .admin()
+        .api.apiKeys.createApiKey({
+          type: 'workspace',
+          sub_type: 'service',
+          name: 'with a config',
+          scopes: ['completions.write'],
+          workspace_id: gateway.workspaceId,
+          defaults: { config_id: 'pc-explained', metadata: { plan: 'paid' } },
+        })
+        .then(({ id }) => ({ data: id }));
+      const told = JSON.parse((await explain('--key', data, '--json')).stdout);
+      expect(told.config).to.equal('pc-explained');
+      expect(told.nodes.find(({ turn }: { turn: number }) => turn === 1).path).to.equal(
+        'config.targets[1].targets[0]',
+      );
+    });
+
+    it('says that the cache has an answer, and which breaker is open', async () => {
+      const guarded = {
+        strategy: { mode: 'fallback', cb_config: { failure_threshold: 1, cooldown_interval: 60_000 } },
+        cache: { mode: 'simple', max_age: 60 },
+        targets: [{ provider: '@up', override_params: { model: 'sim-fault:503' } }, { provider: '@up' }],
+      };
+      const text = JSON.stringify(guarded);
+      await (await ask({ 'x-gateway-config': text, 'x-gateway-metadata': '{}' }, body)).text();
+      await eventually('the breaker', async () => {
+        const { data } = await gateway.admin().api.circuitBreakers.listCircuitBreakers({});
+        return data.length > 0;
+      });
+      const { stdout } = await explain('--config', text, '--key', await keyId());
+      expect(stdout).to.contain('cache simple, up to 60 s: a hit');
+      expect(stdout).to.match(/├─ – config\.targets\[0\]: left alone: its circuit breaker is open since 20/);
+      expect(stdout).to.contain('└─ 1. config.targets[1] → openai gpt-4o-mini');
+    });
+
+    const keyId = async (): Promise<string> => {
+      const { data } = await gateway.admin().api.apiKeys.listApiKeys({});
+      return data.findLast(({ type }) => type !== 'organisation-service')!.id;
+    };
+
+    it('says why the gateway would refuse it', async () => {
+      const unknown = await explain('--config', 'nobodys');
+      expect(unknown.code).to.equal(1);
+      expect(unknown.stdout).to.contain('refused: There is no config "nobodys" in this workspace');
+      expect(unknown.stdout).to.contain('[config_not_found]');
+      const nobody = await explain();
+      expect(nobody.stdout).to.contain('[missing_provider]');
+      const unread = await explain('--path', '/v1/files');
+      expect(unread.stdout).to.contain('give the path of an endpoint whose bodies the gateway reads');
+    });
   });
 });

@@ -188,6 +188,7 @@ export const requests: Readonly<Record<string, RequestOf>> = {
   'RateLimitsPolicies.GetRateLimitsPolicy': about('id', 'ratePolicy'),
   'RateLimitsPolicies.UpdateRateLimitsPolicy': about('id', 'ratePolicy', { name: 'other' }),
   'RateLimitsPolicies.DeleteRateLimitsPolicy': about('id', 'ratePolicy'),
+  'Requests.ExplainRequest': (at) => ({ request_body: { model: 'gpt' }, ...within(at) }),
   'UsageLimitsPolicies.CreateUsageLimitsPolicy': (at) => ({
     ...condition,
     type: 'cost',

@@ -143,6 +143,8 @@ export async function makeWorld(): Promise<World> {
     ledger,
     changed: async () => {},
     validateConfig: () => {},
+    // There is no data worker: nothing is known of any request.
+    explain: async () => ({ refused: null, config: null, configVersion: 'none', cache: null, nodes: [] }),
     isProvider: () => true,
     log: silent,
   };

@@ -1,12 +1,14 @@
 import { expect } from 'chai';
 import { Admission } from '../../plugins/router/admission.js';
-import { Chooser } from '../../plugins/router/choose.js';
+import { type Balance, Chooser } from '../../plugins/router/choose.js';
 import router from '../../plugins/router/index.js';
 import { Meters } from '../../plugins/router/meters.js';
+import { Sessions } from '../../plugins/router/sessions.js';
 import { type Decision, maxDecisions, tellDecision } from '../../src/core/decision.js';
 import { defaultTarget } from '../../src/core/default-config.js';
 import { type ErrorCode, GatewayError } from '../../src/core/errors.js';
 import { type ClientRequest, Exchange, type Reply } from '../../src/core/exchange.js';
+import type { Plan, PlannedNode } from '../../src/core/explained.js';
 import type { Hooks, Host } from '../../src/core/plugin.js';
 import type { Principal } from '../../src/core/principal.js';
 import type { Target } from '../../src/core/target.js';
@@ -363,6 +365,167 @@ describe('explanations', () => {
       expect(told.reason)
         .to.match(/^\S.{8,}$/)
         .and.not.match(/undefined|NaN|null/);
+    }
+  });
+});
+
+describe('a plan', () => {
+  /** What would be asked, by its turn and path: `1 [0]`; what would not, by `- [1]`; each with its reason. */
+  async function planned(config: object, asked: Asked = {}): Promise<[string, string][]> {
+    const x = exchange(config, asked.metadata);
+    const plan: Plan = { cache: null, route: null };
+    const hooks = asked.hooks ?? (await routerOf(() => expect.fail('nobody is asked'), asked));
+    await hooks.explain!(x, plan);
+    return flat(plan.route!);
+  }
+
+  const flat = ({ kind, path, turn, reason, children }: PlannedNode): [string, string][] => [
+    ...(kind === 'target'
+      ? [
+          [`${turn || '-'} ${path.replace(/^config\.?/, '').replaceAll('targets', '')}`, reason] as [
+            string,
+            string,
+          ],
+        ]
+      : []),
+    ...children.flatMap(flat),
+  ];
+  const turns = async (config: object, asked?: Asked): Promise<string[]> =>
+    (await planned(config, asked)).map(([turn]) => turn);
+
+  it('asks a single target, and the children of a fallback in turn', async () => {
+    expect(await turns(openai)).to.deep.equal(['1 ']);
+    expect(await planned({ strategy: { mode: 'fallback' }, targets: [openai, groq] })).to.deep.equal([
+      ['1 [0]', 'the first'],
+      ['2 [1]', 'where the one before it fails'],
+    ]);
+  });
+
+  it('says of every condition whether it holds', async () => {
+    const plan = (name: string): object => when({ 'metadata.plan': { $eq: name } }, name);
+    const config = {
+      strategy: {
+        mode: 'conditional',
+        conditions: [plan('a'), plan('b'), when({ 'metadata.plan': { $in: ['b', 'c'] } }, 'c')],
+        default: 'd',
+      },
+      targets: ['a', 'b', 'c', 'd'].map((name) => ({ name, ...openai })),
+    };
+    expect(await planned(config, { metadata: { plan: 'b' } })).to.deep.equal([
+      ['- [0]', '{"metadata.plan":{"$eq":"a"}} does not hold'],
+      ['1 [1]', '{"metadata.plan":{"$eq":"b"}} holds'],
+      ['- [2]', '{"metadata.plan":{"$in":["b","c"]}} holds too, behind one that does'],
+      ['- [3]', 'a condition holds: the default is not taken'],
+    ]);
+    expect((await planned(config)).at(-1)).to.deep.equal(['1 [3]', 'no condition holds: the default']);
+  });
+
+  it('draws as a request would, and tells the shares', async () => {
+    const config = {
+      strategy: { mode: 'loadbalance' },
+      targets: [
+        { ...openai, weight: 1 },
+        { ...groq, weight: 3 },
+      ],
+    };
+    expect(await planned(config, { random: () => 0.5 })).to.deep.equal([
+      ['- [0]', 'not drawn this time, its share is 25 %'],
+      ['1 [1]', 'drawn by weight, its share is 75 %'],
+    ]);
+    expect(await turns(config, { random: () => 0.1 })).to.deep.equal(['1 [0]', '- [1]']);
+  });
+
+  it('asks those that are better first, and the others after them', async () => {
+    const priority = { strategy: { mode: 'priority' }, targets: [{ ...openai, priority: 2 }, groq] };
+    expect(await turns(priority)).to.deep.equal(['1 [1]', '2 [0]']);
+    const busy = { strategy: { mode: 'least_busy' }, targets: [openai, groq] };
+    const [first, second] = await planned(busy, { random: () => 0.9 });
+    expect([first![0], second![0]]).to.deep.equal(['2 [0]', '1 [1]']);
+    expect(second![1]).to.equal('the least busy, 0 under way; config.targets[0] 0 under way');
+    expect(first![1]).to.match(/^number 2, where the one before it fails/);
+  });
+
+  it('says where a session is, and leaves it as it was', async () => {
+    let now = 0;
+    const sessions = new Sessions(() => now);
+    const sticky = { enabled: true, hash_fields: ['metadata.user'], ttl: 60 };
+    const x = exchange(
+      { strategy: { mode: 'loadbalance', sticky }, targets: [openai, groq] },
+      { user: 'ann' },
+    );
+    const node = x.config.root as Balance;
+    const natural = sessions.peek(x, node, [0, 1])!;
+    const other = 1 - natural;
+    // Its own target was closed when it began: it stays where it went.
+    expect(sessions.find(x, node, [other])).to.equal(other);
+    now += 50_000;
+    expect(sessions.peek(x, node, [0, 1])).to.equal(other);
+    now += 20_000;
+    expect(sessions.peek(x, node, [0, 1])).to.equal(natural);
+    expect(sessions.peek(x, node, [other])).to.equal(other);
+    expect(sessions.find(x, node, [0, 1])).to.equal(natural);
+  });
+
+  it('takes the target of the session that the request belongs to', async () => {
+    const sticky = { enabled: true, hash_fields: ['metadata.user'] };
+    const config = { strategy: { mode: 'loadbalance', sticky }, targets: [openai, groq] };
+    const hooks = await routerOf(() => 200);
+    const metadata = { user: 'ann' };
+    const [pick] = (await decisions(config, undefined, { hooks, metadata }))!;
+    const taken = (await planned(config, { hooks, metadata })).find(([turn]) => turn.startsWith('1'))!;
+    expect(`config.targets${taken[0].slice(2)}`).to.equal(pick!.target);
+    expect(taken[1]).to.equal('its session is kept there');
+  });
+
+  it('asks two where the second is asked beside the first', async () => {
+    const config = {
+      strategy: { mode: 'loadbalance', hedge: { min_delay: 100, max_extra: 0.1 } },
+      targets: [openai, groq, openai],
+    };
+    const plan = await planned(config, { random: () => 0 });
+    expect(plan.map(([turn]) => turn)).to.deep.equal(['1 [0]', '2 [1]', '- [2]']);
+    expect(plan[1]![1]).to.match(/^asked beside it where it is late/);
+  });
+
+  it('leaves alone whose breaker is open, unless all are', async () => {
+    const hub = new SharedHub();
+    const board = new Breakers(hub.desk, silent);
+    const now = Date.now;
+    let ahead = 0;
+    Date.now = () => now() + ahead;
+    try {
+      const config = {
+        strategy: { mode: 'fallback', cb_config: { failure_threshold: 1, cooldown_interval: 5000 } },
+        targets: [openai, groq],
+      };
+      let step: (target: Target) => Step = failFirst(503);
+      const hooks = await routerOf((target) => step(target), { hub });
+      const news = async (): Promise<void> => {
+        await new Promise((wait) => setTimeout(wait, 11));
+        await hub.quiet();
+      };
+      await decisions(config, undefined, { hooks });
+      await news();
+      const [first] = await planned(config, { hooks });
+      expect(first![0]).to.equal('- [0]');
+      expect(first![1]).to.match(/^left alone: its circuit breaker is open since 20/);
+      expect(await turns(config, { hooks })).to.deep.equal(['- [0]', '1 [1]']);
+      step = () => 503;
+      await decisions(config, undefined, { hooks });
+      await news();
+      const all = await planned(config, { hooks });
+      expect(all.map(([turn]) => turn)).to.deep.equal(['1 [0]', '2 [1]']);
+      expect(all[0]![1]).to.match(/^the first; its circuit breaker is open since .* and so is every other$/);
+      step = failFirst(503);
+      await decisions(config, undefined, { hooks });
+      await news();
+      ahead += 5001;
+      const [due] = await planned(config, { hooks });
+      expect(due![0]).to.equal('1 [0]');
+      expect(due![1]).to.match(/, one request may probe$/);
+    } finally {
+      Date.now = now;
+      board.close();
     }
   });
 });
