@@ -87,6 +87,8 @@ export class Breakers implements Health {
    * 0: it closed meanwhile; null: no.
    */
   async claim(x: Exchange, target: Target): Promise<number | null> {
+    // What comes of it would not be judged.
+    if (x.endpoint.counts === true) return null;
     const open = this.#opened.get(keyOf(x))?.get(target.path);
     if (open === undefined) return 0;
     if (Date.now() < open.until) return null;

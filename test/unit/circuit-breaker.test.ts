@@ -1,5 +1,6 @@
 import { expect } from 'chai';
 import router from '../../plugins/router/index.js';
+import type { Endpoint } from '../../src/core/endpoint.js';
 import { type ErrorCode, errorTable, GatewayError } from '../../src/core/errors.js';
 import { type ClientRequest, Exchange, type Reply } from '../../src/core/exchange.js';
 import type { Hooks, Host } from '../../src/core/plugin.js';
@@ -112,9 +113,13 @@ describe('a circuit breaker', () => {
     }
   }
 
-  function exchange(config: ResolvedConfig, workspace = 'ws-1'): Exchange {
+  function exchange(
+    config: ResolvedConfig,
+    workspace = 'ws-1',
+    endpoint: Endpoint = { name: 'chat', format: 'openai-chat', body: 'json' },
+  ): Exchange {
     const request = { headers: [], stream: null, json: {} } as Partial<ClientRequest> as ClientRequest;
-    const x = new Exchange('req', { name: 'chat', format: 'openai-chat', body: 'json' }, request);
+    const x = new Exchange('req', endpoint, request);
     x.principal = { organisationId: 'org-1', workspaceId: workspace } as Principal;
     x.config = config;
     return x;
@@ -328,6 +333,18 @@ describe('a circuit breaker', () => {
       await news();
       hangs = false;
       expect(await lives.tries(config)).to.deep.equal(['[0]', '[1]']);
+    });
+
+    it('is not probed by a request to count tokens, which would tell nothing of it', async () => {
+      const worker = new Worker(firstFails);
+      const config = compile(two());
+      await worker.fail(config, 3);
+      ahead += 6000;
+      worker.tried.length = 0;
+      const counting = { name: 'count-tokens', format: 'anthropic-count-tokens', counts: true } as Endpoint;
+      await worker.ask(config, { x: exchange(config, 'ws-1', counting) });
+      expect(worker.tried).to.deep.equal(['[1]']);
+      expect(await worker.tries(config)).to.deep.equal(['[0]', '[1]']);
     });
 
     it('is probed by another request where the leave to probe came too late for the first', async () => {
