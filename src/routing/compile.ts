@@ -313,11 +313,26 @@ function concurrencyOf({ concurrency }: NodeFields): Concurrency | null {
   return Object.freeze({ min, max, queue, maxWaitMs, priority });
 }
 
-/** What is sent aside is neither retried nor mirrored again. */
+/**
+ * What is sent aside is neither retried nor mirrored again, waits for no turn, and nobody is spared it; it may take as
+ * long as what it is a copy of.
+ */
 function mirrorOf(parent: Inherited, { fields, mirror }: Draft): Mirror | null {
   if (fields.mirror === undefined || mirror === null) return null;
-  const own = inherit({ ...parent, mirror: null }, mirror, null);
-  return Object.freeze({ share: fields.mirror.share, target: targetOf(mirror, { ...own, retry: null }) });
+  const around = {
+    ...parent,
+    requestTimeoutMs: fields.request_timeout ?? parent.requestTimeoutMs,
+    deadlineMs: fields.deadline ?? parent.deadlineMs,
+    mirror: null,
+  };
+  const target = {
+    ...inherit(around, mirror, null),
+    retry: null,
+    breaker: null,
+    cache: null,
+    concurrency: null,
+  };
+  return Object.freeze({ share: fields.mirror.share, target: targetOf(mirror, target) });
 }
 
 function hedgeOf({ hedge }: StrategyFields): Hedge | null {

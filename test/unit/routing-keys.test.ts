@@ -546,6 +546,23 @@ describe('what targets inherit of the newer keys', () => {
     });
   });
 
+  it('a mirror’s target takes as long as what it copies, and is neither retried, nor waited for, nor spared', () => {
+    const [target] = targetsOf({
+      retry: { attempts: 3 },
+      ...fallback({ ...parent, request_timeout: 400 }),
+      cb_config: { failure_threshold: 3, cooldown_interval: 1000 },
+      concurrency: { max: 5 },
+    });
+    expect(target?.mirror?.target).to.include({
+      requestTimeoutMs: 400,
+      deadlineMs: 5000,
+      retry: null,
+      breaker: null,
+      cache: null,
+      concurrency: null,
+    });
+  });
+
   it('is replaced whole by what they set', () => {
     const [target] = targetsOf({
       ...parent,
