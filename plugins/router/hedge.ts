@@ -3,7 +3,9 @@ import { GatewayError } from '../../src/core/errors.js';
 import type { Exchange, Reply } from '../../src/core/exchange.js';
 import type { Logger } from '../../src/core/plugin.js';
 import type { Hedge, RouteNode } from '../../src/core/target.js';
+import { modelKey } from './identity.js';
 import { Latencies } from './latencies.js';
+import { discard } from './outcome.js';
 
 /** Times known of a target before its percentiles say anything. */
 const leastTimes = 20;
@@ -186,9 +188,10 @@ export class Race {
 }
 
 /** An answer that came and is not wanted. */
-function drop(side: Exchange, { status, body }: Reply): void {
-  if (body !== null && typeof body !== 'string' && !Buffer.isBuffer(body)) body.cancel();
-  if (status < 300 && side.answeredBy !== null) side.answeredBy.error ??= 'hedge_lost';
+function drop(side: Exchange, reply: Reply): void {
+  discard(reply);
+  const isGood = reply.status >= 200 && reply.status < 300;
+  if (isGood && side.answeredBy !== null) side.answeredBy.error ??= 'hedge_lost';
 }
 
 const newTimes = (): Latencies => new Latencies();
@@ -199,7 +202,7 @@ const keyOf = ({ principal, config }: Exchange, path: string): string =>
 
 /** A model's whole answers take longer than its streams to begin. */
 const timesKey = (x: Exchange, strategy: string, { path }: RouteNode): string =>
-  `${strategy}\n${path}\n${x.streaming ? 'stream' : 'whole'}\n${x.modelAsked}`;
+  `${strategy}\n${path}\n${x.streaming ? 'stream' : 'whole'}\n${modelKey(x)}`;
 
 function remembered<T extends object>(all: LRUCache<string, T>, key: string, make: () => T): T {
   let found = all.get(key);

@@ -1,5 +1,12 @@
+import type { Exchange } from '../../src/core/exchange.js';
 import type { RouteNode, Target } from '../../src/core/target.js';
 import { type Hash, hashOf } from './hash.js';
+
+const maxModel = 128;
+
+/** The model asked for, as a part of a key that is kept: clients may call models what they like, at any length. */
+export const modelKey = ({ modelAsked }: Exchange): string =>
+  modelAsked === null || modelAsked.length <= maxModel ? (modelAsked ?? '') : modelAsked.slice(0, maxModel);
 
 const names = new WeakMap<Target, string>();
 

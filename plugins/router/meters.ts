@@ -1,7 +1,7 @@
 import { LRUCache } from 'lru-cache';
 import type { Exchange } from '../../src/core/exchange.js';
 import type { Target } from '../../src/core/target.js';
-import { targetName } from './identity.js';
+import { modelKey, targetName } from './identity.js';
 
 /** Milliseconds in which what was seen loses two thirds of its weight. */
 const decayMs = 10_000;
@@ -92,5 +92,4 @@ export class Meters {
   }
 }
 
-const outputKey = (x: Exchange): string =>
-  `${x.principal.workspaceId}\n${x.endpoint.name}\n${x.modelAsked ?? ''}`;
+const outputKey = (x: Exchange): string => `${x.principal.workspaceId}\n${x.endpoint.name}\n${modelKey(x)}`;

@@ -1,3 +1,4 @@
+import { isSource } from '../../src/core/body.js';
 import type { ErrorCode, GatewayError } from '../../src/core/errors.js';
 import type { Exchange, Reply } from '../../src/core/exchange.js';
 import type { Retry, Target } from '../../src/core/target.js';
@@ -58,7 +59,7 @@ export function errorIsRetried(x: Exchange, error: GatewayError, retry: Retry): 
 
 /** Lets go of an answer that the client will not get. */
 export function discard({ body }: Reply): void {
-  if (body !== null && typeof body !== 'string' && !Buffer.isBuffer(body)) body.cancel();
+  if (isSource(body)) body.cancel();
 }
 
 /** The same; ends the walk where nobody waits for another. */

@@ -41,7 +41,8 @@ export class Sessions {
     const hash = hashOf(
       `${principal.workspaceId}\n${principal.keyId}\n${config.slug ?? ''}\n${node.path}\n${session}`,
     );
-    const key = `${hash.high},${hash.low}`;
+    // Hashes can be made to collide: at most those of one key's own.
+    const key = `${principal.keyId}\n${hash.high},${hash.low}`;
     const hashes = childHashes(node.children);
     const now = this.now();
     const known = this.#places.get(key);

@@ -6,6 +6,10 @@ type SessionReader = (x: Exchange) => string | null;
 
 /** Characters of each part of a conversation's beginning that tell it from others, beside the lengths of its texts. */
 const maxPart = 256;
+/** Turns that may stand before the first question: of a million, the first few tell it from others. */
+const maxTurns = 16;
+/** Characters of a field's value: it may be the client's whole body. */
+const maxValue = 4096;
 
 /** A session by the values of fields. A request that has none of them is of no session: it goes where others go. */
 export function sessionReader(fields: readonly string[]): SessionReader {
@@ -15,10 +19,19 @@ export function sessionReader(fields: readonly string[]): SessionReader {
     const values = readers.map((read) => {
       const value = read(x) ?? null;
       if (value !== null) some = true;
-      return value;
+      return bounded(value);
     });
     return some ? JSON.stringify(values) : null;
   };
+}
+
+/** A field's value, by as much of it as tells it from others. */
+function bounded(value: unknown): unknown {
+  const isShort = typeof value === 'string' ? value.length <= maxValue : typeof value !== 'object';
+  if (isShort || value === null) return value;
+  const beginning = new Beginning(maxValue);
+  beginning.add(value);
+  return beginning.text;
 }
 
 /**
@@ -29,7 +42,7 @@ export function conversationOf(x: Exchange): string | null {
   const body = x.request.json;
   if (body === null) return null;
   const turns = body['messages'] ?? body['contents'] ?? body['input'] ?? body['prompt'];
-  const beginning = new Beginning();
+  const beginning = new Beginning(maxPart);
   beginning.add(x.modelAsked);
   beginning.add(body['system'] ?? body['systemInstruction'] ?? body['instructions']);
   beginning.add(body['tools']);
@@ -38,7 +51,7 @@ export function conversationOf(x: Exchange): string | null {
     beginning.add(turns);
     return beginning.text;
   }
-  for (const turn of turns) {
+  for (const turn of turns.slice(0, maxTurns)) {
     beginning.add(turn);
     if (isJsonObject(turn) && (turn['role'] ?? 'user') === 'user') return beginning.text;
   }
@@ -50,9 +63,12 @@ class Beginning {
   text = '';
   #end = 0;
 
+  /** `maxPart`: characters. */
+  constructor(readonly maxPart: number) {}
+
   /** A part has room of its own: a long system text must not hide the question behind it. */
   add(value: unknown): void {
-    this.#end = this.text.length + maxPart;
+    this.#end = this.text.length + this.maxPart;
     this.#walk(value);
   }
 
@@ -61,9 +77,18 @@ class Beginning {
     if (room <= 0 || value === undefined || value === null) return;
     // With its length: two texts must not read as one.
     if (typeof value === 'string') this.text += `${value.length}:${value.slice(0, room)}`;
-    else if (Array.isArray(value)) for (const item of value) this.#walk(item);
-    else if (typeof value === 'object') {
-      for (const key in value) this.#walk((value as Record<string, unknown>)[key]);
-    } else this.text += String(value);
+    else if (typeof value !== 'object') this.text += String(value);
+    else if (Array.isArray(value)) {
+      for (const item of value) if (!this.#item(item)) return;
+    } else {
+      for (const key in value) if (!this.#item((value as Record<string, unknown>)[key])) return;
+    }
+  }
+
+  /** Is there room for another? Each takes some, were it empty: a list may have a million. */
+  #item(value: unknown): boolean {
+    this.text += ',';
+    this.#walk(value);
+    return this.text.length < this.#end;
   }
 }

@@ -228,6 +228,19 @@ describe('sticky sessions', () => {
     const seen = counts(1000, () => choose.pick(x, rootOf(x)));
     expect(seen['a']).to.be.closeTo(500, 80);
   });
+
+  it('are told apart by the beginning of a value, however large: nothing is spelled out that may be a whole body', () => {
+    const sticky = { enabled: true, hash_fields: ['params.messages'] };
+    const config = balance({ mode: 'loadbalance', sticky }, named('a'), named('b'));
+    const session = rootOf(exchange(config)).sticky!.session;
+    const of = (messages: unknown) => session(exchange(config, { json: { messages } }));
+    for (const long of ['x'.repeat(5e6), Array(1e6).fill(''), Array(1e5).fill({ content: 'Hello' })]) {
+      expect(of(long)!.length).to.be.below(10_000);
+      expect(of(long)).to.equal(of(long));
+    }
+    expect(of('x'.repeat(5e6))).to.not.equal(of('x'.repeat(5e6 + 1)));
+    expect(of([{ content: 'a' }])).to.not.equal(of([{ content: 'b' }]));
+  });
 });
 
 describe('session affinity', () => {
@@ -280,6 +293,8 @@ describe('session affinity', () => {
     expect(new Set(seen).size).to.equal(bodies.length);
     expect(seen).not.to.include(null);
     expect(of({ model: 'm' })).to.equal(null);
+    const opened = { messages: Array(1e5).fill({ role: 'system', content: 'Be brief.' }) };
+    expect(of(opened)!.length, 'a conversation that never comes to a question').to.be.below(10_000);
   });
 });
 
