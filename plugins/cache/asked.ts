@@ -26,6 +26,9 @@ const cachable: ReadonlySet<EndpointName> = new Set([
   'gemini-embed',
 ]);
 
+/** What goes on at the provider from call to call: there, the same words are another question each time. */
+const ongoing: Partial<Record<EndpointName, string>> = { responses: 'conversation', messages: 'container' };
+
 /** A longer body is not worth hashing on a data worker's event loop. */
 const maxRequestBytes = 1024 * 1024;
 const maxNamespaceLength = 256;
@@ -57,7 +60,9 @@ export class AskedReader {
   /** null: nothing. Throws `invalid_request` for a header that cannot be read. */
   read(x: Exchange): Asked | null {
     const rule = x.config.cache ?? this.#switched(x);
-    if (rule === null || x.request.json === null || !cachable.has(x.endpoint.name)) return null;
+    const { name } = x.endpoint;
+    if (rule === null || x.request.json === null || !cachable.has(name)) return null;
+    if (ongoing[name] !== undefined && (x.request.json[ongoing[name]] ?? null) !== null) return null;
     if (x.request.bytes!.length > maxRequestBytes || this.#isSet(x, 'debug', 'false')) return null;
     const ttl = this.#header(x, 'cache-ttl');
     if (ttl !== undefined && !/^[1-9]\d{0,7}$/.test(ttl))

@@ -21,13 +21,13 @@ function plainOf(bytes: Buffer): JsonObject | null {
 }
 
 /** The JSON objects of a stream's events. Throws where one is no JSON. */
-export function chunksOf(bytes: Buffer): JsonObject[] {
+export function chunksOf(bytes: Buffer, parse: (text: string) => unknown = parseJson): JsonObject[] {
   const chunks: JsonObject[] = [];
   for (const line of bytes.toString('utf8').split(/\r\n|\r|\n/)) {
     if (!line.startsWith('data:')) continue;
-    const data = line.slice(line.charCodeAt(5) === 0x20 ? 6 : 5);
+    const data = line.slice(5).trimStart();
     if (data.charCodeAt(0) !== 0x7b) continue;
-    const chunk = parseJson(data);
+    const chunk = parse(data);
     if (isJsonObject(chunk)) chunks.push(chunk);
   }
   return chunks;
@@ -74,8 +74,7 @@ function completionOf(chunks: readonly JsonObject[], usage: Usage | null): JsonO
 /** false: there is more in it than is known here. */
 function add(choices: Choice[], given: JsonObject): boolean {
   const { index, delta = {}, logprobs = null } = given;
-  if (!hasOnly(given, choiceMembers) || typeof index !== 'number' || index > 128 || !isJsonObject(delta))
-    return false;
+  if (!hasOnly(given, choiceMembers) || !isIndex(index, 128) || !isJsonObject(delta)) return false;
   if (!hasOnly(delta, saidMembers)) return false;
   choices[index] ??= {
     message: { role: 'assistant', content: null },
@@ -90,7 +89,9 @@ function add(choices: Choice[], given: JsonObject): boolean {
     choice.hasLogprobs = true;
     for (const kind of ['content', 'refusal'] as const) {
       const more = logprobs[kind];
-      if (Array.isArray(more)) choice.logprobs[kind] = [...(choice.logprobs[kind] ?? []), ...more];
+      if (!Array.isArray(more)) continue;
+      choice.logprobs[kind] ??= [];
+      for (const one of more) choice.logprobs[kind].push(one);
     }
   }
   for (const name of texts) {
@@ -103,7 +104,7 @@ function add(choices: Choice[], given: JsonObject): boolean {
 
 function addCall(calls: JsonObject[], given: JsonObject): boolean {
   const { index, function: said, ...rest } = given;
-  if (typeof index !== 'number' || index > 1024) return false;
+  if (!isIndex(index, 1024)) return false;
   calls[index] ??= { function: { name: '', arguments: '' } };
   const call = calls[index];
   for (const name in rest) if (isSet(rest[name])) call[name] = rest[name];
@@ -161,6 +162,9 @@ function hasOnly(object: JsonObject, known: ReadonlySet<string>): boolean {
   for (const name in object) if (!known.has(name) && isSet(object[name])) return false;
   return true;
 }
+
+const isIndex = (value: unknown, most: number): value is number =>
+  typeof value === 'number' && Number.isInteger(value) && value >= 0 && value <= most;
 
 const isSet = (value: unknown): boolean => value !== undefined && value !== null;
 

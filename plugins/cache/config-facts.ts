@@ -6,8 +6,10 @@ export interface ConfigFacts {
   readonly slugs: readonly string[];
   /** Does a target take its provider from the model (`@slug/model`)? */
   readonly byModel: boolean;
-  /** Client headers that its targets send on, or its conditions look at; lower case. */
+  /** Client headers that its targets send on, or that its conditions and sessions look at; lower case. */
   readonly headers: ReadonlySet<string>;
+  /** Does whether a call streams decide where it goes? */
+  readonly byStreaming: boolean;
   readonly targets: ReadonlyMap<string, Target>;
 }
 
@@ -27,6 +29,7 @@ function read(config: ResolvedConfig): ConfigFacts {
   const slugs = new Set<string>();
   const headers = new Set<string>();
   let byModel = false;
+  let byStreaming = false;
   const visit = (node: RouteNode): void => {
     if (node.kind === 'target') {
       const { target } = node;
@@ -40,12 +43,16 @@ function read(config: ResolvedConfig): ConfigFacts {
       if (slug !== null) slugs.add(slug);
       return;
     }
-    if (node.kind === 'conditional')
-      for (const { query } of node.branches) for (const name of headersIn(query)) headers.add(name);
+    const looksAt = node.kind === 'conditional' ? node.branches.flatMap(({ query }) => fieldsIn(query)) : [];
+    if (node.kind === 'loadbalance') looksAt.push(...(node.sticky?.fields ?? []));
+    for (const field of looksAt) {
+      if (field.startsWith('headers.')) headers.add(field.slice('headers.'.length).toLowerCase());
+      else byStreaming ||= field.startsWith('params.stream');
+    }
     for (const child of node.children) visit(child);
   };
   visit(config.root);
-  return { slugs: [...slugs], byModel, headers, targets };
+  return { slugs: [...slugs], byModel, headers, byStreaming, targets };
 }
 
 const withoutAt = (slug: string): string => (slug.startsWith('@') ? slug.slice(1) : slug);
@@ -56,7 +63,7 @@ export function slugOfModel(model: string): string | null {
   return model.startsWith('@') && slash > 1 ? model.slice(1, slash) : null;
 }
 
-/** Names of the headers in a condition's text. More than it looks at does no harm. */
-function headersIn(query: string): string[] {
-  return [...query.matchAll(/"headers\.([^"]+)"/g)].map(([, name]) => name!.toLowerCase());
+/** Names of the fields in a condition's text. More than it looks at does no harm. */
+function fieldsIn(query: string): string[] {
+  return [...query.matchAll(/"((?:headers|params)\.[^"]+)"/g)].map(([, field]) => field!);
 }

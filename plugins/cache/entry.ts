@@ -1,7 +1,10 @@
+import type { JsonObject } from '../../src/core/exchange.js';
+import { isJsonObject } from '../../src/core/json.js';
 import type { Usage } from '../../src/core/usage.js';
 
 /** How a stored answer can be told: whole, as a stream, or as a stream that closes with its usage. */
 export type Form = 'plain' | 'stream' | 'stream-usage';
+const formNames: ReadonlySet<string> = new Set<Form>(['plain', 'stream', 'stream-usage']);
 
 /** A whole answer of a provider, as the client of its format reads it. */
 export interface Entry {
@@ -49,13 +52,31 @@ export function writeEntry(entry: Entry): string {
   return JSON.stringify({ ...entry, forms: Object.fromEntries(forms) });
 }
 
-/** null: it is not the text of an entry. */
+/** null: it is not the text of an entry, or not of one of this version. */
 export function readEntry(text: string): Entry | null {
+  let read: unknown;
   try {
-    const read = JSON.parse(text) as Omit<Entry, 'forms'> & { forms: Record<Form, string> };
-    const forms = Object.entries(read.forms).map(([form, bytes]) => [form, ownBytes([Buffer.from(bytes)])]);
-    return { ...read, forms: Object.fromEntries(forms) };
+    read = JSON.parse(text);
   } catch {
     return null;
   }
+  if (!isJsonObject(read) || !isWritten(read)) return null;
+  const forms = Object.entries(read.forms).map(([form, bytes]) => [form, ownBytes([Buffer.from(bytes)])]);
+  return { ...read, forms: Object.fromEntries(forms) };
+}
+
+type Written = Omit<Entry, 'forms'> & { readonly forms: Readonly<Record<Form, string>> };
+
+function isWritten(read: JsonObject): read is JsonObject & Written {
+  const { storedAt, maxAge, ms, target, provider, model, cost, usage, forms } = read;
+  return (
+    [storedAt, maxAge, ms].every(Number.isFinite) &&
+    typeof target === 'string' &&
+    typeof provider === 'string' &&
+    (model === null || typeof model === 'string') &&
+    (cost === null || Number.isFinite(cost)) &&
+    (usage === null || isJsonObject(usage)) &&
+    isJsonObject(forms) &&
+    Object.entries(forms).every(([form, bytes]) => formNames.has(form) && typeof bytes === 'string')
+  );
 }

@@ -113,6 +113,7 @@ export class Flight implements Company {
   /** The same answer for one more call. */
   join(x: Exchange, asked: Asked, form: Form): Reply | Promise<Reply | undefined> {
     if (this.#stream?.open === true && form === this.form) return this.#follow(x, this.#stream);
+    x.cache = 'MISS';
     return new Promise((resolve, reject) => {
       this.#waiters.push(new Waiter(this, x, asked, form, resolve, reject));
     });

@@ -11,7 +11,7 @@ import { Broadcast } from './broadcast.js';
 import { chunksOf } from './chat-replay.js';
 import { Checks } from './checks.js';
 import { Embedder, type Embedding } from './embedder.js';
-import { type Entry, isFresh, ownBytes } from './entry.js';
+import { type Entry, type Form, isFresh, ownBytes } from './entry.js';
 import { Flight, Flights } from './flight.js';
 import { Keys } from './key.js';
 import { Memory } from './memory.js';
@@ -74,6 +74,7 @@ export default definePlugin<CacheOptions>({
       },
       reply: (x, reply) => (x.company instanceof Flight ? cache.keep(x.company, reply) : undefined),
       log: (x) => {
+        cache.count(x);
         if (x.company instanceof Flight) cache.over(x.company);
       },
     };
@@ -156,7 +157,6 @@ class Cache {
     const flight = this.#flights.find(key);
     if (flight !== undefined) return flight.join(x, asked, form);
     const own = this.#flights.lead(x, key, asked, form);
-    this.#counts.misses++;
     if (this.#store !== null) return this.#ask(this.#store, own);
     return asked.rule.mode === 'semantic' ? this.#resemble(own) : undefined;
   }
@@ -192,7 +192,6 @@ class Cache {
     const reply = found && this.#tell(x, asked, found.key, found.entry, 'SEMANTIC HIT');
     if (found === null || reply === null) {
       x.cache = 'SEMANTIC MISS';
-      this.#counts.semanticMisses++;
       return undefined;
     }
     x.company = null;
@@ -230,10 +229,17 @@ class Cache {
     if (reply === null) return null;
     // Told in one more form it takes more room.
     if (isNew) this.#memory.set(key, entry);
-    if (status === 'HIT') this.#counts.hits++;
-    else this.#counts.semanticHits++;
     this.host.bodyRecurs(x);
     return reply;
+  }
+
+  /** A call is over that may have asked. */
+  count({ cache }: Exchange): void {
+    if (cache === 'DISABLED' || cache === 'REFRESH') return;
+    if (cache === 'HIT') this.#counts.hits++;
+    else if (cache === 'SEMANTIC HIT') this.#counts.semanticHits++;
+    else this.#counts.misses++;
+    if (cache === 'SEMANTIC MISS') this.#counts.semanticMisses++;
   }
 
   /** An upstream has answered: keeps that, and gives it to all who wait. */
@@ -242,7 +248,8 @@ class Cache {
     if (reply.status === 200 && reply.errorOrigin === null) {
       if (isSource(body) && reply.events) return this.#stream(flight, reply, body);
       if (Buffer.isBuffer(body)) {
-        this.#keepBytes(flight, [body], isPlainStorable);
+        // Some providers answer so although a stream was asked for.
+        this.#keepBytes(flight, [body], 'plain', isPlainStorable);
         return undefined;
       }
     }
@@ -256,7 +263,7 @@ class Cache {
       this.#entryBytes,
       (whole) => {
         if (whole === null) flight.failed();
-        else this.#keepBytes(flight, whole, isStreamStorable);
+        else this.#keepBytes(flight, whole, flight.form, isStreamStorable);
       },
       () => flight.streamLeft(),
     );
@@ -266,9 +273,10 @@ class Cache {
   #keepBytes(
     flight: Flight,
     parts: readonly Buffer[],
+    form: Form,
     isGood: (x: Exchange, bytes: Buffer) => boolean,
   ): void {
-    const { x, asked, key, form } = flight;
+    const { x, asked, key } = flight;
     const bytes = ownBytes(parts);
     const by = x.answeredBy;
     if (by === null || bytes.length > this.#entryBytes || !isGood(x, bytes)) return flight.failed();
@@ -319,7 +327,7 @@ function isPlainStorable(x: Exchange, bytes: Buffer): boolean {
 
 function isStreamStorable(x: Exchange, bytes: Buffer): boolean {
   try {
-    return isUtf8(bytes) && isStorableStream(x.endpoint.format, chunksOf(bytes));
+    return isUtf8(bytes) && isStorableStream(x.endpoint.format, chunksOf(bytes, JSON.parse));
   } catch {
     return false;
   }

@@ -119,4 +119,5 @@ function bodyName(x: Exchange): string {
 }
 
 /** Can an answer that came whole be told as a stream, and the other way round? */
-export const isRetold = (x: Exchange): boolean => x.endpoint.format === 'openai-chat';
+export const isRetold = (x: Exchange): boolean =>
+  x.endpoint.format === 'openai-chat' && !factsOf(x.config).byStreaming;

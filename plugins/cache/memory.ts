@@ -22,6 +22,8 @@ export class Memory {
   }
 
   set(key: string, entry: Entry): void {
+    // The size of an entry that is there already would be left as it was.
+    this.#kept.delete(key);
     this.#kept.set(key, entry);
   }
 

@@ -47,9 +47,18 @@ function retold(x: Exchange, entry: Entry, form: Form): Buffer | null {
     (stored) => entry.forms[stored] !== undefined,
   );
   if (from === undefined) return null;
-  const bytes = retell(entry.forms[from]!, from, form, entry.usage);
+  const bytes = readably(() => retell(entry.forms[from]!, from, form, entry.usage));
   if (bytes === null) return null;
   const own = ownBytes([bytes]);
   entry.forms[form] = own;
   return own;
+}
+
+/** null where what was stored cannot be read: the shared store may give back anything. */
+function readably<T>(read: () => T): T | null {
+  try {
+    return read();
+  } catch {
+    return null;
+  }
 }

@@ -5,6 +5,7 @@ import { type ClientRequest, Exchange, type JsonObject, type Reply } from '../..
 import { Metrics } from '../../src/core/metrics.js';
 import type { Hooks, Host } from '../../src/core/plugin.js';
 import { Secret } from '../../src/core/secret.js';
+import type { Shared } from '../../src/core/shared.js';
 import { directCredential, guardrailVersion } from '../../src/core/slots.js';
 import { sentOnHeaders } from '../../src/providers/client-headers.js';
 import { compileConfig } from '../../src/routing/compile.js';
@@ -25,6 +26,8 @@ export interface CallFacts {
   readonly header: string;
   readonly query: string;
   readonly body: JsonObject;
+  /** JSON. */
+  readonly config?: string;
 }
 
 export const usualFacts: CallFacts = {
@@ -70,6 +73,16 @@ export class CacheStage {
     return stage;
   }
 
+  /** With a store that has this text for whatever it is asked for. */
+  static openWith(stored: string): Promise<CacheStage> {
+    const shared: Shared = {
+      ask: (async () => ({ entry: stored, led: false })) as unknown as Shared['ask'],
+      tell() {},
+      hear() {},
+    };
+    return CacheStage.open({ shared: true }, { shared });
+  }
+
   call(facts: CallFacts = usualFacts): Exchange {
     this.#providers.set(facts.workspace, storedProvider(facts));
     const bytes = Buffer.from(JSON.stringify(facts.body));
@@ -93,7 +106,7 @@ export class CacheStage {
       keyId: facts.key,
     } as Exchange['principal'];
     x.trace = { traceId: 'trace', spanId: null, parentSpanId: null, spanName: null };
-    x.config = compileConfig(this.config, {
+    x.config = compileConfig(facts.config ?? this.config, {
       slug: 'pc-1',
       version: facts.configVersion,
       isProvider: () => true,

@@ -2,7 +2,7 @@ import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { expect } from 'chai';
 import { retell } from '../../plugins/cache/chat-replay.js';
-import { ownBytes } from '../../plugins/cache/entry.js';
+import { type Entry, ownBytes, writeEntry } from '../../plugins/cache/entry.js';
 import { Memory } from '../../plugins/cache/memory.js';
 import { isStorable, isStorableStream } from '../../plugins/cache/storable.js';
 import type { Sink, Source } from '../../src/core/body.js';
@@ -55,6 +55,7 @@ class Reading implements Sink {
   }
 }
 
+const meta = { target: 'config', provider: 'p', model: 'm', usage: null, cost: 1, ms: 1 };
 const streamed = { ...usualFacts, body: { ...usualFacts.body, stream: true } };
 const chunk = (delta: object, end: string | null = null): string =>
   `data: ${JSON.stringify({ id: 'c', object: 'chat.completion.chunk', created: 1, model: 'm', choices: [{ index: 0, delta, finish_reason: end }] })}\n\n`;
@@ -223,6 +224,108 @@ describe('the cache stage', () => {
     expect(await stage.look(stage.call()), 'the next asks for itself').to.equal(undefined);
   });
 
+  it('a plain answer to a call that wanted a stream is kept as what it is', () => {
+    const x = lead(streamed);
+    const body = completion('Hello');
+    expect(stage.answer(x, body).events).to.equal(false);
+    stage.over(x);
+    expect(bodyOf(stage.look(stage.call()))).to.equal(body.toString());
+    const again = stage.look(stage.call(streamed)) as Reply;
+    expect([again.events, bodyOf(again).startsWith('data: {')]).to.deep.equal([true, true]);
+  });
+
+  it('gives a waiting call nothing out of the shared store that is older than it takes', async () => {
+    const text = (age: number): string =>
+      writeEntry({ ...meta, storedAt: Date.now() - age, maxAge: 600, forms: { plain: completion('old') } });
+    stage = await CacheStage.openWith(text(30_000));
+    const patient = stage.call();
+    const found = stage.look(patient);
+    const strict = stage.call();
+    strict.request.headers.push('x-gateway-cache-ttl', '10');
+    const waited = stage.look(strict);
+    expect(bodyOf(await found)).to.include('old');
+    expect(await waited).to.equal(undefined);
+  });
+
+  it('misses what stands broken in the shared store', async () => {
+    const good = JSON.parse(
+      writeEntry({ ...meta, storedAt: Date.now(), maxAge: 600, forms: { plain: completion('x') } }),
+    );
+    for (const broken of [
+      'null',
+      '{"forms":{"plain":"{}"}}',
+      ...[{ provider: 5 }, { target: null }, { ms: '1' }, { maxAge: null }, { model: {} }, { forms: {} }].map(
+        (more) => JSON.stringify({ ...good, ...more }),
+      ),
+    ]) {
+      stage = await CacheStage.openWith(broken);
+      expect(await stage.look(stage.call()), broken).to.equal(undefined);
+    }
+    for (const form of ['plain', 'stream']) {
+      stage = await CacheStage.openWith(JSON.stringify({ ...good, forms: { [form]: 'data: {"cho' } }));
+      expect(await stage.look(stage.call(form === 'plain' ? streamed : usualFacts)), form).to.equal(
+        undefined,
+      );
+    }
+  });
+
+  it('counts each call once: those that wait or join as hits, those that go on by themselves as misses', async () => {
+    const counts = (): number[] =>
+      stage.metrics
+        .read()
+        .filter(({ name }) => /^gateway_cache_(hits|misses)_total$/.test(name))
+        .map(({ value }) => value as number);
+    const first = lead();
+    const waiting = [stage.call(), stage.call()];
+    const answers = waiting.map((x) => stage.look(x));
+    stage.answer(first, completion('x'));
+    await Promise.all(answers);
+    for (const x of [first, ...waiting]) stage.over(x);
+    expect(counts()).to.deep.equal([2, 1]);
+    const entry = writeEntry({ ...meta, storedAt: Date.now(), maxAge: 9, forms: { plain: completion('x') } });
+    stage = await CacheStage.openWith(entry);
+    const found = stage.call();
+    await stage.look(found);
+    stage.over(found);
+    expect(counts()).to.deep.equal([1, 0]);
+  });
+
+  it('has for a call that leaves while it waits that it missed', async () => {
+    lead();
+    const x = stage.call();
+    const answer = Promise.resolve(stage.look(x)).catch(() => {});
+    x.abort(gone, report);
+    await answer;
+    expect(x.cache).to.equal('MISS');
+  });
+
+  it('does not take a conversation that goes on at its provider for the same question', async () => {
+    for (const [name, format, body] of [
+      ['responses', 'openai-responses', { conversation: 'conv_1', input: 'Next' }],
+      ['messages', 'anthropic-messages', { container: 'container_1', messages: [] }],
+    ] as const) {
+      const x = stage.call({ ...usualFacts, body: { model: 'm', ...body } });
+      Object.assign(x, { endpoint: { name, format, body: 'json' } });
+      expect([stage.look(x), x.cache, x.company], name).to.deep.equal([undefined, 'DISABLED', null]);
+    }
+  });
+
+  it('tells streams and plain chats apart where the config does, and headers by which sessions are told', () => {
+    const two = '"targets":[{"name":"a","provider":"@up"},{"provider":"@up","name":"b"}]';
+    const byStream = `{"strategy":{"mode":"conditional","conditions":[{"query":{"params.stream":true},"then":"a"}],"default":"b"},${two},"cache":{"mode":"simple"}}`;
+    const first = lead({ ...usualFacts, config: byStream });
+    stage.answer(first, completion('of b'));
+    stage.over(first);
+    lead({ ...streamed, config: byStream });
+    const sticky = `{"strategy":{"mode":"loadbalance","sticky":{"enabled":true,"hash_fields":["headers.x-session"]}},${two},"cache":{"mode":"simple"}}`;
+    const x = lead({ ...usualFacts, config: sticky });
+    stage.answer(x, completion('of nobody'));
+    stage.over(x);
+    const other = stage.call({ ...usualFacts, config: sticky });
+    other.request.headers.push('x-session', '1');
+    expect(stage.look(other)).to.equal(undefined);
+  });
+
   it('C11: a refresh replaces the answers of its own key alone', () => {
     for (const key of ['low', 'high']) {
       const x = lead({ ...usualFacts, key });
@@ -347,6 +450,16 @@ describe('a chat told in another form', () => {
     expect(plain.usage).to.include({ prompt_tokens: 5, completion_tokens: 2, total_tokens: 7 });
   });
 
+  it('is read whatever the blanks before its events, and not told where a choice has no place', () => {
+    const spaced = wholeStream.replaceAll('data: {', 'data:  {');
+    const read = (text: string) => retell(Buffer.from(text), 'stream', 'plain', null);
+    expect(read(spaced)).to.deep.equal(read(wholeStream));
+    for (const index of [-1, 0.5, 129])
+      expect(
+        read(`${wholeStream}${chunk({ content: 'more' }).replace('"index":0', `"index":${index}`)}`),
+      ).to.equal(null);
+  });
+
   it('is not told where something would be lost', () => {
     const odd = chunk({ content: 'x', content_blocks: [{ delta: {} }] }) + chunk({}, 'stop');
     expect(retell(Buffer.from(odd), 'stream', 'plain', null)).to.equal(null);
@@ -369,16 +482,26 @@ describe('a chat told in another form', () => {
 describe('the memory of a data worker', function () {
   this.timeout(20_000);
   const maxBytes = 32 * 1024 * 1024;
-  const meta = { storedAt: 0, maxAge: 60, target: 'config', provider: 'p', model: 'm', usage: null, ms: 1 };
+  const entryOf = (plain: Buffer) => ({ ...meta, storedAt: 0, maxAge: 60, forms: { plain } });
   const keyOf = (i: number): string => `${'k'.repeat(36)}${i}`;
 
   it('stays within its bound of bytes with a million distinct keys', () => {
     const memory = new Memory(maxBytes);
-    const entry = { ...meta, cost: 1, forms: { plain: Buffer.alloc(300) } };
+    const entry = entryOf(Buffer.alloc(300));
     for (let i = 0; i < 1_000_000; i++) memory.set(keyOf(i), entry);
     expect(memory.size).to.be.within(0.99 * maxBytes, maxBytes);
     expect(memory.get(keyOf(0))).to.equal(undefined);
     expect(memory.get(keyOf(999_999))).to.equal(entry);
+  });
+
+  it('counts an entry that has grown by its new size', () => {
+    const memory = new Memory(maxBytes);
+    const entry: Entry = entryOf(Buffer.alloc(1000));
+    memory.set('k', entry);
+    const before = memory.size;
+    entry.forms.stream = Buffer.alloc(5000);
+    memory.set('k', entry);
+    expect(memory.size - before).to.equal(5000);
   });
 
   it('counts no less than its entries take', () => {
@@ -392,7 +515,7 @@ describe('the memory of a data worker', function () {
     const before = used();
     const memory = new Memory(maxBytes);
     for (let i = 0; i < 40_000; i++)
-      memory.set(keyOf(i), { ...meta, cost: i, forms: { plain: ownBytes([Buffer.alloc(300)]) } });
+      memory.set(keyOf(i), { ...entryOf(ownBytes([Buffer.alloc(300)])), cost: i });
     expect(used() - before).to.be.below(maxBytes);
     expect(memory.count).to.be.above(15_000);
   });
