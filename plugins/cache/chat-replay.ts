@@ -133,8 +133,14 @@ function chunksFrom(whole: JsonObject, withUsage: boolean): string | null {
     const { index, message, logprobs = null, finish_reason } = choice;
     if (!hasOnly(choice, choiceMembers) || !isJsonObject(message) || !hasOnly(message, saidMembers))
       return null;
+    const { role, content = null, ...said } = message;
+    // Alone, as providers do: OpenAI's own client takes log probabilities of a choice's first chunk twice.
+    write([
+      { index, delta: { role, content: content === null ? null : '' }, logprobs: null, finish_reason: null },
+    ]);
     const delta: JsonObject = {};
-    for (const name in message) if (isSet(message[name])) delta[name] = message[name];
+    if (content !== null) delta['content'] = content;
+    for (const name in said) if (isSet(said[name])) delta[name] = said[name];
     if (message['tool_calls'] !== undefined)
       delta['tool_calls'] = listOf(message['tool_calls']).map((call, at) => ({ index: at, ...call }));
     write([{ index, delta, logprobs, finish_reason: null }]);

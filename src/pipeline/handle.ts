@@ -206,6 +206,8 @@ class Way {
     );
     if (this.#gone === null && this.x.company?.outlasts(() => this.leave()) === true) {
       this.#gone = { status: this.#status === 0 ? gone.status : this.#status, error: gone };
+      // It may have been too slow for what was coming: nothing holds that up any more.
+      this.#body?.resume();
       return;
     }
     const body = this.#body;

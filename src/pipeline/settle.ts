@@ -95,7 +95,7 @@ function upstreamMs(attempts: readonly Attempt[]): number {
 /** `x-gateway-debug: false` keeps this call's bodies out of the logs. */
 function wantsBodies(parts: Parts, x: Exchange): boolean {
   for (const prefix of parts.headerPrefixes) {
-    if (getHeader(x.request.headers, `${prefix}debug`) === 'false') return false;
+    if (getHeader(x.request.headers, `${prefix}debug`)?.toLowerCase() === 'false') return false;
   }
   return true;
 }

@@ -136,6 +136,15 @@ describe('the cache', function () {
     expect((await ask(question(), { 'x-gateway-cache': 'often' }, undefined, bare)).status).to.equal(400);
   });
 
+  it('leaves no body in the log of a call that says debug false, however that is written', async () => {
+    const { logs } = gateway.admin().api;
+    const quiet = await ask(question(), { 'x-gateway-debug': 'False' });
+    const loud = await ask(question());
+    await Promise.all([row(quiet.id), row(loud.id)]);
+    await eventually('the body', async () => (await logs.getLog({ id: loud.id })).response?.body);
+    expect((await logs.getLog({ id: quiet.id })).response?.body ?? '').to.equal('');
+  });
+
   it('asks anew when told to, and keeps the new answer', async () => {
     const first = await ask(question());
     const forced = await ask(question(), { 'x-gateway-cache-force-refresh': 'true' });

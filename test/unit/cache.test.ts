@@ -1,6 +1,7 @@
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { expect } from 'chai';
+import OpenAI from 'openai';
 import { retell } from '../../plugins/cache/chat-replay.js';
 import { type Entry, ownBytes, writeEntry } from '../../plugins/cache/entry.js';
 import { Memory } from '../../plugins/cache/memory.js';
@@ -399,6 +400,17 @@ describe('answers worth keeping', () => {
   });
 });
 
+/** What of a choice its readers go by. */
+const saidIn = ({ index, message, finish_reason, logprobs }: OpenAI.ChatCompletion.Choice) => ({
+  index,
+  content: message.content,
+  calls: message.tool_calls?.map(
+    (call) => call.type === 'function' && [call.id, call.function.name, call.function.arguments],
+  ),
+  finish_reason,
+  tokens: logprobs?.content?.map(({ token }) => token),
+});
+
 describe('a chat told in another form', () => {
   const calls = [
     {
@@ -432,6 +444,27 @@ describe('a chat told in another form', () => {
     expect(JSON.parse(retell(stream, 'stream-usage', 'plain', null)!.toString())).to.deep.equal(
       JSON.parse(whole.toString()),
     );
+  });
+
+  it('is read by the official client in either form', async () => {
+    const clientOf = (body: Buffer, type: string) =>
+      new OpenAI({
+        apiKey: 'sk-none',
+        fetch: async () => new Response(new Uint8Array(body), { headers: { 'content-type': type } }),
+      });
+    const stream = retell(whole, 'plain', 'stream-usage', null)!;
+    const read = await clientOf(stream, 'text/event-stream')
+      .chat.completions.stream({ model: 'm', messages: [], n: 2 })
+      .finalChatCompletion();
+    const plain = await clientOf(
+      retell(stream, 'stream-usage', 'plain', null)!,
+      'application/json',
+    ).chat.completions.create({ model: 'm', messages: [] });
+    expect([read.choices, plain.choices].map((choices) => choices.map(saidIn))).to.deep.equal([
+      JSON.parse(whole.toString()).choices.map(saidIn),
+      JSON.parse(whole.toString()).choices.map(saidIn),
+    ]);
+    expect([read.usage, plain.usage]).to.deep.equal([plain.usage, JSON.parse(whole.toString()).usage]);
   });
 
   it('is what a stream adds up to, with the usage that its provider reported aside', () => {
