@@ -10,6 +10,8 @@ export interface ConfigFacts {
   readonly headers: ReadonlySet<string>;
   /** Does whether a call streams decide where it goes? */
   readonly byStreaming: boolean;
+  /** Does what a call asks, in its very words, decide where it goes? */
+  readonly byWords: boolean;
   readonly targets: ReadonlyMap<string, Target>;
 }
 
@@ -30,6 +32,7 @@ function read(config: ResolvedConfig): ConfigFacts {
   const headers = new Set<string>();
   let byModel = false;
   let byStreaming = false;
+  let byWords = false;
   const visit = (node: RouteNode): void => {
     if (node.kind === 'target') {
       const { target } = node;
@@ -47,12 +50,13 @@ function read(config: ResolvedConfig): ConfigFacts {
     if (node.kind === 'loadbalance') looksAt.push(...(node.sticky?.fields ?? []));
     for (const field of looksAt) {
       if (field.startsWith('headers.')) headers.add(field.slice('headers.'.length).toLowerCase());
-      else byStreaming ||= field.startsWith('params.stream');
+      else if (field.startsWith('params.stream')) byStreaming = true;
+      else byWords ||= /^params\.(messages|prompt)/.test(field);
     }
     for (const child of node.children) visit(child);
   };
   visit(config.root);
-  return { slugs: [...slugs], byModel, headers, byStreaming, targets };
+  return { slugs: [...slugs], byModel, headers, byStreaming, byWords, targets };
 }
 
 const withoutAt = (slug: string): string => (slug.startsWith('@') ? slug.slice(1) : slug);

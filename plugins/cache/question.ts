@@ -1,5 +1,6 @@
 import type { Exchange, JsonObject } from '../../src/core/exchange.js';
 import { isJsonObject, stringifyJson } from '../../src/core/json.js';
+import { factsOf } from './config-facts.js';
 import { isRetold } from './key.js';
 
 /** A request taken apart: what it asks, and everything else that it says. */
@@ -16,6 +17,7 @@ const maxMessages = 4;
 /** null: it is not of the kind that is compared by what it means. */
 export function questionIn(x: Exchange): Said | null {
   const json = x.request.json!;
+  if (factsOf(x.config).byWords) return null;
   switch (x.endpoint.name) {
     case 'completions':
       return typeof json['prompt'] === 'string' ? said(x, json['prompt'], { ...json, prompt: null }) : null;

@@ -5,13 +5,15 @@ import { expect } from 'chai';
 import fc from 'fast-check';
 import { Patience } from '../../plugins/cache/patience.js';
 import { questionIn } from '../../plugins/cache/question.js';
+import { defaultConfig } from '../../src/core/default-config.js';
 import type { Exchange, JsonObject, Reply } from '../../src/core/exchange.js';
 import type { Host } from '../../src/core/plugin.js';
 import { directCredential } from '../../src/core/slots.js';
-import type { Target } from '../../src/core/target.js';
+import type { ResolvedConfig, Target } from '../../src/core/target.js';
 import { serveCache } from '../../src/process/cache-desk.js';
 import type { CacheStore } from '../../src/process/cache-store.js';
 import { VectorDesk } from '../../src/process/vector-desk.js';
+import { compileConfig } from '../../src/routing/compile.js';
 import { openSqliteVectors } from '../../src/vectors/sqlite.js';
 import { VectorStore } from '../../src/vectors/store.js';
 import { CacheStage, type CallFacts, completion, usualFacts } from '../support/cache-stage.js';
@@ -348,9 +350,27 @@ describe('answers found by what their questions mean', () => {
   });
 
   describe('which calls are compared', () => {
-    const said = (facts: JsonObject, name = 'chat', format = 'openai-chat') =>
-      questionIn({ endpoint: { name, format }, request: { json: facts } } as unknown as Exchange);
+    const said = (
+      facts: JsonObject,
+      name = 'chat',
+      format = 'openai-chat',
+      config: ResolvedConfig = defaultConfig,
+    ) => questionIn({ endpoint: { name, format }, request: { json: facts }, config } as unknown as Exchange);
     const user = (content: unknown) => ({ role: 'user', content });
+
+    it('none whose words decide where it goes', () => {
+      const by = (field: string): ResolvedConfig =>
+        compileConfig(
+          `{"strategy":{"mode":"conditional","conditions":[{"query":{"${field}":{"$regex":"secret"}},"then":"a"}],"default":"b"},
+            "targets":[{"name":"a","provider":"openai"},{"name":"b","provider":"openai"}]}`,
+          { slug: null, version: 'inline', isProvider: () => true },
+        );
+      const chat = { messages: [user('Tell me the secret')] };
+      expect(said(chat, 'chat', 'openai-chat', by('params.messages[0].content'))).to.equal(null);
+      const completion = ['completions', 'openai-completions'] as const;
+      expect(said({ prompt: 'The secret is' }, ...completion, by('params.prompt'))).to.equal(null);
+      expect(said(chat, 'chat', 'openai-chat', by('params.model'))?.text).to.equal('Tell me the secret');
+    });
 
     it('chats of at most four messages, by the last of the user', () => {
       const messages = [
