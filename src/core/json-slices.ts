@@ -15,30 +15,35 @@ const valueUnits = 8;
  */
 export async function writeJsonInSlices(value: unknown, units = sliceUnits): Promise<Buffer> {
   const slices: Buffer[] = [];
+  await inTurns(jsonSlices(value, units), (slice) => slices.push(slice));
+  return Buffer.concat(slices);
+}
+
+/** Takes all that `slices` makes, each made when it is its turn, with the event loop in between and at the end. */
+export async function inTurns(slices: Iterable<Buffer>, take: (slice: Buffer) => void): Promise<void> {
   let since = performance.now();
-  for (const slice of slicesOf(value, units)) {
-    slices.push(slice);
+  for (const slice of slices) {
+    take(slice);
     if (performance.now() - since < turnMs) continue;
     await nextTurn();
     since = performance.now();
   }
   await nextTurn();
-  return Buffer.concat(slices);
 }
 
 const [quote, comma, listBegins, listEnds, objectBegins, objectEnds] = ['"', ',', '[', ']', '{', '}'].map(
   (character) => Buffer.from(character),
 ) as [Buffer, Buffer, Buffer, Buffer, Buffer, Buffer];
 
-/** Bytes that make up the whole; none come of much more than `units`. */
-function* slicesOf(value: unknown, units: number): Generator<Buffer> {
+/** The bytes of `jsonBytes`, made one after the other; none come of much more than `units`. */
+export function* jsonSlices(value: unknown, units = sliceUnits): Generator<Buffer> {
   if (isScalar(value) || unitsOf(value, units) <= units) yield jsonBytes(value);
   else if (typeof value === 'string') yield* textSlices(value, units);
   else if (Array.isArray(value)) {
     yield listBegins;
     for (let i = 0; i < value.length; i++) {
       if (i > 0) yield comma;
-      yield* slicesOf(value[i], units);
+      yield* jsonSlices(value[i], units);
     }
     yield listEnds;
   } else {
@@ -48,7 +53,7 @@ function* slicesOf(value: unknown, units: number): Generator<Buffer> {
       const item = (value as Record<string, unknown>)[key];
       if (item === undefined) continue;
       yield Buffer.from(`${before}${JSON.stringify(key)}:`);
-      yield* slicesOf(item, units);
+      yield* jsonSlices(item, units);
       before = ',';
     }
     yield objectEnds;

@@ -170,8 +170,11 @@ function unmarked(text: string): JsonValue {
 function roundTrips(number: string): boolean {
   const double = Number(number);
   if (!Number.isFinite(double)) return false;
+  const shortest = String(double);
+  // As most programs write a double: an embedding is full of them.
+  if (shortest === number) return true;
   const before = decimal(number);
-  const after = decimal(String(double));
+  const after = decimal(shortest);
   return before.digits === after.digits && (before.digits === '' || before.exponent === after.exponent);
 }
 

@@ -5,9 +5,10 @@ import type { Endpoint } from '../core/endpoint.js';
 import { GatewayError } from '../core/errors.js';
 import type { JsonObject } from '../core/exchange.js';
 import type { HeaderList } from '../core/headers.js';
-import type { ReadResult, ReadTask } from './body-worker.js';
+import type { ReadJson, ReadResult, ReadTask, readLargeAnswer } from './body-worker.js';
 import { parseInSlices } from './parse-slices.js';
 import {
+  answerText,
   checkBodyHeaders,
   decodeBody,
   type ReadBody,
@@ -26,6 +27,8 @@ export interface BodyReaderOptions {
 
 export interface BodyReader {
   read(endpoint: Endpoint, headers: HeaderList, bytes: Buffer): Awaitable<ReadBody>;
+  /** A provider's answer that is too large to be parsed where it arrives. null: it is no JSON object. */
+  readAnswer(bytes: Buffer): Promise<JsonObject | null>;
   close(): Promise<void>;
 }
 
@@ -54,15 +57,19 @@ export function createBodyReader(options: BodyReaderOptions = {}): BodyReader {
       },
     );
 
+  const started = (): Promise<Piscina> => {
+    pool ??= startPool();
+    return pool;
+  };
+
   async function askWorker(task: ReadTask): Promise<ReadResult> {
     // Piscina's own maxQueue does not count tasks that carry an abort signal.
     if (inWorker >= maxQueue) throw overloaded();
     inWorker++;
     try {
-      pool ??= startPool();
       const transferList = [task.bytes.buffer as ArrayBuffer];
       const signal = AbortSignal.timeout(deadlineMs);
-      return (await (await pool).run(task, { transferList, signal })) as ReadResult;
+      return (await (await started()).run(task, { transferList, signal })) as ReadResult;
     } catch (thrown) {
       throw overloaded(thrown);
     } finally {
@@ -77,10 +84,7 @@ export function createBodyReader(options: BodyReaderOptions = {}): BodyReader {
       const { code, message, param } = result;
       throw new GatewayError(code, message, param === null ? {} : { param });
     }
-    // Its content has just been copied over, and may be about to be written again: a turn of its own for each.
-    await setImmediate();
-    const { json, bigNumbers } = result;
-    return summarise(json ?? ((await parseInSlices(decodeBody(bytes), bigNumbers)) as JsonObject));
+    return summarise(await jsonOf(result, () => decodeBody(bytes)));
   }
 
   return {
@@ -93,12 +97,32 @@ export function createBodyReader(options: BodyReaderOptions = {}): BodyReader {
       }
       return readLarge(endpoint, bytes);
     },
+    async readAnswer(bytes) {
+      const copy = new Uint8Array(bytes);
+      // It is paid for: it waits for its turn, however many wait before it.
+      const result = (await (
+        await started()
+      ).run(copy, {
+        name: 'readLargeAnswer',
+        transferList: [copy.buffer],
+      })) as ReturnType<typeof readLargeAnswer>;
+      return result === null ? null : jsonOf(result, () => answerText(bytes));
+    },
     async close() {
-      const started = await pool;
+      const running = await pool;
       pool = null;
-      await started?.destroy();
+      await running?.destroy();
     },
   };
+}
+
+async function jsonOf(
+  { json, bigNumbers }: Pick<ReadJson, 'json' | 'bigNumbers'>,
+  text: () => string,
+): Promise<JsonObject> {
+  // Its content has just been copied over, and may be about to be written again: a turn of its own for each.
+  await setImmediate();
+  return json ?? ((await parseInSlices(text(), bigNumbers)) as JsonObject);
 }
 
 async function startPool(): Promise<Piscina> {

@@ -1,7 +1,9 @@
 import type { EndpointName } from '../core/endpoint.js';
 import { type ErrorCode, GatewayError } from '../core/errors.js';
 import type { JsonObject } from '../core/exchange.js';
-import { scanBody, understand } from './read-body.js';
+import { isJsonObject, parseJson } from '../core/json.js';
+import { scanJson } from '../core/json-scan.js';
+import { answerText, scanBody, understand } from './read-body.js';
 
 export interface ReadTask {
   readonly endpoint: EndpointName;
@@ -11,9 +13,14 @@ export interface ReadTask {
 /** What crosses back to the thread that asked. */
 export type ReadResult =
   /** An error's class does not survive the crossing. */
-  | { readonly code: ErrorCode; readonly message: string; readonly param: string | null }
-  /** `json` null: the body is right, but parsing it again costs less than handing it over. */
-  | { readonly code: null; readonly json: JsonObject | null; readonly bigNumbers: boolean };
+  { readonly code: ErrorCode; readonly message: string; readonly param: string | null } | ReadJson;
+
+export interface ReadJson {
+  readonly code: null;
+  /** null: the body is right, but parsing it again costs less than handing it over. */
+  readonly json: JsonObject | null;
+  readonly bigNumbers: boolean;
+}
 
 /**
  * Structured clone copies long strings at the speed of memory, where JSON.parse looks at each character; of many
@@ -21,16 +28,38 @@ export type ReadResult =
  */
 const cloneTokens = 20_000;
 
+/** A provider's tool calls may nest as they like, but the slices that they are parsed in are a call each. */
+const answerCaps = { maxDepth: 1000, maxTokens: Number.POSITIVE_INFINITY };
+
 /** Runs in a worker thread: parses and checks a body. */
 export default function readLargeBody({ endpoint, bytes }: ReadTask): ReadResult {
   try {
-    const buffer = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+    const buffer = bufferOf(bytes);
     const { tokens, bigNumbers } = scanBody(buffer);
     const { json } = understand(endpoint, buffer, bigNumbers);
-    // A LosslessNumber would come out of the clone as a bare object.
-    return { code: null, json: tokens <= cloneTokens && !bigNumbers ? json : null, bigNumbers };
+    return { code: null, json: canBeCloned(tokens, bigNumbers) ? json : null, bigNumbers };
   } catch (thrown) {
     if (!(thrown instanceof GatewayError)) throw thrown;
     return { code: thrown.code, message: thrown.message, param: thrown.param };
   }
 }
+
+/** The same for what a provider answered. null: it is no JSON object. */
+export function readLargeAnswer(bytes: Uint8Array): Pick<ReadJson, 'json' | 'bigNumbers'> | null {
+  const buffer = bufferOf(bytes);
+  const { tokens, bigNumbers, problem } = scanJson(buffer, answerCaps);
+  if (problem !== null) return null;
+  try {
+    const json = parseJson(answerText(buffer), bigNumbers);
+    if (!isJsonObject(json)) return null;
+    return { json: canBeCloned(tokens, bigNumbers) ? json : null, bigNumbers };
+  } catch {
+    return null;
+  }
+}
+
+const bufferOf = ({ buffer, byteOffset, byteLength }: Uint8Array): Buffer =>
+  Buffer.from(buffer, byteOffset, byteLength);
+
+/** A LosslessNumber would come out of the clone as a bare object. */
+const canBeCloned = (tokens: number, bigNumbers: boolean): boolean => tokens <= cloneTokens && !bigNumbers;

@@ -97,6 +97,9 @@ export function decodeBody(bytes: Buffer): string {
   return bytes.toString('utf8');
 }
 
+/** A provider's UTF-8. What is none becomes the sign for that: an answer that is otherwise whole is not refused for it. */
+export const answerText = (bytes: Buffer): string => bytes.toString(isAscii(bytes) ? 'latin1' : 'utf8');
+
 function parseBody(text: string, bigNumbers: boolean): JsonObject {
   let json: JsonValue;
   try {

@@ -1,8 +1,8 @@
-import { isAscii } from 'node:buffer';
 import { promisify } from 'node:util';
 import { brotliDecompress, gunzip, inflate } from 'node:zlib';
 import type { JsonObject } from '../core/exchange.js';
 import { isJsonObject } from '../core/json.js';
+import { answerText } from '../endpoints/read-body.js';
 
 /** Rejects a body that does not decode, or becomes longer than `maxBytes`. */
 type Decode = (bytes: Buffer, maxBytes: number) => Promise<Buffer>;
@@ -23,7 +23,7 @@ export const decoderOf = (coding: string): Decode | undefined => decoders.get(co
 /** The JSON object that a body holds; null: it holds none. */
 export function parseObject(bytes: Buffer, parse: (text: string) => unknown): JsonObject | null {
   try {
-    const value = parse(bytes.toString(isAscii(bytes) ? 'latin1' : 'utf8'));
+    const value = parse(answerText(bytes));
     return isJsonObject(value) ? value : null;
   } catch {
     return null;

@@ -1,10 +1,11 @@
 import type { Sink, Source } from '../core/body.js';
 import { BodyRecord } from '../core/body-record.js';
 import { GatewayError } from '../core/errors.js';
-import type { Attempt, Exchange, Reply } from '../core/exchange.js';
+import type { Attempt, Exchange, JsonObject, Reply } from '../core/exchange.js';
 import { getHeader, type HeaderList, setHeader } from '../core/headers.js';
 import { parseJson } from '../core/json.js';
 import { jsonBytes } from '../core/json-bytes.js';
+import { inTurns, writeJsonInSlices } from '../core/json-slices.js';
 import { tidyRetryAfter } from '../core/retry-after.js';
 import type { IntentWaiter } from '../ledger/record.js';
 import { serverSentEvents } from '../providers/framing.js';
@@ -15,8 +16,13 @@ import type { Pipeline } from './parts.js';
 import { type StreamReading, streamReading, untouchedReading } from './stream-reading.js';
 import { withoutSecrets } from './told-secrets.js';
 
-/** Parsing an answer up to this size does not hold the event loop up; a larger one is only checked at its ends. */
+/**
+ * An answer up to this size is parsed where it comes: that does not hold the event loop up. Of a larger one only the
+ * beginning is looked at, or, where it has to be converted, that is done in several turns.
+ */
 const parseAtMost = 512 * 1024;
+/** Bytes of a stream that are converted in one turn of the event loop: the socket may have read many more at once. */
+const convertAtMost = 64 * 1024;
 
 const nothing = Buffer.alloc(0);
 
@@ -34,6 +40,7 @@ type Mode =
 export class Answer implements IntentWaiter, UpstreamHandler, Source {
   #mode: Mode = 'head';
   #collectedBytes = 0;
+  #convertedBytes = 0;
   #flight: UpstreamFlight | null = null;
   #headers: HeaderList = [];
   #status = 0;
@@ -168,7 +175,7 @@ export class Answer implements IntentWaiter, UpstreamHandler, Source {
           ),
         );
       case 'flow':
-        return this.#flowEnded(null);
+        return this.#flowEnds();
       default:
         return;
     }
@@ -221,26 +228,45 @@ export class Answer implements IntentWaiter, UpstreamHandler, Source {
 
   #understand(bytes: Buffer): void {
     if (this.#mode === 'done') return;
+    const ok = this.#status < 300;
+    if (ok && this.outgoing.conversion !== null && bytes.length > parseAtMost) {
+      void this.#convertLarge(bytes);
+      return;
+    }
     try {
-      const ok = this.#status < 300;
-      const body = ok ? this.#readAnswer(bytes) : withoutSecrets(this.#readError(bytes), this.outgoing);
-      this.#finish();
-      this.attempt.received = body;
-      this.#commit({
-        status: this.#status,
-        headers: this.#headers,
-        body,
-        events: false,
-        errorOrigin: ok ? null : 'provider',
-      });
+      this.#give(ok ? this.#readAnswer(bytes) : withoutSecrets(this.#readError(bytes), this.outgoing));
     } catch (thrown) {
       this.#fail(GatewayError.from(thrown));
     }
   }
 
+  /** Read off this thread, and written a slice at a time. */
+  async #convertLarge(bytes: Buffer): Promise<void> {
+    try {
+      const json = await this.pipeline.bodies.readAnswer(bytes);
+      if (this.#isDone()) return;
+      const body = await writeJsonInSlices(this.#convert(json));
+      if (!this.#isDone()) this.#give(body);
+    } catch (thrown) {
+      this.#fail(GatewayError.from(thrown));
+    }
+  }
+
+  #give(body: Buffer): void {
+    this.#finish();
+    this.attempt.received = body;
+    this.#commit({
+      status: this.#status,
+      headers: this.#headers,
+      body,
+      events: false,
+      errorOrigin: this.#status < 300 ? null : 'provider',
+    });
+  }
+
   /** The bytes for the client: the provider's own, or their conversion. */
   #readAnswer(bytes: Buffer): Buffer {
-    const { conversion, wire } = this.outgoing;
+    const { conversion } = this.outgoing;
     if (conversion === null && bytes.length > parseAtMost) {
       if (bytes[0] !== 0x7b && !/^\s*\{/.test(bytes.toString('latin1', 0, 64)))
         throw this.#invalid('something that is not JSON');
@@ -248,20 +274,28 @@ export class Answer implements IntentWaiter, UpstreamHandler, Source {
     }
     // Digits matter only where what is read is written again.
     const json = parseObject(bytes, conversion === null ? JSON.parse : parseJson);
+    const told = this.#convert(json);
+    return conversion === null ? bytes : jsonBytes(told);
+  }
+
+  /** Takes usage and model from an answer; gives what the client is told. */
+  #convert(json: JsonObject | null): JsonObject {
+    const { conversion, wire } = this.outgoing;
     if (json === null) throw this.#invalid('something that is not a JSON object');
     const reader = conversion ?? this.pipeline.formats.get(wire) ?? this.pipeline.formats.get('openai-chat');
     const usage = reader?.usage(json);
     if (usage) this.attempt.usage = usage;
     const model = json['model'] ?? json['modelVersion'];
     if (typeof model === 'string') this.attempt.modelUsed = model;
-    if (conversion === null) return bytes;
-    return jsonBytes(conversion.reply(json));
+    return conversion === null ? json : conversion.reply(json);
   }
 
   #readError(bytes: Buffer): Buffer {
     const { conversion } = this.outgoing;
     if (conversion === null) return bytes;
-    return Buffer.from(conversion.error(this.#status, parseObject(bytes, parseJson)));
+    // No error that says anything is that long.
+    const json = bytes.length > parseAtMost ? null : parseObject(bytes, parseJson);
+    return Buffer.from(conversion.error(this.#status, json));
   }
 
   // A streamed answer.
@@ -305,6 +339,17 @@ export class Answer implements IntentWaiter, UpstreamHandler, Source {
   }
 
   #flow(chunk: Buffer): boolean {
+    const goOn = this.#pass(chunk);
+    if (this.outgoing.conversion === null) return goOn;
+    this.#convertedBytes += chunk.length;
+    if (this.#convertedBytes < convertAtMost) return goOn;
+    this.#convertedBytes = 0;
+    // A sink that is full resumes by itself.
+    if (goOn) setImmediate(() => this.#flight?.resume());
+    return false;
+  }
+
+  #pass(chunk: Buffer): boolean {
     let out: Buffer | null = chunk;
     if (this.#reading !== null) {
       try {
@@ -315,11 +360,26 @@ export class Answer implements IntentWaiter, UpstreamHandler, Source {
         return true;
       }
     }
-    if (out === null) return true;
-    this.#record?.add(out);
-    if (this.#sink !== null) return this.#sink.data(out);
-    this.#chunks.push(out);
+    return out === null || this.#write(out);
+  }
+
+  /** To whoever reads; false: not so fast. */
+  #write(bytes: Buffer): boolean {
+    this.#record?.add(bytes);
+    if (this.#sink !== null) return this.#sink.data(bytes);
+    this.#chunks.push(bytes);
     return false;
+  }
+
+  #flowEnds(): void {
+    const slices = this.#reading?.endInSlices?.() ?? null;
+    if (slices === null) return this.#flowEnded(null);
+    inTurns(slices, (slice) => {
+      if (!this.#isDone()) this.#write(slice);
+    }).then(
+      () => this.#flowEnded(null),
+      (thrown) => this.#flowEnded(GatewayError.from(thrown)),
+    );
   }
 
   #flowEnded(error: GatewayError | null): void {
@@ -336,11 +396,7 @@ export class Answer implements IntentWaiter, UpstreamHandler, Source {
     this.#takeUsage();
     this.#finish();
     if (failure !== null) this.attempt.error = failure.code;
-    if (last !== null) {
-      this.#record?.add(last);
-      if (this.#sink !== null) this.#sink.data(last);
-      else this.#chunks.push(last);
-    }
+    if (last !== null) this.#write(last);
     this.#ended = true;
     this.#failure = failure;
     if (this.#sink === null) return;

@@ -12,7 +12,7 @@ import type { Call } from '../transport/transport.js';
 import type { Timeouts, Upstream } from '../upstream/upstream.js';
 import type { Chain } from './chain.js';
 
-export type BodyReader = Pick<EndpointBodyReader, 'read'>;
+export type BodyReader = Pick<EndpointBodyReader, 'read' | 'readAnswer'>;
 export type TokenCounter = Pick<LedgerTokenCounter, 'count'>;
 
 export interface Pricing {

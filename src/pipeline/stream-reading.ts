@@ -12,6 +12,8 @@ export interface StreamReading {
   push(chunk: Buffer): Buffer | null;
   /** What is still to be written. Throws `upstream_truncated` when the format's own end never came. */
   end(): Buffer | null;
+  /** What `end` would give, where that is too long for one turn of the event loop; `end` then gives no more. */
+  endInSlices?(): Iterable<Buffer> | null;
   /** null for a stream that broke: what it told on its way is not what it cost, so its text is counted. */
   readonly usage: Usage | null;
   readonly model: string | null;
@@ -66,6 +68,7 @@ class Untouched implements StreamReading {
 class Converted implements StreamReading {
   readonly #events: EventReader;
   #out = '';
+  #hasEnded = false;
 
   constructor(
     framing: Framing,
@@ -99,11 +102,29 @@ class Converted implements StreamReading {
   }
 
   end(): Buffer | null {
+    if (this.#hasEnded) return null;
+    this.#readEnd();
+    this.#out += this.writer.end();
+    return this.#take();
+  }
+
+  endInSlices(): Iterable<Buffer> | null {
+    const slices = this.writer.endInSlices?.() ?? null;
+    return slices === null ? null : this.#endSlices(slices);
+  }
+
+  *#endSlices(slices: Iterable<Buffer>): Generator<Buffer> {
+    this.#readEnd();
+    const first = this.#take();
+    if (first !== null) yield first;
+    yield* slices;
+    this.#hasEnded = true;
+  }
+
+  #readEnd(): void {
     this.#events.end();
     if (!this.reader.done) throw truncated(this.provider);
     for (const chunk of this.reader.end?.() ?? []) this.#out += this.writer.chunk(chunk);
-    this.#out += this.writer.end();
-    return this.#take();
   }
 
   #take(): Buffer | null {

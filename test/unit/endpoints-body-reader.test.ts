@@ -72,6 +72,47 @@ describe('body reader', () => {
     expect(bytes.length).to.be.above(3_000_000);
   });
 
+  it('reads a provider’s long answer to the same as JSON.parse, of whatever it consists', async () => {
+    const floats = Array.from({ length: 100_000 }, (_, i) => Math.sin(i));
+    const deep = `${'['.repeat(900)}${']'.repeat(900)}`;
+    for (const bytes of [
+      dense(4),
+      image(4),
+      Buffer.from(JSON.stringify({ data: floats })),
+      Buffer.from(`{"n":9223372036854775807,"__proto__":{"polluted":1},"text":"\u00f6","deep":${deep}}`),
+    ]) {
+      const body = await reader.readAnswer(bytes);
+      expect(stringifyJson(body) === bytes.toString()).to.equal(true);
+      expect(({} as Record<string, unknown>)['polluted']).to.equal(undefined);
+    }
+    const odd = await reader.readAnswer(
+      Buffer.concat([Buffer.from('{"a":"'), Buffer.from([0xff]), Buffer.from('"}')]),
+    );
+    expect(odd).to.deep.equal({ a: '\ufffd' });
+  });
+
+  it('gives null for a provider’s answer that is no JSON object', async () => {
+    const texts = [
+      '',
+      '[{}]',
+      '"x"',
+      '{"a":1',
+      '{"a":1 2}',
+      '{} {}',
+      `{"a":${'['.repeat(5000)}${']'.repeat(5000)}}`,
+    ];
+    for (const text of texts)
+      expect(await reader.readAnswer(Buffer.from(text)), text.slice(0, 20)).to.equal(null);
+    expect(await reader.readAnswer(dense(4).subarray(0, -1))).to.equal(null);
+  });
+
+  it('refuses no answer, however many wait', async () => {
+    await reader.close();
+    reader = createBodyReader({ maxQueue: 1 });
+    const read = await Promise.all(Array.from({ length: 6 }, () => reader.readAnswer(image(2))));
+    for (const json of read) expect(json).to.have.property('model', 'm');
+  });
+
   it('refuses with the same errors from the worker', async () => {
     const cases: [Buffer, string, string | null][] = [
       [dense(4, { role: 'robot' }), 'invalid_request', 'messages[60000].role'],

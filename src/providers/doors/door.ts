@@ -36,6 +36,8 @@ export interface StreamWriter {
   chunk(chunk: CanonicalChunk): string;
   /** What is left to say, and the format's own end. Only called for a stream that came whole. */
   end(): string;
+  /** In place of `end`, where that would be too long a text for one turn of the event loop. null: it is not. */
+  endInSlices?(): Iterable<Buffer> | null;
 }
 
 /** An error as the canonical shape has it; every GatewayError is one. */

@@ -1,5 +1,6 @@
 import type { JsonObject } from '../../core/exchange.js';
 import { stringifyJson } from '../../core/json.js';
+import { jsonSlices } from '../../core/json-slices.js';
 import { asArray, asObject, asString } from '../formats/json-shape.js';
 import type { CanonicalChunk } from '../provider.js';
 import type { DoorContext, StreamWriter } from './door.js';
@@ -14,6 +15,9 @@ import {
 } from './responses-reply.js';
 import { reasoningText, type ThinkingWanted, thinkingWanted } from './sealed-thinking.js';
 
+/** The end says again, four times over, what was said so far: beyond so many characters it is written in slices. */
+const longAnswer = 256 * 1024;
+
 /**
  * Chunks of a chat stream → events of a Responses stream: an item is added when its first piece comes. Thinking is
  * done when anything else begins; text and calls are done at the end, since chat's parallel calls may overlap.
@@ -21,6 +25,10 @@ import { reasoningText, type ThinkingWanted, thinkingWanted } from './sealed-thi
 export class ResponsesStreamWriter implements StreamWriter {
   readonly contentType = 'text/event-stream; charset=utf-8';
   #out = '';
+  /** Characters written. */
+  #written = 0;
+  /** Events that are not written as soon as they are told; null: all are. */
+  #held: { readonly type: string; readonly data: JsonObject }[] | null = null;
   #sequence = 0;
   #created: unknown = null;
   #model: unknown = null;
@@ -55,13 +63,31 @@ export class ResponsesStreamWriter implements StreamWriter {
   }
 
   end(): string {
+    this.#end();
+    return this.#take();
+  }
+
+  endInSlices(): Iterable<Buffer> | null {
+    return this.#written > longAnswer ? this.#endSlices() : null;
+  }
+
+  *#endSlices(): Generator<Buffer> {
+    this.#held = [];
+    this.#end();
+    for (const { type, data } of this.#held) {
+      yield Buffer.from(`event: ${type}\ndata: `);
+      yield* jsonSlices(data);
+      yield Buffer.from('\n\n');
+    }
+  }
+
+  #end(): void {
     if (this.#created === null) this.#start({});
     const { status, reason } = endOf(this.#finish);
     if (this.#items.length === 0) this.#text('', []);
     for (const index of this.#items.keys()) this.#close(index, status);
     const response = this.#response(status, reason);
     this.#event(`response.${status}`, { response });
-    return this.#take();
   }
 
   #start(chunk: CanonicalChunk): void {
@@ -171,13 +197,15 @@ export class ResponsesStreamWriter implements StreamWriter {
   }
 
   #event(type: string, fields: JsonObject): void {
-    const data = stringifyJson({ type, sequence_number: this.#sequence++, ...fields });
-    this.#out += `event: ${type}\ndata: ${data}\n\n`;
+    const data = { type, sequence_number: this.#sequence++, ...fields };
+    if (this.#held === null) this.#out += `event: ${type}\ndata: ${stringifyJson(data)}\n\n`;
+    else this.#held.push({ type, data });
   }
 
   #take(): string {
     const out = this.#out;
     this.#out = '';
+    this.#written += out.length;
     return out;
   }
 }
