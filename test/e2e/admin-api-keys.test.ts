@@ -183,6 +183,23 @@ describe('keys over the administration plane', () => {
       });
     }
 
+    it('is refused where the date of its rotation is none', async () => {
+      for (const date of [
+        '2028-02-30',
+        '2028-02-30T00:00:00Z',
+        '2028-01-01T00:00:00',
+        '2028-13-01T00:00:00Z',
+        '+275761-01-01T00:00:00Z',
+        'soon',
+        '',
+        5,
+      ]) {
+        const answer = await post({ rotation_policy: { next_rotation_at: date } });
+        expect(refusal(answer), String(date)).to.deep.equal([400, 'AB01']);
+        expect(answer.json.data.message).to.include('next_rotation_at');
+      }
+    });
+
     it('takes a date of rotation beside a period: the date is the first', async () => {
       const date = new Date(Date.now() + 10 * day);
       const policy = { rotation_period: 'weekly', next_rotation_at: date.toISOString() };

@@ -321,6 +321,22 @@ describe('hostile requests at every door', () => {
           }
         });
 
+        it('R11: a config’s own target comes before a virtual key, and that before a provider; who is stored needs no key', async () => {
+          const elsewhere = slug === 'gemini' ? 'openai' : 'gemini';
+          const asked = async (headers: Record<string, string>): Promise<string | undefined> => {
+            const answer = await post(text, { headers });
+            expect(answer.status, answer.text).to.equal(200);
+            return String(answer.headers['x-gateway-provider']);
+          };
+          const named = { openai: 'openai', anthropic: 'anthropic', gemini: 'google' };
+          const config = JSON.stringify({ provider: `@${slug}` });
+          const both = { 'x-gateway-virtual-key': elsewhere, 'x-gateway-provider': `@${elsewhere}` };
+          expect(await asked({ ...both, 'x-gateway-config': config })).to.equal(named[slug as 'openai']);
+          expect(
+            await asked({ 'x-gateway-virtual-key': slug, 'x-gateway-provider': `@${elsewhere}` }),
+          ).to.equal(named[slug as 'openai']);
+        });
+
         it('R13: hop-by-hop names take no key away and go no further', async () => {
           const answer = await post(text, {
             headers: {
@@ -395,6 +411,96 @@ describe('hostile requests at every door', () => {
       });
     }
   }
+
+  describe('vectors', () => {
+    const call = (path: string, body: object): Promise<Said> =>
+      send({
+        path,
+        body: JSON.stringify(body),
+        headers: {
+          'content-type': 'application/json',
+          'x-gateway-api-key': gateway.workspaceKey,
+          'x-gateway-provider': path.startsWith('/v1beta/') ? '@gemini' : '@openai',
+        },
+      });
+
+    it('D27: dimensions of which there are none, or no whole number, are refused', async () => {
+      for (const value of [0, -1, 1.5, '5', null, true]) {
+        const openai = await call('/v1/embeddings', {
+          model: 'text-embedding-3-small',
+          input: 'Hello',
+          dimensions: value,
+        });
+        expect(openai.status, `${value}: ${openai.text}`).to.equal(400);
+        expect((JSON.parse(openai.text) as { error: { param: unknown } }).error.param).to.equal('dimensions');
+      }
+      for (const value of [0, -1, 1.5, '5', true]) {
+        const gemini = await call('/v1beta/models/gemini-embedding-001:embedContent', {
+          content: { parts: [{ text: 'Hello' }] },
+          outputDimensionality: value,
+        });
+        expect(gemini.status, `${value}: ${gemini.text}`).to.equal(400);
+        expect(gemini.text).to.include('outputDimensionality');
+      }
+      expect(provider.requests).to.have.length(0);
+    });
+  });
+
+  describe('V19: paths of the administration and of providers', () => {
+    const ask = (path: string, method = 'GET'): Promise<Said> =>
+      send({
+        path,
+        method,
+        body: method === 'GET' ? '' : '{}',
+        headers: {
+          'content-type': 'application/json',
+          'x-gateway-api-key': gateway.workspaceKey,
+          'x-gateway-provider': '@openai',
+        },
+      });
+
+    /** What the administration says, right or wrong, is of another shape than what a provider or a door says. */
+    const ofAdmin = /"(?:success|errorCode|total|object":"list)"/;
+
+    it('naming a provider takes no path of the administration there', async () => {
+      for (const path of [
+        '/v1/api-keys',
+        '/v1/configs',
+        '/v1/providers',
+        '/v1/audit-logs',
+        '/v1/virtual-keys/x',
+      ])
+        for (const method of ['GET', 'DELETE']) {
+          const { status, text } = await ask(path, method);
+          expect(text, `${method} ${path}: ${status}`).to.match(ofAdmin);
+        }
+      expect(provider.requests).to.have.length(0);
+    });
+
+    it('a path of the administration behind a provider’s, however it is spelled, does not lead to it', async () => {
+      for (const path of [
+        '/v1beta/api-keys',
+        '/v1/openai/api-keys',
+        '/v1/openai/v1/api-keys',
+        '/v1/@openai/api-keys',
+        '/v1/openai/../api-keys',
+        '/v1/openai/..;/api-keys',
+        '/v1/openai/%2e%2e/api-keys',
+        '/v1/openai//v1/api-keys',
+        '/v1//api-keys',
+        '/v1/./api-keys',
+        '/V1/api-keys',
+        '/v1/API-KEYS',
+        '/v1/api%2dkeys',
+        '/v1/api-keys%2f',
+        '/v1/api-keys;x',
+      ]) {
+        const { text } = await ask(path);
+        expect(text, path).to.not.match(ofAdmin);
+      }
+      for (const { path } of provider.requests) expect(path).to.not.match(/\.\.|%2e|\/\//i);
+    });
+  });
 
   describe('models in the address of the Gemini door', () => {
     const call = (model: string): Promise<Said> =>
