@@ -46,6 +46,8 @@ export class Flights {
   constructor(
     /** Bytes of a stream that are kept for those who join it. */
     readonly maxBytes: number,
+    /** Told of an entry that has been told in one more form. */
+    readonly grown: (key: string, entry: Entry) => void,
   ) {}
 
   find(key: string): Flight | undefined {
@@ -142,8 +144,8 @@ export class Flight implements Company {
     this.#endIfAlone();
   }
 
-  /** The answer is there, whole and worth keeping. */
-  found(entry: Entry, status: CacheStatus = 'HIT'): void {
+  /** The answer is there, whole and worth keeping, and remembered as `key`. */
+  found(entry: Entry, status: CacheStatus = 'HIT', key = this.key): void {
     this.entry = entry;
     this.flights.over(this);
     for (const x of this.#live) {
@@ -154,12 +156,21 @@ export class Flight implements Company {
     const waiting = this.#waiters;
     this.#waiters = [];
     for (const waiter of waiting) {
-      const { x, asked } = waiter;
-      const isFound = isFresh(entry, asked.maxAge, x.startedAt);
-      const reply = isFound ? tell(x, entry, waiter.form, status) : null;
-      if (reply === null) this.#letGo(waiter);
-      else waiter.answer(reply);
+      // To be told in another form it is parsed and written, and in this turn it has been judged.
+      if (entry.forms[waiter.form] === undefined)
+        setImmediate(() => this.#answer(waiter, entry, status, key));
+      else this.#answer(waiter, entry, status, key);
     }
+  }
+
+  #answer(waiter: Waiter, entry: Entry, status: CacheStatus, key: string): void {
+    const { x, asked, form } = waiter;
+    if (x.aborted !== null) return;
+    const isNew = entry.forms[form] === undefined;
+    const reply = isFresh(entry, asked.maxAge, x.startedAt) ? tell(x, entry, form, status) : null;
+    if (reply === null) return this.#letGo(waiter);
+    if (isNew) this.flights.grown(key, entry);
+    waiter.answer(reply);
   }
 
   /** No answer worth keeping comes of it. */

@@ -102,7 +102,7 @@ class Cache {
     this.#reader = new AskedReader(host.headerPrefixes, maxAge);
     this.#keys = new Keys(host);
     this.#memory = new Memory(memoryBytes);
-    this.#flights = new Flights(entryBytes);
+    this.#flights = new Flights(entryBytes, (key, entry) => this.#memory.grown(key, entry));
     this.#entryBytes = entryBytes;
     this.#store = shared ? new SharedStore(host.shared, (key) => this.#memory.drop(key)) : null;
     this.#asides = new Asides(host);
@@ -196,7 +196,7 @@ class Cache {
     }
     x.company = null;
     if (flight.leads) this.#store?.over(flight.key);
-    flight.found(found.entry, 'SEMANTIC HIT');
+    flight.found(found.entry, 'SEMANTIC HIT', found.key);
     this.#checks.maybe(x, asked, question, found);
     return reply;
   }
@@ -291,9 +291,8 @@ class Cache {
       ms: (by.endedAt ?? x.elapsedMs()) - by.startedAt,
       forms: { [form]: bytes },
     };
-    flight.found(entry);
-    // Last, since it may have been told in one more form by now.
     this.#memory.set(key, entry);
+    flight.found(entry);
   }
 
   /** The exchange that asked is over, and its tokens are counted. */

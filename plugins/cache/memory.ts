@@ -27,6 +27,11 @@ export class Memory {
     this.#kept.set(key, entry);
   }
 
+  /** It takes more room now; no matter where it is remembered no more. */
+  grown(key: string, entry: Entry): void {
+    if (this.#kept.peek(key) === entry) this.set(key, entry);
+  }
+
   drop(key: string): void {
     this.#kept.delete(key);
   }

@@ -151,6 +151,30 @@ describe('the cache stage', () => {
     expect(left, 'nobody waits any more').to.equal(1);
   });
 
+  it('tells a stream as a plain answer in a turn of its own, and counts what that takes', async () => {
+    const x = lead(streamed);
+    const feed = new Feed();
+    readingOf(stage.answer(x, feed, true));
+    let told: unknown = null;
+    const leaving = stage.call();
+    const left = Promise.resolve(stage.look(leaving)).catch((error: GatewayError) => error.code);
+    void Promise.resolve(stage.look(stage.call())).then((reply) => {
+      told = reply;
+    });
+    feed.give(wholeStream);
+    feed.sink!.end();
+    stage.over(x);
+    leaving.abort(gone, report);
+    await Promise.resolve();
+    const bytes = (): number =>
+      stage.metrics.read().find(({ name }) => name === 'gateway_cache_memory_bytes')!.value as number;
+    const before = bytes();
+    expect([told, await left]).to.deep.equal([null, 'client_gone']);
+    await new Promise(setImmediate);
+    expect(bodyOf(told)).to.include('"content":"Hello"');
+    expect(bytes() - before).to.equal(bodyOf(told).length);
+  });
+
   it('breaks the stream of all where the upstream breaks it, and asks anew after that', () => {
     const x = lead(streamed);
     const feed = new Feed();
