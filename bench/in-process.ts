@@ -146,6 +146,7 @@ const init: WorkerInit = {
     memoryBytes: 64 * 1024 * 1024,
     entryBytes: 1024 * 1024,
     maxAge: 7_776_000,
+    waitMs: 50,
     embedding: null,
     checkPercent: 0,
   },

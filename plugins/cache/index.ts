@@ -27,6 +27,8 @@ export interface CacheOptions {
   readonly entryBytes?: number;
   /** Seconds: no answer is kept for longer, whatever configs say. Default 90 days. */
   readonly maxAge?: number;
+  /** Milliseconds that a call waits for the store that all workers share. Default 50. */
+  readonly waitMs?: number;
   /** Do the workers share a store? Default true. */
   readonly shared?: boolean;
   /** Who embeds questions where a config does not say: `@slug/model`. Default: nobody. */
@@ -59,6 +61,7 @@ export default definePlugin<CacheOptions>({
       memoryBytes: { type: 'integer', minimum: 0 },
       entryBytes: { type: 'integer', minimum: 0 },
       maxAge: { type: 'integer', minimum: 1 },
+      waitMs: { type: 'integer', minimum: 0 },
       shared: { type: 'boolean' },
       embedding: { type: ['string', 'null'], pattern: '^@?[^/]+/.+$' },
       checkPercent: { type: 'number', minimum: 0, maximum: 100 },
@@ -104,7 +107,9 @@ class Cache {
     this.#memory = new Memory(memoryBytes);
     this.#flights = new Flights(entryBytes, (key, entry) => this.#memory.grown(key, entry));
     this.#entryBytes = entryBytes;
-    this.#store = shared ? new SharedStore(host.shared, (key) => this.#memory.drop(key)) : null;
+    this.#store = shared
+      ? new SharedStore(host.shared, options.waitMs ?? 50, (key) => this.#memory.drop(key))
+      : null;
     this.#asides = new Asides(host);
     const embedder = new Embedder(this.#asides);
     this.#semantic = new Semantic(host, this.#keys, embedder, embeddingOf(embedding), (key) =>

@@ -3,8 +3,8 @@ import type { CacheRead, Shared } from '../../src/core/shared.js';
 import { type Entry, readEntry, writeEntry } from './entry.js';
 import { Patience } from './patience.js';
 
-/** An answer that comes later is a miss. */
-const patience = { deadlineMs: 50, most: 3, restMs: 1000 };
+/** A store that was silent so often in a row is left alone for so long. */
+const rest = { most: 3, restMs: 1000 };
 
 export interface SharedRead {
   readonly entry: Entry | null;
@@ -18,13 +18,15 @@ const nothing: SharedRead = { entry: null, led: false };
 export class SharedStore {
   /** This worker's name among those that write. */
   readonly #own = randomUUID();
-  readonly #patience = new Patience(patience);
+  readonly #patience: Patience;
 
-  /** `dropped`: told of an answer that another worker has replaced. */
+  /** `deadlineMs`: an answer that comes later is a miss. `dropped`: told of an answer that another worker has replaced. */
   constructor(
     readonly shared: Shared,
+    deadlineMs: number,
     dropped: (key: string) => void,
   ) {
+    this.#patience = new Patience({ deadlineMs, ...rest });
     shared.hear('cache-drop', ({ key, replacedBy }) => {
       if (replacedBy !== this.#own) dropped(key);
     });

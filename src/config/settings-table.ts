@@ -213,6 +213,11 @@ export const table = {
     7_776_000,
     'No answer is cached for longer, whatever configs and headers say.',
   ),
+  cacheWaitMs: setting(
+    milliseconds,
+    50,
+    'How long a call waits for an answer that other data workers or nodes may know; past that it is asked anew.',
+  ),
   cacheEmbedding: setting<string | null, null>(
     text(
       'provider/model',

@@ -104,6 +104,7 @@ export interface WorkerInit {
     memoryBytes: number;
     entryBytes: number;
     maxAge: number;
+    waitMs: number;
     embedding: string | null;
     checkPercent: number;
   };

@@ -318,6 +318,7 @@ function workerInit(
       memoryBytes: settings.cacheMemoryBytes,
       entryBytes: settings.cacheEntryBytes,
       maxAge: settings.cacheMaxAge,
+      waitMs: settings.cacheWaitMs,
       embedding: settings.cacheEmbedding,
       checkPercent: settings.cacheCheckPercent,
     },
