@@ -2,9 +2,11 @@ import { type BenchAnswer, openInProcess } from './in-process.js';
 
 /**
  * What the gateway's own code costs on the way of a request, with no socket on either side: the real chain, directory
- * and journal, a client and a provider that are function calls. `node dist/bench/way.js [requests]`. For profiling.
+ * and journal, a client and a provider that are function calls. `node dist/bench/way.js [requests] [hit]`; `hit`: the
+ * answer comes out of the cache. For profiling.
  */
 const requests = Number(process.argv[2] ?? 200_000);
+const isHit = process.argv[3] === 'hit';
 
 const answer: BenchAnswer = {
   contentType: 'application/json',
@@ -43,6 +45,7 @@ const body = Buffer.from(
   }),
 );
 const config = JSON.stringify({
+  ...(isHit && { cache: { mode: 'simple' } }),
   strategy: { mode: 'fallback' },
   targets: [{ provider: '@bench' }, { provider: '@bench' }],
 });

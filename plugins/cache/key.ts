@@ -1,7 +1,6 @@
 import { hash } from 'node:crypto';
 import type { Awaitable, Directory, StoredProvider } from '../../src/core/directory.js';
-import type { Exchange } from '../../src/core/exchange.js';
-import type { HeaderList } from '../../src/core/headers.js';
+import type { Exchange, JsonObject } from '../../src/core/exchange.js';
 import { editJsonBytes, type JsonEdit } from '../../src/core/json-edit.js';
 import { bodyDigest, directCredential, guardrailVersion } from '../../src/core/slots.js';
 import type { Asked } from './asked.js';
@@ -25,6 +24,8 @@ export const withoutStream: readonly JsonEdit[] = [
 export class Keys {
   readonly #directory: Directory;
   readonly #sentOn: ReadonlySet<string>;
+  /** Of bodies that come again: the wall of the last call with it, and the name of both. */
+  readonly #names = new WeakMap<JsonObject, { readonly wall: readonly string[]; readonly name: string }>();
 
   constructor(host: { readonly directory: Directory; readonly sentOnHeaders: ReadonlySet<string> }) {
     this.#directory = host.directory;
@@ -32,17 +33,14 @@ export class Keys {
   }
 
   of(x: Exchange, asked: Asked): Awaitable<string> {
-    const wall = this.wall(x, asked);
-    if (wall instanceof Promise) return wall.then((text) => nameOf(text, x));
-    return nameOf(wall, x);
+    const wall = this.#wall(x, asked);
+    return wall instanceof Promise ? wall.then((parts) => this.#nameOf(parts, x)) : this.#nameOf(wall, x);
   }
 
   /** Everything but the body, unambiguous. Holds credentials: it is to be hashed, never to be kept. */
   wall(x: Exchange, asked: Asked): Awaitable<string> {
-    const facts = factsOf(x.config);
-    const identities = this.#identities(x, facts);
-    if (identities instanceof Promise) return identities.then((found) => this.#wall(x, asked, facts, found));
-    return this.#wall(x, asked, facts, identities);
+    const wall = this.#wall(x, asked);
+    return wall instanceof Promise ? wall.then(textOf) : textOf(wall);
   }
 
   /** What tells a stored provider (`@slug`), as it is now, from any other. Others have none. */
@@ -52,23 +50,46 @@ export class Keys {
     return found instanceof Promise ? found.then((one) => identitiesText([one])) : identitiesText([found]);
   }
 
-  #wall(x: Exchange, { namespace }: Asked, facts: ConfigFacts, identities: string): string {
+  #nameOf(wall: readonly string[], x: Exchange): string {
+    const json = x.request.json!;
+    const known = this.#names.get(json);
+    if (known !== undefined && areSame(known.wall, wall)) return known.name;
+    const name = hash('sha256', textOf(wall) + bodyName(x), 'base64url');
+    if (recurs(x) && mayBeKept(x)) this.#names.set(json, { wall, name });
+    return name;
+  }
+
+  /** The parts of the wall. */
+  #wall(x: Exchange, asked: Asked): Awaitable<string[]> {
+    const facts = factsOf(x.config);
+    const identities = this.#identities(x, facts);
+    return identities instanceof Promise
+      ? identities.then((text) => this.#parts(x, asked, facts, text))
+      : this.#parts(x, asked, facts, identities);
+  }
+
+  #parts(x: Exchange, { namespace }: Asked, facts: ConfigFacts, identities: string): string[] {
     const { principal, request, config } = x;
-    return (
-      part(principal.organisationId) +
-      part(principal.workspaceId ?? '') +
-      (namespace === null
-        ? `k${part(principal.keyId)}${part(metadataText(x.metadata))}`
-        : `n${part(namespace)}`) +
-      part(config.fingerprint) +
-      part(x.get(guardrailVersion)) +
-      part(identities) +
-      part(x.get(directCredential)?.reveal() ?? '') +
-      part(request.method) +
-      part(request.path) +
-      part(request.query) +
-      part(headersText(request.headers, this.#sentOn, facts.headers))
-    );
+    const parts = [
+      principal.organisationId,
+      principal.workspaceId ?? '',
+      namespace === null ? 'key' : 'namespace',
+      namespace ?? principal.keyId,
+      namespace === null ? metadataText(x.metadata) : '',
+      config.fingerprint,
+      x.get(guardrailVersion),
+      identities,
+      x.get(directCredential)?.reveal() ?? '',
+      request.method,
+      request.path,
+      request.query,
+    ];
+    const { headers } = request;
+    for (let i = 0; i < headers.length; i += 2) {
+      const name = headers[i]!;
+      if (this.#sentOn.has(name) || facts.headers.has(name)) parts.push(name, headers[i + 1]!);
+    }
+    return parts;
   }
 
   /** Of every stored provider that may be asked. */
@@ -94,22 +115,33 @@ function identitiesText(providers: readonly (StoredProvider | null)[]): string {
   return text;
 }
 
-function metadataText(metadata: Exchange['metadata']): string {
-  const names = Object.keys(metadata);
-  // By JSON, which keeps even broken characters apart.
-  return names.length === 0 ? '' : JSON.stringify(names.sort().map((name) => [name, metadata[name]]));
-}
-
-function headersText(headers: HeaderList, some: ReadonlySet<string>, more: ReadonlySet<string>): string {
+function textOf(parts: readonly string[]): string {
   let text = '';
-  for (let i = 0; i < headers.length; i += 2) {
-    const name = headers[i]!;
-    if (some.has(name) || more.has(name)) text += part(name) + part(headers[i + 1]!);
-  }
+  for (let i = 0; i < parts.length; i++) text += part(parts[i]!);
   return text;
 }
 
-const nameOf = (wall: string, x: Exchange): string => hash('sha256', wall + bodyName(x), 'base64url');
+function areSame(some: readonly string[], others: readonly string[]): boolean {
+  if (some.length !== others.length) return false;
+  for (let i = 0; i < some.length; i++) if (some[i] !== others[i]) return false;
+  return true;
+}
+
+function metadataText(metadata: Exchange['metadata']): string {
+  for (const _ in metadata) {
+    // By JSON, which keeps even broken characters apart.
+    const names = Object.keys(metadata).sort();
+    return JSON.stringify(names.map((name) => [name, metadata[name]]));
+  }
+  return '';
+}
+
+/** Has this body come before? Then what it says is the same object each time. */
+const recurs = (x: Exchange): boolean => x.get(bodyDigest) !== null;
+
+/** A wall without a credential of the client's, nor headers that may be one. */
+const mayBeKept = (x: Exchange): boolean =>
+  x.get(directCredential) === null && factsOf(x.config).headers.size === 0;
 
 function bodyName(x: Exchange): string {
   const { bytes, json } = x.request;

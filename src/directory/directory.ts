@@ -19,14 +19,43 @@ export interface DirectoryOptions {
 /** The name that stands for all of a kind. */
 const everything = '*';
 
-/** Ids and slugs have no newline, so it parts a workspace from a name without ambiguity. */
-const within = (workspace: string, name: string): string => `${workspace}\n${name}`;
+const maxJoined = 10_000;
+
+/**
+ * Names within workspaces, each joined once: a text that is made anew has to be copied together and hashed before it can
+ * be looked up, and there is one to be looked up for each target of a request.
+ */
+class Names {
+  readonly #joined = new Map<string, Map<string, string>>();
+  #count = 0;
+
+  /** Ids and slugs have no newline, so it parts a workspace from a name without ambiguity. */
+  within(workspace: string, name: string): string {
+    let joined = this.#joined.get(workspace)?.get(name);
+    if (joined === undefined) {
+      joined = `${workspace}\n${name}`;
+      this.#keep(workspace, name, joined);
+    }
+    return joined;
+  }
+
+  #keep(workspace: string, name: string, joined: string): void {
+    if (this.#count >= maxJoined) {
+      this.#joined.clear();
+      this.#count = 0;
+    }
+    const names = this.#joined.get(workspace) ?? new Map<string, string>();
+    this.#joined.set(workspace, names.set(name, joined));
+    this.#count++;
+  }
+}
 
 /** What this data worker knows, asked for when first needed and kept until told to forget. */
 export class WorkerDirectory implements Directory {
   readonly #keys: Remembered<Principal>;
   readonly #configs: Remembered<ResolvedConfig>;
   readonly #providers: Remembered<StoredProvider>;
+  readonly #names = new Names();
 
   constructor(options: DirectoryOptions) {
     const { channel } = options;
@@ -62,18 +91,18 @@ export class WorkerDirectory implements Directory {
   }
 
   config(workspaceId: string, slugOrId: string): Awaitable<ResolvedConfig | null> {
-    return this.#configs.get(within(workspaceId, slugOrId));
+    return this.#configs.get(this.#names.within(workspaceId, slugOrId));
   }
 
   provider(workspaceId: string, slug: string): Awaitable<StoredProvider | null> {
-    return this.#providers.get(within(workspaceId, slug));
+    return this.#providers.get(this.#names.within(workspaceId, slug));
   }
 
   forget(what: readonly Forget[]): void {
     for (const { kind, workspace, name } of what) {
       const kept = { key: this.#keys, config: this.#configs, provider: this.#providers }[kind];
       if (name === everything) kept.clear();
-      else kept.forget(kind === 'key' ? name : within(workspace ?? '', name));
+      else kept.forget(kind === 'key' ? name : this.#names.within(workspace ?? '', name));
     }
   }
 }

@@ -50,29 +50,23 @@ export class RecurringBodies {
   /** The call's body may well come again. */
   keep(x: Exchange): void {
     const { bytes, json } = x.request;
-    if (bytes === null || json === null || bytes.length > maxBodyBytes) return;
+    if (bytes === null || json === null || bytes.length > maxBodyBytes || x.get(bodyDigest) !== null) return;
     let caller = this.#callers.get(x.principal);
     if (caller === undefined) {
       caller = ++this.#known;
       this.#callers.set(x.principal, caller);
     }
-    const place = placeOf(bytes, caller);
-    const before = this.#kept.peek(place);
-    if (before?.body.json === json) return;
-    const digest = x.get(bodyDigest) ?? hash('sha256', bytes, 'base64url');
+    // A copy of its own: a slice of what a socket gave would keep all of that alive.
     const own = Buffer.allocUnsafeSlow(bytes.length);
     own.set(bytes);
-    this.#kept.set(
-      place,
-      {
-        bytes: own,
-        digest,
-        organisation: x.principal.organisationId,
-        endpoint: x.endpoint,
-        body: { json, model: x.modelAsked, stream: x.streaming },
-      },
-      { size: bytes.length * parsedFactor + entryOverhead },
-    );
+    const kept: Kept = {
+      bytes: own,
+      digest: hash('sha256', own, 'base64url'),
+      organisation: x.principal.organisationId,
+      endpoint: x.endpoint,
+      body: { json, model: x.modelAsked, stream: x.streaming },
+    };
+    this.#kept.set(placeOf(own, caller), kept, { size: own.length * parsedFactor + entryOverhead });
   }
 }
 

@@ -1,7 +1,9 @@
+import { hash } from 'node:crypto';
 import { readdirSync, readFileSync } from 'node:fs';
 import { expect } from 'chai';
 import fc from 'fast-check';
 import { Keys } from '../../plugins/cache/key.js';
+import { bodyDigest } from '../../src/core/slots.js';
 import { sentOnHeaders } from '../../src/providers/client-headers.js';
 import { CacheStage, type CallFacts, completion, usualFacts } from '../support/cache-stage.js';
 
@@ -96,6 +98,30 @@ describe('walls of the cache', () => {
     expect(nameOf({ metadata: { a: '1', b: '2' } })).to.not.equal(nameOf({ metadata: { a: '1,b:2' } }));
     expect(nameOf({ metadata: { a: '\ud800' } })).to.not.equal(nameOf({ metadata: { a: '\ud801' } }));
     expect(nameOf({ metadata: { a: '1', b: '2' } })).to.equal(nameOf({ metadata: { b: '2', a: '1' } }));
+  });
+
+  it('a body that comes again has the name it would have anew, behind every wall', async () => {
+    const stage = await CacheStage.open();
+    const host = { directory: { provider: () => null }, sentOnHeaders } as never;
+    const asked = { namespace: null } as never;
+    const json = { ...usualFacts.body };
+    const keys = new Keys(host);
+    const call = (facts: CallFacts, digest: string | null) => {
+      const x = stage.call(facts);
+      x.request.json = json;
+      if (digest !== null) x.set(bodyDigest, digest);
+      return x;
+    };
+    for (const dimension of dimensions.filter((name) => name !== 'body')) {
+      const values = fc.sample(wall[dimension] as fc.Arbitrary<unknown>, { numRuns: 3, seed: 7 });
+      for (const value of [...values, ...values]) {
+        const facts = { ...usualFacts, [dimension]: value } as CallFacts;
+        const digest = hash('sha256', call(facts, null).request.bytes!, 'base64url');
+        const anew = new Keys(host).of(call(facts, null), asked);
+        expect(keys.of(call(facts, digest), asked), dimension).to.equal(anew);
+        expect(keys.of(call(facts, digest), asked), dimension).to.equal(anew);
+      }
+    }
   });
 
   it('a body is the same only to the byte, and but for its streaming', async () => {
