@@ -17,6 +17,10 @@ interface Open {
   readonly since: number;
   /** Unix milliseconds from which on a request may ask to probe. */
   until: number;
+  /** Unix milliseconds at which it opened, wherever that was. */
+  readonly openedAt: number;
+  /** The last failure: an HTTP status, or an error's code. */
+  readonly reason: string;
 }
 
 /** An attempt that a breaker hears of. */
@@ -186,7 +190,8 @@ export class Breakers implements Health {
     this.#failing.clear();
   }
 
-  #changed({ organisation, workspace, config, path, state, until }: BreakerState): void {
+  #changed(told: BreakerState): void {
+    const { organisation, workspace, config, path, state, until, openedAt, reason } = told;
     const key = configKey(organisation, workspace, config);
     let targets = this.#opened.get(key);
     if (state === 'closed') {
@@ -201,7 +206,7 @@ export class Breakers implements Health {
     const known = targets.get(path);
     if (known === undefined) this.open++;
     // Half open: whoever probes knows; the others come when that is over, or took too long.
-    targets.set(path, { since: known?.since ?? Date.now(), until });
+    targets.set(path, { since: known?.since ?? Date.now(), until, openedAt, reason });
   }
 }
 

@@ -101,7 +101,9 @@ function route(ground: Ground, x: Exchange): Promise<Reply> {
 /** Where no target is left that may be asked, all are: a breaker saves a target's time, it does not refuse a client. */
 async function routeAround(ground: Ground, x: Exchange, open: OpenTargets): Promise<Reply> {
   const { root } = x.config;
-  for (const [target, { since }] of open) x.decided({ kind: 'open', target, since });
+  for (const [target, { openedAt, reason }] of open) {
+    x.decided({ kind: 'open', target, since: openedAt, because: reason });
+  }
   if (!isAllOpen(x, root, open)) {
     const reply = await new Walk(ground, x, open).node(root, 0);
     if (reply !== unasked) return reply;

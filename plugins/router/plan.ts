@@ -1,4 +1,4 @@
-import { scoreText, shortQuery, tellDecision } from '../../src/core/decision.js';
+import { breakerText, scoreText, shortQuery, tellDecision } from '../../src/core/decision.js';
 import type { Exchange } from '../../src/core/exchange.js';
 import type { PlannedNode } from '../../src/core/explained.js';
 import type { Branch, RouteNode } from '../../src/core/target.js';
@@ -46,8 +46,7 @@ class Planner {
     const open = this.open?.get(path);
     const plan = { kind: node.kind, path, name: target.name, target, children: [] };
     if (open === undefined) return { ...plan, turn: asked ? ++this.#turns : 0, reason };
-    const since = new Date(open.since).toISOString();
-    const breaker = `its circuit breaker is open since ${since}`;
+    const breaker = breakerText(open.openedAt, open.reason);
     if (this.allOpen) {
       return {
         ...plan,
@@ -96,6 +95,8 @@ class Planner {
     const most = node.failover !== null ? children.length : node.hedge !== null ? 2 : 1;
     const order = chooser.inOrder(x, node);
     for (let i = 0; i < Math.min(most, children.length); i++) {
+      // What is decided here is told in the plan: the exchange's own record would fill up.
+      x.route = null;
       const child = order.at(i)!;
       const why = this.#picked(node, child);
       planned.set(child, this.plan(child, asked, i === 0 ? why : `${place(node, i)}: ${why}`));

@@ -29,6 +29,10 @@ export interface BreakerState extends BreakerPlace {
   readonly state: 'open' | 'half_open' | 'closed';
   /** Unix milliseconds from which on a request may ask to probe. */
   readonly until: number;
+  /** Unix milliseconds; 0: it is closed. */
+  readonly openedAt: number;
+  /** The last failure: an HTTP status, or an error's code; empty: it is closed. */
+  readonly reason: string;
 }
 
 /**

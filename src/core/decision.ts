@@ -22,8 +22,8 @@ export type Decision =
       readonly next?: string | null;
       readonly nextScore?: number | null;
     }
-  /** Its circuit breaker is open; the worker was told so at `since`, Unix milliseconds. */
-  | { readonly kind: 'open'; readonly target: string; readonly since: number }
+  /** Its circuit breaker is open since `since` (Unix milliseconds), after that HTTP status or error's code. */
+  | { readonly kind: 'open'; readonly target: string; readonly since: number; readonly because: string }
   /** Its breaker is open, and this request asks it to find out. */
   | { readonly kind: 'probe'; readonly target: string }
   /** Every breaker is open: they are asked as though none were. */
@@ -81,7 +81,7 @@ function reasonOf(decision: Decision): string {
     case 'pick':
       return pickReason(decision);
     case 'open':
-      return `left alone: its circuit breaker is open since ${new Date(decision.since).toISOString()}`;
+      return `left alone: ${breakerText(decision.since, decision.because)}`;
     case 'probe':
       return 'its circuit breaker is open: this request finds out whether it answers again';
     case 'all_open':
@@ -104,6 +104,9 @@ function reasonOf(decision: Decision): string {
       return 'sent a copy that nobody waits for';
   }
 }
+
+export const breakerText = (since: number, because: string): string =>
+  `its circuit breaker is open since ${new Date(since).toISOString()}, the last failure was ${because}`;
 
 const noRetry = {
   tries: 'not asked again: the tries are used up',

@@ -165,7 +165,7 @@ export class Breakers {
   async #mayProbe(place: BreakerPlace, worker: number): Promise<number | null> {
     const entry = this.#find(place);
     if (entry === null || entry.openedAt === null) {
-      this.#desk.tell('breaker-state', { ...place, state: 'closed', until: 0 });
+      this.#desk.tell('breaker-state', closedAt(place));
       return null;
     }
     const now = Date.now();
@@ -307,11 +307,25 @@ export class Breakers {
   }
 }
 
-function stateOf({ place, openedAt, until, probe }: Entry): BreakerState {
-  if (openedAt === null) return { ...place, state: 'closed', until: 0 };
-  if (probe !== null && Date.now() < probe.until) return { ...place, state: 'half_open', until: probe.until };
-  return { ...place, state: 'open', until };
+function stateOf({ place, openedAt, until, probe, reason }: Entry): BreakerState {
+  if (openedAt === null) return closedAt(place);
+  const isProbed = probe !== null && Date.now() < probe.until;
+  return {
+    ...place,
+    state: isProbed ? 'half_open' : 'open',
+    until: isProbed ? probe.until : until,
+    openedAt,
+    reason,
+  };
 }
+
+const closedAt = (place: BreakerPlace): BreakerState => ({
+  ...place,
+  state: 'closed',
+  until: 0,
+  openedAt: 0,
+  reason: '',
+});
 
 function reportOf(entry: Entry): BreakerReport {
   const { place, slug, provider, openedAt, until, reason, failures, requests } = entry;

@@ -262,7 +262,9 @@ describe('explanations', () => {
       const [open, ...more] = (await decisions(config, undefined, { hooks }))!;
       expect(open).to.include({ kind: 'open', target: 'config.targets[0]' });
       expect(more).to.deep.equal([]);
-      expect(tellDecision(open!).reason).to.match(/circuit breaker is open since 20\d\d-/);
+      expect(tellDecision(open!).reason).to.match(
+        /circuit breaker is open since 20\d\d-\S+Z, the last failure was 503$/,
+      );
       ahead += 5001;
       const probing = decisions(config, undefined, { hooks });
       await hub.quiet();
@@ -347,7 +349,7 @@ describe('explanations', () => {
     const each: Decision[] = [
       { kind: 'branch', target, query: '{"a":1}' },
       { kind: 'pick', target, by: 'weight' },
-      { kind: 'open', target, since: 0 },
+      { kind: 'open', target, since: 0, because: '503' },
       { kind: 'probe', target },
       { kind: 'all_open', target },
       { kind: 'moved_on', target, because: 500 },
