@@ -159,9 +159,13 @@ function relative({ until, ...opened }: Opened): OpenedElsewhere {
   return { ...opened, untilMs: Math.max(0, until - Date.now()) };
 }
 
+/** null: no message that this version knows; another's may stand beside it. */
 function read(text: string): Message | null {
   try {
-    return JSON.parse(text) as Message;
+    const message = JSON.parse(text) as Message;
+    if (typeof message.place.path !== 'string') return null;
+    if (message.t === 'open') return typeof message.rule.cooldownMs === 'number' ? message : null;
+    return message.t === 'probed' || message.t === 'closed' ? message : null;
   } catch {
     return null;
   }
