@@ -359,7 +359,7 @@ describe('a provider that fails', () => {
     expect(((await late.json()) as ErrorAnswer).error.message).to.include('deadline of 300 ms');
     expect(provider.requests.length - seen).to.equal(2);
 
-    const failing = { provider: '@main', override_params: { model: 'sim-fault:status=503' } };
+    const failing = { provider: '@main', override_params: { model: 'sim-fault:503' } };
     const refused = await ask('gpt-4o-mini', {
       config: { ...failing, deadline: 1, retry: { attempts: 5 } },
     });
