@@ -85,6 +85,10 @@ const libraryTokens: GoogleTokens = {
     });
     return tokenOf(client.authorize());
   },
+  /**
+   * The library asks a machine's metadata server by itself, not by `ask`. Its address is the environment's or a constant,
+   * and nothing of a caller's or of a stored provider's goes into it.
+   */
   async ofOwnIdentity(ask) {
     const { GoogleAuth } = await import('google-auth-library');
     const auth = new GoogleAuth({
