@@ -47,7 +47,7 @@ const maxSlices = 30;
 
 /**
  * A worker's part of the circuit breakers. It counts what comes of each attempt and tells the control process, which
- * adds up what all workers saw, opens and closes, and lets one request at a time probe (src/process/breakers.ts).
+ * adds up what all workers saw, opens and closes, and lets one request at a time probe (src/shared/breakers.ts).
  */
 export class Breakers implements Health {
   /** How many are open, of all configs: while there are none, a walk need not look. */

@@ -10,18 +10,18 @@ import type { Logger } from '../core/plugin.js';
 import type { SharedDesk } from '../core/shared.js';
 import type { Ingestion } from '../ledger/ingest.js';
 import { providers } from '../providers/rows.js';
+import { BreakerNodes } from '../shared/breaker-nodes.js';
+import { Breakers } from '../shared/breakers.js';
+import type { CacheDesk } from '../shared/cache-desk.js';
+import type { Redis } from '../shared/redis.js';
+import { VectorDesk } from '../shared/vector-desk.js';
 import { RefusedStart } from '../store/refused-start.js';
 import type { FirstKeys, Store } from '../store/store.js';
 import { nodeTransportCanShare } from '../transport/node.js';
 import type { VectorStore } from '../vectors/store.js';
-import { BreakerNodes } from './breaker-nodes.js';
-import { Breakers } from './breakers.js';
-import type { CacheDesk } from './cache-desk.js';
 import { holdDataDir } from './data-lock.js';
 import { type Check, startOpsServer } from './ops-server.js';
 import { stepBack } from './priority.js';
-import type { Redis } from './redis.js';
-import { VectorDesk } from './vector-desk.js';
 import { WorkerGroup } from './worker-group.js';
 
 /** A running gateway. */
@@ -214,7 +214,7 @@ const pruneEveryMs = 10 * 60_000;
 
 async function openRedis({ redisUrl: url }: Settings, store: Store, log: Logger): Promise<Redis | null> {
   if (url === null) return null;
-  const { Redis, redisPrefix } = await import('./redis.js');
+  const { Redis, redisPrefix } = await import('../shared/redis.js');
   return new Redis({ url, prefix: redisPrefix(store.pepper), log });
 }
 
@@ -224,13 +224,13 @@ async function openCache(
   desk: SharedDesk,
   log: Logger,
 ): Promise<CacheDesk> {
-  const { serveCache } = await import('./cache-desk.js');
+  const { serveCache } = await import('../shared/cache-desk.js');
   if (redis !== null) {
-    const { redisCacheStore } = await import('./cache-store-redis.js');
+    const { redisCacheStore } = await import('../shared/cache-store-redis.js');
     return serveCache(desk, redisCacheStore(redis), redis, log);
   }
   if (cacheStoreBytes === 0) return serveCache(desk, null, null, log);
-  const { openSqliteCache } = await import('./cache-store-sqlite.js');
+  const { openSqliteCache } = await import('../shared/cache-store-sqlite.js');
   return serveCache(desk, await openSqliteCache({ dataDir, maxBytes: cacheStoreBytes, log }), null, log);
 }
 

@@ -13,8 +13,8 @@ import type {
 } from '../core/messages.js';
 import type { Metric } from '../core/metrics.js';
 import type { Logger } from '../core/plugin.js';
+import { Desk } from '../shared/desk.js';
 import { AdminRelay } from './admin-relay.js';
-import { Desk } from './shared-desk.js';
 
 export interface WorkerGroupOptions {
   readonly count: number;

@@ -4,10 +4,10 @@ import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { expect } from 'chai';
 import { Secret } from '../../src/core/secret.js';
-import type { CacheStore } from '../../src/process/cache-store.js';
-import { redisCacheStore } from '../../src/process/cache-store-redis.js';
-import { openSqliteCache } from '../../src/process/cache-store-sqlite.js';
-import { Redis } from '../../src/process/redis.js';
+import type { CacheStore } from '../../src/shared/cache-store.js';
+import { redisCacheStore } from '../../src/shared/cache-store-redis.js';
+import { openSqliteCache } from '../../src/shared/cache-store-sqlite.js';
+import { Redis } from '../../src/shared/redis.js';
 
 const problems: string[] = [];
 const log = { info() {}, warn() {}, error: (_: object, message: string) => void problems.push(message) };

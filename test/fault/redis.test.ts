@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import { Secret } from '../../src/core/secret.js';
-import { Redis, redisPrefix } from '../../src/process/redis.js';
+import { Redis, redisPrefix } from '../../src/shared/redis.js';
 import { eventually, freePorts, type RunningGateway, startGateway } from '../support/gateway.js';
 import { RedisServer } from '../support/redis.js';
 

@@ -2,7 +2,7 @@ import type { FromControl, FromWorker } from '../../src/core/messages.js';
 import type { Logger } from '../../src/core/plugin.js';
 import type { Shared } from '../../src/core/shared.js';
 import { SharedChannel } from '../../src/directory/shared-channel.js';
-import { Desk } from '../../src/process/shared-desk.js';
+import { Desk } from '../../src/shared/desk.js';
 
 export const silent: Logger = { info() {}, warn() {}, error() {} };
 

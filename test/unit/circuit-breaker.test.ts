@@ -6,8 +6,8 @@ import { type ClientRequest, Exchange, type Reply } from '../../src/core/exchang
 import type { Hooks, Host } from '../../src/core/plugin.js';
 import type { Principal } from '../../src/core/principal.js';
 import type { ResolvedConfig, Target } from '../../src/core/target.js';
-import { Breakers } from '../../src/process/breakers.js';
 import { compileConfig } from '../../src/routing/compile.js';
+import { Breakers } from '../../src/shared/breakers.js';
 import { SharedHub, silent } from '../support/shared.js';
 
 type Step = number | ErrorCode | Promise<number>;

@@ -13,8 +13,8 @@ import type { Hooks, Host } from '../../src/core/plugin.js';
 import type { Principal } from '../../src/core/principal.js';
 import type { Target } from '../../src/core/target.js';
 import { explanation } from '../../src/pipeline/explanation.js';
-import { Breakers } from '../../src/process/breakers.js';
 import { compileConfig } from '../../src/routing/compile.js';
+import { Breakers } from '../../src/shared/breakers.js';
 import { SharedHub, silent } from '../support/shared.js';
 import { VirtualTime } from '../support/virtual-time.js';
 

@@ -24,7 +24,7 @@ const dataPlane = [
   'limits',
   'endpoints',
 ];
-const adminPlane = ['admin', 'store', 'schedule'];
+const adminPlane = ['admin', 'store', 'schedule', 'shared', 'vectors'];
 
 /** Packages with sharp edges, and the only places that may touch them. */
 const fenced: Readonly<Record<string, readonly string[]>> = {
@@ -34,7 +34,7 @@ const fenced: Readonly<Record<string, readonly string[]>> = {
   pg: ['src/store/sql/postgres.ts', 'src/store/sql/postgres-listener.ts', 'src/vectors/postgres.ts'],
   knex: ['src/store/sql/'],
   commander: ['src/cli/'],
-  redis: ['src/process/redis.ts'],
+  redis: ['src/shared/redis.ts'],
 };
 
 function* walk(folder: string): Generator<string> {
