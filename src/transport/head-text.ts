@@ -28,31 +28,39 @@ export function sameName(name: string): string {
   return same;
 }
 
-/** What is known of header names: the same few dozen come with every answer. */
-const names = new Map<string, 'owned' | 'writable' | 'unwritable'>();
-const maxNames = 1000;
+/**
+ * How the lines of headers begin, by name: the same few dozen come with every answer. '': the transport writes this one
+ * itself; null: this is no name.
+ */
+const beginnings = new Map<string, string | null>();
+const maxBeginnings = 1000;
 
-function kindOfName(name: string): 'owned' | 'writable' | 'unwritable' {
-  let kind = names.get(name);
-  if (kind === undefined) {
-    kind = isOwnedHeader(name) ? 'owned' : isHeaderName(name) ? 'writable' : 'unwritable';
-    if (names.size >= maxNames) names.clear();
-    names.set(name, kind);
+function beginningOf(name: string): string | null {
+  let beginning = beginnings.get(name);
+  if (beginning === undefined) {
+    beginning = isOwnedHeader(name) ? '' : isHeaderName(name) ? `\r\n${name}: ` : null;
+    if (beginnings.size >= maxBeginnings) beginnings.clear();
+    beginnings.set(name, beginning);
   }
-  return kind;
+  return beginning;
 }
 
-/** `name: value` lines without the last line's end; '' for none. A header that may not be written is left out and reported. */
-export function joinHeaders(headers: HeaderList, onProblem: TransportOptions['onProblem']): string {
-  let block = '';
+/** Lines of headers, each with a line's end before it. A header that may not be written is left out and reported. */
+export function headerLines(headers: HeaderList, onProblem: TransportOptions['onProblem']): string {
+  let lines = '';
+  let good = '';
   for (let i = 0; i < headers.length; i += 2) {
-    const name = headers[i]!;
+    const beginning = beginningOf(headers[i]!);
+    if (beginning === '') continue;
     const value = headers[i + 1]!;
-    const kind = kindOfName(name);
-    if (kind === 'owned') continue;
-    // The value stays out of the report: it may be a secret.
-    if (kind === 'unwritable' || !isHeaderValue(value)) onProblem(new Error(name), 'invalid answer header');
-    else block += block === '' ? `${name}: ${value}` : `\r\n${name}: ${value}`;
+    // An answer says its id under several names, one after the other.
+    if (beginning === null || (value !== good && !isHeaderValue(value))) {
+      // The value stays out of the report: it may be a secret.
+      onProblem(new Error(headers[i]), 'invalid answer header');
+    } else {
+      good = value;
+      lines += beginning + value;
+    }
   }
-  return block;
+  return lines;
 }
