@@ -80,9 +80,13 @@ describe('the operations of the administration plane', () => {
   });
 
   it('are audited where they change something, and only there', () => {
+    // A question that needs a body: it changes nothing, though it is posted.
+    const asking = new Set(['Requests.ExplainRequest']);
     const wrong = problemsOf(
       ({ name, access, bindings }) =>
-        bindings.some(({ verb }) => verb !== 'GET') !== access.audited && bindings.length > 0 && name,
+        bindings.some(({ verb }) => verb !== 'GET' && !asking.has(name)) !== access.audited &&
+        bindings.length > 0 &&
+        name,
     );
     expect(wrong).to.deep.equal([]);
   });
