@@ -41,6 +41,8 @@ const others = [
   ['/messages', providers.anthropic],
   ['/responses', providers.responses],
   [':generateContent', providers.gemini],
+  ['/converse', providers.bedrock],
+  ['/chat', providers.cohere],
 ] as const;
 
 function answerTo(path: string): string | Buffer {
