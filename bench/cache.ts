@@ -1,5 +1,5 @@
 import { cpuSeconds } from './cpu.js';
-import { drive } from './load.js';
+import { clientRequest, drive } from './load.js';
 import { type Server, startBareAnswer, startHeadgate, startUpstream } from './servers.js';
 
 /**
@@ -19,22 +19,8 @@ const body = JSON.stringify({
   max_tokens: 256,
 });
 
-function request(headers: Readonly<Record<string, string>>): Buffer {
-  const all = {
-    host: '127.0.0.1',
-    'content-type': 'application/json',
-    accept: 'application/json',
-    'user-agent': 'OpenAI/JS 6.49.0',
-    'accept-encoding': 'gzip, deflate',
-    'x-stainless-lang': 'js',
-    'x-stainless-runtime': 'node',
-    'x-stainless-retry-count': '0',
-    ...headers,
-    'content-length': String(Buffer.byteLength(body)),
-  };
-  const lines = Object.entries(all).map(([name, value]) => `${name}: ${value}\r\n`);
-  return Buffer.from(`POST /v1/chat/completions HTTP/1.1\r\n${lines.join('')}\r\n${body}`);
-}
+const request = (headers: Readonly<Record<string, string>>): Buffer =>
+  clientRequest('/v1/chat/completions', headers, body);
 
 async function askOnce(server: Server): Promise<{ cache: string | null; text: string }> {
   const response = await fetch(`http://127.0.0.1:${server.port}/v1/chat/completions`, {

@@ -244,7 +244,7 @@ export class Answer implements IntentWaiter, UpstreamHandler, Source {
     try {
       const json = await this.pipeline.bodies.readAnswer(bytes);
       if (this.#isDone()) return;
-      const body = await writeJsonInSlices(this.#convert(json));
+      const body = await writeJsonInSlices(this.#told(json));
       if (!this.#isDone()) this.#give(body);
     } catch (thrown) {
       this.#fail(GatewayError.from(thrown));
@@ -273,12 +273,12 @@ export class Answer implements IntentWaiter, UpstreamHandler, Source {
     }
     // Digits matter only where what is read is written again.
     const json = parseObject(bytes, conversion === null ? JSON.parse : parseJson);
-    const told = this.#convert(json);
+    const told = this.#told(json);
     return conversion === null ? bytes : jsonBytes(told);
   }
 
   /** Takes usage and model from an answer; gives what the client is told. */
-  #convert(json: JsonObject | null): JsonObject {
+  #told(json: JsonObject | null): JsonObject {
     const { conversion, wire } = this.outgoing;
     if (json === null) throw this.#invalid('something that is not a JSON object');
     const reader = conversion ?? this.pipeline.formats.get(wire) ?? this.pipeline.formats.get('openai-chat');
