@@ -142,6 +142,12 @@ export class Writer {
     try {
       // Never released: the commit ends all of them, and a name that is said again means the innermost.
       await say('SAVEPOINT unit');
+    } catch (error) {
+      // To roll back now would undo the one before, whose savepoint is the innermost yet.
+      unit.reject(error);
+      throw error;
+    }
+    try {
       done.push({ unit, value: await this.#workOf(unit, connection) });
     } catch (error) {
       unit.reject(error);
