@@ -34,7 +34,13 @@ async function askOnce(server: Server): Promise<{ cache: string | null; text: st
 /** CPU microseconds a request of these processes. */
 async function measure(server: Server, pids: readonly (readonly number[])[]): Promise<number[]> {
   const before = pids.map(cpuSeconds);
-  const load = { port: server.port, request: request(server.headers), connections: 32, chunked: false };
+  const load = {
+    port: server.port,
+    request: request(server.headers),
+    connections: 32,
+    chunked: false,
+    awake: true,
+  };
   const { requests, errors } = await drive({ ...load, seconds });
   if (errors > 0) throw new Error(`${server.name}: ${errors} errors`);
   return pids.map((group, i) => ((cpuSeconds(group) - before[i]!) * 1e6) / requests);

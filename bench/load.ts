@@ -8,6 +8,11 @@ export interface Load {
   readonly seconds: number;
   /** Does the answer come chunked (a stream), or with a Content-Length? */
   readonly chunked: boolean;
+  /**
+   * Never sleep, however slow the server: to wake a client costs the kernel some microseconds, which are put down to the
+   * server, and a fast one keeps its client awake.
+   */
+  readonly awake?: boolean;
 }
 
 export interface LoadResult {
@@ -100,5 +105,9 @@ export function drive(load: Load): Promise<LoadResult> {
       });
     };
     for (let i = 0; i < load.connections; i++) run();
+    const stayAwake = (): void => {
+      if (open > 0) setImmediate(stayAwake);
+    };
+    if (load.awake === true) stayAwake();
   });
 }

@@ -81,7 +81,8 @@ export async function drivePaced({ port, request, rate, seconds }: PacedLoad): P
   const sent: Promise<void>[] = [];
   await new Promise<void>((over) => {
     const tick = (): void => {
-      const due = Math.min(total, Math.floor(((performance.now() - began) / 1000) * rate));
+      // The first is due at once, not a period later: all would count that period as their latency.
+      const due = Math.min(total, 1 + Math.floor(((performance.now() - began) / 1000) * rate));
       while (sent.length < due) sent.push(one(began + (sent.length / rate) * 1000));
       if (sent.length < total) setTimeout(tick, 1);
       else over();

@@ -19,8 +19,11 @@ export async function writeJsonInSlices(value: unknown, units = sliceUnits): Pro
   return Buffer.concat(slices);
 }
 
-/** Takes all that `slices` makes, each made when it is its turn, with the event loop in between and at the end. */
+/** Takes all that `slices` makes, each made when it is its turn, with the event loop before, in between and at the end. */
 export async function inTurns(slices: Iterable<Buffer>, take: (slice: Buffer) => void): Promise<void> {
+  // What called may have filled this turn, and the next immediate may still be of it.
+  await nextTurn();
+  await nextTurn();
   let since = performance.now();
   for (const slice of slices) {
     take(slice);

@@ -392,6 +392,8 @@ export class Answer implements IntentWaiter, UpstreamHandler, Source {
         failure = GatewayError.from(thrown);
       }
     }
+    // Text that came in one packet with what broke the stream is the client's all the same.
+    if (failure !== null) last = this.#reading?.rest() ?? null;
     this.#takeUsage();
     this.#finish();
     if (failure !== null) this.attempt.error = failure.code;

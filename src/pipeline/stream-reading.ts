@@ -10,6 +10,8 @@ import type { Outgoing } from './outgoing.js';
 export interface StreamReading {
   /** The client's bytes for these; null: none yet. */
   push(chunk: Buffer): Buffer | null;
+  /** The client's bytes for what was read before `push` or `end` threw; null: none. */
+  rest(): Buffer | null;
   /** What is still to be written. Throws `upstream_truncated` when the format's own end never came. */
   end(): Buffer | null;
   /** What `end` would give, where that is too long for one turn of the event loop; `end` then gives no more. */
@@ -55,6 +57,10 @@ class Untouched implements StreamReading {
     return chunk;
   }
 
+  rest(): null {
+    return null;
+  }
+
   end(): null {
     const seen = this.tail.end();
     this.model = seen.model;
@@ -98,14 +104,14 @@ class Converted implements StreamReading {
 
   push(chunk: Buffer): Buffer | null {
     this.#events.push(chunk);
-    return this.#take();
+    return this.rest();
   }
 
   end(): Buffer | null {
     if (this.#hasEnded) return null;
     this.#readEnd();
     this.#out += this.writer.end();
-    return this.#take();
+    return this.rest();
   }
 
   endInSlices(): Iterable<Buffer> | null {
@@ -115,7 +121,7 @@ class Converted implements StreamReading {
 
   *#endSlices(slices: Iterable<Buffer>): Generator<Buffer> {
     this.#readEnd();
-    const first = this.#take();
+    const first = this.rest();
     if (first !== null) yield first;
     yield* slices;
     this.#hasEnded = true;
@@ -127,7 +133,7 @@ class Converted implements StreamReading {
     for (const chunk of this.reader.end?.() ?? []) this.#out += this.writer.chunk(chunk);
   }
 
-  #take(): Buffer | null {
+  rest(): Buffer | null {
     if (this.#out === '') return null;
     const bytes = Buffer.from(this.#out);
     this.#out = '';

@@ -1,10 +1,22 @@
-import type { Socket } from 'node:net';
-import { createSecureContext, rootCertificates, type SecureContext } from 'node:tls';
-import type { buildConnector } from 'undici';
-import { GatewayError } from '../core/errors.js';
-import { fromConnect } from './failure.js';
+import { connect as connectTcp, isIP, type Socket, type TcpNetConnectOpts } from 'node:net';
+import {
+  type ConnectionOptions,
+  connect as connectTls,
+  createSecureContext,
+  rootCertificates,
+  type SecureContext,
+} from 'node:tls';
 import { asLookup, type Resolve } from './resolver.js';
-import { buildConnector as connector } from './undici.js';
+
+/** Where connections go. */
+export interface Target {
+  readonly secure: boolean;
+  /** A name or an address, IPv6 without brackets. */
+  readonly hostname: string;
+  readonly port: number;
+  /** As `Host` and messages name it. */
+  readonly host: string;
+}
 
 export interface ConnectOptions {
   readonly resolve: Resolve;
@@ -14,101 +26,74 @@ export interface ConnectOptions {
   readonly resumeTls: boolean;
 }
 
-/** How long this origin's connections may take; the latest request's word counts. */
-export interface ConnectWait {
-  connectMs: number;
-}
-
 /** The usual roots and `ca` (PEM). Costs milliseconds, so once per process and never per connection. */
 export function trust(ca: string | undefined): SecureContext | undefined {
   return ca === undefined ? undefined : createSecureContext({ ca: [...rootCertificates, ca] });
 }
 
-/** Between happy-eyeballs attempts. Node's 250 ms gives up on addresses an ocean away. */
-const nextAddressMs = 1_000;
-
-/**
- * undici's connector with our own resolver, a connect timeout that is exact (undici's own has a resolution of one
- * second), and errors that know whether it was TCP or TLS that failed.
- */
-export function createConnect(options: ConnectOptions): (wait: ConnectWait) => buildConnector.connector {
-  const connect = connector({
-    timeout: 0,
-    allowH2: false,
-    lookup: asLookup(options.resolve),
-    autoSelectFamily: true,
-    autoSelectFamilyAttemptTimeout: nextAddressMs,
-    maxCachedSessions: options.resumeTls ? 100 : 0,
-    ...(options.trusted === undefined ? {} : { secureContext: options.trusted }),
-  });
-  return (wait) => (to, callback) => {
-    const host = to.host ?? to.hostname;
-    let connected = false;
-    let timer: NodeJS.Timeout | undefined;
-    // Typed as void, but it returns the socket: there is no other way to end an attempt.
-    const socket = connect(to, (error, ready) => {
-      clearTimeout(timer);
-      if (error !== null) {
-        const secured = connected && to.protocol === 'https:';
-        callback(error instanceof GatewayError ? error : fromConnect(error, host, secured), null);
-        return;
-      }
-      unpauseBeforeClosing(ready);
-      callback(null, ready);
-    }) as unknown as Socket;
-    if (to.protocol === 'https:') {
-      socket.once('connect', () => {
-        connected = true;
-      });
-    }
-    if (wait.connectMs === 0) return;
-    timer = setTimeout(() => {
-      const message = `${host} gave no connection within ${wait.connectMs} ms.`;
-      socket.destroy(new GatewayError('upstream_connect_timeout', message));
-    }, wait.connectMs);
+export function targetOf(url: URL): Target {
+  const secure = url.protocol === 'https:';
+  const { hostname } = url;
+  return {
+    secure,
+    hostname: hostname.startsWith('[') ? hostname.slice(1, -1) : hostname,
+    port: url.port === '' ? (secure ? 443 : 80) : Number(url.port),
+    host: url.host,
   };
 }
 
-/**
- * Works round faults of undici 7.30.2: where a connection ends or breaks while its reply is paused, an assertion
- * fails inside a socket event and takes the process with it, so that any upstream could kill a worker by closing a
- * connection whose client reads slowly. These listeners run before undici's. At an ordinary end all data has been
- * given out, so the reader is simply resumed; a broken connection only needs the pause lifted to be reported.
- * Tests in test/fault hold this.
- */
-function unpauseBeforeClosing(socket: Socket): void {
-  socket.on('end', resumeParser).on('error', unpauseParser).on('close', unpauseParser);
-}
+/** Between happy-eyeballs attempts. Node's 250 ms gives up on addresses an ocean away. */
+const nextAddressMs = 1_000;
+const probeAfterMs = 60_000;
+/** Bytes of an upload that a socket takes before it says that it is full. */
+const highWaterMark = 64 * 1024;
+
+/** What is told of bytes that came: the first `length` of `bytes`, which are its own until it returns. false: no more for now. */
+export type Read = (bytes: Buffer, length: number) => boolean;
+
+/** Begins a connection. Reading that was stopped goes on by the socket's `resume`. */
+export type Dial = (read: Read) => Socket;
 
 /**
- * undici takes a `100 Continue` that it did not ask for for a fault, while RFC 9110 §15.2 has a client ignore it. To
- * the parser of this connection it is a 102, which is passed over. Called once the connection has its parser.
+ * What comes in plain lands here, whichever connection it comes from: it is read out before the next one has its turn.
+ * A buffer for each read would cost more than the read.
  */
-export function passOverContinue(socket: Socket): void {
-  const parser = parserOf(socket);
-  if (parser === null) return;
-  const { onHeadersComplete } = parser;
-  parser.onHeadersComplete = (status, upgrade, keepAlive) =>
-    onHeadersComplete.call(parser, status === 100 ? 102 : status, upgrade, keepAlive);
-}
+const received = Buffer.allocUnsafeSlow(64 * 1024);
 
-interface Parser {
-  paused: boolean;
-  resume(): void;
-  onHeadersComplete(status: number, upgrade: boolean, keepAlive: boolean): number;
-}
-
-function resumeParser(this: Socket): void {
-  parserOf(this)?.resume();
-}
-
-function unpauseParser(this: Socket): void {
-  const parser = parserOf(this);
-  if (parser !== null) parser.paused = false;
-}
-
-function parserOf(socket: Socket): Parser | null {
-  const symbol = Object.getOwnPropertySymbols(socket).find((key) => key.description === 'parser');
-  if (symbol === undefined) return null;
-  return (socket as unknown as Record<symbol, Parser | null>)[symbol] ?? null;
+export function dialer(target: Target, options: ConnectOptions): Dial {
+  const { secure, hostname, port } = target;
+  const common = {
+    host: hostname,
+    port,
+    lookup: asLookup(options.resolve),
+    autoSelectFamily: true,
+    autoSelectFamilyAttemptTimeout: nextAddressMs,
+  };
+  const begin = (socket: Socket): Socket => socket.setNoDelay(true).setKeepAlive(true, probeAfterMs);
+  if (!secure) {
+    return (read) => {
+      const onread = { buffer: received, callback: (length: number) => read(received, length) };
+      return begin(connectTcp({ ...common, highWaterMark, onread } as TcpNetConnectOpts));
+    };
+  }
+  let session: Buffer | undefined;
+  return (read) => {
+    const socket = connectTls({
+      ...common,
+      servername: isIP(hostname) === 0 ? hostname : '',
+      ALPNProtocols: ['http/1.1'],
+      ...(options.trusted === undefined ? {} : { secureContext: options.trusted }),
+      ...(session === undefined ? {} : { session }),
+    } as ConnectionOptions);
+    // Not `onread`: of a record, TLS gives out what follows a stop all the same.
+    socket.on('data', (chunk) => {
+      if (!read(chunk, chunk.length)) socket.pause();
+    });
+    if (options.resumeTls) {
+      socket.on('session', (latest) => {
+        session = latest;
+      });
+    }
+    return begin(socket);
+  };
 }

@@ -1,16 +1,13 @@
 import type { SecureContext } from 'node:tls';
-import type { Client } from 'undici';
 import { GatewayError } from '../core/errors.js';
-import { type ConnectWait, createConnect, trust } from './connect.js';
+import { dialer, targetOf, trust } from './connect.js';
 import { Deadlines } from './deadlines.js';
 import { createEgress, type Egress } from './egress.js';
 import { failure } from './failure.js';
 import { Flight } from './flight.js';
-import { Line } from './line.js';
-import { maxReplyHeaderBytes } from './reply-head.js';
-import { outgoingHeaders, splitUrl } from './request-head.js';
+import { Pool } from './pool.js';
+import { requestHead, splitUrl } from './request-head.js';
 import { createResolver, type Resolve } from './resolver.js';
-import { Pool } from './undici.js';
 import type { Upstream, UpstreamFlight, UpstreamHandler, UpstreamRequest } from './upstream.js';
 
 export interface UpstreamOptions {
@@ -28,110 +25,95 @@ export interface UpstreamOptions {
 /** Origins kept at once; beyond, the longest known ones without a request in flight are closed. */
 const maxOrigins = 1_000;
 
-/** One origin's connections. */
-interface Origin {
-  readonly pool: Pool;
-  readonly wait: ConnectWait;
-  /** As messages name it. */
-  readonly host: string;
-}
+/** How often idle connections are looked through. */
+const sweepMs = 500;
 
-/** The outgoing side over undici: a pool per provider origin, a fresh connection per caller-chosen call. */
+/** The outgoing side over HTTP/1.1: a pool per provider origin, a fresh connection per caller-chosen call. */
 export function createUpstream(options: UpstreamOptions): Upstream {
   return new Dispatch(options);
 }
 
 class Dispatch implements Upstream {
   readonly #options: UpstreamOptions;
-  readonly #origins = new Map<string, Origin>();
+  readonly #resolve: Resolve;
+  readonly #pools = new Map<string, Pool>();
   /** Caller-chosen calls in flight; each closes its own connection. */
   readonly #unpooled = new Set<Flight>();
   readonly #deadlines = new Deadlines();
   readonly #egress: Egress;
   readonly #trusted: SecureContext | undefined;
-  readonly #connect: ReturnType<typeof createConnect>;
+  readonly #sweeper: NodeJS.Timeout;
   #closed = false;
 
   constructor(options: UpstreamOptions) {
     this.#options = options;
-    const resolve = options.resolve ?? createResolver();
-    this.#egress = createEgress({ allow: options.egressAllow, resolve });
+    this.#resolve = options.resolve ?? createResolver();
+    this.#egress = createEgress({ allow: options.egressAllow, resolve: this.#resolve });
     this.#trusted = trust(options.ca);
-    this.#connect = createConnect({ resolve, trusted: this.#trusted, resumeTls: true });
+    this.#sweeper = setInterval(() => this.#sweep(), sweepMs).unref();
   }
 
   send(request: UpstreamRequest, handler: UpstreamHandler): UpstreamFlight {
     if (request.callerChosen) return this.#sendUnpooled(request, handler);
-    const { origin: key, path } = splitUrl(request.url);
-    let origin = this.#origins.get(key);
-    if (origin === undefined || this.#closed) {
-      const opened = this.#closed ? failure('draining', key) : this.#open(key);
+    const { origin, path } = splitUrl(request.url);
+    let pool = this.#pools.get(origin);
+    if (pool === undefined || this.#closed) {
+      const opened = this.#closed ? failure('draining', origin) : this.#open(origin);
       if (opened instanceof GatewayError) return this.#refuse(request, handler, opened);
-      origin = opened;
+      pool = opened;
     }
-    origin.wait.connectMs = request.timeouts.connectMs;
-    const flight = new Flight(request, handler, this.#deadlines, origin.host);
-    this.#dispatch(origin.pool, flight, request, path);
+    const flight = new Flight(request, handler, this.#deadlines, pool.target.host);
+    this.#leave(pool, flight, request, path, true);
     return flight;
   }
 
   /** Cuts what is in flight (its handlers hear `draining`) and closes every connection. Drain before. */
   async close(): Promise<void> {
     this.#closed = true;
-    for (const flight of this.#unpooled) flight.fail(failure('draining', ''));
-    const pools = [...this.#origins.values()].map((origin) => origin.pool);
-    this.#origins.clear();
-    await Promise.all(pools.map((pool) => pool.destroy()));
+    clearInterval(this.#sweeper);
+    for (const flight of [...this.#unpooled]) flight.fail(failure('draining', ''));
+    for (const pool of this.#pools.values()) pool.close();
+    this.#pools.clear();
     this.#deadlines.stop();
   }
 
-  #dispatch(to: Pool | Client, flight: Flight, request: UpstreamRequest, path: string): void {
-    to.dispatch(
-      {
-        path,
-        method: request.method,
-        headers: outgoingHeaders(request.headers, flight.upload !== null),
-        body: flight.upload ?? (request.body as Buffer | null),
-      },
-      flight,
-    );
+  #leave(pool: Pool, flight: Flight, request: UpstreamRequest, path: string, keep: boolean): void {
+    const { method, headers, body } = request;
+    const length = body === null ? 0 : Buffer.isBuffer(body) ? body.length : -1;
+    const head = requestHead({ method, path, host: pool.target.host, length, keep }, headers);
+    if (head === null) return flight.fail(failure('invalid_request', ''));
+    flight.prepare(head);
+    pool.send(flight);
   }
 
-  #open(key: string): Origin | GatewayError {
-    if (!URL.canParse(key)) return notSendable('it is not an absolute http(s) URL');
-    const url = new URL(key);
+  #open(origin: string): Pool | GatewayError {
+    if (!URL.canParse(origin)) return notSendable('it is not an absolute http(s) URL');
+    const url = new URL(origin);
     if (url.protocol !== 'http:' && url.protocol !== 'https:')
       return notSendable('only http and https are spoken');
     if (url.username !== '' || url.password !== '')
       return notSendable('it must not hold a user name or password');
-    if (this.#origins.size >= maxOrigins) this.#closeIdle();
-    const wait: ConnectWait = { connectMs: 0 };
-    const connect = this.#connect(wait);
-    const lineOptions: Client.Options = {
-      ...clientOptions,
-      pipelining: 1,
-      keepAliveTimeout: this.#options.keepAliveMs,
-      keepAliveMaxTimeout: this.#options.keepAliveMs,
-    };
-    const origin: Origin = {
-      pool: new Pool(url.origin, {
-        connections: this.#options.connectionsPerOrigin,
-        factory: (to) => new Line(to, lineOptions, connect),
-      }),
-      wait,
-      host: url.host,
-    };
-    this.#origins.set(key, origin);
-    return origin;
+    if (this.#pools.size >= maxOrigins) this.#closeIdle();
+    const target = targetOf(url);
+    const dial = dialer(target, { resolve: this.#resolve, trusted: this.#trusted, resumeTls: true });
+    const { connectionsPerOrigin: connections, keepAliveMs } = this.#options;
+    const pool = new Pool(target, dial, { connections, keepAliveMs });
+    this.#pools.set(origin, pool);
+    return pool;
   }
 
   #closeIdle(): void {
-    for (const [key, { pool }] of this.#origins) {
-      if (pool.stats.size > 0) continue;
-      this.#origins.delete(key);
-      void pool.destroy();
-      if (this.#origins.size < maxOrigins) return;
+    for (const [origin, pool] of this.#pools) {
+      if (pool.busy) continue;
+      this.#pools.delete(origin);
+      pool.close();
+      if (this.#pools.size < maxOrigins) return;
     }
+  }
+
+  #sweep(): void {
+    const now = performance.now();
+    for (const pool of this.#pools.values()) pool.sweep(now);
   }
 
   // Caller-chosen: checked, resolved once, connected to what was checked, closed after.
@@ -148,27 +130,26 @@ class Dispatch implements Upstream {
     this.#unpooled.add(flight);
     flight.whenDone(() => this.#unpooled.delete(flight));
     this.#egress.addresses(url).then(
-      (addresses) => this.#connectTo(addresses, url, request, flight),
+      (addresses) => this.#sendTo(addresses, url, request, flight),
       (thrown: unknown) => flight.fail(GatewayError.from(thrown)),
     );
     return flight;
   }
 
-  #connectTo(addresses: readonly string[], url: URL, request: UpstreamRequest, flight: Flight): void {
+  #sendTo(addresses: readonly string[], url: URL, request: UpstreamRequest, flight: Flight): void {
     if (flight.done) return;
-    const connect = createConnect({
+    const target = targetOf(url);
+    const dial = dialer(target, {
       resolve: () => Promise.resolve(addresses),
       trusted: this.#trusted,
       resumeTls: false,
     });
-    // pipelining 0: `connection: close`, and none is kept.
-    const options: Client.Options = { ...clientOptions, pipelining: 0 };
-    const client = new Line(url.origin, options, connect({ connectMs: request.timeouts.connectMs }));
+    const pool = new Pool(target, dial, { connections: 1, keepAliveMs: 0 });
     flight.whenDone(() => {
       this.#unpooled.delete(flight);
-      void client.destroy();
+      pool.close();
     });
-    this.#dispatch(client, flight, request, url.pathname + url.search);
+    this.#leave(pool, flight, request, url.pathname + url.search, false);
   }
 
   #refuse(request: UpstreamRequest, handler: UpstreamHandler, error: GatewayError): UpstreamFlight {
@@ -177,13 +158,6 @@ class Dispatch implements Upstream {
     return flight;
   }
 }
-
-/** Timeouts are our own: undici's know neither the first token nor a paused reader, and count in whole seconds. */
-const clientOptions = {
-  headersTimeout: 0,
-  bodyTimeout: 0,
-  maxHeaderSize: maxReplyHeaderBytes,
-} as const;
 
 function notSendable(why: string): GatewayError {
   return new GatewayError('invalid_request', `The provider's URL cannot be used: ${why}.`);

@@ -1,56 +1,21 @@
 import { GatewayError } from '../core/errors.js';
 
-/** undici's own codes whose meaning does not depend on how far the reply had come. */
-const fixedCodes = new Map<string, GatewayError['code']>([
-  ['UND_ERR_HEADERS_OVERFLOW', 'upstream_invalid_response'],
-  ['UND_ERR_INVALID_ARG', 'invalid_request'],
-  ['UND_ERR_NOT_SUPPORTED', 'invalid_request'],
-  ['UND_ERR_REQ_CONTENT_LENGTH_MISMATCH', 'bad_framing'],
-  ['UND_ERR_CLOSED', 'draining'],
-  ['UND_ERR_DESTROYED', 'draining'],
-]);
-
-const brokenConnection = new Set([
-  'UND_ERR_SOCKET',
-  'ECONNRESET',
-  'ECONNABORTED',
-  'EPIPE',
-  'ETIMEDOUT',
-  'ENOTCONN',
-]);
-
 /**
- * What undici or a socket reports, as the error our callers know. `headSeen` decides between a reply that never
+ * What a socket reports (null: its end) as the error our callers know. `headSeen` decides between a reply that never
  * began and one that broke off. Messages name the host and nothing the upstream wrote.
  */
-export function fromTransport(thrown: unknown, host: string, headSeen: boolean): GatewayError {
-  if (thrown instanceof GatewayError) return thrown;
-  const error = thrown as NodeJS.ErrnoException & { data?: unknown };
-  const code = typeof error?.code === 'string' ? error.code : '';
-  const fixed = fixedCodes.get(code);
-  if (fixed !== undefined) return failure(fixed, host, error);
-  if (code === 'UND_ERR_SOCKET' && error.message.startsWith('bad ')) {
-    return failure('upstream_invalid_response', host, error);
-  }
-  // Before the head is complete, undici says this of two lengths that contradict each other.
-  if (code === 'UND_ERR_RES_CONTENT_LENGTH_MISMATCH') {
-    return failure(headSeen ? 'upstream_truncated' : 'upstream_invalid_response', host, error);
-  }
-  if (brokenConnection.has(code) || (error.name === 'HTTPParserError' && error.message.includes('EOF'))) {
-    return failure(headSeen ? 'upstream_truncated' : 'upstream_reset', host, error);
-  }
-  if (error.name === 'HTTPParserError') {
-    // The parser attaches the bytes it stumbled over: an upstream's words, which must not reach a log.
-    error.data = undefined;
-    return failure('upstream_invalid_response', host, error);
-  }
-  if (isTlsCode(code)) return failure('upstream_tls', host, error);
-  return GatewayError.from(thrown);
+export function fromTransport(
+  error: NodeJS.ErrnoException | null,
+  host: string,
+  headSeen: boolean,
+): GatewayError {
+  if (isTlsCode(error?.code ?? '')) return failure('upstream_tls', host, error);
+  return failure(headSeen ? 'upstream_truncated' : 'upstream_reset', host, error ?? undefined);
 }
 
 /** Why no connection came about: `secured` says that TCP stood and TLS failed. */
-export function fromConnect(error: NodeJS.ErrnoException, host: string, secured: boolean): GatewayError {
-  return failure(secured ? 'upstream_tls' : 'upstream_connect_failed', host, error);
+export function fromConnect(error: Error | null, host: string, secured: boolean): GatewayError {
+  return failure(secured ? 'upstream_tls' : 'upstream_connect_failed', host, error ?? undefined);
 }
 
 function isTlsCode(code: string): boolean {

@@ -1,8 +1,8 @@
-import type { Dispatcher } from 'undici';
 import { GatewayError } from '../core/errors.js';
+import type { Carried, Connection } from './connection.js';
 import type { Deadlines, Timed } from './deadlines.js';
-import { failure, fromTransport } from './failure.js';
-import { maxReplyHeaderLines, readReplyHeaders, replyLength } from './reply-head.js';
+import type { ReplyHeadReader } from './reply-head.js';
+import type { RequestHead } from './request-head.js';
 import { Upload, type UploadWatcher } from './upload.js';
 import type { UpstreamFlight, UpstreamHandler, UpstreamRequest } from './upstream.js';
 
@@ -14,35 +14,32 @@ type Phase =
   | 'flowing'
   | 'done'; // end, error or cancel: the handler hears nothing more
 
-/** Thrown into undici to give back a connection that a cancelled request would have got; never seen by anyone. */
-const notNeeded = new Error('the request was cancelled before it was sent');
+/** Where a request waits for a connection. */
+export interface Queue {
+  forget(flight: Flight): void;
+}
 
-/**
- * undici may not be resumed while its (one) parser runs, and a handler can resume another flight from within its own
- * callback. More than 0: we are inside such a callback.
- */
-let insideParser = 0;
-
-/**
- * One request on its way and its reply: undici's handler (the older callbacks, which cost no object and no header map
- * per reply) on one side, UpstreamHandler on the other.
- */
-export class Flight implements UpstreamFlight, Dispatcher.DispatchHandler, Timed, UploadWatcher {
+/** One request on its way and its reply: what its connection says on one side, UpstreamHandler on the other. */
+export class Flight implements UpstreamFlight, Carried, Timed, UploadWatcher {
   due = Number.POSITIVE_INFINITY;
   slot = -1;
-  readonly upload: Upload | null;
-  /** Set by the line when it takes this request. */
-  line: { cut(): void; readonly broken: boolean } | null = null;
   readonly #request: UpstreamRequest;
   readonly #handler: UpstreamHandler;
   readonly #deadlines: Deadlines;
   /** Named in messages. */
   readonly #host: string;
+  #head: RequestHead | null = null;
+  #upload: Upload | null = null;
+  #connection: Connection | null = null;
   #phase: Phase = 'connecting';
-  #resume: (() => void) | null = null;
   #paused = false;
+  /** Inside the handler's `data`. */
+  #telling = false;
+  /** All has been read, while the handler pauses: its `end` waits for it. */
+  #ended = false;
   #bodyBytes = 0;
-  /** What is to be closed with this flight: the client of an unpooled connection. */
+  #queue: Queue | null = null;
+  /** What is to be closed with this flight: a connection of its own. */
   #onDone: (() => void) | null = null;
 
   constructor(request: UpstreamRequest, handler: UpstreamHandler, deadlines: Deadlines, host: string) {
@@ -50,8 +47,6 @@ export class Flight implements UpstreamFlight, Dispatcher.DispatchHandler, Timed
     this.#handler = handler;
     this.#deadlines = deadlines;
     this.#host = host;
-    const { body } = request;
-    this.upload = body === null || Buffer.isBuffer(body) ? null : new Upload(body, this);
     deadlines.watch(this);
     this.due = deadlines.after(request.timeouts.connectMs);
   }
@@ -64,13 +59,53 @@ export class Flight implements UpstreamFlight, Dispatcher.DispatchHandler, Timed
     return this.#phase === 'done';
   }
 
+  get connectMs(): number {
+    return this.#request.timeouts.connectMs;
+  }
+
   whenDone(close: () => void): void {
     this.#onDone = close;
   }
 
-  /** For what fails before undici has the request. */
+  waitIn(queue: Queue): void {
+    this.#queue = queue;
+  }
+
+  prepare(head: RequestHead): void {
+    const { body } = this.#request;
+    this.#head = head;
+    if (body !== null && !Buffer.isBuffer(body)) this.#upload = new Upload(body, head.streamed, this);
+  }
+
+  /** Writes the request to a connection that stands and is free. */
+  leave(connection: Connection): void {
+    const { method, body, timeouts } = this.#request;
+    const { text, keep } = this.#head!;
+    this.#queue = null;
+    this.#connection = connection;
+    this.#phase = 'sending';
+    const upload = this.#upload;
+    if (upload === null) {
+      connection.carry(this, text, body as Buffer | null, method === 'HEAD', keep);
+      this.#phase = 'awaiting-head';
+      this.due = this.#deadlines.after(timeouts.headersMs);
+      return;
+    }
+    this.due = Number.POSITIVE_INFINITY;
+    connection.cork();
+    connection.carry(this, text, null, method === 'HEAD', keep);
+    try {
+      upload.start(connection);
+    } catch (thrown) {
+      this.fail(GatewayError.from(thrown));
+    }
+    connection.uncork();
+  }
+
+  /** Ends the flight by our own decision: the connection goes with it. */
   fail(error: GatewayError): void {
     if (this.#phase === 'done') return;
+    this.#connection?.destroy();
     this.#finish();
     this.#handler.error(error);
   }
@@ -80,15 +115,15 @@ export class Flight implements UpstreamFlight, Dispatcher.DispatchHandler, Timed
   resume(): void {
     if (!this.#paused) return;
     this.#paused = false;
-    if (this.#phase !== 'flowing') return;
+    if (this.#phase !== 'flowing' || this.#telling) return;
+    if (this.#ended) return this.#end();
     this.due = this.#deadlines.after(this.#request.timeouts.idleMs);
-    if (insideParser > 0) queueMicrotask(() => this.#resumeParser());
-    else this.#resumeParser();
+    this.#connection?.resume();
   }
 
   cancel(): void {
     if (this.#phase === 'done') return;
-    this.#cut();
+    this.#connection?.destroy();
     this.#finish();
   }
 
@@ -96,31 +131,27 @@ export class Flight implements UpstreamFlight, Dispatcher.DispatchHandler, Timed
 
   late(): void {
     const { timeouts } = this.#request;
-    let error: GatewayError;
     switch (this.#phase) {
       case 'connecting':
-        error = this.#timeout('upstream_connect_timeout', 'gave no connection', timeouts.connectMs);
-        break;
+        return this.#late('upstream_connect_timeout', 'gave no connection', timeouts.connectMs);
       case 'sending':
-        error = this.#timeout('upstream_headers_timeout', 'took nothing of the request', timeouts.headersMs);
-        break;
+        return this.#late('upstream_headers_timeout', 'took nothing of the request', timeouts.headersMs);
       case 'awaiting-head':
-        error = this.#timeout('upstream_headers_timeout', 'did not begin to answer', timeouts.headersMs);
-        break;
+        return this.#late('upstream_headers_timeout', 'did not begin to answer', timeouts.headersMs);
       case 'awaiting-body':
-        error = this.#timeout(
+        return this.#late(
           'upstream_first_token_timeout',
           'sent no byte of its answer',
           timeouts.firstTokenMs,
         );
-        break;
       case 'flowing':
-        error = this.#timeout('upstream_idle_timeout', 'fell silent in its answer', timeouts.idleMs);
-        break;
+        return this.#late('upstream_idle_timeout', 'fell silent in its answer', timeouts.idleMs);
       default:
-        return;
     }
-    this.#break(error);
+  }
+
+  #late(code: GatewayError['code'], what: string, ms: number): void {
+    this.fail(new GatewayError(code, `${this.#host} ${what} within ${ms} ms.`));
   }
 
   // UploadWatcher: an upstream that does not read is late, a client that does not send is not.
@@ -133,124 +164,94 @@ export class Flight implements UpstreamFlight, Dispatcher.DispatchHandler, Timed
     if (this.#phase === 'sending') this.due = Number.POSITIVE_INFINITY;
   }
 
-  // undici's handler
-
-  onConnect(): void {
-    if (this.#phase === 'done') throw notNeeded;
-    this.#phase = 'sending';
-    this.due = Number.POSITIVE_INFINITY;
-  }
-
-  onRequestSent(): void {
+  uploadEnded(): void {
     if (this.#phase !== 'sending') return;
     this.#phase = 'awaiting-head';
     this.due = this.#deadlines.after(this.#request.timeouts.headersMs);
   }
 
-  onHeaders(status: number, raw: Buffer[], resume: () => void): boolean {
-    if (this.#phase === 'done') return true;
-    // 100, 102 and 103 announce; the answer follows. 101 was not asked for.
-    if (status < 200 && status !== 101) return true;
-    if (status === 101 || raw.length > 2 * maxReplyHeaderLines) {
-      this.#break(failure('upstream_invalid_response', this.#host));
-      return true;
-    }
-    const { maxBodyBytes, timeouts } = this.#request;
-    if (maxBodyBytes > 0 && this.#request.method !== 'HEAD' && (replyLength(raw) ?? 0) > maxBodyBytes) {
-      this.#break(this.#tooLarge());
-      return true;
-    }
-    this.#resume = resume;
-    this.#phase = 'awaiting-body';
-    this.due = this.#deadlines.after(timeouts.firstTokenMs);
-    // A refusal while we still upload: the rest would be sent for nothing. undici closes the connection at the end.
-    if (status >= 400) this.upload?.halt();
-    insideParser += 1;
-    try {
-      this.#handler.head(status, readReplyHeaders(raw));
-    } finally {
-      insideParser -= 1;
-    }
-    return true;
+  uploadFailed(error: GatewayError): void {
+    this.fail(error);
   }
 
-  onData(chunk: Buffer): boolean {
-    // A resumed parser reports the rest of a body that ends with the connection even where there is none.
-    if (this.#phase === 'done' || chunk.length === 0) return true;
+  // Carried
+
+  get written(): boolean {
+    return this.#upload === null || this.#upload.ended;
+  }
+
+  get paused(): boolean {
+    return this.#paused;
+  }
+
+  drained(): void {
+    this.#upload?.drained();
+  }
+
+  replyBegan({ status, headers, length }: ReplyHeadReader): void {
+    const { maxBodyBytes, timeouts, method } = this.#request;
+    if (maxBodyBytes > 0 && length > maxBodyBytes && method !== 'HEAD') return this.fail(this.#tooLarge());
+    this.#phase = 'awaiting-body';
+    this.due = this.#deadlines.after(timeouts.firstTokenMs);
+    // A refusal while we still upload: the rest would be sent for nothing.
+    if (status >= 400) this.#upload?.halt();
+    try {
+      this.#handler.head(status, headers);
+    } catch (thrown) {
+      this.fail(GatewayError.from(thrown));
+    }
+  }
+
+  replyCame(chunk: Buffer): void {
     const { maxBodyBytes, timeouts } = this.#request;
     this.#bodyBytes += chunk.length;
-    if (maxBodyBytes > 0 && this.#bodyBytes > maxBodyBytes) {
-      this.#break(this.#tooLarge());
-      return true;
-    }
+    if (maxBodyBytes > 0 && this.#bodyBytes > maxBodyBytes) return this.fail(this.#tooLarge());
     this.#phase = 'flowing';
     this.due = this.#deadlines.after(timeouts.idleMs);
     // Set before the call: the handler may resume before it returns.
     this.#paused = true;
-    insideParser += 1;
-    let more: boolean;
+    this.#telling = true;
+    let more = true;
     try {
       more = this.#handler.data(chunk);
-    } finally {
-      insideParser -= 1;
+    } catch (thrown) {
+      this.fail(GatewayError.from(thrown));
     }
-    if (more || !this.#paused) {
-      this.#paused = false;
-      return true;
-    }
+    this.#telling = false;
+    if (more) this.#paused = false;
     // While the reader pauses, the upstream owes us nothing.
-    this.due = Number.POSITIVE_INFINITY;
-    return false;
+    else if (this.#paused) this.due = Number.POSITIVE_INFINITY;
   }
 
-  onComplete(): void {
+  replyEnded(): void {
+    this.#connection = null;
+    if (!this.#paused) return this.#end();
+    this.#ended = true;
+    this.#upload?.halt();
+  }
+
+  replyBroke(error: GatewayError): void {
+    this.#connection = null;
+    this.fail(error);
+  }
+
+  #end(): void {
     if (this.#phase === 'done') return;
-    const broken = this.line?.broken === true;
     this.#finish();
-    if (broken) return this.#handler.error(failure('upstream_truncated', this.#host));
-    insideParser += 1;
     try {
       this.#handler.end();
     } catch (thrown) {
       this.#handler.error(GatewayError.from(thrown));
-    } finally {
-      insideParser -= 1;
     }
-  }
-
-  onError(thrown: Error): void {
-    if (this.#phase === 'done') return;
-    const headSeen = this.#phase === 'awaiting-body' || this.#phase === 'flowing';
-    this.#cut();
-    this.#finish();
-    this.#handler.error(fromTransport(thrown, this.#host, headSeen));
-  }
-
-  #resumeParser(): void {
-    if (!this.#paused && this.#phase === 'flowing') this.#resume?.();
-  }
-
-  /** Ends the flight by our own decision: the connection goes with it. */
-  #break(error: GatewayError): void {
-    this.#cut();
-    this.#finish();
-    this.#handler.error(error);
-  }
-
-  /** Before `onConnect`, the line may be busy with another request: then there is nothing of ours to cut. */
-  #cut(): void {
-    if (this.#phase !== 'connecting') this.line?.cut();
   }
 
   #finish(): void {
     this.#phase = 'done';
+    this.#connection = null;
     this.#deadlines.unwatch(this);
-    this.upload?.halt();
+    this.#upload?.halt();
+    this.#queue?.forget(this);
     this.#onDone?.();
-  }
-
-  #timeout(code: GatewayError['code'], what: string, ms: number): GatewayError {
-    return new GatewayError(code, `${this.#host} ${what} within ${ms} ms.`);
   }
 
   #tooLarge(): GatewayError {

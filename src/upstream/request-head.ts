@@ -1,4 +1,4 @@
-import type { HeaderList } from '../core/headers.js';
+import { type HeaderList, isHeaderName } from '../core/headers.js';
 
 /** Written by the connection itself, from the URL and the body: a caller's word on them could only be wrong. */
 const ownHeaders = new Set([
@@ -15,26 +15,74 @@ const ownHeaders = new Set([
   'content-length',
 ]);
 
-/**
- * The headers that leave: the same list where nothing in it is the connection's own. `content-length` stays with a
- * body that arrives over time (else it goes chunked) and is counted where the bytes are at hand.
- */
-export function outgoingHeaders(headers: HeaderList, streamed: boolean): HeaderList {
-  for (let i = 0; i < headers.length; i += 2) {
-    const name = headers[i]!;
-    if (ownHeaders.has(name) && !(streamed && name === 'content-length')) return filtered(headers, streamed);
-  }
-  return headers;
+/** Methods whose requests have a body: without one, they say so. */
+const methodsWithBody = new Set(['POST', 'PUT', 'PATCH', 'QUERY', 'PROPFIND', 'PROPPATCH']);
+
+/** Of a name that may be sent, how its line begins; '' for those of the connection. */
+const beginnings = new Map<string, string>();
+const maxBeginnings = 1_000;
+
+/** Narrower than `isHeaderValue`: heads leave in Latin-1, which cuts what is beyond it to a byte, and U+010D to a CR. */
+const badPath = /[^\u0021-\u007e\u0080-\u00ff]/;
+const badValue = /[^\t\u0020-\u007e\u0080-\u00ff]/;
+
+export interface RequestHead {
+  /** In Latin-1, up to and with the empty line. */
+  readonly text: string;
+  /** Of a body that arrives over time: its length, or -1 where it goes chunked. */
+  readonly streamed: number;
+  /** May the connection be used again? */
+  readonly keep: boolean;
 }
 
-function filtered(headers: HeaderList, streamed: boolean): HeaderList {
-  const kept: HeaderList = [];
+export interface RequestLine {
+  readonly method: string;
+  /** Begins with `/`; with the query. */
+  readonly path: string;
+  /** Of the URL, with its port. */
+  readonly host: string;
+  /** Bytes of the body, 0 for none, or -1 where it arrives over time. */
+  readonly length: number;
+  /** As asked for; a request after which servers are known to lose their place closes its connection all the same. */
+  readonly keep: boolean;
+}
+
+/** What is written before the body; null where HTTP does not allow it. */
+export function requestHead(line: RequestLine, headers: HeaderList): RequestHead | null {
+  const { method, path, host, length } = line;
+  if (!isHeaderName(method) || method === 'CONNECT' || badPath.test(path)) return null;
+  const hasBody = methodsWithBody.has(method);
+  const keep = line.keep && method !== 'HEAD' && (hasBody || length === 0);
+  let text = `${method} ${path} HTTP/1.1\r\nhost: ${host}\r\nconnection: ${keep ? 'keep-alive' : 'close'}\r\n`;
+  let streamed = -1;
   for (let i = 0; i < headers.length; i += 2) {
     const name = headers[i]!;
-    if (ownHeaders.has(name) && !(streamed && name === 'content-length')) continue;
-    kept.push(name, headers[i + 1]!);
+    const value = headers[i + 1]!;
+    const beginning = beginnings.get(name) ?? beginningOf(name);
+    if (beginning === null) return null;
+    if (beginning === '') {
+      if (length !== -1 || name !== 'content-length') continue;
+      const claimed = /^\d{1,15}$/.test(value) ? Number(value) : -1;
+      if (claimed === -1 || (streamed !== -1 && streamed !== claimed)) return null;
+      streamed = claimed;
+      continue;
+    }
+    if (badValue.test(value)) return null;
+    text += beginning + value;
+    text += '\r\n';
   }
-  return kept;
+  if (length > 0 || (length === 0 && hasBody)) text += `content-length: ${length}\r\n\r\n`;
+  else if (length === 0) text += '\r\n';
+  else text += streamed === -1 ? 'transfer-encoding: chunked\r\n\r\n' : `content-length: ${streamed}\r\n\r\n`;
+  return { text, streamed, keep };
+}
+
+function beginningOf(name: string): string | null {
+  if (!isHeaderName(name)) return null;
+  const beginning = ownHeaders.has(name.toLowerCase()) ? '' : `${name}: `;
+  if (beginnings.size >= maxBeginnings) beginnings.clear();
+  if (name.length <= 64) beginnings.set(name, beginning);
+  return beginning;
 }
 
 /** An absolute http(s) URL cut in two by its text: parsing one properly costs more than sending 100 bytes. */

@@ -1,29 +1,43 @@
-import { Readable } from 'node:stream';
 import type { Sink, Source } from '../core/body.js';
 import type { GatewayError } from '../core/errors.js';
+import { failure } from './failure.js';
 
-const highWaterMark = 64 * 1024;
+/** Where an upload goes: a connection. */
+export interface UploadTarget {
+  cork(): void;
+  uncork(): void;
+  /** false: no more, until `drained`. */
+  write(bytes: Buffer | string): boolean;
+}
 
-/** Whom an upload tells whether it waits for the upstream or for its source. */
+/** Whom an upload tells how it goes. */
 export interface UploadWatcher {
   /** The upstream takes no more for now. */
   uploadHeld(): void;
   /** The upstream wants more. */
   uploadWanted(): void;
+  uploadEnded(): void;
+  /** The connection is in the middle of a body that will not be finished. */
+  uploadFailed(error: GatewayError): void;
 }
 
-/** A Source as the stream that undici takes. The source starts when the connection stands, never before. */
-export class Upload extends Readable implements Sink {
+/** A Source on its way to a connection. The source starts when the connection stands, never before. */
+export class Upload implements Sink {
   readonly #source: Source;
   readonly #watcher: UploadWatcher;
-  #started = false;
+  #target: UploadTarget | null = null;
+  /** Bytes to come, where the client said how many: else it goes chunked. */
+  #left: number;
+  readonly #chunked: boolean;
   #ended = false;
   #halted = false;
   #held = false;
 
-  constructor(source: Source, watcher: UploadWatcher) {
-    super({ highWaterMark });
+  /** `length`: of all the source gives, or -1 where nobody knows. */
+  constructor(source: Source, length: number, watcher: UploadWatcher) {
     this.#source = source;
+    this.#left = length;
+    this.#chunked = length === -1;
     this.#watcher = watcher;
   }
 
@@ -32,48 +46,63 @@ export class Upload extends Readable implements Sink {
     return this.#ended;
   }
 
+  /** The head has been written to `target`: the body follows. */
+  start(target: UploadTarget): void {
+    this.#target = target;
+    this.#source.start(this);
+  }
+
   /** Takes no more from the source. One that was not started is left alone: it can still go to another target. */
   halt(): void {
     if (this.#ended || this.#halted) return;
     this.#halted = true;
-    if (this.#started) this.#source.cancel();
+    if (this.#target !== null) this.#source.cancel();
+  }
+
+  drained(): void {
+    if (!this.#held || this.#halted || this.#ended) return;
+    this.#held = false;
+    this.#watcher.uploadWanted();
+    this.#source.resume();
   }
 
   data(chunk: Buffer): boolean {
-    if (this.#halted) return true;
-    // An empty chunk would end the stream for Readable's callers.
-    if (chunk.length === 0 || this.push(chunk)) return true;
+    // An empty chunk would be the last one.
+    if (this.#halted || chunk.length === 0) return true;
+    if (!this.#chunked && chunk.length > this.#left) {
+      this.#watcher.uploadFailed(failure('bad_framing', ''));
+      return true;
+    }
+    if (this.#write(this.#target!, chunk)) return true;
     this.#held = true;
     this.#watcher.uploadHeld();
     return false;
   }
 
+  #write(target: UploadTarget, chunk: Buffer): boolean {
+    if (!this.#chunked) {
+      this.#left -= chunk.length;
+      return target.write(chunk);
+    }
+    target.cork();
+    target.write(`${chunk.length.toString(16)}\r\n`);
+    target.write(chunk);
+    const more = target.write('\r\n');
+    target.uncork();
+    return more;
+  }
+
   end(): void {
     if (this.#halted) return;
     this.#ended = true;
-    this.push(null);
+    if (this.#chunked) this.#target?.write('0\r\n\r\n');
+    else if (this.#left > 0) return this.#watcher.uploadFailed(failure('bad_framing', ''));
+    this.#watcher.uploadEnded();
   }
 
   error(error: GatewayError): void {
     if (this.#halted) return;
     this.#ended = true;
-    this.destroy(error);
-  }
-
-  override _read(): void {
-    if (this.#halted || this.#ended) return;
-    if (!this.#started) {
-      this.#started = true;
-      this.#source.start(this);
-    } else if (this.#held) {
-      this.#held = false;
-      this.#watcher.uploadWanted();
-      this.#source.resume();
-    }
-  }
-
-  override _destroy(error: Error | null, done: (error: Error | null) => void): void {
-    this.halt();
-    done(error);
+    this.#watcher.uploadFailed(error);
   }
 }

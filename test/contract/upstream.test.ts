@@ -1,3 +1,5 @@
+import { once } from 'node:events';
+import { type AddressInfo, createServer } from 'node:net';
 import { expect } from 'chai';
 import { getHeader } from '../../src/core/headers.js';
 import { createUpstream } from '../../src/upstream/dispatch.js';
@@ -175,6 +177,78 @@ describe('upstream: what a request and its reply look like', () => {
     expect(to.connections).to.equal(4);
   });
 
+  it('serves who waits for a connection in the order in which they came', async () => {
+    const to = await server({
+      request: (socket) => void setTimeout(() => socket.write(okReply('x')), 2),
+    });
+    const narrow = createUpstream({ connectionsPerOrigin: 1, keepAliveMs: 5_000, egressAllow: [] });
+    await Promise.all(Array.from({ length: 10 }, (_, i) => fly(narrow, `${to.url}/${i}`).finished));
+    expect(to.heads.map((head) => head.split(' ')[1])).to.deep.equal(
+      Array.from({ length: 10 }, (_, i) => `/${i}`),
+    );
+    await narrow.close();
+  });
+
+  it('keeps an idle connection no longer than it may, nor than the upstream said', async () => {
+    const brief = createUpstream({ connectionsPerOrigin: 4, keepAliveMs: 60, egressAllow: [] });
+    const to = await server({ request: (socket) => void socket.write(okReply('x')) });
+    await fly(brief, to.url).finished;
+    await sleep(100);
+    await fly(brief, to.url).finished;
+    expect(to.connections).to.equal(2);
+    await until(() => to.sockets.size === 0);
+    await brief.close();
+    const hinting = await server({
+      request: (socket) => void socket.write(okReply('x', 'keep-alive: timeout=2')),
+    });
+    await fly(upstream, hinting.url).finished;
+    await until(() => hinting.sockets.size === 0);
+    await fly(upstream, hinting.url).finished;
+    expect(hinting.connections).to.equal(2);
+  });
+
+  it('connects to an address of IPv6, and to the second address of a name where the first is dead', async function () {
+    let heard = '';
+    const listening = createServer((socket) =>
+      socket.on('data', (bytes) => {
+        heard += bytes.toString();
+        socket.write(okReply('six'));
+      }),
+    );
+    try {
+      await once(listening.listen(0, '::1'), 'listening');
+    } catch {
+      // Without IPv6 there is nothing to show.
+      return this.skip();
+    }
+    const { port } = listening.address() as AddressInfo;
+    expect((await fly(upstream, `http://[::1]:${port}/`).finished).text).to.equal('six');
+    expect(heard).to.include(`host: [::1]:${port}`);
+    const named = createUpstream({
+      connectionsPerOrigin: 1,
+      keepAliveMs: 1_000,
+      egressAllow: [],
+      resolve: () => Promise.resolve(['127.0.0.1', '::1']),
+    });
+    expect((await fly(named, `http://api.example:${port}/`).finished).text).to.equal('six');
+    await named.close();
+    listening.close();
+  });
+
+  it('says that there is no body where one is usual, and closes where servers lose their place', async () => {
+    const to = await server({ request: (socket) => void socket.write(okReply('')) });
+    for (const method of ['POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS']) {
+      await fly(upstream, to.url, { method, headers: [], body: null }).finished;
+      const said = to.heads.at(-1)!.includes('content-length: 0');
+      expect(said, method).to.equal(['POST', 'PUT', 'PATCH'].includes(method));
+      expect(to.heads.at(-1)).to.include('connection: keep-alive');
+    }
+    await fly(upstream, to.url, { method: 'GET' }).finished;
+    expect(to.heads.at(-1)).to.include('connection: close').and.include('content-length: 7');
+    await fly(upstream, to.url, { method: 'HEAD', body: null }).finished;
+    expect(to.heads.at(-1)).to.include('connection: close');
+  });
+
   it('answers HEAD and 204 without a body', async () => {
     const to = await server({
       request: (socket, { head }) =>
@@ -324,11 +398,70 @@ describe('upstream: what a request and its reply look like', () => {
     });
   });
 
+  it('sends each body as it was, also where the upstream is slow to take it', async function () {
+    this.timeout(10_000);
+    const got = new Map<string, string>();
+    const to = await server({
+      connection: (socket) => {
+        socket.pause();
+        setTimeout(() => socket.resume(), 50);
+      },
+      request: (socket, { head, body }) => {
+        got.set(head.split(' ')[1]!, body.toString('latin1'));
+        socket.write(okReply('x'));
+      },
+    });
+    const wide = createUpstream({ connectionsPerOrigin: 100, keepAliveMs: 5_000, egressAllow: [] });
+    for (const size of [0, 1, 1_000, 16_000, 20_000, 100_000, 3_000_000]) {
+      got.clear();
+      const count = size > 1_000_000 ? 8 : 60;
+      const bodies = Array.from({ length: count }, (_, i) => Buffer.alloc(size, `${i};`));
+      const flights = bodies.map((body, i) => fly(wide, `${to.url}/${i}`, { body }));
+      await Promise.all(flights.map((flight) => flight.finished));
+      for (const [i, body] of bodies.entries()) {
+        expect(got.get(`/${i}`) === body.toString('latin1'), `body ${i} of ${size} bytes`).to.equal(true);
+      }
+    }
+    await wide.close();
+  });
+
+  it('gives nothing but the end of a whole reply back while its reader holds, and uses its connection', async () => {
+    const to = await server({
+      request: (socket, { number }) => void socket.write(okReply(`r${number}`)),
+    });
+    const narrow = createUpstream({ connectionsPerOrigin: 1, keepAliveMs: 5_000, egressAllow: [] });
+    const held = fly(narrow, to.url, {}, (recorded) => {
+      recorded.onData = (chunk) => {
+        recorded.chunks.push(chunk);
+        return false;
+      };
+    });
+    await until(() => held.chunks.length > 0);
+    expect((await fly(narrow, to.url).finished).text).to.equal('r2');
+    expect([held.text, held.ended]).to.deep.equal(['r1', false]);
+    held.flight.resume();
+    expect(held.ended).to.equal(true);
+    const cancelled = fly(narrow, to.url, {}, (recorded) => {
+      recorded.onData = (chunk) => {
+        recorded.chunks.push(chunk);
+        return false;
+      };
+    });
+    await until(() => cancelled.chunks.length > 0);
+    cancelled.flight.cancel();
+    cancelled.flight.resume();
+    expect((await fly(narrow, to.url).finished).text).to.equal('r4');
+    expect([cancelled.ended, cancelled.failure]).to.deep.equal([false, null]);
+    expect(to.connections).to.equal(1);
+    await narrow.close();
+  });
+
   describe('what cannot be sent', () => {
     const bad: [string, Parameters<typeof fly>[2]][] = [
       ['a header value with a line break', { headers: ['x-a', 'b\r\nx-injected: 1'] }],
       ['a header value with NUL', { headers: ['x-a', 'b\0'] }],
       ['a header value beyond Latin-1', { headers: ['x-a', '\u20ac'] }],
+      ['a header value whose low bytes are CR and LF', { headers: ['x-a', 'b\u010d\u010ac: d'] }],
       ['a header name that is no token', { headers: ['x a', 'b'] }],
       ['an empty header name', { headers: ['', 'b'] }],
       ['a method that is no token', { method: 'GE T' }],

@@ -296,6 +296,68 @@ describe('upstream: what goes wrong out there', () => {
       }
     });
 
+    it('a kept one is used again, and a new connection resumes its session', async () => {
+      const port = await secure('good');
+      const served = tlsServers.at(-1)!;
+      const resumed: boolean[] = [];
+      served.on('secureConnection', (socket) => resumed.push(socket.isSessionReused()));
+      const trusting = createUpstream({
+        connectionsPerOrigin: 4,
+        keepAliveMs: 50,
+        egressAllow: [],
+        ca: readFileSync(join(made, 'ca.crt'), 'utf8'),
+        resolve: () => Promise.resolve(['127.0.0.1']),
+      });
+      const ask = async (): Promise<string> =>
+        (await fly(trusting, `https://api.example.org:${port}/`).finished).text;
+      expect([await ask(), await ask()]).to.deep.equal(['api.example.org', 'api.example.org']);
+      expect(resumed).to.deep.equal([false]);
+      await sleep(100);
+      expect(await ask()).to.equal('api.example.org');
+      expect(resumed).to.deep.equal([false, true]);
+      await trusting.close();
+    });
+
+    it('over TLS too, a reader that holds is given nothing until it goes on', async () => {
+      const body = Buffer.alloc(2_000_000, 'held;');
+      const port = await secure('good', {});
+      const served = tlsServers.at(-1)!;
+      served.removeAllListeners('secureConnection').on('secureConnection', (socket) => {
+        socket
+          .on('error', () => {})
+          .once('data', () => {
+            socket.write(head(`content-length: ${body.length}`));
+            for (let at = 0; at < body.length; at += 5_000) socket.write(body.subarray(at, at + 5_000));
+          });
+      });
+      const trusting = createUpstream({
+        connectionsPerOrigin: 1,
+        keepAliveMs: 1_000,
+        egressAllow: [],
+        ca: readFileSync(join(made, 'ca.crt'), 'utf8'),
+        resolve: () => Promise.resolve(['127.0.0.1']),
+      });
+      let held = false;
+      let whileHeld = 0;
+      const flight = fly(trusting, `https://api.example.org:${port}/`, {}, (recorded) => {
+        recorded.onData = (bytes) => {
+          if (held) whileHeld += 1;
+          recorded.chunks.push(bytes);
+          held = true;
+          setTimeout(() => {
+            held = false;
+            recorded.flight.resume();
+          }, 1);
+          return false;
+        };
+      });
+      await flight.finished;
+      expect(flight.failure).to.equal(null);
+      expect(whileHeld).to.equal(0);
+      expect(Buffer.concat(flight.chunks).equals(body)).to.equal(true);
+      await trusting.close();
+    });
+
     for (const [what, name, ca, options] of [
       ['an unknown issuer', 'good', false, {}],
       ['an expired certificate', 'expired', true, {}],
@@ -745,6 +807,24 @@ describe('upstream: what goes wrong out there', () => {
       };
       await Promise.all(Array.from({ length: 16 }, lane));
     });
+  });
+
+  it('a whole reply to a request that the upstream never read is given, and its connection not used again', async () => {
+    const to = await server({
+      connection: (socket) => {
+        socket.pause();
+        socket.write(okReply('early'));
+      },
+    });
+    const eager = createUpstream({ connectionsPerOrigin: 1, keepAliveMs: 5_000, egressAllow: [] });
+    const body = Buffer.alloc(20_000_000);
+    for (let i = 1; i <= 3; i++) {
+      const flight = await fly(eager, to.url, { body }).finished;
+      // What comes before anything was asked belongs to nobody.
+      if (flight.failure === null) expect(flight.text).to.equal('early');
+      expect(to.connections).to.equal(i);
+    }
+    await eager.close();
   });
 
   describe('F26: an answer while we still upload', () => {
