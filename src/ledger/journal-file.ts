@@ -1,5 +1,6 @@
 import { type FileHandle, open } from 'node:fs/promises';
 import { at, kinds } from './record-text.js';
+import { type Settlements, SettlementsBuilder } from './settlements.js';
 
 /** Read at a time: several hundred exchanges. */
 const firstChunkBytes = 1024 * 1024;
@@ -8,6 +9,8 @@ const quote = 0x22;
 const opening = 0x5b;
 const closing = 0x5d;
 const comma = 0x2c;
+const zero = 0x30;
+const nine = 0x39;
 
 /** What lines come to, in the order of the file. */
 export interface LineSink {
@@ -20,8 +23,8 @@ export interface LineSink {
 
 /** The settlements of one chunk, and where its intents can still be read. */
 export interface Chunk {
-  /** A JSON array of the settlements' arrays; null: none. */
-  readonly settled: Buffer | null;
+  /** null: none. Only until the next chunk is read. */
+  readonly settled: Settlements | null;
   /** The JSON array of the line at this offset of the file; only until the next chunk is read. */
   textAt(offset: number): string;
 }
@@ -29,13 +32,12 @@ export interface Chunk {
 /** The memory that files are read in, one after the other. */
 export class ReadBuffers {
   bytes = Buffer.allocUnsafe(firstChunkBytes);
-  settled = Buffer.allocUnsafe(firstChunkBytes + 2);
+  readonly settlements = new SettlementsBuilder();
   /** Is every line to be parsed before it is believed? Set after a batch was refused, to find the line to blame. */
   careful = false;
 
   grow(): void {
     this.bytes = Buffer.allocUnsafe(this.bytes.length * 2);
-    this.settled = Buffer.allocUnsafe(this.bytes.length + 2);
   }
 }
 
@@ -100,32 +102,65 @@ export class JournalFile {
   }
 }
 
-function takeLines(buffers: ReadBuffers, length: number, start: number, sink: LineSink): Buffer | null {
-  const { bytes, settled, careful } = buffers;
-  let used = 0;
+function takeLines(buffers: ReadBuffers, length: number, start: number, sink: LineSink): Settlements | null {
+  const { bytes, settlements, careful } = buffers;
+  const chunk = bytes.subarray(0, length);
+  // A power cut may leave a hole in a line whose ends are sound: the database shall parse it.
+  settlements.begin(chunk, careful || chunk.includes(0));
   for (let from = 0; from < length; ) {
     const end = bytes.indexOf(newline, from);
     const kind = bytes[from];
-    if (isRecord(bytes, from, end) && (!careful || parses(bytes, from, end))) {
+    readFoot(bytes, from, end);
+    const close = end - foot.length;
+    if (isRecord(bytes, from, close) && (!careful || parses(bytes, from, close))) {
       const id = idAt(bytes, from + 3);
       if (kind === kinds.intent) {
         sink.intent(id, start + from);
       } else {
         sink.settlement(id);
-        settled[used] = used === 0 ? opening : comma;
-        used += 1 + bytes.copy(settled, used + 1, from + 1, end);
+        settlements.add(from + 1, close, foot.trace);
       }
     } else if (end > from && kind !== kinds.header) {
       sink.garbage(start + from, end - from);
     }
     from = end + 1;
   }
-  if (used === 0) return null;
-  settled[used] = closing;
-  return settled.subarray(0, used + 1);
+  return settlements.end();
 }
 
-/** Only the ends are looked at here: what lies between is parsed by the database, or by us where it refuses. */
+/** What stands behind the array of the line read last. */
+const foot = { length: 0, trace: -1 };
+
+/**
+ * Reads `]<length>` or `]<length>,<trace>` at the line's end. The length is of the array; where it is not, the line is
+ * none: nothing is a foot then, and no record ends in a digit. `trace`: -1 where there is none.
+ */
+function readFoot(bytes: Buffer, from: number, end: number): void {
+  foot.length = 0;
+  foot.trace = -1;
+  let at = end;
+  let value = 0;
+  let trace = 0;
+  for (let power = 1; at > from; at--) {
+    const byte = bytes[at - 1]!;
+    if (byte === closing) break;
+    if (byte === comma) {
+      trace = value;
+      value = 0;
+      power = 1;
+    } else if (byte >= zero && byte <= nine) {
+      value += (byte - zero) * power;
+      power *= 10;
+    } else {
+      return;
+    }
+  }
+  if (at === end || value !== at - from - 1) return;
+  foot.length = end - at;
+  foot.trace = trace;
+}
+
+/** Only the ends are looked at here: what lies between is vouched for by its length, or parsed by the database. */
 function isRecord(bytes: Buffer, from: number, end: number): boolean {
   const kind = bytes[from];
   return (

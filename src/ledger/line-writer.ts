@@ -68,6 +68,7 @@ export class LineWriter {
   number(value: number | null): void {
     if (value === null || !Number.isFinite(value)) this.raw('null');
     else if (value >= 0 && value <= 0x3fffffff && value === (value | 0)) this.#digits(value, 1);
+    else if (value >= 1_000_000_000 && value < 1e15 && Number.isInteger(value)) this.#long(value);
     else this.raw(String(value));
   }
 
@@ -88,9 +89,8 @@ export class LineWriter {
     else this.#digits(rest, 3);
   }
 
-  /** Unix milliseconds. */
-  time(value: number): void {
-    if (!(value >= 1_000_000_000 && value < 1e15 && Number.isInteger(value))) return this.number(value);
+  /** An integer of ten to fifteen digits: a time in milliseconds, for one. */
+  #long(value: number): void {
     const high = Math.floor(value / 1_000_000);
     this.#digits(high, 1);
     this.#digits(value - high * 1_000_000, 6);

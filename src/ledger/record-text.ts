@@ -4,6 +4,7 @@ import type { AttemptRecord } from '../core/exchange.js';
 import type { Usage, UsageSource } from '../core/usage.js';
 import { asciiJson, type LineWriter } from './line-writer.js';
 import type { Intent, LedgerRow, RowState, Settlement } from './record.js';
+import { head, idLength, maxTraceLength } from './settlements.js';
 
 /**
  * Text of the journal: one record a line, a letter for its kind and a JSON array. Positions instead of names make a
@@ -12,6 +13,10 @@ import type { Intent, LedgerRow, RowState, Settlement } from './record.js';
  *
  * All of it is ASCII, so that a text's length is its size in bytes. A torn line is never taken for a record: no
  * proper prefix of a JSON array is JSON.
+ *
+ * Behind a plain settlement's array (see `head`) stands its length, and, where its trace is not its id, a comma and how
+ * far behind its `[` that begins. So whoever reads it need not parse it, not even to know that it is whole: a torn line
+ * that another follows is longer than the other's length.
  */
 export const kinds = { header: 0x48, intent: 0x49, settlement: 0x53 } as const;
 
@@ -24,7 +29,7 @@ export function writeIntent(to: LineWriter, i: Intent): void {
   to.raw('I[');
   to.text(i.id);
   to.comma();
-  to.time(i.at);
+  to.number(i.at);
   to.comma();
   to.text(i.org);
   to.comma();
@@ -51,10 +56,12 @@ export function writeIntent(to: LineWriter, i: Intent): void {
 }
 
 export function writeSettlement(to: LineWriter, s: Settlement): void {
-  to.raw('S[');
+  to.raw('S');
+  const start = to.used;
+  to.raw('[');
   to.text(s.id);
   to.comma();
-  to.time(s.at);
+  to.number(s.at);
   to.comma();
   to.text(s.org);
   to.comma();
@@ -62,13 +69,16 @@ export function writeSettlement(to: LineWriter, s: Settlement): void {
   to.comma();
   to.text(s.key);
   to.comma();
+  const rest = to.used - start;
   to.text(s.provider);
   to.comma();
   to.text(s.modelUsed);
   to.comma();
   to.number(s.status);
   to.comma();
+  const trace = to.used - start + 1;
   to.text(s.trace);
+  const afterTrace = to.used - start;
   to.comma();
   to.number(s.cost);
   to.comma();
@@ -124,8 +134,24 @@ export function writeSettlement(to: LineWriter, s: Settlement): void {
     to.comma();
     to.raw(asciiJson(s.route));
   }
-  to.raw(']\n');
+  to.raw(']');
+  if (rest === head.rest && hasPlainTexts(s) && afterTrace === trace + s.trace.length + 1) {
+    to.number(to.used - start);
+    if (s.trace !== s.id) {
+      to.comma();
+      to.number(trace);
+    }
+  }
+  to.raw('\n');
 }
+
+/** With the whole head as long as a plain one's, nothing in it is escaped. */
+const hasPlainTexts = ({ id, org, workspace, key, trace }: Settlement): boolean =>
+  id.length === idLength &&
+  org.length === idLength &&
+  workspace?.length === idLength &&
+  key?.length === idLength &&
+  trace.length <= maxTraceLength;
 
 function writeUsage(to: LineWriter, usage: Usage): void {
   to.number(usage.input);
@@ -170,21 +196,7 @@ function writeAttempts(to: LineWriter, attempts: readonly AttemptRecord[]): void
 }
 
 /** Where the columns that one filters by stand in a settlement's array. */
-export const at = {
-  id: 0,
-  at: 1,
-  org: 2,
-  workspace: 3,
-  key: 4,
-  provider: 5,
-  modelUsed: 6,
-  status: 7,
-  trace: 8,
-  cost: 9,
-  input: 10,
-  output: 11,
-  modelAsked: 21,
-} as const;
+export const at = { id: 0, at: 1, org: 2, workspace: 3, key: 4, trace: 8 } as const;
 
 type IntentFields = [
   id: string,

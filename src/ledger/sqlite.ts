@@ -6,6 +6,7 @@ import sqlite3 from 'sqlite3';
  */
 export class SqliteConnection {
   readonly #database: sqlite3.Database;
+  readonly #kept = new Map<string, sqlite3.Statement>();
 
   private constructor(database: sqlite3.Database) {
     this.#database = database;
@@ -40,6 +41,22 @@ export class SqliteConnection {
     });
   }
 
+  /** The same for a statement that comes again and again: it stays prepared until the connection is closed. */
+  runKept(sql: string, parameters: readonly unknown[]): Promise<void> {
+    return new Promise((resolve, reject) => {
+      let statement = this.#kept.get(sql);
+      if (statement === undefined) {
+        statement = this.#database.prepare(sql, (error: Error | null) => {
+          if (error === null) return;
+          this.#kept.delete(sql);
+          reject(error);
+        });
+        this.#kept.set(sql, statement);
+      }
+      statement.run(parameters, (error: Error | null) => (error === null ? resolve() : reject(error)));
+    });
+  }
+
   all<Row>(sql: string, parameters: readonly unknown[] = []): Promise<Row[]> {
     return new Promise((resolve, reject) => {
       this.#database.all<Row>(sql, parameters, (error, rows) =>
@@ -57,6 +74,8 @@ export class SqliteConnection {
 
   close(): Promise<void> {
     return new Promise((resolve, reject) => {
+      for (const statement of this.#kept.values()) statement.finalize();
+      this.#kept.clear();
       this.#database.close((error) => (error === null ? resolve() : reject(error)));
     });
   }

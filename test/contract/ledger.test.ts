@@ -8,6 +8,7 @@ import type { Settlement } from '../../src/ledger/record.js';
 import { type Ledger, openLedger } from '../../src/ledger/sql.js';
 import { SqliteConnection } from '../../src/ledger/sqlite.js';
 import { intentOf, org, settlementOf, workspace } from '../fault/journal-records.js';
+import { arrayOf, settlementText } from '../support/record-lines.js';
 
 describe('the ledger in SQLite', () => {
   let dataDir: string;
@@ -42,8 +43,8 @@ describe('the ledger in SQLite', () => {
   const ids = async (filter: object): Promise<string[]> =>
     (await ledger.recent({ org, limit: 100, ...filter })).rows.map((row) => row.id);
 
-  it('gives back every field as it was settled', async () => {
-    const given = settlementOf('one', {
+  const fullSettlement = (id: string, change: Partial<Settlement> = {}): Settlement =>
+    settlementOf(id, {
       config: 'pc-prod',
       configVersion: 'v7',
       error: 'upstream_truncated',
@@ -82,9 +83,27 @@ describe('the ledger in SQLite', () => {
           cost: null,
         },
       ],
+      ...change,
     });
-    await settle(given);
-    expect(await ledger.get(org, 'one')).to.deep.equal({ ...given, state: 'settled' });
+
+  /** One that is put into the database as it stands in the journal, and all others. */
+  const uuid = (n: number): string => `0190a1b2-0000-7000-8000-${String(n).padStart(12, '0')}`;
+
+  it('gives back every field as it was settled', async () => {
+    const given = [
+      fullSettlement('one'),
+      fullSettlement(uuid(1)),
+      fullSettlement(uuid(2), { trace: uuid(2) }),
+      fullSettlement(uuid(3), { trace: '"ünal"\\' }),
+      fullSettlement(uuid(4), { workspace: null, key: null }),
+      fullSettlement(uuid(5), { errorMessage: 'long '.repeat(20_000) }),
+      fullSettlement(uuid(6), { provider: null, modelUsed: 'a"b\\",' }),
+      fullSettlement(uuid(7), { at: 1 }),
+    ];
+    await settle(...given);
+    for (const row of given) {
+      expect(await ledger.get(org, row.id), row.id).to.deep.equal({ ...row, state: 'settled' });
+    }
   });
 
   it('lists the newest first, to the limit', async () => {
@@ -101,6 +120,22 @@ describe('the ledger in SQLite', () => {
     expect(await ids({ trace: 't', workspace })).to.deep.equal(['a']);
     expect(await ids({ trace: 'c' })).to.deep.equal(['c']);
     expect(await ids({ trace: 'a' })).to.deep.equal([]);
+  });
+
+  it('finds rows by what they have, whichever way they were put in', async () => {
+    const other = workspace.replace(/.$/, 'f');
+    await settle(
+      { id: uuid(3), trace: 't' },
+      { id: uuid(1), trace: 't', workspace: other, key: other },
+      { id: uuid(2) },
+      { id: 'odd', trace: 't', key: other },
+    );
+    expect(await ids({ trace: 't' })).to.deep.equal(['odd', uuid(1), uuid(3)]);
+    expect(await ids({ trace: uuid(2) })).to.deep.equal([uuid(2)]);
+    expect(await ids({ trace: uuid(3) })).to.deep.equal([]);
+    expect(await ids({ workspace: other })).to.deep.equal([uuid(1)]);
+    expect(await ids({ keys: [other] })).to.deep.equal(['odd', uuid(1)]);
+    expect(await ids({})).to.deep.equal(['odd', uuid(2), uuid(1), uuid(3)]);
   });
 
   it('filters by keys: of any of them, of none', async () => {
@@ -192,6 +227,7 @@ describe('the ledger in SQLite', () => {
 
   it('keeps an unknown row at its reserved cost until a settlement takes its place, which followers then see', async () => {
     journal.intend(intentOf('lost', { reserved: 4321, trace: 't' }));
+    journal.intend(intentOf(uuid(9)));
     journal.close();
     await ingestion.workerGone('0', process.pid);
     const unknown = await ledger.get(org, 'lost');
@@ -200,16 +236,40 @@ describe('the ledger in SQLite', () => {
 
     journal = openJournal({ dir: join(dataDir, 'journal'), worker: '1', onProblem });
     await settle({ id: 'lost', cost: 17 }, { id: 'next' });
+    await settle({ id: uuid(9) });
+    expect(await ledger.get(org, uuid(9))).to.include({ state: 'settled', status: 200 });
     expect(await ledger.get(org, 'lost')).to.include({ state: 'settled', cost: 17, status: 200 });
     const { rows } = await ledger.recent({ org, limit: 10, after: cursor });
-    expect(rows.map((row) => row.id)).to.deep.equal(['lost', 'next']);
+    expect(rows.map((row) => row.id)).to.deep.equal(['lost', 'next', uuid(9)]);
   });
 
   it('counts a settlement once: the first', async () => {
-    await settle({ id: 'one', cost: 1 });
-    await settle({ id: 'one', cost: 2 });
-    expect(await ids({})).to.deep.equal(['one']);
-    expect((await ledger.get(org, 'one'))?.cost).to.equal(1);
+    for (const id of ['one', uuid(1)]) {
+      await settle({ id, cost: 1 });
+      await settle({ id, cost: 2 });
+      expect((await ledger.get(org, id))?.cost).to.equal(1);
+    }
+    expect(await ids({})).to.deep.equal([uuid(1), 'one']);
+  });
+
+  it('takes more settlements at once than are sorted', async () => {
+    await settle(...Array.from({ length: 5000 }, (_, i) => ({ id: uuid(i) })));
+    expect((await ledger.recent({ org, limit: 10_000 })).rows).to.have.length(5000);
+  });
+
+  it('reads rows of an earlier version, whose columns had more and whose records were whole', async () => {
+    const at = clock++;
+    const text = arrayOf(settlementText(settlementOf(uuid(1), { at, cost: 5 })));
+    const connection = await SqliteConnection.open(join(dataDir, 'ledger.db'), []);
+    await connection.run(
+      `INSERT INTO exchanges (id, at, org, workspace, "key", provider, status, cost, state, record)
+        VALUES (?, ?, ?, ?, ?, 'openai', 200, 5, 0, jsonb(?))`,
+      [uuid(1), at, org, workspace, 'k', text],
+    );
+    await connection.close();
+    await settle({ id: uuid(2) });
+    expect(await ids({})).to.deep.equal([uuid(2), uuid(1)]);
+    expect((await ledger.get(org, uuid(1)))?.cost).to.equal(5);
   });
 
   it('is opened again as it was left, and refuses a file from a later program', async () => {

@@ -206,6 +206,8 @@ describe('journals after a crash', () => {
   it('bytes that are no record are skipped and reported, and cost none of their neighbours', async () => {
     const good = ['a', 'b', 'c'].map((id) => settlementText(settlementOf(id)));
     const torn = settlementText(settlementOf('torn'));
+    const plain = (n: number): string =>
+      settlementText(settlementOf(`0190a1b2-0000-7000-8000-00000000000${n}`));
     write(
       `0-${deadPid()}-1.log`,
       header(),
@@ -215,6 +217,10 @@ describe('journals after a crash', () => {
       `${torn.slice(0, torn.indexOf(']') + 1)}\n`,
       'S["x",1\u0000\u0000]\n',
       'S["y",null,null]\n',
+      // One torn and another behind it, each plain.
+      `${plain(1).slice(0, 300)}${plain(2)}`,
+      `${plain(3).slice(0, 12)}${plain(4)}`,
+      `${plain(5).slice(0, -1)}0\n`,
       good[1] ?? '',
       `${'\u0000'.repeat(300)}\n`,
       'I["z",]\n',
@@ -226,6 +232,17 @@ describe('journals after a crash', () => {
     expect(await states()).to.deep.equal({ a: 'settled', b: 'settled', c: 'settled' });
     expect(problems.join('\n')).to.match(/are no record and were skipped/);
     expect(logs()).to.deep.equal([]);
+  });
+
+  it('a hole in a line whose ends are sound costs none of its neighbours', async () => {
+    const ids = [1, 2, 3].map((n) => `0190a1b2-0000-7000-8000-00000000000${n}`);
+    const [a = '', b = '', c = ''] = ids.map((id) => settlementText(settlementOf(id)));
+    write(`0-${deadPid()}-1.log`, header(), a, `${b.slice(0, 200)}${'\u0000'.repeat(50)}${b.slice(250)}`, c);
+    const ingestion = ingest();
+    await ingestion.flush();
+    await ingestion.flush();
+    expect(Object.keys(await states())).to.have.members([ids[0], ids[2]]);
+    expect(problems.join('\n')).to.match(/are no record and were skipped/);
   });
 
   it('a file that was read and not yet deleted when the process died is not counted again', async () => {
@@ -298,7 +315,8 @@ describe('journals after a crash', () => {
       const found = await rows();
       const ids = new Set(found.map(({ id }) => id));
       expect(ids.size).to.equal(found.length);
-      expect(seen.filter((id) => !ids.has(id))).to.deep.equal([]);
+      const missing = seen.filter((id) => !ids.has(id));
+      expect(missing, problems.join('\n')).to.deep.equal([]);
       expect(found.length - seen.length).to.be.within(0, writers);
       return { seen: seen.length, unknown: found.filter(({ state }) => state === 'unknown').length };
     };

@@ -13,3 +13,6 @@ export const intentText = (intent: Intent): string => lineOf(writeIntent, intent
 
 /** The line of a settlement, as a journal has it. */
 export const settlementText = (settlement: Settlement): string => lineOf(writeSettlement, settlement);
+
+/** The JSON array in a line. */
+export const arrayOf = (line: string): string => line.slice(1, line.lastIndexOf(']') + 1);

@@ -8,10 +8,11 @@ import { fileURLToPath } from 'node:url';
 import { expect } from 'chai';
 import fc from 'fast-check';
 import { openJournal } from '../../src/ledger/journal.js';
+import type { Settlement } from '../../src/ledger/record.js';
 import { rowFromText, unknownRowText } from '../../src/ledger/record-text.js';
 import { isAlive, ownIdentity } from '../../src/ledger/writer.js';
 import { intentOf, settlementOf } from '../fault/journal-records.js';
-import { intentText, settlementText } from '../support/record-lines.js';
+import { arrayOf, intentText, settlementText } from '../support/record-lines.js';
 
 const files = (dir: string, kind = '.log'): string[] =>
   readdirSync(dir)
@@ -95,10 +96,33 @@ describe('the text of a journal', () => {
       fc.property(settlement, (change) => {
         const given = settlementOf('0190a1b2-0000-7000-8000-000000000001', change);
         const line = settlementText(given);
-        expect(line).to.match(/^S\[[\x20-\x7f]*\]\n$/);
-        expect(rowFromText(line.slice(1), 'settled')).to.deep.equal({ ...given, state: 'settled' });
+        expect(line).to.match(/^S\[[\x20-\x7f]*\][\d,]*\n$/);
+        expect(rowFromText(arrayOf(line), 'settled')).to.deep.equal({ ...given, state: 'settled' });
       }),
     );
+  });
+
+  it("tells a plain settlement's length, and where its trace begins if that is its own", () => {
+    const id = '0190a1b2-0000-7000-8000-000000000001';
+    const foot = (given: Settlement): string[] => {
+      const line = settlementText(given);
+      const array = arrayOf(line);
+      const [length, start] = line.slice(1 + array.length, -1).split(',');
+      if (length !== '') expect(array).to.have.length(Number(length));
+      return start === undefined ? [] : [array.slice(Number(start), Number(start) + 3)];
+    };
+    expect(settlementText(settlementOf(id))).to.match(/\]\d{3}\n$/);
+    expect(foot(settlementOf(id))).to.deep.equal([]);
+    expect(foot(settlementOf(id, { trace: 'abc' }))).to.deep.equal(['abc']);
+    for (const change of [
+      { trace: 'a"b' },
+      { trace: 'x'.repeat(300) },
+      { key: null },
+      { org: `"${'-'.repeat(35)}` },
+    ]) {
+      expect(settlementText(settlementOf(id, change)), JSON.stringify(change)).to.match(/\]\n$/);
+    }
+    expect(settlementText(settlementOf('short'))).to.match(/\]\n$/);
   });
 
   it('holds what each of several attempts used, and of a single one not twice', () => {
@@ -117,14 +141,15 @@ describe('the text of a journal', () => {
     const won = { ...attempt!, usage, cost: 31 };
     const failed = { ...attempt!, status: 0, error: 'upstream_reset' as const, usage: null, cost: null };
     const given = settlementOf('two', { usage, cost: 35, attempts: [failed, lost, won] });
-    expect(rowFromText(settlementText(given).slice(1), 'settled').attempts).to.deep.equal(given.attempts);
+    expect(rowFromText(arrayOf(settlementText(given)), 'settled').attempts).to.deep.equal(given.attempts);
   });
 
   it('reads attempts of before they had a usage of their own', () => {
     const attempts = '["t","openai","m",0,500,null,1],["u","openai","m",2,200,null,3]';
-    const text = settlementText(settlementOf('one', { attempts: [] }))
-      .slice(1)
-      .replace('[]', `[${attempts}]`);
+    const text = arrayOf(settlementText(settlementOf('one', { attempts: [] }))).replace(
+      '[]',
+      `[${attempts}]`,
+    );
     const row = rowFromText(text, 'settled');
     expect(row.attempts.map(({ target, usage, cost }) => [target, usage, cost])).to.deep.equal([
       ['t', null, null],
