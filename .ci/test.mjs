@@ -46,7 +46,8 @@ process.exitCode = failed > 0 ? 1 : 0;
 
 /**
  * Everything, in several processes. Tests wait for processes to start and for time-outs to pass: a lane more than there are
- * processors, up to three, keeps those busy. What measures milliseconds comes last, alone.
+ * processors, up to three, keeps those busy, and many short ones keep them so to the end. What measures milliseconds
+ * comes last, alone.
  */
 async function runLanes() {
   const files = ['unit', 'golden', 'fuzz', 'contract', 'e2e', 'fault'].flatMap((kind) =>
@@ -56,27 +57,37 @@ async function runLanes() {
   );
   const left = new Set(files);
   /** A lane of the files that match, and that no lane before it took. */
-  const take = (name, pattern) => {
-    const taken = [...left].filter((file) => pattern.test(file)).sort();
+  const take = (name, matches) => {
+    const taken = [...left].filter(matches).sort();
     for (const file of taken) left.delete(file);
     return { name, files: taken };
   };
-  const alone = [take('those that measure time', /^test\/fault\/provider-faults\b/)];
-  const administration = take('administration', /^test\/e2e\/(admin|access|audit)/);
-  const commands = take(
-    'commands',
-    /^test\/e2e\/(cli|data-lock|docs|large-store|selftest|start|store-commands)/,
-  );
-  const doors = take('faults at doors', /^test\/fault\/door/);
+  const named = (pattern) => (file) => pattern.test(file);
+  const contains = (text) => (file) => readFileSync(join(root, file), 'utf8').includes(text);
+  const alone = [
+    take(
+      'those that measure time',
+      named(/^test\/(fault\/provider-faults|e2e\/(large-bodies|cli-help-cost))\b/),
+    ),
+  ];
+  // In one process, since it is there that they share a gateway.
+  const shared = take('requests', contains('shareGateway('));
   // The longest first.
   const beside = [
-    take('requests', /^test\/e2e\//),
-    commands,
-    take('faults', /^test\/fault\//),
-    administration,
-    doors,
-    take('contracts', /^test\/contract\//),
-    take('units', /./),
+    take('faults of targets', named(/^test\/fault\/(redis|routing|upstream)/)),
+    take('large ones', named(/^test\/(contract\/store-size|e2e\/large-store)/)),
+    take('commands that are documented', named(/^test\/e2e\/(docs|selftest|start)/)),
+    take('deaths', named(/^test\/fault\/(admin|drain|journal|kill|plugin|stopped)/)),
+    take('faults at doors', named(/^test\/fault\/door/)),
+    take('access', named(/^test\/e2e\/(access|admin-(acts|canaries)|audit)/)),
+    shared,
+    take('caches', named(/^test\/(contract|e2e)\/(cache|vectors)/)),
+    take('faults', named(/^test\/fault\//)),
+    take('commands', named(/^test\/e2e\/(cli|data-lock|store-commands)/)),
+    take('administration', named(/^test\/e2e\/admin/)),
+    take('gateways', named(/^test\/e2e\//)),
+    take('contracts', named(/^test\/contract\//)),
+    take('units', () => true),
   ];
   const ended = [];
   const drain = async (lanes) => {

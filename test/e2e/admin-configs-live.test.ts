@@ -1,17 +1,22 @@
 import { expect } from 'chai';
 import { run } from '../support/command.js';
-import { mainFile, type RunningGateway, startGateway } from '../support/gateway.js';
+import { mainFile } from '../support/gateway.js';
+import { addSimulated, type SharedGateway, shareGateway, twoWorkers } from '../support/shared-gateway.js';
+import type { SimulatedProvider } from '../support/simulated/index.js';
 
 describe('configs of a running gateway', () => {
-  let gateway: RunningGateway;
+  let gateway: SharedGateway;
+  let provider: SimulatedProvider;
 
   before(async function () {
     this.timeout(30_000);
-    gateway = await startGateway({ env: { HEADGATE_SIMULATED: 'true', HEADGATE_WORKERS: '2' } });
+    gateway = await shareGateway(twoWorkers);
+    provider = await addSimulated(gateway);
   });
   after(async function () {
     this.timeout(60_000);
-    await gateway.stop();
+    await gateway?.stop();
+    await provider?.close();
   });
 
   async function ask(verb: string, path: string, body?: object) {
@@ -112,7 +117,7 @@ describe('configs of a running gateway', () => {
     }
     expect(await answers('pc-checked')).to.deep.equal(['gpt-4o']);
     const typed = await run(process.execPath, [mainFile, 'configs', 'create', '-', '--name', 'x'], {
-      env: gateway.env,
+      env: { ...gateway.env, HEADGATE_ADMIN_KEY: gateway.workspaceKey },
       input: JSON.stringify(config),
     });
     expect(typed.code).not.to.equal(0);

@@ -1,17 +1,17 @@
 import Anthropic from '@anthropic-ai/sdk';
 import { expect } from 'chai';
 import OpenAI, { AzureOpenAI } from 'openai';
-import { type RunningGateway, startGateway } from '../support/gateway.js';
+import { type SharedGateway, shareGateway } from '../support/shared-gateway.js';
 import { type SimulatedProvider, startSimulated } from '../support/simulated/index.js';
 
 describe('Azure behind the gateway', () => {
-  let gateway: RunningGateway;
+  let gateway: SharedGateway;
   let azure: SimulatedProvider;
 
   before(async function () {
     this.timeout(30_000);
-    [gateway, azure] = await Promise.all([startGateway(), startSimulated({ record: true })]);
-    const { api } = gateway.admin();
+    [gateway, azure] = await Promise.all([shareGateway(), startSimulated({ record: true })]);
+    const { api } = gateway.organisation();
     const integration = (slug: string, custom_host: string, azure_api_version: string) =>
       api.integrations.createIntegration({
         slug,
@@ -42,7 +42,7 @@ describe('Azure behind the gateway', () => {
         workspaces: [{ id: gateway.workspaceId, enabled: true }],
       });
     }
-    await api.virtualKeys.createVirtualKey({
+    await gateway.admin().api.virtualKeys.createVirtualKey({
       name: 'foundry',
       slug: 'foundry',
       provider: 'azure-ai',

@@ -1,7 +1,7 @@
 import Anthropic from '@anthropic-ai/sdk';
 import { expect } from 'chai';
 import OpenAI from 'openai';
-import { type RunningGateway, startGateway } from '../support/gateway.js';
+import { type SharedGateway, shareGateway } from '../support/shared-gateway.js';
 import { awsKeys } from '../support/simulated/aws-auth.js';
 import { type SimulatedProvider, startSimulated } from '../support/simulated/index.js';
 
@@ -9,14 +9,14 @@ const model = 'us.anthropic.claude-sonnet-4-5-20250929-v1:0';
 const encoded = '/model/us.anthropic.claude-sonnet-4-5-20250929-v1%3A0';
 
 describe('Amazon Bedrock behind the gateway', () => {
-  let gateway: RunningGateway;
+  let gateway: SharedGateway;
   let aws: SimulatedProvider;
   let openai: OpenAI;
   let anthropic: Anthropic;
 
   before(async function () {
     this.timeout(30_000);
-    [gateway, aws] = await Promise.all([startGateway(), startSimulated({ record: true })]);
+    [gateway, aws] = await Promise.all([shareGateway(), startSimulated({ record: true })]);
     await gateway.admin().providers.create({
       slug: 'aws',
       provider: 'bedrock',

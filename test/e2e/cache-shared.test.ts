@@ -47,7 +47,7 @@ for (const [name, env] of [
     before(async () => {
       [gateway, upstream] = await Promise.all([
         startGateway({
-          env: { HEADGATE_WORKERS: '3', HEADGATE_LOG_LEVEL: 'warn', HEADGATE_CACHE_WAIT_MS: '2000', ...env },
+          env: { HEADGATE_WORKERS: '2', HEADGATE_LOG_LEVEL: 'warn', HEADGATE_CACHE_WAIT_MS: '2000', ...env },
         }),
         startSimulated(),
       ]);

@@ -1,6 +1,7 @@
 import { expect } from 'chai';
 import type { LogMetrics } from '../../proto/messages.js';
-import { eventually, type RunningGateway, startGateway } from '../support/gateway.js';
+import { eventually } from '../support/gateway.js';
+import { type SharedGateway, shareGateway } from '../support/shared-gateway.js';
 import { type SimulatedProvider, startSimulated } from '../support/simulated/index.js';
 
 interface Answer {
@@ -15,15 +16,12 @@ const simple = { cache: { mode: 'simple', max_age: 60 } };
 
 describe('the cache', function () {
   this.timeout(30_000);
-  let gateway: RunningGateway;
+  let gateway: SharedGateway;
   let upstream: SimulatedProvider;
   let turn = 0;
 
   before(async () => {
-    [gateway, upstream] = await Promise.all([
-      startGateway({ env: { HEADGATE_LOG_LEVEL: 'warn' } }),
-      startSimulated(),
-    ]);
+    [gateway, upstream] = await Promise.all([shareGateway(), startSimulated()]);
     await gateway.admin().api.providers.createProvider({
       slug: 'up',
       provider: 'openai',

@@ -5,8 +5,6 @@ import { flagsOf } from '../../src/cli/fields.js';
 import { buildProgram } from '../../src/cli/program.js';
 import { argumentsOf, resourceName, verbOf } from '../../src/cli/verbs.js';
 import { type CliBench, type Json, startCliBench } from '../support/cli-bench.js';
-import { run } from '../support/command.js';
-import { mainFile } from '../support/gateway.js';
 
 /** What a resource is made from and changed by, as it is typed; `{secret}` is a file. */
 interface Trip {
@@ -125,21 +123,6 @@ describe('a command for every method', () => {
     expect(help.slice(help.indexOf('Resources:')).filter((line) => line !== '')).to.have.length(
       services.length + 1,
     );
-  });
-
-  it('costs help little time: of the processor, whose it is to give', async function () {
-    this.timeout(30_000);
-    const meter =
-      'data:text/javascript,process.on("exit",()=>{const{user,system}=process.cpuUsage();console.error((user+system)/1e3)})';
-    for (const args of [['--help'], ['configs', 'update', '--help']]) {
-      const took: number[] = [];
-      for (let i = 0; i < 4; i += 1) {
-        const { code, stderr } = await run(process.execPath, ['--import', meter, mainFile, ...args]);
-        expect(code).to.equal(0);
-        took.push(Number(stderr));
-      }
-      expect(Math.min(...took), args.join(' ')).to.be.lessThan(300);
-    }
   });
 });
 

@@ -5,7 +5,7 @@ import { langchainChat, langchainResponses } from '../support/clients/langchain.
 import { llamaindex } from '../support/clients/llamaindex.js';
 import { openai } from '../support/clients/openai.js';
 import { portkey } from '../support/clients/portkey.js';
-import { type RunningGateway, startGateway } from '../support/gateway.js';
+import { type SharedGateway, shareGateway, twoWorkers } from '../support/shared-gateway.js';
 import { awsKeys } from '../support/simulated/aws-auth.js';
 import { type SimulatedProvider, startSimulated } from '../support/simulated/index.js';
 
@@ -30,16 +30,13 @@ const models = {
 
 /** What each client library can do, with a provider of each format. Other tests look at what stands on the wire. */
 describe('client libraries, unchanged but for base URL and key', () => {
-  let gateway: RunningGateway;
+  let gateway: SharedGateway;
   let provider: SimulatedProvider;
   let place: Place;
 
   before(async function () {
     this.timeout(30_000);
-    [gateway, provider] = await Promise.all([
-      startGateway({ env: { HEADGATE_HEADER_PREFIXES: 'x-gateway-,x-portkey-' } }),
-      startSimulated(),
-    ]);
+    [gateway, provider] = await Promise.all([shareGateway(twoWorkers), startSimulated()]);
     const { providers } = gateway.admin();
     const { url } = provider;
     await providers.create({ slug: 'main', provider: 'openai', key: 'sk-sim', base_url: `${url}/v1` });

@@ -1,20 +1,21 @@
 import Anthropic from '@anthropic-ai/sdk';
 import { expect } from 'chai';
 import OpenAI from 'openai';
-import { eventually, type RunningGateway, startGateway } from '../support/gateway.js';
+import { eventually } from '../support/gateway.js';
+import { type SharedGateway, shareGateway } from '../support/shared-gateway.js';
 import { type SimulatedProvider, startSimulated } from '../support/simulated/index.js';
 
 const model = 'command-a-03-2025';
 
 describe('Cohere behind the gateway', () => {
-  let gateway: RunningGateway;
+  let gateway: SharedGateway;
   let cohere: SimulatedProvider;
   let openai: OpenAI;
   let anthropic: Anthropic;
 
   before(async function () {
     this.timeout(30_000);
-    [gateway, cohere] = await Promise.all([startGateway(), startSimulated({ record: true })]);
+    [gateway, cohere] = await Promise.all([shareGateway(), startSimulated({ record: true })]);
     const api = gateway.admin();
     await api.providers.create({
       slug: 'co',

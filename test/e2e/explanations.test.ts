@@ -3,8 +3,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect } from 'chai';
 import type { LogMetrics } from '../../proto/messages.js';
-import { headgate } from '../support/command.js';
-import { eventually, type RunningGateway, startGateway } from '../support/gateway.js';
+import { headgateHere } from '../support/cli-bench.js';
+import { eventually } from '../support/gateway.js';
+import { type SharedGateway, shareGateway } from '../support/shared-gateway.js';
 import { type SimulatedProvider, startSimulated } from '../support/simulated/index.js';
 
 const config = {
@@ -29,14 +30,11 @@ const config = {
 
 describe('why a request went where it did', function () {
   this.timeout(30_000);
-  let gateway: RunningGateway;
+  let gateway: SharedGateway;
   let upstream: SimulatedProvider;
 
   before(async () => {
-    [gateway, upstream] = await Promise.all([
-      startGateway({ env: { HEADGATE_LOG_LEVEL: 'warn' } }),
-      startSimulated(),
-    ]);
+    [gateway, upstream] = await Promise.all([shareGateway(), startSimulated()]);
     await gateway.admin().api.providers.createProvider({
       slug: 'up',
       provider: 'openai',
@@ -48,6 +46,9 @@ describe('why a request went where it did', function () {
     await gateway?.stop();
     await upstream?.close();
   });
+
+  /** Of commands that are typed with the workspace's key. */
+  const environment = () => ({ ...gateway.env, HEADGATE_ADMIN_KEY: gateway.workspaceKey });
 
   const ask = (headers: Record<string, string> = {}, more: object = {}): Promise<Response> =>
     fetch(`${gateway.url}/v1/chat/completions`, {
@@ -123,12 +124,12 @@ describe('why a request went where it did', function () {
       return data.find((found) => found.id === id);
     });
     expect(row.decisions).to.deep.equal(decided);
-    const { stdout } = await headgate(gateway.env, ['logs', '--trace', 'why-trace']);
+    const { stdout } = await headgateHere(['logs', '--trace', 'why-trace'], environment());
     expect(stdout).to.contain('config.targets[0]  branch: {"metadata.plan":{"$eq":"paid"}} holds');
     expect(stdout).to.match(
       /config\.targets\[0\]\.targets\[0\] {2}tried: openai, (?:upstream\w+|500), \d+ ms/,
     );
-    const json = await headgate(gateway.env, ['logs', '--trace', 'why-trace', '--json']);
+    const json = await headgateHere(['logs', '--trace', 'why-trace', '--json'], environment());
     expect(JSON.parse(json.stdout).decisions).to.deep.equal(decided);
   });
 
@@ -184,7 +185,7 @@ describe('why a request went where it did', function () {
         ['query', { 'metadata.plan': { $eq: plan } }],
         ['then', name],
       ]);
-    const explain = (...args: string[]) => headgate(gateway.env, ['explain', '-f', file, ...args]);
+    const explain = (...args: string[]) => headgateHere(['explain', '-f', file, ...args], environment());
 
     it('is told as a tree: what would be asked, in which order, with which body, and why nothing else', async () => {
       const seen = upstream.requests.length;

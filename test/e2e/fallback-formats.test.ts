@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { type RunningGateway, startGateway } from '../support/gateway.js';
+import { type SharedGateway, shareGateway } from '../support/shared-gateway.js';
 import { awsKeys } from '../support/simulated/aws-auth.js';
 import { type SimulatedProvider, startSimulated } from '../support/simulated/index.js';
 
@@ -28,12 +28,12 @@ const body = JSON.stringify({
 }).replace('"digits"', '1.0, 12345678901234567890');
 
 describe('a fallback to another format', () => {
-  let gateway: RunningGateway;
+  let gateway: SharedGateway;
   let provider: SimulatedProvider;
 
   before(async function () {
     this.timeout(20_000);
-    [gateway, provider] = await Promise.all([startGateway(), startSimulated({ record: true })]);
+    [gateway, provider] = await Promise.all([shareGateway(), startSimulated({ record: true })]);
     const { providers } = gateway.admin();
     const base_url = `${provider.url}/v1`;
     await providers.create({ slug: 'openai', provider: 'openai', key: 'sk-sim', base_url });

@@ -6,7 +6,8 @@ import {
   Type,
 } from '@google/genai';
 import { expect } from 'chai';
-import { eventually, type RunningGateway, startGateway } from '../support/gateway.js';
+import { eventually } from '../support/gateway.js';
+import { type SharedGateway, shareGateway } from '../support/shared-gateway.js';
 import { type SimulatedProvider, startSimulated } from '../support/simulated/index.js';
 
 type Stored = Record<string, unknown>;
@@ -27,13 +28,13 @@ const thrown = (work: PromiseLike<unknown>): Promise<unknown> =>
   );
 
 describe('the Gemini door', () => {
-  let gateway: RunningGateway;
+  let gateway: SharedGateway;
   let provider: SimulatedProvider;
   let client: GoogleGenAI;
 
   before(async function () {
     this.timeout(20_000);
-    [gateway, provider] = await Promise.all([startGateway(), startSimulated({ record: true })]);
+    [gateway, provider] = await Promise.all([shareGateway(), startSimulated({ record: true })]);
     const admin = gateway.admin();
     const base_url = `${provider.url}/v1`;
     await admin.providers.create({ slug: 'main', provider: 'openai', key: 'sk-sim', base_url });

@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import OpenAI from 'openai';
-import { type RunningGateway, startGateway } from '../support/gateway.js';
+import { type SharedGateway, shareGateway } from '../support/shared-gateway.js';
 import { type SimulatedProvider, startSimulated } from '../support/simulated/index.js';
 
 const dot =
@@ -22,13 +22,13 @@ const weather: OpenAI.ChatCompletionTool = {
 const time: OpenAI.ChatCompletionTool = { type: 'function', function: { name: 'get_time' } };
 
 describe('OpenAI’s client and Gemini', () => {
-  let gateway: RunningGateway;
+  let gateway: SharedGateway;
   let provider: SimulatedProvider;
   let openai: OpenAI;
 
   before(async function () {
     this.timeout(20_000);
-    [gateway, provider] = await Promise.all([startGateway(), startSimulated({ record: true })]);
+    [gateway, provider] = await Promise.all([shareGateway(), startSimulated({ record: true })]);
     const admin = gateway.admin();
     const base_url = `${provider.url}/v1beta`;
     await admin.providers.create({ slug: 'gemini', provider: 'google', key: 'AIza-sim', base_url });

@@ -1,17 +1,24 @@
 import { expect } from 'chai';
 import type { Database } from '../../src/store/sql/driver.js';
 import { openSqlite } from '../../src/store/sql/sqlite.js';
-import { eventually, pause, type RunningGateway, startGateway } from '../support/gateway.js';
+import { eventually, pause } from '../support/gateway.js';
+import { addSimulated, type SharedGateway, shareGateway, twoWorkers } from '../support/shared-gateway.js';
+import type { SimulatedProvider } from '../support/simulated/index.js';
 
 const question = JSON.stringify({ model: 'gpt-4o-mini', messages: [{ role: 'user', content: 'Hello' }] });
 
 describe('a key, while requests use it', () => {
-  let gateway: RunningGateway;
+  let gateway: SharedGateway;
+  let provider: SimulatedProvider;
 
   before(async () => {
-    gateway = await startGateway({ env: { HEADGATE_SIMULATED: 'true', HEADGATE_WORKERS: '2' } });
+    gateway = await shareGateway(twoWorkers);
+    provider = await addSimulated(gateway);
   });
-  after(() => gateway.stop());
+  after(async () => {
+    await gateway?.stop();
+    await provider?.close();
+  });
 
   async function admin(verb: string, path: string, body?: object) {
     const response = await fetch(`${gateway.url}/v1${path}`, {

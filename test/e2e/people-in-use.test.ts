@@ -1,16 +1,22 @@
 import { expect } from 'chai';
-import { type RunningGateway, startGateway } from '../support/gateway.js';
+import { addSimulated, type SharedGateway, shareGateway, twoWorkers } from '../support/shared-gateway.js';
+import type { SimulatedProvider } from '../support/simulated/index.js';
 
 const question = JSON.stringify({ model: 'gpt-4o-mini', messages: [{ role: 'user', content: 'Hello' }] });
 
 describe('people and workspaces, while requests use their keys', () => {
-  let gateway: RunningGateway;
+  let gateway: SharedGateway;
+  let provider: SimulatedProvider;
   let serial = 0;
 
   before(async () => {
-    gateway = await startGateway({ env: { HEADGATE_SIMULATED: 'true', HEADGATE_WORKERS: '2' } });
+    gateway = await shareGateway(twoWorkers);
+    provider = await addSimulated(gateway);
   });
-  after(() => gateway.stop());
+  after(async () => {
+    await gateway?.stop();
+    await provider?.close();
+  });
 
   async function admin(verb: string, path: string, body?: object, key: string | null = gateway.adminKey) {
     const response = await fetch(`${gateway.url}/v1${path}`, {
@@ -42,12 +48,12 @@ describe('people and workspaces, while requests use their keys', () => {
     ...new Set(await Promise.all(Array.from({ length: 20 }, () => statusOf(key)))),
   ];
 
-  /** A person invited to the default workspace, with the key that the invitation promised. */
+  /** A person invited to the workspace, with the key that the invitation promised. */
   async function invited(): Promise<{ readonly id: string; readonly key: string }> {
     const { invite_link } = await admin('POST', '/admin/users/invites', {
       email: `p${++serial}@example.com`,
       role: 'member',
-      workspaces: [{ id: 'default', role: 'member' }],
+      workspaces: [{ id: gateway.workspaceId, role: 'member' }],
       workspace_api_key_details: { scopes: ['completions.write'], name: 'own' },
     });
     const token = invite_link.split('#token=')[1];
@@ -62,7 +68,7 @@ describe('people and workspaces, while requests use their keys', () => {
   it('one who leaves the workspace asks no more, from the moment of the answer', async () => {
     const { id, key } = await invited();
     expect(await statuses(key)).to.deep.equal([200]);
-    await admin('DELETE', `/admin/workspaces/default/users/${id}`);
+    await admin('DELETE', `/admin/workspaces/${gateway.workspaceId}/users/${id}`);
     expect(await statuses(key)).to.deep.equal([401]);
   });
 
@@ -90,7 +96,7 @@ describe('people and workspaces, while requests use their keys', () => {
     const made = await admin('POST', '/admin/users/invites', {
       email: 'link@example.com',
       role: 'member',
-      workspaces: [{ id: 'default', role: 'member' }],
+      workspaces: [{ id: gateway.workspaceId, role: 'member' }],
     });
     expect(made.invite_link).to.match(new RegExp(`^http://localhost:${gateway.port}/.*#token=`));
   });

@@ -1,17 +1,17 @@
 import { expect } from 'chai';
 import { Portkey } from 'portkey-ai';
-import { type RunningGateway, startGateway } from '../support/gateway.js';
+import { type SharedGateway, shareGateway, twoWorkers } from '../support/shared-gateway.js';
 
 /** A client of the same administration API that others have written, and that knows nothing of this product. */
 describe('the public Node client of the administration API', () => {
-  let gateway: RunningGateway;
+  let gateway: SharedGateway;
   /** With the organisation's key, and with the workspace's. */
   let admin: Portkey;
   let workspace: Portkey;
 
   before(async function () {
     this.timeout(20_000);
-    gateway = await startGateway({ env: { HEADGATE_HEADER_PREFIXES: 'x-gateway-,x-portkey-' } });
+    gateway = await shareGateway(twoWorkers);
     const client = (apiKey: string): Portkey => new Portkey({ apiKey, baseURL: `${gateway.url}/v1` });
     admin = client(gateway.adminKey);
     workspace = client(gateway.workspaceKey);

@@ -1,21 +1,21 @@
 import { expect } from 'chai';
 import type { AdminApi } from '../../src/client/index.js';
-import { type RunningGateway, startGateway } from '../support/gateway.js';
+import { type SharedGateway, shareGateway, twoWorkers } from '../support/shared-gateway.js';
 import { type SimulatedProvider, type SimulatedRequest, startSimulated } from '../support/simulated/index.js';
 
 describe('integrations, providers and virtual keys while requests use them', () => {
-  let gateway: RunningGateway;
+  let gateway: SharedGateway;
   let upstream: SimulatedProvider;
+  /** The organisation's, and the workspace's. */
   let api: AdminApi;
+  let own: AdminApi;
   let custom_host: string;
 
   before(async function () {
     this.timeout(20_000);
-    [gateway, upstream] = await Promise.all([
-      startGateway({ env: { HEADGATE_WORKERS: '2' } }),
-      startSimulated({ record: true }),
-    ]);
-    api = gateway.admin().api;
+    [gateway, upstream] = await Promise.all([shareGateway(twoWorkers), startSimulated({ record: true })]);
+    api = gateway.organisation().api;
+    own = gateway.admin().api;
     custom_host = `${upstream.url}/v1`;
     await api.integrations.createIntegration({
       slug: 'lent',
@@ -80,14 +80,14 @@ describe('integrations, providers and virtual keys while requests use them', () 
   });
 
   it('are one record behind three faces', async () => {
-    await api.virtualKeys.createVirtualKey({
+    await own.virtualKeys.createVirtualKey({
       slug: 'vk',
       name: 'VK',
       provider: 'openai',
       key: 'sk-vk',
       custom_host,
     });
-    await api.providers.createProvider({ slug: 'own', provider: 'openai', key: 'sk-own', custom_host });
+    await own.providers.createProvider({ slug: 'own', provider: 'openai', key: 'sk-own', custom_host });
     for (const [slug, key] of [
       ['vk', 'sk-vk'],
       ['own', 'sk-own'],
@@ -96,7 +96,7 @@ describe('integrations, providers and virtual keys while requests use them', () 
       for (const headers of [of(slug), { 'x-gateway-virtual-key': slug }])
         expect((await answered(headers)).headers['authorization']).to.equal(`Bearer ${key}`);
     }
-    await api.virtualKeys.migrateVirtualKey({ virtual_key_id: 'vk' });
+    await own.virtualKeys.migrateVirtualKey({ virtual_key_id: 'vk' });
     expect((await answered(of('vk'))).headers['authorization']).to.equal('Bearer sk-vk');
   });
 
@@ -138,18 +138,18 @@ describe('integrations, providers and virtual keys while requests use them', () 
 
   it('end when they expire, and come back when that is taken away', async () => {
     const expires_at = new Date(Date.now() + 1500).toISOString();
-    await api.providers.updateProvider({ slug: 'own', expires_at });
+    await own.providers.updateProvider({ slug: 'own', expires_at });
     await answered(of('own'));
     await new Promise((wait) => setTimeout(wait, 1550));
     const expired = [401, 'virtual_key_expired_error', 'virtual_key_expired'];
     await often(async () => expect(await refused(of('own'))).to.deep.equal(expired));
-    await api.providers.updateProvider({ slug: 'own', update_mask: ['expires_at'] });
+    await own.providers.updateProvider({ slug: 'own', update_mask: ['expires_at'] });
     await often(() => answered(of('own')));
   });
 
   it('are gone for every worker once their deletion is answered', async () => {
     await often(() => answered(of('own')));
-    await api.virtualKeys.deleteVirtualKey({ slug: 'own' });
+    await own.virtualKeys.deleteVirtualKey({ slug: 'own' });
     await often(async () => expect((await refused(of('own')))[2]).to.equal('unknown_provider'));
   });
 

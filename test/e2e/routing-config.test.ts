@@ -1,14 +1,14 @@
 import { expect } from 'chai';
-import { type RunningGateway, startGateway } from '../support/gateway.js';
+import { type SharedGateway, shareGateway } from '../support/shared-gateway.js';
 import { type SimulatedProvider, startSimulated } from '../support/simulated/index.js';
 
 describe('a routing config in a running gateway', () => {
-  let gateway: RunningGateway;
+  let gateway: SharedGateway;
   let provider: SimulatedProvider;
 
   before(async function () {
     this.timeout(20_000);
-    [gateway, provider] = await Promise.all([startGateway(), startSimulated({ record: true })]);
+    [gateway, provider] = await Promise.all([shareGateway(), startSimulated({ record: true })]);
     const { providers } = gateway.admin();
     const base_url = `${provider.url}/v1`;
     await providers.create({ slug: 'main', provider: 'openai', key: 'sk-sim', base_url });

@@ -1,7 +1,7 @@
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { expect } from 'chai';
-import { type RunningGateway, startGateway } from '../support/gateway.js';
+import { type SharedGateway, shareGateway } from '../support/shared-gateway.js';
 
 /** An upstream of OpenAI's shape that takes its time, and knows how many it had at once. */
 interface Slow {
@@ -41,7 +41,7 @@ async function startSlow(ms: number): Promise<Slow> {
 }
 
 describe('strategies in a running gateway', () => {
-  let gateway: RunningGateway;
+  let gateway: SharedGateway;
   let quick: Slow;
   let slow: Slow;
   let slower: Slow;
@@ -50,7 +50,7 @@ describe('strategies in a running gateway', () => {
   before(async function () {
     this.timeout(30_000);
     [gateway, quick, slow, slower] = await Promise.all([
-      startGateway(),
+      shareGateway(),
       startSlow(5),
       startSlow(60),
       startSlow(500),

@@ -1,17 +1,17 @@
 import Anthropic from '@anthropic-ai/sdk';
 import { expect } from 'chai';
 import OpenAI from 'openai';
-import { type RunningGateway, startGateway } from '../support/gateway.js';
+import { type SharedGateway, shareGateway } from '../support/shared-gateway.js';
 import { type SimulatedProvider, startSimulated } from '../support/simulated/index.js';
 
 describe('official SDKs, unchanged but for base URL and key', () => {
-  let gateway: RunningGateway;
+  let gateway: SharedGateway;
   let provider: SimulatedProvider;
   let openai: OpenAI;
 
   before(async function () {
     this.timeout(20_000);
-    [gateway, provider] = await Promise.all([startGateway(), startSimulated({ record: true })]);
+    [gateway, provider] = await Promise.all([shareGateway(), startSimulated({ record: true })]);
     const admin = gateway.admin();
     await admin.providers.create({
       slug: 'main',

@@ -1,4 +1,5 @@
 import { expect } from 'chai';
+import { headgateHere } from '../support/cli-bench.js';
 import { headgate } from '../support/command.js';
 import { type RunningGateway, startGateway } from '../support/gateway.js';
 import { type SimulatedProvider, startSimulated } from '../support/simulated/index.js';
@@ -39,7 +40,7 @@ describe('headgate selftest', () => {
     });
 
     const selftest = async (...args: string[]): Promise<[number | null, Told]> => {
-      const { code, stdout, stderr } = await headgate(gateway.env, ['selftest', '--json', ...args]);
+      const { code, stdout, stderr } = await headgateHere(['selftest', '--json', ...args], gateway.env);
       return [code, JSON.parse(stdout || `{"told":${JSON.stringify(stderr)}}`) as Told];
     };
     const results = ({ cells }: Told, provider: string): string[] =>
@@ -72,7 +73,7 @@ describe('headgate selftest', () => {
     });
 
     it('says what is missing', async () => {
-      const { code, stderr } = await headgate(gateway.env, ['selftest', '--provider', 'mine']);
+      const { code, stderr } = await headgateHere(['selftest', '--provider', 'mine'], gateway.env);
       expect(code).to.equal(2);
       expect(stderr).to.include('--model');
     });

@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import { providers } from '../../src/providers/rows.js';
-import { type RunningGateway, startGateway } from '../support/gateway.js';
+import { type SharedGateway, shareGateway } from '../support/shared-gateway.js';
 import { type SimulatedProvider, startSimulated } from '../support/simulated/index.js';
 
 /** Every documented field of a chat request (platform.openai.com/docs/api-reference/chat/create), and two of nobody's. */
@@ -93,12 +93,12 @@ const renamed: Readonly<Record<string, (body: Record<string, unknown>) => void>>
 };
 
 describe('A chat request with every field there is', () => {
-  let gateway: RunningGateway;
+  let gateway: SharedGateway;
   let upstream: SimulatedProvider;
 
   before(async function () {
     this.timeout(30_000);
-    [gateway, upstream] = await Promise.all([startGateway(), startSimulated({ record: true })]);
+    [gateway, upstream] = await Promise.all([shareGateway(), startSimulated({ record: true })]);
   });
   after(async () => {
     await gateway?.stop();

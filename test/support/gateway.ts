@@ -1,4 +1,5 @@
 import { type ChildProcess, spawn } from 'node:child_process';
+import { randomInt } from 'node:crypto';
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
@@ -25,6 +26,7 @@ export interface RunningGateway {
   readonly process: ChildProcess;
   /** Everything the gateway has printed so far, both streams. */
   output(): string;
+  /** One connection, however often it is asked for. */
   admin(): AdminClient;
   /** Starts again on the same data directory and ports, after the process has ended. */
   restart(): Promise<RunningGateway>;
@@ -81,7 +83,7 @@ async function launch(
   const opsUrl = `http://127.0.0.1:${opsPort}`;
   await ready(child, opsUrl, () => output);
   const keys = JSON.parse(readFileSync(join(dataDir, 'first-keys.json'), 'utf8')) as Record<string, string>;
-  const clients: AdminClient[] = [];
+  let client: AdminClient | null = null;
   const gateway: RunningGateway = {
     url: `http://127.0.0.1:${port}`,
     port,
@@ -96,13 +98,13 @@ async function launch(
     process: child,
     output: () => output,
     admin() {
-      const client = connectAdmin({ address: `127.0.0.1:${grpcPort}`, key: keys['admin_key'] ?? '' });
-      clients.push(client);
+      client ??= connectAdmin({ address: `127.0.0.1:${grpcPort}`, key: keys['admin_key'] ?? '' });
       return client;
     },
     restart: () => launch(dataDir, port, grpcPort, opsPort, env),
     async stop(how = {}) {
-      for (const client of clients) client.close();
+      client?.close();
+      client = null;
       const code = await end(child);
       if (how.keep !== true) rmSync(dataDir, { recursive: true, force: true });
       return code;
@@ -155,21 +157,27 @@ export async function eventually<T>(
   }
 }
 
-/** Ports that nothing listens on at this moment. */
+/**
+ * Ports that nothing listens on at this moment. Below those that Linux gives to connections (32768 and up): between
+ * this and a server's start, one of the many connections of other tests would sometimes be given the same.
+ */
 export async function freePorts(count: number): Promise<number[]> {
-  const servers = await Promise.all(
-    Array.from(
-      { length: count },
-      () =>
-        new Promise<ReturnType<typeof createServer>>((done) => {
-          const server = createServer().listen(0, '127.0.0.1', () => done(server));
-        }),
-    ),
-  );
-  const ports = servers.map((server) => {
-    const address = server.address();
-    return typeof address === 'object' && address !== null ? address.port : 0;
-  });
-  await Promise.all(servers.map((server) => new Promise((done) => server.close(done))));
+  const ports: number[] = [];
+  while (ports.length < count) {
+    const port = randomInt(12_000, 32_000);
+    if (!given.has(port) && (await isFree(port))) {
+      given.add(port);
+      ports.push(port);
+    }
+  }
   return ports;
 }
+
+const given = new Set<number>();
+
+const isFree = (port: number): Promise<boolean> =>
+  new Promise((done) => {
+    const server = createServer();
+    server.once('error', () => done(false));
+    server.listen(port, '127.0.0.1', () => server.close(() => done(true)));
+  });
