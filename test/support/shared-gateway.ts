@@ -79,14 +79,12 @@ export async function shareGateway(env: typeof usual | typeof twoWorkers = usual
 /** A simulated provider, which the workspace's requests reach as `@simulated`. */
 export async function addSimulated(gateway: SharedGateway): Promise<SimulatedProvider> {
   const provider = await startSimulated();
-  await gateway
-    .admin()
-    .providers.create({
-      slug: 'simulated',
-      provider: 'openai',
-      key: 'sk-sim',
-      base_url: `${provider.url}/v1`,
-    });
+  await gateway.admin().providers.create({
+    slug: 'simulated',
+    provider: 'openai',
+    key: 'sk-sim',
+    base_url: `${provider.url}/v1`,
+  });
   return provider;
 }
 
