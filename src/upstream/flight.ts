@@ -5,6 +5,7 @@ import type { ReplyHeadReader } from './reply-head.js';
 import type { RequestHead } from './request-head.js';
 import { Upload, type UploadWatcher } from './upload.js';
 import type { UpstreamFlight, UpstreamHandler, UpstreamRequest } from './upstream.js';
+import type { Waiter } from './waiting-line.js';
 
 type Phase =
   | 'connecting' // no connection has been given to this request yet
@@ -20,9 +21,14 @@ export interface Queue {
 }
 
 /** One request on its way and its reply: what its connection says on one side, UpstreamHandler on the other. */
-export class Flight implements UpstreamFlight, Carried, Timed, UploadWatcher {
+export class Flight implements UpstreamFlight, Carried, Timed, Waiter, UploadWatcher {
   due = Number.POSITIVE_INFINITY;
   slot = -1;
+  ahead: Waiter | null = null;
+  behind: Waiter | null = null;
+  waits = false;
+  /** Has a connection been begun for it? Belongs to the pool. */
+  attended = false;
   readonly #request: UpstreamRequest;
   readonly #handler: UpstreamHandler;
   readonly #deadlines: Deadlines;

@@ -5,6 +5,7 @@ import { failure } from './failure.js';
 import type { Flight, Queue } from './flight.js';
 import { ReplyHeadReader } from './reply-head.js';
 import { afterPoll } from './turn.js';
+import { WaitingLine } from './waiting-line.js';
 
 export interface PoolOptions {
   /** How many connections there may be. */
@@ -27,8 +28,8 @@ export class Pool implements ConnectionOwner, Queue {
   readonly #idle: Connection[] = [];
   /** Connections that do not stand yet, and the request that each was begun for. */
   readonly #opening = new Map<Connection, Flight>();
-  /** Requests without a connection; true: one has been begun for it. */
-  readonly #waiting = new Map<Flight, boolean>();
+  /** Requests without a connection. */
+  readonly #waiting = new WaitingLine<Flight>();
   #resting = 0;
   /** How long a connection may take: the latest request's word counts. */
   #connectMs = 0;
@@ -48,7 +49,7 @@ export class Pool implements ConnectionOwner, Queue {
   send(flight: Flight): void {
     this.#connectMs = flight.connectMs;
     flight.waitIn(this);
-    this.#waiting.set(flight, false);
+    this.#waiting.push(flight);
     const connection = this.#takeIdle();
     if (connection === null) return this.#refill();
     // Its end, or bytes nobody asked for, may have come since anybody looked, and would be this request's.
@@ -58,13 +59,13 @@ export class Pool implements ConnectionOwner, Queue {
   }
 
   forget(flight: Flight): void {
-    this.#waiting.delete(flight);
+    this.#waiting.remove(flight);
   }
 
   /** Closes every connection; what is under way hears `error`. */
   close(error: GatewayError = failure('draining', '')): void {
     this.#closed = true;
-    for (const flight of [...this.#waiting.keys()]) flight.fail(error);
+    for (const flight of [...this.#waiting]) flight.fail(error);
     for (const connection of [...this.#connections]) connection.abort(error);
     this.#connections.clear();
     this.#opening.clear();
@@ -94,15 +95,15 @@ export class Pool implements ConnectionOwner, Queue {
   #refill(): void {
     this.#refillDue = false;
     if (this.#closed) return;
-    for (const [flight, attended] of this.#waiting) {
+    for (const flight of this.#waiting) {
       if (this.#waiting.size <= this.#opening.size + this.#resting) return;
       if (this.#connections.size >= this.#options.connections) return;
-      if (!attended) this.#open(flight);
+      if (!flight.attended) this.#open(flight);
     }
   }
 
   #open(flight: Flight): void {
-    this.#waiting.set(flight, true);
+    flight.attended = true;
     const connection = new Connection(this.target, this.#dial, this.#head, this, this.#connectMs);
     this.#connections.add(connection);
     this.#opening.set(connection, flight);
@@ -116,14 +117,14 @@ export class Pool implements ConnectionOwner, Queue {
   }
 
   #leave(connection: Connection, flight: Flight): void {
-    this.#waiting.delete(flight);
+    this.#waiting.remove(flight);
     flight.leave(connection);
   }
 
   /** For the request it was begun for, or for whoever has waited longest. */
   #use(connection: Connection, own: Flight | undefined): void {
-    if (own !== undefined && this.#waiting.has(own)) return this.#leave(connection, own);
-    for (const flight of this.#waiting.keys()) return this.#leave(connection, flight);
+    const next = own?.waits === true ? own : this.#waiting.first;
+    if (next !== null) return this.#leave(connection, next);
     connection.state = 'idle';
     this.#idle.push(connection);
   }
@@ -141,7 +142,7 @@ export class Pool implements ConnectionOwner, Queue {
     const own = this.#opening.get(connection);
     this.#opening.delete(connection);
     this.#connections.delete(connection);
-    if (own !== undefined && this.#waiting.has(own)) own.fail(error);
+    if (own?.waits === true) own.fail(error);
     this.#refillSoon();
   }
 

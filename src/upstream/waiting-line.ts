@@ -1,0 +1,55 @@
+/** Something that waits in a line. The line's own fields; whoever waits leaves them alone. */
+export interface Waiter {
+  ahead: Waiter | null;
+  behind: Waiter | null;
+  waits: boolean;
+}
+
+/**
+ * Who waits, in the order in which they came.
+ *
+ * No Map, since the table that a Map outgrows refers to the one that takes its place: once one has become old, each keeps
+ * the next through every minor collection, with all that ever waited in it, until a major one.
+ */
+export class WaitingLine<T extends Waiter> {
+  size = 0;
+  #first: T | null = null;
+  #last: T | null = null;
+
+  get first(): T | null {
+    return this.#first;
+  }
+
+  push(waiter: T): void {
+    waiter.waits = true;
+    waiter.ahead = this.#last;
+    if (this.#last === null) this.#first = waiter;
+    else this.#last.behind = waiter;
+    this.#last = waiter;
+    this.size += 1;
+  }
+
+  /** Does nothing where it does not wait. */
+  remove(waiter: T): void {
+    if (!waiter.waits) return;
+    const { ahead, behind } = waiter;
+    if (ahead === null) this.#first = behind as T | null;
+    else ahead.behind = behind;
+    if (behind === null) this.#last = ahead as T | null;
+    else behind.ahead = ahead;
+    waiter.waits = false;
+    waiter.ahead = null;
+    waiter.behind = null;
+    this.size -= 1;
+  }
+
+  /** It may change meanwhile: whoever leaves is not given any more, but for the next. */
+  *[Symbol.iterator](): Iterator<T> {
+    let waiter = this.#first;
+    while (waiter !== null) {
+      const behind = waiter.behind as T | null;
+      yield waiter;
+      waiter = behind;
+    }
+  }
+}
