@@ -11,90 +11,117 @@ export interface PacedLoad {
 }
 
 const headEnd = Buffer.from('\r\n\r\n');
+const lengthField = Buffer.from('ontent-');
+const good = Buffer.from('HTTP/1.1 200');
 
-/** One kept connection: one request at a time. */
+/** One kept connection: one request at a time. Nothing is made per answer, or the client's own collections are measured. */
 class Lane {
+  sentAt = 0;
   readonly #socket: Socket;
-  #seen: Buffer = Buffer.alloc(0);
-  #done: ((isGood: boolean) => void) | null = null;
+  #left = -1;
+  #isGood = false;
 
   constructor(
     port: number,
     readonly request: Buffer,
+    readonly answered: (lane: Lane, isGood: boolean) => void,
   ) {
-    this.#socket = connect(port, '127.0.0.1');
+    this.#socket = connect({
+      port,
+      host: '127.0.0.1',
+      onread: {
+        buffer: Buffer.allocUnsafeSlow(64 * 1024),
+        callback: (length, buffer) => {
+          this.#read(buffer as Buffer, length);
+          return true;
+        },
+      },
+    });
     this.#socket.setNoDelay(true);
-    this.#socket.on('data', (chunk: Buffer) => this.#read(chunk));
     this.#socket.on('error', () => {});
-    this.#socket.on('close', () => this.#finish(false));
+    this.#socket.on('close', () => this.#left !== -1 && answered(this, false));
   }
 
-  send(): Promise<boolean> {
-    this.#seen = Buffer.alloc(0);
-    return new Promise((done) => {
-      this.#done = done;
-      this.#socket.write(this.request);
-    });
+  send(): void {
+    this.#left = Number.POSITIVE_INFINITY;
+    this.sentAt = performance.now();
+    this.#socket.write(this.request);
   }
 
   end(): void {
+    this.#left = -1;
     this.#socket.destroy();
   }
 
-  #read(chunk: Buffer): void {
-    this.#seen = this.#seen.length === 0 ? chunk : Buffer.concat([this.#seen, chunk]);
-    const end = this.#seen.indexOf(headEnd);
-    if (end < 0) return;
-    const head = this.#seen.toString('latin1', 0, end);
-    const length = Number(/content-length: (\d+)/i.exec(head)?.[1] ?? 0);
-    if (this.#seen.length >= end + 4 + length) this.#finish(head.startsWith('HTTP/1.1 200'));
-  }
-
-  #finish(isGood: boolean): void {
-    const done = this.#done;
-    this.#done = null;
-    done?.(isGood);
+  /** The head comes in one piece: it is short, and written at once. */
+  #read(bytes: Buffer, length: number): void {
+    if (this.#left === Number.POSITIVE_INFINITY) {
+      const head = bytes.indexOf(headEnd);
+      this.#isGood = bytes.compare(good, 0, good.length, 0, good.length) === 0;
+      this.#left = head + headEnd.length + contentLength(bytes, head);
+    }
+    this.#left -= length;
+    if (this.#left > 0) return;
+    this.#left = -1;
+    this.answered(this, this.#isGood);
   }
 }
 
+function contentLength(bytes: Buffer, head: number): number {
+  for (let at = bytes.indexOf(lengthField); at >= 0 && at < head; at = bytes.indexOf(lengthField, at + 1)) {
+    // `ontent-Length: ` or `ontent-length: `.
+    if ((bytes[at + lengthField.length]! | 0x20) !== 0x6c) continue;
+    let value = 0;
+    for (let i = at + lengthField.length + 8; bytes[i]! >= 0x30; i++) value = value * 10 + bytes[i]! - 0x30;
+    return value;
+  }
+  throw new Error('an answer without a length');
+}
+
 /**
- * Sends at a steady rate. A request's time counts from when it was due, so that a stall shows in all that it held up.
+ * Sends at a steady rate, whether those before were answered or not: what the gateway holds up is held up for each that
+ * was sent meanwhile. A request's time counts from when it was sent: the timer that sends is up to 2 ms late by itself.
  */
 export async function drivePaced({ port, request, rate, seconds }: PacedLoad): Promise<LoadResult> {
+  const total = Math.round(rate * seconds);
+  const latencies = new Float64Array(total);
   const idle: Lane[] = [];
   const lanes: Lane[] = [];
-  const latencies: number[] = [];
   let errors = 0;
-  const one = async (due: number): Promise<void> => {
-    let lane = idle.pop();
-    if (lane === undefined) {
-      lane = new Lane(port, request);
-      lanes.push(lane);
-    }
-    if (await lane.send()) {
-      latencies.push(performance.now() - due);
+  let answers = 0;
+  let allAnswered = (): void => {};
+  const answered = (lane: Lane, isGood: boolean): void => {
+    if (isGood) {
+      latencies[answers - errors] = performance.now() - lane.sentAt;
       idle.push(lane);
     } else errors += 1;
+    answers += 1;
+    if (answers === total) allAnswered();
   };
   const began = performance.now();
-  const total = rate * seconds;
-  const sent: Promise<void>[] = [];
+  let sent = 0;
   await new Promise<void>((over) => {
+    allAnswered = over;
     const tick = (): void => {
-      // The first is due at once, not a period later: all would count that period as their latency.
       const due = Math.min(total, 1 + Math.floor(((performance.now() - began) / 1000) * rate));
-      while (sent.length < due) sent.push(one(began + (sent.length / rate) * 1000));
-      if (sent.length < total) setTimeout(tick, 1);
-      else over();
+      for (; sent < due; sent++) {
+        let lane = idle.pop();
+        if (lane === undefined) {
+          lane = new Lane(port, request, answered);
+          lanes.push(lane);
+        }
+        lane.send();
+      }
+      if (sent < total) setTimeout(tick, 1);
     };
     tick();
   });
-  await Promise.all(sent);
   for (const lane of lanes) lane.end();
-  latencies.sort((a, b) => a - b);
-  const at = (share: number): number => latencies[Math.floor(latencies.length * share)] ?? 0;
+  const requests = answers - errors;
+  const sorted = latencies.subarray(0, requests).sort();
+  const at = (share: number): number => sorted[Math.floor(requests * share)] ?? 0;
   return {
-    requests: latencies.length,
+    requests,
     errors,
     seconds: (performance.now() - began) / 1000,
     p50: at(0.5),

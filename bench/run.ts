@@ -23,7 +23,7 @@ const adminRate = argument('admin', 300) || 300;
 const isConversion = process.argv.includes('--conversion');
 const asJson = process.argv.includes('--json');
 
-const chat = (stream: boolean): string => {
+const chat = (stream: boolean, more: object = {}): string => {
   const body = {
     model: 'gpt-4o-mini',
     messages: [
@@ -33,12 +33,13 @@ const chat = (stream: boolean): string => {
     temperature: 0.7,
     max_tokens: 256,
     ...(stream ? { stream: true, stream_options: { include_usage: true } } : {}),
+    ...more,
   };
   return JSON.stringify(body);
 };
 
-const request = (server: Server, stream: boolean): Buffer =>
-  clientRequest('/v1/chat/completions', server.headers, chat(stream));
+const request = (server: Server, stream: boolean, more: object = {}): Buffer =>
+  clientRequest('/v1/chat/completions', server.headers, chat(stream, more));
 
 interface Figure {
   cpuMicros: number[];
@@ -176,7 +177,11 @@ if (soakMinutes > 0) {
   await soak(headgate);
   await headgate.stop();
 } else if (isAdmin) {
-  await compareAdmin(headgate, upstream, request(headgate, false), { seconds, rounds, rate: adminRate });
+  const requests = new Map([
+    ['at once', request(headgate, false)],
+    ['after 20 ms', request(headgate, false, { wait_ms: 20 })],
+  ]);
+  await compareAdmin(headgate, upstream, requests, { seconds, rounds, rate: adminRate });
   await headgate.stop();
 } else {
   const nginx = await startNginx(upstream.port);

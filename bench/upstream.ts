@@ -4,7 +4,7 @@ import { providers } from './exchanges.js';
 /**
  * The provider of the benchmarks: answers `/v1/chat/completions` as fast as uWebSockets.js can, with 600 bytes of
  * JSON, or with 50 events two milliseconds apart when the body says `"stream":true`; calls of other formats' paths as
- * `exchanges.ts` has it. Prints its port.
+ * `exchanges.ts` has it. `"wait_ms": N` in the body makes it wait so long before it answers. Prints its port.
  */
 const chunks = 50;
 const intervalMs = 2;
@@ -61,11 +61,18 @@ app.any('/*', (res, req) => {
   res.onData((part, last) => {
     parts.push(Buffer.from(part.slice(0)));
     if (!last) return;
-    if (!Buffer.concat(parts).includes('"stream":true')) {
-      res.cork(() => {
-        res.writeHeader('content-type', 'application/json');
-        res.end(whole);
-      });
+    const body = Buffer.concat(parts);
+    if (!body.includes('"stream":true')) {
+      const answer = (): void => {
+        if (gone) return;
+        res.cork(() => {
+          res.writeHeader('content-type', 'application/json');
+          res.end(whole);
+        });
+      };
+      const wait = body.includes('"wait_ms":') ? Number(/"wait_ms":(\d+)/.exec(body.toString())?.[1]) : 0;
+      if (wait > 0) setTimeout(answer, wait);
+      else answer();
       return;
     }
     let sent = 0;
