@@ -2,6 +2,7 @@ import { BodyRecord } from '../../src/core/body-record.js';
 import type { CacheStatus, Company } from '../../src/core/cache.js';
 import { GatewayError } from '../../src/core/errors.js';
 import type { Exchange, Reply } from '../../src/core/exchange.js';
+import { PassingMap } from '../../src/core/passing-map.js';
 import type { Asked } from './asked.js';
 import type { Broadcast } from './broadcast.js';
 import { type Entry, type Form, isFresh } from './entry.js';
@@ -41,7 +42,7 @@ class Waiter {
 
 /** Calls under way whose answers others wait for, by the name that the answer will be kept under. */
 export class Flights {
-  readonly #leading = new Map<string, Flight>();
+  readonly #leading = new PassingMap<string, Flight>();
 
   constructor(
     /** Bytes of a stream that are kept for those who join it. */

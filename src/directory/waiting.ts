@@ -1,7 +1,14 @@
+import { PassingMap } from '../core/passing-map.js';
+
+interface Asker {
+  resolve(value: unknown): void;
+  reject(error: Error): void;
+}
+
 /** Questions on their way to the control process. Answers come by number; a lost channel fails them all. */
 export class Waiting {
   #next = 1;
-  readonly #open = new Map<number, { resolve(value: unknown): void; reject(error: Error): void }>();
+  readonly #open = new PassingMap<number, Asker>();
 
   ask<T>(post: (id: number) => void): Promise<T> {
     const id = this.#next++;
@@ -22,7 +29,6 @@ export class Waiting {
   }
 
   lost(): void {
-    for (const { reject } of this.#open.values()) reject(new Error('control process gone'));
-    this.#open.clear();
+    for (const { reject } of this.#open.drain()) reject(new Error('control process gone'));
   }
 }

@@ -43,7 +43,7 @@ export class WaitingLine<T extends Waiter> {
     this.size -= 1;
   }
 
-  /** It may change meanwhile: whoever leaves is not given any more, but for the next. */
+  /** Whom it has just given may leave meanwhile, and nobody else. */
   *[Symbol.iterator](): Iterator<T> {
     let waiter = this.#first;
     while (waiter !== null) {

@@ -64,7 +64,7 @@ for (const [name, env] of [
     it('answers in every worker what one has asked', async () => {
       const asked = upstream.count;
       const first = await ask(gateway);
-      await pause(50);
+      await pause(500);
       const others = await Promise.all(Array.from({ length: 30 }, () => ask(gateway)));
       expect(others.map(({ cache }) => cache)).to.deep.equal(others.map(() => 'HIT'));
       expect(others.every(({ text }) => text === first.text)).to.equal(true);
