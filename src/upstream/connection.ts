@@ -66,6 +66,8 @@ export class Connection {
   #stopped = false;
   /** What came while the reader paused. */
   #held: Buffer | null = null;
+  /** Has the upstream ended the connection behind what is held? TLS tells so though nobody reads. */
+  #endHeld = false;
   #connectTimer: NodeJS.Timeout | undefined;
   /** TCP stands, and TLS perhaps not yet. */
   #connected = false;
@@ -153,7 +155,12 @@ export class Connection {
     const held = this.#held;
     this.#held = null;
     if (held !== null && this.#carried !== null) this.#take(this.#carried, held, held.length);
-    if (this.#carried?.paused !== true) this.#readOn();
+    if (this.#endHeld) {
+      this.#endHeld = false;
+      this.#ended();
+    } else if (this.#carried?.paused !== true) {
+      this.#readOn();
+    }
   }
 
   #readOn(): void {
@@ -262,6 +269,10 @@ export class Connection {
 
   /** FIN: also the end of a body that ends with the connection. */
   #ended(): void {
+    if (this.#held !== null) {
+      this.#endHeld = true;
+      return;
+    }
     const carried = this.#carried;
     if (carried === null || !this.#parser.end()) return this.#broke(null);
     this.destroy();
@@ -270,7 +281,7 @@ export class Connection {
 
   #broke(error: NodeJS.ErrnoException | null): void {
     const { host } = this.#target;
-    if (this.state === 'closed') return;
+    if (this.state === 'closed' || this.#endHeld) return;
     if (this.state === 'opening') {
       // A handshake that the upstream ends is told as an error, behind its end.
       if (error !== null || this.#socket.destroyed) {

@@ -358,6 +358,49 @@ describe('upstream: what goes wrong out there', () => {
       await trusting.close();
     });
 
+    for (const [what, lines] of [
+      ['a body that ends with the connection', []],
+      ['a body of known length before the end', ['content-length: 60000', 'connection: close']],
+    ] as const) {
+      it(`over TLS too, a reader that holds while the connection ends is given all of ${what}`, async () => {
+        const body = Buffer.alloc(60_000, 'held;');
+        const port = await secure('good', {});
+        const served = tlsServers.at(-1)!;
+        served.removeAllListeners('secureConnection').on('secureConnection', (socket) => {
+          socket
+            .on('error', () => {})
+            .once('data', () => {
+              socket.write(head(...lines));
+              for (let at = 0; at < body.length; at += 10_000) socket.write(body.subarray(at, at + 10_000));
+              socket.end();
+            });
+        });
+        const trusting = createUpstream({
+          connectionsPerOrigin: 1,
+          keepAliveMs: 1_000,
+          egressAllow: [],
+          ca: readFileSync(join(made, 'ca.crt'), 'utf8'),
+          resolve: () => Promise.resolve(['127.0.0.1']),
+        });
+        const flight = fly(trusting, `https://api.example.org:${port}/`, {}, (recorded) => {
+          recorded.onData = (bytes) => {
+            recorded.chunks.push(bytes);
+            setTimeout(() => recorded.flight.resume(), 20);
+            return false;
+          };
+        });
+        await flight.finished;
+        expect(flight.failure).to.equal(null);
+        expect(Buffer.concat(flight.chunks).equals(body)).to.equal(true);
+        // The connection is gone, and its place in the pool free.
+        served.removeAllListeners('secureConnection').on('secureConnection', (socket) => {
+          socket.on('error', () => {}).once('data', () => void socket.write(okReply('next')));
+        });
+        expect((await fly(trusting, `https://api.example.org:${port}/`).finished).text).to.equal('next');
+        await trusting.close();
+      });
+    }
+
     for (const [what, name, ca, options] of [
       ['an unknown issuer', 'good', false, {}],
       ['an expired certificate', 'expired', true, {}],
