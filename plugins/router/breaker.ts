@@ -8,6 +8,7 @@ import { GatewayError } from '../../src/core/errors.js';
 import type { Exchange, Outcome, Reply } from '../../src/core/exchange.js';
 import type { Shared } from '../../src/core/shared.js';
 import type { Breaker, RouteNode, Target } from '../../src/core/target.js';
+import { weightOf } from './choose.js';
 import type { Health } from './health.js';
 import { isFailedStatus, isTargetsFault } from './outcome.js';
 
@@ -217,6 +218,8 @@ const keyOf = ({ principal, config }: Exchange): string =>
   configKey(principal.organisationId, principal.workspaceId ?? '', config.fingerprint);
 
 function isAvailable(node: RouteNode, open: OpenTargets, now: number): boolean {
+  if (node.kind === 'loadbalance')
+    return node.children.some((child, i) => weightOf(node, i) > 0 && isAvailable(child, open, now));
   if (node.kind !== 'target') return node.children.some((child) => isAvailable(child, open, now));
   const target = open.get(node.path);
   return target === undefined || now >= target.until;

@@ -50,12 +50,12 @@ export class Chooser {
     return children[this.#among(x, node, none)]!;
   }
 
-  /** Every child that may be asked, the best first, each chosen when its turn has come. */
+  /** Every child that may be asked, the best first, each chosen when its turn has come. One of weight 0 never is. */
   inOrder(x: Exchange, node: Balance): Sequence {
-    const asked = new Set<number>();
+    const asked = unweighted(node);
     const order: RouteNode[] = [];
     return {
-      length: node.children.length,
+      length: node.children.length - asked.size,
       at: (index) => {
         while (order.length <= index && asked.size < node.children.length) {
           const next = this.#among(x, node, asked);
@@ -83,10 +83,7 @@ export class Chooser {
       total += weightOf(node, index);
       sums.push(total);
     }
-    // What is left has no weight: it is asked after all where everybody else has failed.
-    if (total > 0) return this.#best(x, node, open, sums);
-    x.decided({ kind: 'pick', target: node.children[open[0]!]!.path, by: 'weight' });
-    return open[0]!;
+    return this.#best(x, node, open, sums);
   }
 
   /** The children that may be asked, of those that were not asked yet: the closed ones only where no other has weight. */
@@ -193,7 +190,13 @@ export function branchOf(x: Exchange, node: Conditional): Branch | null {
 
 const none: ReadonlySet<number> = new Set();
 
-const weightOf = ({ cumulativeWeights: sums }: Balance, index: number): number =>
+function unweighted(node: Balance): Set<number> {
+  const found = new Set<number>();
+  for (let i = 0; i < node.children.length; i++) if (weightOf(node, i) === 0) found.add(i);
+  return found;
+}
+
+export const weightOf = ({ cumulativeWeights: sums }: Balance, index: number): number =>
   sums[index]! - (sums[index - 1] ?? 0);
 
 /** The least that any target below a node has. */

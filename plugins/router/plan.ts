@@ -4,7 +4,7 @@ import type { PlannedNode } from '../../src/core/explained.js';
 import type { Branch, RouteNode } from '../../src/core/target.js';
 import { isAllOpen } from './all-open.js';
 import type { Breakers, OpenTargets } from './breaker.js';
-import { type Balance, branchOf, type Chooser } from './choose.js';
+import { type Balance, branchOf, type Chooser, weightOf } from './choose.js';
 
 type Conditional = Extract<RouteNode, { kind: 'conditional' }>;
 type Fallback = Extract<RouteNode, { kind: 'fallback' }>;
@@ -91,10 +91,10 @@ class Planner {
     const { x, chooser } = this;
     const { children } = node;
     const planned = new Map<RouteNode, PlannedNode>();
-    // All of them where they are asked in turn, two where the second is asked beside the first.
-    const most = node.failover !== null ? children.length : node.hedge !== null ? 2 : 1;
     const order = chooser.inOrder(x, node);
-    for (let i = 0; i < Math.min(most, children.length); i++) {
+    // All of them where they are asked in turn, two where the second is asked beside the first.
+    const most = node.failover !== null ? order.length : node.hedge !== null ? 2 : 1;
+    for (let i = 0; i < Math.min(most, order.length); i++) {
       // What is decided here is told in the plan: the exchange's own record would fill up.
       x.route = null;
       const child = order.at(i)!;
@@ -115,6 +115,7 @@ class Planner {
   #left(node: Balance, index: number): string {
     const child = node.children[index]!;
     if (node.by === 'weight') return `not drawn this time, ${share(node, child)}`;
+    if (weightOf(node, index) === 0) return 'never: its weight is 0';
     const score = scoreText(node.by, this.chooser.score(this.x, node, index));
     return `not taken: ${score}`;
   }
@@ -132,8 +133,7 @@ const place = (node: Balance, index: number): string =>
     ? 'asked beside it where it is late'
     : `number ${index + 1}, ${after(node.failover.onStatusCodes)}`;
 
-function share({ children, cumulativeWeights: sums }: Balance, child: RouteNode): string {
-  const index = children.indexOf(child);
-  const part = (sums[index]! - (sums[index - 1] ?? 0)) / sums.at(-1)!;
+function share(node: Balance, child: RouteNode): string {
+  const part = weightOf(node, node.children.indexOf(child)) / node.cumulativeWeights.at(-1)!;
   return `its share is ${Math.round(part * 1000) / 10} %`;
 }

@@ -163,14 +163,14 @@ function checkNoPriority({ path, fields }: Draft, findings: Findings): void {
     findings.add(childPath(path, 'priority'), 'only goes with the mode priority of the strategy around it');
 }
 
-/** Of weight 0 is what is to have no share; where nothing has one, nothing could be chosen. */
+/** What has weight 0 is never asked; where nothing has another, nobody would be. */
 function checkWeights(
   { mode }: StrategyFields,
   path: string,
   children: readonly Draft[],
   findings: Findings,
 ): void {
-  if (mode !== 'priority' && mode !== 'loadbalance') return;
+  if (mode !== 'priority' && !balancing.includes(mode)) return;
   const totals = new Map<number, number>();
   for (const { fields } of children) {
     const tier = mode === 'priority' ? (fields.priority ?? 0) : 0;

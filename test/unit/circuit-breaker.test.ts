@@ -430,6 +430,26 @@ describe('a circuit breaker', () => {
       expect(share('[3]')).to.be.closeTo(0.75, 0.04);
     });
 
+    it('leaves nothing to ask beside a target of weight 0, so that another balancer takes over', async () => {
+      const worker = new Worker(({ path }) => (path.endsWith('.targets[0].targets[0]') ? 503 : 200));
+      const config = compile({
+        strategy: { mode: 'loadbalance', ...breaker() },
+        targets: [
+          {
+            strategy: { mode: 'loadbalance' },
+            targets: [{ provider: 'openai' }, { provider: 'groq', weight: 0 }],
+          },
+          { provider: 'cohere' },
+        ],
+      });
+      random = () => 0;
+      await worker.fail(config, 3);
+      worker.tried.length = 0;
+      for (let i = 0; i < 20; i++) await worker.ask(config);
+      random = Math.random;
+      expect(new Set(worker.tried)).to.deep.equal(new Set(['[1]']));
+    });
+
     it('is no reason to refuse: where every target is open all are asked, and one that answers is closed', async () => {
       let healthy = false;
       const worker = new Worker(({ path }) => (healthy && path.endsWith('[1]') ? 200 : 503));

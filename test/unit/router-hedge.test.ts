@@ -323,6 +323,15 @@ describe('hedging', () => {
     expect(outcomes(x)).to.deep.equal(['[0] hedge_lost', '[1] 400']);
   });
 
+  it('never asks a target of weight 0 beside another', async () => {
+    const config = {
+      strategy: { mode: 'loadbalance', hedge: { max_extra: 1 } },
+      targets: [{ provider: 'openai' }, { provider: 'groq', weight: 0 }],
+    };
+    const { x } = await onceLearned(config, { '[0]': { ms: 5000 }, '[1]': { ms: 10 } });
+    expect(outcomes(x)).to.deep.equal(['[0] 200']);
+  });
+
   it('is for load balancers too, which without it give one target its chance alone', async () => {
     const config = (hedge: object) => ({ strategy: { mode: 'loadbalance', ...hedge }, targets: two });
     const upstream = { '[0]': { ms: 5000 }, '[1]': { ms: 5000 } };

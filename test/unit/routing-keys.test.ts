@@ -377,6 +377,12 @@ describe('a key of a routing config is taken at the edge of its rule and refused
       'config.targets: of priority 0 have weights that add up to 0: give one of them a weight above 0',
     ],
     [
+      'a weight above 0 in a mode that compares targets',
+      strategy({ mode: 'least_busy' }, [{ weight: 0 }, {}]),
+      strategy({ mode: 'least_busy' }, [{ weight: 0 }, { weight: 0 }]),
+      'config.targets: have weights that add up to 0: give one of them a weight above 0',
+    ],
+    [
       'one target of the mode single',
       strategy({ mode: 'single' }, [{}]),
       strategy({ mode: 'single' }, [{}, {}]),
