@@ -15,14 +15,22 @@ interface LimitsRequest {
   readonly next_usage_reset_at?: string | null;
 }
 
+function checkWhole(amount: number, path: string): void {
+  if (!Number.isInteger(amount)) throw AdminError.field(path, 'must be a whole number.');
+  if (!Number.isSafeInteger(amount))
+    throw AdminError.field(
+      path,
+      `must be at most ${Number.MAX_SAFE_INTEGER}: beyond, amounts are not exact.`,
+    );
+}
+
 function checkAmounts(
   { credit_limit: limit, alert_threshold: threshold }: LimitsRequest,
   path: string,
 ): void {
-  if (!Number.isInteger(limit)) throw AdminError.field(`${path}.credit_limit`, 'must be a whole number.');
+  checkWhole(limit, `${path}.credit_limit`);
   if (threshold === undefined || threshold === null) return;
-  if (!Number.isInteger(threshold))
-    throw AdminError.field(`${path}.alert_threshold`, 'must be a whole number.');
+  checkWhole(threshold, `${path}.alert_threshold`);
   if (threshold >= limit) throw AdminError.field(`${path}.alert_threshold`, 'must be below credit_limit.');
 }
 

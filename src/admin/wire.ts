@@ -48,10 +48,11 @@ export const msOf = (time: string | null | undefined): number | null => (time ? 
 export const stale = (): AdminError =>
   AdminError.lost('etag: the record has been changed since. Read it again.');
 
-/** A required text of at most `most` characters, trimmed. */
+/** A required text of at most `most` characters (Unicode code points, as the rules of fields count), trimmed. */
 export function textOf(field: string, value: string | null | undefined, most = 255): string {
   const text = value?.trim() ?? '';
   if (text === '') throw new AdminError('AB01', `${field} is required.`);
-  if (text.length > most) throw new AdminError('AB01', `${field} must be at most ${most} characters long.`);
+  if ([...text].length > most)
+    throw new AdminError('AB01', `${field} must be at most ${most} characters long.`);
   return text;
 }

@@ -93,6 +93,13 @@ describe('workspaces', () => {
     expect(detail.usage_limits[0]).to.deep.include({ current_usage: 0, is_exhausted_alerts_sent: false });
   });
 
+  it('may have names of 128 characters in any script', async () => {
+    const name = '🧪'.repeat(128);
+    const made = await make({ name });
+    expect([made.status, made.json.name]).to.deep.equal([200, name]);
+    expect(codeOf(await make({ name: `${name}🧪` }))).to.equal('AB01');
+  });
+
   it('have their alias without /admin', async () => {
     const made = await plane.rest('POST', '/v1/workspaces', { name: 'Alias', slug: 'alias' });
     expect((await plane.rest('GET', '/v1/workspaces/alias')).json.id).to.equal(made.json.id);
@@ -152,6 +159,8 @@ describe('workspaces', () => {
       [{ settings: { debug_log: 2 } }, 'settings.debug_log'],
       [{ usage_limits: [{ credit_limit: 5, alert_threshold: 5 }] }, 'usage_limits[0].alert_threshold'],
       [{ usage_limits: [{ credit_limit: 5 }, { credit_limit: 6 }] }, 'usage_limits'],
+      [{ usage_limits: [{ credit_limit: 2 ** 53 }] }, 'usage_limits[0].credit_limit'],
+      [{ usage_limits: [{ credit_limit: 1e308 }] }, 'usage_limits[0].credit_limit'],
       [{ security_settings: { membersFly: true } }, 'security_settings'],
       [{ name: '' }, 'name'],
     ];
