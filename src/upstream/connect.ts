@@ -69,7 +69,8 @@ export function dialer(target: Target, options: ConnectOptions): Dial {
     autoSelectFamily: true,
     autoSelectFamilyAttemptTimeout: nextAddressMs,
   };
-  const begin = (socket: Socket): Socket => socket.setNoDelay(true).setKeepAlive(true, probeAfterMs);
+  const begin = (socket: Socket): Socket =>
+    leaveEndToReader(socket).setNoDelay(true).setKeepAlive(true, probeAfterMs);
   if (!secure) {
     return (read) => {
       const onread = { buffer: received, callback: (length: number) => read(received, length) };
@@ -96,4 +97,24 @@ export function dialer(target: Target, options: ConnectOptions): Dial {
     }
     return begin(socket);
   };
+}
+
+const isCutOff = (error: NodeJS.ErrnoException | null | undefined): boolean =>
+  error?.syscall === 'write' && (error.code === 'EPIPE' || error.code === 'ECONNRESET');
+
+/**
+ * An upstream may answer before it has read the whole request, and close: a 413. Its answer is there to be read, but Node
+ * destroys a socket as soon as writing to it fails. Such a failure says no more than the reading side will, behind the
+ * answer: so nothing more is written, and the rest is left to that.
+ */
+function leaveEndToReader(socket: Socket): Socket {
+  const unlessCutOff =
+    (done: (error?: Error | null) => void) =>
+    (error?: Error | null): void => {
+      if (!isCutOff(error)) done(error);
+    };
+  const { _write, _writev } = socket;
+  socket._write = (chunk, encoding, done) => _write.call(socket, chunk, encoding, unlessCutOff(done));
+  socket._writev = (chunks, done) => _writev?.call(socket, chunks, unlessCutOff(done));
+  return socket;
 }

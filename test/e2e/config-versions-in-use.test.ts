@@ -19,7 +19,7 @@ interface Asked {
 }
 
 describe('a config that is changed while requests use it', function () {
-  this.timeout(whole ? 180_000 : 30_000);
+  this.timeout(whole ? 180_000 : 60_000);
   let gateway: RunningGateway;
   let upstream: SimulatedProvider;
 

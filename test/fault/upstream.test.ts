@@ -5,6 +5,7 @@ import net from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import tls from 'node:tls';
+import { Worker } from 'node:worker_threads';
 import { expect } from 'chai';
 import { GatewayError } from '../../src/core/errors.js';
 import { createUpstream } from '../../src/upstream/dispatch.js';
@@ -888,6 +889,37 @@ describe('upstream: what goes wrong out there', () => {
       await sleep(50);
       expect(source.taken).to.equal(taken);
     });
+
+    for (const [what, body] of [
+      ['a long request', () => Buffer.alloc(8_000_000)],
+      ['an upload', () => new ChunkSource(endless())],
+    ] as const) {
+      it(`is given of an upstream that closes on ${what} as soon as it has answered`, async function () {
+        this.timeout(20_000);
+        // In a thread of its own: it is to close while this one writes.
+        const answering = new Worker(
+          `const { parentPort } = require('node:worker_threads');
+          const server = require('node:net').createServer((socket) => {
+            socket.on('error', () => {});
+            socket.once('readable', () => {
+              socket.write('HTTP/1.1 413 Too Large\\r\\ncontent-length: 3\\r\\n\\r\\nbig');
+              socket.destroySoon();
+            });
+          });
+          server.listen(0, '127.0.0.1', () => parentPort.postMessage(server.address().port));`,
+          { eval: true },
+        );
+        const [port] = (await once(answering, 'message')) as [number];
+        const seen: unknown[] = [];
+        for (let i = 0; i < 40; i++) {
+          const { status, text, failure } = await fly(upstream, `http://127.0.0.1:${port}/`, { body: body() })
+            .finished;
+          seen.push(failure ?? [status, text]);
+        }
+        await answering.terminate();
+        expect(seen).to.deep.equal(seen.map(() => [413, 'big']));
+      });
+    }
 
     it('an upstream that stops reading is upstream_headers_timeout, a client that stops sending is not', async () => {
       const deaf = await server({ connection: (socket) => void socket.pause() });
