@@ -158,7 +158,9 @@ function replyHeaders(pipeline: Pipeline, x: Exchange, reply: Reply): HeaderList
   let hasRequestId = false;
   for (let i = 0; i < reply.headers.length; i += 2) {
     const name = reply.headers[i]!;
-    if (notPassedOn.has(name) || name.startsWith(names.prefix)) continue;
+    if (name.startsWith(names.prefix)) continue;
+    // Of an answer to HEAD the length is all there is.
+    if (notPassedOn.has(name) && (name !== 'content-length' || x.request.method !== 'HEAD')) continue;
     if (unified && (name === 'content-encoding' || name === 'x-request-id')) continue;
     if (name === 'x-request-id') hasRequestId = true;
     out.push(name, reply.headers[i + 1]!);

@@ -199,6 +199,7 @@ export class Flight implements UpstreamFlight, Carried, Timed, Waiter, UploadWat
     if (maxBodyBytes > 0 && length > maxBodyBytes && method !== 'HEAD') return this.fail(this.#tooLarge());
     this.#phase = 'awaiting-body';
     this.due = this.#deadlines.after(timeouts.firstTokenMs);
+    if (method === 'HEAD' && length !== -1) headers.push('content-length', String(length));
     // A refusal while we still upload: the rest would be sent for nothing.
     if (status >= 400) this.#upload?.halt();
     try {

@@ -31,7 +31,7 @@ export interface UpstreamRequest {
 
 /** Grammar: `head (data* end) | error` or `head data* error`; after `end` or `error`, nothing. */
 export interface UpstreamHandler {
-  /** Names lower-case; hop-by-hop and framing headers are already gone. */
+  /** Names lower-case; hop-by-hop and framing headers are already gone, but for the `content-length` of an answer to HEAD. */
   head(status: number, headers: HeaderList): void;
   /** false: pause, until `resume()`. The chunk is the handler's to keep. */
   data(chunk: Buffer): boolean;

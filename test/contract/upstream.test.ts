@@ -260,6 +260,7 @@ describe('upstream: what a request and its reply look like', () => {
     });
     const head = await fly(upstream, to.url, { method: 'HEAD', body: null, maxBodyBytes: 10 }).finished;
     expect([head.status, head.text, head.failure]).to.deep.equal([200, '', null]);
+    expect(getHeader(head.headers, 'content-length')).to.equal('999');
     const empty = await fly(upstream, to.url, { method: 'DELETE', body: null }).finished;
     expect([empty.status, empty.text, empty.failure]).to.deep.equal([204, '', null]);
   });

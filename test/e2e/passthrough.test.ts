@@ -1,0 +1,76 @@
+import { randomBytes } from 'node:crypto';
+import { createServer, type IncomingMessage, request, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { expect } from 'chai';
+import { type SharedGateway, shareGateway } from '../support/shared-gateway.js';
+
+describe('a path that the gateway does not know', () => {
+  const answer = randomBytes(300_000);
+  const sent = randomBytes(300_000);
+  let gateway: SharedGateway;
+  let provider: Server;
+  let got: { method: string; url: string; type: string | undefined; bytes: Buffer } | null = null;
+
+  before(async () => {
+    provider = createServer(async (asked, reply) => {
+      const bytes = Buffer.concat(await asked.toArray());
+      got = { method: asked.method!, url: asked.url!, type: asked.headers['content-type'], bytes };
+      reply.writeHead(207, { 'content-type': 'x/y', 'content-length': answer.length, 'x-own': 'kept' });
+      reply.end(asked.method === 'HEAD' ? undefined : answer);
+    });
+    await new Promise<void>((done) => provider.listen(0, '127.0.0.1', done));
+    gateway = await shareGateway();
+    const { port } = provider.address() as AddressInfo;
+    await gateway
+      .admin()
+      .providers.create({
+        slug: 'odd',
+        provider: 'openai',
+        key: 'sk-x',
+        base_url: `http://127.0.0.1:${port}/v1`,
+      });
+  });
+  after(async () => {
+    await gateway?.stop();
+    provider?.close();
+  });
+
+  const ask = (method: string, body: Buffer | null): Promise<{ head: IncomingMessage; bytes: Buffer }> =>
+    new Promise((done, failed) => {
+      const asking = request(`${gateway.url}/v1/odd/things?a=b%20c&a=d`, {
+        method,
+        headers: {
+          'x-gateway-api-key': gateway.workspaceKey,
+          'x-gateway-provider': '@odd',
+          ...(body !== null && { 'content-type': 'a/b', 'content-length': body.length }),
+        },
+      });
+      asking.on('response', async (head) => done({ head, bytes: Buffer.concat(await head.toArray()) }));
+      asking.on('error', failed).end(body ?? undefined);
+    });
+
+  for (const [method, hasBody] of [
+    ['GET', false],
+    ['POST', true],
+    ['PUT', true],
+    ['PATCH', true],
+    ['DELETE', false],
+    ['DELETE', true],
+    ['HEAD', false],
+  ] as const) {
+    it(`goes to the provider, bytes unchanged both ways: ${method}${hasBody ? ' with a body' : ''}`, async () => {
+      got = null;
+      const { head, bytes } = await ask(method, hasBody ? sent : null);
+      expect(got).to.include({
+        method,
+        url: '/v1/odd/things?a=b%20c&a=d',
+        type: hasBody ? 'a/b' : undefined,
+      });
+      expect(got!.bytes.equals(hasBody ? sent : Buffer.alloc(0))).to.equal(true);
+      expect(head.statusCode).to.equal(207);
+      expect(head.headers).to.include({ 'content-type': 'x/y', 'x-own': 'kept' });
+      expect(bytes.equals(method === 'HEAD' ? Buffer.alloc(0) : answer)).to.equal(true);
+      if (method === 'HEAD') expect(head.headers['content-length']).to.equal(String(answer.length));
+    });
+  }
+});
