@@ -1,3 +1,5 @@
+import { isUtf8 } from 'node:buffer';
+import protobuf from 'protobufjs';
 import { fromStruct, fromValue, setOwn, toStruct, toValue } from './json.js';
 import type { FieldShape, Shape } from './shape.js';
 
@@ -10,6 +12,20 @@ export type Message = Readonly<Record<string, unknown>>;
 /** A time that cannot be said in the wire's or in JSON's form. */
 export class BadTime extends Error {
   override readonly name = 'BadTime';
+}
+
+/** Text on the wire that is not UTF-8. */
+export class BadText extends Error {
+  override readonly name = 'BadText';
+}
+
+/** Refuses text that is not UTF-8: protobufjs would put U+FFFD in place of what it cannot read. */
+class TextReader extends protobuf.BufferReader {
+  override string(): string {
+    const bytes = this.bytes();
+    if (!isUtf8(bytes)) throw new BadText();
+    return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length).toString('utf8');
+  }
 }
 
 interface Stamp {
@@ -101,9 +117,13 @@ function toMessage(shape: Shape, object: Message): Message {
   return message;
 }
 
-/** From the wire. Throws where the bytes are no such message, for a time out of range and for JSON too deep. */
+/**
+ * From the wire. Throws where the bytes are no such message, for text that is not UTF-8, a time out of range and JSON
+ * too deep.
+ */
 export function decode(shape: Shape, bytes: Uint8Array): Message {
-  return fromMessage(shape, shape.type.decode(bytes) as unknown as Message);
+  const reader = new TextReader(Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length));
+  return fromMessage(shape, shape.type.decode(reader) as unknown as Message);
 }
 
 /** To the wire. Throws for a value of the wrong type. */

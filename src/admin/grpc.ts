@@ -10,7 +10,7 @@ import {
   type UntypedServiceImplementation,
 } from '@grpc/grpc-js';
 import { HealthImplementation } from 'grpc-health-check';
-import { BadTime, decode, type Message } from '../../proto/codec.js';
+import { BadText, BadTime, decode, type Message } from '../../proto/codec.js';
 import { TooDeep } from '../../proto/json.js';
 import { type AdminMethod, adminPackage, adminTree } from '../../proto/tree.js';
 import { uuidv7 } from '../core/id.js';
@@ -90,6 +90,7 @@ export function readRequest({ request: shape }: AdminMethod, bytes: Buffer): Mes
   } catch (error) {
     if (error instanceof BadTime)
       throw new AdminError('AB01', 'A time must lie between the years 1 and 9999.');
+    if (error instanceof BadText) throw new AdminError('AB01', 'Text in the request is not valid UTF-8.');
     if (error instanceof TooDeep) throw new AdminError('AB01', 'The request is nested too deeply.');
     throw new AdminError('AB01', `The request is not a ${shape.name}.`);
   }

@@ -13,7 +13,7 @@ import {
 import { loadSync } from '@grpc/proto-loader';
 import { expect } from 'chai';
 import { service as healthService, protoPath } from 'grpc-health-check';
-import { encode } from '../../proto/codec.js';
+import { encode, type Message } from '../../proto/codec.js';
 import { adminMethod } from '../../proto/tree.js';
 import { connectAdmin } from '../../src/client/index.js';
 import { type AdminPlane, startPlane } from '../support/admin-plane.js';
@@ -86,6 +86,29 @@ describe('admin gRPC', () => {
     expect((await raw(plane, 'Configs.CreateConfig', huge, metadata))?.code).to.equal(
       status.RESOURCE_EXHAUSTED,
     );
+  });
+
+  it('refuses text that is not UTF-8, wherever it stands, and takes U+FFFD itself', async () => {
+    const spoilt = (name: string, message: Message): Buffer => {
+      const wire = encode(adminMethod(name).request, message);
+      wire.write('\xc3\x28', wire.indexOf('mark'), 'latin1');
+      return wire;
+    };
+    for (const [name, message] of [
+      ['Labels.CreateLabel', { name: 'x', description: 'mark' }],
+      ['Configs.CreateConfig', { name: 'x', config: { targets: [{ name: 'mark' }] } }],
+      ['Configs.CreateConfig', { name: 'x', config: { mark: 1 } }],
+      ['ApiKeys.CreateApiKey', { name: 'x', defaults: { metadata: { mark: 'x' } } }],
+    ] as const) {
+      const error = await raw(plane, name, spoilt(name, message), metadata);
+      expect([error?.code, error?.details]).to.deep.equal([
+        status.INVALID_ARGUMENT,
+        'Text in the request is not valid UTF-8.',
+      ]);
+    }
+    const { id } = await plane.workspace.api.labels.createLabel({ name: 'x', description: 'a\ufffd(é😀' });
+    const label = await plane.workspace.api.labels.getLabel({ id });
+    expect(label.description).to.equal('a\ufffd(é😀');
   });
 
   it('gives up at the deadline of the client', async () => {
