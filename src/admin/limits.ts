@@ -15,13 +15,18 @@ interface LimitsRequest {
   readonly next_usage_reset_at?: string | null;
 }
 
-function checkWhole(amount: number, path: string): void {
-  if (!Number.isInteger(amount)) throw AdminError.field(path, 'must be a whole number.');
-  if (!Number.isSafeInteger(amount))
+/** Throws AB01 for an amount that its counter could not be compared with to the last cent or token. */
+export function checkExact(amount: number, path: string): void {
+  if (amount > Number.MAX_SAFE_INTEGER)
     throw AdminError.field(
       path,
       `must be at most ${Number.MAX_SAFE_INTEGER}: beyond, amounts are not exact.`,
     );
+}
+
+function checkWhole(amount: number, path: string): void {
+  if (!Number.isInteger(amount)) throw AdminError.field(path, 'must be a whole number.');
+  checkExact(amount, path);
 }
 
 function checkAmounts(

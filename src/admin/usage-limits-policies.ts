@@ -7,6 +7,7 @@ import type { NewUsageLimitsPolicy, UsageLimitsEntity, UsageLimitsPolicy } from 
 import { nextResetOf } from '../store/usage.js';
 import { AdminError } from './admin-error.js';
 import type { Caller } from './caller.js';
+import { checkExact } from './limits.js';
 import { changeOf, setOf } from './mask.js';
 import { conditionsOf, groupsOf, noteOf, policyMessage } from './policies.js';
 import { inSight, settled } from './records.js';
@@ -53,6 +54,7 @@ function checkAmounts(type: UsageLimitsPolicy['type'], { creditLimit, alertThres
     throw AdminError.field('credit_limit', `must be at least ${fewestTokens} tokens.`);
   if (type !== 'cost' && !Number.isInteger(creditLimit))
     throw AdminError.field('credit_limit', `must be a whole number of ${type}.`);
+  checkExact(creditLimit, 'credit_limit');
   if (alertThreshold !== null && alertThreshold >= creditLimit)
     throw AdminError.field('alert_threshold', 'must be below credit_limit.');
 }

@@ -190,6 +190,8 @@ describe('policies over the administration plane', () => {
       [{ group_by: [{ key: 'api_key' }, { key: 'api_key' }] }, 'group_by[1].key is named before.'],
       [{ type: 'tokens', credit_limit: 99, alert_threshold: null }, 'credit_limit must be at least 100'],
       [{ type: 'requests', credit_limit: 1.5, alert_threshold: 1 }, 'must be a whole number of requests.'],
+      [{ credit_limit: 2 ** 53 }, 'credit_limit must be at most 9007199254740991'],
+      [{ type: 'tokens', credit_limit: 1e308 }, 'credit_limit must be at most 9007199254740991'],
       [{ alert_threshold: 10 }, 'alert_threshold must be below credit_limit.'],
       [{ periodic_reset: 'weekly', periodic_reset_days: 2 }, 'periodic_reset_days does not go together'],
       [{ next_usage_reset_at: '2020-01-01T00:00:00Z' }, 'next_usage_reset_at must be in the future.'],
