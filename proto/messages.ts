@@ -3167,7 +3167,7 @@ export interface UpdateWorkspaceRequest {
   readonly slug?: string | null;
   /** Its fields that are absent stay as they are. */
   readonly defaults?: NewWorkspaceDefaults | null;
-  /** One. */
+  /** One; null clears it. */
   readonly usage_limits: readonly WorkspaceUsageLimits[];
   /** One of each type. */
   readonly rate_limits: readonly RateLimit[];

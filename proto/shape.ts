@@ -17,6 +17,7 @@ export interface Rules {
   readonly immutable?: boolean;
   readonly email?: boolean;
   readonly uri?: boolean;
+  readonly clearable?: boolean;
 }
 
 /** How a value is held in memory and written in JSON. */

@@ -53,6 +53,7 @@ function schemaOf(field: FieldShape): Json {
       ...(rules.max_items !== undefined && { maxItems: rules.max_items }),
       ...(rules.unique === true && { uniqueItems: true }),
     };
+    if (rules.clearable === true) schema = nullable(schema);
   } else if (field.map) schema = { type: 'object', additionalProperties: schema };
   else if (field.optional && rules.required !== true) schema = nullable(schema);
   return comment === '' ? schema : { ...schema, description: comment };

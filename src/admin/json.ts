@@ -101,6 +101,9 @@ function single(field: FieldShape, value: unknown, path: string): unknown {
 export function readField(field: FieldShape, value: unknown, path: string): unknown {
   if (field.list) {
     if (!Array.isArray(value)) throw wrong(path, 'must be a list.');
+    // Once it is a message, a list that is empty cannot be told from one that is not there.
+    if (value.length === 0 && field.rules.min_items !== undefined && field.rules.required !== true)
+      throw wrong(path, 'must not be an empty list.');
     return value.map((item, i) => single(field, item, `${path}[${i}]`));
   }
   if (!field.map) return single(field, value, path);

@@ -179,8 +179,9 @@ function checkCleared(shape: Shape, request: Message, mask: readonly string[]): 
   for (const path of mask) {
     const [field, value] = named(shape, request, path);
     if (field === undefined || !isNothing(field, value)) continue;
-    const { required, min_len, min_items } = field.rules;
-    if (required === true || (min_len ?? 0) > 0 || (min_items ?? 0) > 0) refuse(path, 'cannot be cleared.');
+    const { required, min_len, min_items, clearable } = field.rules;
+    const wantsContent = required === true || (min_len ?? 0) > 0 || (min_items ?? 0) > 0;
+    if (wantsContent && clearable !== true) refuse(path, 'cannot be cleared.');
   }
 }
 

@@ -117,6 +117,7 @@ describe('workspaces', () => {
     await put(id, { icon: null, security_settings: { membersViewLogs: false } });
     await put(id, {
       settings: { user_api_key_count: 3 },
+      usage_limits: [{ credit_limit: 5 }],
       rate_limits: [{ type: 'tokens', unit: 'rpm', value: 0 }],
     });
     const after = await get(id);
@@ -128,15 +129,18 @@ describe('workspaces', () => {
       user_api_key_count: 3,
     });
     expect(after.security_settings).to.include({ membersViewLogs: false, managersViewLogs: true });
+    expect(after.usage_limits).to.have.length(1);
     expect(after.rate_limits).to.have.length(1);
     await put(id, {
       security_settings: null,
+      usage_limits: null,
       rate_limits: null,
       settings: { user_api_key_ttl: null },
       defaults: { metadata: null },
     });
     const cleared = await get(id);
     expect(cleared.security_settings.membersViewLogs).to.equal(true);
+    expect(cleared.usage_limits).to.deep.equal([]);
     expect(cleared.rate_limits).to.deep.equal([]);
     expect(cleared.settings).to.include({ user_api_key_ttl: 0, user_api_key_count: 3 });
     expect(cleared.defaults.metadata).to.deep.equal({});
@@ -159,6 +163,7 @@ describe('workspaces', () => {
       [{ settings: { debug_log: 2 } }, 'settings.debug_log'],
       [{ usage_limits: [{ credit_limit: 5, alert_threshold: 5 }] }, 'usage_limits[0].alert_threshold'],
       [{ usage_limits: [{ credit_limit: 5 }, { credit_limit: 6 }] }, 'usage_limits'],
+      [{ usage_limits: [] }, 'usage_limits must not be an empty list.'],
       [{ usage_limits: [{ credit_limit: 2 ** 53 }] }, 'usage_limits[0].credit_limit'],
       [{ usage_limits: [{ credit_limit: 1e308 }] }, 'usage_limits[0].credit_limit'],
       [{ security_settings: { membersFly: true } }, 'security_settings'],
@@ -177,6 +182,11 @@ describe('workspaces', () => {
       expect([answer.status, codeOf(answer)]).to.deep.equal([404, 'AB02']);
       expect(answer.json.data.message).to.include(path);
     }
+    const none = await make({ usage_limits: [] });
+    expect([codeOf(none), none.json.data.message]).to.deep.equal([
+      'AB01',
+      'usage_limits must not be an empty list.',
+    ]);
     expect(codeOf(await make({ users: ['nobody'] }))).to.equal('AB02');
     expect(codeOf(await make({ users: [{ name: 'x' }] }))).to.equal('AB01');
   });

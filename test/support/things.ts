@@ -67,6 +67,7 @@ export function updateThing(): AdminMethod {
         optional string code = 20 [(rules) = { pattern: "^[a-z]+$" }];
         optional string workspace_id = 21 [(alias) = "workspaceId"];
         repeated int32 numbers = 22;
+        repeated int32 amounts = 23 [(rules) = { min_items: 1 max_items: 1 clearable: true }];
         google.protobuf.FieldMask update_mask = 100;
         optional string etag = 101;
         optional string request_id = 102 [(rules) = { max_len: 255 }];

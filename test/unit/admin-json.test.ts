@@ -45,6 +45,7 @@ describe('JSON of the administration plane, coming in', () => {
     ['{"price":-1e400}', 'price is a number too large to be kept.'],
     ['{"numbers":[1,2.5]}', 'numbers[1] must be a whole number.'],
     ['{"numbers":7}', 'numbers must be a list.'],
+    ['{"amounts":[]}', 'amounts must not be an empty list.'],
     ['{"isOn":"true"}', 'isOn must be true or false.'],
     ['{"isOn":1}', 'isOn must be true or false.'],
     ['{"states":{"0":"active"}}', 'states must be a list.'],

@@ -35,6 +35,7 @@ describe('rules of fields', () => {
     [{ states: ['active', 'gone'] }, 'states[1] must be one of active, archived.'],
     [{ states: ['active', 'active'] }, 'states must not have an item twice.'],
     [{ states: ['active', 'archived', 'active'] }, 'states must have at most 2 items.'],
+    [{ amounts: [1, 2] }, 'amounts must have at most 1 item.'],
     [{ metadata: { a: 'abcd' } }, 'metadata.a must be at most 3 characters long.'],
     [{ metadata: { a: '', b: '', c: '' } }, 'metadata must have at most 2 items.'],
     [{ metadata: metadata('__proto__') }, 'metadata must not have a field __proto__.'],
@@ -85,6 +86,7 @@ describe('rules of fields', () => {
     { config: 'no JSON: the method says so' },
     { config: { a: 1 } },
     { settings: {} },
+    { update_mask: ['amounts'] },
     { update_mask: ['price', 'part', 'metadata'] },
   ];
   for (const said of taken) {
