@@ -11,6 +11,12 @@ type Test = (x: Exchange) => boolean;
 type Read = (x: Exchange) => unknown;
 type Scalar = string | number | boolean | null;
 
+interface Field {
+  readonly read: Read;
+  /** Can it hold nothing but text? */
+  readonly isText: boolean;
+}
+
 const never: Test = () => false;
 
 /** Levels of `$and` and `$or` of one query. */
@@ -77,15 +83,17 @@ export class QueryCompiler {
       const complaint = credentialComplaint(name.slice('headers.'.length), this.#headerPrefixes);
       if (complaint !== null) return this.#wrong(path, complaint);
     }
-    if (!isJsonObject(value)) return this.#compare(read, '$eq', value, path);
+    const field: Field = { read, isText: !name.startsWith('params.') };
+    if (!isJsonObject(value)) return this.#compare(field, '$eq', value, path);
     const operators = Object.keys(value);
     if (operators.length === 0) return this.#wrong(path, 'is empty: give a value or an operator');
     return all(
-      operators.map((operator) => this.#compare(read, operator, value[operator], childPath(path, operator))),
+      operators.map((operator) => this.#compare(field, operator, value[operator], childPath(path, operator))),
     );
   }
 
-  #compare(read: Read, operator: string, given: unknown, path: string): Test {
+  #compare(field: Field, operator: string, given: unknown, path: string): Test {
+    const { read } = field;
     this.#comparisons++;
     if (this.#comparisons > maxComparisons) {
       return this.#wrong(path, `makes too many comparisons: at most ${maxComparisons} a config`);
@@ -93,8 +101,8 @@ export class QueryCompiler {
     switch (operator) {
       case '$eq':
       case '$ne': {
-        const wanted = scalar(given);
-        if (wanted === undefined) return this.#wrong(path, 'must be text, a number, true, false or null');
+        const wanted = this.#value(field, given, path);
+        if (wanted === undefined) return never;
         // A key that is not there compares to nothing: both are false.
         return operator === '$eq'
           ? (x) => read(x) === wanted
@@ -105,7 +113,7 @@ export class QueryCompiler {
       }
       case '$in':
       case '$nin':
-        return this.#listed(read, operator, given, path);
+        return this.#listed(field, operator, given, path);
       case '$gt':
       case '$gte':
       case '$lt':
@@ -118,16 +126,22 @@ export class QueryCompiler {
     }
   }
 
-  #listed(read: Read, operator: '$in' | '$nin', given: unknown, path: string): Test {
+  /** What a field is to equal, or not to; undefined: nothing that it could, and that is among the findings. */
+  #value({ isText }: Field, given: unknown, path: string): Scalar | undefined {
+    const value = scalar(given);
+    if (value === undefined) this.#findings.add(path, 'must be text, a number, true, false or null');
+    if (!isText || (typeof value !== 'number' && typeof value !== 'boolean')) return value;
+    this.#findings.add(path, `is compared with what is always text, and must be text too: "${value}"`);
+    return undefined;
+  }
+
+  #listed(field: Field, operator: '$in' | '$nin', given: unknown, path: string): Test {
+    const { read } = field;
     if (!Array.isArray(given) || given.length === 0 || given.length > maxValues) {
       return this.#wrong(path, `must be a list of 1 to ${maxValues} values`);
     }
     const wanted = new Set<unknown>();
-    for (const [i, item] of given.entries()) {
-      const value = scalar(item);
-      if (value === undefined) this.#wrong(`${path}[${i}]`, 'must be text, a number, true, false or null');
-      wanted.add(value);
-    }
+    for (const [i, item] of given.entries()) wanted.add(this.#value(field, item, `${path}[${i}]`));
     return operator === '$in'
       ? (x) => wanted.has(read(x))
       : (x) => {

@@ -80,6 +80,8 @@ describe('a condition', () => {
     [{ 'metadata.seats': { $lt: 12 } }, false],
     [{ 'metadata.seats': { $gt: '2' } }, false],
     [{ 'metadata.plan': { $gt: 1 } }, false],
+    [{ 'metadata.seats': '12' }, true],
+    [{ 'metadata.seats': { $ne: null } }, true],
     [{ 'metadata.toString': 'own' }, true],
     [{ 'params.model': { $in: ['gpt-4o', 'o3'] } }, true],
     [{ 'params.model': { $nin: ['gpt-4o'] } }, false],
@@ -169,6 +171,26 @@ describe('a query is refused', () => {
       'for an object as a value',
       { 'params.a': { $eq: {} } },
       'q0["params.a"]["$eq"]: must be text, a number, true, false or null',
+    ],
+    [
+      'for a number that metadata is to equal, which is text',
+      { 'metadata.seats': 12 },
+      'q0["metadata.seats"]: is compared with what is always text, and must be text too: "12"',
+    ],
+    [
+      'for true that a header is not to equal, which is text',
+      { 'headers.x-on': { $ne: true } },
+      'q0["headers.x-on"]["$ne"]: is compared with what is always text, and must be text too: "true"',
+    ],
+    [
+      'for a number in a list for metadata',
+      { 'metadata.seats': { $in: ['12', 13] } },
+      'q0["metadata.seats"]["$in"][1]: is compared with what is always text, and must be text too: "13"',
+    ],
+    [
+      'for false in a list for the path',
+      { 'url.pathname': { $nin: [false] } },
+      'q0["url.pathname"]["$nin"][0]: is compared with what is always text, and must be text too: "false"',
     ],
     [
       'for no list',
