@@ -1,5 +1,5 @@
 import { access, constants, mkdir, rm, writeFile } from 'node:fs/promises';
-import { join, relative } from 'node:path';
+import { dirname, join, relative } from 'node:path';
 import type { Settings } from '../config/settings.js';
 import { GatewayError } from '../core/errors.js';
 import { RefusedStart } from '../store/refused-start.js';
@@ -34,11 +34,32 @@ function isForeseen(error: unknown): error is Error {
   return error instanceof Error && error.constructor === Error;
 }
 
+/**
+ * The directory, and those above it that are missing. Not by `recursive`: Node 20 never comes back from it where a
+ * directory that is there refuses with ENOENT what is to be made in it, as /proc does.
+ */
+async function makeDirectory(path: string): Promise<void> {
+  try {
+    await mkdirUnlessThere(path);
+  } catch (error) {
+    const parent = dirname(path);
+    if (codeOf(error) !== 'ENOENT' || parent === path) throw error;
+    await makeDirectory(parent);
+    await mkdirUnlessThere(path);
+  }
+}
+
+async function mkdirUnlessThere(path: string): Promise<void> {
+  await mkdir(path, { mode: 0o700 }).catch((error: unknown) => {
+    if (codeOf(error) !== 'EEXIST') throw error;
+  });
+}
+
 /** Refuses, in one sentence, a data directory that cannot be written to. */
 export async function checkDataDir(dataDir: string): Promise<void> {
   const probe = join(dataDir, `.probe-${process.pid}`);
   try {
-    await mkdir(dataDir, { recursive: true, mode: 0o700 });
+    await makeDirectory(dataDir);
     await access(dataDir, constants.R_OK | constants.W_OK | constants.X_OK);
     await writeFile(probe, '');
     await rm(probe);

@@ -13,6 +13,7 @@ import { createServer, type Server } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { expect } from 'chai';
+import { checkDataDir } from '../../src/cli/serve.js';
 import { settingsTable } from '../../src/config/settings.js';
 import { headgateHere } from '../support/cli-bench.js';
 import { withoutSettings } from '../support/command.js';
@@ -168,11 +169,22 @@ describe('the command line', () => {
 
     it('for a data directory that cannot be written says so in one line and leaves', async () => {
       writeFileSync(join(folder, 'file'), '');
-      const { code, stderr } = await headgate(['serve', '--data-dir', 'file/data']);
-      expect(code).to.equal(1);
-      expect(oneLine(stderr)).to.match(
-        /^headgate: The data directory .*file\/data cannot be written to .*--data-dir/,
-      );
+      // Node 20's recursive mkdir never comes back from /proc.
+      for (const place of ['file/data', '/proc/headgate/data']) {
+        const { code, stderr } = await headgate(['serve', '--data-dir', place]);
+        expect(code).to.equal(1);
+        expect(oneLine(stderr)).to.match(
+          new RegExp(`^headgate: The data directory .*${place} cannot be written to .*--data-dir`),
+        );
+      }
+    });
+
+    it('for a data directory whose parents are missing makes them, for this user alone', async () => {
+      const place = join(folder, 'a', 'b', 'data');
+      await checkDataDir(place);
+      await checkDataDir(place);
+      expect(statSync(place).mode & 0o777).to.equal(0o700);
+      expect(statSync(join(folder, 'a')).mode & 0o777).to.equal(0o700);
     });
 
     it('for a master key that is too weak says so in one line and leaves', async () => {
