@@ -21,14 +21,12 @@ describe('a path that the gateway does not know', () => {
     await new Promise<void>((done) => provider.listen(0, '127.0.0.1', done));
     gateway = await shareGateway();
     const { port } = provider.address() as AddressInfo;
-    await gateway
-      .admin()
-      .providers.create({
-        slug: 'odd',
-        provider: 'openai',
-        key: 'sk-x',
-        base_url: `http://127.0.0.1:${port}/v1`,
-      });
+    await gateway.admin().providers.create({
+      slug: 'odd',
+      provider: 'openai',
+      key: 'sk-x',
+      base_url: `http://127.0.0.1:${port}/v1`,
+    });
   });
   after(async () => {
     await gateway?.stop();
