@@ -5,6 +5,7 @@ import type {
   GuardrailSummary,
 } from '../../proto/messages.js';
 import { findingsOfCheck } from '../core/guardrail-findings.js';
+import { maskedSecret, withKeptSecrets } from '../store/guardrail-secrets.js';
 import type {
   Guardrail,
   GuardrailActions,
@@ -33,16 +34,22 @@ const toSummary = (guardrail: Guardrail): GuardrailSummary => ({
   etag: guardrail.etag,
 });
 
-function checksOf(given: readonly CheckMessage[]): GuardrailCheck[] {
-  const findings = given.flatMap(({ id, parameters }, i) => findingsOfCheck(id, parameters, `checks[${i}]`));
+const checkOf = (given: CheckMessage): GuardrailCheck => ({
+  id: given.id,
+  parameters: given.parameters ?? {},
+  name: given.name ?? null,
+  isEnabled: given.is_enabled ?? true,
+});
+
+/** The checks that a request gives. A mask of a secret that `before` holds keeps that secret. */
+function checksOf(given: readonly CheckMessage[], before: readonly GuardrailCheck[]): GuardrailCheck[] {
+  const checks = withKeptSecrets(given.map(checkOf), before);
+  const findings = checks.flatMap(({ id, parameters }, i) => findingsOfCheck(id, parameters, `checks[${i}]`));
   if (findings.length > 0)
     throw new AdminError('AB01', `${findings.map(({ path, message }) => `${path} ${message}`).join('; ')}.`);
-  return given.map((check) => ({
-    id: check.id,
-    parameters: check.parameters ?? {},
-    name: check.name ?? null,
-    isEnabled: check.is_enabled ?? true,
-  }));
+  const path = maskedSecret(checks);
+  if (path !== null) throw AdminError.field(path, 'is the mask of a secret: give the secret itself.');
+  return checks;
 }
 
 const checkMessage = (check: GuardrailCheck): CheckMessage => ({
@@ -93,7 +100,7 @@ export function guardrailsService({ store }: AdminParts): Service<'Guardrails'> 
       needReach(caller, { workspaceId }, 'guardrail');
       const made = await store.guardrails.create(caller.organisationId, workspaceId, {
         name: textOf('name', request.name),
-        checks: checksOf(request.checks),
+        checks: checksOf(request.checks, []),
         actions: actionsOf(request.actions),
         by: caller.id,
       });
@@ -125,7 +132,8 @@ export function guardrailsService({ store }: AdminParts): Service<'Guardrails'> 
       const [checks, actions] = [setOf(request, 'checks'), setOf(request, 'actions')];
       const answer = await store.guardrails.update(caller.organisationId, before.id, {
         name: setOf(request, 'name')?.trim(),
-        checks: checks && checksOf(checks),
+        checks:
+          checks && checksOf(checks, (await store.guardrails.open(before.organisationId, before.id)) ?? []),
         actions: actions && actionsOf(actions),
         by: caller.id,
         etag: request.etag ?? undefined,

@@ -1,9 +1,13 @@
 import type { Message } from '../../proto/codec.js';
 import type { FieldShape, Shape } from '../../proto/shape.js';
+import { hiddenUrl } from '../core/hidden-url.js';
 
 /** Names under which free JSON (routing configs, check parameters) holds credentials. */
 const secretName =
   /(?:^|[_-])(?:api_?key|key|secret|token|password|passphrase|authorization|credential|cookie)s?$|(?:Key|Secret|Token|Password)$|headers?$/i;
+
+const urlName = /ur[il]$/i;
+const isUrl = /^\s*[a-z][a-z\d+.-]*:\/\//i;
 
 type Fingerprint = (secret: string) => string;
 
@@ -19,14 +23,18 @@ function hideAll(value: unknown, fingerprint: Fingerprint): unknown {
 }
 
 function hideFree(value: unknown, fingerprint: Fingerprint): unknown {
+  if (typeof value === 'string') return isUrl.test(value) ? hiddenUrl(value, fingerprint) : value;
   if (Array.isArray(value)) return value.map((item) => hideFree(item, fingerprint));
   if (typeof value !== 'object' || value === null) return value;
   return Object.fromEntries(
-    Object.entries(value).map(([name, item]) => [
-      name,
-      secretName.test(name) ? hideAll(item, fingerprint) : hideFree(item, fingerprint),
-    ]),
+    Object.entries(value).map(([name, item]) => [name, hideNamed(name, item, fingerprint)]),
   );
+}
+
+function hideNamed(name: string, value: unknown, fingerprint: Fingerprint): unknown {
+  if (secretName.test(name)) return hideAll(value, fingerprint);
+  if (urlName.test(name) && typeof value === 'string') return hiddenUrl(value, fingerprint);
+  return hideFree(value, fingerprint);
 }
 
 /** JSON text of free JSON is looked into as well; text that is none may hold anything and is hidden whole. */
@@ -72,6 +80,10 @@ function plain(text: string): string {
   }
 }
 
+/** May a query show what it says of this field? Of one that holds more than a value, it may say anything. */
+const isPlain = ({ kind, map, rules }: FieldShape): boolean =>
+  rules.secret !== true && !map && kind !== 'value' && kind !== 'struct' && kind !== 'message';
+
 /** The same of a query. What no field is called may be anything, and is hidden too. */
 export function redactedQuery(shape: Shape, query: string, fingerprint: Fingerprint): string {
   return query
@@ -79,7 +91,7 @@ export function redactedQuery(shape: Shape, query: string, fingerprint: Fingerpr
     .map((pair) => {
       const [name = '', value] = pair.split(/=(.*)/s);
       const field = shape.spelt(plain(name).replace(/\[\d*\]$/, ''));
-      const isShown = !value || (field !== undefined && field.rules.secret !== true);
+      const isShown = !value || (field !== undefined && isPlain(field));
       return isShown ? pair : `${name}=${encodeURIComponent(fingerprint(plain(value)))}`;
     })
     .join('&');

@@ -81,7 +81,10 @@ export class KeyHasher {
   }
 }
 
-/** How a key or credential is shown after its creation: 2 first characters, `*****`, 3 last. */
+/** What stands in every secret that is shown. */
+export const mask = '*****';
+
+/** How a key or credential is shown after its creation: 2 first characters, the mask, 3 last. */
 export function maskGatewayKey(text: string): string {
-  return text.length < 12 ? '*****' : `${text.slice(0, 2)}*****${text.slice(-3)}`;
+  return text.length < 12 ? mask : `${text.slice(0, 2)}${mask}${text.slice(-3)}`;
 }

@@ -5,6 +5,7 @@ import {
   expression,
   flag,
   free,
+  headers,
   mapOf,
   milliseconds,
   object,
@@ -99,11 +100,11 @@ const own = {
   'default.containsCode': local(after, { format: choice(codeFormats), not }, ['format']),
   'default.webhook': remote(
     both,
-    { webhookURL: url, headers: textMap, forwardHeaders: flag(false), failOnError: flag(false) },
+    { webhookURL: url, headers, forwardHeaders: flag(false), failOnError: flag(false) },
     ['webhookURL'],
     3000,
   ),
-  'default.log': remote(after, { logURL: url, headers: textMap }, ['logURL']),
+  'default.log': remote(after, { logURL: url, headers }, ['logURL']),
   'default.addPrefix': local(
     before,
     {

@@ -28,11 +28,13 @@ function prepare(made: Ajv): void {
     type: 'object',
     validate: (_wanted: unknown, schema: object) => made.validateSchema(schema) === true,
   });
+  made.addKeyword('secret');
 }
 const compiled = new Map<string, ValidateFunction>();
 
 const quoted = (text: string): string => JSON.stringify(text.length > 64 ? `${text.slice(0, 64)}…` : text);
-const child = (path: string, key: string): string =>
+/** Where a value stands below `path`. */
+export const child = (path: string, key: string): string =>
   /^[A-Za-z_][A-Za-z0-9_-]{0,63}$/.test(key) ? `${path}.${key}` : `${path}[${quoted(key)}]`;
 
 /** A JSON pointer below `path` as people read it: `/words/0` → `.words[0]`. */

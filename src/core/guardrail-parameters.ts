@@ -3,6 +3,8 @@ export interface Parameter {
   readonly type?: string | readonly string[];
   readonly description: string;
   readonly default?: unknown;
+  /** What of it is sealed and masked: each text of an object, or the parts of a URL that may hold credentials. */
+  readonly secret?: 'texts' | 'url';
   readonly [keyword: string]: unknown;
 }
 
@@ -63,6 +65,7 @@ export const url: Parameter = {
   type: 'string',
   maxLength: 2048,
   pattern: '^https?://[^\\s/]',
+  secret: 'url',
   description: 'must be an http or https URL',
 };
 
@@ -119,6 +122,9 @@ export const textMap: Parameter = {
   additionalProperties: text(),
   description: 'must be an object of texts',
 };
+
+/** Headers that the gateway sends. */
+export const headers: Parameter = { ...textMap, secret: 'texts' };
 
 /** Any object. */
 export const free = (description = 'must be an object'): Parameter => ({ type: 'object', description });

@@ -1,4 +1,4 @@
-import { maskGatewayKey } from '../core/gateway-key.js';
+import { mask, maskGatewayKey } from '../core/gateway-key.js';
 
 /** Routing configs may hold credentials. They are sealed with the whole text; what is shown has masks in their place. */
 
@@ -25,7 +25,6 @@ function replaced(node: unknown, path: string, visit: Visit): unknown {
   );
 }
 
-const mask = '*****';
 const masked = (value: unknown): string => (typeof value === 'string' ? maskGatewayKey(value) : mask);
 
 /** JSON text of a config as it may be shown; null: it holds no secret, and is shown as it is. */

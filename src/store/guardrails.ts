@@ -46,6 +46,7 @@ export interface GuardrailContent {
   readonly actions: GuardrailActions;
 }
 
+/** Secrets in its checks are masked; `open` alone gives them. */
 export interface GuardrailWithContent extends Guardrail, GuardrailContent {}
 
 export interface NewGuardrail extends GuardrailContent {
@@ -66,6 +67,8 @@ export interface GuardrailChange extends Partial<GuardrailContent> {
 export interface GuardrailStore {
   /** By id or slug, of a workspace or the organisation's own. */
   get(organisationId: string, idOrSlug: string): Promise<GuardrailWithContent | null>;
+  /** Its checks with their secrets. */
+  open(organisationId: string, idOrSlug: string): Promise<readonly GuardrailCheck[] | null>;
   /** Active ones of a workspace, newest first; `null`: the organisation's own. */
   list(organisationId: string, workspaceId: string | null, page: Page): Promise<Listed<Guardrail>>;
   create(

@@ -74,7 +74,8 @@ describe('secrets of configs', () => {
       await bare.write(async (sql) => {
         await sql('config_versions').whereNotNull('sealed').update({ text });
         await sql.schema.alterTable('config_versions', (t) => t.dropColumn('sealed'));
-        await sql('schema_version').where({ version: 7 }).delete();
+        await sql.schema.alterTable('guardrail_versions', (t) => t.dropColumn('sealed'));
+        await sql('schema_version').where('version', '>=', 7).delete();
       });
       const after = await open(dataDir);
       const stored: { text: string }[] = await bare.read((sql) => sql('config_versions').select('text'));

@@ -223,6 +223,67 @@ describe('secrets that are put into every field that takes one', function () {
       });
     });
 
+    it('are in the checks of guardrails', async () => {
+      const feedback = { feedback: {} };
+      const actions = { deny: true, async: false, on_success: feedback, on_fail: feedback };
+      const put = (where: string): string => canaries.make(`${where} of a guardrail`);
+      const urlOf = (where: string): string => {
+        const [user, query] = ['user', 'query'].map((part) => encodeURIComponent(put(`${part}, ${where},`)));
+        return `https://u:${user}@example.com/in?token=${query}#${encodeURIComponent(put(`fragment, ${where},`))}`;
+      };
+      const checksOf = (where: string): { id: string; parameters: Record<string, unknown> }[] => [
+        {
+          id: 'default.webhook',
+          parameters: {
+            webhookURL: urlOf(`webhook, ${where}`),
+            headers: { 'X-A': put(`header, ${where},`) },
+          },
+        },
+        {
+          id: 'default.log',
+          parameters: { logURL: urlOf(`log, ${where}`), headers: { 'X-B': put(`header of log, ${where},`) } },
+        },
+        {
+          id: 'default.jwt',
+          parameters: { jwksUri: urlOf(`jwt, ${where}`), headerKey: 'x-token' },
+        },
+      ];
+      const name = 'guarded';
+      for (const client of Object.values(clients)) {
+        const creation = { name, actions, checks: checksOf('gRPC'), workspace_id: gateway.workspaceId };
+        await client.call(adminMethod('Guardrails.CreateGuardrail')!, creation).catch((thrown: Error) => {
+          expect(client).to.equal(clients.poor);
+          refusals.push(`${thrown.message} ${thrown.stack}`);
+        });
+      }
+      const place = '/v1/guardrails';
+      const own = { workspace_id: gateway.workspaceId };
+      const made = await overRest('POST', place, { name, actions, checks: checksOf('REST'), ...own });
+      const at = `${place}/${made!['slug']}`;
+      expect(await overRest('PUT', at, { checks: checksOf('update') })).to.not.equal(null);
+      const [hook] = checksOf('wrong') as [{ id: string; parameters: Record<string, unknown> }];
+      const { parameters } = hook;
+      for (const wrong of [
+        { ...hook, id: 'default.nope' },
+        { ...hook, parameters: { ...parameters, timeout: 'x' } },
+        { ...hook, parameters: { ...parameters, nope: 1 } },
+        { ...hook, parameters: { ...parameters, webhookURL: `ftp://${put('wrong URL')}` } },
+        { ...hook, parameters: { ...parameters, headers: [put('listed header')] } },
+        { ...hook, parameters: { ...parameters, headers: { a: `*****${put('half of a mask')}` } } },
+      ])
+        expect(await overRest('PUT', at, { checks: [wrong] })).to.equal(null);
+      expect(await overRest('PUT', at, { checks: checksOf('without scope') }, poor)).to.equal(null);
+      const query = new URLSearchParams({ checks: JSON.stringify(checksOf('query')) });
+      await overRest('PUT', `${at}?${query}`, { name });
+      const before = answers.length;
+      await overRest('GET', at, undefined);
+      expect(answers.slice(before).join()).to.include('*****');
+      const { api } = clients.admin;
+      const { data } = await api.guardrails.listGuardrails({ workspace_id: gateway.workspaceId });
+      expect(data).to.have.length(2);
+      for (const { id } of data) answers.push(JSON.stringify(await api.guardrails.getGuardrail({ id })));
+    });
+
     it('are made by the gateway, kept for a repetition, and turned in', async () => {
       const { api } = clients.admin;
 

@@ -143,6 +143,73 @@ describe('guardrails over the administration plane', () => {
     expect((await ask('DELETE', `${path}/${made.id}`)).status).to.equal(404);
   });
 
+  it('show masks of their secrets, and keep those whose masks are sent back', async () => {
+    const { organisation_id } = plane.first;
+    const hook = (webhookURL: string, headers: object) => [
+      { id: 'default.webhook', parameters: { webhookURL, headers } },
+    ];
+    const url = 'https://user:secret-1@example.com/in?token=secret-2';
+    const made = await make({ checks: hook(url, { 'X-One': 'secret-number-3', 'X-Two': 'secret-4' }) });
+    const parametersOf = async () => (await ask('GET', `${path}/${made.id}`)).json.checks[0].parameters;
+    const inClear = async () => (await plane.store.guardrails.open(organisation_id, made.id))![0]!.parameters;
+    const put = (its: object, body: object = {}) =>
+      ask('PUT', `${path}/${made.id}`, { checks: its, ...body });
+
+    const masked = await parametersOf();
+    const shown = 'https://*****@example.com/in?*****';
+    expect(masked).to.deep.equal({
+      webhookURL: shown,
+      headers: { 'X-One': 'se*****r-3', 'X-Two': '*****' },
+    });
+    const same = await put(hook(masked.webhookURL, masked.headers));
+    expect([same.status, same.json.version_id]).to.deep.equal([200, null]);
+
+    const headers = { ...masked.headers, 'X-Two': 'secret-5', 'X-Three': 'secret-6' };
+    expect((await put(hook(shown, headers))).json.version_id).to.be.a('string');
+    const now = { 'X-One': 'secret-number-3', 'X-Two': 'secret-5', 'X-Three': 'secret-6' };
+    expect(await inClear()).to.deep.equal({ webhookURL: url, headers: now });
+    expect((await put(hook('https://example.com/in?token=secret-7', masked.headers))).status).to.equal(200);
+    expect(await parametersOf()).to.deep.equal({
+      webhookURL: 'https://example.com/in?*****',
+      headers: { 'X-One': 'se*****r-3', 'X-Two': '*****' },
+    });
+
+    const { guardrails } = plane.workspace.api;
+    const over = await guardrails.getGuardrail({ id: made.id });
+    expect(JSON.stringify(over)).to.not.match(/secret-\d/);
+    await guardrails.updateGuardrail({ id: made.id, checks: over.checks });
+    expect(await inClear()).to.deep.equal({
+      webhookURL: 'https://example.com/in?token=secret-7',
+      headers: { 'X-One': 'secret-number-3', 'X-Two': 'secret-5' },
+    });
+    const { id } = await make({}, plane.first.workspace_key);
+    for (const [verb, at, its, field] of [
+      ['POST', path, hook(shown, {}), 'webhookURL'],
+      ['PUT', `${path}/${id}`, hook('https://a.example', masked.headers), 'headers.X-One'],
+      ['PUT', `${path}/${made.id}`, hook('https://a.example?*****', {}), 'webhookURL'],
+    ] as const) {
+      const { status, json } = await ask(verb, at, { name: 'x', checks: its, actions });
+      expect([status, json.data]).to.deep.equal([
+        400,
+        {
+          message: `checks[0].parameters.${field} is the mask of a secret: give the secret itself.`,
+          errorCode: 'AB01',
+        },
+      ]);
+    }
+  });
+
+  it('are audited without their secrets', async () => {
+    const parameters = { webhookURL: 'https://example.com/in?token=hush-hush', headers: { a: 'hush-hush' } };
+    const { id } = await make({ checks: [{ id: 'default.webhook', parameters }] });
+    const query = encodeURIComponent(JSON.stringify([{ id: 'default.webhook', parameters }]));
+    await ask('PUT', `${path}/${id}?checks=${query}`, { name: 'x' });
+    const page = { offset: 0, limit: 100 };
+    const { rows } = await plane.store.audit.list(plane.first.organisation_id, {}, page);
+    const text = JSON.stringify(rows);
+    expect(text).to.include('https://example.com/in?').and.not.include('hush-hush');
+  });
+
   it('are the same over gRPC', async () => {
     const { guardrails } = plane.workspace.api;
     const { id, version_id } = await guardrails.createGuardrail({ name: 'g', checks, actions });

@@ -9,6 +9,7 @@ import { up as peopleAndPlaces } from './0004-people-and-places.js';
 import { up as policiesGuardrailsLabels } from './0005-policies-guardrails-labels.js';
 import { up as integrations } from './0006-integrations.js';
 import { up as secretsOfConfigs } from './0007-secrets-of-configs.js';
+import { up as secretsOfGuardrails } from './0008-secrets-of-guardrails.js';
 
 /** What a migration may need besides the database. */
 export interface MigrationContext {
@@ -34,4 +35,5 @@ export const migrations: readonly Migration[] = [
   { version: 5, name: 'policies, guardrails, labels', up: policiesGuardrailsLabels },
   { version: 6, name: 'integrations', up: integrations },
   { version: 7, name: 'secrets of configs', up: secretsOfConfigs },
+  { version: 8, name: 'secrets of guardrails', up: secretsOfGuardrails },
 ];

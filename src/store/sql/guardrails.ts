@@ -1,16 +1,20 @@
 import { randomUUID } from 'node:crypto';
 import { isDeepStrictEqual } from 'node:util';
 import { etagOf } from '../etag.js';
+import { shownChecks } from '../guardrail-secrets.js';
 import type {
   Guardrail,
   GuardrailChange,
+  GuardrailCheck,
   GuardrailContent,
   GuardrailStore,
   GuardrailWithContent,
   NewGuardrail,
 } from '../guardrails.js';
 import type { Listed, Page } from '../place.js';
+import type { SealedPlace } from '../seal.js';
 import { makeSlug } from '../slug.js';
+import type { DataKeys } from './data-keys.js';
 import type { Database, Sql, Transaction } from './driver.js';
 import { isDuplicate } from './failure.js';
 import { listed, newestFirst } from './lists.js';
@@ -30,6 +34,14 @@ interface GuardrailRow {
   readonly updated_by: string | null;
   readonly created_at: number | string;
   readonly updated_at: number | string;
+}
+
+interface VersionRow {
+  /** Secrets in them are masked. */
+  readonly checks: string;
+  /** The whole checks, where they hold secrets. */
+  readonly sealed: Buffer | null;
+  readonly actions: string;
 }
 
 const fromRow = (row: GuardrailRow): Guardrail => ({
@@ -53,24 +65,45 @@ const rowAt = (sql: Sql, organisationId: string, idOrSlug: string): Promise<Guar
     .andWhere((either) => either.where({ id: idOrSlug }).orWhere({ slug: idOrSlug }))
     .first();
 
-async function contentOf(sql: Sql, row: GuardrailRow): Promise<GuardrailContent> {
-  const version: { checks: string; actions: string } = await sql('guardrail_versions')
+const versionOf = (sql: Sql, row: GuardrailRow): Promise<VersionRow> =>
+  sql('guardrail_versions')
     .where({ organisation_id: row.organisation_id, id: row.current_version_id })
-    .first('checks', 'actions');
-  return { checks: JSON.parse(version.checks), actions: JSON.parse(version.actions) };
-}
+    .first('checks', 'sealed', 'actions');
+
+const sealedPlace = ({ organisation_id, current_version_id }: GuardrailRow): SealedPlace => ({
+  table: 'guardrail_versions',
+  row: current_version_id,
+  organisation: organisation_id,
+  field: 'sealed',
+});
 
 export class SqlGuardrails implements GuardrailStore {
   constructor(
     readonly database: Database,
+    readonly dataKeys: DataKeys,
     readonly now: () => number,
   ) {}
 
   get(organisationId: string, idOrSlug: string): Promise<GuardrailWithContent | null> {
     return this.database.read(async (sql) => {
       const row = await rowAt(sql, organisationId, idOrSlug);
-      return row === undefined ? null : { ...fromRow(row), ...(await contentOf(sql, row)) };
+      if (row === undefined) return null;
+      const { checks, actions } = await versionOf(sql, row);
+      return { ...fromRow(row), checks: JSON.parse(checks), actions: JSON.parse(actions) };
     });
+  }
+
+  open(organisationId: string, idOrSlug: string): Promise<readonly GuardrailCheck[] | null> {
+    return this.database.read(async (sql) => {
+      const row = await rowAt(sql, organisationId, idOrSlug);
+      return row === undefined ? null : (await this.#contentOf(sql, row)).checks;
+    });
+  }
+
+  async #contentOf(sql: Sql, row: GuardrailRow): Promise<GuardrailContent> {
+    const { checks, sealed, actions } = await versionOf(sql, row);
+    const whole = sealed === null ? checks : await this.dataKeys.open(sql, sealedPlace(row), sealed);
+    return { checks: JSON.parse(whole), actions: JSON.parse(actions) };
   }
 
   list(organisationId: string, workspaceId: string | null, page: Page): Promise<Listed<Guardrail>> {
@@ -129,12 +162,15 @@ export class SqlGuardrails implements GuardrailStore {
 
   async #addVersion(sql: Transaction, row: GuardrailRow, content: GuardrailContent): Promise<void> {
     const own = { organisation_id: row.organisation_id, guardrail_id: row.id };
+    const checks = JSON.stringify(content.checks);
+    const shown = shownChecks(checks);
     const last = await sql('guardrail_versions').where(own).max('number as number').first();
     await sql('guardrail_versions').insert({
       ...own,
       id: row.current_version_id,
       number: Number(last?.['number'] ?? 0) + 1,
-      checks: JSON.stringify(content.checks),
+      checks: shown ?? checks,
+      sealed: shown === null ? null : await this.dataKeys.seal(sql, sealedPlace(row), checks),
       actions: JSON.stringify(content.actions),
       created_by: row.updated_by,
       created_at: this.now(),
@@ -150,7 +186,7 @@ export class SqlGuardrails implements GuardrailStore {
       const row = await rowAt(sql, organisationId, idOrSlug);
       if (row === undefined) return 'missing';
       if (!isCurrent(row, change.etag)) return 'stale';
-      const before = await contentOf(sql, row);
+      const before = await this.#contentOf(sql, row);
       const content = { checks: change.checks ?? before.checks, actions: change.actions ?? before.actions };
       const isNew = !isDeepStrictEqual(content, before);
       const changed: GuardrailRow = {

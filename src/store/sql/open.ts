@@ -70,7 +70,7 @@ class SqlStore implements Store {
     this.configs = new SqlConfigs(database, dataKeys, now);
     this.collections = new SqlCollections(database, now);
     this.deployments = new SqlDeployments(database, dataKeys, now);
-    this.guardrails = new SqlGuardrails(database, now);
+    this.guardrails = new SqlGuardrails(database, dataKeys, now);
     this.idempotency = new SqlIdempotency(database, dataKeys, now);
     this.usageLimitsPolicies = new SqlUsageLimitsPolicies(database, now);
     this.rateLimitsPolicies = new SqlRateLimitsPolicies(database, now);
