@@ -90,12 +90,12 @@ async function runLanes() {
     take('units', () => true),
   ];
   const ended = [];
-  const drain = async (lanes) => {
-    while (lanes.length > 0 && !isStopped) ended.push(await run(lanes.shift()));
+  const drain = async (lanes, slot) => {
+    while (lanes.length > 0 && !isStopped) ended.push(await run(lanes.shift(), slot));
   };
   const width = Math.min(3, availableParallelism() + 1);
-  await Promise.all(Array.from({ length: width }, () => drain(beside)));
-  await drain(alone);
+  await Promise.all(Array.from({ length: width }, (_, slot) => drain(beside, slot)));
+  await drain(alone, 0);
   return ended;
 }
 
@@ -107,8 +107,11 @@ function kill({ pid }, signal) {
   }
 }
 
-/** Runs mocha on these files; a lane with a name holds its output back until it is over, and lists no failures. */
-async function run({ name, files }) {
+/**
+ * Runs mocha on these files; a lane with a name holds its output back until it is over, and lists no failures. `slot`: which
+ * of those that run at the same time it is.
+ */
+async function run({ name, files }, slot = 0) {
   const counts = join(folder, `${name}.json`);
   const isLane = name !== null;
   const colours = isLane && process.stdout.isTTY ? ['--color'] : [];
@@ -117,7 +120,7 @@ async function run({ name, files }) {
     // A group of its own: mocha runs the tests in a process below the one that is started here.
     detached: true,
     stdio: isLane ? ['ignore', 'pipe', 'pipe'] : 'inherit',
-    env: { ...process.env, TEST_COUNTS: counts, ...(isLane && { TEST_LANE: name }) },
+    env: { ...process.env, TEST_COUNTS: counts, TEST_SLOT: String(slot), ...(isLane && { TEST_LANE: name }) },
   });
   running.add(child);
   const output = [];

@@ -349,8 +349,9 @@ describe('two nodes with one Redis, while a target fails', function () {
       const config = fallback();
       await opens(config);
       one.forget();
-      await load(nodes, config, 3500);
-      expect(one.calls.length).to.be.within(2, 4);
+      // On a busy machine a probe may be late, and the next one later.
+      for (let i = 0; i < 4 && one.calls.length < 2; i++) await load(nodes, config, 3500);
+      expect(one.calls.length).to.be.at.least(2);
       for (const [i, at] of one.calls.entries())
         if (i > 0) expect(at - one.calls[i - 1]!).to.be.at.least(cooldownMs - 20);
       one.script = isWell;

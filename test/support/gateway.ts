@@ -158,22 +158,23 @@ export async function eventually<T>(
 }
 
 /**
- * Ports that nothing listens on at this moment. Below those that Linux gives to connections (32768 and up): between
- * this and a server's start, one of the many connections of other tests would sometimes be given the same.
+ * Ports that nothing listens on at this moment, and that no other test is given. They lie below those that Linux gives to
+ * connections (32768 and up): until a server opens its port, one of the many connections of other tests would sometimes be
+ * given the same. Tests that run at the same time in other processes have other thousands (`TEST_SLOT`).
  */
 export async function freePorts(count: number): Promise<number[]> {
   const ports: number[] = [];
   while (ports.length < count) {
-    const port = randomInt(12_000, 32_000);
-    if (!given.has(port) && (await isFree(port))) {
-      given.add(port);
-      ports.push(port);
-    }
+    const port = firstPort + (given++ % portsOfSlot);
+    if (await isFree(port)) ports.push(port);
   }
   return ports;
 }
 
-const given = new Set<number>();
+const portsOfSlot = 6_000;
+const firstPort = 12_000 + Number(process.env['TEST_SLOT'] ?? 0) * portsOfSlot;
+/** Not from the first on: a server of the run before may still be ending. */
+let given = randomInt(portsOfSlot);
 
 const isFree = (port: number): Promise<boolean> =>
   new Promise((done) => {
