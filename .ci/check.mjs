@@ -3,7 +3,7 @@ import { spawn, spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { prepare, root } from './prepare.mjs';
+import { prepare, root } from '../tools/prepare.mjs';
 
 prepare({ onlyInstall: true });
 const bin = (name, ...path) => [process.execPath, join(root, 'node_modules', name, ...path)];
@@ -16,6 +16,7 @@ const steps = [
     [...bin('@biomejs/biome', 'bin', 'biome'), 'ci', '--error-on-warnings', '--colors=off', '.'],
   ],
   ['layers and cycles', [...mocha, 'test/unit/layers.test.ts']],
+  ['proto files', [...bin('tsx', 'dist', 'cli.mjs'), '.ci/protos.ts']],
   ['lock file', [process.execPath, join(root, '.ci', 'lock.mjs'), '--check']],
 ];
 

@@ -1,7 +1,7 @@
 import type { FieldShape } from '../../proto/shape.js';
 import type { AdminMethod, AdminTree } from '../../proto/tree.js';
-import { PathTable } from '../../src/core/path-table.js';
-import { isScope } from '../../src/core/scopes.js';
+import { isScope } from '../../src/common/access/scopes.js';
+import { PathTable } from '../../src/common/ipc/path-table.js';
 import { shapesOf } from './types.js';
 
 const segment = /^(?:[a-z0-9][a-z0-9._-]*|\{[a-z_]+\})$/i;
@@ -81,24 +81,26 @@ function ofTwins(tree: AdminTree): string[] {
   return found;
 }
 
-function ofDoors(tree: AdminTree, doors: readonly string[]): string[] {
+function ofEndpoints(tree: AdminTree, endpoints: readonly string[]): string[] {
   const table = new PathTable<string>();
   for (const { name, bindings } of tree.methods.values())
     for (const { path } of bindings) table.at(path, () => name);
-  return doors.flatMap((door) => {
-    const taken = table.find(door);
-    return taken === null ? [] : [`${taken.value} takes ${door}, which is a door of the data plane.`];
+  return endpoints.flatMap((endpoint) => {
+    const taken = table.find(endpoint);
+    return taken === null
+      ? []
+      : [`${taken.value} takes ${endpoint}, which is an endpoint of the data plane.`];
   });
 }
 
-/** What is wrong with the tree, a sentence each. `doors`: paths that the data plane answers itself. */
-export function problemsOf(tree: AdminTree, doors: readonly string[]): string[] {
+/** What is wrong with the tree, a sentence each. `endpoints`: paths that the data plane answers itself. */
+export function problemsOf(tree: AdminTree, endpoints: readonly string[]): string[] {
   const methods = [...tree.methods.values()];
   return [
     ...methods.flatMap(ofAccess),
     ...methods.flatMap(ofPaths),
     ...shapesOf(tree).flatMap((shape) => shape.fields.flatMap((field) => ofRules(shape.name, field))),
     ...ofTwins(tree),
-    ...ofDoors(tree, doors),
+    ...ofEndpoints(tree, endpoints),
   ];
 }

@@ -114,7 +114,8 @@ function build() {
   writeFileSync(buildStamp, key);
 }
 
-function run([command, ...args], otherwise) {
+/** Ends this process with one line where the command fails. */
+export function run([command, ...args], otherwise) {
   const { status, error } = spawnSync(command, args, { cwd: root, stdio: 'inherit' });
   if (error !== undefined) fail(`${command} cannot be started (${error.code ?? error.message}).`);
   if (status !== 0) fail(otherwise, status ?? 1);

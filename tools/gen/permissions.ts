@@ -3,10 +3,10 @@ import type { AdminTree } from '../../proto/tree.js';
 /** `docs/permissions.md`. */
 export function permissionsPage(tree: AdminTree): string {
   const rows = [...tree.methods.values()].map(({ name, access, bindings }) => {
-    const doors = bindings.map(({ verb, path }) => `\`${verb} ${path}\``).join('<br>') || '–';
-    const scopes = access.scopes.map((scope) => `\`${scope}\``).join('<br>') || 'anybody';
+    const routes = bindings.map(({ verb, path }) => `\`${verb} ${path}\``).join('<br>') || '–';
+    const scopes = access.scopes.map((scope) => `\`${scope}\``).join('<br>') || 'no key needed';
     const holder = access.organisationOnly ? "the organisation's keys" : '';
-    return `| \`${name}\` | ${doors} | ${scopes} | ${holder} | ${access.audited ? 'yes' : ''} |`;
+    return `| \`${name}\` | ${routes} | ${scopes} | ${holder} | ${access.audited ? 'yes' : ''} |`;
   });
   return `# Permissions
 

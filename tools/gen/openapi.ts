@@ -53,14 +53,16 @@ function schemaOf(field: FieldShape): Json {
       ...(rules.max_items !== undefined && { maxItems: rules.max_items }),
       ...(rules.unique === true && { uniqueItems: true }),
     };
-    if (rules.clearable === true) schema = nullable(schema);
+    if (rules.clearable === true || rules.empty_as_null === true) schema = nullable(schema);
   } else if (field.map) schema = { type: 'object', additionalProperties: schema };
   else if (field.optional && rules.required !== true) schema = nullable(schema);
   return comment === '' ? schema : { ...schema, description: comment };
 }
 
 function objectOf(shape: Shape, fields: readonly FieldShape[], isInput: boolean): Json {
-  const required = fields.filter(({ rules }) => !isInput || rules.required === true);
+  const isRequired = ({ rules }: FieldShape): boolean =>
+    isInput ? rules.required === true : rules.omit_absent !== true;
+  const required = fields.filter(isRequired);
   return {
     type: 'object',
     ...(shape.comment !== '' && { description: shape.comment }),

@@ -1,0 +1,50 @@
+// Runs lanes one after the other, each by a mocha of its own, as tools/test/lane-runner.mjs sends them: to load mocha, what the
+// tests import and what that imports takes two seconds, once.
+import { createRequire } from 'node:module';
+import { join } from 'node:path';
+import { setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
+import Mocha from 'mocha';
+import { root } from '../prepare.mjs';
+
+const require = createRequire(import.meta.url);
+const { loadOptions } = require('mocha/lib/cli/options.cjs');
+const { handleRequires } = require('mocha/lib/cli/run-helpers.cjs');
+const reporter = join(root, 'tools/test/reporter.cjs');
+
+/** From here on another process runs the next lane: collecting its garbage would take longer than the other's start. */
+const mostBytes = 200 * 1024 * 1024;
+setFlagsFromString('--expose-gc');
+const collect = runInNewContext('gc');
+
+function bytesInUse(before = () => {}) {
+  before();
+  const { heapUsed, external } = process.memoryUsage();
+  return heapUsed + external;
+}
+
+let required = null;
+
+async function run({ words, files, results, lane }) {
+  const options = loadOptions(words);
+  required ??= handleRequires(options.require);
+  const mocha = new Mocha({ ...options, ...(await required), reporter, reporterOption: { results, lane } });
+  mocha.files = files.map((file) => join(root, file));
+  await mocha.loadFilesAsync();
+  await new Promise((done) => mocha.run(done));
+  mocha.dispose();
+}
+
+process.on('message', async ({ end, ...lane }) => {
+  const error = await run(lane).then(
+    () => null,
+    (thrown) => thrown,
+  );
+  if (error !== null) console.error(error);
+  // Where this lane's output ends: a message may be there before what was printed.
+  for (const stream of [process.stdout, process.stderr]) stream.write(end);
+  process.send({
+    isLoaded: error === null,
+    isLarge: bytesInUse() > mostBytes && bytesInUse(collect) > mostBytes,
+  });
+});

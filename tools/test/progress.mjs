@@ -1,0 +1,131 @@
+// How far a run of the tests is, and how long it will take: from the seconds of each file in the run before.
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { root } from '../prepare.mjs';
+
+/** Kept beside the build, and not committed: seconds by file, of the last time that each ran. */
+const durationsFile = join(root, 'dist', 'test-durations.json');
+/** Seconds of a file that has never run, and of loading a lane. */
+const unknownFileSeconds = { unit: 0.5, golden: 1, fuzz: 2, contract: 4, e2e: 5, fault: 8 };
+const loadSeconds = 0.5;
+
+export function readDurations() {
+  try {
+    return JSON.parse(readFileSync(durationsFile, 'utf8'));
+  } catch {
+    return {};
+  }
+}
+
+export function keepDurations(before, now) {
+  const rounded = Object.fromEntries(Object.entries(now).map(([file, s]) => [file, Number(s.toFixed(2))]));
+  writeFileSync(durationsFile, `${JSON.stringify({ ...before, ...rounded }, null, 1)}\n`);
+}
+
+export const expectedFileSeconds = (file, durations) =>
+  durations[file] ?? unknownFileSeconds[file.split('/')[1]];
+
+const expectedSeconds = (lane, durations) =>
+  loadSeconds + lane.files.reduce((sum, file) => sum + expectedFileSeconds(file, durations), 0);
+
+/** One line that is rewritten on a terminal; elsewhere one line for each lane that ends. */
+export class Progress {
+  #began = performance.now();
+  #lanes;
+  #width;
+  #durations;
+  #state = new Map();
+  #passed = 0;
+  /** Of the lanes that have ended: seconds, and those that were expected. Their ratio is the pace of this run. */
+  #took = 0;
+  #expected = 0;
+  #timer = null;
+  #isTerminal = process.stdout.isTTY === true;
+
+  /** `width` of the lanes run at a time. */
+  constructor(lanes, width, durations) {
+    this.#lanes = lanes;
+    this.#width = width;
+    this.#durations = durations;
+    for (const lane of lanes) this.#state.set(lane, { phase: 'waits' });
+    if (this.#isTerminal) this.#timer = setInterval(() => this.#draw(), 500);
+  }
+
+  /** `live`: a file with the passes of the lane so far, once there are some. */
+  began(lane, live) {
+    Object.assign(this.#state.get(lane), { phase: 'runs', began: performance.now(), live });
+  }
+
+  ended(lane, { passes, failures, seconds }) {
+    this.#state.get(lane).phase = 'ended';
+    this.#passed += passes;
+    this.#took += (performance.now() - this.#state.get(lane).began) / 1000;
+    this.#expected += expectedSeconds(lane, this.#durations);
+    const failing = failures > 0 ? `, ${failures} failing` : '';
+    this.line(
+      `${lane.name}: ${passes} passing${failing} (${seconds.toFixed(0)} s). ${this.#isTerminal ? '' : this.#summary()}`,
+    );
+  }
+
+  line(text) {
+    this.#clear();
+    console.log(text.trimEnd());
+  }
+
+  end() {
+    clearInterval(this.#timer);
+    this.#clear();
+  }
+
+  get seconds() {
+    return (performance.now() - this.#began) / 1000;
+  }
+
+  #summary() {
+    const states = [...this.#state.values()];
+    const done = states.filter(({ phase }) => phase === 'ended').length;
+    const left = this.#secondsLeft();
+    const remaining = done === states.length ? '' : `, about ${spoken(left)} left`;
+    return `${done}/${states.length} lanes, ${this.#passed + this.#live()} tests passed, ${spoken(this.seconds)}${remaining}`;
+  }
+
+  #live() {
+    let passes = 0;
+    for (const { phase, live } of this.#state.values()) {
+      if (phase === 'runs' && existsSync(live)) passes += Number(readFileSync(live, 'utf8')) || 0;
+    }
+    return passes;
+  }
+
+  /** As the lanes will be taken: each by the slot that is free first. */
+  #secondsLeft() {
+    const slots = [];
+    const waiting = [];
+    const pace = this.#expected === 0 ? 1 : this.#took / this.#expected;
+    for (const lane of this.#lanes) {
+      const state = this.#state.get(lane);
+      const expected = expectedSeconds(lane, this.#durations) * pace;
+      if (state.phase === 'ended') continue;
+      const left =
+        state.phase === 'runs' ? Math.max(1, expected - (performance.now() - state.began) / 1000) : expected;
+      if (state.phase === 'runs') slots.push(left);
+      else waiting.push(left);
+    }
+    while (slots.length < this.#width) slots.push(0);
+    for (const seconds of waiting) slots[slots.indexOf(Math.min(...slots))] += seconds;
+    return Math.max(...slots);
+  }
+
+  #draw() {
+    process.stdout.write(`\r\x1b[K${this.#summary()}`.slice(0, (process.stdout.columns ?? 80) + 3));
+  }
+
+  #clear() {
+    if (this.#isTerminal) process.stdout.write('\r\x1b[K');
+  }
+}
+
+function spoken(seconds) {
+  const whole = Math.round(seconds);
+  return whole < 60 ? `${whole} s` : `${Math.floor(whole / 60)} min ${whole % 60} s`;
+}

@@ -1,0 +1,81 @@
+// mocha's spec reporter, which also writes its results where tools/test/mocha-run.mjs finds them: counts, the seconds of each
+// file, and the failures.
+const { writeFileSync } = require('node:fs');
+const { relative } = require('node:path');
+const { format } = require('node:util');
+const { reporters, Runner } = require('mocha');
+
+/** How often the count of a run that goes on is written. */
+const liveMs = 500;
+
+module.exports = class Counting extends reporters.Spec {
+  constructor(runner, options) {
+    super(runner, options);
+    // Of a process that runs several lanes each has its own.
+    const { results = process.env.TEST_RESULTS, lane = process.env.TEST_LANE } =
+      options?.reporterOption ?? {};
+    this.lane = lane;
+    const began = performance.now();
+    const { EVENT_SUITE_BEGIN, EVENT_SUITE_END, EVENT_TEST_PASS, EVENT_RUN_END } = Runner.constants;
+    const files = {};
+    const passed = [];
+    let fileBegan = began;
+    let writtenAt = 0;
+    // The suites right below the root: their hooks are part of what a file takes.
+    const isOfFile = (suite) => suite.parent?.root === true;
+    runner.on(EVENT_SUITE_BEGIN, (suite) => {
+      if (isOfFile(suite)) fileBegan = performance.now();
+    });
+    runner.on(EVENT_SUITE_END, (suite) => {
+      if (!isOfFile(suite)) return;
+      const file = fileOf(suite);
+      files[file] = (files[file] ?? 0) + (performance.now() - fileBegan) / 1000;
+    });
+    runner.on(EVENT_TEST_PASS, (test) => {
+      passed.push(test.fullTitle());
+      if (performance.now() - writtenAt < liveMs) return;
+      writtenAt = performance.now();
+      writeFileSync(`${results}.live`, String(passed.length));
+    });
+    runner.once(EVENT_RUN_END, () => {
+      const { passes, failures, pending } = this.stats;
+      const seconds = (performance.now() - began) / 1000;
+      const failed = this.failures.map((test) => described(test, passed));
+      writeFileSync(results, JSON.stringify({ passes, failures, pending, seconds, files, passed, failed }));
+    });
+  }
+
+  epilogue() {
+    if (this.lane === undefined) super.epilogue();
+  }
+};
+
+const fileOf = ({ file }) => relative(process.cwd(), file ?? '');
+
+function described(test, passed) {
+  const isHook = test.type === 'hook';
+  const suite = test.parent?.fullTitle() ?? '';
+  return {
+    file: fileOf(test),
+    title: test.fullTitle(),
+    suite,
+    isHook,
+    // mocha's own, and the TimeLimitError of test/support/time-limits.ts.
+    isTimeLimit: test.err?.code === 'ERR_MOCHA_TIMEOUT' || test.err?.code === 'TIME_LIMIT',
+    passedBefore: isHook ? passed.filter((title) => title.startsWith(suite)) : [],
+    list: listed([test]),
+  };
+}
+
+/** As mocha would print them. */
+function listed(failures) {
+  const { Base } = reporters;
+  const print = Base.consoleLog;
+  let text = '';
+  Base.consoleLog = (...parts) => {
+    text += `${format(...parts)}\n`;
+  };
+  Base.list(failures);
+  Base.consoleLog = print;
+  return text;
+}

@@ -1,0 +1,96 @@
+// `npm test`: installs and builds where needed, runs every test, closes with the counts. `--quick`: the tests that need no
+// process and a few that do; `--verbose`: every test's name. Other arguments go to mocha; where they name files, those
+// alone are run. docs/tests.md explains it.
+import { mkdtempSync, rmSync } from 'node:fs';
+import { availableParallelism, tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { prepare } from '../prepare.mjs';
+import { measureTimeScale } from './calibration.mjs';
+import { LaneRunner } from './lane-runner.mjs';
+import { allLanes, quickLanes } from './lanes.mjs';
+import { runMocha, signalAll } from './mocha-run.mjs';
+import { keepDurations, Progress, readDurations } from './progress.mjs';
+import { repeatTimeLimits } from './repeats.mjs';
+
+let closing = '0 passed, 1 failed, 0 skipped';
+// Also where the build fails and nothing was run: the last line is always the counts.
+process.on('exit', () => console.log(closing));
+
+prepare();
+const own = new Set(['--quick', '--verbose']);
+const given = process.argv.slice(2).filter((word) => !own.has(word));
+const [isQuick, isVerbose] = [...own].map((word) => process.argv.includes(word));
+const namesFiles = given.some((word) => word === '--spec' || word.endsWith('.test.ts'));
+const folder = mkdtempSync(join(tmpdir(), 'headgate-test-'));
+let isStopped = false;
+for (const signal of ['SIGINT', 'SIGTERM']) {
+  process.on(signal, () => {
+    isStopped = true;
+    signalAll(signal);
+  });
+}
+
+let timeScale = 1;
+await calibrate();
+const problems = [];
+const ended = namesFiles ? await runFiles() : await runLanes();
+rmSync(folder, { recursive: true });
+
+const sum = (count) => ended.reduce((total, lane) => total + lane[count], 0);
+for (const lane of ended) if (lane.problem !== null) problems.push(lane.problem);
+if (isStopped) problems.push('Stopped before all tests had run.');
+else if (sum('passes') === 0 && problems.length === 0 && sum('failures') === 0) problems.push('No test ran.');
+for (const problem of problems) console.error(problem);
+const failed = sum('failures') + problems.length;
+closing = `${sum('passes')} passed, ${failed} failed, ${sum('pending')} skipped`;
+process.exitCode = failed > 0 ? 1 : 0;
+
+async function calibrate(print = console.log) {
+  const before = timeScale;
+  timeScale = await measureTimeScale();
+  if (timeScale !== before)
+    print(`Time limits × ${timeScale}${timeScale > 1 ? ': the machine is busy' : ''}.`);
+}
+
+async function runFiles() {
+  const results = join(folder, 'results.json');
+  return [await runMocha({ words: given, results, lane: null, slot: 0, timeScale })];
+}
+
+async function runLanes() {
+  const durations = readDurations();
+  const lanes = isQuick ? quickLanes(durations) : allLanes(durations);
+  const width = Math.min(3, availableParallelism() + 1);
+  const progress = new Progress(lanes, width, durations);
+  const say = (text) => progress.line(text);
+  const ended = [];
+  const drain = async (slot) => {
+    const words = [...given, process.stdout.isTTY ? '--color' : '--no-color'];
+    const runner = new LaneRunner({ words, slot, timeScale });
+    for (let lane = waiting.shift(); lane !== undefined && !isStopped; lane = waiting.shift()) {
+      const results = join(folder, `${slot}-${ended.length}.json`);
+      progress.began(lane, `${results}.live`);
+      const result = await runner.run(lane, results);
+      ended.push({ ...result, lane });
+      if (isVerbose || result.problem !== null) say(result.output);
+      progress.ended(lane, result);
+    }
+    problems.push(...(await runner.close()));
+  };
+  const waiting = [...lanes];
+  await Promise.all(Array.from({ length: width }, (_, slot) => drain(slot)));
+
+  const repeats = ended.flatMap(({ failed }) => failed).filter(({ isTimeLimit }) => isTimeLimit);
+  if (repeats.length > 0 && !isStopped) {
+    await calibrate(say);
+    await repeatTimeLimits(ended, { folder, timeScale, say });
+  }
+  progress.end();
+  keepDurations(durations, Object.assign({}, ...ended.map(({ files }) => files)));
+  const failed = ended.flatMap((lane) => lane.failed);
+  // Each was printed as the first of a list of its own.
+  for (const [i, { list }] of failed.entries())
+    process.stdout.write(list.replace(/^( *)1\)/m, `$1${i + 1})`));
+  console.log(`\n${lanes.length} lanes in ${progress.seconds.toFixed(0)} s.`);
+  return ended;
+}
