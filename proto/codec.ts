@@ -9,7 +9,7 @@ import type { FieldShape, Shape } from './shape.js';
  */
 export type Message = Readonly<Record<string, unknown>>;
 
-/** A time that cannot be said in the wire's or in JSON's form. */
+/** A time that cannot be represented on the wire or in JSON. */
 export class BadTime extends Error {
   override readonly name = 'BadTime';
 }
@@ -97,7 +97,7 @@ function fromMessage(shape: Shape, message: Message): Message {
     const value = message[field.name];
     if (field.list) object[field.name] = ((value ?? []) as unknown[]).map((item) => read(field, item));
     else if (field.map) object[field.name] = mapEntries((value ?? {}) as object, (item) => read(field, item));
-    // What decoding did not find stands on the prototype, with its default.
+    // Absent fields have their defaults on the prototype.
     else if (!field.optional || (Object.hasOwn(message, field.name) && value != null))
       object[field.name] = read(field, value);
   }

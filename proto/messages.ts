@@ -81,13 +81,13 @@ export interface AuditLog {
   /** Path of the action, over gRPC too. */
   readonly uri: string;
   readonly request_id: string;
-  /** JSON text. A keyed hash stands for each secret. */
+  /** JSON text. A keyed hash replaces each secret. */
   readonly request_body: string;
   readonly query_params: string;
   /** JSON text, without credentials. */
   readonly request_headers: string;
   readonly user_id?: string | null;
-  readonly user_type?: 'user' | 'api_key' | null;
+  readonly user_type?: 'user' | 'api_key' | 'local_command' | null;
   readonly organisation_id: string;
   readonly workspace_id?: string | null;
   readonly response_status_code: number;
@@ -135,7 +135,7 @@ export interface CircuitBreaker {
   readonly workspace_id: string;
   /** Slug of the saved config; absent for one that came with a request. */
   readonly config?: string | null;
-  /** What tells this version of the config from any other. */
+  /** Identifies this version of the config. */
   readonly fingerprint: string;
   /** The target: config.targets[0]. */
   readonly path: string;
@@ -217,7 +217,7 @@ export interface Config {
 
 export interface ConfigEvent {
   /** What happened to the record. `start`: the stream is open. `reset`: changes since the token are no longer kept, so
-   * everything must be read anew. `alive`: nothing happened for a while. */
+   * everything must be read again. `alive`: nothing happened for a while. */
   readonly action: 'create' | 'update' | 'delete' | 'start' | 'reset' | 'alive';
   /** Where to go on after this event. */
   readonly token: string;
@@ -581,7 +581,7 @@ export interface CreateUserRequest {
   readonly first_name?: string | null;
   /** At most 255 characters. */
   readonly last_name?: string | null;
-  /** In the organisation. Only an owner makes another owner; while there is none, whoever may make users. */
+  /** In the organisation. Only an owner makes another owner; while there is none, every caller who may make users. */
   readonly role: 'owner' | 'admin' | 'member';
   /** Workspaces to join, at most 1000. */
   readonly workspaces: readonly WorkspaceRole[];
@@ -790,6 +790,12 @@ export interface CreatedVirtualKey {
   readonly id: string;
   readonly slug: string;
   readonly object: 'virtual-key';
+}
+
+/** Whose logs and analytics a role sees: those of all keys, or of its own alone. */
+export interface DataVisibility {
+  readonly members_view_all_data?: boolean | null;
+  readonly managers_view_all_data?: boolean | null;
 }
 
 export interface DeleteApiKeyRequest {
@@ -1112,8 +1118,8 @@ export interface ExportAuditLogsRequest {
   readonly method?: 'POST' | 'PUT' | 'DELETE' | null;
   /** Of this user or key alone. */
   readonly user_id?: string | null;
-  /** Who acted: a user, or a key. */
-  readonly user_type?: 'user' | 'api_key' | null;
+  /** Who acted: a user, a key, or a local command on the gateway's machine. */
+  readonly user_type?: 'user' | 'api_key' | 'local_command' | null;
   /** Id or slug. */
   readonly workspace_id?: string | null;
   /** Such as config; the names are those of the rows. */
@@ -1139,7 +1145,7 @@ export interface FineTuningPrices {
 export interface GetApiKeyRequest {
   /** Id of the record. */
   readonly id: string;
-  /** Say in usage_limits what was used? */
+  /** Include in usage_limits what was used? */
   readonly include_usage?: boolean | null;
 }
 
@@ -1171,7 +1177,7 @@ export interface GetConfigVersionRequest {
 export interface GetDeploymentRequest {
   /** Id, slug or `self`. */
   readonly deployment_id: string;
-  /** Say the user name of the credentials? */
+  /** Include the user name of the credentials? */
   readonly include_credentials?: boolean | null;
   /** The key's own. */
   readonly organisation_id?: string | null;
@@ -1269,9 +1275,9 @@ export interface GetWorkspaceMemberRequest {
 export interface GetWorkspaceRequest {
   /** Id or slug. */
   readonly workspace_id: string;
-  /** Say what was used? */
+  /** Include what was used? */
   readonly include_usage?: boolean | null;
-  /** Of one counter, whose usage alone is said. */
+  /** Of one counter, to return only its usage. */
   readonly usage_id?: string | null;
 }
 
@@ -1600,7 +1606,7 @@ export interface Label {
   readonly organisation_id: string;
   /** Absent: a label of every workspace. */
   readonly workspace_id?: string | null;
-  /** Built in, and the same for everybody: production, staging, development. */
+  /** Built in, and the same for all: production, staging, development. */
   readonly is_universal: boolean;
   readonly created_at: string;
   readonly last_updated_at: string;
@@ -1643,8 +1649,8 @@ export interface ListAuditLogsRequest {
   readonly request_id?: string | null;
   /** Of this user or key alone. */
   readonly user_id?: string | null;
-  /** Who acted: a user, or a key. */
-  readonly user_type?: 'user' | 'api_key' | null;
+  /** Who acted: a user, a key, or a local command on the gateway's machine. */
+  readonly user_type?: 'user' | 'api_key' | 'local_command' | null;
   /** Id or slug. */
   readonly workspace_id?: string | null;
   /** HTTP status of the answer. */
@@ -2091,7 +2097,7 @@ export interface LogAttempt {
   readonly error?: string | null;
   readonly started_at_ms: number;
   readonly duration_ms: number;
-  /** Its own tokens and their cost in US dollars; absent where it used none, or nobody knows. The log's `cost` is the
+  /** Its own tokens and their cost in US dollars; absent where it used none, or the cost is unknown. The log's `cost` is the
    * sum, its `req_units` and `res_units` are those of the attempt that answered. */
   readonly req_units?: number | null;
   readonly res_units?: number | null;
@@ -2163,6 +2169,13 @@ export interface LogMetrics {
   readonly time_saved?: number | null;
   /** What was decided on its way through the config, in its order; none where there was nothing to decide. */
   readonly decisions: readonly LogDecision[];
+  /** Slug of the stored provider that answered, or was asked last; absent for a provider that the call named itself, for
+   * hits of the cache, and in rows of earlier versions. */
+  readonly virtual_key?: string | null;
+  /** Paths of what was neither kept nor sent on: fields of the body, `metadata.<name>`. */
+  readonly dropped_fields: readonly string[];
+  /** What stages of the gateway and custom plugins recorded in fields of their own: an object for each stage, by its name. */
+  readonly stage_fields?: Readonly<Record<string, unknown>> | null;
 }
 
 export interface LogRequest {
@@ -2230,7 +2243,7 @@ export interface ModelTokenPrices {
 }
 
 export interface NewWorkspaceDefaults {
-  /** Added to every request, over what its key and the request itself say. Values of at most 128 characters. */
+  /** Added to every request, in place of the values of its key and of the request. Values of at most 128 characters. */
   readonly metadata: Readonly<Record<string, string>>;
   /** Ids or slugs of guardrails that every request passes. */
   readonly input_guardrails: readonly string[];
@@ -2495,7 +2508,7 @@ export interface RotationPolicy {
   readonly key_transition_period_ms?: number | null;
 }
 
-/** A rotation policy and where it stands. */
+/** A rotation policy and its state. */
 export interface RotationPolicyState {
   readonly rotation_period?: 'weekly' | 'monthly' | null;
   readonly rotation_period_days?: number | null;
@@ -2525,7 +2538,7 @@ export interface SecretMapping {
 }
 
 /** What members and managers of a workspace may see and change. Owners and admins of the organisation may do all of it,
- * save where a flag names them. Every flag is true unless its comment says otherwise; a workspace may set its own. */
+ * save where a flag names them. Every flag is true unless its comment names another default; a workspace may set its own. */
 export interface SecuritySettings {
   readonly members_view_logs?: boolean | null;
   readonly managers_view_logs?: boolean | null;
@@ -2533,9 +2546,9 @@ export interface SecuritySettings {
   readonly members_view_log_metadata?: boolean | null;
   readonly managers_view_log_metadata?: boolean | null;
   readonly organisation_admins_view_log_metadata?: boolean | null;
-  /** Logs and analytics of everybody, or of their own keys alone? */
+  /** Logs and analytics of all keys, or of their own alone? */
   readonly members_view_all_data?: boolean | null;
-  /** Logs and analytics of everybody, or of their own keys alone? */
+  /** Logs and analytics of all keys, or of their own alone? */
   readonly managers_view_all_data?: boolean | null;
   readonly members_view_analytics?: boolean | null;
   readonly managers_view_analytics?: boolean | null;
@@ -2576,6 +2589,8 @@ export interface SecuritySettings {
   /** MCP integrations of the workspace. */
   readonly managers_write_ws_mcp_integrations?: boolean | null;
   readonly managers_write_mcp_servers?: boolean | null;
+  /** In requests: the flags of this category. Of a flag that is there twice, the one in here counts. */
+  readonly data_visibility?: DataVisibility | null;
 }
 
 export interface SessionSettings {
@@ -2652,7 +2667,7 @@ export interface UpdateConfigRequest {
   readonly slug: string;
   /** For people; at most 255 characters. */
   readonly name?: string | null;
-  /** An object, or its JSON text; 262144 bytes at most. Secrets in it are given anew: masks are refused. */
+  /** An object, or its JSON text; 262144 bytes at most. Secrets in it must be given in full: masks are refused. */
   readonly config?: unknown;
   /** `active` brings back what was archived. */
   readonly status?: 'active' | 'archived' | null;
@@ -3006,7 +3021,7 @@ export type UpdateUsageLimitsPolicyResponse = Readonly<Record<string, never>>;
 export interface UpdateUserRequest {
   /** Id of the user. */
   readonly user_id: string;
-  /** Only an owner makes another owner; while there is none, whoever may change users. */
+  /** Only an owner makes another owner; while there is none, every caller who may change users. */
   readonly role?: 'owner' | 'admin' | 'member' | null;
   /** Joins these workspaces, or changes the role there; other workspaces stay. */
   readonly workspaces: readonly WorkspaceRole[];
@@ -3208,7 +3223,7 @@ export interface UsageLimits {
   readonly next_usage_reset_at?: string | null;
 }
 
-/** Where one counter of a policy stands. */
+/** The state of one counter of a policy. */
 export interface UsageLimitsCounter {
   readonly current_usage: number;
   readonly status: 'active' | 'exhausted';
@@ -3250,7 +3265,7 @@ export interface UsageLimitsPolicy {
   readonly etag: string;
 }
 
-/** A budget and where it stands. */
+/** A budget and its state. */
 export interface UsageLimitsState {
   readonly type: 'cost' | 'tokens';
   /** US dollars, or tokens. */
@@ -3330,7 +3345,7 @@ export interface VirtualKeyDeployment {
 }
 
 export interface WatchConfigRequest {
-  /** Of the last event that was seen: what came after it is told. From now on, where absent. */
+  /** Of the last event that was received: later ones are sent. Absent: from now on. */
   readonly token?: string | null;
 }
 
@@ -3479,7 +3494,7 @@ export interface WorkspaceUsageLimits {
   readonly metadata: Readonly<Record<string, string>>;
 }
 
-/** A budget of a workspace and where it stands. */
+/** A budget of a workspace and its state. */
 export interface WorkspaceUsageLimitsState {
   readonly type: 'cost' | 'tokens';
   /** US dollars, or tokens. */
@@ -3505,9 +3520,9 @@ export interface AdminServices {
     CreateApiKey: [CreateApiKeyRequest, CreatedApiKey];
     /** Lists the keys of those types that the caller may list. */
     ListApiKeys: [ListApiKeysRequest, ListApiKeysResponse];
-    /** Says everything of a key but its text. */
+    /** Returns a key without its text. */
     GetApiKey: [GetApiKeyRequest, ApiKey];
-    /** Changes a key. Absent fields stay as they are. When this has answered, every worker of this node knows. */
+    /** Changes a key. Absent fields stay as they are. After the answer, every worker of this node uses the change. */
     UpdateApiKey: [UpdateApiKeyRequest, UpdateApiKeyResponse];
     /** Deletes a key. When this has answered, no worker of this node serves it. */
     DeleteApiKey: [DeleteApiKeyRequest, DeleteApiKeyResponse];
@@ -3532,9 +3547,9 @@ export interface AdminServices {
     CreateCollection: [CreateCollectionRequest, CreatedCollection];
     /** Lists the collections of the workspace, and what is in each. */
     ListCollections: [ListCollectionsRequest, ListCollectionsResponse];
-    /** Says what a collection is, and which collections are in it. */
+    /** Returns a collection and the collections in it. */
     GetCollection: [GetCollectionRequest, Collection];
-    /** Changes a collection. Absent fields stay as they are. Without a parent a collection stands at the top. */
+    /** Changes a collection. Absent fields stay as they are. Without a parent a collection is at the top. */
     UpdateCollection: [UpdateCollectionRequest, UpdateCollectionResponse];
     /** Deletes an empty collection; one with something in it needs cascade. The default collection stays. */
     DeleteCollection: [DeleteCollectionRequest, DeleteCollectionResponse];
@@ -3545,7 +3560,7 @@ export interface AdminServices {
     CreateConfig: [CreateConfigRequest, CreateConfigResponse];
     /** Lists routing configs, without their content. */
     ListConfigs: [ListConfigsRequest, ListConfigsResponse];
-    /** Says everything of a config, its content too. */
+    /** Returns a config with its content. */
     GetConfig: [GetConfigRequest, Config];
     /** Changes a config. Absent fields stay as they are. A config makes a new version under the same slug. */
     UpdateConfig: [UpdateConfigRequest, UpdateConfigResponse];
@@ -3553,7 +3568,7 @@ export interface AdminServices {
     DeleteConfig: [DeleteConfigRequest, DeleteConfigResponse];
     /** Lists every version of a config with its content, newest first. */
     ListConfigVersions: [ListConfigVersionsRequest, ListConfigVersionsResponse];
-    /** Says what one version of a config was. */
+    /** Returns one version of a config. */
     GetConfigVersion: [GetConfigVersionRequest, Config];
   };
   /** Gateways that belong to the organisation, and how they sign in. In place of an id, `self` names the default one. */
@@ -3562,14 +3577,14 @@ export interface AdminServices {
     CreateDeployment: [CreateDeploymentRequest, CreatedDeployment];
     /** Lists the gateways of the organisation. */
     ListDeployments: [ListDeploymentsRequest, ListDeploymentsResponse];
-    /** Says everything of a gateway but its secrets. */
+    /** Returns a gateway without its secrets. */
     GetDeployment: [GetDeploymentRequest, Deployment];
     /** Changes what a gateway is registered as. Absent fields stay as they are. With rotate_auth the answer holds the new
      * secret. */
     UpdateDeployment: [UpdateDeploymentRequest, UpdateDeploymentResponse];
     /** Archives a gateway's record; its secret ends at once. */
     DeleteDeployment: [DeleteDeploymentRequest, DeleteDeploymentResponse];
-    /** Says when the gateway was last heard of. */
+    /** Returns when the gateway last reported. */
     PingDeployment: [PingDeploymentRequest, PingDeploymentResponse];
   };
   /** Checks that requests and answers must pass, and what follows from the verdict. */
@@ -3578,7 +3593,7 @@ export interface AdminServices {
     CreateGuardrail: [CreateGuardrailRequest, SavedGuardrail];
     /** Lists guardrails, without their checks. */
     ListGuardrails: [ListGuardrailsRequest, ListGuardrailsResponse];
-    /** Says everything of a guardrail, its checks too. */
+    /** Returns a guardrail with its checks. */
     GetGuardrail: [GetGuardrailRequest, Guardrail];
     /** Changes a guardrail. Absent fields stay as they are. Other checks or actions make a new version. */
     UpdateGuardrail: [UpdateGuardrailRequest, SavedGuardrail];
@@ -3593,7 +3608,7 @@ export interface AdminServices {
     CreateIntegration: [CreateIntegrationRequest, CreatedIntegration];
     /** Lists integrations, without their configurations. */
     ListIntegrations: [ListIntegrationsRequest, ListIntegrationsResponse];
-    /** Says everything of an integration but its secrets. */
+    /** Returns an integration without its secrets. */
     GetIntegration: [GetIntegrationRequest, IntegrationDetail];
     /** Changes an integration. Absent fields stay as they are. */
     UpdateIntegration: [UpdateIntegrationRequest, UpdateIntegrationResponse];
@@ -3608,16 +3623,16 @@ export interface AdminServices {
     DeleteIntegrationModels: [DeleteIntegrationModelsRequest, DeleteIntegrationModelsResponse];
     /** Lists the workspaces that have access, and their limits. */
     ListIntegrationWorkspaces: [ListIntegrationWorkspacesRequest, ListIntegrationWorkspacesResponse];
-    /** Says which workspaces may use it, and how much. Workspaces that are not named stay as they are. */
+    /** Sets which workspaces may use it, and how much. Workspaces that are not named stay as they are. */
     UpdateIntegrationWorkspaces: [UpdateIntegrationWorkspacesRequest, UpdateIntegrationWorkspacesResponse];
   };
   /** Invitations to the organisation. They last 7 days. */
   Invites: {
-    /** Invites somebody. The link is in this answer and nowhere else. */
+    /** Invites a person. The link is in this answer and nowhere else. */
     CreateInvite: [CreateInviteRequest, CreatedInvite];
     /** Lists invitations. */
     ListInvites: [ListInvitesRequest, ListInvitesResponse];
-    /** Says everything of an invitation but its link. */
+    /** Returns an invitation without its link. */
     GetInvite: [GetInviteRequest, Invite];
     /** Cancels a pending invitation. */
     DeleteInvite: [DeleteInviteRequest, DeleteInviteResponse];
@@ -3632,7 +3647,7 @@ export interface AdminServices {
     CreateUser: [CreateUserRequest, User];
     /** Lists the users of the organisation. */
     ListUsers: [ListUsersRequest, ListUsersResponse];
-    /** Says who a user is, and in which workspaces. */
+    /** Returns a user and the user's workspaces. */
     GetUser: [GetUserRequest, User];
     /** Changes a user's role, or the workspaces they are in. An owner is changed by owners alone, and the last one stays. */
     UpdateUser: [UpdateUserRequest, UpdateUserResponse];
@@ -3646,7 +3661,7 @@ export interface AdminServices {
     CreateLabel: [CreateLabelRequest, CreatedLabel];
     /** Lists the labels of the workspace, and the universal ones. */
     ListLabels: [ListLabelsRequest, ListLabelsResponse];
-    /** Says what a label is. */
+    /** Returns a label. */
     GetLabel: [GetLabelRequest, Label];
     /** Changes a label. Absent fields stay as they are. */
     UpdateLabel: [UpdateLabelRequest, UpdateLabelResponse];
@@ -3657,6 +3672,7 @@ export interface AdminServices {
   Logs: {
     /** Lists requests, newest first; oldest first when `after` is given. */
     ListLogs: [ListLogsRequest, ListLogsResponse];
+    /** Returns one request, with its attempts and, where they were kept, its bodies. */
     GetLog: [GetLogRequest, Log];
   };
   /** Models that workspaces can call, and what they cost. */
@@ -3668,19 +3684,19 @@ export interface AdminServices {
   };
   /** The organisation of the caller, and what holds in all its workspaces. */
   Organisations: {
-    /** Says what the organisation is, and its settings. */
+    /** Returns the organisation and its settings. */
     GetOrganisation: [GetOrganisationRequest, Organisation];
     /** Changes its name, settings and security settings. Absent fields stay as they are. */
     UpdateOrganisation: [UpdateOrganisationRequest, UpdateOrganisationResponse];
-    /** Says what every workspace's requests pass. */
+    /** Returns the guardrails that every workspace's requests pass. */
     GetOrganisationDefaults: [GetOrganisationDefaultsRequest, OrganisationDefaults];
     /** Changes what every workspace's requests pass. Absent fields stay as they are. */
     UpdateOrganisationDefaults: [UpdateOrganisationDefaultsRequest, UpdateOrganisationDefaultsResponse];
-    /** Says how users sign in. */
+    /** Returns how users sign in. */
     GetAuthSettings: [GetAuthSettingsRequest, AuthSettings];
     /** Changes how users sign in. Absent fields stay as they are. */
     UpdateAuthSettings: [UpdateAuthSettingsRequest, AuthSettings];
-    /** Says which workspaces the organisation's guardrails pass by. */
+    /** Returns the workspaces that are exempt from the organisation's guardrails. */
     ListWorkspaceExclusions: [ListWorkspaceExclusionsRequest, WorkspaceExclusions];
     /** Lets the organisation's guardrails pass workspaces by, or run in them again. */
     UpdateWorkspaceExclusions: [UpdateWorkspaceExclusionsRequest, WorkspaceExclusions];
@@ -3691,7 +3707,7 @@ export interface AdminServices {
     CreateProvider: [CreateProviderRequest, CreatedProvider];
     /** Lists the providers of the workspace. */
     ListProviders: [ListProvidersRequest, ListProvidersResponse];
-    /** Says everything of a provider but its credential. */
+    /** Returns a provider without its credential. */
     GetProvider: [GetProviderRequest, Provider];
     /** Changes a provider. Absent fields stay as they are. */
     UpdateProvider: [UpdateProviderRequest, UpdatedProvider];
@@ -3704,7 +3720,7 @@ export interface AdminServices {
     CreateRateLimitsPolicy: [CreateRateLimitsPolicyRequest, CreatedRateLimitsPolicy];
     /** Lists the active policies, unless another status is asked for. */
     ListRateLimitsPolicies: [ListRateLimitsPoliciesRequest, ListRateLimitsPoliciesResponse];
-    /** Says what a policy is. */
+    /** Returns a policy. */
     GetRateLimitsPolicy: [GetRateLimitsPolicyRequest, RateLimitsPolicy];
     /** Changes a policy. Absent fields stay as they are. */
     UpdateRateLimitsPolicy: [UpdateRateLimitsPolicyRequest, UpdateRateLimitsPolicyResponse];
@@ -3713,7 +3729,7 @@ export interface AdminServices {
   };
   /** What would become of requests. Nothing is sent to a provider, counted, or written to the log. */
   Requests: {
-    /** Says which targets a request would be sent to, in which order and why, and with which body. */
+    /** Explains which targets a request would be sent to, in which order and why, and with which body. */
     ExplainRequest: [ExplainRequestRequest, Explanation];
   };
   /** Budgets over requests that share something: a key, a model, a metadata value. */
@@ -3722,7 +3738,7 @@ export interface AdminServices {
     CreateUsageLimitsPolicy: [CreateUsageLimitsPolicyRequest, CreatedUsageLimitsPolicy];
     /** Lists the active policies, unless another status is asked for. */
     ListUsageLimitsPolicies: [ListUsageLimitsPoliciesRequest, ListUsageLimitsPoliciesResponse];
-    /** Says what a policy is and, if asked, where its counters stand. */
+    /** Returns a policy and, on request, the state of its counters. */
     GetUsageLimitsPolicy: [GetUsageLimitsPolicyRequest, UsageLimitsPolicy];
     /** Changes a policy. Absent fields stay as they are. A higher limit makes exhausted counters active again. */
     UpdateUsageLimitsPolicy: [UpdateUsageLimitsPolicyRequest, UpdateUsageLimitsPolicyResponse];
@@ -3739,7 +3755,7 @@ export interface AdminServices {
     CreateVirtualKey: [CreateVirtualKeyRequest, CreateVirtualKeyResponse];
     /** Lists the virtual keys of the workspace. */
     ListVirtualKeys: [ListVirtualKeysRequest, ListVirtualKeysResponse];
-    /** Says everything of a virtual key but its credential. */
+    /** Returns a virtual key without its credential. */
     GetVirtualKey: [GetVirtualKeyRequest, VirtualKey];
     /** Changes a virtual key. Absent fields stay as they are. */
     UpdateVirtualKey: [UpdateVirtualKeyRequest, UpdateVirtualKeyResponse];
@@ -3748,22 +3764,23 @@ export interface AdminServices {
     /** Makes an integration of its credential; calls go on as before. */
     MigrateVirtualKey: [MigrateVirtualKeyRequest, MigrateVirtualKeyResponse];
   };
-  /** Tells services what administrators change. */
+  /** Reports the changes of administrators to services. */
   Watch: {
-    /** Tells of every change that the key may see, in the order in which they were made, until the client leaves. The
+    /** Streams every change that the key may see, in the order in which they were made, until the client disconnects. The
      * first event is `start`: what is listed after it and changed by the events that follow is complete. The stream ends
      * after a quarter of an hour at most, when the gateway stops, and when the rights of its key may have changed; who
-     * opens it again with the last token misses nothing. Changes are kept for a week. */
+     * opens it again with the last token misses nothing. It ends with an error (AB05, AB03) when its key is no longer
+     * valid or may no longer read this. Changes are kept for a week. */
     WatchConfig: [WatchConfigRequest, AsyncIterable<ConfigEvent>];
   };
   /** Who is in a workspace, and as what. */
   WorkspaceMembers: {
-    /** Adds users of the organisation to the workspace. Nobody gives a role above their own; a key of the
+    /** Adds users of the organisation to the workspace. No caller gives a role above their own; a key of the
      * workspace itself gives none above manager. */
     AddWorkspaceMembers: [AddWorkspaceMembersRequest, AddWorkspaceMembersResponse];
     /** Lists the members of the workspace. */
     ListWorkspaceMembers: [ListWorkspaceMembersRequest, ListWorkspaceMembersResponse];
-    /** Says who a member is, and as what. */
+    /** Returns a member with the role. */
     GetWorkspaceMember: [GetWorkspaceMemberRequest, WorkspaceMember];
     /** Gives a member another role. */
     UpdateWorkspaceMember: [UpdateWorkspaceMemberRequest, UpdateWorkspaceMemberResponse];
@@ -3776,7 +3793,7 @@ export interface AdminServices {
     CreateWorkspace: [CreateWorkspaceRequest, Workspace];
     /** Lists the workspaces that the caller may see. Only owners, admins and the organisation's keys see archived ones. */
     ListWorkspaces: [ListWorkspacesRequest, ListWorkspacesResponse];
-    /** Says everything of a workspace, its members too. */
+    /** Returns a workspace with its members. */
     GetWorkspace: [GetWorkspaceRequest, WorkspaceDetail];
     /** Changes a workspace. Absent fields stay as they are. A higher limit makes an exhausted budget active again. Settings
      * and security settings are for the organisation's keys and for admins of the workspace. */

@@ -68,3 +68,13 @@ export const adminPaths: readonly string[] = [
   '/v1/workspaces/{workspace_id}/users',
   '/v1/workspaces/{workspace_id}/users/{user_id}',
 ];
+
+/** Those of them that answer a call without a key. */
+export const publicPaths: readonly string[] = [
+  '/docs',
+  '/docs/style.css',
+  '/model-configs/pricing/{provider}/{model}',
+  '/v1/admin/users/invites/accept',
+  '/v1/model-configs/pricing/{provider}/{model}',
+  '/v1/openapi.json',
+];

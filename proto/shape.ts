@@ -18,6 +18,8 @@ export interface Rules {
   readonly email?: boolean;
   readonly uri?: boolean;
   readonly clearable?: boolean;
+  readonly empty_as_null?: boolean;
+  readonly omit_absent?: boolean;
 }
 
 /** How a value is held in memory and written in JSON. */
@@ -50,9 +52,9 @@ export interface FieldShape {
   readonly list: boolean;
   /** From text to values of the kind. */
   readonly map: boolean;
-  /** Can it be told from its default whether it was given? */
+  /** Does it have presence, so that an explicit default differs from absence? */
   readonly optional: boolean;
-  /** Is it said over REST by a header, or by which keys the body has, and not by a field? */
+  /** Is it given over REST by a header or by the keys of the body, and not by a field? */
   readonly apart: boolean;
   readonly rules: Rules;
   readonly comment: string;
@@ -70,7 +72,7 @@ export interface Shape {
   field(name: string): FieldShape | undefined;
 }
 
-/** Numbers of fields that REST says by headers and by which keys a body has: `update_mask`, `etag`, `request_id`. */
+/** Numbers of fields that REST gives by headers and by which keys a body has: `update_mask`, `etag`, `request_id`. */
 const carriedApart: Readonly<Record<number, string>> = { 100: 'update_mask', 101: 'etag', 102: 'request_id' };
 
 const scalars: Readonly<Record<string, Kind>> = {

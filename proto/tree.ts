@@ -51,7 +51,7 @@ export interface AdminTree {
 
 export const adminPackage = 'headgate.admin.v1';
 
-/** The .proto files stay where they are: this file stands among them in a checkout, and under dist/ in a build. */
+/** The .proto files stay where they are: this file is among them in a checkout, and under dist/ in a build. */
 export function protoFolder(): string {
   for (let at = import.meta.dirname; ; at = dirname(at)) {
     if (existsSync(join(at, 'proto/headgate'))) return join(at, 'proto');
