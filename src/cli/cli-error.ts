@@ -1,4 +1,4 @@
-/** A failure with a sentence for a person and an exit code; its stack interests nobody. */
+/** A failure with a sentence for a person and an exit code; its stack is never printed. */
 export class CliError extends Error {
   readonly exitCode: number;
 

@@ -2,19 +2,20 @@ import { once } from 'node:events';
 import type { Message } from '../../proto/codec.js';
 import type { Shape } from '../../proto/shape.js';
 import type { AdminMethod } from '../../proto/tree.js';
-import { writeMessage } from '../admin/json.js';
 import type { AdminClient } from '../client/index.js';
-import { inFlags, type Line, requestOf } from './request.js';
+import { writeMessage } from '../control-plane/administration/shape/json.js';
+import { type CommandLine, inFlags, requestOf } from './input/request.js';
+import type { Typed } from './input/typed-value.js';
+import { fileText, jsonText, writeErrorLine, writeJson, writeLine } from './output/output.js';
+import { type Column, heartOf, listing, record, secretsIn } from './output/show.js';
 import { type SessionContext, type SessionOptions, withAdmin } from './session.js';
-import { type Column, heartOf, listing, record, secretsIn } from './show.js';
-import type { Typed } from './typed-value.js';
 import { resourceName, verbOf } from './verbs.js';
 
 /** What makes a command friendlier than its descriptor alone can. */
 export interface Manner {
   /** Another name of the command. */
   readonly alias?: string;
-  /** An argument beside those of the method, and the fields that it stands for. */
+  /** An argument beside those of the method, and the fields that it sets. */
   readonly argument?: {
     readonly name: string;
     readonly description: string;
@@ -24,7 +25,7 @@ export interface Manner {
   /** Changes an argument as it was typed: `@slug` → `slug`. */
   readonly named?: (text: string) => string;
   readonly columns?: readonly Column[];
-  /** What is printed for people, of the answer as JSON says it. */
+  /** What is printed for people, of the answer in JSON. */
   readonly show?: (answer: Readonly<Record<string, unknown>>) => string;
 }
 
@@ -36,16 +37,16 @@ export interface InvokeOptions extends SessionOptions {
   readonly requestId?: string;
 }
 
-/** Rows that a page of a list has at most, unless its rules say fewer. */
+/** Rows that a page of a list has at most, unless its rules set fewer. */
 const mostRows = 1000;
 
-/** Calls the method that a command stands for, and prints the answer. */
+/** Calls the method of a command, and prints the answer. */
 export async function invoke(
   context: SessionContext,
   method: AdminMethod,
   manner: Manner,
   options: InvokeOptions,
-  line: Line,
+  line: CommandLine,
 ): Promise<void> {
   const request = await requestOf(method, line);
   const json = options.json === true;
@@ -70,16 +71,16 @@ function print(
   value: Message,
   json: boolean,
   manner: Manner,
-  { named }: Line,
+  { named }: CommandLine,
 ): void {
   const written = writeMessage(shape, value);
-  if (json) console.log(JSON.stringify(written));
-  else if (manner.show !== undefined) console.log(manner.show(written));
+  if (json) writeJson(written);
+  else if (manner.show !== undefined) writeLine(manner.show(written));
   else if (record(written) === '')
-    console.log(['Done:', resourceName(method.service), verbOf(method), ...Object.values(named)].join(' '));
-  else console.log(record(written));
+    writeLine(['Done:', resourceName(method.service), verbOf(method), ...Object.values(named)].join(' '));
+  else writeLine(record(written));
   if (json || !method.access.audited) return;
-  for (const secret of secretsIn(shape, value)) console.error(`Keep the ${secret}: it is not shown again.`);
+  for (const secret of secretsIn(shape, value)) writeErrorLine(`Keep the ${secret}: it is not shown again.`);
 }
 
 /** All pages of a list, or the one that was asked for. */
@@ -104,20 +105,21 @@ async function list(
     if (next.length === 0) break;
     rows = [...rows, ...next];
   }
-  if (json) console.log(JSON.stringify(rows.map((row) => writeMessage(message!, row))));
+  if (json) writeJson(rows.map((row) => writeMessage(message!, row)));
   else {
-    console.log(listing(message!, rows, columns?.slice()));
-    if (rows.length < total) console.error(`${rows.length} of ${total} are shown.`);
+    writeLine(listing(message!, rows, columns?.slice()));
+    if (rows.length < total) writeErrorLine(`${rows.length} of ${total} are shown.`);
   }
 }
 
 /** A stream's answers as they come: files as they are, messages as lines of JSON. */
 async function pour(client: AdminClient, method: AdminMethod, request: Message): Promise<void> {
+  const shown = fileText();
   for await (const answer of client.stream(method, request)) {
     const isFile = method.response.name === 'HttpBody';
     const piece = isFile
-      ? (answer['data'] as Uint8Array)
-      : `${JSON.stringify(writeMessage(method.response, answer))}\n`;
+      ? shown(answer['data'] as Uint8Array)
+      : `${jsonText(writeMessage(method.response, answer))}\n`;
     if (!process.stdout.write(piece)) await once(process.stdout, 'drain');
   }
 }

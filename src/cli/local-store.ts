@@ -1,14 +1,24 @@
-import type { Settings } from '../config/settings.js';
-import { GatewayError } from '../core/errors.js';
+import { GatewayError } from '../common/core/errors.js';
+import type { Settings } from '../common/settings/settings.js';
+import { checkPrivacy } from '../control-plane/store/files/private-files.js';
+import { RefusedStart } from '../control-plane/store/files/refused-start.js';
+import {
+  findMasterKey,
+  loadMasterKey,
+  type MasterKey,
+  type MasterKeyPlaces,
+} from '../control-plane/store/secrets/master-key.js';
+import { openStore, type Store, type StoreOptions } from '../control-plane/store/store.js';
 import { holdDataDir } from '../process/data-lock.js';
-import { findMasterKey, loadMasterKey, type MasterKey, type MasterKeyPlaces } from '../store/master-key.js';
-import { RefusedStart } from '../store/refused-start.js';
-import { openStore, type Store, type StoreOptions } from '../store/store.js';
 import { CliError } from './cli-error.js';
-import { checkDataDir } from './serve.js';
+import { checkDataDir } from './commands/serve.js';
+import { printable, writeErrorLine } from './output/output.js';
 
-/** Settings that say where the records are, and what opens them. */
-export type StoredSettings = Pick<Settings, 'dataDir' | 'databaseUrl' | 'masterKey'>;
+/** Settings of the place of the records and of the key that opens them. */
+export type StoredSettings = Pick<
+  Settings,
+  'dataDir' | 'databaseUrl' | 'masterKey' | 'auditAnchors' | 'auditAnchorFile'
+>;
 
 /** What the commands that work on the store itself are given. */
 export interface StoreContext {
@@ -16,7 +26,7 @@ export interface StoreContext {
 }
 
 const placesOf = ({ masterKey, dataDir }: StoredSettings): MasterKeyPlaces => ({
-  // Read again from its file, where it has one: whoever may read that file is checked there.
+  // Read again from its file, where it has one: the permissions of that file are checked there.
   ...(masterKey?.file ? { file: masterKey.file } : { env: masterKey?.reveal() }),
   dataDir,
 });
@@ -46,6 +56,9 @@ export async function inOneLine<T>(work: () => Promise<T>): Promise<T> {
 /** Does `work` while no gateway runs on the data directory; refuses while one does. */
 export async function whileStopped(dataDir: string, work: () => Promise<void>): Promise<void> {
   await checkDataDir(dataDir);
+  await inOneLine(async () =>
+    checkPrivacy(dataDir, (message) => writeErrorLine(`headgate: ${printable(message)}`)),
+  );
   const letGo = await holdDataDir(dataDir);
   try {
     await work();
@@ -55,13 +68,16 @@ export async function whileStopped(dataDir: string, work: () => Promise<void>): 
 }
 
 /** Opens the store that the settings name, which a gateway may be serving from, does `work` and closes it. */
-export async function withStore(context: StoreContext, work: (store: Store) => Promise<void>): Promise<void> {
+export async function withStore(
+  context: StoreContext,
+  work: (store: Store, settings: StoredSettings) => Promise<void>,
+): Promise<void> {
   const settings = context.settings();
   await inOneLine(async () => {
     const options: StoreOptions = { ...settings, masterKey: masterKeyOf(settings), existing: true };
     const store = await openStore(options);
     try {
-      await work(store);
+      await work(store, settings);
     } finally {
       await store.close();
     }

@@ -1,5 +1,5 @@
 import { createServer } from 'node:net';
-import type { Settings } from '../config/settings.js';
+import type { Settings } from '../common/settings/settings.js';
 
 /** The ports that a gateway of these settings listens on, each with the flag that moves it. */
 export function portsOf(settings: Settings): readonly { port: number; flag: string; use: string }[] {
@@ -34,7 +34,7 @@ export function portProblem(host: string, port: number, flag: string, code: stri
   }
 }
 
-/** The code of a system error, or what else there is to say. */
+/** The code of a system error, or its message. */
 export function codeOf(error: unknown): string {
   return error instanceof Error && 'code' in error ? String(error.code) : String(error);
 }

@@ -1,20 +1,11 @@
 import { Command, CommanderError, Option } from 'commander';
 import { adminTree } from '../../proto/tree.js';
-import {
-  loadSettings,
-  type SettingKey,
-  type Settings,
-  SettingsError,
-  settingsTable,
-} from '../config/settings.js';
+import { loadSettings, type SettingKey, SettingsError, settingsTable } from '../common/settings/settings.js';
 import { CliError } from './cli-error.js';
+import type { CliContext } from './context.js';
+import { printable, writeErrorLine } from './output/output.js';
 import { aboutLine, resourceName } from './verbs.js';
 import { version } from './version.js';
-
-/** What a command is given: the settings of flags, variables and file, read when first asked for. */
-export interface CliContext {
-  settings(): Settings;
-}
 
 /** What every module of an administrative command exports. */
 interface CommandModule {
@@ -25,7 +16,7 @@ interface LazyCommand {
   readonly summary: string;
   /** Settings that every command below it has flags for. */
   readonly settings: readonly SettingKey[];
-  /** Do those flags stand in its help? */
+  /** Does its help list those flags? */
   readonly shown?: true;
   load(): Promise<CommandModule>;
 }
@@ -34,57 +25,58 @@ interface LazyCommand {
 const connection: readonly SettingKey[] = ['host', 'port', 'grpcPort', 'dataDir', 'adminKey'];
 /** Where the records are, and what opens them. */
 const stored: readonly SettingKey[] = ['dataDir', 'databaseUrl', 'masterKey'];
+const storedAndAnchors: readonly SettingKey[] = [...stored, 'auditAnchors', 'auditAnchorFile'];
 
 /** Commands that bring a gRPC client or the store along: loaded only when one of them is what was typed. */
 const lazyCommands: Readonly<Record<string, LazyCommand>> = {
   keys: {
-    summary: 'create, list and revoke keys',
-    settings: connection,
-    load: () => import('./keys.js'),
+    summary: 'create, list, revoke and recover keys',
+    settings: [...connection, 'databaseUrl', 'masterKey'],
+    load: () => import('./commands/keys.js'),
   },
   explain: {
     summary: 'say where a request would go, and why, without sending it',
     settings: connection,
-    load: () => import('./explain.js'),
+    load: () => import('./commands/explain.js'),
   },
   audit: {
     summary: 'verify and export the audit log',
-    settings: stored,
+    settings: storedAndAnchors,
     shown: true,
-    load: () => import('./audit.js'),
+    load: () => import('./commands/audit.js'),
   },
   backup: {
     summary: 'copy the records to a file, while the gateway serves',
     settings: stored,
     shown: true,
-    load: () => import('./backup.js'),
+    load: () => import('./commands/backup.js'),
   },
   restore: {
     summary: 'put a backup in the place of the records',
-    settings: stored,
+    settings: storedAndAnchors,
     shown: true,
-    load: () => import('./restore.js'),
+    load: () => import('./commands/restore.js'),
   },
   selftest: {
     summary: 'call providers for real, or simulated ones, and tell what works',
     settings: ['host', 'port', 'dataDir'],
-    load: () => import('./selftest.js'),
+    load: () => import('./commands/selftest.js'),
   },
   'master-key': {
     summary: 'change the key that all stored secrets hang on',
     settings: stored,
     shown: true,
-    load: () => import('./master-key.js'),
+    load: () => import('./commands/master-key.js'),
   },
 };
 
-/** Resources whose commands can more than the proto files say. */
+/** Resources with commands that the proto files do not declare. */
 const friendlier: Readonly<Record<string, () => Promise<CommandModule>>> = {
-  AuditLogs: () => import('./audit-logs.js'),
-  Configs: () => import('./configs.js'),
-  Logs: () => import('./logs.js'),
-  Providers: () => import('./providers.js'),
-  Workspaces: () => import('./workspaces.js'),
+  AuditLogs: () => import('./commands/audit-logs.js'),
+  Configs: () => import('./commands/configs.js'),
+  Logs: () => import('./commands/logs.js'),
+  Providers: () => import('./commands/providers.js'),
+  Workspaces: () => import('./commands/workspaces.js'),
 };
 
 /** A command for every service of the administration plane, by its name. */
@@ -115,7 +107,7 @@ export function addSettings(command: Command, keys: readonly SettingKey[] | 'all
     hidden,
   );
   for (const row of settingsTable) {
-    if (keys !== 'all' && !keys.includes(row.key)) continue;
+    if (keys !== 'all' && !(keys as readonly string[]).includes(row.key)) continue;
     const value = row.secret ? '<file>' : row.type === 'boolean' ? '[boolean]' : `<${placeholder(row.type)}>`;
     const words = `${row.doc} [${row.secret ? `${row.env}_FILE` : row.env}] (default: ${row.default})`;
     add(command, new Option(`${row.flag} ${value}`, words), hidden);
@@ -159,8 +151,9 @@ export async function buildProgram(args: readonly string[]): Promise<Command> {
     .helpCommand('help [command]', 'print help of a command')
     .showHelpAfterError('Run headgate --help for the commands and headgate <command> --help for their flags.')
     .showSuggestionAfterError()
-    // Flags before the command's name are the program's, those behind it the command's: `simulate --port` is its own.
+    // Flags before the command's name belong to the program, those after it to the command: `simulate --port` is its own.
     .enablePositionalOptions()
+    .configureOutput({ writeErr: (text) => writeErrorLine(text.trimEnd()) })
     .exitOverride()
     .hook('preAction', (_program, action) => {
       running = action;
@@ -168,7 +161,9 @@ export async function buildProgram(args: readonly string[]): Promise<Command> {
   addSettings(program, connection, true);
 
   const serve = program.command('serve').description('start the gateway');
-  addSettings(serve, 'all').action(async () => (await import('./serve.js')).serve(context.settings()));
+  addSettings(serve, 'all').action(async () =>
+    (await import('./commands/serve.js')).serve(context.settings()),
+  );
 
   await addLazy(program, context, lazyCommands, args);
 
@@ -178,13 +173,13 @@ export async function buildProgram(args: readonly string[]): Promise<Command> {
     .option('--host <host>', 'address to listen on', '127.0.0.1')
     .option('--port <port>', 'port to listen on; 0 takes a free one', '8900')
     .action(async (options: { host: string; port: string }) =>
-      (await import('./simulate.js')).simulate(options.host, options.port),
+      (await import('./commands/simulate.js')).simulate(options.host, options.port),
     );
 
   const doctor = program.command('doctor').description('check whether this machine can run the gateway');
   doctor.option('--json', 'print the findings as JSON');
   addSettings(doctor, 'all', true).action(async (options: { json?: boolean }) =>
-    (await import('./doctor.js')).doctor(() => context.settings(), options.json === true),
+    (await import('./commands/doctor.js')).doctor(() => context.settings(), options.json === true),
   );
 
   program.commandsGroup('Resources:');
@@ -210,7 +205,7 @@ async function addLazy(
   }
 }
 
-/** Lets `headgate keys list --grpc-port 1` mean what it says, wherever in the tree `list` is. */
+/** Lets `headgate keys list --grpc-port 1` work as expected, wherever in the tree `list` is. */
 function addEverywhere(command: Command, settings: readonly SettingKey[], hidden: boolean): void {
   addSettings(command, settings, hidden);
   for (const child of command.commands) addEverywhere(child, settings, hidden);
@@ -232,17 +227,17 @@ export async function run(args: readonly string[]): Promise<number> {
 }
 
 function report(error: unknown): number {
-  // Commander has said what was wrong; wrong usage is 2, as in every shell.
+  // Commander has printed what was wrong; wrong usage is 2, as in every shell.
   if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : 2;
   if (error instanceof SettingsError) {
-    for (const problem of error.problems) console.error(`headgate: ${problem}`);
+    for (const problem of error.problems) writeErrorLine(`headgate: ${printable(problem)}`);
     return 2;
   }
   if (error instanceof CliError) {
-    console.error(`headgate: ${error.message}`);
+    writeErrorLine(`headgate: ${printable(error.message)}`);
     return error.exitCode;
   }
-  console.error(
+  writeErrorLine(
     error instanceof Error ? `headgate: ${error.stack ?? error.message}` : `headgate: ${String(error)}`,
   );
   return 1;

@@ -1,9 +1,9 @@
 import type { Command } from 'commander';
 import { type AdminMethod, adminTree } from '../../proto/tree.js';
-import { type FieldFlag, flagsOf, typed } from './fields.js';
+import { type FieldFlag, flagsOf, typed } from './input/fields.js';
+import type { Typed } from './input/typed-value.js';
 import type { InvokeOptions, Manner } from './invoke.js';
 import { type SessionContext, withSession } from './session.js';
-import type { Typed } from './typed-value.js';
 import { aboutLine, argumentsOf, firstSentence, resourceName, verbOf } from './verbs.js';
 
 /** By the names of methods: `{ DeleteWorkspace: { alias: 'archive' } }`. */

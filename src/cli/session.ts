@@ -2,10 +2,11 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Command } from 'commander';
 import type { AdminCallError, AdminClient, AdminConnection } from '../client/index.js';
-import type { Settings } from '../config/settings.js';
+import type { Settings } from '../common/settings/settings.js';
 import { CliError } from './cli-error.js';
-import { readInput } from './file-input.js';
-import { readSecret } from './secret-input.js';
+import { readInput } from './input/file-input.js';
+import { readSecret } from './input/secret-input.js';
+import { writeErrorLine } from './output/output.js';
 
 /** What the administrative commands need to know of the settings. */
 export interface SessionContext {
@@ -36,7 +37,10 @@ export function withSession(command: Command, more: { workspace: boolean }): Com
     .option('--ca-file <file>', 'PEM file of the authority that signed its certificate; implies --tls')
     .option('--json', 'print JSON');
   return more.workspace
-    ? command.option('--workspace <id or slug>', 'workspace; needed where there are several')
+    ? command.option(
+        '--workspace <id or slug>',
+        'workspace (default: the only one, or the one named default)',
+      )
     : command;
 }
 
@@ -59,7 +63,7 @@ async function signInKey(
   options: SessionOptions,
 ): Promise<string> {
   if (options.adminKey !== undefined) {
-    console.error(
+    writeErrorLine(
       'headgate: --admin-key shows the key to other users of this machine: better HEADGATE_ADMIN_KEY or --admin-key-file.',
     );
     return options.adminKey;
@@ -80,7 +84,7 @@ const flagOfField: Readonly<Record<string, string>> = {
   workspace_id: '--workspace',
 };
 
-/** A refusal with the flags that were typed in place of the fields that were sent; what stands in a config stays. */
+/** A refusal with the flags that were typed in place of the fields that were sent; fields within a config keep their names. */
 function inFlags(message: string): string {
   return message.replace(/(?<![\w.])[a-z_]+(?:\.[a-z_]+)*/g, (word) => flagOfField[word] ?? word);
 }
@@ -103,7 +107,7 @@ function tlsOf(
   return { ca: Buffer.from(readInput(file)) };
 }
 
-/** Exit codes of refusals that scripts tell apart: there is no such object; it is there already, or was changed. */
+/** Exit codes of refusals that scripts distinguish: there is no such object; it is there already, or was changed. */
 const exitCodes: Readonly<Record<string, number>> = { AB08: 3, AB07: 4 };
 
 export interface SessionManner {
@@ -126,7 +130,7 @@ export async function withAdmin(
   const tls = tlsOf(settings, options);
   // Not before it is needed: help would be late.
   const { AdminCallError, connectAdmin } = await import('../client/index.js');
-  const client = connectAdmin({ address, key, tls });
+  const client = connectAdmin({ address, key, tls, defaultWorkspace: true });
   const failure = (error: AdminCallError): CliError => {
     if (!error.isUnreachable) return new CliError(said(error.message), exitCodes[error.code ?? '']);
     return tls === undefined

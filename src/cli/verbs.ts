@@ -18,7 +18,7 @@ export function verbOf({ service, method }: Pick<AdminMethod, 'service' | 'metho
   return (verb === resourceName(service) ? rest : [verb, ...rest]).join('-');
 }
 
-/** Fields of the request that say which record is meant: arguments. Those with a few values to choose from are flags. */
+/** Fields of the request that identify the record: arguments. Those with a few values to choose from are flags. */
 export function argumentsOf({ bindings, request }: AdminMethod): string[] {
   const inPath = [...(bindings[0]?.path ?? '').matchAll(/\{(\w+)\}/g)].map(([, name = '']) => name);
   return inPath.filter((name) => request.field(name)?.rules.in === undefined);

@@ -2,6 +2,7 @@ import { Client, credentials, Metadata, type ServiceError } from '@grpc/grpc-js'
 import { decode, encode, type Message } from '../../proto/codec.js';
 import type { AdminServices } from '../../proto/messages.js';
 import { type AdminMethod, adminTree } from '../../proto/tree.js';
+import { severalWorkspaces } from '../common/access/key-refusals.js';
 import { AdminCallError } from './call-error.js';
 
 export interface AdminConnection {
@@ -13,7 +14,12 @@ export interface AdminConnection {
   readonly timeoutMs?: number;
   /** TLS: `true` for certificates that this machine trusts, or the authority's own, PEM. */
   readonly tls?: true | { readonly ca: Buffer };
+  /** A call that has to name one of several workspaces, and names none, is sent again for the default workspace. */
+  readonly defaultWorkspace?: boolean;
 }
+
+/** The slug of the workspace that every organisation has from the start. */
+const defaultSlug = 'default';
 
 /** A message to be sent: what is left out has its default, or is absent. */
 export type Input<T> = T extends readonly (infer Item)[]
@@ -43,12 +49,13 @@ const bytes = (value: Buffer): Buffer => value;
 const lowered = (name: string): string => name.charAt(0).toLowerCase() + name.slice(1);
 
 /** Calls methods by their descriptors. */
-export class Caller {
+export class MethodCaller {
   readonly #client: Client;
   readonly #metadata = new Metadata();
   readonly #timeoutMs: number;
+  readonly #defaultWorkspace: boolean;
 
-  constructor({ address, key, timeoutMs = 10_000, tls }: AdminConnection) {
+  constructor({ address, key, timeoutMs = 10_000, tls, defaultWorkspace = false }: AdminConnection) {
     const channel =
       tls === undefined ? credentials.createInsecure() : credentials.createSsl(tls === true ? null : tls.ca);
     this.#client = new Client(address, channel, {
@@ -56,9 +63,21 @@ export class Caller {
     });
     this.#metadata.set('x-gateway-api-key', key);
     this.#timeoutMs = timeoutMs;
+    this.#defaultWorkspace = defaultWorkspace;
   }
 
-  unary(method: AdminMethod, request: Message): Promise<Message> {
+  async unary(method: AdminMethod, request: Message): Promise<Message> {
+    try {
+      return await this.#unary(method, request);
+    } catch (error) {
+      const isUnplaced = error instanceof AdminCallError && error.message === severalWorkspaces;
+      if (!isUnplaced || !this.#defaultWorkspace || method.request.field('workspace_id') === undefined)
+        throw error;
+      return this.#unary(method, { ...request, workspace_id: defaultSlug });
+    }
+  }
+
+  #unary(method: AdminMethod, request: Message): Promise<Message> {
     return new Promise((answered, failed) => {
       this.#client.makeUnaryRequest(
         method.path,
@@ -102,7 +121,7 @@ export class Caller {
 }
 
 /** The methods of the proto files, as functions of a caller. */
-export function apiOf(caller: Caller): AdminApi {
+export function apiOf(caller: MethodCaller): AdminApi {
   const api: Record<string, Record<string, unknown>> = {};
   for (const method of adminTree().methods.values()) {
     const service = lowered(method.service);

@@ -1,6 +1,6 @@
 import { type ServiceError, status } from '@grpc/grpc-js';
 
-/** An administration call that was refused, or that nobody answered. */
+/** An administration call that was refused or got no answer. */
 export class AdminCallError extends Error {
   override readonly name = 'AdminCallError';
 
@@ -8,7 +8,7 @@ export class AdminCallError extends Error {
     message: string,
     /** Name of the gRPC status: `NOT_FOUND`. */
     readonly status: string,
-    /** Code of the administration plane (`AB08`); null: nobody answered. */
+    /** Code of the administration plane (`AB08`); null: there was no answer. */
     readonly code: string | null,
   ) {
     super(message);

@@ -14,7 +14,7 @@ import type {
   UpdateConfigResponse,
 } from '../../proto/messages.js';
 import type { AdminMethod } from '../../proto/tree.js';
-import { type AdminApi, type AdminConnection, apiOf, Caller, type Input } from './api.js';
+import { type AdminApi, type AdminConnection, apiOf, type Input, MethodCaller } from './api.js';
 import { follow } from './watch.js';
 
 export type * from '../../proto/messages.js';
@@ -38,10 +38,10 @@ export type ProviderInput = Input<CreateProviderRequest> & { readonly base_url?:
 /** The administration plane from outside: every method under `api`, and the commonest by shorter names. */
 export class AdminClient {
   readonly api: AdminApi;
-  readonly #caller: Caller;
+  readonly #caller: MethodCaller;
 
   constructor(connection: AdminConnection) {
-    this.#caller = new Caller(connection);
+    this.#caller = new MethodCaller(connection);
     this.api = apiOf(this.#caller);
   }
 
@@ -85,7 +85,7 @@ export class AdminClient {
     return follow(this.api, from);
   }
 
-  /** Any method by its descriptor, for those who know it only while running. */
+  /** Calls any method by its descriptor, for callers that choose the method at run time. */
   call(method: AdminMethod, request: Message): Promise<Message> {
     return this.#caller.unary(method, request);
   }

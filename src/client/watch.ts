@@ -18,6 +18,9 @@ function pause(ms: number, signal: AbortSignal | undefined): Promise<void> {
   });
 }
 
+/** Not refused: the gateway was away, or nothing was read for too long. */
+const isBrokenOff = ({ code }: AdminCallError): boolean => code === null || code === 'deadline';
+
 /**
  * Every change from `token` on, without a gap: a stream that ends or breaks is opened again where it was. Throws
  * where the key is refused. Of the signs it gives the first `start`, and every `reset`: after these read everything.
@@ -39,8 +42,7 @@ export async function* follow(
         if (isNews) yield event;
       }
     } catch (error) {
-      // Refused, and not merely broken off.
-      if (!(error instanceof AdminCallError) || error.code !== null) throw error;
+      if (!(error instanceof AdminCallError) || !isBrokenOff(error)) throw error;
     }
     if (!isOver()) await pause(wait, signal);
   }

@@ -3,7 +3,7 @@ import { unlinkSync } from 'node:fs';
 import { connect, createServer, type Server } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { RefusedStart } from '../store/refused-start.js';
+import { RefusedStart } from '../control-plane/store/files/refused-start.js';
 
 /** A socket's path may have about a hundred bytes; one that is too long stands elsewhere under a name made of it. */
 function socketPath(dataDir: string): string {
@@ -42,9 +42,10 @@ function listen(path: string): Promise<Server | null> {
   return new Promise((resolve, reject) => {
     const server = createServer((socket) => {
       socket.on('error', () => {});
-      socket.end(String(process.pid));
+      socket.end(String(process.pid), () => socket.destroy());
     });
-    server.once('error', (error: NodeJS.ErrnoException) => {
+    // Kept afterwards: a connection that could not be accepted must not end the process.
+    server.on('error', (error: NodeJS.ErrnoException) => {
       if (error.code === 'EADDRINUSE') resolve(null);
       else reject(error);
     });

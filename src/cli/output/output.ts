@@ -1,0 +1,38 @@
+import { printable, printableLines } from '../../common/text/printable.js';
+
+export { printable, printableLines };
+
+/**
+ * Everything that the command line prints goes through here: a terminal acts on control characters, and texts of servers,
+ * callers and files can hold some. They could move its cursor, hide lines, set its title, or turn the order of words.
+ */
+
+/** Lines for people, on standard output. */
+export function writeLine(text: string): void {
+  console.log(printableLines(text));
+}
+
+/** Lines for people, on standard error. */
+export function writeErrorLine(text: string): void {
+  console.error(printableLines(text));
+}
+
+/** JSON with the same meaning, without control characters that a terminal acts on. */
+export const jsonText = (value: unknown, indent?: number): string =>
+  printableLines(JSON.stringify(value, null, indent));
+
+/** A value for programs, on standard output. */
+export function writeJson(value: unknown, indent?: number): void {
+  console.log(jsonText(value, indent));
+}
+
+/** Pieces of a file for standard output: as they are, unless they are shown in a terminal. */
+export function fileText(
+  isTerminal = process.stdout.isTTY,
+): (piece: Uint8Array | string) => Uint8Array | string {
+  if (!isTerminal) return (piece) => piece;
+  // A character may come in two pieces.
+  const decoder = new TextDecoder();
+  return (piece) =>
+    printableLines(typeof piece === 'string' ? piece : decoder.decode(piece, { stream: true }));
+}

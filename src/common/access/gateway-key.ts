@@ -1,0 +1,90 @@
+import { createHmac, randomBytes } from 'node:crypto';
+import { crc32 } from 'node:zlib';
+import type { KeyType } from './principal.js';
+
+const alphabet = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz';
+const prefixes: Readonly<Record<KeyType, string>> = {
+  'organisation-service': 'gw_org_',
+  'workspace-service': 'gw_ws_',
+  'workspace-user': 'gw_user_',
+};
+/** 256 bits need 43 digits of base 62; 32 bits need 6. */
+const secretDigits = 43;
+const checkDigits = 6;
+
+/** Value of each character code below 128 as a digit of base 62; -1 for every other character. */
+const digitOf = new Int8Array(128).fill(-1);
+for (let value = 0; value < alphabet.length; value++) digitOf[alphabet.charCodeAt(value)] = value;
+
+function base62(value: bigint, digits: number): string {
+  let text = '';
+  for (let rest = value; text.length < digits; rest /= 62n) text = alphabet[Number(rest % 62n)] + text;
+  return text;
+}
+
+/** A new gateway key: type prefix, 256 random bits, checksum of both. Shown once, never stored. */
+export function makeGatewayKey(type: KeyType): string {
+  const body = prefixes[type] + base62(BigInt(`0x${randomBytes(32).toString('hex')}`), secretDigits);
+  return body + base62(BigInt(crc32(body)), checkDigits);
+}
+
+/** Where the digits begin; 0: no prefix of ours. */
+function prefixLength(text: string): number {
+  if (text.startsWith('gw_ws_')) return 6;
+  if (text.startsWith('gw_org_')) return 7;
+  if (text.startsWith('gw_user_')) return 8;
+  return 0;
+}
+
+/** Could this be a gateway key? Refuses garbage by length, alphabet and checksum, before any lookup. */
+export function isGatewayKey(text: string): boolean {
+  const start = prefixLength(text);
+  const checkAt = start + secretDigits;
+  if (start === 0 || text.length !== checkAt + checkDigits) return false;
+  let check = 0;
+  for (let i = start; i < text.length; i++) {
+    const code = text.charCodeAt(i);
+    const digit = code < 128 ? digitOf[code]! : -1;
+    if (digit < 0) return false;
+    if (i >= checkAt) check = check * 62 + digit;
+  }
+  return check === crc32(text.slice(0, checkAt));
+}
+
+/** What is stored and looked up in place of a key's text: HMAC-SHA-256 under the deployment's pepper, hex. */
+export function hashGatewayKey(pepper: Buffer, text: string): string {
+  return createHmac('sha256', pepper).update(text).digest('hex');
+}
+
+/** Beyond this many, the cache of keys is emptied. */
+const maxSeenKeys = 1000;
+
+/**
+ * Hashes what could be a gateway key as `hashGatewayKey` does, and remembers the last ones: a key comes back with every
+ * request.
+ */
+export class KeyHasher {
+  readonly #seen = new Map<string, string>();
+
+  constructor(readonly pepper: Buffer) {}
+
+  /** null: by its form this is no gateway key. */
+  hash(text: string): string | null {
+    let hash = this.#seen.get(text);
+    if (hash === undefined) {
+      if (!isGatewayKey(text)) return null;
+      hash = hashGatewayKey(this.pepper, text);
+      if (this.#seen.size >= maxSeenKeys) this.#seen.clear();
+      this.#seen.set(text, hash);
+    }
+    return hash;
+  }
+}
+
+/** The part of every shown secret that replaces its middle. */
+export const mask = '*****';
+
+/** How a key or credential is shown after its creation: 2 first characters, the mask, 3 last. */
+export function maskGatewayKey(text: string): string {
+  return text.length < 12 ? mask : `${text.slice(0, 2)}${mask}${text.slice(-3)}`;
+}

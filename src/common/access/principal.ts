@@ -1,0 +1,38 @@
+import type { EndpointName } from '../core/endpoint.js';
+
+export type KeyType = 'organisation-service' | 'workspace-service' | 'workspace-user';
+
+/** The caller: the data of a gateway key. One object per key, shared by all its calls; never written to. */
+export interface Principal {
+  readonly organisationId: string;
+  /** null for an organisation's own (admin) key. */
+  readonly workspaceId: string | null;
+  readonly keyId: string;
+  readonly keyName: string;
+  readonly keyType: KeyType;
+  readonly userId: string | null;
+  readonly scopes: readonly string[];
+  /** Unix milliseconds, or null for a key that does not expire. */
+  readonly expiresAt: number | null;
+  /** May its calls use saved configs and providers alone, and none that they bring themselves? */
+  readonly blockInline: boolean;
+  /** false: its workspace keeps no bodies of requests and answers in the log. */
+  readonly keepBodies?: boolean;
+  readonly defaults: {
+    readonly configId: string | null;
+    readonly allowConfigOverride: boolean;
+    readonly metadata: Readonly<Record<string, string>>;
+  };
+}
+
+/** Do the key's scopes allow calls of that endpoint? */
+export function mayCall({ scopes }: Principal, endpoint: EndpointName): boolean {
+  return (
+    scopes.includes('completions.write') || (endpoint === 'models' && scopes.includes('virtual_keys.list'))
+  );
+}
+
+/** Is the key past its expiry at that time, in Unix milliseconds? */
+export function isExpired({ expiresAt }: Principal, now: number): boolean {
+  return expiresAt !== null && expiresAt <= now;
+}

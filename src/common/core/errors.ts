@@ -1,0 +1,185 @@
+/** Whose fault a failure is: decides the log level, the metrics label and whether another target may help. */
+export type Blame = 'client' | 'upstream' | 'gateway';
+
+interface ErrorRow {
+  readonly status: number;
+  /** `error.type` of the OpenAI-shaped body. */
+  readonly type: string;
+  readonly blame: Blame;
+  /** May the next target be tried? */
+  readonly fallback: boolean;
+}
+
+const row = (status: number, type: string, blame: Blame, fallback = false): ErrorRow => ({
+  status,
+  type,
+  blame,
+  fallback,
+});
+
+/**
+ * Every code the data plane can answer with. Codes `01`, `03` and `AB01` are those of the specification;
+ * the rest are words. `docs/errors.md` lists the same rows and a test holds the two together.
+ */
+export const errorTable = {
+  invalid_request: row(400, 'invalid_request_error', 'client'),
+  body_malformed: row(400, 'invalid_request_error', 'client'),
+  bad_framing: row(400, 'invalid_request_error', 'client'),
+  missing_provider: row(400, 'invalid_request_error', 'client'),
+  unknown_provider: row(400, 'invalid_request_error', 'client', true),
+  invalid_custom_host: row(400, 'invalid_request_error', 'client', true),
+  config_override_blocked: row(400, 'invalid_request_error', 'client'),
+  /** A call brought itself fields that its organisation allows only in saved configs and stored providers. */
+  inline_config_blocked: row(400, 'invalid_request_error', 'client'),
+  inline_provider_blocked: row(400, 'invalid_request_error', 'client'),
+  inline_custom_host_blocked: row(400, 'invalid_request_error', 'client'),
+  inline_forward_headers_blocked: row(400, 'invalid_request_error', 'client'),
+  unsupported_by_provider: row(400, 'invalid_request_error', 'client', true),
+  AB01: row(400, 'invalid_request_error', 'client'),
+  /** A gateway key that is missing, malformed or unknown. */
+  '03': row(401, 'authentication_error', 'client'),
+  /** A gateway key past its expiry. */
+  '01': row(401, 'authentication_error', 'client'),
+  /** A gateway key that became invalid while its request ran. */
+  key_revoked: row(401, 'authentication_error', 'client'),
+  /** A stored provider past its expiry. */
+  virtual_key_expired: row(401, 'virtual_key_expired_error', 'client', true),
+  permission_denied: row(403, 'permission_error', 'client'),
+  /** A stored provider signs in as the gateway itself, and its workspace may not. */
+  own_identity_blocked: row(403, 'permission_error', 'client', true),
+  not_found: row(404, 'not_found_error', 'client'),
+  config_not_found: row(400, 'invalid_request_error', 'client'),
+  method_not_allowed: row(405, 'invalid_request_error', 'client'),
+  request_timeout: row(408, 'timeout_error', 'upstream', true),
+  virtual_key_exhausted: row(412, 'virtual_key_exhaust_error', 'client', true),
+  integration_exhausted: row(412, 'integration_exhaust_error', 'client', true),
+  /** A stored provider whose credential is missing, or is in a place that the gateway cannot read. */
+  provider_credential_missing: row(412, 'provider_credential_missing_error', 'client', true),
+  model_not_allowed: row(412, 'model_not_allowed_error', 'client', true),
+  body_too_large: row(413, 'invalid_request_error', 'client'),
+  unsupported_media_type: row(415, 'invalid_request_error', 'client'),
+  /** Too many unknown gateway keys from one network. */
+  too_many_unknown_keys: row(429, 'rate_limit_error', 'client'),
+  client_gone: row(499, 'client_gone', 'client'),
+  /** In the log alone: another target answered first. */
+  hedge_lost: row(503, 'server_error', 'gateway'),
+  internal: row(500, 'server_error', 'gateway', true),
+  upstream_connect_failed: row(502, 'upstream_error', 'upstream', true),
+  upstream_tls: row(502, 'upstream_error', 'upstream', true),
+  upstream_reset: row(502, 'upstream_error', 'upstream', true),
+  upstream_truncated: row(502, 'upstream_error', 'upstream', true),
+  upstream_invalid_response: row(502, 'upstream_error', 'upstream', true),
+  upstream_too_large: row(502, 'upstream_error', 'upstream', true),
+  upstream_redirect: row(502, 'upstream_error', 'upstream', true),
+  upstream_stream_error: row(502, 'upstream_error', 'upstream', true),
+  /** A streamed upload that has already gone, in part, to a target that failed. */
+  body_already_sent: row(502, 'upstream_error', 'upstream'),
+  draining: row(503, 'server_error', 'gateway'),
+  overloaded: row(503, 'server_error', 'gateway'),
+  upstream_busy: row(503, 'server_error', 'gateway', true),
+  store_unavailable: row(503, 'server_error', 'gateway'),
+  upstream_connect_timeout: row(504, 'timeout_error', 'upstream', true),
+  upstream_headers_timeout: row(504, 'timeout_error', 'upstream', true),
+  upstream_first_token_timeout: row(504, 'timeout_error', 'upstream', true),
+  upstream_idle_timeout: row(504, 'timeout_error', 'upstream', true),
+} as const satisfies Record<string, ErrorRow>;
+
+/** Codes that stages bring. A stage written in TypeScript adds its own: `declare module` of this file, in its folder. */
+// biome-ignore lint/suspicious/noEmptyInterface: members are added by the stages.
+export interface StageErrors {}
+
+export type ErrorCode = keyof typeof errorTable | keyof StageErrors;
+
+/** A code of a stage. */
+export interface StageErrorRow {
+  /** 400 to 599. */
+  readonly status: number;
+  /** `error.type` of the OpenAI-shaped body. */
+  readonly type: string;
+  readonly blame: Blame;
+  /** May the next target be tried? Absent: no. */
+  readonly fallback?: boolean;
+  /** When it is answered. */
+  readonly doc: string;
+}
+
+/** Rows of stages by code, each with the name of its stage. Filled before the first request. */
+const stageRows = new Map<string, ErrorRow & { readonly stage: string }>();
+
+/** Adds the codes of a stage. Throws for one that is taken, or has no status of an error. */
+export function addErrors(stage: string, rows: Readonly<Record<string, StageErrorRow>>): void {
+  for (const [code, { status, type, blame, fallback = false }] of Object.entries(rows)) {
+    const owner = Object.hasOwn(errorTable, code) ? 'the gateway' : stageRows.get(code)?.stage;
+    if (owner !== undefined && owner !== stage)
+      throw new Error(`The error code ${code} of ${stage} belongs to ${owner}: give it another name.`);
+    if (!(Number.isInteger(status) && status >= 400 && status <= 599))
+      throw new Error(`The error code ${code} of ${stage} needs a status of 400 to 599.`);
+    stageRows.set(code, { status, type, blame, fallback, stage });
+  }
+}
+
+/** Is there such a code, of the gateway or of a stage? */
+export const isErrorCode = (code: string): boolean => Object.hasOwn(errorTable, code) || stageRows.has(code);
+
+function rowOf(code: ErrorCode): ErrorRow {
+  const row: ErrorRow | undefined = (errorTable as Readonly<Record<string, ErrorRow>>)[code];
+  return row ?? stageRows.get(code) ?? errorTable.internal;
+}
+
+export interface ErrorDetail {
+  /** The field or header at fault, as a path: `messages[0].role`. */
+  param?: string;
+  /** Several findings at once; each `path: <p>, message: <m>`. */
+  errors?: readonly string[];
+  /** Milliseconds after which it may be tried again. */
+  retryAfterMs?: number;
+  /** Does the client's stream already contain the provider's own error? Then the gateway adds no error event. */
+  isReported?: boolean;
+  cause?: unknown;
+}
+
+/** The one error type. `message` is public; `cause` goes to the log and never out. */
+export class GatewayError extends Error {
+  readonly code: ErrorCode;
+  readonly param: string | null;
+  readonly errors: readonly string[] | null;
+  readonly retryAfterMs: number | null;
+  readonly isReported: boolean;
+
+  constructor(code: ErrorCode, message: string, detail?: ErrorDetail) {
+    super(message, detail?.cause === undefined ? undefined : { cause: detail.cause });
+    this.name = 'GatewayError';
+    this.code = code;
+    this.param = detail?.param ?? null;
+    this.errors = detail?.errors ?? null;
+    this.retryAfterMs = detail?.retryAfterMs ?? null;
+    this.isReported = detail?.isReported ?? false;
+  }
+
+  /** The same error, of which the client's stream has been a report already. */
+  asReported(): GatewayError {
+    return new GatewayError(this.code, this.message, { cause: this.cause, isReported: true });
+  }
+
+  get status(): number {
+    return rowOf(this.code).status;
+  }
+
+  get type(): string {
+    return rowOf(this.code).type;
+  }
+
+  get blame(): Blame {
+    return rowOf(this.code).blame;
+  }
+
+  get fallback(): boolean {
+    return rowOf(this.code).fallback;
+  }
+
+  /** Turns anything thrown into a GatewayError; what we did not foresee becomes `internal` with its cause kept. */
+  static from(thrown: unknown): GatewayError {
+    if (thrown instanceof GatewayError) return thrown;
+    return new GatewayError('internal', 'The gateway failed to handle this request.', { cause: thrown });
+  }
+}

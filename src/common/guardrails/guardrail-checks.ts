@@ -1,0 +1,304 @@
+import {
+  choice,
+  choices,
+  count,
+  expression,
+  flag,
+  free,
+  headers,
+  mapOf,
+  milliseconds,
+  object,
+  type ParameterTable,
+  type Properties,
+  parameters,
+  schema,
+  share,
+  text,
+  textMap,
+  texts,
+  url,
+  values,
+} from './guardrail-parameters.js';
+
+/** `before`: the check sees the request. `after`: it sees the answer. */
+export type CheckPhase = 'before' | 'after';
+
+export interface GuardrailCheck {
+  readonly phases: readonly CheckPhase[];
+  readonly parameters: ParameterTable;
+}
+
+const before: readonly CheckPhase[] = ['before'];
+const after: readonly CheckPhase[] = ['after'];
+const both: readonly CheckPhase[] = ['before', 'after'];
+
+/** A check that decides by itself. */
+const local = (
+  phases: readonly CheckPhase[],
+  properties: Properties,
+  required: readonly string[] = [],
+): GuardrailCheck => ({ phases, parameters: parameters(properties, required) });
+
+/** A check that calls another service, and waits for the answer. */
+const remote = (
+  phases: readonly CheckPhase[],
+  properties: Properties = {},
+  required: readonly string[] = [],
+  timeout = 5000,
+): GuardrailCheck => local(phases, { ...properties, timeout: milliseconds(timeout) }, required);
+
+const not = flag(false);
+const redact = flag(false);
+const anyOf = choice(['any', 'all', 'none'], 'any');
+const allOf = choice(['all', 'any', 'none'], 'all');
+const casing = local(both, { not });
+const allowedModels = local(before, { models: texts(), not }, ['models']);
+
+const requestTypes = [
+  ...['complete', 'chatComplete', 'embed', 'rerank', 'moderate', 'proxy', 'imageGenerate', 'imageEdit'],
+  ...['createSpeech', 'createTranscription', 'createTranslation', 'realtime', 'messages', 'uploadFile'],
+  ...['listFiles', 'retrieveFile', 'deleteFile', 'retrieveFileContent', 'createBatch', 'retrieveBatch'],
+  ...['cancelBatch', 'listBatches', 'getBatchOutput', 'createFinetune', 'listFinetunes', 'retrieveFinetune'],
+  ...['cancelFinetune', 'createModelResponse', 'getModelResponse', 'deleteModelResponse'],
+  'listResponseInputItems',
+];
+const codeFormats = [
+  ...[
+    'SQL',
+    'Python',
+    'TypeScript',
+    'JavaScript',
+    'Java',
+    'C#',
+    'C++',
+    'C',
+    'Ruby',
+    'PHP',
+    'Swift',
+    'Kotlin',
+  ],
+  ...['Go', 'Rust', 'Scala', 'R', 'Perl', 'Shell', 'HTML', 'CSS', 'XML', 'JSON', 'YAML', 'Markdown'],
+  'Dockerfile',
+];
+
+const own = {
+  'default.regexMatch': local(both, { rule: expression, not }, ['rule']),
+  'default.regexReplace': local(both, { rule: expression, redactText: text() }, ['rule']),
+  'default.sentenceCount': local(both, { minSentences: count(0), maxSentences: count(99_999), not }),
+  'default.wordCount': local(both, { minWords: count(0), maxWords: count(99_999), not }),
+  'default.characterCount': local(both, { minCharacters: count(0), maxCharacters: count(9_999_999), not }),
+  'default.contains': local(after, { words: texts(), operator: anyOf }, ['words', 'operator']),
+  'default.endsWith': local(both, { suffix: text(), not }, ['suffix']),
+  'default.alluppercase': casing,
+  'default.alllowercase': casing,
+  'default.isAllLowerCase': casing,
+  'default.notNull': local(after, { not }),
+  'default.jsonSchema': local(after, { schema, not }, ['schema']),
+  'default.jsonKeys': local(after, { keys: texts(), operator: anyOf }, ['keys', 'operator']),
+  'default.validUrls': remote(after, { onlyDNS: flag(false), not }),
+  'default.containsCode': local(after, { format: choice(codeFormats), not }, ['format']),
+  'default.webhook': remote(
+    both,
+    { webhookURL: url, headers, forwardHeaders: flag(false), failOnError: flag(false) },
+    ['webhookURL'],
+    3000,
+  ),
+  'default.log': remote(after, { logURL: url, headers }, ['logURL']),
+  'default.addPrefix': local(
+    before,
+    {
+      prefix: text(),
+      applyToRole: choice(['user', 'system', 'assistant'], 'user'),
+      addToExisting: flag(true),
+      onlyIfEmpty: flag(false),
+    },
+    ['prefix'],
+  ),
+  'default.jwt': remote(
+    before,
+    {
+      jwksUri: url,
+      headerKey: text(),
+      // Seconds, as clockTolerance.
+      cacheMaxAge: count(86_400),
+      clockTolerance: count(5),
+      maxTokenAge: text('1d'),
+      algorithms: texts(),
+      issuer: text(),
+      audience: text(),
+      claims: mapOf(
+        { type: ['string', 'number', 'boolean'], description: 'must be a text, a number or a flag' },
+        'must be an object: the value that each claim must have',
+      ),
+    },
+    ['jwksUri', 'headerKey'],
+  ),
+  'default.modelWhitelist': allowedModels,
+  'default.modelwhitelist': allowedModels,
+  'default.modelRules': local(before, { rules: free('must be an object: models by metadata'), not }),
+  'default.allowedRequestTypes': local(before, {
+    allowedTypes: choices(requestTypes),
+    blockedTypes: choices(requestTypes),
+  }),
+  'default.requiredMetadataKeys': local(before, { metadataKeys: texts(), operator: allOf }, ['metadataKeys']),
+  'default.requiredMetadataKeyPairs': local(before, { metadataPairs: textMap, operator: allOf }),
+  'default.requestParams': local(before, {
+    tools: object({
+      blockedTypes: texts(),
+      allowedTypes: texts(),
+      blockedFunctionNames: texts(),
+      allowedFunctionNames: texts(),
+    }),
+    params: object({
+      blockedKeys: texts(),
+      allowedKeys: texts(),
+      values: mapOf(
+        object({ blockedValues: values, allowedValues: values }),
+        'must be an object: blockedValues and allowedValues by key',
+      ),
+    }),
+  }),
+  'default.inlineImage': local(both, {
+    providers: texts(),
+    maxSizeBytes: count(20 * 1024 * 1024),
+    timeoutMs: milliseconds(30_000),
+    failOnError: flag(false),
+  }),
+};
+
+const harms = [
+  ...['hate', 'hate/threatening', 'harassment', 'harassment/threatening', 'self-harm', 'self-harm/intent'],
+  ...['self-harm/instructions', 'sexual', 'sexual/minors', 'violence', 'violence/graphic'],
+];
+const personalData = choices([
+  ...['EMAIL_ADDRESS', 'PHONE_NUMBER', 'LOCATION_ADDRESS', 'NAME', 'IP_ADDRESS', 'CREDIT_CARD', 'SSN'],
+]);
+const language = texts({
+  type: 'string',
+  pattern: '^[a-z]{3}_[A-Z][a-z]{3}$',
+  description: 'must be a language and its script, as in eng_Latn',
+});
+
+const hosted = {
+  'gateway.moderateContent': remote(before, { categories: choices(harms), not }, ['categories']),
+  'gateway.language': remote(before, { language, not }),
+  'gateway.pii': remote(both, { categories: personalData, redact, not }, ['categories']),
+  'gateway.gibberish': remote(both, { not }),
+};
+
+const mistralHarms = choices([
+  ...['sexual', 'hate_and_discrimination', 'violence_and_threats', 'dangerous_and_criminal_content'],
+  ...['selfharm', 'health', 'financial', 'law', 'pii'],
+]);
+const pillarScanners = choices([
+  ...['prompt_injection', 'pii', 'secrets', 'toxic_language', 'invisible_characters'],
+]);
+const acuvityTopics = ['prompt_injection', 'toxic', 'jail_break', 'malicious_url', 'biased', 'harmful'];
+const acuvity: Properties = {
+  ...Object.fromEntries(acuvityTopics.map((topic) => [topic, flag(true)])),
+  ...Object.fromEntries(acuvityTopics.map((topic) => [`${topic}_threshold`, share(0.5)])),
+  language: flag(true),
+  language_values: choice(
+    ['english', 'chinese', 'spanish', 'french', 'german', 'japanese', 'gibberish'],
+    'english',
+  ),
+  pii: flag(true),
+  pii_redact: redact,
+  pii_categories: texts(),
+  secrets: flag(true),
+  secrets_redact: redact,
+  secrets_categories: texts(),
+};
+const prisma = remote(both, { profile_name: text(), ai_model: text(), app_user: text() }, ['profile_name']);
+const mode = choice(['speed', 'balanced', 'quality'], 'balanced');
+
+/** The same row under several names of one family. */
+const each = (
+  family: string,
+  names: readonly string[],
+  row: GuardrailCheck,
+): Record<string, GuardrailCheck> => Object.fromEntries(names.map((name) => [`${family}.${name}`, row]));
+
+const partners = {
+  'azure.contentSafety': remote(both, {
+    blocklistNames: texts(),
+    apiVersion: text('2024-09-01'),
+    severity: count(2),
+    categories: choices(['Hate', 'SelfHarm', 'Sexual', 'Violence']),
+  }),
+  'azure.pii': remote(both, {
+    domain: choice(['none', 'phi'], 'none'),
+    apiVersion: text('2024-11-01'),
+    modelVersion: text('latest'),
+    language: text('en'),
+    redact,
+  }),
+  'azure.shieldPrompt': remote(before, { apiVersion: text('2024-09-01') }),
+  'azure.protectedMaterial': remote(after, { apiVersion: text('2024-09-01') }),
+  'bedrock.guard': remote(both, { guardrailVersion: text(), guardrailId: text(), redact }, [
+    'guardrailVersion',
+    'guardrailId',
+  ]),
+  'mistral.moderateContent': remote(both, { categories: mistralHarms }, ['categories']),
+  ...each('patronus', ['phi', 'pii'], remote(after, { redact })),
+  ...each('patronus', ['isConcise', 'isHelpful', 'isPolite', 'noApologies', 'noGenderBias'], remote(after)),
+  ...each('patronus', ['noRacialBias', 'retrievalAnswerRelevance', 'toxicity'], remote(after)),
+  'patronus.retrievalHallucination': remote(after),
+  'patronus.custom': remote(after, { profile: text() }, ['profile'], 15_000),
+  'pillar.scanPrompt': remote(before, { scanners: pillarScanners }, ['scanners']),
+  'pillar.scanResponse': remote(after, { scanners: pillarScanners }, ['scanners']),
+  'promptfoo.guard': remote(before),
+  'promptfoo.pii': remote(both, { redact }),
+  'promptfoo.harm': remote(both),
+  'acuvity.scan': remote(both, acuvity),
+  'sydelabs.sydeguard': remote(before, {
+    prompt_injection_threshold: share(0.5),
+    toxicity_threshold: share(0.5),
+    evasion_threshold: share(0.5),
+  }),
+  'aporia.validateProject': remote(both, { projectID: text() }, ['projectID']),
+  'lasso.classify': remote(before),
+  'panw-prisma-airs.intercept': prisma,
+  'panwPrismaAirs.intercept': prisma,
+  'akto.scan': remote(both),
+  'crowdstrike-aidr.guardChatCompletions': remote(both),
+  'exa.online': remote(
+    before,
+    {
+      prefix: text(),
+      suffix: text(),
+      numResults: count(5),
+      includeDomains: texts(),
+      excludeDomains: texts(),
+    },
+    [],
+    10_000,
+  ),
+  'f5-guardrails.scan': remote(both, { redact, projectId: text() }),
+  'javelin.guardrails': remote(both),
+  'pangea.textGuard': remote(both, { recipe: text(), debug: flag(false), overrides: free() }),
+  'pangea.pii': remote(both, { redact }),
+  'promptsecurity.protectPrompt': remote(before),
+  'promptsecurity.protectResponse': remote(after),
+  ...each('qualifire', ['contentModeration', 'pii'], remote(both)),
+  'qualifire.promptInjections': remote(before),
+  ...each('qualifire', ['hallucinations', 'grounding', 'toolUseQuality'], remote(after, { mode })),
+  'qualifire.policy': remote(
+    both,
+    { policies: texts(), mode, policy_target: choice(['input', 'output', 'both'], 'both') },
+    ['policies'],
+  ),
+  'walledai.walledprotect': remote(both, {
+    generic_safety_check: flag(true),
+    greetings_list: texts(),
+    pii_list: texts(),
+    compliance_list: texts(),
+  }),
+  'zscalerAiGuard.zscalerAiGuardCheck': remote(both, { policyId: text() }, ['policyId'], 10_000),
+};
+
+/** Every check that a guardrail may name, and what it takes (spec/api.md §5.18). */
+export const guardrailChecks: ReadonlyMap<string, GuardrailCheck> = new Map(
+  Object.entries<GuardrailCheck>({ ...own, ...hosted, ...partners }),
+);

@@ -1,0 +1,33 @@
+/**
+ * Paths of the administration that have no route yet. They are refused (501) and never passed through to a provider:
+ * what clients send there (credentials, prompts, feedback) is meant for the gateway. `/**`: the path itself and
+ * everything under it. A route wins over a row here, so a row goes when its routes exist.
+ */
+export const reservedPaths: readonly string[] = [
+  '/v1/agent-integrations/**',
+  '/v1/agent-servers/**',
+  '/v1/alerts/**',
+  '/v1/analytics/**',
+  '/v1/auth/**',
+  '/v1/feedback/**',
+  '/v1/gateway/**',
+  '/v1/health/**',
+  '/v1/logs/exports/**',
+  '/v1/logs/groups/**',
+  '/v1/logs/metadata/**',
+  '/v1/mcp-integrations/**',
+  '/v1/mcp-servers/**',
+  '/v1/nodes/**',
+  '/v1/organisation/**',
+  '/v1/otel/**',
+  '/v1/plugins/**',
+  '/v1/prompts/**',
+  '/v1/schedules/**',
+  '/v1/scim/**',
+  '/v1/secret-references/**',
+  '/v1/utils/**',
+  '/v1/v2/organisations/**',
+  '/v1/v2/tools/**',
+  '/v2/organisations/**',
+  '/v2/tools/**',
+];

@@ -1,0 +1,53 @@
+import { randomBytes } from 'node:crypto';
+import type { Trace } from '../core/exchange.js';
+import type { HeaderList } from './headers.js';
+
+/** The headers that name a trace, without prefix. */
+const traceHeaders = ['trace-id', 'span-id', 'parent-span-id', 'span-name'] as const;
+type TraceHeaders = Partial<Record<(typeof traceHeaders)[number] | 'traceparent', string>>;
+
+/** What may be stored and shown as an id or a name: visible ASCII and inner blanks, up to 128 characters. */
+const acceptable = /^[\x21-\x7e](?:[\x20-\x7e]{0,126}[\x21-\x7e])?$/;
+const traceparent = /^[0-9a-f]{2}-([0-9a-f]{32})-([0-9a-f]{16})-[0-9a-f]{2}(?:-.*)?$/;
+
+const accept = (value: string | undefined): string | null =>
+  value !== undefined && acceptable.test(value) ? value : null;
+
+/**
+ * The trace of a call: the gateway's own headers, then W3C `traceparent` for what they leave open. An id that is
+ * missing, too long or unprintable is replaced by `id`, the request's own, so that one id finds both.
+ */
+export function traceOf(given: TraceHeaders, id: string): Trace {
+  const parent = given.traceparent === undefined ? null : readTraceparent(given.traceparent);
+  return {
+    traceId: accept(given['trace-id']) ?? parent?.traceId ?? id,
+    spanId: accept(given['span-id']) ?? (parent === null ? null : randomBytes(8).toString('hex')),
+    parentSpanId: accept(given['parent-span-id']) ?? parent?.spanId ?? null,
+    spanName: accept(given['span-name']),
+  };
+}
+
+/** W3C Trace Context: version `ff` and ids of zeros are invalid, and later versions may add fields at the end. */
+function readTraceparent(value: string): { traceId: string; spanId: string } | null {
+  const [, traceId, spanId] = traceparent.exec(value) ?? [];
+  if (traceId === undefined || spanId === undefined || value.startsWith('ff')) return null;
+  if (/^0+$/.test(traceId) || /^0+$/.test(spanId)) return null;
+  // Version 00 has exactly four fields.
+  if (value.startsWith('00') && value.length !== 55) return null;
+  return { traceId, spanId };
+}
+
+/** The same from a call's headers, for calls that are refused before anything else is read from them. */
+export function traceIn(headers: HeaderList, prefixes: readonly string[], id: string): Trace {
+  const given: TraceHeaders = {};
+  for (let i = 0; i < headers.length; i += 2) {
+    const name = headers[i]!;
+    const value = headers[i + 1]!;
+    if (value === '') continue;
+    if (name === 'traceparent') given.traceparent ??= value;
+    const prefix = prefixes.find((start) => name.startsWith(start));
+    const own = traceHeaders.find((end) => prefix !== undefined && name === prefix + end);
+    if (own !== undefined) given[own] ??= value;
+  }
+  return traceOf(given, id);
+}

@@ -1,0 +1,72 @@
+import type { JsonObject } from '../core/exchange.js';
+import type { RouteNode, Target } from '../core/target.js';
+import type { KeyRecord } from './records.js';
+
+/** A request that is to be explained and not sent. Plain JSON. */
+export interface ToExplain {
+  /** Who would send it. */
+  readonly key: KeyRecord;
+  /** Path of the endpoint: `/v1/chat/completions`. */
+  readonly path: string;
+  /** Lower-case names, each followed by its value; without a config. */
+  readonly headers: readonly string[];
+  /** Slug of a saved config, or the JSON text of another; null: the key's own, or none. */
+  readonly config: string | null;
+  /** JSON text. */
+  readonly body: string;
+}
+
+/** What the cache would do. */
+export interface PlannedCache {
+  readonly mode: 'simple' | 'semantic';
+  /** Seconds. */
+  readonly maxAge: number;
+  readonly namespace: string | null;
+  /** Is a new answer asked for in any case? */
+  readonly refresh: boolean;
+  /** Does this worker remember an answer to the same request? */
+  readonly remembered: boolean;
+}
+
+/** A node of the config, and what would become of it. */
+export interface PlannedNode {
+  readonly kind: RouteNode['kind'];
+  readonly path: string;
+  readonly name: string | null;
+  /** The target's place among those that would be asked, from 1; 0: it would not be, or it is none. */
+  readonly turn: number;
+  /** Why it would be asked when it would be, or why it would not. */
+  readonly reason: string;
+  readonly target: Target | null;
+  readonly children: readonly PlannedNode[];
+}
+
+/** Written by the stages of a worker's chain, each its own part. */
+export interface Plan {
+  cache: PlannedCache | null;
+  route: PlannedNode | null;
+}
+
+/** The explanation of a node: its children follow it, one deeper. Plain JSON. */
+export interface ExplainedNode extends Omit<PlannedNode, 'target' | 'children'> {
+  /** From 0. */
+  readonly depth: number;
+  /** What it would do besides: retry, copy, wait. */
+  readonly notes: readonly string[];
+  /** Of a target that would be asked: who, for which model, and with which body, in the client's own format. */
+  readonly provider: string | null;
+  readonly model: string | null;
+  readonly body: JsonObject | null;
+  /** Why that target could not be asked. */
+  readonly error: string | null;
+}
+
+/** What would become of a request. Plain JSON. */
+export interface Explained {
+  /** Why the gateway would refuse it before it came to its config's targets; null: it would not. */
+  readonly refused: { readonly code: string; readonly message: string } | null;
+  readonly config: string | null;
+  readonly configVersion: string;
+  readonly cache: PlannedCache | null;
+  readonly nodes: readonly ExplainedNode[];
+}

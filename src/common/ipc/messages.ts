@@ -1,0 +1,144 @@
+import type { Metric } from '../plugin-host/metrics.js';
+import type { Explained, ToExplain } from './explained.js';
+import type { ConfigRecord, KeyRecord, ProviderRecord } from './records.js';
+import type { NewsKind, QuestionKind } from './shared.js';
+
+/** What crosses between the control process and a data worker, over Node's IPC channel. Plain JSON, and bytes. */
+
+export type LookupKind = 'key' | 'config' | 'provider';
+
+export interface LookupRecords {
+  key: KeyRecord;
+  config: ConfigRecord;
+  provider: ProviderRecord;
+}
+
+/**
+ * What to forget. `name`: key hash, config slug or id, provider slug, `*` for all. `workspace` is null for a key by its
+ * hash; with `*` for keys it narrows them to those of a workspace, and `user` to those of a user.
+ */
+export interface Forget {
+  kind: LookupKind;
+  workspace: string | null;
+  name: string;
+  user?: string;
+}
+
+/** Does a change with the name `*` concern the keys of that workspace and user? */
+export function concernsKey(
+  { kind, workspace, user }: Forget,
+  key: { readonly workspaceId: string | null; readonly userId: string | null },
+): boolean {
+  return (
+    kind === 'key' &&
+    (workspace === null || workspace === key.workspaceId) &&
+    (user === undefined || user === key.userId)
+  );
+}
+
+/** Dollars for a million tokens; `above`: of the whole request once its input exceeds `tokens`. */
+interface OwnPrice {
+  readonly input: number;
+  readonly output: number;
+  readonly cached?: number;
+  readonly cacheWrite?: number;
+  readonly above?: { readonly tokens: number } & Omit<OwnPrice, 'above'>;
+}
+
+/** What a data worker is given when it starts; the master key is not among it. */
+export interface WorkerInit {
+  worker: number;
+  /** HMAC key of gateway-key hashes, hex. */
+  pepper: string;
+  host: string;
+  port: number;
+  /** Data workers of this node. */
+  workers: number;
+  /** By workspace id; others weigh 1. */
+  workspaceWeights: Record<string, number>;
+  /** An operator's own prices, by provider and model. */
+  prices: Readonly<Record<string, Readonly<Record<string, OwnPrice>>>>;
+  /** Do several workers share the port? */
+  shared: boolean;
+  transport: 'uws' | 'node';
+  headerPrefixes: string[];
+  egressAllow: string[];
+  /** Grants, as `OwnIdentities` takes them. */
+  ownIdentity: string[];
+  journalDir: string;
+  logBodies: boolean;
+  log: { level: string; format: 'auto' | 'json' | 'pretty' };
+  bodyLimitBytes: number;
+  upstreamConnections: number;
+  upstreamClient: 'own' | 'undici';
+  /** URL of a forward proxy; null: none. */
+  upstreamProxy: string | null;
+  timeouts: { connectMs: number; headersMs: number; firstTokenMs: number; idleMs: number };
+  writeTimeoutMs: number;
+  /** Settings of the stages, by stage. */
+  stages: Readonly<Record<string, Readonly<Record<string, unknown>>>>;
+  plugins: {
+    directory: string | null;
+    insert: { name: string; before?: string; after?: string; options?: unknown }[];
+  };
+}
+
+/** What a worker's journal and log have given up since the worker started. */
+export interface Dropped {
+  /** Intents and settlements that could not be written, nor wait any longer. */
+  records: number;
+  /** Bodies that the disk did not take. */
+  bodies: number;
+  /** Lines of the process log that standard output did not take. */
+  lines: number;
+}
+
+/** A part of a body. `broken`: the rest will not come. */
+export interface AdminPiece {
+  piece: Buffer;
+  last: boolean;
+  broken: boolean;
+}
+
+export type FromControl =
+  | { t: 'init'; init: WorkerInit }
+  | { t: 'answer'; id: number; value: LookupRecords[LookupKind] | null }
+  /** The lookup itself failed (store away): the worker answers 503. */
+  | { t: 'failed'; id: number }
+  | { t: 'forget'; id: number; what: Forget[] }
+  | { t: 'explain'; id: number; asked: ToExplain }
+  | { t: 'drain'; deadlineMs: number }
+  | { t: 'shared-answer'; id: number; value: unknown }
+  | { t: 'shared-failed'; id: number }
+  | { t: 'shared-news'; kind: NewsKind; news: unknown }
+  /** Answer to an administration request: its head with the first piece, then piece by piece, as asked for. */
+  | ({ t: 'admin-head'; id: number; status: number; headers: string[] } & AdminPiece)
+  | ({ t: 'admin-piece'; id: number } & AdminPiece);
+
+export type FromWorker =
+  | { t: 'lookup'; id: number; kind: LookupKind; workspace: string | null; name: string }
+  | { t: 'forgot'; id: number }
+  /** null: it could not be found out; the worker's log has the reason. */
+  | { t: 'explained'; id: number; value: Explained | null }
+  | { t: 'shared-question'; id: number; kind: QuestionKind; question: unknown }
+  | { t: 'shared-news'; kind: NewsKind; news: unknown }
+  /** An administration request that came in over REST; its body follows. */
+  | {
+      t: 'admin';
+      id: number;
+      verb: string;
+      path: string;
+      query: string;
+      headers: string[];
+      address: string;
+    }
+  | { t: 'admin-body'; id: number; piece: Buffer; last: boolean }
+  /** The piece before was taken. */
+  | { t: 'admin-more'; id: number }
+  /** The client has gone. */
+  | { t: 'admin-gone'; id: number }
+  | { t: 'up' }
+  | { t: 'ready'; port: number }
+  | { t: 'failed'; message: string }
+  | { t: 'beat'; inFlight: number; loopDelayMs: number; dropped: Dropped; metrics: Metric[] }
+  | { t: 'drained' };

@@ -1,0 +1,59 @@
+import type { KeyType } from '../access/principal.js';
+
+/** Wire form of a Principal. */
+export interface KeyRecord {
+  organisationId: string;
+  workspaceId: string | null;
+  keyId: string;
+  keyName: string;
+  keyType: KeyType;
+  userId: string | null;
+  scopes: string[];
+  expiresAt: number | null;
+  /** May its calls use saved configs and providers alone? */
+  blockInline: boolean;
+  /** Are the bodies of its calls kept in the log? Absent: yes. */
+  keepBodies?: boolean;
+  defaults: { configId: string | null; allowConfigOverride: boolean; metadata: Record<string, string> };
+}
+
+export interface ConfigRecord {
+  slug: string;
+  version: string;
+  /** JSON text of the routing config. */
+  text: string;
+}
+
+export interface ProviderRecord {
+  id: string;
+  slug: string;
+  workspaceId: string;
+  provider: string;
+  /** Opened credential: the channel is a private socket pair between parent and child. */
+  credential: string | null;
+  baseUrl: string | null;
+  /** Is that address the organisation's word? Else calls to it pass the rules for hosts that callers choose. */
+  hostTrusted: boolean;
+  /** Sent with every call: names in lower case, each followed by its value. */
+  headers: string[];
+  /** Fields of the provider's own in snake case: `openai_organization`. */
+  fields: Record<string, string>;
+  /** Fields that are credentials or hold one, opened. */
+  secrets: Record<string, string>;
+  /** Fields that are mapped to secrets which cannot be read. */
+  unresolved: string[];
+  /** Unix milliseconds. */
+  expiresAt: number | null;
+  /** Whose budget is used up. */
+  exhausted: 'virtual_key' | 'integration' | null;
+  /** null: every model. */
+  models: ModelRules | null;
+}
+
+/** Which models a stored provider may be asked for. */
+export interface ModelRules {
+  /** Do models pass that are not named? */
+  others: boolean;
+  /** `baseUrl`: where this model alone is reached, version segment included. */
+  named: { model: string; enabled: boolean; baseUrl: string | null }[];
+}

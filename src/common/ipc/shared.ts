@@ -1,0 +1,59 @@
+import type { Awaitable } from '../core/directory.js';
+import type { StateKey } from '../plugin-host/shared-state.js';
+import type { ModelsAnswer, ModelsQuestion } from '../vocabulary/model-list.js';
+import type { BreakerCounts, BreakerPlace, BreakerProbed, BreakerState } from './breaker.js';
+
+/**
+ * What a data worker asks of the state that all workers share, by kind. Plain JSON both ways. A stage that has a part in
+ * the control process adds its own kinds, and those of its news: `declare module` of this file, in its folder.
+ */
+export interface SharedQuestions {
+  /** Adds to a counter of a stage; `ms`: how long it counts from its first addition. The answer is its sum. */
+  'state-add': {
+    readonly question: StateKey & { readonly amount: number; readonly ms: number };
+    readonly answer: number;
+  };
+  /** JSON text of a value of a stage; null: there is none. */
+  'state-get': { readonly question: StateKey; readonly answer: string | null };
+  /** Those that are not closed. */
+  breakers: { readonly question: null; readonly answer: readonly BreakerState[] };
+  /** May this request probe the target? One at a time may: the probe's number; null: not this one. */
+  'breaker-probe': { readonly question: BreakerPlace; readonly answer: number | null };
+  /** The models that calls of a key can use now. */
+  models: { readonly question: ModelsQuestion; readonly answer: ModelsAnswer };
+}
+
+/** Messages without an answer, by kind: from a worker to the shared state, and from there to every worker. Plain JSON. */
+export interface SharedNews {
+  /** A value of a stage, as JSON text, for `ms` milliseconds; null: it is deleted. */
+  'state-set': StateKey & { readonly value: string | null; readonly ms: number };
+  'breaker-counts': BreakerCounts;
+  'breaker-probed': BreakerProbed;
+  'breaker-state': BreakerState;
+}
+
+export type QuestionKind = keyof SharedQuestions;
+export type NewsKind = keyof SharedNews;
+export type SharedQuestion<K extends QuestionKind> = SharedQuestions[K]['question'];
+export type SharedAnswer<K extends QuestionKind> = SharedQuestions[K]['answer'];
+
+/** A data worker's end of the state that the workers of a deployment share. The other end is the control process's. */
+export interface Shared {
+  /** Rejects where the control process cannot answer. */
+  ask<K extends QuestionKind>(kind: K, question: SharedQuestion<K>): Promise<SharedAnswer<K>>;
+  /** Is not waited for; lost where the control process is gone. */
+  tell<K extends NewsKind>(kind: K, news: SharedNews[K]): void;
+  /** One listener a kind. */
+  hear<K extends NewsKind>(kind: K, listener: (news: SharedNews[K]) => void): void;
+}
+
+/** The control process's end. */
+export interface SharedDesk {
+  answer<K extends QuestionKind>(
+    kind: K,
+    answer: (question: SharedQuestion<K>, worker: number) => Awaitable<SharedAnswer<K>>,
+  ): void;
+  hear<K extends NewsKind>(kind: K, listener: (news: SharedNews[K], worker: number) => void): void;
+  /** Sends to every worker. */
+  tell<K extends NewsKind>(kind: K, news: SharedNews[K]): void;
+}

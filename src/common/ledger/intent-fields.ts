@@ -1,0 +1,20 @@
+import type { Intent } from './record.js';
+
+/** Fields of an intent in a line of the journal, in its order: new ones go to the end. */
+export const intentFields = [
+  'id',
+  'at',
+  'org',
+  'workspace',
+  'key',
+  'user',
+  'provider',
+  'slug',
+  'model',
+  'reserved',
+  'trace',
+  'config',
+  'endpoint',
+  'method',
+  'path',
+] as const satisfies readonly (keyof Intent)[];

@@ -1,0 +1,162 @@
+import type { CacheStatus } from '../core/cache.js';
+import type { Decision } from '../core/decision.js';
+import type { AttemptRecord } from '../core/exchange.js';
+import type { Usage } from '../core/usage.js';
+
+/** How sure the ledger is of a row: settled by its worker, or found without a settlement after a crash. */
+export type RowState = 'settled' | 'unknown';
+
+/**
+ * What is known before the first upstream byte. Written to the journal then; enough to bill the request should
+ * its worker die.
+ */
+export interface Intent {
+  readonly id: string;
+  /** Unix milliseconds. */
+  readonly at: number;
+  readonly org: string;
+  readonly workspace: string | null;
+  readonly key: string;
+  readonly user: string | null;
+  readonly config: string | null;
+  readonly endpoint: string;
+  readonly method: string;
+  readonly path: string;
+  readonly provider: string;
+  /** Of the stored provider; null: there is none. */
+  readonly slug: string | null;
+  readonly model: string | null;
+  readonly trace: string;
+  /** Reserved cost in picodollars; null: no price is known. */
+  readonly reserved: number | null;
+}
+
+/** How it ended. Complete in itself: a row is made from it alone. */
+export interface Settlement {
+  readonly id: string;
+  readonly at: number;
+  readonly org: string;
+  /** null where the call ended before a key was recognised. */
+  readonly workspace: string | null;
+  readonly key: string | null;
+  /** The end user that the request's metadata names; null: none. */
+  readonly user: string | null;
+  /** Slug of the stored config, or null. */
+  readonly config: string | null;
+  /** null: the worker died before the end of the request. */
+  readonly configVersion: string | null;
+  /** Slug of the stored prompt; null: the request has none. */
+  readonly prompt: string | null;
+  readonly endpoint: string;
+  readonly method: string;
+  readonly path: string;
+  readonly provider: string | null;
+  /** Of the stored provider that answered, or was asked last; null: none, or not recorded by the version that wrote it. */
+  readonly slug: string | null;
+  /** Slug of the integration that the stored provider belongs to; null: it has none, or an earlier version wrote the row. */
+  readonly integration: string | null;
+  readonly modelAsked: string | null;
+  readonly modelUsed: string | null;
+  /** HTTP status given to the client; 499: gone before. */
+  readonly status: number;
+  readonly error: string | null;
+  readonly errorMessage: string | null;
+  readonly stream: boolean;
+  readonly totalMs: number;
+  readonly upstreamMs: number;
+  readonly firstByteMs: number | null;
+  readonly attempts: readonly AttemptRecord[];
+  readonly retries: number;
+  readonly target: string | null;
+  /** Of the attempt that answered. */
+  readonly usage: Usage;
+  /** Of all attempts together, in picodollars; null: no price is known. */
+  readonly cost: number | null;
+  readonly cache: CacheStatus;
+  readonly metadata: Readonly<Record<string, string>>;
+  readonly trace: string;
+  readonly span: string | null;
+  readonly parentSpan: string | null;
+  readonly spanName: string | null;
+  readonly dropped: readonly string[];
+  /** Picodollars and upstream milliseconds that a hit of the cache saved; null: it was none, or no price is known. */
+  readonly costSaved: number | null;
+  readonly msSaved: number | null;
+  /** What was decided on its way through its config; null: there was nothing to decide. */
+  readonly route: readonly Decision[] | null;
+  /** Fields of stages, by the name of the stage; null: no stage has any. */
+  readonly stages: Readonly<Record<string, unknown>> | null;
+}
+
+/** Request and response bodies of one exchange, kept apart from its row. Texts are cut at a cap. */
+export interface Bodies {
+  readonly id: string;
+  readonly at: number;
+  readonly org: string;
+  readonly workspace: string | null;
+  readonly request: string | null;
+  readonly response: string | null;
+  readonly cut: boolean;
+}
+
+/** Bodies on their way to the journal: bytes as they came, kept by reference until they are written, or a text. */
+export interface BodiesToKeep extends Omit<Bodies, 'request' | 'response'> {
+  readonly request: Buffer | string | null;
+  /** A list: its parts, in order. */
+  readonly response: Buffer | readonly Buffer[] | string | null;
+}
+
+/** Who waits for an intent to be on file. */
+export interface IntentWaiter {
+  /** Called once, also while the journal cannot be written: what to do then is the caller's policy (`healthy`). */
+  intended(): void;
+}
+
+/** A data worker's end of the ledger. Synchronous; never throws for a full disk, it says so in `healthy`. */
+export interface Journal {
+  /**
+   * Writes what is about to be asked of an upstream; only then may its first byte leave. On file when it returns, or,
+   * with a `waiter`, when that is told, at the end of this turn: one `write()` serves all intents of a turn.
+   */
+  intend(intent: Intent, waiter?: IntentWaiter): void;
+  /** On file by the end of this turn of the event loop. Written once per id, with or without an intent. */
+  settle(settlement: Settlement): void;
+  /** At most a second late; dropped and counted under overload. */
+  keepBodies(bodies: BodiesToKeep): void;
+  readonly healthy: boolean;
+  /** Intents and settlements that could not even wait in memory. */
+  readonly dropped: number;
+  /** Bodies given up because the disk did not keep up. */
+  readonly droppedBodies: number;
+  close(): void;
+}
+
+/** A row of the ledger as it is read back. */
+export interface LedgerRow extends Settlement {
+  readonly state: RowState;
+}
+
+/** What to read. Tenant first: an organisation always. */
+export interface LedgerFilter {
+  readonly org: string;
+  readonly workspace?: string;
+  readonly trace?: string;
+  /** Ids of the gateway keys whose requests are meant; none: nothing is. */
+  readonly keys?: readonly string[];
+  /** Only rows ingested after the row with this cursor (for `--follow`). */
+  readonly after?: number;
+  readonly limit: number;
+}
+
+/** Rows, and the cursor after which to ask for the next. */
+export interface LedgerPage {
+  readonly rows: readonly LedgerRow[];
+  readonly cursor: number;
+}
+
+export interface LedgerReader {
+  /** Newest first, or in the order of ingestion when `after` is given. */
+  recent(filter: LedgerFilter): Promise<LedgerPage>;
+  get(org: string, id: string): Promise<LedgerRow | null>;
+  bodies(org: string, id: string): Promise<Bodies | null>;
+}

@@ -1,0 +1,60 @@
+import type { Awaitable } from '../core/directory.js';
+import type { SharedDesk } from '../ipc/shared.js';
+import type { Logger } from './logger.js';
+
+/** A Redis that the nodes of a deployment share. Whatever is not answered in time rejects. */
+export interface Nodes {
+  /** null: there is no such key. */
+  get(key: string, withinMs: number): Promise<string | null>;
+  /** `ttl`: seconds. */
+  set(key: string, text: string, ttl: number, withinMs: number): Promise<void>;
+  /** Reaches every node that subscribes, this one included. */
+  publish(channel: string, text: string): Promise<void>;
+  /** From now on, through every reconnection. What was published while Redis was away is lost. */
+  subscribe(channel: string, listener: (text: string) => void): void;
+}
+
+/** A SQLite file of a stage's own. */
+export interface StageDatabase {
+  exec(sql: string): Promise<void>;
+  /** Rows changed. */
+  run(sql: string, parameters?: readonly unknown[]): Promise<number>;
+  all<Row>(sql: string, parameters?: readonly unknown[]): Promise<Row[]>;
+  close(): Promise<void>;
+}
+
+/** Texts as vectors, by scope, each with the key of what it leads to. Nothing here rejects. */
+export interface Vectors {
+  /** Keys of the nearest, nearest first; `similarity`: cosine, at least this. */
+  nearest(scope: string, vector: Float32Array, similarity: number): Promise<string[]>;
+  /** `ttl`: seconds. */
+  add(scope: string, key: string, vector: Float32Array, ttl: number): Promise<void>;
+  drop(scope: string, key: string): Promise<void>;
+  close(): Promise<void>;
+}
+
+/** What the part of a stage in the control process is given. */
+export interface ControlHost {
+  readonly log: Logger;
+  /** This end of the channel to the data workers. */
+  readonly desk: SharedDesk;
+  /** null: the deployment has no Redis. */
+  readonly nodes: Nodes | null;
+  readonly dataDir: string;
+  openDatabase(path: string, pragmas: readonly string[]): Promise<StageDatabase>;
+  /** null: this deployment has none. `maxBytes`: beyond them the oldest go. */
+  openVectors(maxBytes: number): Promise<Vectors | null>;
+}
+
+/** The running part of a stage in the control process. */
+export interface RunningPart {
+  /** A data worker's process has ended. */
+  workerGone?(worker: number): void;
+  close?(): Awaitable<void>;
+}
+
+/** Starts the part of a stage in the control process; the default export of its `control.ts`. `settings`: the stage's. */
+export type ControlPart = (
+  settings: Readonly<Record<string, unknown>>,
+  host: ControlHost,
+) => Awaitable<RunningPart>;

@@ -1,0 +1,36 @@
+// What the package exports as `headgate/plugin`, for plugins that are written in TypeScript or want type checks.
+// Types, but for `definePlugin`: a plugin may resolve another copy of this package than the gateway that runs it, and
+// classes of that copy would not be the gateway's. Errors are made with `host.error`.
+
+export type { Principal } from '../access/principal.js';
+export type { Awaitable, Directory } from '../core/directory.js';
+export type { ErrorCode, ErrorDetail, GatewayError, StageErrorRow } from '../core/errors.js';
+export type {
+  Attempt,
+  AttemptRecord,
+  ClientRequest,
+  Exchange,
+  JsonObject,
+  Outcome,
+  Reply,
+  StreamEvent,
+  Trace,
+  UpstreamCall,
+} from '../core/exchange.js';
+export type { ResolvedConfig, Target } from '../core/target.js';
+export type { Usage } from '../core/usage.js';
+export type { HeaderList } from '../http/headers.js';
+export type { Plan } from '../ipc/explained.js';
+export type { Capabilities, CapabilityName } from './host.js';
+export type { LedgerValue, StageLedgerField } from './ledger-fields.js';
+export {
+  definePlugin,
+  type Hooks,
+  type Host,
+  type HostWith,
+  type JsonSchema,
+  type Logger,
+  type Plugin,
+} from './plugin.js';
+export type { Counter, SharedState, StateKind, Values } from './shared-state.js';
+export type { StageSetting } from './stage-settings.js';

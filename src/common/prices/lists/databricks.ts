@@ -1,0 +1,52 @@
+import type { PriceList } from './price-list.js';
+
+export const databricks: PriceList = {
+  page: 'https://docs.databricks.com/aws/en/machine-learning/foundation-models/',
+  sheets: [
+    {
+      from: 'https://github.com/anomalyco/models.dev/tree/f3fc692299671838c7c65fd8126bf84d81a2e817/providers/databricks',
+      on: '2026-07-02',
+      rows: [
+        ['databricks-claude-haiku-4-5', 1, 5, 0.1, 1.25],
+        ['databricks-claude-opus-4-1', 15, 75, 1.5, 18.75],
+        ['databricks-claude-opus-4-5', 5, 25, 0.5, 6.25],
+        ['databricks-claude-opus-4-6', 5, 25, 0.5, 6.25],
+        ['databricks-claude-opus-4-7', 5, 25, 0.5, 6.25],
+        ['databricks-claude-sonnet-4', 3, 15, 0.3, 3.75],
+        ['databricks-claude-sonnet-4-5', 3, 15, 0.3, 3.75],
+        ['databricks-claude-sonnet-4-6', 3, 15, 0.3, 3.75],
+        ['databricks-gemini-2-5-flash', 0.3, 2.5, 0.03],
+        [
+          'databricks-gemini-2-5-pro',
+          1.25,
+          10,
+          0.125,
+          null,
+          { tokens: 200_000, input: 2.5, output: 15, cached: 0.25 },
+        ],
+        ['databricks-gemini-3-1-flash-lite', 0.25, 1.5, 0.025],
+        [
+          'databricks-gemini-3-1-pro',
+          2,
+          12,
+          0.2,
+          null,
+          { tokens: 200_000, input: 4, output: 18, cached: 0.4 },
+        ],
+        ['databricks-gemini-3-flash', 0.5, 3, 0.05],
+        ['databricks-gemini-3-pro', 2, 12, 0.2, null, { tokens: 200_000, input: 4, output: 18, cached: 0.4 }],
+        ['databricks-gpt-5', 1.25, 10, 0.125],
+        ['databricks-gpt-5-1', 1.25, 10, 0.125],
+        ['databricks-gpt-5-2', 1.75, 14, 0.175],
+        ['databricks-gpt-5-4', 2.5, 15, 0.25, null, { tokens: 272_000, input: 5, output: 22.5, cached: 0.5 }],
+        ['databricks-gpt-5-4-mini', 0.75, 4.5, 0.075],
+        ['databricks-gpt-5-4-nano', 0.2, 1.25, 0.02],
+        ['databricks-gpt-5-5', 5, 30, 0.5, null, { tokens: 272_000, input: 10, output: 45, cached: 1 }],
+        ['databricks-gpt-5-mini', 0.25, 2, 0.025],
+        ['databricks-gpt-5-nano', 0.05, 0.4, 0.005],
+        ['databricks-gpt-oss-120b', 0.072, 0.28],
+        ['databricks-gpt-oss-20b', 0.05, 0.2],
+      ],
+    },
+  ],
+};

@@ -1,0 +1,47 @@
+import type { PriceList } from './price-list.js';
+
+export const deepinfra: PriceList = {
+  page: 'https://deepinfra.com/models',
+  sheets: [
+    {
+      from: 'https://github.com/anomalyco/models.dev/tree/f3fc692299671838c7c65fd8126bf84d81a2e817/providers/deepinfra',
+      on: '2026-07-02',
+      rows: [
+        ['MiniMaxAI/MiniMax-M2.5', 0.15, 1.15, 0.03, 0.375],
+        ['Qwen/Qwen3-Coder-480B-A35B-Instruct-Turbo', 0.3, 1],
+        ['Qwen/Qwen3.5-35B-A3B', 0.14, 1, 0.05],
+        ['Qwen/Qwen3.5-397B-A17B', 0.45, 3, 0.22],
+        ['Qwen/Qwen3.6-35B-A3B', 0.15, 0.95],
+        [
+          'XiaomiMiMo/MiMo-V2.5',
+          0.4,
+          2,
+          0.08,
+          null,
+          { tokens: 256_000, input: 0.8, output: 4, cached: 0.16 },
+        ],
+        ['XiaomiMiMo/MiMo-V2.5-Pro', 1, 3, 0.2, null, { tokens: 256_000, input: 2, output: 6, cached: 0.4 }],
+        ['deepseek-ai/DeepSeek-R1-0528', 0.5, 2.15, 0.35],
+        ['deepseek-ai/DeepSeek-V3.2', 0.26, 0.38, 0.13],
+        ['deepseek-ai/DeepSeek-V4-Flash', 0.1, 0.2, 0.02],
+        ['deepseek-ai/DeepSeek-V4-Pro', 1.3, 2.6, 0.1],
+        ['google/gemma-4-26B-A4B-it', 0.07, 0.34],
+        ['google/gemma-4-31B-it', 0.13, 0.38],
+        ['meta-llama/Llama-3.3-70B-Instruct-Turbo', 0.1, 0.32],
+        ['meta-llama/Llama-4-Maverick-17B-128E-Instruct-FP8', 0.15, 0.6],
+        ['meta-llama/Llama-4-Scout-17B-16E-Instruct', 0.1, 0.3],
+        ['moonshotai/Kimi-K2.5', 0.45, 2.25, 0.07],
+        ['moonshotai/Kimi-K2.6', 0.75, 3.5, 0.15],
+        ['moonshotai/Kimi-K2.7-Code', 0.74, 3.5, 0.15],
+        ['openai/gpt-oss-120b', 0.039, 0.19],
+        ['openai/gpt-oss-20b', 0.03, 0.14],
+        ['zai-org/GLM-4.6', 0.43, 1.74, 0.08],
+        ['zai-org/GLM-4.7', 0.4, 1.75, 0.08],
+        ['zai-org/GLM-4.7-Flash', 0.06, 0.4],
+        ['zai-org/GLM-5', 0.6, 2.08, 0.12],
+        ['zai-org/GLM-5.1', 1.05, 3.5, 0.205],
+        ['zai-org/GLM-5.2', 0.95, 3, 0.18],
+      ],
+    },
+  ],
+};

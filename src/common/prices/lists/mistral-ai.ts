@@ -1,0 +1,42 @@
+import type { PriceList } from './price-list.js';
+
+export const mistralAi: PriceList = {
+  page: 'https://mistral.ai/pricing/api',
+  sheets: [
+    {
+      from: 'https://github.com/anomalyco/models.dev/tree/f3fc692299671838c7c65fd8126bf84d81a2e817/providers/mistral',
+      on: '2026-07-02',
+      rows: [
+        ['codestral-latest', 0.3, 0.9],
+        ['devstral-2512', 0.4, 2],
+        ['devstral-latest', 0.4, 2],
+        ['devstral-medium-2507', 0.4, 2],
+        ['devstral-medium-latest', 0.4, 2],
+        ['devstral-small-2505', 0.1, 0.3],
+        ['devstral-small-2507', 0.1, 0.3],
+        ['magistral-medium-latest', 2, 5],
+        ['magistral-small', 0.5, 1.5],
+        ['ministral-3b-latest', 0.04, 0.04],
+        ['ministral-8b-latest', 0.1, 0.1],
+        ['mistral-embed', 0.1, 0],
+        ['mistral-large-2411', 2, 6],
+        ['mistral-large-2512', 0.5, 1.5],
+        ['mistral-large-latest', 0.5, 1.5],
+        ['mistral-medium-2505', 0.4, 2],
+        ['mistral-medium-2508', 0.4, 2],
+        ['mistral-medium-2604', 1.5, 7.5],
+        ['mistral-medium-latest', 0.4, 2],
+        ['mistral-nemo', 0.15, 0.15],
+        ['mistral-small-2506', 0.1, 0.3],
+        ['mistral-small-2603', 0.15, 0.6],
+        ['mistral-small-latest', 0.15, 0.6],
+        ['open-mistral-7b', 0.25, 0.25],
+        ['open-mistral-nemo', 0.15, 0.15],
+        ['open-mixtral-8x22b', 2, 6],
+        ['open-mixtral-8x7b', 0.7, 0.7],
+        ['pixtral-12b', 0.15, 0.15],
+        ['pixtral-large-latest', 2, 6],
+      ],
+    },
+  ],
+};

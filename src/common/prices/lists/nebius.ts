@@ -1,0 +1,43 @@
+import type { PriceList } from './price-list.js';
+
+export const nebius: PriceList = {
+  page: 'https://docs.tokenfactory.nebius.com/',
+  sheets: [
+    {
+      from: 'https://github.com/anomalyco/models.dev/tree/f3fc692299671838c7c65fd8126bf84d81a2e817/providers/nebius',
+      on: '2026-07-02',
+      rows: [
+        ['MiniMaxAI/MiniMax-M2.5', 0.3, 1.2, 0.03, 0.375],
+        ['MiniMaxAI/MiniMax-M2.5-fast', 0.3, 1.2, 0.03, 0.375],
+        ['NousResearch/Hermes-4-405B', 1, 3, 0.1, 1.25],
+        ['NousResearch/Hermes-4-70B', 0.13, 0.4, 0.013, 0.16],
+        ['PrimeIntellect/INTELLECT-3', 0.2, 1.1, 0.02, 0.25],
+        ['Qwen/Qwen2.5-VL-72B-Instruct', 0.25, 0.75, 0.025, 0.31],
+        ['Qwen/Qwen3-235B-A22B-Instruct-2507', 0.2, 0.6],
+        ['Qwen/Qwen3-235B-A22B-Thinking-2507-fast', 0.5, 2, 0.05, 0.625],
+        ['Qwen/Qwen3-30B-A3B-Instruct-2507', 0.1, 0.3, 0.01, 0.125],
+        ['Qwen/Qwen3-32B', 0.1, 0.3, 0.01, 0.125],
+        ['Qwen/Qwen3-Embedding-8B', 0.01, 0],
+        ['Qwen/Qwen3-Next-80B-A3B-Thinking', 0.15, 1.2, 0.015, 0.18],
+        ['Qwen/Qwen3-Next-80B-A3B-Thinking-fast', 0.15, 1.2, 0.015, 0.1875],
+        ['Qwen/Qwen3.5-397B-A17B', 0.6, 3.6, 0.06, 0.75],
+        ['Qwen/Qwen3.5-397B-A17B-fast', 0.6, 3.6, 0.06, 0.75],
+        ['deepseek-ai/DeepSeek-V3.2', 0.3, 0.45, 0.03, 0.375],
+        ['deepseek-ai/DeepSeek-V3.2-fast', 0.4, 2, 0.04, 0.5],
+        ['deepseek-ai/DeepSeek-V4-Pro', 1.75, 3.5, 0.15],
+        ['google/gemma-3-27b-it', 0.1, 0.3, 0.01, 0.125],
+        ['meta-llama/Llama-3.3-70B-Instruct', 0.13, 0.4, 0.013, 0.16],
+        ['moonshotai/Kimi-K2.5', 0.5, 2.5, 0.05, 0.625],
+        ['moonshotai/Kimi-K2.5-fast', 0.5, 2.5, 0.05, 0.625],
+        ['nvidia/Llama-3_1-Nemotron-Ultra-253B-v1', 0.6, 1.8, 0.06, 0.75],
+        ['nvidia/NVIDIA-Nemotron-3-Nano-30B-A3B', 0.06, 0.24, 0.006, 0.075],
+        ['nvidia/Nemotron-3-Nano-Omni', 0.06, 0.24, 0.006, 0.075],
+        ['nvidia/nemotron-3-super-120b-a12b', 0.3, 0.9],
+        ['openai/gpt-oss-120b', 0.15, 0.6, 0.015, 0.18],
+        ['openai/gpt-oss-120b-fast', 0.1, 0.5, 0.01, 0.125],
+        ['zai-org/GLM-5', 1, 3.2, 0.1, 1],
+        ['zai-org/GLM-5.2', 1.4, 4.4],
+      ],
+    },
+  ],
+};

@@ -1,0 +1,273 @@
+import { availableParallelism } from 'node:os';
+import { clouds } from '../access/own-identity.js';
+import { allowProblem } from '../http/egress-allow.js';
+import {
+  checkedList,
+  choice,
+  list,
+  milliseconds,
+  numbers,
+  type PluginSettings,
+  path,
+  plugins,
+  port,
+  type SettingKind,
+  secret,
+  text,
+  toggle,
+  whole,
+} from './settings-kinds.js';
+import { type PriceSettings, prices } from './settings-prices.js';
+import type { Setting } from './settings-setting.js';
+import { stageRows } from './settings-stages.js';
+
+function setting<T, D extends T | null>(
+  kind: SettingKind<T>,
+  fallback: D,
+  doc: string,
+  more: { fallbackText?: string; env?: string } = {},
+): Setting<T, D> {
+  return {
+    kind,
+    fallback,
+    fallbackText: more.fallbackText ?? plain(fallback),
+    doc,
+    env: more.env ?? null,
+  };
+}
+
+function plain(value: unknown): string {
+  if (value === null || (Array.isArray(value) && value.length === 0)) return 'none';
+  return Array.isArray(value) ? value.join(',') : String(value);
+}
+
+const noPlugins: PluginSettings = { directory: null, insert: [] };
+const noText: readonly string[] = [];
+const noPrices: PriceSettings = {};
+const noNumbers: Readonly<Record<string, number>> = {};
+
+/**
+ * Every setting, once. `grpcPort` is the flag `--grpc-port`, the variable `HEADGATE_GRPC_PORT` and the YAML key
+ * `grpc_port`. A secret has `HEADGATE_X` and `HEADGATE_X_FILE`, but no flag `--x`, only `--x-file`: other users of a
+ * machine can read a command line.
+ */
+export const table = {
+  host: setting(
+    text('host', '^[A-Za-z0-9.:_-]{1,253}$', 'must be a host name or an IP address'),
+    '127.0.0.1',
+    'Address that every port is bound to. The default is reachable from this machine alone.',
+  ),
+  port: setting(port, 8787, 'Data plane (/v1/...).'),
+  grpcPort: setting(port, 50051, 'Admin gRPC.'),
+  grpcTlsCert: setting<string | null, null>(
+    path,
+    null,
+    'File with the certificate chain (PEM) of the admin gRPC port; without it, no TLS there.',
+  ),
+  grpcTlsKey: setting<string | null, null>(path, null, 'File with the private key (PEM) to it.'),
+  grpcReflection: setting(
+    toggle,
+    false,
+    'Let clients of the admin gRPC port list its methods (gRPC server reflection).',
+  ),
+  dataGrpcPort: setting(
+    port,
+    8789,
+    'Kept for the data plane over gRPC; nothing listens there in this version.',
+  ),
+  publicUrl: setting<string | null, null>(
+    text('URL', '^https?://[^\\s?#]*[^\\s?#/]$', 'must be an http or https URL without a slash at its end'),
+    null,
+    'URL under which clients reach the gateway: links of invitations begin with it.',
+    { fallbackText: 'http://localhost and the port' },
+  ),
+  opsPort: setting(port, 9464, '/livez, /readyz and /metrics.'),
+  dataDir: setting(
+    path,
+    './data',
+    'Folder of the SQLite files, the journals, the generated master key and first-keys.json.',
+  ),
+  workers: setting(
+    whole('count', 1, 256),
+    Math.max(1, availableParallelism() - 1),
+    'Data worker processes.',
+    { fallbackText: 'cores - 1, at least 1' },
+  ),
+  controlNice: setting(
+    whole('nice', 0, 19),
+    5,
+    'Priority of the control process (administration, ledger) below the data workers where processors are scarce, as a nice value; 0: the same priority.',
+  ),
+  transport: setting(
+    choice('uws', 'node'),
+    'uws',
+    'HTTP server of the data plane: uWebSockets.js, or node:http where that has no binary.',
+  ),
+  headerPrefixes: setting<readonly string[], readonly string[]>(
+    list(
+      'list of prefixes',
+      '^[a-z][a-z0-9-]*-$',
+      'must be a lower-case header prefix that ends with a dash, as in x-gateway-',
+      1,
+    ),
+    ['x-gateway-'],
+    'Prefixes of the headers the gateway reads; the first is the one that answers carry.',
+  ),
+  egressAllow: setting<readonly string[], readonly string[]>(
+    checkedList('list of hosts', allowProblem),
+    noText,
+    'Addresses that connections may reach although they are refused otherwise: reserved ones that a caller chooses, link-local and metadata ones that are stored. Hosts, host:port or CIDRs; bits after the prefix length are ignored.',
+  ),
+  workspaceWeights: setting<Readonly<Record<string, number>>, Readonly<Record<string, number>>>(
+    numbers('weights'),
+    noNumbers,
+    'Shares of workspaces, by id, where several wait for one upstream with adaptive concurrency; others weigh 1.',
+    { fallbackText: 'none' },
+  ),
+  ownIdentity: setting<readonly string[], readonly string[]>(
+    list(
+      'list of clouds',
+      `^(${clouds.join('|')})(:[A-Za-z0-9-]{1,64})?$`,
+      'must be aws, azure or google, or one of them for a single workspace or organisation, as in aws:<id>',
+      0,
+    ),
+    noText,
+    "Clouds at which stored providers may sign in as the gateway itself (its machine, pod or environment) and spend in its name: aws, azure, google; with an id after it (aws:<id>), that workspace or organisation's alone.",
+  ),
+  masterKey: setting(
+    secret('^\\S.{14,}\\S$', 'must be at least 16 characters'),
+    null,
+    'Seals stored provider credentials. Losing it loses them. Its file must be closed to other users (chmod 600).',
+    { fallbackText: 'generated into the data directory' },
+  ),
+  adminKey: setting(
+    secret('^\\S+$', 'must be one word'),
+    null,
+    'Key that the commands of administration sign in with.',
+    { fallbackText: 'that of first-keys.json, where it exists' },
+  ),
+  simulated: setting(
+    toggle,
+    // npm names its script: `npm start` of this package is for trying things out.
+    process.env['npm_lifecycle_event'] === 'start' && process.env['npm_package_name'] === 'headgate',
+    'Offer the stored provider @simulated: OpenAI wire format, no network; its prices are those of the models it plays.',
+    { fallbackText: 'false; true under npm start' },
+  ),
+  logBodies: setting(toggle, true, 'Keep request and response bodies in logs.'),
+  logLevel: setting(
+    choice('debug', 'info', 'warn', 'error', 'silent'),
+    'info',
+    'Least severe line of the process log.',
+  ),
+  logFormat: setting(
+    choice('auto', 'json', 'pretty'),
+    'auto',
+    'Lines of the process log: json, or pretty for people; auto is pretty where standard output is a terminal. Anchors of the audit log are read back from json alone.',
+  ),
+  auditAnchors: setting<readonly string[], readonly string[]>(
+    list('list of places', '^(file|log)$', 'must be file, log, or both', 0),
+    ['file'],
+    'Where the newest row of the audit log is recorded once a minute, signed, outside the database: file (audit_anchor_file), log (a line of the process log at level info).',
+  ),
+  auditAnchorFile: setting<string | null, null>(
+    path,
+    null,
+    'File of those records, one a line; best kept on a disk that only grows.',
+    { fallbackText: 'audit-anchors.jsonl in the data directory' },
+  ),
+  bodyLimitBytes: setting(
+    whole('bytes', 1024, 1_073_741_824),
+    10 * 1024 * 1024,
+    'Largest JSON body a client may send; more is answered with 413.',
+  ),
+  upstreamConnections: setting(
+    whole('count', 1, 65_535),
+    256,
+    'Connections a data worker opens at most to one provider origin for one workspace and credential. Connections are never shared between workspaces.',
+  ),
+  upstreamClient: setting(
+    choice('own', 'undici'),
+    'own',
+    "The HTTP/1.1 client that calls providers: the gateway's own, or undici, which takes more CPU and can use a proxy.",
+  ),
+  upstreamProxy: setting(
+    secret('^https?://[^/]+/?$', 'must be an http:// or https:// URL without a path'),
+    null,
+    'Forward proxy for calls of stored and named providers; needs `upstream_client: undici`. Never used for custom hosts. HTTP_PROXY and the like are ignored.',
+  ),
+  connectTimeoutMs: setting(milliseconds, 5000, 'Wait for TCP and TLS to a provider; 0 turns it off.'),
+  headersTimeoutMs: setting(
+    milliseconds,
+    600_000,
+    'Wait from the request sent to the head of the answer, which a provider that does not stream gives last; 0 turns it off.',
+  ),
+  firstTokenTimeoutMs: setting(
+    milliseconds,
+    120_000,
+    'Wait from the head of an answer to its first byte; 0 turns it off.',
+  ),
+  idleTimeoutMs: setting(milliseconds, 120_000, 'Wait between two chunks of an answer; 0 turns it off.'),
+  writeTimeoutMs: setting(milliseconds, 30_000, 'A client that takes no byte for this long is cut.'),
+  drainTimeoutMs: setting(
+    milliseconds,
+    30_000,
+    'How long calls in flight may go on after SIGTERM, SIGINT or SIGHUP before they are cut.',
+  ),
+  plugins: setting<PluginSettings, PluginSettings>(
+    plugins,
+    noPlugins,
+    'Custom plugins: {directory, insert: [{name, before or after: a stage, options}]}.',
+    { fallbackText: 'none' },
+  ),
+  prices: setting<PriceSettings, PriceSettings>(
+    prices,
+    noPrices,
+    'Prices of your own, which go before the built-in ones, in dollars for a million tokens: {provider: {model: {input, output, cached, cache_write, above: {tokens, input, output, …}}}}.',
+    { fallbackText: 'none' },
+  ),
+  databaseUrl: setting(
+    secret('^postgres(ql)?://', 'must be a postgres:// URL'),
+    null,
+    'PostgreSQL for records, in place of SQLite in the data directory.',
+    { env: 'DATABASE_URL' },
+  ),
+  redisUrl: setting(
+    secret('^rediss?://', 'must be a redis:// or rediss:// URL'),
+    null,
+    'Redis (6 or later) for what nodes share: circuit breakers, cache. A node goes on by itself while it is away.',
+    { env: 'REDIS_URL' },
+  ),
+  smtpUrl: setting(
+    secret('^smtps?://', 'must be an smtp:// or smtps:// URL'),
+    null,
+    'Mail server; nothing is mailed by this version.',
+    { env: 'SMTP_URL' },
+  ),
+} as const;
+
+export type SettingKey = keyof typeof table;
+
+/** Every setting by its key: those of the table, and before `plugins` those that the stages bring. */
+export const allSettings: ReadonlyMap<string, Setting<unknown, unknown>> = merged();
+
+function merged(): Map<string, Setting<unknown, unknown>> {
+  const all = new Map<string, Setting<unknown, unknown>>();
+  for (const [key, one] of Object.entries(table)) {
+    if (key === 'plugins') for (const [name, row] of stageRows) all.set(name, row.setting);
+    all.set(key, one as Setting<unknown, unknown>);
+  }
+  for (const key of stageRows.keys())
+    if (Object.hasOwn(table, key))
+      throw new Error(`The setting ${key} of a stage has the name of another: rename it.`);
+  return all;
+}
+
+type ValueOf<S> = S extends Setting<infer T, infer D> ? (null extends D ? T | null : T) : never;
+
+/** Values of settings that stages bring, by stage and name. */
+export type StageValues = Readonly<Record<string, Readonly<Record<string, unknown>>>>;
+
+/** What the process runs with, checked and frozen. Secrets are `Secret`s; paths are absolute. */
+export type Settings = { readonly [K in SettingKey]: ValueOf<(typeof table)[K]> } & {
+  readonly stages: StageValues;
+};

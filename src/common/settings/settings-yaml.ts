@@ -1,0 +1,74 @@
+import { readFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { isDeeperThan } from '../json/depth.js';
+
+/** Of a file of settings, in UTF-16 units. */
+const maxFileLength = 1024 * 1024;
+/** Objects and lists in each other. Settings need a tenth of it; options of plugins may need more. */
+export const maxDepth = 100;
+
+export const tooDeep = (place: string): string =>
+  `${place}: is nested more than ${maxDepth} levels deep, which no setting needs.`;
+
+const oneLine = (error: unknown): string =>
+  `${error instanceof Error ? error.message : String(error)}.`.replace(/\s+/g, ' ').replace(/\.+$/, '.');
+
+/** The mapping in a file of settings; {}: there is none, or `problems` has a sentence more. `shown`: the file's name for people. */
+export function readYaml(file: string, shown: string, problems: string[]): Readonly<Record<string, unknown>> {
+  let source: string;
+  try {
+    source = readFileSync(file, 'utf8');
+  } catch (error) {
+    problems.push(`${shown}: cannot be read (${(error as NodeJS.ErrnoException).code}).`);
+    return {};
+  }
+  if (source.length > maxFileLength) {
+    problems.push(`${shown}: is longer than 1 MiB, the most that a file of settings may have.`);
+    return {};
+  }
+  // Loaded here because it costs 30 ms of start-up that most starts, having no file, need not pay.
+  const yaml = createRequire(import.meta.url)('yaml') as Yaml;
+  if (isTextTooDeep(source, yaml)) {
+    problems.push(tooDeep(shown));
+    return {};
+  }
+  let value: unknown;
+  try {
+    const document = yaml.parseDocument(source, { prettyErrors: true, uniqueKeys: true });
+    const broken = document.errors[0];
+    if (broken !== undefined) {
+      const [message = ''] = broken.message.split('\n');
+      problems.push(`${shown}: not valid YAML: ${message.replace(/:$/, '')}`);
+      return {};
+    }
+    value = document.toJS({ maxAliasCount: 100 });
+  } catch (error) {
+    // An alias has no target, or expands to too many values.
+    problems.push(`${shown}: not valid YAML: ${oneLine(error)} Write the values out.`);
+    return {};
+  }
+  if (isDeeperThan(value, maxDepth)) {
+    problems.push(tooDeep(shown));
+    return {};
+  }
+  if (value === null || value === undefined) return {};
+  if (typeof value === 'object' && !Array.isArray(value)) return value as Record<string, unknown>;
+  problems.push(`${shown}: must be a mapping of settings, as in port: 8787.`);
+  return {};
+}
+
+type Yaml = typeof import('yaml');
+
+/**
+ * Checked before the text is converted to values: the converter is recursive, and V8 ends the process where a regular
+ * expression finds no stack left. The parser of the syntax alone is not recursive.
+ */
+function isTextTooDeep(source: string, { Lexer, Parser }: Yaml): boolean {
+  const parser = new Parser();
+  for (const lexeme of new Lexer().lex(source)) {
+    for (const _ of parser.next(lexeme));
+    // Above the levels are the document and the value that is read.
+    if (parser.stack.length > maxDepth + 2) return true;
+  }
+  return false;
+}

@@ -1,0 +1,201 @@
+import type { Message } from '../../../../proto/codec.js';
+import type { AdminMethod } from '../../../../proto/tree.js';
+import { AdminError } from '../admin-error.js';
+import { AuditedCall } from '../audit/audited.js';
+import { RefusalLog } from '../audit/refusals.js';
+import { type OpenStream, OpenStreams } from '../grpc/open-streams.js';
+import { StreamLimits } from '../grpc/stream-limits.js';
+import { checkStoredAddresses } from '../references/stored-addresses.js';
+import type { AdminParts } from '../service.js';
+import { checkRules } from '../shape/rules.js';
+import { authenticate, Caller } from './caller.js';
+import { FailedAuth } from './failed-auth.js';
+import type { CallCredentials, Inbound } from './inbound.js';
+import { KnownCallers } from './known-callers.js';
+
+/** A method as a service implements it. `gone` is aborted when the client has disconnected. */
+export type Run = (
+  caller: Caller,
+  request: Message,
+  gone: AbortSignal,
+) => Promise<Message> | AsyncIterable<Message>;
+
+/** `Configs.CreateConfig` → what runs. Every method has one: `implement` sees to it. */
+export type Implementations = ReadonlyMap<string, Run>;
+
+/**
+ * Every call to a method runs through here, whether it came over gRPC or REST:
+ * who calls → may they → is the request as it must be → the method, in one unit of work where it is audited → data
+ * workers forget what they have cached.
+ */
+export class Calls {
+  readonly #failedAuth = new FailedAuth();
+  readonly #known: KnownCallers;
+  readonly #refusals: RefusalLog;
+  readonly #streams: OpenStreams;
+  readonly #streamLimits = new StreamLimits();
+
+  constructor(
+    readonly parts: AdminParts,
+    readonly implementations: Implementations,
+  ) {
+    this.#known = new KnownCallers(parts.store);
+    this.#refusals = new RefusalLog(parts.store, parts.log);
+    this.#streams = new OpenStreams(parts.store);
+  }
+
+  /** The response of a unary method. Throws an AdminError for every refusal and failure. */
+  async unary(call: Inbound): Promise<Message> {
+    try {
+      return await within(call.deadline, this.#unary(call));
+    } catch (thrown) {
+      throw this.#failure(call, thrown);
+    }
+  }
+
+  /** The responses of a streaming method, one by one. Throws as `unary` does, at any of them. */
+  async *stream(call: Inbound): AsyncGenerator<Message> {
+    const end = new AbortController();
+    const leave = (): void => end.abort();
+    call.gone.addEventListener('abort', leave);
+    let open: OpenStream | null = null;
+    let giveBack = (): void => {};
+    try {
+      const caller = await this.#caller(call);
+      giveBack = this.#streamLimits.take(caller);
+      const admit = (): Message => this.#admit(call, caller);
+      // What is handed out is in the audit log before the first of it leaves.
+      const request = call.method.access.audited
+        ? await new AuditedCall(this.parts, call, caller, this.#refusals).run(
+            admit,
+            async (admitted) => admitted,
+          )
+        : admit();
+      open = await this.#streams.add({
+        key: caller.key,
+        hash: this.parts.store.hashKey(call.key()),
+        check: () => this.#stillMay(call),
+        end: leave,
+      });
+      const responses = this.#runOf(call.method)(caller, request, end.signal) as AsyncIterable<Message>;
+      for await (const response of responses) {
+        if (open.refused !== null) throw open.refused;
+        yield response;
+      }
+      // It may have ended because of the very change that took the key away.
+      if (!end.signal.aborted) await open.recheck();
+      if (open.refused !== null) throw open.refused;
+    } catch (thrown) {
+      throw this.#failure(call, thrown);
+    } finally {
+      giveBack();
+      if (open !== null) this.#streams.remove(open);
+      call.gone.removeEventListener('abort', leave);
+    }
+  }
+
+  /**
+   * Refuses a call to a path that has no method: with `refusal` where its key is valid, and like every other call
+   * without a valid key where it is not.
+   */
+  async refuse(credentials: CallCredentials, refusal: AdminError): Promise<never> {
+    await this.#identify(credentials);
+    throw refusal;
+  }
+
+  /** Ends the streams that would go on for as long as they are read. */
+  endStreams(): void {
+    this.#streams.endAll();
+  }
+
+  /** Throws where the key of a stream may no longer read it. Not from memory: the caller expects a change. */
+  async #stillMay({ method, key }: Inbound): Promise<void> {
+    const caller = await authenticate(new KnownCallers(this.parts.store), key(), Date.now());
+    this.#checkAccess(method, caller);
+  }
+
+  /** Writes audit rows that are still pending. Later calls are answered as before. */
+  close(): Promise<void> {
+    return this.#refusals.close();
+  }
+
+  async #unary(call: Inbound): Promise<Message> {
+    const { access } = call.method;
+    const caller = await this.#caller(call);
+    const admit = (): Message => this.#admit(call, caller);
+    const run = (request: Message): Promise<Message> =>
+      this.#runOf(call.method)(caller, request, call.gone) as Promise<Message>;
+    if (!access.audited) return run(admit());
+    if (access.scopes.length > 0)
+      return new AuditedCall(this.parts, call, caller, this.#refusals).run(admit, run);
+    // A public method sets itself for whom it acts, and when.
+    const request = admit();
+    caller.unit = (work) =>
+      new AuditedCall(this.parts, call, caller, this.#refusals).run(() => request, work);
+    return run(request);
+  }
+
+  #runOf({ name }: AdminMethod): Run {
+    return this.implementations.get(name) as Run;
+  }
+
+  async #caller(call: Inbound): Promise<Caller> {
+    if (call.method.access.scopes.length === 0) return new Caller(null, this.parts.store);
+    return this.#identify(call);
+  }
+
+  async #identify(credentials: CallCredentials): Promise<Caller> {
+    try {
+      return await authenticate(this.#known, credentials.key(), Date.now());
+    } catch (thrown) {
+      if (!(thrown instanceof AdminError) || thrown.code !== 'AB05') throw thrown;
+      throw this.#failedAuth.refusal(credentials.address, thrown);
+    }
+  }
+
+  /** Deny by default: no scope, no way in; and nothing is read for one who may not. */
+  #admit({ method, read }: Inbound, caller: Caller): Message {
+    const { access, request: shape } = method;
+    this.#checkAccess(method, caller);
+    const request = read();
+    checkRules(shape, request);
+    checkStoredAddresses(shape, request, this.parts.egressAllow);
+    const { organisation_id: organisation } = request;
+    if (organisation && access.scopes.length > 0 && organisation !== caller.organisationId)
+      throw new AdminError('AB02', 'organisation_id: there is no such organisation.');
+    return request;
+  }
+
+  #checkAccess({ name, access }: AdminMethod, caller: Caller): void {
+    if (access.organisationOnly && caller.key.keyType !== 'organisation-service')
+      throw new AdminError('AB03', `${name} is for keys of the whole organisation.`);
+    if (access.scopes.length > 0 && !access.scopes.some((scope) => caller.has(scope)))
+      throw new AdminError('AB03', `This key lacks the scope ${access.scopes.join(' or ')}.`);
+  }
+
+  #failure(call: Inbound, thrown: unknown): AdminError {
+    const error = AdminError.from(thrown);
+    if (error.code === 'AB04' || error.code === 'unavailable') {
+      this.parts.log.error(
+        { err: error.cause ?? error, method: call.method.path, request_id: call.requestId },
+        'admin call failed',
+      );
+    }
+    return error;
+  }
+}
+
+async function within<T>(deadline: number, work: Promise<T>): Promise<T> {
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise<never>((_, reject) => {
+    const message = 'The answer took too long; whether anything was changed is not known.';
+    timer = setTimeout(() => reject(new AdminError('deadline', message)), Math.max(0, deadline - Date.now()));
+  });
+  try {
+    return await Promise.race([work, late]);
+  } finally {
+    clearTimeout(timer);
+    // Else its failure after the deadline would end the process.
+    work.catch(() => {});
+  }
+}

@@ -1,0 +1,213 @@
+import type { Message } from '../../../../proto/codec.js';
+import { isGatewayKey } from '../../../common/access/gateway-key.js';
+import {
+  bareAuthorization,
+  invalidKey,
+  missingKey,
+  severalKeys,
+  severalWorkspaces,
+} from '../../../common/access/key-refusals.js';
+import type { KeyType } from '../../../common/access/principal.js';
+import { keyResource, mayHold } from '../../../common/access/scopes.js';
+import { bearerToken } from '../../../common/http/bearer.js';
+import type { Forget } from '../../../common/ipc/messages.js';
+import type { KeyRecord } from '../../../common/ipc/records.js';
+import type { Place, Store } from '../../store/store.js';
+import { AdminError } from '../admin-error.js';
+import { leaves, type Standing, seesAllData, seesLogMetadata, standingOf } from './can.js';
+import type { KnownCaller, KnownCallers } from './known-callers.js';
+
+/** A record that a method has made, changed or deleted: what the audit row is about, and the change that is reported. */
+export interface Changed {
+  readonly id: string;
+  readonly slug?: string | null;
+  /** null: the organisation's own. */
+  readonly workspaceId: string | null;
+  /** The method's own resource and deed, unless given. */
+  readonly kind?: string;
+  readonly action?: 'create' | 'update' | 'delete';
+  /** What the audit row contains besides the request. */
+  readonly details?: Readonly<Record<string, unknown>>;
+}
+
+/** Who calls an administration method, what that key may do, and what this call has changed so far. */
+export class Caller {
+  /** The audited part of a public method; set for these alone. */
+  unit: ((work: () => Promise<Message>) => Promise<Message>) | null = null;
+  #key: KeyRecord | null;
+  #scopes: ReadonlySet<string>;
+  readonly #standing: Standing | null;
+  readonly #changed: Changed[] = [];
+  readonly #forget: Forget[] = [];
+
+  /** `key` null: no key, public methods only. `standing` null: no person's role limits the key. */
+  constructor(
+    key: KeyRecord | null,
+    readonly store: Store,
+    standing: Standing | null = null,
+  ) {
+    this.#key = key;
+    this.#scopes = new Set(key?.scopes);
+    this.#standing = standing;
+  }
+
+  get key(): KeyRecord {
+    if (this.#key === null) throw new AdminError('AB05', 'Send a gateway key.');
+    return this.#key;
+  }
+
+  /**
+   * A public method has found out, such as by a token, for whom it acts: `run` is the audited part of it, one unit of work
+   * as it would be with a key.
+   */
+  async actAs<T extends object>(key: KeyRecord, run: () => Promise<T>): Promise<T> {
+    if (this.unit === null) throw new Error('only an audited public method acts for somebody');
+    this.#key = key;
+    this.#scopes = new Set(key.scopes);
+    return (await this.unit(run as () => Promise<Message>)) as T;
+  }
+
+  get organisationId(): string {
+    return this.key.organisationId;
+  }
+
+  /** null: the whole organisation. */
+  get workspaceId(): string | null {
+    return this.key.workspaceId;
+  }
+
+  /** Id of the user or key that acts, for records that name it. */
+  get id(): string {
+    return this.key.userId ?? this.key.keyId;
+  }
+
+  /** Does the key hold that scope, and does its owner's role still leave it to the key? */
+  has(scope: string): boolean {
+    return this.#scopes.has(scope) && (this.#standing === null || leaves(this.#standing, scope));
+  }
+
+  need(scope: string): void {
+    if (!this.has(scope)) throw new AdminError('AB03', `This key lacks the scope ${scope}.`);
+  }
+
+  /**
+   * May this key give that scope to a key of that type? Only scopes that it holds itself. An organisation's key cannot
+   * hold the scopes of model calls; it may grant them where it may create keys of that type.
+   */
+  mayGrant(scope: string, type: KeyType): boolean {
+    if (this.has(scope)) return true;
+    const { keyType } = this.key;
+    if (keyType !== 'organisation-service' || mayHold(keyType, scope)) return false;
+    return this.has(`${keyResource[type]}.create`);
+  }
+
+  /** Is the metadata of requests for its eyes? */
+  get seesLogMetadata(): boolean {
+    return this.#standing === null || seesLogMetadata(this.#standing);
+  }
+
+  /** Ids of the keys whose logs and analytics it may see; null: of all. */
+  async keysInSight(): Promise<readonly string[] | null> {
+    const { workspaceId, userId } = this.key;
+    if (this.#standing === null || seesAllData(this.#standing)) return null;
+    if (workspaceId === null || userId === null) return [];
+    const own = { workspaceId, userId };
+    const { rows } = await this.store.keys.list(this.organisationId, own, { offset: 0, limit: 1000 });
+    return rows.map(({ id }) => id);
+  }
+
+  /** Is something of that workspace in this key's sight? What is not is answered as if it did not exist. */
+  sees(workspaceId: string | null): boolean {
+    return this.workspaceId === null || this.workspaceId === workspaceId;
+  }
+
+  /**
+   * The workspace a request is about: the key's own, else the one it names, else the only one there is. `archived`:
+   * it may be one that is kept to be looked at.
+   */
+  async place(
+    idOrSlug: string | null | undefined,
+    { archived = false }: { readonly archived?: boolean } = {},
+  ): Promise<Place> {
+    const { organisationId, workspaceId } = this;
+    if (!idOrSlug) {
+      if (workspaceId !== null) return { organisationId, workspaceId };
+      const { rows, total } = await this.store.workspaces.list(organisationId, { offset: 0, limit: 1 });
+      const only = rows[0];
+      if (total !== 1 || only === undefined) {
+        throw new AdminError('AB01', severalWorkspaces);
+      }
+      return { organisationId, workspaceId: only.id };
+    }
+    const workspace = await this.store.workspaces.get(organisationId, idOrSlug);
+    const isThere = workspace !== null && (archived || workspace.status === 'active');
+    if (!isThere || !this.sees(workspace.id)) {
+      throw new AdminError('AB02', 'workspace_id: there is no such workspace.');
+    }
+    return { organisationId, workspaceId: workspace.id };
+  }
+
+  /**
+   * Reports what was changed, once for each record; the first is what the audit row is about. `forget`: what data
+   * workers may remember of it. They are notified after the commit, and the call answers when they have forgotten.
+   */
+  changed(what: Changed, forget: readonly Forget[] = []): void {
+    this.#changed.push(what);
+    this.#forget.push(...forget);
+  }
+
+  get changes(): readonly Changed[] {
+    return this.#changed;
+  }
+
+  get forgets(): readonly Forget[] {
+    return this.#forget;
+  }
+
+  /** Nothing of it has happened: it is done again, or was refused. */
+  undo(): void {
+    this.#changed.length = 0;
+    this.#forget.length = 0;
+  }
+}
+
+const unknownKey = (): AdminError => new AdminError('AB05', invalidKey);
+
+/** The person whose roles limit the key: an organisation's key acts for its admins, a user's for that user. null: no person. */
+async function standingBehind(store: Store, key: KeyRecord): Promise<Standing | null> {
+  const { organisationId, workspaceId, userId } = key;
+  if (workspaceId === null) {
+    const settings = await store.organisations.settings(organisationId);
+    if (settings === null) throw unknownKey();
+    return { organisation: 'admin', workspace: 'admin', security: settings.security };
+  }
+  if (userId === null) return null;
+  const standing = await standingOf(store, { organisationId, workspaceId }, userId);
+  if (standing === null) throw unknownKey();
+  return standing;
+}
+
+/** Finds out who calls. Malformed, unknown, deleted and expired keys get the same answer. */
+export async function authenticate(known: KnownCallers, text: string, now: number): Promise<Caller> {
+  const { store } = known;
+  const isValid = ({ expiresAt }: KeyRecord): boolean => expiresAt === null || expiresAt > now;
+  const find = async (hash: string): Promise<KnownCaller | null> => {
+    const key = await store.keys.findByHash(hash);
+    return key !== null && isValid(key) ? { key, standing: await standingBehind(store, key) } : null;
+  };
+  const found = isGatewayKey(text) ? await known.get(text, find) : null;
+  if (found === null || !isValid(found.key)) throw unknownKey();
+  return new Caller(found.key, store, found.standing);
+}
+
+/** The one key among what a request brought. `own`: values of the key's own headers, which are the key alone. */
+export function oneKey(own: readonly string[], authorization: readonly string[]): string {
+  const values = own.length > 0 ? own : authorization;
+  if (values.length > 1) throw new AdminError('AB05', severalKeys);
+  const [value] = values;
+  if (value === undefined) throw new AdminError('AB05', missingKey);
+  if (own.length > 0) return value;
+  const token = bearerToken(value);
+  if (token === null) throw new AdminError('AB05', bareAuthorization);
+  return token;
+}

@@ -1,0 +1,64 @@
+import type { Place } from '../../store/store.js';
+import type { Caller } from '../access/caller.js';
+import { AdminError } from '../admin-error.js';
+import { guardrailsNamed } from './guardrail-references.js';
+
+/** What a routing config names, and where. */
+export interface ConfigReferences {
+  /** Slugs of stored providers, each once. */
+  readonly providers: ReadonlyMap<string, string>;
+  readonly guardrails: readonly { readonly names: readonly string[]; readonly path: string }[];
+}
+
+const isObject = (value: unknown): value is Record<string, unknown> =>
+  typeof value === 'object' && value !== null && !Array.isArray(value);
+const isText = (value: unknown): value is string => typeof value === 'string';
+/** Configs may be written in camel case too. */
+const snakeCase = (key: string): string => key.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
+
+/** Objects in a config that name things as the config itself does. */
+const nested = new Set(['mirror', 'target', 'cache', 'embedding']);
+
+/** What a config that was found valid refers to, at every level of its targets. */
+export function referencesOf(config: unknown): ConfigReferences {
+  const providers = new Map<string, string>();
+  const guardrails: { names: string[]; path: string }[] = [];
+  const take = (slug: string, path: string): void => {
+    if (!providers.has(slug)) providers.set(slug, path);
+  };
+  const walk = (node: unknown, path: string): void => {
+    if (!isObject(node)) return;
+    for (const [key, value] of Object.entries(node)) {
+      const [name, at] = [snakeCase(key), `${path}.${key}`];
+      if (name === 'targets' && Array.isArray(value)) {
+        for (const [i, target] of value.entries()) walk(target, `${at}[${i}]`);
+      } else if (nested.has(name)) {
+        walk(value, at);
+      } else if (/^(?:default|override)_params$/.test(name) && isObject(value)) {
+        const slug = isText(value['model']) ? /^@([^/]+)\/./.exec(value['model'])?.[1] : undefined;
+        if (slug !== undefined) take(slug, `${at}.model`);
+      } else if (
+        isText(value) &&
+        (name === 'virtual_key' || (name === 'provider' && value.startsWith('@')))
+      ) {
+        take(value.replace(/^@/, ''), at);
+      } else if (/^(?:input|output)_guardrails$/.test(name) && Array.isArray(value)) {
+        const names = value.filter(isText);
+        // Checks written out on the spot name nothing.
+        if (names.length === value.length) guardrails.push({ names, path: at });
+      }
+    }
+  };
+  walk(config, 'config');
+  return { providers, guardrails };
+}
+
+/** Throws AB02 with its path for the first thing that a config names and that the workspace does not have. */
+export async function checkReferences(caller: Caller, place: Place, config: unknown): Promise<void> {
+  const { providers, guardrails } = referencesOf(config);
+  for (const [slug, path] of providers) {
+    if ((await caller.store.providers.get(place, slug)) === null)
+      throw new AdminError('AB02', `${path}: the workspace has no provider @${slug}.`);
+  }
+  for (const { names, path } of guardrails) await guardrailsNamed(caller, place.workspaceId, names, path);
+}

@@ -1,0 +1,156 @@
+import type {
+  GuardrailActions as ActionsMessage,
+  GuardrailCheck as CheckMessage,
+  GuardrailFeedback as FeedbackMessage,
+  GuardrailSummary,
+} from '../../../../proto/messages.js';
+import { findingsOfCheck } from '../../../common/guardrails/guardrail-findings.js';
+import { maskedSecret, withKeptSecrets } from '../../store/secrets/guardrail-secrets.js';
+import type {
+  Guardrail,
+  GuardrailActions,
+  GuardrailFeedback,
+  GuardrailWithContent,
+  StoredCheck,
+} from '../../store/store.js';
+import type { Caller } from '../access/caller.js';
+import { AdminError, mostFaults } from '../admin-error.js';
+import { setOf } from '../audit/mask.js';
+import { pageOf, textOf, timeOf } from '../grpc/wire.js';
+import { inSight, needReach, scopeOf, settled } from '../records.js';
+import type { AdminParts, Service } from '../service.js';
+
+const toSummary = (guardrail: Guardrail): GuardrailSummary => ({
+  id: guardrail.id,
+  name: guardrail.name,
+  slug: guardrail.slug,
+  organisation_id: guardrail.organisationId,
+  workspace_id: guardrail.workspaceId,
+  status: guardrail.status,
+  created_at: timeOf(guardrail.createdAt),
+  last_updated_at: timeOf(guardrail.updatedAt),
+  owner_id: guardrail.ownerId,
+  updated_by: guardrail.updatedBy,
+  etag: guardrail.etag,
+});
+
+const checkOf = (given: CheckMessage): StoredCheck => ({
+  id: given.id,
+  parameters: given.parameters ?? {},
+  name: given.name ?? null,
+  isEnabled: given.is_enabled ?? true,
+});
+
+/** The checks that a request gives. A mask of a secret that `before` holds keeps that secret. */
+function checksOf(given: readonly CheckMessage[], before: readonly StoredCheck[]): StoredCheck[] {
+  const checks = withKeptSecrets(given.map(checkOf), before);
+  const findings = checks.flatMap(({ id, parameters }, i) => findingsOfCheck(id, parameters, `checks[${i}]`));
+  if (findings.length > 0)
+    throw AdminError.fields(
+      findings.slice(0, mostFaults).map(({ path, message }) => ({ path, problem: `${message}.` })),
+    );
+  const path = maskedSecret(checks);
+  if (path !== null) throw AdminError.field(path, 'is the mask of a secret: give the secret itself.');
+  return checks;
+}
+
+const checkMessage = (check: StoredCheck): CheckMessage => ({
+  id: check.id,
+  parameters: check.parameters,
+  name: check.name,
+  is_enabled: check.isEnabled,
+});
+
+const feedbackOf = (given: FeedbackMessage, usual: number): GuardrailFeedback => ({
+  value: given.value ?? usual,
+  weight: given.weight ?? 1,
+  metadata: given.metadata ?? '',
+});
+
+const actionsOf = (given: ActionsMessage): GuardrailActions => ({
+  deny: given.deny,
+  async: given.async,
+  sequential: given.sequential ?? false,
+  onSuccess: feedbackOf(given.on_success.feedback, 5),
+  onFail: feedbackOf(given.on_fail.feedback, -5),
+});
+
+const actionsMessage = ({ onSuccess, onFail, ...flags }: GuardrailActions): ActionsMessage => ({
+  ...flags,
+  on_success: { feedback: onSuccess },
+  on_fail: { feedback: onFail },
+});
+
+/** Checks of requests and answers, of a workspace or of the organisation (spec/api.md §5.18). */
+export function guardrailsService({ store }: AdminParts): Service<'Guardrails'> {
+  async function changeable(
+    caller: Caller,
+    { id, workspace_id }: { readonly id: string; readonly workspace_id?: string | null },
+  ): Promise<GuardrailWithContent> {
+    const found = await store.guardrails.get(caller.organisationId, id);
+    const active = found?.status === 'active' ? found : null;
+    const guardrail = await inSight(caller, workspace_id, active, 'guardrail');
+    needReach(caller, guardrail, 'guardrail');
+    return guardrail;
+  }
+
+  return {
+    async CreateGuardrail(caller, request) {
+      if (request.workspace_id && request.organisation_id)
+        throw AdminError.field('organisation_id', 'does not go together with workspace_id.');
+      const workspaceId = await scopeOf(caller, request);
+      needReach(caller, { workspaceId }, 'guardrail');
+      const made = await store.guardrails.create(caller.organisationId, workspaceId, {
+        name: textOf('name', request.name),
+        checks: checksOf(request.checks, []),
+        actions: actionsOf(request.actions),
+        by: caller.id,
+      });
+      if (made === 'missing') throw new AdminError('AB02', 'workspace_id: there is no such workspace.');
+      caller.changed(made);
+      return { id: made.id, slug: made.slug, version_id: made.versionId };
+    },
+
+    async ListGuardrails(caller, request) {
+      const workspaceId = await scopeOf(caller, request, { archived: true });
+      const page = pageOf(request, 100);
+      const { total, rows } = await store.guardrails.list(caller.organisationId, workspaceId, page);
+      return { total, data: rows.map(toSummary) };
+    },
+
+    async GetGuardrail(caller, { id, workspace_id }) {
+      const found = await store.guardrails.get(caller.organisationId, id);
+      const guardrail = await inSight(caller, workspace_id, found, 'guardrail');
+      return {
+        ...toSummary(guardrail),
+        checks: guardrail.checks.map(checkMessage),
+        actions: actionsMessage(guardrail.actions),
+        version_id: guardrail.versionId,
+      };
+    },
+
+    async UpdateGuardrail(caller, request) {
+      const before = await changeable(caller, request);
+      const [checks, actions] = [setOf(request, 'checks'), setOf(request, 'actions')];
+      const answer = await store.guardrails.update(caller.organisationId, before.id, {
+        name: setOf(request, 'name')?.trim(),
+        checks:
+          checks && checksOf(checks, (await store.guardrails.open(before.organisationId, before.id)) ?? []),
+        actions: actions && actionsOf(actions),
+        by: caller.id,
+        etag: request.etag ?? undefined,
+      });
+      const guardrail = settled(answer, 'guardrail');
+      caller.changed(guardrail);
+      const { id, slug, versionId } = guardrail;
+      return { id, slug, version_id: versionId === before.versionId ? null : versionId };
+    },
+
+    async DeleteGuardrail(caller, request) {
+      const { id } = await changeable(caller, request);
+      const change = { status: 'archived', by: caller.id, etag: request.etag ?? undefined } as const;
+      caller.changed(settled(await store.guardrails.update(caller.organisationId, id, change), 'guardrail'));
+      return {};
+    },
+  };
+}

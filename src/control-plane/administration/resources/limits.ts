@@ -1,0 +1,104 @@
+import type { RateLimit as RateLimitMessage, UsageLimitsState } from '../../../../proto/messages.js';
+import { type BudgetUsage, nextResetOf } from '../../store/records/usage.js';
+import type { RateLimit, UsageLimits } from '../../store/records/usage-limits.js';
+import { AdminError } from '../admin-error.js';
+import { msOf, timeOrNull } from '../grpc/wire.js';
+
+/** Budgets and rate limits, as keys, workspaces and providers have them (spec/api.md §5.0). */
+
+interface LimitsRequest {
+  readonly type?: 'cost' | 'tokens' | null;
+  readonly credit_limit: number;
+  readonly alert_threshold?: number | null;
+  readonly periodic_reset?: 'monthly' | 'weekly' | null;
+  readonly periodic_reset_days?: number | null;
+  readonly next_usage_reset_at?: string | null;
+}
+
+/** Throws AB01 for an amount that its counter could not be compared with to the last cent or token. */
+export function checkExact(amount: number, path: string): void {
+  if (amount > Number.MAX_SAFE_INTEGER)
+    throw AdminError.field(
+      path,
+      `must be at most ${Number.MAX_SAFE_INTEGER}: beyond, amounts are not exact.`,
+    );
+}
+
+function checkWhole(amount: number, path: string): void {
+  if (!Number.isInteger(amount)) throw AdminError.field(path, 'must be a whole number.');
+  checkExact(amount, path);
+}
+
+function checkAmounts(
+  { credit_limit: limit, alert_threshold: threshold }: LimitsRequest,
+  path: string,
+): void {
+  checkWhole(limit, `${path}.credit_limit`);
+  if (threshold === undefined || threshold === null) return;
+  checkWhole(threshold, `${path}.alert_threshold`);
+  if (threshold >= limit) throw AdminError.field(`${path}.alert_threshold`, 'must be below credit_limit.');
+}
+
+/**
+ * The budget that a request asks for. `path`: its place in the request. `before`: the one that it replaces, and whether anything
+ * was used of it: then its type is fixed, and a date of reset stays where its period does.
+ */
+export function usageLimitsOf(
+  asked: LimitsRequest,
+  path: string,
+  now: number,
+  before: UsageLimits | null = null,
+  used = false,
+): UsageLimits {
+  checkAmounts(asked, path);
+  const periodicReset = asked.periodic_reset || null;
+  const periodicResetDays = asked.periodic_reset_days ?? null;
+  if (periodicReset !== null && periodicResetDays !== null)
+    throw AdminError.field(`${path}.periodic_reset_days`, 'does not go together with periodic_reset.');
+  const type = asked.type || before?.type || 'cost';
+  if (used && before !== null && before.type !== type)
+    throw AdminError.field(
+      `${path}.type`,
+      `stays ${before.type} once anything was used: reset the usage first.`,
+    );
+  const given = msOf(asked.next_usage_reset_at);
+  if (given !== null && given <= now)
+    throw AdminError.field(`${path}.next_usage_reset_at`, 'must be in the future.');
+  const period = { periodicReset, periodicResetDays };
+  const isSamePeriod =
+    before?.periodicReset === periodicReset && before.periodicResetDays === periodicResetDays;
+  const nextUsageResetAt = given ?? (isSamePeriod ? before.nextUsageResetAt : nextResetOf(period, now));
+  return {
+    type,
+    creditLimit: asked.credit_limit,
+    alertThreshold: asked.alert_threshold ?? null,
+    ...period,
+    nextUsageResetAt,
+  };
+}
+
+/** The rate limits that a request asks for: one of each type. */
+export function rateLimitsOf(asked: readonly RateLimitMessage[], path: string): RateLimit[] {
+  return asked.map(({ type, unit, value }, i) => {
+    if (asked.findIndex((other) => other.type === type) < i)
+      throw AdminError.field(`${path}[${i}].type`, `is ${type} a second time: give one limit of each type.`);
+    return { type, unit, value };
+  });
+}
+
+/** A budget and its state. */
+export function usageLimitsMessage(limits: UsageLimits, usage: BudgetUsage): UsageLimitsState {
+  return {
+    type: limits.type,
+    credit_limit: limits.creditLimit,
+    alert_threshold: limits.alertThreshold,
+    periodic_reset: limits.periodicReset,
+    periodic_reset_days: limits.periodicResetDays,
+    next_usage_reset_at: timeOrNull(limits.nextUsageResetAt),
+    current_usage: usage.currentUsage,
+    last_reset_at: timeOrNull(usage.lastResetAt),
+    status: usage.isExhausted ? 'exhausted' : 'active',
+    is_threshold_alerts_sent: usage.isThresholdAlertsSent,
+    is_exhausted_alerts_sent: usage.isExhaustedAlertsSent,
+  };
+}

@@ -1,0 +1,131 @@
+import type { LogMetrics } from '../../../../proto/messages.js';
+import { type Decision, describeDecision } from '../../../common/core/decision.js';
+import type { LedgerRow } from '../../../common/ledger/record.js';
+import { dollarsOf } from '../../../common/vocabulary/money.js';
+import type { Caller } from '../access/caller.js';
+import { AdminError } from '../admin-error.js';
+import { timeOf } from '../grpc/wire.js';
+import type { AdminParts, Service } from '../service.js';
+
+const dollars = (picos: number | null): number | undefined => (picos === null ? undefined : dollarsOf(picos));
+
+/** A condition that held reveals the metadata. */
+const unquoted = (decision: Decision): Decision =>
+  decision.kind === 'branch' && decision.query !== null ? { ...decision, query: 'a condition' } : decision;
+
+function toMetrics(row: LedgerRow, { seesLogMetadata }: Caller): LogMetrics {
+  const { usage } = row;
+  return {
+    id: row.id,
+    organisation_id: row.org,
+    workspace_id: row.workspace,
+    api_key_id: row.key,
+    created_at: timeOf(row.at),
+    is_success: row.state === 'settled' && row.error === null && row.status >= 200 && row.status < 400,
+    ai_org: row.provider,
+    virtual_key: row.slug,
+    ai_model: row.modelUsed ?? row.modelAsked,
+    req_units: usage.input,
+    res_units: usage.output,
+    total_units: usage.input + usage.output,
+    cost: dollars(row.cost),
+    cost_currency: 'USD',
+    request_url: row.path,
+    request_method: row.method,
+    response_status_code: row.status,
+    response_time: row.totalMs,
+    upstream_response_time: row.upstreamMs,
+    cache_status: row.cache,
+    stream_mode: row.stream ? 1 : 0,
+    retry_success_count: row.retries,
+    trace_id: row.trace,
+    span_id: row.span,
+    parent_span_id: row.parentSpan,
+    span_name: row.spanName,
+    config: row.config,
+    config_version_id: row.configVersion,
+    mode: row.endpoint,
+    metadata: seesLogMetadata ? row.metadata : {},
+    state: row.state,
+    error: row.error,
+    error_message: row.errorMessage,
+    attempts: row.attempts.map((attempt) => ({
+      target: attempt.target,
+      provider: attempt.provider,
+      model: attempt.model,
+      status: attempt.status,
+      error: attempt.error,
+      started_at_ms: attempt.startedAt,
+      duration_ms: attempt.durationMs,
+      req_units: attempt.usage?.input,
+      res_units: attempt.usage?.output,
+      cost: dollars(attempt.cost),
+      usage_source: attempt.usage?.source,
+    })),
+    model_asked: row.modelAsked,
+    target: row.target,
+    cached_units: usage.cached,
+    reasoning_units: usage.reasoning,
+    first_byte_time: row.firstByteMs,
+    usage_source: usage.source,
+    cost_saved: dollars(row.costSaved),
+    time_saved: row.msSaved,
+    // Callers choose the names of their metadata.
+    dropped_fields: row.dropped.filter((path) => seesLogMetadata || !/^metadata(?:\.|$)/.test(path)),
+    stage_fields: row.stages ?? undefined,
+    decisions: (row.route ?? []).map((decision) =>
+      describeDecision(seesLogMetadata ? decision : unquoted(decision)),
+    ),
+  };
+}
+
+function cursorOf(text: string): number {
+  const cursor = /^\d{1,15}$/.test(text) ? Number(text) : Number.NaN;
+  if (Number.isNaN(cursor)) throw new AdminError('AB01', 'after must be the cursor of an earlier answer.');
+  return cursor;
+}
+
+/** What passed through the gateway (spec/api.md §5.21). */
+export function logsService({ ledger }: AdminParts): Service<'Logs'> {
+  return {
+    async ListLogs(caller, request) {
+      const isNarrow = caller.workspaceId !== null || Boolean(request.workspace_id);
+      const limit = request.limit || 50;
+      if (limit < 0) throw new AdminError('AB01', 'limit must not be negative.');
+      const { rows, cursor } = await ledger.recent({
+        org: caller.organisationId,
+        workspace: isNarrow
+          ? (await caller.place(request.workspace_id, { archived: true })).workspaceId
+          : undefined,
+        keys: (await caller.keysInSight()) ?? undefined,
+        trace: request.trace_id || undefined,
+        after: request.after ? cursorOf(request.after) : undefined,
+        limit: Math.min(limit, 1000),
+      });
+      return { object: 'list', data: rows.map((row) => toMetrics(row, caller)), cursor: String(cursor) };
+    },
+
+    async GetLog(caller, { id }) {
+      const row = await ledger.get(caller.organisationId, id);
+      const keys = await caller.keysInSight();
+      const isSeen =
+        row !== null && caller.sees(row.workspace) && (keys === null || keys.includes(row.key ?? ''));
+      if (!isSeen) throw new AdminError('AB08', 'There is no such log.');
+      const bodies = await ledger.bodies(caller.organisationId, id);
+      return {
+        id: row.id,
+        request: { url: row.path, method: row.method, body: bodies?.request },
+        response: {
+          status: row.status,
+          body: bodies?.response,
+          response_time: row.totalMs,
+          last_used_option_json_path: row.target,
+        },
+        organisation_id: row.org,
+        created_at: timeOf(row.at),
+        metrics: toMetrics(row, caller),
+        bodies_cut: bodies?.cut ?? false,
+      };
+    },
+  };
+}

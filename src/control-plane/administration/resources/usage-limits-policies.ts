@@ -1,0 +1,209 @@
+import type {
+  CreateUsageLimitsPolicyRequest,
+  UsageLimitsPolicy as PolicyMessage,
+  UpdateUsageLimitsPolicyRequest,
+} from '../../../../proto/messages.js';
+import { nextResetOf } from '../../store/records/usage.js';
+import type { NewUsageLimitsPolicy, UsageLimitsEntity, UsageLimitsPolicy } from '../../store/store.js';
+import type { Caller } from '../access/caller.js';
+import { AdminError } from '../admin-error.js';
+import { changeOf, setOf } from '../audit/mask.js';
+import { msOf, pageOf, timeOrNull } from '../grpc/wire.js';
+import { inSight, settled } from '../records.js';
+import type { AdminParts, Service } from '../service.js';
+import { checkExact } from './limits.js';
+import { conditionsOf, groupsOf, noteOf, policyMessage } from './policies.js';
+
+/** Counters that an answer with include_usage has at most. */
+const mostCounters = 1000;
+const fewestTokens = 100;
+
+type Budget = Pick<
+  NewUsageLimitsPolicy,
+  'creditLimit' | 'alertThreshold' | 'periodicReset' | 'periodicResetDays' | 'nextUsageResetAt'
+>;
+
+const toMessage = (
+  policy: UsageLimitsPolicy,
+  counters: readonly UsageLimitsEntity[] = [],
+): PolicyMessage => ({
+  ...policyMessage(policy),
+  type: policy.type,
+  credit_limit: policy.creditLimit,
+  alert_threshold: policy.alertThreshold,
+  periodic_reset: policy.periodicReset,
+  periodic_reset_days: policy.periodicResetDays,
+  next_usage_reset_at: timeOrNull(policy.nextUsageResetAt),
+  last_reset_at: timeOrNull(policy.lastResetAt),
+  object: 'policy_usage_limits',
+  value_key_usage_map: Object.fromEntries(
+    counters.map((counter) => [
+      counter.valueKey,
+      {
+        current_usage: counter.currentUsage,
+        status: counter.status,
+        is_threshold_alerts_sent: counter.thresholdAlertsSent,
+        is_exhausted_alerts_sent: counter.exhaustedAlertsSent,
+      },
+    ]),
+  ),
+});
+
+function checkAmounts(type: UsageLimitsPolicy['type'], { creditLimit, alertThreshold }: Budget): void {
+  if (type === 'tokens' && creditLimit < fewestTokens)
+    throw AdminError.field('credit_limit', `must be at least ${fewestTokens} tokens.`);
+  if (type !== 'cost' && !Number.isInteger(creditLimit))
+    throw AdminError.field('credit_limit', `must be a whole number of ${type}.`);
+  checkExact(creditLimit, 'credit_limit');
+  if (alertThreshold !== null && alertThreshold >= creditLimit)
+    throw AdminError.field('alert_threshold', 'must be below credit_limit.');
+}
+
+function periodOf(
+  reset: Budget['periodicReset'],
+  days: number | null,
+): Pick<Budget, 'periodicReset' | 'periodicResetDays'> {
+  if (reset !== null && days !== null)
+    throw AdminError.field('periodic_reset_days', 'does not go together with periodic_reset.');
+  return { periodicReset: reset, periodicResetDays: days };
+}
+
+function timeToCome(time: string, now: number): number {
+  const at = msOf(time)!;
+  if (at <= now) throw AdminError.field('next_usage_reset_at', 'must be in the future.');
+  return at;
+}
+
+function budgetOf(request: CreateUsageLimitsPolicyRequest, now: number): Budget {
+  const period = periodOf(request.periodic_reset || null, request.periodic_reset_days ?? null);
+  const { next_usage_reset_at: next } = request;
+  return {
+    creditLimit: request.credit_limit,
+    alertThreshold: request.alert_threshold ?? null,
+    ...period,
+    nextUsageResetAt: next ? timeToCome(next, now) : nextResetOf(period, now),
+  };
+}
+
+/** Another period takes the place of the one before, and its first reset is computed again unless it is given. */
+function budgetAfter(
+  before: UsageLimitsPolicy,
+  request: UpdateUsageLimitsPolicyRequest,
+  now: number,
+): Budget {
+  const threshold = changeOf(request, 'alert_threshold');
+  const [reset, days] = [changeOf(request, 'periodic_reset'), changeOf(request, 'periodic_reset_days')];
+  const next = changeOf(request, 'next_usage_reset_at');
+  const period = periodOf(
+    reset === undefined ? (days ? null : before.periodicReset) : reset || null,
+    days === undefined ? (reset ? null : before.periodicResetDays) : days,
+  );
+  const isOther =
+    period.periodicReset !== before.periodicReset || period.periodicResetDays !== before.periodicResetDays;
+  const usual = isOther || next === null ? nextResetOf(period, now) : before.nextUsageResetAt;
+  return {
+    creditLimit: setOf(request, 'credit_limit') ?? before.creditLimit,
+    alertThreshold: threshold === undefined ? before.alertThreshold : threshold,
+    ...period,
+    nextUsageResetAt: next ? timeToCome(next, now) : usual,
+  };
+}
+
+/** Budgets over requests that share something (spec/api.md §5.11). */
+export function usageLimitsPoliciesService({ store }: AdminParts): Service<'UsageLimitsPolicies'> {
+  const policies = store.usageLimitsPolicies;
+
+  async function found(
+    caller: Caller,
+    { id, workspace_id }: { readonly id: string; readonly workspace_id?: string | null },
+    status?: UsageLimitsPolicy['status'],
+  ): Promise<UsageLimitsPolicy> {
+    const policy = await policies.get(caller.organisationId, id);
+    const isWanted = status === undefined || policy?.status === status;
+    return inSight(caller, workspace_id, isWanted ? policy : null, 'policy');
+  }
+
+  return {
+    async CreateUsageLimitsPolicy(caller, request) {
+      const budget = budgetOf(request, Date.now());
+      checkAmounts(request.type, budget);
+      const made = await policies.create(await caller.place(request.workspace_id), {
+        name: noteOf(request.name) ?? null,
+        description: noteOf(request.description) ?? null,
+        conditions: conditionsOf(request.conditions, 'budget'),
+        groupBy: groupsOf(request.group_by, 'budget'),
+        type: request.type,
+        ...budget,
+      });
+      if (made === 'missing') throw new AdminError('AB02', 'workspace_id: there is no such workspace.');
+      caller.changed(made);
+      return { id: made.id, object: 'policy_usage_limits' };
+    },
+
+    async ListUsageLimitsPolicies(caller, request) {
+      const place = await caller.place(request.workspace_id, { archived: true });
+      const filter = {
+        status: request.status || 'active',
+        search: request.search || undefined,
+        type: request.type || undefined,
+      } as const;
+      const { total, rows } = await policies.list(place, filter, pageOf(request));
+      return { object: 'list', total, data: rows.map((policy) => toMessage(policy)) };
+    },
+
+    async GetUsageLimitsPolicy(caller, request) {
+      const policy = await found(caller, request, request.status || 'active');
+      if (request.include_usage !== true) return toMessage(policy);
+      const page = { offset: 0, limit: mostCounters };
+      const { rows } = await policies.entities(caller.organisationId, policy.id, {}, page);
+      return toMessage(policy, rows);
+    },
+
+    async UpdateUsageLimitsPolicy(caller, request) {
+      const before = await found(caller, request);
+      const budget = budgetAfter(before, request, Date.now());
+      checkAmounts(before.type, budget);
+      const conditions = setOf(request, 'conditions');
+      const policy = await policies.update(caller.organisationId, before.id, {
+        name: noteOf(changeOf(request, 'name')),
+        description: noteOf(changeOf(request, 'description')),
+        conditions: conditions && conditionsOf(conditions, 'budget'),
+        status: setOf(request, 'status'),
+        ...budget,
+        etag: request.etag ?? undefined,
+      });
+      caller.changed(settled(policy, 'policy'));
+      const { reset_usage_for_value: value } = request;
+      if (value && (await policies.reset(caller.organisationId, before.id, value)) === 'missing')
+        throw new AdminError('AB02', 'reset_usage_for_value: the policy has no counter of that value.');
+      return {};
+    },
+
+    async DeleteUsageLimitsPolicy(caller, request) {
+      const { id } = await found(caller, request, 'active');
+      const change = { status: 'archived', etag: request.etag ?? undefined } as const;
+      caller.changed(settled(await policies.update(caller.organisationId, id, change), 'policy'));
+      return {};
+    },
+
+    async ListUsageLimitsEntities(caller, request) {
+      const { id } = await found(caller, request);
+      const filter = { status: request.status || undefined, search: request.search || undefined };
+      const { total, rows } = await policies.entities(caller.organisationId, id, filter, pageOf(request));
+      const data = rows.map((counter) => ({
+        id: counter.id,
+        value_key: counter.valueKey,
+        current_usage: counter.currentUsage,
+      }));
+      return { object: 'list', total, data };
+    },
+
+    async ResetUsageLimitsEntity(caller, request) {
+      const policy = await found(caller, request);
+      const counter = await policies.reset(caller.organisationId, policy.id, request.entity_id);
+      if (counter === 'missing') throw new AdminError('AB08', 'There is no such counter.');
+      caller.changed(policy);
+      return {};
+    },
+  };
+}

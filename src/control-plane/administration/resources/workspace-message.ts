@@ -1,0 +1,74 @@
+import type {
+  Workspace as WorkspaceMessage,
+  WorkspaceSettings as WorkspaceSettingsMessage,
+  WorkspaceUsageLimitsState,
+} from '../../../../proto/messages.js';
+import { unused } from '../../store/records/usage.js';
+import type { SettingsInForce, Workspace, WorkspaceUsageLimits } from '../../store/store.js';
+import { timeOf, timeOrNull } from '../grpc/wire.js';
+import { usageLimitsMessage } from './limits.js';
+
+function settingsMessage({ settings }: Workspace, inForce: SettingsInForce): WorkspaceSettingsMessage {
+  return {
+    user_api_key_ttl: inForce.userApiKeyTtl,
+    user_api_key_max_ttl: inForce.userApiKeyMaxTtl,
+    user_api_key_count: inForce.userApiKeyCount,
+    debug_log: settings.debug_log ?? 1,
+    user_key_metadata: settings.user_key_metadata ?? 0,
+    user_key_metadata_override: settings.user_key_metadata_override ?? 0,
+    user_api_key_rotation_period: inForce.userApiKeyRotationPeriod,
+    user_api_key_auto_create: inForce.userApiKeyAutoCreate,
+  };
+}
+
+/** Nothing counts against a workspace's budget yet. */
+function limitsMessage(limits: WorkspaceUsageLimits, withUsage: boolean): WorkspaceUsageLimitsState {
+  const { status, next_usage_reset_at, ...state } = usageLimitsMessage(limits, unused);
+  const { type, credit_limit, alert_threshold, periodic_reset, periodic_reset_days } = state;
+  const set = { type, credit_limit, alert_threshold, periodic_reset, periodic_reset_days };
+  return {
+    ...(withUsage ? state : set),
+    status,
+    next_usage_reset_at,
+    metadata: limits.metadata,
+  };
+}
+
+/** A workspace as its readers see it: the effective values, wherever they are set. `usage`: include usage? */
+export function workspaceMessage(
+  workspace: Workspace,
+  inForce: SettingsInForce,
+  usage = false,
+): WorkspaceMessage {
+  const { defaults } = workspace;
+  return {
+    id: workspace.id,
+    slug: workspace.slug,
+    name: workspace.name,
+    description: workspace.description,
+    created_at: timeOf(workspace.createdAt),
+    last_updated_at: timeOf(workspace.updatedAt),
+    defaults: {
+      metadata: defaults.metadata,
+      input_guardrails: [...defaults.inputGuardrails],
+      output_guardrails: [...defaults.outputGuardrails],
+      user_api_key_config: defaults.userApiKeyConfig,
+      is_default: Number(workspace.isDefault),
+      object: 'workspace',
+    },
+    usage_limits: workspace.usageLimits.map((limits) => limitsMessage(limits, usage)),
+    rate_limits: [...workspace.rateLimits],
+    status: workspace.status,
+    security_settings: inForce.security,
+    settings: settingsMessage(workspace, inForce),
+    last_reset_at: timeOrNull(null),
+    object: 'workspace',
+    icon: workspace.icon,
+    is_default: Number(workspace.isDefault),
+    organisation_id: workspace.organisationId,
+    created_by: workspace.createdBy,
+    creation_source: workspace.isDefault ? 'default' : 'api',
+    scim_source_id: null,
+    etag: workspace.etag,
+  };
+}

@@ -1,0 +1,137 @@
+import type { Message } from '../../../../proto/codec.js';
+import type { FieldShape, Shape } from '../../../../proto/shape.js';
+import type { AdminMethod, Binding } from '../../../../proto/tree.js';
+import { AdminError } from '../admin-error.js';
+import { checkedMask, maskOfJson } from '../audit/mask.js';
+import { empty, fieldOf, put, readField, readGiven } from '../shape/json.js';
+import { type RestRequest, valuesOf } from './request.js';
+
+/**
+ * A REST request as the message of its method. Path, query and body must not contradict each other.
+ * Headers carry what is no field of the body: `If-Match`, `Idempotency-Key`.
+ */
+
+const utf8 = new TextDecoder('utf-8', { fatal: true });
+
+function unescaped(text: string, path: string): string {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    throw AdminError.field(path, 'has a broken percent-encoding.');
+  }
+}
+
+const truths: Readonly<Record<string, boolean>> = { true: true, 1: true, false: false, 0: false };
+
+/** A query's text as a JSON value; where it is none, the text, which is then refused. */
+function fromText(field: FieldShape, text: string): unknown {
+  if (field.kind === 'bool') return truths[text] ?? text;
+  if (field.kind === 'int32' || field.kind === 'double')
+    return /^-?\d{1,15}(?:\.\d{1,15})?$/.test(text) ? Number(text) : text;
+  return text;
+}
+
+function fromQuery(field: FieldShape, texts: readonly string[]): unknown {
+  const path = field.jsonName;
+  if (field.map || field.kind === 'message' || field.kind === 'struct' || field.kind === 'value')
+    throw AdminError.field(path, 'cannot be given in a query.');
+  if (field.list) {
+    const items = texts.flatMap((text) => text.split(',')).filter((item) => item !== '');
+    return readField(
+      field,
+      items.map((item) => fromText(field, item)),
+      path,
+    );
+  }
+  if (new Set(texts).size > 1) throw AdminError.field(path, 'is given twice, and differently.');
+  return readField(field, fromText(field, texts[0] ?? ''), path);
+}
+
+function bindQuery(shape: Shape, query: string, message: Record<string, unknown>): void {
+  const texts = new Map<FieldShape, string[]>();
+  for (const pair of query.split('&')) {
+    if (pair === '') continue;
+    const [name = '', value = ''] = pair.replaceAll('+', ' ').split(/=(.*)/s);
+    // `status[]=a`, as some clients write lists.
+    const field = fieldOf(shape, unescaped(name, 'The query').replace(/\[\d*\]$/, ''), '');
+    const values = texts.get(field) ?? [];
+    values.push(unescaped(value, field.jsonName));
+    texts.set(field, values);
+  }
+  for (const [field, values] of texts) {
+    // `?workspace_id=` means absent.
+    if (values.every((value) => value === '')) continue;
+    put(message, field.name, fromQuery(field, values), field.jsonName);
+  }
+}
+
+function bodyOf({ headers, body }: RestRequest): unknown {
+  const [type = 'application/json'] = valuesOf(headers, 'content-type');
+  const [media = '', ...parameters] = type
+    .toLowerCase()
+    .split(';')
+    .map((part) => part.trim());
+  const charset = parameters
+    .find((part) => part.startsWith('charset='))
+    ?.slice(8)
+    .replaceAll('"', '');
+  if (valuesOf(headers, 'content-encoding').some((coding) => coding !== 'identity'))
+    throw AdminError.http(415, 'The body must not be compressed.');
+  if (body.length === 0) return undefined;
+  if (!/^application\/(?:[a-z0-9.-]+\+)?json$/.test(media) || (charset ?? 'utf-8') !== 'utf-8')
+    throw AdminError.http(415, 'The body must be application/json in UTF-8.');
+  let text: string;
+  try {
+    text = utf8.decode(body);
+  } catch {
+    throw new AdminError('AB01', 'The body is not valid UTF-8.');
+  }
+  try {
+    return JSON.parse(text);
+  } catch {
+    throw new AdminError('AB01', 'The body is not JSON.');
+  }
+}
+
+function single(headers: RestRequest['headers'], name: string): string | undefined {
+  const values = valuesOf(headers, name);
+  if (values.length > 1) throw AdminError.field(name, 'is sent twice.');
+  return values[0];
+}
+
+function bindHeaders(shape: Shape, { headers }: RestRequest, message: Record<string, unknown>): void {
+  const etag = single(headers, 'if-match');
+  if (shape.field('etag')?.apart === true && etag !== undefined && etag !== '*')
+    message['etag'] = etag.replace(/^W\//, '').replace(/^"(.*)"$/, '$1');
+  const repeat = single(headers, 'idempotency-key');
+  if (shape.field('request_id')?.apart === true && repeat !== undefined) message['request_id'] = repeat;
+}
+
+/** Throws AB01, with the path, for a request that is no message of the method. */
+export function bind(
+  method: AdminMethod,
+  binding: Binding,
+  captured: readonly string[],
+  request: RestRequest,
+): Message {
+  const shape = method.request;
+  const json = bodyOf(request);
+  // Some clients send a body with every DELETE; its fields must still be those of the method.
+  if (json !== undefined && binding.verb === 'GET') throw new AdminError('AB01', 'GET takes no body.');
+  const given = json === undefined ? {} : readGiven(shape, json);
+  [...binding.path.matchAll(/\{([^}]*)\}/g)].forEach(([, name = ''], i) => {
+    const value = unescaped(captured[i] ?? '', name);
+    if (value === '') throw AdminError.field(name, 'is required: the path has an empty segment.');
+    put(given, name, value, name);
+  });
+  bindQuery(shape, request.query, given);
+  bindHeaders(shape, request, given);
+  if (shape.field('update_mask')?.apart === true) given['update_mask'] = maskOf(shape, json, binding);
+  return { ...empty(shape), ...given };
+}
+
+/** A field that identifies the record is no change, neither in the path nor in the body. */
+function maskOf(shape: Shape, json: unknown, { path }: Binding): string[] {
+  const named = maskOfJson(shape, json).filter((name) => !path.includes(`{${name}}`));
+  return checkedMask(shape, named);
+}

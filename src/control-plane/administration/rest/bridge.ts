@@ -1,0 +1,174 @@
+import type { Message } from '../../../../proto/codec.js';
+import type { AdminMethod, Binding } from '../../../../proto/tree.js';
+import { reservedPaths } from '../../../common/http/reserved-paths.js';
+import { PathTable } from '../../../common/ipc/path-table.js';
+import { uuidv7 } from '../../../common/text/id.js';
+import type { Calls } from '../access/call.js';
+import { oneKey } from '../access/caller.js';
+import type { CallCredentials, Inbound } from '../access/inbound.js';
+import { AdminError } from '../admin-error.js';
+import { messageJson } from '../grpc/message-bytes.js';
+import { writeMessage } from '../shape/json.js';
+import { bind } from './bind.js';
+import { refusalBody, refusalOf } from './refusal.js';
+import { commonHeaders, type RestAnswer, type RestRequest, valuesOf } from './request.js';
+
+/** What a path leads to. */
+interface RestRoute {
+  readonly method: AdminMethod;
+  readonly binding: Binding;
+}
+
+/** Pages that are no method: the description of the methods, for programs and for people. */
+export type Pages = ReadonlyMap<string, () => RestAnswer>;
+
+export interface BridgeOptions {
+  readonly calls: Calls;
+  readonly methods: Iterable<AdminMethod>;
+  readonly pages: Pages;
+  /** Headers that a key may come in, beside Authorization; lower case. */
+  readonly keyHeaders: readonly string[];
+  /** Milliseconds that a call may take. */
+  readonly longestCall: number;
+}
+
+/** Of a path that has no route yet: no verb. */
+const noVerbs = new Map<string, RestRoute>();
+
+/** REST, translated into the calls that gRPC makes: from the same proto files, without a route of its own. */
+export class RestBridge {
+  readonly #routes = new PathTable<Map<string, RestRoute>>();
+
+  constructor(readonly options: BridgeOptions) {
+    for (const method of options.methods) {
+      for (const binding of method.bindings)
+        this.#routes.at(binding.path, () => new Map()).set(binding.verb, { method, binding });
+    }
+    for (const path of reservedPaths) this.#routes.at(path, () => noVerbs);
+  }
+
+  /** Answers a request; never throws. */
+  async answer(request: RestRequest): Promise<RestAnswer> {
+    const requestId = uuidv7();
+    let answer: RestAnswer;
+    try {
+      answer = await this.#answer(request, requestId);
+    } catch (thrown) {
+      answer = refusalOf(AdminError.from(thrown), request, requestId);
+    }
+    return { ...answer, headers: [...answer.headers, ...commonHeaders, 'x-request-id', requestId] };
+  }
+
+  async #answer(request: RestRequest, requestId: string): Promise<RestAnswer> {
+    const page = this.options.pages.get(request.path);
+    const found = this.#routes.find(request.path);
+    if (page === undefined && (found === null || found.value === noVerbs))
+      return this.options.calls.refuse(this.#credentials(request), nothingAt(request, found !== null));
+    const verbs = page === undefined ? [...(found?.value.keys() ?? [])] : ['GET'];
+    if (verbs.includes('GET')) verbs.push('HEAD');
+    const allow = ['allow', [...verbs, 'OPTIONS'].join(', ')];
+    if (request.verb === 'OPTIONS') return { status: 204, headers: allow, body: '' };
+    if (!verbs.includes(request.verb)) {
+      const error = AdminError.http(405, `${request.path} takes ${verbs.join(', ')}.`);
+      const refusal = refusalOf(error, request, requestId);
+      return { ...refusal, headers: [...refusal.headers, ...allow] };
+    }
+    if (page !== undefined) return page();
+    const route = found?.value.get(request.verb === 'HEAD' ? 'GET' : request.verb);
+    return this.#call(route!, found!.captured, request, requestId);
+  }
+
+  #credentials({ headers, address }: RestRequest): CallCredentials {
+    const { keyHeaders } = this.options;
+    return {
+      key: () =>
+        oneKey(
+          keyHeaders.flatMap((name) => valuesOf(headers, name)),
+          valuesOf(headers, 'authorization'),
+        ),
+      address,
+    };
+  }
+
+  async #call(
+    { method, binding }: RestRoute,
+    captured: readonly string[],
+    request: RestRequest,
+    requestId: string,
+  ): Promise<RestAnswer> {
+    const { calls, longestCall } = this.options;
+    const inbound: Inbound = {
+      ...this.#credentials(request),
+      method,
+      requestId,
+      read: () => bind(method, binding, captured, request),
+      userAgent: valuesOf(request.headers, 'user-agent')[0] ?? null,
+      rest: { verb: binding.verb, uri: request.path, query: request.query },
+      deadline: Date.now() + longestCall,
+      gone: request.gone,
+    };
+    if (method.streams) return streamed(method, calls.stream(inbound), wantsEvents(request));
+    const response = await calls.unary(inbound);
+    if (method.response.name === 'HttpBody') return asFile(response);
+    const headers = ['content-type', 'application/json'];
+    const { etag } = response;
+    if (typeof etag === 'string') headers.push('etag', `"${etag}"`);
+    return { status: 200, headers, body: await messageJson(method.response, response) };
+  }
+}
+
+/** The body of such a call has not been read. */
+function nothingAt({ verb, path }: RestRequest, isReserved: boolean): AdminError {
+  if (!isReserved) return new AdminError('AB08', 'There is nothing at this path.');
+  return new AdminError(
+    'not_implemented',
+    `${verb} ${path} is not available in this version of the gateway. The path is kept for the administration: the body was not read, and nothing was passed on to a provider.`,
+  );
+}
+
+const typeOf = (file: Message): string => String(file['content_type'] || 'application/octet-stream');
+
+function asFile(file: Message): RestAnswer {
+  return {
+    status: 200,
+    headers: ['content-type', typeOf(file)],
+    body: Buffer.from(file['data'] as Uint8Array),
+  };
+}
+
+const eventStream = 'text/event-stream';
+const wantsEvents = ({ headers }: RestRequest): boolean =>
+  valuesOf(headers, 'accept').some((accept) => accept.includes(eventStream));
+
+/** A stream of files is one file in pieces; one of anything else, a line of JSON each, or server-sent events. */
+async function streamed(
+  { response }: AdminMethod,
+  responses: AsyncGenerator<Message>,
+  asEvents: boolean,
+): Promise<RestAnswer> {
+  // Waits for the first one: a refusal must still be able to set its status.
+  const first = await responses.next();
+  const isFile = response.name === 'HttpBody';
+  const piece = (message: Message): Buffer | string => {
+    if (isFile) return Buffer.from(message['data'] as Uint8Array);
+    const json = JSON.stringify(writeMessage(response, message));
+    return asEvents ? `data: ${json}\n\n` : `${json}\n`;
+  };
+  async function* pieces(): AsyncGenerator<Buffer | string> {
+    try {
+      if (first.done === true) return;
+      yield piece(first.value);
+      for await (const message of responses) yield piece(message);
+    } catch (thrown) {
+      // A file that is not all there must not look as if it were: its connection breaks.
+      if (isFile) throw thrown;
+      const refusal = refusalBody(AdminError.from(thrown));
+      yield asEvents ? `event: error\ndata: ${refusal}\n\n` : `${refusal}\n`;
+    } finally {
+      await responses.return(undefined);
+    }
+  }
+  const type =
+    isFile && first.done !== true ? typeOf(first.value) : asEvents ? eventStream : 'application/x-ndjson';
+  return { status: 200, headers: ['content-type', type], body: pieces() };
+}

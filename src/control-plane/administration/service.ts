@@ -1,0 +1,58 @@
+import type { AdminServices } from '../../../proto/messages.js';
+import type { OwnIdentities } from '../../common/access/own-identity.js';
+import type { EgressAllow } from '../../common/http/egress-allow.js';
+import type { BreakerReport } from '../../common/ipc/breaker.js';
+import type { Explained, ToExplain } from '../../common/ipc/explained.js';
+import type { Forget } from '../../common/ipc/messages.js';
+import type { LedgerReader } from '../../common/ledger/record.js';
+import type { Logger } from '../../common/plugin-host/plugin.js';
+import type { Store } from '../store/store.js';
+import type { Caller } from './access/caller.js';
+
+/** What the administration asks of the provider rows. */
+export interface ProviderRows {
+  has(name: string): boolean;
+  names(): Iterable<string>;
+  /** Has it no address of its own, so that one has to be stored? */
+  needsAddress(name: string): boolean;
+}
+
+/** What the services lean on. */
+export interface AdminParts {
+  readonly store: Store;
+  readonly ledger: LedgerReader;
+  /** Resolves when every data worker has forgotten these: only then is a write acknowledged. */
+  changed(what: Forget[]): Promise<void>;
+  /** Throws AB01 for a routing config that cannot be used. */
+  validateConfig(text: string): void | Promise<void>;
+  readonly providers: ProviderRows;
+  /** Circuit breakers that are not closed, of a workspace or of all; none are known unless given. */
+  readonly breakers?: { list(organisation: string, workspace: string | null): readonly BreakerReport[] };
+  /** A data worker's explanation of a request; null (the default): no worker can give one. */
+  explain?(asked: ToExplain): Promise<Explained | null>;
+  /** Who may store credentials that sign in as the gateway itself; by default no one. */
+  readonly ownIdentities?: OwnIdentities;
+  /** Link-local and metadata addresses that may be stored all the same; none unless given. */
+  readonly egressAllow?: EgressAllow;
+  /** URL under which clients reach the gateway, without a slash at its end. */
+  readonly publicUrl?: string;
+  readonly log: Logger;
+}
+
+export type ServiceName = keyof AdminServices;
+
+type Methods<S> = {
+  [M in keyof S]: S[M] extends [infer Request, infer Response]
+    ? (
+        caller: Caller,
+        request: Request,
+        gone: AbortSignal,
+      ) => Response extends AsyncIterable<unknown> ? Response : Promise<Response>
+    : never;
+};
+
+/**
+ * One service's methods. The caller is known and holds a scope of the method's when one of them runs. `gone` is aborted
+ * when the client has disconnected.
+ */
+export type Service<Name extends ServiceName> = Methods<AdminServices[Name]>;

@@ -1,0 +1,375 @@
+import { readdir, unlink } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { Intent, LedgerRow } from '../../common/ledger/record.js';
+import { unknownRow } from '../../common/ledger/rows.js';
+import { isAlive, type JournalFileName, parseFileName } from '../../common/ledger/writer.js';
+import type { Ledger, LedgerBatch } from '../ledger/ledger.js';
+import { pruneBodies } from './body-reader.js';
+import { type Chunk, JournalFile, type LineSink, ReadBuffers } from './journal-file.js';
+
+export interface IngestionOptions {
+  /** Where the journals lie. */
+  readonly dir: string;
+  readonly ledger: Ledger;
+  readonly onProblem: (error: Error) => void;
+  readonly intervalMs?: number;
+  /** Bodies beyond this are deleted, oldest first. */
+  readonly maxBodiesBytes?: number;
+}
+
+/** Turns journals into rows, for as long as the control process runs. */
+export interface Ingestion {
+  /** Resolves when all that was on file at the call is in the ledger (or the failure to was reported). */
+  flush(): Promise<void>;
+  /** A worker's process has ended: what it left open becomes `unknown`. */
+  workerGone(worker: string, pid: number): Promise<void>;
+  stop(): Promise<void>;
+}
+
+const defaultIntervalMs = 250;
+/** How often writers that are nobody's child here (a former control process's) are looked after. */
+const livenessMs = 1000;
+const pruneMs = 60_000;
+const defaultBodiesBytes = 4 * 1024 ** 3;
+/** The same problem is said again after this long. */
+const remindMs = 30_000;
+
+/** Failures of a batch's content rather than of the disk or a lock. */
+const contentFailure = /^SQLITE_(ERROR|CONSTRAINT|MISMATCH|TOOBIG)/;
+
+/** Starts tailing at once; what dead processes left behind comes first. */
+export function startIngestion(options: IngestionOptions): Ingestion {
+  const ingester = new Ingester(options);
+  ingester.start();
+  return ingester;
+}
+
+interface OpenHere {
+  readonly offset: number;
+  /** null until the chunk it came in has been read to its end. */
+  text: string | null;
+}
+
+/** A process that writes (or wrote) a journal: its files in their order, and what it has begun and not ended. */
+interface Writer {
+  readonly key: string;
+  readonly worker: string;
+  readonly pid: number;
+  readonly identity: string;
+  readonly files: JournalFile[];
+  /** Of the file that is read now, in its order. */
+  readonly open: Map<string, OpenHere>;
+  /** Of files read and done with; also in the ledger. */
+  readonly carried: Map<string, Intent>;
+  dead: boolean;
+}
+
+const nothing: LedgerBatch = { settled: null, unknown: [], positions: new Map(), opened: [], closed: [] };
+
+class Ingester implements Ingestion {
+  readonly #options: IngestionOptions;
+  readonly #buffers = new ReadBuffers();
+  readonly #writers = new Map<string, Writer>();
+  /** Names of files that a writer has, or that are done with. */
+  readonly #known = new Set<string>();
+  /** Done with, and to be deleted once what was read of them is on disk for good. */
+  readonly #finished: JournalFile[] = [];
+  /** Keys of writers said to be gone; kept apart from them, since a failed pass forgets those. */
+  readonly #gone = new Set<string>();
+  #positions: Map<string, number> | null = null;
+  #passes: Promise<void> = Promise.resolve();
+  #timer: NodeJS.Timeout | null = null;
+  #stopped = false;
+  #livenessAt = 0;
+  #prunedAt = 0;
+  #lastProblem = '';
+  #lastProblemAt = 0;
+
+  constructor(options: IngestionOptions) {
+    this.#options = options;
+  }
+
+  start(): void {
+    this.flush().then(() => this.#schedule());
+  }
+
+  #schedule(): void {
+    if (this.#stopped) return;
+    const interval = this.#options.intervalMs ?? defaultIntervalMs;
+    this.#timer = setTimeout(() => this.start(), interval).unref();
+  }
+
+  flush(): Promise<void> {
+    return this.#enqueue(() => this.#pass());
+  }
+
+  workerGone(worker: string, pid: number): Promise<void> {
+    return this.#enqueue(async () => {
+      await this.#discover();
+      for (const writer of this.#writers.values()) {
+        if (writer.worker === worker && writer.pid === pid) this.#gone.add(writer.key);
+      }
+      await this.#pass();
+    });
+  }
+
+  /** One pass at a time; a failed one is forgotten whole and begun again from what the ledger has. */
+  #enqueue(pass: () => Promise<void>): Promise<void> {
+    this.#passes = this.#passes.then(async () => {
+      if (this.#stopped) return;
+      try {
+        await pass();
+        this.#buffers.careful = false;
+      } catch (error) {
+        this.#buffers.careful = contentFailure.test((error as NodeJS.ErrnoException).code ?? '');
+        this.#problem(`Journals cannot be turned into the ledger now: ${(error as Error).message}`, error);
+        await this.#forget();
+      }
+    });
+    return this.#passes;
+  }
+
+  async stop(): Promise<void> {
+    if (this.#timer !== null) clearTimeout(this.#timer);
+    await this.#passes;
+    this.#stopped = true;
+    if (this.#timer !== null) clearTimeout(this.#timer);
+    await this.#forget();
+  }
+
+  async #forget(): Promise<void> {
+    for (const writer of this.#writers.values()) for (const file of writer.files) await file.close();
+    for (const file of this.#finished) await file.close();
+    this.#writers.clear();
+    this.#known.clear();
+    this.#finished.length = 0;
+    this.#positions = null;
+    this.#livenessAt = 0;
+  }
+
+  #problem(message: string, cause?: unknown): void {
+    const now = performance.now();
+    if (message === this.#lastProblem && now - this.#lastProblemAt < remindMs) return;
+    this.#lastProblem = message;
+    this.#lastProblemAt = now;
+    this.#options.onProblem(new Error(message, { cause }));
+  }
+
+  async #pass(): Promise<void> {
+    await this.#discover();
+    // Before reading: what is read to its end after the writer's death is all there will ever be.
+    this.#checkLiveness();
+    for (const writer of [...this.#writers.values()]) {
+      const isDead = writer.dead;
+      await this.#readFiles(writer);
+      if (isDead) await this.#bury(writer);
+    }
+    await this.#deleteFinished();
+    await this.#prune();
+  }
+
+  #checkLiveness(): void {
+    const now = performance.now();
+    const isTime = this.#livenessAt === 0 || now - this.#livenessAt >= livenessMs;
+    if (isTime) this.#livenessAt = now;
+    for (const writer of this.#writers.values()) {
+      writer.dead ||= this.#gone.has(writer.key) || (isTime && !isAlive(writer.pid, writer.identity));
+    }
+  }
+
+  /** Finds files not seen so far; at first also what the ledger knows of them. */
+  async #discover(): Promise<void> {
+    const { dir, ledger } = this.#options;
+    const names = await readdir(dir).catch((error: NodeJS.ErrnoException) => {
+      if (error.code === 'ENOENT') return [];
+      throw error;
+    });
+    if (this.#positions === null) {
+      const positions = await ledger.positions();
+      const present = new Set(names);
+      const stale = [...positions.keys()].filter((name) => !present.has(name));
+      if (stale.length > 0) {
+        await ledger.apply({ ...nothing, positions: new Map(stale.map((name) => [name, null])) });
+      }
+      for (const { writer, intent } of await ledger.openIntents()) {
+        this.#writer(writer).carried.set(intent.id, intent);
+      }
+      this.#positions = positions;
+    }
+    const fresh: JournalFileName[] = [];
+    for (const name of names) {
+      if (this.#known.has(name)) continue;
+      const parsed = parseFileName(name);
+      if (parsed?.kind === 'log') fresh.push(parsed);
+    }
+    fresh.sort((a, b) => a.n - b.n);
+    for (const { name, worker, pid } of fresh) {
+      const file = new JournalFile(join(dir, name), name, this.#positions.get(name) ?? 0);
+      const header = await file.header();
+      if (header === null) {
+        await file.close();
+        // Nothing is written before the header: a file without one, whose writer died over it, is empty.
+        if (!isAlive(pid, '')) await unlink(file.path);
+        continue;
+      }
+      this.#known.add(name);
+      if (header.format === null) {
+        await file.close();
+        this.#problem(`${file.path} was written by a later program: start that one, it reads this journal.`);
+        continue;
+      }
+      this.#writer(`${worker} ${pid} ${header.identity}`).files.push(file);
+    }
+  }
+
+  #writer(key: string): Writer {
+    let writer = this.#writers.get(key);
+    if (writer === undefined) {
+      const [worker = '', pid = '', identity = ''] = key.split(' ');
+      writer = {
+        key,
+        worker,
+        pid: Number(pid),
+        identity,
+        files: [],
+        open: new Map(),
+        carried: new Map(),
+        dead: false,
+      };
+      this.#writers.set(key, writer);
+    }
+    return writer;
+  }
+
+  async #readFiles(writer: Writer): Promise<void> {
+    for (;;) {
+      const file = writer.files[0];
+      if (file === undefined) return;
+      await this.#readFile(writer, file);
+      // Its writer has gone on to the next: nothing more will come.
+      if (writer.files.length === 1) return;
+      await this.#handOver(writer, file);
+    }
+  }
+
+  async #readFile(writer: Writer, file: JournalFile): Promise<void> {
+    const { open, carried } = writer;
+    let fresh: OpenHere[] = [];
+    let closed: string[] = [];
+    const sink: LineSink = {
+      intent(id, offset) {
+        const intent: OpenHere = { offset, text: null };
+        // Of several attempts the last counts. Deleted first: the map's order is the file's.
+        if (open.has(id)) open.delete(id);
+        open.set(id, intent);
+        fresh.push(intent);
+      },
+      settlement(id) {
+        if (carried.size > 0 && carried.delete(id)) closed.push(id);
+        const intent = open.get(id);
+        if (intent === undefined) return;
+        open.delete(id);
+        intent.text = '';
+      },
+      garbage: (offset, bytes) => this.#skipped(file, offset, bytes),
+    };
+    for (;;) {
+      const chunk: Chunk | null = await file.read(sink, this.#buffers);
+      if (chunk === null) return;
+      for (const intent of fresh) intent.text ??= chunk.textAt(intent.offset);
+      await this.#options.ledger.apply({
+        ...nothing,
+        settled: chunk.settled,
+        closed,
+        positions: new Map([[file.name, lowWater(writer, file)]]),
+      });
+      fresh = [];
+      closed = [];
+    }
+  }
+
+  #skipped(file: JournalFile, offset: number, bytes: number): void {
+    this.#problem(
+      `Journal file ${file.path}: ${bytes} bytes at offset ${offset} are no record and were skipped.`,
+    );
+  }
+
+  /** What is still open moves from a file that is done with to the ledger, so that the file can go. */
+  async #handOver(writer: Writer, file: JournalFile): Promise<void> {
+    const opened = this.#openIntents(writer, file).map((intent) => ({ writer: writer.key, intent }));
+    await this.#options.ledger.apply({
+      ...nothing,
+      opened,
+      positions: new Map([[file.name, file.offset]]),
+    });
+    for (const { intent } of opened) writer.carried.set(intent.id, intent);
+    writer.open.clear();
+    writer.files.shift();
+    this.#finished.push(file);
+  }
+
+  #openIntents(writer: Writer, file: JournalFile | undefined): Intent[] {
+    const intents: Intent[] = [];
+    for (const { text } of writer.open.values()) {
+      try {
+        if (file !== undefined) intents.push(file.intent(text ?? ''));
+      } catch {
+        this.#problem(
+          `Journal of worker ${writer.worker} (process ${writer.pid}): an intent is no record and was skipped.`,
+        );
+      }
+    }
+    return intents;
+  }
+
+  /** A dead writer, read to its end: what it left open is never settled. */
+  async #bury(writer: Writer): Promise<void> {
+    const intents = [...writer.carried.values(), ...this.#openIntents(writer, writer.files.at(-1))];
+    const unknown: LedgerRow[] = intents.map(unknownRow);
+    await this.#options.ledger.apply({
+      ...nothing,
+      unknown,
+      closed: [...writer.carried.keys()],
+      positions: new Map(writer.files.map((file) => [file.name, file.offset])),
+    });
+    this.#finished.push(...writer.files);
+    this.#writers.delete(writer.key);
+    this.#gone.delete(writer.key);
+  }
+
+  /** Only once the ledger's own file has all of it on disk: until then the journal is the durable one. */
+  async #deleteFinished(): Promise<void> {
+    const { ledger } = this.#options;
+    if (this.#finished.length === 0 || !(await ledger.checkpoint())) return;
+    const files = this.#finished.splice(0);
+    // First the offset: a file read again from its start does no harm, an offset applied to another file would.
+    await ledger.apply({ ...nothing, positions: new Map(files.map((file) => [file.name, null])) });
+    for (const file of files) {
+      await file.close();
+      try {
+        await unlink(file.path);
+        this.#known.delete(file.name);
+      } catch (error) {
+        // It stays known, so that it is not read again for as long as this process runs.
+        this.#problem(`${file.path} is done with and cannot be deleted: ${(error as Error).message}`, error);
+      }
+    }
+  }
+
+  async #prune(): Promise<void> {
+    const now = performance.now();
+    if (this.#prunedAt !== 0 && now - this.#prunedAt < pruneMs) return;
+    this.#prunedAt = now;
+    try {
+      await pruneBodies(this.#options.dir, this.#options.maxBodiesBytes ?? defaultBodiesBytes);
+    } catch (error) {
+      this.#problem(`Old bodies cannot be deleted: ${(error as Error).message}`, error);
+    }
+  }
+}
+
+/** Where reading must begin again after a crash: at the oldest intent that is open, else behind the last line. */
+function lowWater(writer: Writer, file: JournalFile): number {
+  for (const intent of writer.open.values()) return intent.offset;
+  return file.offset;
+}

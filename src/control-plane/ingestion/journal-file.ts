@@ -1,0 +1,240 @@
+import { type FileHandle, open } from 'node:fs/promises';
+import { formatOf, type JournalFormat } from '../../common/ledger/journal-format.js';
+import { kinds } from '../../common/ledger/journal-line.js';
+import type { Intent, LedgerRow } from '../../common/ledger/record.js';
+import { RowPacker } from '../../common/ledger/row-packer.js';
+import type { RowBatch } from '../ledger/ledger.js';
+
+/** Read at a time: several hundred exchanges. */
+const firstChunkBytes = 1024 * 1024;
+const newline = 0x0a;
+const quote = 0x22;
+const opening = 0x5b;
+const closing = 0x5d;
+const comma = 0x2c;
+const zero = 0x30;
+const nine = 0x39;
+
+/** What lines come to, in the order of the file. */
+export interface LineSink {
+  /** `offset`: of the line in its file. */
+  intent(id: string, offset: number): void;
+  settlement(id: string): void;
+  /** A line that is none of these: a torn end that another write followed, or bytes that a disk made up. */
+  garbage(offset: number, bytes: number): void;
+}
+
+/** The settlements of one chunk, and where its intents can still be read. */
+export interface Chunk {
+  /** Only until the next chunk is read. */
+  readonly settled: RowBatch;
+  /** The JSON array of the line at this offset of the file; only until the next chunk is read. */
+  textAt(offset: number): string;
+}
+
+/** What the first line of a file has. */
+export interface JournalHeader {
+  /** null: a later program wrote it. */
+  readonly format: JournalFormat | null;
+  /** Of the process that wrote it. */
+  readonly identity: string;
+}
+
+/** The memory that files are read in, one after the other. */
+export class ReadBuffers {
+  bytes = Buffer.allocUnsafe(firstChunkBytes);
+  readonly packer = new RowPacker();
+  /** Is every line to be parsed? Set after a batch was refused, to find the line that is to blame. */
+  careful = false;
+
+  grow(): void {
+    this.bytes = Buffer.allocUnsafe(this.bytes.length * 2);
+  }
+}
+
+/** Tails one journal file. */
+export class JournalFile {
+  #handle: FileHandle | null = null;
+  #format: JournalFormat | null = null;
+
+  constructor(
+    readonly path: string,
+    readonly name: string,
+    /** Where reading goes on: behind the last whole line seen. */
+    public offset: number,
+  ) {}
+
+  /** null: it has none yet. */
+  async header(): Promise<JournalHeader | null> {
+    const handle = await this.#open();
+    const head = Buffer.alloc(512);
+    const { bytesRead } = await handle.read(head, 0, head.length, 0);
+    const end = head.subarray(0, bytesRead).indexOf(newline);
+    if (end < 0 || head[0] !== kinds.header) return null;
+    try {
+      const [version, identity] = JSON.parse(head.toString('latin1', 1, end)) as [number, string];
+      this.#format = formatOf(version);
+      return { format: this.#format, identity };
+    } catch {
+      return null;
+    }
+  }
+
+  /** An intent from its text. Throws for one that is none. */
+  intent(text: string): Intent {
+    return this.#formatted.intent(text);
+  }
+
+  get #formatted(): JournalFormat {
+    if (this.#format === null) throw new Error(`The header of ${this.path} was not read.`);
+    return this.#format;
+  }
+
+  async #open(): Promise<FileHandle> {
+    this.#handle ??= await open(this.path, 'r');
+    return this.#handle;
+  }
+
+  /** Reads on; null: no further whole line so far. */
+  async read(sink: LineSink, buffers: ReadBuffers): Promise<Chunk | null> {
+    const handle = await this.#open();
+    const { bytesRead } = await handle.read(buffers.bytes, 0, buffers.bytes.length, this.offset);
+    if (bytesRead === 0) return null;
+    const { bytes } = buffers;
+    const last = bytes.lastIndexOf(newline, bytesRead - 1);
+    if (last < 0) {
+      if (bytesRead < bytes.length) return null;
+      buffers.grow();
+      return this.read(sink, buffers);
+    }
+    const start = this.offset;
+    this.offset += last + 1;
+    return {
+      settled: takeLines(this.#formatted, buffers, last + 1, start, sink),
+      textAt(offset) {
+        const from = offset - start;
+        return bytes.toString('latin1', from + 1, bytes.indexOf(newline, from));
+      },
+    };
+  }
+
+  async close(): Promise<void> {
+    const handle = this.#handle;
+    this.#handle = null;
+    await handle?.close();
+  }
+}
+
+function takeLines(
+  format: JournalFormat,
+  buffers: ReadBuffers,
+  length: number,
+  start: number,
+  sink: LineSink,
+): RowBatch {
+  const { bytes, packer } = buffers;
+  const chunk = bytes.subarray(0, length);
+  // A power cut may leave a hole in a line whose ends are sound: then each is parsed.
+  const isPacked = format.isPacked && !buffers.careful && !chunk.includes(0);
+  const rows: LedgerRow[] = [];
+  packer.begin(chunk);
+  for (let from = 0; from < length; ) {
+    const end = bytes.indexOf(newline, from);
+    const kind = bytes[from];
+    let isRecord = false;
+    if (kind === kinds.intent) {
+      isRecord = isIntent(bytes, from, end);
+      if (isRecord) sink.intent(idAt(bytes, from + intentId), start + from);
+    } else if (kind === kinds.settlement) {
+      readFoot(bytes, from, end);
+      if (isPacked && foot.row > 0 && isSettlement(bytes, from)) {
+        isRecord = true;
+        sink.settlement(idAt(bytes, from + foot.row + 2));
+        packer.add(from + 1, from + 1 + foot.row, end - foot.length);
+      } else {
+        const row = parsed(format, bytes, from + 1, end - foot.length);
+        isRecord = row !== null;
+        if (row !== null) {
+          sink.settlement(row.id);
+          rows.push(row);
+        }
+      }
+    }
+    if (!isRecord && end > from && kind !== kinds.header) sink.garbage(start + from, end - from);
+    from = end + 1;
+  }
+  const packed = packer.end((from, end) => {
+    const row = parsed(format, bytes, from, end);
+    if (row === null) sink.garbage(start + from, end - from);
+    else rows.push(row);
+  });
+  return { packed, rows };
+}
+
+function parsed(format: JournalFormat, bytes: Buffer, from: number, end: number): LedgerRow | null {
+  try {
+    return format.settlement(bytes.toString('latin1', from, end));
+  } catch {
+    return null;
+  }
+}
+
+/** What follows the array of the settlement read last: the length of the array, and where the row's own fields begin. */
+const foot = { length: 0, row: 0 };
+
+/**
+ * Reads `]<length>,<row>` at the line's end; of version 1, `]<length>` too. Where the length is not that of the array there
+ * is no foot, and as no record ends in a digit the line is none. `row`: 0 where there is none.
+ */
+function readFoot(bytes: Buffer, from: number, end: number): void {
+  foot.length = 0;
+  foot.row = 0;
+  let at = end;
+  let value = 0;
+  let row = 0;
+  for (let power = 1; at > from; at--) {
+    const byte = bytes[at - 1]!;
+    if (byte === closing) break;
+    if (byte === comma) {
+      row = value;
+      value = 0;
+      power = 1;
+    } else if (byte >= zero && byte <= nine) {
+      value += (byte - zero) * power;
+      power *= 10;
+    } else {
+      return;
+    }
+  }
+  if (at === end || value !== at - from - 1) return;
+  foot.length = end - at;
+  foot.row = row;
+}
+
+/** Only where the parts meet: what lies between is vouched for by the length. */
+function isSettlement(bytes: Buffer, from: number): boolean {
+  const row = from + 1 + foot.row;
+  return (
+    bytes[from + 1] === opening &&
+    bytes[from + 2] === opening &&
+    bytes[row - 2] === closing &&
+    bytes[row - 1] === comma &&
+    bytes[row] === quote &&
+    bytes[row + 1 + idLength] === quote
+  );
+}
+
+/** Only the ends are looked at: it is parsed when it stays open. */
+function isIntent(bytes: Buffer, from: number, end: number): boolean {
+  return bytes[from + 1] === opening && bytes[from + 2] === quote && bytes[end - 1] === closing;
+}
+
+/** Where the id of an intent begins in its line. */
+const intentId = 3;
+const idLength = 36;
+
+/** The id at `from`, as JSON has it. Nearly all are UUIDs: 36 characters. */
+function idAt(bytes: Buffer, from: number): string {
+  const end = bytes[from + idLength] === quote ? from + idLength : bytes.indexOf(quote, from);
+  return bytes.toString('latin1', from, end);
+}

@@ -1,0 +1,47 @@
+import type { PackedRows } from '../../common/ledger/packed-rows.js';
+import type { Intent, LedgerPage, LedgerReader, LedgerRow } from '../../common/ledger/record.js';
+
+/** Settled rows; each id counts once, the first time. */
+export interface RowBatch {
+  /** Null: none. A database that takes rows has them by `unpack`. */
+  readonly packed: PackedRows | null;
+  readonly rows: readonly LedgerRow[];
+}
+
+/** An intent without its settlement so far, whose journal file is about to be deleted. */
+export interface OpenIntent {
+  /** Of the process that wrote it; kept as it is. */
+  readonly writer: string;
+  readonly intent: Intent;
+}
+
+/** What one step of ingestion changes, all of it or nothing. */
+export interface LedgerBatch {
+  readonly settled: RowBatch | null;
+  /** Rows of intents that are never settled any more. One that was settled after all stays as it is. */
+  readonly unknown: readonly LedgerRow[];
+  /** Where reading each source of rows goes on; kept as it is. null: the source is about to be deleted. */
+  readonly positions: ReadonlyMap<string, number | null>;
+  readonly opened: readonly OpenIntent[];
+  /** Ids of intents that were kept open, and are so no more. */
+  readonly closed: readonly string[];
+}
+
+/**
+ * The ledger: read by anyone, written by ingestion alone. `test/contract/ledger.test.ts` is what any implementation has to
+ * pass. Its rows may be partitioned by day: a row's `at` never changes.
+ */
+export interface Ledger extends LedgerReader {
+  /** One transaction. */
+  apply(batch: LedgerBatch): Promise<void>;
+  positions(): Promise<Map<string, number>>;
+  openIntents(): Promise<OpenIntent[]>;
+  /**
+   * Rows of all organisations in the order of their ingestion, after a cursor: what rollups are derived from. 0 is the
+   * beginning. A settlement that takes the place of an unknown row is a new row here.
+   */
+  changes(after: number, limit: number): Promise<LedgerPage>;
+  /** Is all that was committed on disk for good? false: a reader prevents it, ask again. */
+  checkpoint(): Promise<boolean>;
+  close(): Promise<void>;
+}

@@ -1,0 +1,198 @@
+import { closeSync, mkdirSync, openSync } from 'node:fs';
+import { join } from 'node:path';
+import type { Bodies, LedgerFilter, LedgerPage, LedgerRow } from '../../common/ledger/record.js';
+import { SqliteConnection } from '../database/sqlite.js';
+import { findBodies } from '../ingestion/body-reader.js';
+import type { Ledger, LedgerBatch, OpenIntent } from './ledger.js';
+import {
+  contextTable,
+  deleteContexts,
+  insertContexts,
+  insertPacked,
+  insertSettled,
+  insertUnknown,
+  rowArray,
+  type SelectedRow,
+  selectedRow,
+  selectRows,
+} from './sqlite-rows.js';
+import { inTransaction, migrate, partBits, storedIntent, type UpgradeProgress } from './sqlite-schema.js';
+
+export interface LedgerOptions {
+  readonly dataDir: string;
+  /** Where the journals lie; bodies stay there. */
+  readonly journalDir?: string;
+  /** Called after each batch of rows that a ledger of an earlier version is upgraded by. */
+  readonly onUpgrade?: (progress: UpgradeProgress) => void;
+}
+
+/** Opens (or makes) `<dataDir>/ledger.db`. Rejects with a sentence where it cannot be. */
+export async function openLedger(options: LedgerOptions): Promise<Ledger> {
+  const path = join(options.dataDir, 'ledger.db');
+  try {
+    mkdirSync(options.dataDir, { recursive: true, mode: 0o700 });
+    // Made here for its mode, which SQLite gives to the files beside it as well.
+    closeSync(openSync(path, 'a', 0o600));
+    const shared = [
+      'busy_timeout = 5000',
+      'page_size = 8192',
+      'journal_mode = WAL',
+      'synchronous = NORMAL',
+      'wal_autocheckpoint = 4000',
+    ];
+    const writer = await SqliteConnection.open(path, [...shared, 'cache_size = -16000']);
+    await migrate(writer, path, options.onUpgrade ?? (() => {})).catch(async (error) => {
+      await writer.close();
+      throw error;
+    });
+    await writer.exec(`PRAGMA temp_store = MEMORY; ${contextTable}`);
+    const reader = await SqliteConnection.open(path, [...shared, 'query_only = ON']);
+    return new SqliteLedger(writer, reader, options.journalDir ?? join(options.dataDir, 'journal'));
+  } catch (error) {
+    throw new Error(`The ledger ${path} cannot be opened: ${(error as Error).message}`, { cause: error });
+  }
+}
+
+class SqliteLedger implements Ledger {
+  /** One transaction at a time: they share the connection. */
+  #turn: Promise<unknown> = Promise.resolve();
+
+  constructor(
+    readonly writer: SqliteConnection,
+    readonly reader: SqliteConnection,
+    readonly journalDir: string,
+  ) {}
+
+  #inTurn<T>(work: () => Promise<T>): Promise<T> {
+    const done = this.#turn.then(work);
+    this.#turn = done.catch(() => {});
+    return done;
+  }
+
+  apply(batch: LedgerBatch): Promise<void> {
+    return this.#inTurn(() => inTransaction(this.writer, () => this.#apply(batch)));
+  }
+
+  async #apply({ settled, unknown, positions, opened, closed }: LedgerBatch): Promise<void> {
+    const { writer } = this;
+    if (settled?.packed) {
+      const { rest, records, contexts } = settled.packed;
+      await writer.runKept(insertContexts, [contexts]);
+      await writer.runKept(insertPacked, [rest, records]);
+      await writer.runKept(deleteContexts, []);
+    }
+    if (settled && settled.rows.length > 0) {
+      await writer.runKept(insertSettled, [JSON.stringify(settled.rows.map(rowArray))]);
+    }
+    if (unknown.length > 0) await writer.run(insertUnknown, [JSON.stringify(unknown.map(rowArray))]);
+    for (const { writer: process, intent } of opened) {
+      // One that came after its own settlement is not open.
+      await writer.run(
+        `INSERT OR REPLACE INTO open_intents (id, writer, intent) SELECT ?1, ?2, ?3
+          WHERE NOT EXISTS (SELECT 1 FROM exchanges WHERE id = ?1)`,
+        [intent.id, process, JSON.stringify(intent)],
+      );
+    }
+    if (closed.length > 0) {
+      await writer.run('DELETE FROM open_intents WHERE id IN (SELECT value FROM json_each(?))', [
+        JSON.stringify(closed),
+      ]);
+    }
+    for (const [source, position] of positions) {
+      if (position === null) await writer.run('DELETE FROM journal_positions WHERE source = ?', [source]);
+      else {
+        await writer.runKept('INSERT OR REPLACE INTO journal_positions (source, position) VALUES (?, ?)', [
+          source,
+          position,
+        ]);
+      }
+    }
+  }
+
+  positions(): Promise<Map<string, number>> {
+    return this.#inTurn(async () => {
+      const rows = await this.writer.all<{ source: string; position: number }>(
+        'SELECT source, position FROM journal_positions',
+      );
+      return new Map(rows.map(({ source, position }) => [source, position]));
+    });
+  }
+
+  openIntents(): Promise<OpenIntent[]> {
+    return this.#inTurn(async () => {
+      const rows = await this.writer.all<{ writer: string; intent: string }>(
+        'SELECT writer, intent FROM open_intents',
+      );
+      return rows.map(({ writer, intent }) => ({ writer, intent: storedIntent(intent) }));
+    });
+  }
+
+  checkpoint(): Promise<boolean> {
+    return this.#inTurn(async () => {
+      const [state] = await this.writer.all<{ busy: number; log: number; checkpointed: number }>(
+        'PRAGMA wal_checkpoint(PASSIVE)',
+      );
+      return state !== undefined && state.busy === 0 && state.log === state.checkpointed;
+    });
+  }
+
+  async recent(filter: LedgerFilter): Promise<LedgerPage> {
+    const [newest] = await this.reader.all<{ top: number | null }>('SELECT max(seq) AS top FROM exchanges');
+    const top = newest?.top ?? 0;
+    // `+org` keeps the planner off that column's index where the rows come by another way.
+    const byRow = filter.trace !== undefined || filter.after !== undefined;
+    const where = [byRow ? '+org = ?' : 'org = ?', 'seq <= ?'];
+    const parameters: unknown[] = [filter.org, top];
+    if (filter.workspace !== undefined) {
+      where.push('workspace = ?');
+      parameters.push(filter.workspace);
+    }
+    if (filter.keys !== undefined) {
+      where.push(`"key" IN (${filter.keys.map(() => '?').join(', ')})`);
+      parameters.push(...filter.keys);
+    }
+    if (filter.trace !== undefined) {
+      where.push(`seq IN (
+        WITH RECURSIVE part(number) AS (SELECT ? >> ${partBits} UNION ALL SELECT number - 1 FROM part WHERE number > 0)
+        SELECT e.seq FROM part CROSS JOIN exchanges AS e
+          WHERE e.seq >> ${partBits} = part.number AND e.trace = ? AND e.trace IS NOT NULL
+        UNION ALL SELECT seq FROM exchanges WHERE id = ? AND trace IS NULL)`);
+      parameters.push(top, filter.trace, filter.trace);
+    }
+    if (filter.after !== undefined) {
+      where.push('seq > ?');
+      parameters.push(filter.after);
+    }
+    const order = filter.after === undefined ? 'at DESC, seq DESC' : 'seq';
+    const rows = await this.reader.all<SelectedRow>(
+      `${selectRows} WHERE ${where.join(' AND ')} ORDER BY ${order} LIMIT ?`,
+      [...parameters, filter.limit],
+    );
+    const wasCut = filter.after !== undefined && rows.length === filter.limit;
+    return { rows: rows.map(selectedRow), cursor: wasCut ? (rows.at(-1)?.seq ?? filter.after) : top };
+  }
+
+  async changes(after: number, limit: number): Promise<LedgerPage> {
+    const rows = await this.reader.all<SelectedRow>(`${selectRows} WHERE seq > ? ORDER BY seq LIMIT ?`, [
+      after,
+      limit,
+    ]);
+    return { rows: rows.map(selectedRow), cursor: rows.at(-1)?.seq ?? after };
+  }
+
+  async get(org: string, id: string): Promise<LedgerRow | null> {
+    const [row] = await this.reader.all<SelectedRow>(`${selectRows} WHERE id = ? AND org = ?`, [id, org]);
+    return row === undefined ? null : selectedRow(row);
+  }
+
+  async bodies(org: string, id: string): Promise<Bodies | null> {
+    const row = await this.get(org, id);
+    return row === null ? null : findBodies(this.journalDir, org, id, row.at, row.at + row.totalMs);
+  }
+
+  async close(): Promise<void> {
+    await this.#turn;
+    await this.reader.close();
+    await this.writer.close();
+  }
+}

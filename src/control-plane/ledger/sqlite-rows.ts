@@ -1,0 +1,108 @@
+import { columnFields, contextFields, type LedgerField, rowFields } from '../../common/ledger/fields.js';
+import {
+  contextSlot,
+  packedNull,
+  type RecordSlot,
+  recordWidth,
+  slots,
+} from '../../common/ledger/packed-rows.js';
+import type { LedgerRow } from '../../common/ledger/record.js';
+import { type Rest, restOf, rowOf, type StoredValues, storedValue } from '../../common/ledger/rows.js';
+
+/** Statements over the columns of the table of fields: none names a column by itself that is in the table. */
+
+export const quoted = (name: string): string => `"${name}"`;
+
+export const columnType = ({ type }: LedgerField): string =>
+  type === 'text' || type === 'json' ? 'TEXT' : 'INTEGER';
+
+const states = ['settled', 'unknown'] as const;
+export const stateNumber = (state: LedgerRow['state']): number => states.indexOf(state);
+
+const columns = ['state', ...columnFields.map(({ name }) => name), 'rest'];
+const columnList = columns.map(quoted).join(', ');
+
+/** A settlement that comes after all takes the place of its unknown row, as a new row for those who follow. */
+const inPlaceOfUnknown = `ON CONFLICT (id) DO UPDATE SET
+  seq = (SELECT max(seq) + 1 FROM exchanges),
+  ${columns.map((name) => `${quoted(name)} = excluded.${quoted(name)}`).join(', ')}
+  WHERE state = ${stateNumber('unknown')}`;
+
+/** Of `?2`, the records: one slot of the row that `position` numbers. */
+function slotValue({ field, from, width }: RecordSlot, position: string): string {
+  const part = `substr(?2, ${position} * ${recordWidth} + ${from + 1}, ${width})`;
+  if (field === null) return `CAST(${part} AS INTEGER)`;
+  if (columnType(field) === 'INTEGER') {
+    return field.nullable ? `nullif(CAST(${part} AS INTEGER), ${packedNull})` : `CAST(${part} AS INTEGER)`;
+  }
+  const text = `CAST(${part} AS TEXT)`;
+  if (!field.nullable) return text;
+  const first = `substr(?2, ${position} * ${recordWidth} + ${from + 1}, 1)`;
+  return `CASE WHEN ${first} <> x'20' THEN rtrim(${text}) END`;
+}
+
+/** Contexts of the batch, by number: a table of the connection's own, since SQLite makes no index for a subquery of JSON. */
+export const contextTable = `CREATE TEMP TABLE batch_context (number INTEGER PRIMARY KEY,
+  ${contextFields.map(({ name }) => quoted(name)).join(', ')})`;
+
+/** `?1` are the contexts of packed rows. */
+export const insertContexts = `INSERT INTO temp.batch_context
+  SELECT key, ${contextFields.map(({ type }, index) => `value ${type === 'json' ? '->' : '->>'} ${index}`).join(', ')}
+  FROM jsonb_each(CAST(?1 AS TEXT))`;
+
+export const deleteContexts = 'DELETE FROM temp.batch_context';
+
+/**
+ * Packed rows: `?1` is their `rest`, `?2` their records. `substr` of a blob looks at nothing but the part, at a third of
+ * what it costs to take a value out of JSON; each context is taken apart once.
+ */
+export const insertPacked = `INSERT INTO exchanges (${columnList})
+  SELECT ${stateNumber('settled')},
+    ${slots.map((slot) => slotValue(slot, 'own.key')).join(',\n    ')},
+    ${contextFields.map(({ name }) => `context.${quoted(name)}`).join(', ')},
+    own.value
+  FROM jsonb_each(CAST(?1 AS TEXT)) AS own CROSS JOIN temp.batch_context AS context
+  WHERE context.number = ${slotValue(contextSlot, 'own.key')}
+  ${inPlaceOfUnknown}`;
+
+const rowValues = [
+  `value ->> 0`,
+  ...columnFields.map(({ type }, index) => `value ${type === 'json' ? '->' : '->>'} ${index + 1}`),
+  `jsonb(value -> ${columnFields.length + 1})`,
+];
+
+/** Rows of any kind: `?1` is a JSON array with an array for each. */
+const insert = `INSERT INTO exchanges (${columnList}) SELECT ${rowValues.join(', ')} FROM jsonb_each(?1) WHERE true`;
+export const insertSettled = `${insert} ${inPlaceOfUnknown}`;
+export const insertUnknown = `${insert} ON CONFLICT (id) DO NOTHING`;
+
+/** The same under their old numbers, which come last in each array. */
+export const insertNumbered = `INSERT INTO exchanges (${columnList}, seq)
+  SELECT ${rowValues.join(', ')}, value ->> ${columns.length} FROM jsonb_each(?1) WHERE true ON CONFLICT (id) DO NOTHING`;
+
+export const rowArray = (row: LedgerRow): unknown[] => [
+  stateNumber(row.state),
+  ...columnFields.map((field) => storedValue(field, row)),
+  restOf(row),
+];
+
+export type SelectedRow = StoredValues & {
+  readonly seq: number;
+  readonly state: number;
+  readonly rest: string;
+};
+
+const selected = columns.filter((name) => name !== 'rest').map(quoted);
+export const selectRows = `SELECT seq, ${selected.join(', ')}, json(rest) AS rest FROM exchanges`;
+
+export const selectedRow = (row: SelectedRow): LedgerRow =>
+  rowOf(row, JSON.parse(row.rest) as Rest, states[row.state] ?? 'unknown');
+
+/** Columns that version `since` introduced. */
+export const columnsSince = (since: (version: number) => boolean): string[] =>
+  [...rowFields, ...contextFields]
+    .filter((field) => since(field.since))
+    .map((field) => `${quoted(field.name)} ${columnType(field)}${isKey(field) ? ' NOT NULL' : ''}`);
+
+/** Without these a row is not found again. */
+const isKey = ({ name }: LedgerField): boolean => name === 'id' || name === 'at' || name === 'org';

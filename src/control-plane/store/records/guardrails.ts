@@ -1,0 +1,85 @@
+import type { Listed, Page } from './place.js';
+
+/** One check, as listed by its id in `src/common/guardrails/guardrail-checks.ts`. */
+export interface StoredCheck {
+  readonly id: string;
+  readonly parameters: Readonly<Record<string, unknown>>;
+  readonly name: string | null;
+  readonly isEnabled: boolean;
+}
+
+export interface GuardrailFeedback {
+  readonly value: number;
+  readonly weight: number;
+  readonly metadata: string;
+}
+
+/** What follows from the verdict. */
+export interface GuardrailActions {
+  readonly deny: boolean;
+  readonly async: boolean;
+  readonly sequential: boolean;
+  readonly onSuccess: GuardrailFeedback;
+  readonly onFail: GuardrailFeedback;
+}
+
+export interface Guardrail {
+  readonly id: string;
+  readonly organisationId: string;
+  /** null: of the organisation. */
+  readonly workspaceId: string | null;
+  /** `pg-…`; one in the organisation. */
+  readonly slug: string;
+  readonly name: string;
+  readonly status: 'active' | 'archived';
+  readonly versionId: string;
+  readonly ownerId: string | null;
+  readonly updatedBy: string | null;
+  /** Unix milliseconds. */
+  readonly createdAt: number;
+  readonly updatedAt: number;
+  readonly etag: string;
+}
+
+export interface GuardrailContent {
+  readonly checks: readonly StoredCheck[];
+  readonly actions: GuardrailActions;
+}
+
+/** Secrets in its checks are masked; `open` alone gives them. */
+export interface GuardrailWithContent extends Guardrail, GuardrailContent {}
+
+export interface NewGuardrail extends GuardrailContent {
+  readonly name: string;
+  /** Id of the key or user that acts. */
+  readonly by: string | null;
+}
+
+/** Absent: stays as it is. */
+export interface GuardrailChange extends Partial<GuardrailContent> {
+  readonly name?: string;
+  readonly status?: Guardrail['status'];
+  readonly by: string | null;
+  /** The state it is made for: another one makes it `stale`. */
+  readonly etag?: string;
+}
+
+export interface GuardrailStore {
+  /** By id or slug, of a workspace or the organisation's own. */
+  get(organisationId: string, idOrSlug: string): Promise<GuardrailWithContent | null>;
+  /** Its checks with their secrets. */
+  open(organisationId: string, idOrSlug: string): Promise<readonly StoredCheck[] | null>;
+  /** Active ones of a workspace, newest first; `null`: the organisation's own. */
+  list(organisationId: string, workspaceId: string | null, page: Page): Promise<Listed<Guardrail>>;
+  create(
+    organisationId: string,
+    workspaceId: string | null,
+    input: NewGuardrail,
+  ): Promise<Guardrail | 'missing'>;
+  /** Other checks or actions make a new version; id and slug stay. */
+  update(
+    organisationId: string,
+    idOrSlug: string,
+    change: GuardrailChange,
+  ): Promise<Guardrail | 'missing' | 'stale'>;
+}

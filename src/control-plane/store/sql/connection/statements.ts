@@ -1,0 +1,61 @@
+import type { Sql } from './driver.js';
+import type { LeanDialect } from './lean.js';
+
+/** Statements of every change: written out, since a builder would compile them each time. */
+
+type Values = readonly unknown[];
+type Row = object;
+
+type Speaker = Pick<Sql, 'client'>;
+
+const say = (sql: Speaker, method: string, text: string, bindings: Values): Promise<unknown> =>
+  (sql.client as LeanDialect).run({ method, sql: text, bindings });
+
+/** Runs a statement that is no SELECT; `?` is a placeholder for a value, in both databases. */
+export const run = (sql: Sql, text: string, values: Values): Promise<unknown> =>
+  say(sql, 'insert', text, values);
+
+/** The rows of a SELECT. */
+export const rowsOf = <T>(sql: Speaker, text: string, values: Values): Promise<T[]> =>
+  say(sql, 'select', text, values) as Promise<T[]>;
+
+/** The first row of a SELECT. */
+export const firstRow = <T>(sql: Sql, text: string, values: Values): Promise<T | undefined> =>
+  say(sql, 'first', text, values) as Promise<T | undefined>;
+
+/** Appended to a SELECT whose rows the transaction holds to its end. SQLite's hold everything. */
+export const forUpdate = (sql: Sql): string =>
+  (sql.client as LeanDialect).dialect === 'sqlite3' ? '' : ' FOR UPDATE';
+
+/** By table and columns. */
+const texts = new Map<string, string>();
+
+function textFor(verb: string, table: string, columns: readonly string[], write: () => string): string {
+  const name = `${verb} ${table} ${columns.join()}`;
+  let text = texts.get(name);
+  if (text === undefined) {
+    text = write();
+    texts.set(name, text);
+  }
+  return text;
+}
+
+const valuesOf = (row: Row): unknown[] => Object.values(row).map((value) => value ?? null);
+
+export async function insertRow(sql: Sql, table: string, row: Row): Promise<void> {
+  const columns = Object.keys(row);
+  const text = textFor('insert', table, columns, () => {
+    const names = columns.map((column) => `"${column}"`).join(', ');
+    return `INSERT INTO "${table}" (${names}) VALUES (${columns.map(() => '?').join(', ')})`;
+  });
+  await run(sql, text, valuesOf(row));
+}
+
+/** Writes `row` where all of `at` holds. How many rows that was. */
+export async function updateRows(sql: Sql, table: string, at: Row, row: Row): Promise<number> {
+  const text = textFor('update', table, [...Object.keys(row), ...Object.keys(at)], () => {
+    const equal = (columns: Row): string[] => Object.keys(columns).map((column) => `"${column}" = ?`);
+    return `UPDATE "${table}" SET ${equal(row).join(', ')} WHERE ${equal(at).join(' AND ')}`;
+  });
+  return (await say(sql, 'update', text, [...valuesOf(row), ...valuesOf(at)])) as number;
+}

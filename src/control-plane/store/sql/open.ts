@@ -1,0 +1,204 @@
+import { randomUUID } from 'node:crypto';
+import { hashGatewayKey } from '../../../common/access/gateway-key.js';
+import { scopesOf } from '../../../common/access/scopes.js';
+import type { FirstKeys, Store, UnitOptions } from '../interface.js';
+import { migrations } from '../migrations/list.js';
+import type { Place } from '../records/place.js';
+import { takeManifest } from './backup-manifest.js';
+import { SqlChanges } from './changes.js';
+import type { Database, Sql, Transaction } from './connection/driver.js';
+import { openDatabase, type StoreOptions } from './connection/open-database.js';
+import { DataKeys } from './keys/data-keys.js';
+import { SystemKeys } from './keys/system-keys.js';
+import { migrate, requireCurrent } from './migrate.js';
+import { SqlApiKeys } from './records/api-keys.js';
+import { SqlAudit } from './records/audit.js';
+import { AuditChain } from './records/audit-chain.js';
+import { SqlCollections } from './records/collections.js';
+import { SqlConfigs } from './records/configs.js';
+import { SqlDeployments } from './records/deployments.js';
+import { SqlGuardrails } from './records/guardrails.js';
+import { SqlIdempotency } from './records/idempotency.js';
+import { SqlIntegrations } from './records/integrations.js';
+import { SqlInvites } from './records/invites.js';
+import { SqlLabels } from './records/labels.js';
+import { SqlMembers } from './records/members.js';
+import { insertOrganisation, type OrganisationParts, SqlOrganisations } from './records/organisations.js';
+import { SqlProviders } from './records/providers.js';
+import { SqlRateLimitsPolicies } from './records/rate-limits-policies.js';
+import { SqlUsageLimitsPolicies } from './records/usage-limits-policies.js';
+import { SqlUsers } from './records/users.js';
+import { watched } from './records/watched.js';
+import { insertFirstWorkspace, SqlWorkspaces } from './records/workspaces.js';
+
+/** What the stores of the resources are made of. */
+interface StoreParts extends OrganisationParts {
+  readonly database: Database;
+  readonly systemKeys: SystemKeys;
+  /** Unix milliseconds. */
+  readonly now: () => number;
+}
+
+class SqlStore implements Store {
+  readonly audit: SqlAudit;
+  readonly changes: SqlChanges;
+  readonly configs: SqlConfigs;
+  readonly collections: SqlCollections;
+  readonly deployments: SqlDeployments;
+  readonly guardrails: SqlGuardrails;
+  readonly idempotency: SqlIdempotency;
+  readonly usageLimitsPolicies: SqlUsageLimitsPolicies;
+  readonly rateLimitsPolicies: SqlRateLimitsPolicies;
+  readonly labels: SqlLabels;
+  readonly invites: SqlInvites;
+  readonly integrations: SqlIntegrations;
+  readonly keys: SqlApiKeys;
+  readonly members: SqlMembers;
+  readonly organisations: SqlOrganisations;
+  readonly providers: SqlProviders;
+  readonly users: SqlUsers;
+  readonly workspaces: SqlWorkspaces;
+
+  #rightsChanged = 0;
+
+  constructor(readonly parts: StoreParts) {
+    const { database, dataKeys, systemKeys, chain, now } = parts;
+    const ofRights = watched(database, () => {
+      this.#rightsChanged += 1;
+    });
+    this.audit = new SqlAudit(database, chain, now);
+    this.changes = new SqlChanges(database, now);
+    this.configs = new SqlConfigs(database, dataKeys, now);
+    this.collections = new SqlCollections(database, now);
+    this.deployments = new SqlDeployments(database, dataKeys, now);
+    this.guardrails = new SqlGuardrails(database, dataKeys, now);
+    this.idempotency = new SqlIdempotency(database, dataKeys, now);
+    this.usageLimitsPolicies = new SqlUsageLimitsPolicies(database, now);
+    this.rateLimitsPolicies = new SqlRateLimitsPolicies(database, now);
+    this.labels = new SqlLabels(database, now);
+    this.invites = new SqlInvites(database, systemKeys.pepper, now);
+    this.integrations = new SqlIntegrations(database, dataKeys, now);
+    this.keys = new SqlApiKeys(ofRights, systemKeys.pepper, now);
+    this.members = new SqlMembers(ofRights, now);
+    this.organisations = new SqlOrganisations(ofRights, now);
+    this.providers = new SqlProviders(database, dataKeys, this.integrations, now);
+    this.users = new SqlUsers(ofRights, now);
+    this.workspaces = new SqlWorkspaces(ofRights, now);
+  }
+
+  get database(): Database {
+    return this.parts.database;
+  }
+
+  get rightsChanged(): number {
+    return this.#rightsChanged;
+  }
+
+  get pepper(): Buffer {
+    return this.keys.pepper;
+  }
+
+  hashKey(text: string): string {
+    return hashGatewayKey(this.pepper, text);
+  }
+
+  unit<T>(organisationId: string, run: () => Promise<T>, options: UnitOptions = {}): Promise<T> {
+    const lock = (sql: Transaction): Promise<void> => this.parts.chain.lock(sql, organisationId);
+    return this.database.write(run, { lock, apart: true, ...options });
+  }
+
+  async ping(): Promise<boolean> {
+    try {
+      await this.first();
+      return true;
+    } catch {
+      return false;
+    }
+  }
+
+  first(): Promise<Place | null> {
+    return this.database.read((sql) => this.#first(sql));
+  }
+
+  async #first(sql: Sql): Promise<Place | null> {
+    const row: { value: string } | undefined = await sql('meta').where({ name: 'first_place' }).first();
+    return row === undefined ? null : (JSON.parse(row.value) as Place);
+  }
+
+  establish(keep: (first: FirstKeys) => void): Promise<FirstKeys | null> {
+    return this.database.write(async (sql) => {
+      if ((await this.#first(sql)) !== null) return null;
+      const first = await this.#makeFirst(sql);
+      keep(first);
+      return first;
+    });
+  }
+
+  async #makeFirst(sql: Transaction): Promise<FirstKeys> {
+    const organisationId = randomUUID();
+    const workspaceId = randomUUID();
+    const created_at = this.parts.now();
+    await insertOrganisation(sql, this.parts, { id: organisationId, name: 'default', created_at });
+    await insertFirstWorkspace(sql, { organisationId, workspaceId }, created_at);
+    const admin = await this.keys.insert(sql, organisationId, {
+      type: 'organisation-service',
+      workspaceId: null,
+      name: 'First admin key',
+      scopes: scopesOf('organisation-service'),
+      creationMode: 'auto',
+    });
+    const workspace = await this.keys.insert(sql, organisationId, {
+      type: 'workspace-service',
+      workspaceId,
+      name: 'First workspace key',
+      scopes: scopesOf('workspace-service'),
+      creationMode: 'auto',
+    });
+    await sql('meta').insert({ name: 'first_place', value: JSON.stringify({ organisationId, workspaceId }) });
+    return {
+      admin_key: admin.text.reveal(),
+      workspace_key: workspace.text.reveal(),
+      organisation_id: organisationId,
+      workspace_id: workspaceId,
+    };
+  }
+
+  takeBackupManifest(): ReturnType<Store['takeBackupManifest']> {
+    return takeManifest(this.database, this.parts.systemKeys.audit);
+  }
+
+  async prune(): Promise<void> {
+    await this.idempotency.prune();
+    await this.changes.prune();
+  }
+
+  close(): Promise<void> {
+    this.changes.stop();
+    return this.database.close();
+  }
+}
+
+/** Opens the store: migrated, and proven to belong to this master key. Throws RefusedStart. */
+export async function openStore(options: StoreOptions): Promise<Store> {
+  const now = options.clock ?? Date.now;
+  const systemKeys = new SystemKeys(options.masterKey, now);
+  const dataKeys = new DataKeys(options.masterKey, now);
+  const chain = new AuditChain(() => systemKeys.audit);
+  let database = await openDatabase(options, true);
+  try {
+    if (options.existing) await requireCurrent(database, migrations);
+    // Before anything is changed: a wrong master key must change nothing.
+    await systemKeys.load(database);
+    await migrate(database, migrations, { storeName: database.name, systemKeys, dataKeys, chain }, now);
+    await systemKeys.load(database);
+    await dataKeys.check(database);
+    if (database.dialect === 'postgres') {
+      await database.close();
+      database = await openDatabase(options, false);
+    }
+    return new SqlStore({ database, dataKeys, systemKeys, chain, now });
+  } catch (error) {
+    await database.close();
+    throw error;
+  }
+}

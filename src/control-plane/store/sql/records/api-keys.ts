@@ -1,0 +1,314 @@
+import { randomUUID } from 'node:crypto';
+import type { Knex } from 'knex';
+import { hashGatewayKey, makeGatewayKey, maskGatewayKey } from '../../../../common/access/gateway-key.js';
+import type { KeyType } from '../../../../common/access/principal.js';
+import { Secret } from '../../../../common/access/secret.js';
+import type { KeyRecord } from '../../../../common/ipc/records.js';
+import type {
+  ApiKey,
+  ApiKeyChange,
+  ApiKeyFilter,
+  ApiKeyStore,
+  KeyStatus,
+  MadeApiKey,
+  NewApiKey,
+  RotatedApiKey,
+  TouchedApiKey,
+} from '../../records/api-keys.js';
+import type { Listed, Page } from '../../records/place.js';
+import { unused, usageUnder } from '../../records/usage.js';
+import type { Database, Sql, Transaction } from '../connection/driver.js';
+import { listed, newestFirst } from '../lists.js';
+import { isCurrent, replaceRow } from '../revision.js';
+import { type ApiKeyRow, fromRow, futureOf, timeOf, toColumns } from './api-key-row.js';
+import { hasWorkspace } from './workspaces.js';
+
+const pepperVersion = 1;
+
+/** The state of a key that decides whether it is found, and the values of its organisation. */
+interface Surroundings {
+  readonly settings: string;
+  /** JSON; null: the key is of no workspace. */
+  readonly workspace_defaults: string | null;
+  /** JSON. */
+  readonly workspace_settings: string | null;
+  readonly workspace_status: string | null;
+  readonly user_role: string | null;
+  readonly member_role: string | null;
+}
+
+type FoundRow = ApiKeyRow & Surroundings;
+
+const hashesOf = ({ hash, previous_hash }: ApiKeyRow): string[] =>
+  previous_hash === null ? [hash] : [hash, previous_hash];
+
+/** The given fields; absent ones stay as they are. */
+const given = <T extends object>(change: T): Partial<T> =>
+  Object.fromEntries(Object.entries(change).filter(([, value]) => value !== undefined)) as Partial<T>;
+
+/** Narrows `wanted` to keys of that status. */
+function ofStatus(wanted: Knex.QueryBuilder, status: KeyStatus, now: number): void {
+  if (status === 'expired') wanted.where('expires_at', '<=', now);
+  else
+    wanted
+      .where('is_exhausted', status === 'exhausted')
+      .andWhere((either) => either.whereNull('expires_at').orWhere('expires_at', '>', now));
+}
+
+export class SqlApiKeys implements ApiKeyStore {
+  constructor(
+    readonly database: Database,
+    readonly pepper: Buffer,
+    readonly now: () => number,
+  ) {}
+
+  get(organisationId: string, id: string): Promise<ApiKey | null> {
+    return this.database.read(async (sql) => {
+      const row = await this.#rowOf(sql, organisationId, id);
+      return row === undefined ? null : fromRow(row, this.now());
+    });
+  }
+
+  #rowOf(sql: Sql, organisationId: string, id: string): Promise<ApiKeyRow | undefined> {
+    return sql('api_keys').where({ organisation_id: organisationId, id }).first();
+  }
+
+  list(organisationId: string, filter: ApiKeyFilter, page: Page): Promise<Listed<ApiKey>> {
+    return this.database.read(async (sql) => {
+      const now = this.now();
+      const wanted = sql('api_keys').where({ organisation_id: organisationId });
+      const { workspaceId, userId, types, status = [] } = filter;
+      if (workspaceId !== undefined) wanted.where({ workspace_id: workspaceId });
+      if (userId !== undefined) wanted.where({ user_id: userId });
+      if (types !== undefined) wanted.whereIn('type', types);
+      if (status.length > 0)
+        wanted.andWhere((any) => {
+          for (const one of status) any.orWhere((either) => ofStatus(either, one, now));
+        });
+      return listed(wanted, newestFirst, page, (row: ApiKeyRow) => fromRow(row, now));
+    });
+  }
+
+  create(organisationId: string, input: NewApiKey): Promise<MadeApiKey | 'missing'> {
+    return this.database.write(async (sql) => {
+      const { workspaceId } = input;
+      if (workspaceId !== null && !(await hasWorkspace(sql, { organisationId, workspaceId })))
+        return 'missing';
+      return this.insert(sql, organisationId, input);
+    });
+  }
+
+  /** As `create`, inside a transaction that has checked the workspace. */
+  async insert(sql: Transaction, organisationId: string, input: NewApiKey): Promise<MadeApiKey> {
+    if ((input.type === 'organisation-service') !== (input.workspaceId === null)) {
+      throw new TypeError(
+        `A key of type ${input.type} ${input.workspaceId === null ? 'needs a' : 'has no'} workspace.`,
+      );
+    }
+    const now = this.now();
+    const { text, ...named } = this.#newText(input.type);
+    const { configId = null, allowConfigOverride = true, metadata = {} } = input.defaults ?? {};
+    const row: ApiKeyRow = {
+      id: randomUUID(),
+      revision: 1,
+      organisation_id: organisationId,
+      workspace_id: input.workspaceId,
+      user_id: input.userId ?? null,
+      type: input.type,
+      ...named,
+      ...toColumns({
+        name: input.name,
+        description: input.description ?? null,
+        scopes: input.scopes,
+        defaults: { configId, allowConfigOverride, metadata },
+        expiresAt: input.expiresAt ?? null,
+        rateLimits: input.rateLimits ?? [],
+        usageLimits: input.usageLimits ?? null,
+        usage: unused,
+        alertEmails: input.alertEmails ?? [],
+        rotationPolicy: input.rotationPolicy ?? null,
+      }),
+      creation_mode: input.creationMode ?? 'api',
+      created_at: now,
+      updated_at: now,
+      previous_hash: null,
+      previous_expires_at: null,
+      last_rotated_at: null,
+    };
+    await sql('api_keys').insert(row);
+    return { key: fromRow(row, now), text: new Secret(text), hash: row.hash };
+  }
+
+  #newText(type: KeyType) {
+    const text = makeGatewayKey(type);
+    return {
+      text,
+      hash: hashGatewayKey(this.pepper, text),
+      pepper_version: pepperVersion,
+      masked: maskGatewayKey(text),
+    };
+  }
+
+  update(
+    organisationId: string,
+    id: string,
+    change: ApiKeyChange,
+  ): Promise<TouchedApiKey | 'missing' | 'stale'> {
+    const { etag, resetUsage = false, defaults, ...said } = change;
+    return this.database.write(async (sql) => {
+      const row = await this.#rowOf(sql, organisationId, id);
+      if (row === undefined) return 'missing';
+      if (!isCurrent(row, etag)) return 'stale';
+      const now = this.now();
+      const key = fromRow(row, now);
+      const usage = resetUsage ? { ...unused, lastResetAt: now } : key.usage;
+      const limits = said.usageLimits === undefined ? key.usageLimits : said.usageLimits;
+      return this.#replace(sql, row, {
+        ...toColumns({
+          ...key,
+          ...given(said),
+          defaults: { ...key.defaults, ...given(defaults ?? {}) },
+          usage: usageUnder(usage, key.usageLimits, limits),
+        }),
+        updated_at: now,
+      });
+    });
+  }
+
+  async #replace(
+    sql: Transaction,
+    row: ApiKeyRow,
+    columns: Partial<ApiKeyRow>,
+  ): Promise<TouchedApiKey | 'stale'> {
+    const next = { ...row, ...columns };
+    const written = await replaceRow(sql, 'api_keys', next);
+    if (written === 'stale') return written;
+    return {
+      key: fromRow(written, this.now()),
+      hashes: [...new Set([...hashesOf(row), ...hashesOf(written)])],
+    };
+  }
+
+  rotate(
+    organisationId: string,
+    id: string,
+    transitionMs: number,
+  ): Promise<RotatedApiKey | 'missing' | 'rotating' | 'stale'> {
+    return this.database.write(async (sql) => {
+      const row = await this.#rowOf(sql, organisationId, id);
+      if (row === undefined) return 'missing';
+      const now = this.now();
+      if (futureOf(row.previous_expires_at, now) !== null) return 'rotating';
+      const { text, ...named } = this.#newText(row.type);
+      const transitionExpiresAt = now + transitionMs;
+      const touched = await this.#replace(sql, row, {
+        ...named,
+        previous_hash: row.hash,
+        previous_expires_at: transitionExpiresAt,
+        last_rotated_at: now,
+        updated_at: now,
+      });
+      return touched === 'stale' ? touched : { ...touched, text: new Secret(text), transitionExpiresAt };
+    });
+  }
+
+  delete(organisationId: string, id: string, etag?: string): Promise<TouchedApiKey | 'missing' | 'stale'> {
+    return this.database.write(async (sql) => {
+      const row = await this.#rowOf(sql, organisationId, id);
+      if (row === undefined) return 'missing';
+      if (!isCurrent(row, etag)) return 'stale';
+      await sql('api_keys').where({ organisation_id: organisationId, id }).delete();
+      return { key: fromRow(row, this.now()), hashes: hashesOf(row) };
+    });
+  }
+
+  /** The key first, by its index alone: most of what is asked for and not there is asked for by strangers. */
+  findByHash(hash: string): Promise<KeyRecord | null> {
+    return this.database.read(async (sql) => {
+      const key: ApiKeyRow | undefined = await sql('api_keys')
+        .where({ hash })
+        .orWhere({ previous_hash: hash })
+        .first();
+      if (key === undefined) return null;
+      const expiresAt = timeOf(key.expires_at);
+      const isPrevious = key.hash !== hash;
+      const until = isPrevious ? futureOf(key.previous_expires_at, this.now()) : null;
+      if (isPrevious && until === null) return null;
+      const found: FoundRow | undefined = await this.#withSurroundings(sql, key.user_id !== null)
+        .where({ 'api_keys.id': key.id })
+        .first();
+      if (found === undefined) return null;
+      return toRecord(found, until === null ? expiresAt : Math.min(until, expiresAt ?? until));
+    });
+  }
+
+  isNewest(hash: string): Promise<boolean> {
+    return this.database.read(
+      async (sql) => (await sql('api_keys').where({ hash }).first('id')) !== undefined,
+    );
+  }
+
+  #withSurroundings(sql: Sql, ofUser: boolean): Knex.QueryBuilder {
+    const query = sql('api_keys')
+      .join('organisations', 'organisations.id', 'api_keys.organisation_id')
+      .leftJoin('workspaces', 'workspaces.id', 'api_keys.workspace_id')
+      .select(
+        'api_keys.*',
+        'organisations.settings',
+        'workspaces.status as workspace_status',
+        'workspaces.defaults as workspace_defaults',
+        'workspaces.settings as workspace_settings',
+      );
+    if (!ofUser) return query;
+    return query
+      .leftJoin('users', (on) =>
+        on.on('users.id', 'api_keys.user_id').andOn('users.organisation_id', 'api_keys.organisation_id'),
+      )
+      .leftJoin('workspace_members', (on) =>
+        on
+          .on('workspace_members.organisation_id', 'api_keys.organisation_id')
+          .andOn('workspace_members.workspace_id', 'api_keys.workspace_id')
+          .andOn('workspace_members.user_id', 'api_keys.user_id'),
+      )
+      .select('users.role as user_role', 'workspace_members.role as member_role');
+  }
+}
+
+/** May its user still be in its workspace? Owners and admins of the organisation are in every one. */
+function isInPlace(row: FoundRow): boolean {
+  if (row.workspace_id !== null && row.workspace_status !== 'active') return false;
+  if (row.user_id === null) return true;
+  return row.user_role !== null && (row.user_role !== 'member' || row.member_role !== null);
+}
+
+const workspaceMetadata = (defaults: string | null): Readonly<Record<string, string>> =>
+  defaults === null ? {} : (JSON.parse(defaults).metadata ?? {});
+
+/** `debug_log` 0: no bodies. */
+function keepsBodies(settings: string | null): boolean {
+  const own: { readonly debug_log?: number } = JSON.parse(settings ?? '{}');
+  return own.debug_log !== 0;
+}
+
+function toRecord(row: FoundRow, expiresAt: number | null): KeyRecord | null {
+  if (!isInPlace(row)) return null;
+  const settings: { readonly block_inline_configs?: boolean } = JSON.parse(row.settings);
+  return {
+    organisationId: row.organisation_id,
+    workspaceId: row.workspace_id,
+    keyId: row.id,
+    keyName: row.name,
+    keyType: row.type,
+    userId: row.user_id,
+    scopes: JSON.parse(row.scopes),
+    expiresAt,
+    blockInline: settings.block_inline_configs === true,
+    ...(keepsBodies(row.workspace_settings) ? {} : { keepBodies: false }),
+    defaults: {
+      configId: row.default_config_id,
+      allowConfigOverride: Boolean(row.allow_config_override),
+      // The workspace's setting for requests takes precedence over the key's.
+      metadata: { ...JSON.parse(row.default_metadata), ...workspaceMetadata(row.workspace_defaults) },
+    },
+  };
+}

@@ -1,0 +1,208 @@
+import type { ModelRules, ProviderRecord } from '../../../../common/ipc/records.js';
+import type { UsableProvider } from '../../records/providers.js';
+import type { Sql } from '../connection/driver.js';
+import { type CredentialColumns, credentialsOf, type SealedCredentials } from './credentials.js';
+import {
+  type AccessRow,
+  accessBy,
+  accessTo,
+  type IntegrationRow,
+  type ModelRow,
+  usageOf,
+} from './integration-row.js';
+import type { ProviderRow } from './provider-row.js';
+
+/** What data workers get of a provider: one record, whichever face it was created by. */
+export class ProviderLookup {
+  /** By slug, of the providers that were made for it. */
+  readonly runtimeBaseUrls = new Map<string, string>();
+
+  constructor(
+    readonly sealed: SealedCredentials,
+    readonly integrationSealed: SealedCredentials,
+  ) {}
+
+  baseUrl(row: ProviderRow): string | null {
+    return row.base_url_at_run_time ? (this.runtimeBaseUrls.get(row.slug) ?? null) : row.base_url;
+  }
+
+  async find(sql: Sql, workspaceId: string, slug: string): Promise<ProviderRecord | null> {
+    const row: ProviderRow | undefined = await sql('providers')
+      .where({ workspace_id: workspaceId, slug })
+      .first();
+    if (row === undefined) return null;
+    return row.integration_id === null ? this.#own(sql, row) : this.#lent(sql, row);
+  }
+
+  /** Of these rows of one workspace the ones that calls could use at `now` (Unix milliseconds). Opens no credential. */
+  async usable(sql: Sql, rows: readonly ProviderRow[], now: number): Promise<UsableProvider[]> {
+    const lenders = await lendersOf(sql, rows);
+    const usable: UsableProvider[] = [];
+    for (const row of rows) {
+      if (row.expires_at !== null && Number(row.expires_at) <= now) continue;
+      const { slug, integration_id: id } = row;
+      if (id === null) {
+        const hasAddress = !row.base_url_at_run_time || this.baseUrl(row) !== null;
+        if (hasAddress && exhaustedOf(row, null) === null)
+          usable.push({ slug, provider: row.provider, models: null });
+        continue;
+      }
+      const lender = lenders.get(id);
+      if (lender === undefined) continue;
+      const { enabled, own } = accessBy(lender.row, row.workspace_id, lender.access);
+      if (!enabled || exhaustedOf(row, own) !== null) continue;
+      usable.push({ slug, provider: lender.row.provider, models: rulesOf(lender.row, lender.models) });
+    }
+    return usable;
+  }
+
+  async #own(sql: Sql, row: ProviderRow): Promise<ProviderRecord | null> {
+    const baseUrl = this.baseUrl(row);
+    // Without its address it would be taken for the real provider of that name.
+    if (row.base_url_at_run_time && baseUrl === null) return null;
+    const { key, secrets } = await this.sealed.open(sql, row);
+    const configurations = JSON.parse(row.configurations);
+    return {
+      ...termsOf(row),
+      provider: row.provider,
+      credential: key,
+      baseUrl: baseUrl ?? addressIn(configurations),
+      hostTrusted: Boolean(row.host_trusted),
+      headers: headersIn(secrets),
+      fields: fieldsIn(configurations),
+      secrets: secretsIn(secrets),
+      unresolved: unresolvedIn(row),
+      exhausted: exhaustedOf(row, null),
+      models: null,
+    };
+  }
+
+  async #lent(sql: Sql, row: ProviderRow): Promise<ProviderRecord | null> {
+    const lender: IntegrationRow | undefined = await sql('integrations')
+      .where({ organisation_id: row.organisation_id, id: row.integration_id })
+      .first();
+    if (lender === undefined) return null;
+    const { enabled, own } = await accessTo(sql, lender, row.workspace_id);
+    if (!enabled) return null;
+    const { key, secrets } = await this.integrationSealed.open(sql, lender);
+    const configurations = JSON.parse(lender.configurations);
+    return {
+      ...termsOf(row),
+      provider: lender.provider,
+      credential: key,
+      baseUrl: addressIn(configurations),
+      hostTrusted: Boolean(lender.host_trusted),
+      headers: headersIn(secrets),
+      fields: fieldsIn(configurations),
+      secrets: secretsIn(secrets),
+      unresolved: unresolvedIn(lender),
+      exhausted: exhaustedOf(row, own),
+      models: await modelsOf(sql, lender),
+    };
+  }
+}
+
+interface Lender {
+  readonly row: IntegrationRow;
+  /** What was set for the workspace of the providers; null: nothing. */
+  readonly access: AccessRow | null;
+  readonly models: readonly ModelRow[];
+}
+
+/** The integrations of these providers of one workspace, by id: three queries, however many there are. */
+async function lendersOf(sql: Sql, rows: readonly ProviderRow[]): Promise<ReadonlyMap<string, Lender>> {
+  const ids = [...new Set(rows.flatMap(({ integration_id: id }) => (id === null ? [] : [id])))];
+  if (ids.length === 0) return new Map();
+  const lenders: IntegrationRow[] = await sql('integrations').whereIn('id', ids);
+  const access: AccessRow[] = await sql('integration_workspaces')
+    .where({ workspace_id: rows[0]!.workspace_id })
+    .whereIn('integration_id', ids);
+  const named: ModelRow[] = await sql('integration_models').whereIn('integration_id', ids);
+  const accessOf = new Map(access.map((row) => [row.integration_id, row]));
+  const modelsOf = new Map<string, ModelRow[]>();
+  for (const model of named) {
+    const models = modelsOf.get(model.integration_id);
+    if (models === undefined) modelsOf.set(model.integration_id, [model]);
+    else models.push(model);
+  }
+  return new Map(
+    lenders.map((row) => [
+      row.id,
+      { row, access: accessOf.get(row.id) ?? null, models: modelsOf.get(row.id) ?? [] },
+    ]),
+  );
+}
+
+/** Secret references are not read yet: what is mapped to one has no value. */
+const unresolvedIn = (row: CredentialColumns): string[] =>
+  credentialsOf(row).secretMappings.map(({ targetField }) => targetField.replace(/^[^.]*\./, ''));
+
+const termsOf = (row: ProviderRow): Pick<ProviderRecord, 'id' | 'slug' | 'workspaceId' | 'expiresAt'> => ({
+  id: row.id,
+  slug: row.slug,
+  workspaceId: row.workspace_id,
+  expiresAt: row.expires_at === null ? null : Number(row.expires_at),
+});
+
+function exhaustedOf(row: ProviderRow, access: AccessRow | null): ProviderRecord['exhausted'] {
+  if (row.usage_limits !== null && usageOf(row.usage).isExhausted) return 'virtual_key';
+  if (access !== null && access.usage_limits !== null && usageOf(access.usage).isExhausted)
+    return 'integration';
+  return null;
+}
+
+function addressIn(configurations: Readonly<Record<string, unknown>>): string | null {
+  const { custom_host: custom, huggingface_base_url: huggingface } = configurations;
+  const address = custom ?? huggingface;
+  return typeof address === 'string' ? address : null;
+}
+
+function headersIn({ custom_headers: given }: Readonly<Record<string, unknown>>): string[] {
+  return Object.entries((given ?? {}) as Record<string, string>).flatMap(([name, value]) => [
+    name.toLowerCase(),
+    value,
+  ]);
+}
+
+/** Texts as they are, and lists as JSON. */
+function fieldsIn(configurations: Readonly<Record<string, unknown>>): Record<string, string> {
+  const fields: Record<string, string> = {};
+  for (const [name, value] of Object.entries(configurations)) {
+    if (name.startsWith('masked_')) continue;
+    if (typeof value === 'string') fields[name] = value;
+    else if (Array.isArray(value)) fields[name] = JSON.stringify(value);
+  }
+  return fields;
+}
+
+/** All secrets but the headers. A service account is an object, and travels as its JSON text. */
+function secretsIn({
+  custom_headers: _,
+  ...rest
+}: Readonly<Record<string, unknown>>): Record<string, string> {
+  return Object.fromEntries(
+    Object.entries(rest).map(([field, value]) => [
+      field,
+      typeof value === 'string' ? value : JSON.stringify(value),
+    ]),
+  );
+}
+
+async function modelsOf(sql: Sql, lender: IntegrationRow): Promise<ModelRules | null> {
+  const rows: ModelRow[] = await sql('integration_models').where({
+    organisation_id: lender.organisation_id,
+    integration_id: lender.id,
+  });
+  return rulesOf(lender, rows);
+}
+
+function rulesOf(lender: IntegrationRow, rows: readonly ModelRow[]): ModelRules | null {
+  const others = Boolean(lender.allow_all_models);
+  const named = rows.map(({ slug, enabled, custom_host }) => ({
+    model: slug,
+    enabled: Boolean(enabled),
+    baseUrl: custom_host,
+  }));
+  const plain = others && named.every(({ enabled, baseUrl }) => enabled && baseUrl === null);
+  return plain ? null : { others, named };
+}

@@ -1,0 +1,30 @@
+// What the rest of the product uses of the store; `interface.ts` has the store itself.
+
+export type * from './changes.js';
+export type * from './interface.js';
+export type * from './records/api-keys.js';
+export type * from './records/audit.js';
+export type * from './records/collections.js';
+export type * from './records/configs.js';
+export type * from './records/credentials.js';
+export type * from './records/deployments.js';
+export type * from './records/guardrails.js';
+export type * from './records/idempotency.js';
+export type * from './records/integrations.js';
+export type * from './records/invites.js';
+export type * from './records/labels.js';
+export type * from './records/members.js';
+export type * from './records/organisations.js';
+export type * from './records/place.js';
+export type * from './records/policies.js';
+export type * from './records/providers.js';
+export type * from './records/rate-limits-policies.js';
+export type * from './records/usage-limits.js';
+export type * from './records/usage-limits-policies.js';
+export type * from './records/users.js';
+export type * from './records/workspaces.js';
+export { writeManifest as writeBackupManifest } from './sql/backup-manifest.js';
+export type { StoreOptions } from './sql/connection/open-database.js';
+export { rotateMasterKey } from './sql/keys/rotation.js';
+export { openStore } from './sql/open.js';
+export { checkSchema } from './sql/schema-check.js';

@@ -1,0 +1,29 @@
+import type { FromWorker, LookupKind, LookupRecords } from '../../common/ipc/messages.js';
+import { OpenQuestions } from './waiting.js';
+
+/** A data worker's questions to the control process for keys, configs and providers. */
+export class LookupChannel {
+  readonly #waiting = new OpenQuestions();
+
+  constructor(readonly post: (message: FromWorker) => void) {}
+
+  ask<K extends LookupKind>(
+    kind: K,
+    workspace: string | null,
+    name: string,
+  ): Promise<LookupRecords[K] | null> {
+    return this.#waiting.ask((id) => this.post({ t: 'lookup', id, kind, workspace, name }));
+  }
+
+  answered(id: number, value: LookupRecords[LookupKind] | null): void {
+    this.#waiting.answered(id, value);
+  }
+
+  failed(id: number): void {
+    this.#waiting.failed(id);
+  }
+
+  lost(): void {
+    this.#waiting.lost();
+  }
+}

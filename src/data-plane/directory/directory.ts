@@ -1,0 +1,159 @@
+import type { Principal } from '../../common/access/principal.js';
+import { Secret } from '../../common/access/secret.js';
+import { retainedBytes } from '../../common/bytes/retained-bytes.js';
+import type { Awaitable, Directory, Sender, StoredProvider } from '../../common/core/directory.js';
+import { GatewayError } from '../../common/core/errors.js';
+import type { ResolvedConfig } from '../../common/core/target.js';
+import type { Forget } from '../../common/ipc/messages.js';
+import type { ConfigRecord, KeyRecord, ProviderRecord } from '../../common/ipc/records.js';
+import type { LookupChannel } from './channel.js';
+import { KeyDirectory } from './keys.js';
+import { Remembered } from './remembered.js';
+
+export interface DirectoryOptions {
+  readonly channel: LookupChannel;
+  /** Compiles a stored config's text, once per version. */
+  readonly compile: (record: ConfigRecord) => ResolvedConfig;
+  /** Bytes of heap that each kind may keep. Default 32 MB for keys, 64 for configs, 32 for providers. */
+  readonly maxBytes?: { readonly keys: number; readonly configs: number; readonly providers: number };
+}
+
+/** The name that means all of a kind. */
+const everything = '*';
+
+const maxJoined = 10_000;
+/** Characters. No slug or id is longer, and what callers name so would be kept. */
+const longestName = 255;
+
+const megabyte = 1024 * 1024;
+const defaultMaxBytes = { keys: 32 * megabyte, configs: 64 * megabyte, providers: 32 * megabyte };
+
+/**
+ * Names within workspaces, each joined once: a new text has to be copied together and hashed before it can
+ * be looked up, and there is one to be looked up for each target of a request.
+ */
+class Names {
+  readonly #joined = new Map<string, Map<string, string>>();
+  #count = 0;
+
+  /** Ids and slugs have no newline, so it parts a workspace from a name without ambiguity. */
+  within(workspace: string, name: string): string {
+    let joined = this.#joined.get(workspace)?.get(name);
+    if (joined === undefined) {
+      joined = `${workspace}\n${name}`;
+      this.#keep(workspace, name, joined);
+    }
+    return joined;
+  }
+
+  #keep(workspace: string, name: string, joined: string): void {
+    if (this.#count >= maxJoined) {
+      this.#joined.clear();
+      this.#count = 0;
+    }
+    const names = this.#joined.get(workspace) ?? new Map<string, string>();
+    this.#joined.set(workspace, names.set(name, joined));
+    this.#count++;
+  }
+}
+
+/** Keys, configs and providers in this data worker: looked up when first needed, kept until a `forget` message. */
+export class WorkerDirectory implements Directory {
+  providersVersion = 0;
+  readonly #keys: KeyDirectory;
+  readonly #configs: Remembered<ResolvedConfig>;
+  readonly #providers: Remembered<StoredProvider>;
+  readonly #names = new Names();
+
+  constructor(options: DirectoryOptions) {
+    const { channel, maxBytes = defaultMaxBytes } = options;
+    const ask = async <T>(question: Promise<T>): Promise<T> => {
+      try {
+        return await question;
+      } catch (cause) {
+        throw new GatewayError(
+          'store_unavailable',
+          'The gateway cannot look this up right now: try again shortly.',
+          { cause, retryAfterMs: 1000 },
+        );
+      }
+    };
+    this.#keys = new KeyDirectory(
+      { entries: 50_000, bytes: maxBytes.keys, bytesOf: retainedBytes },
+      async (hash) => {
+        const record = await ask(channel.ask('key', null, hash));
+        return record === null ? null : toPrincipal(record);
+      },
+    );
+    const configs = {
+      entries: 5_000,
+      bytes: maxBytes.configs,
+      bytesOf: ({ bytes }: ResolvedConfig) => bytes,
+    };
+    this.#configs = new Remembered(configs, async (key) => {
+      const [workspace = '', name = ''] = key.split('\n');
+      const record = await ask(channel.ask('config', workspace, name));
+      return record === null ? null : options.compile(record);
+    });
+    this.#providers = new Remembered<StoredProvider>(
+      { entries: 5_000, bytes: maxBytes.providers, bytesOf: retainedBytes },
+      async (key) => {
+        const [workspace = '', name = ''] = key.split('\n');
+        const record = await ask(channel.ask('provider', workspace, name));
+        return record === null ? null : toStoredProvider(record);
+      },
+    );
+  }
+
+  key(hash: string, sender?: Sender): Awaitable<Principal | null> {
+    return this.#keys.get(hash, sender);
+  }
+
+  /** The hash under which a key was found; null: it was not found here. */
+  hashOf(principal: Principal): string | null {
+    return this.#keys.hashOf(principal);
+  }
+
+  config(workspaceId: string, slugOrId: string): Awaitable<ResolvedConfig | null> {
+    if (slugOrId.length > longestName) return null;
+    return this.#configs.get(this.#names.within(workspaceId, slugOrId));
+  }
+
+  provider(workspaceId: string, slug: string): Awaitable<StoredProvider | null> {
+    if (slug.length > longestName) return null;
+    return this.#providers.get(this.#names.within(workspaceId, slug));
+  }
+
+  forget(what: readonly Forget[]): void {
+    for (const one of what) {
+      const { kind, workspace, name } = one;
+      if (kind === 'key') {
+        if (name === everything) this.#keys.forgetAll(one);
+        else this.#keys.forget(name);
+        continue;
+      }
+      if (kind === 'provider') this.providersVersion += 1;
+      const kept = kind === 'config' ? this.#configs : this.#providers;
+      if (name === everything) kept.clear();
+      else kept.forget(this.#names.within(workspace ?? '', name));
+    }
+  }
+}
+
+function toPrincipal(record: KeyRecord): Principal {
+  return Object.freeze({ ...record, defaults: Object.freeze({ ...record.defaults }) });
+}
+
+function toStoredProvider(record: ProviderRecord): StoredProvider {
+  const { secrets, ...shown } = record;
+  const sealed = Object.entries(secrets).map(([name, text]) => [name, new Secret(text)] as const);
+  return Object.freeze({
+    ...shown,
+    fields: { ...shown.fields, ...Object.fromEntries(sealed) },
+    credential: record.credential === null ? null : new Secret(record.credential),
+    models:
+      record.models === null
+        ? null
+        : { ...record.models, named: new Map(record.models.named.map((rule) => [rule.model, rule])) },
+  });
+}

@@ -1,0 +1,106 @@
+import { LRUCache } from 'lru-cache';
+import { FailedAttempts, networkOf } from '../../common/access/failed-attempts.js';
+import type { Principal } from '../../common/access/principal.js';
+import { atMost } from '../../common/bytes/lru.js';
+import type { Awaitable, Sender } from '../../common/core/directory.js';
+import { GatewayError } from '../../common/core/errors.js';
+import { concernsKey, type Forget } from '../../common/ipc/messages.js';
+import { type Bounds, Remembered } from './remembered.js';
+
+/** Lookups of keys that this worker has never accepted, under way for one network. */
+const maxAsking = 500;
+/**
+ * Milliseconds between lookups for networks that may have none for a while, all of them together. With a proxy in front, all
+ * clients have one address: their keys get through in turn, for 1 % of the control process's time.
+ */
+const spareEveryMs = 50;
+
+/**
+ * The keys of this worker's callers. A key that it has accepted is always answered for, from memory or by a lookup. Any
+ * other needs a lookup, which costs the control process far more than it costs the sender of the key: a network that sent too
+ * many unknown keys gets few of them for a while.
+ */
+export class KeyDirectory {
+  readonly #keys: Remembered<Principal>;
+  /** Hashes of keys that were accepted, or that the control process named, and may have been forgotten since. */
+  readonly #accepted: LRUCache<string, true>;
+  readonly #hashes = new WeakMap<Principal, string>();
+  readonly #failed: FailedAttempts;
+  /** Lookups under way, by network; those that have some. */
+  readonly #asking = new Map<string, number>();
+  /** When the next one may be looked up for a network over its limit; null: there was none yet. */
+  #spareAt: number | null = null;
+
+  constructor(
+    bounds: Bounds<Principal>,
+    ask: (hash: string) => Promise<Principal | null>,
+    failed = new FailedAttempts(),
+  ) {
+    this.#failed = failed;
+    this.#accepted = new LRUCache(atMost(bounds.entries));
+    this.#keys = new Remembered(bounds, async (hash) => {
+      const principal = await ask(hash);
+      if (principal !== null) {
+        this.#hashes.set(principal, hash);
+        this.#accepted.set(hash, true);
+      }
+      return principal;
+    });
+  }
+
+  /** null: there is no such key. Throws `too_many_unknown_keys`; without a sender there is no limit. */
+  get(hash: string, sender?: Sender): Awaitable<Principal | null> {
+    const known = this.#keys.known(hash);
+    if (known !== undefined) return known;
+    if (sender === undefined || this.#accepted.has(hash) || this.#keys.isAsked(hash))
+      return this.#keys.get(hash);
+    return this.#lookUp(hash, networkOf(sender.remoteAddress));
+  }
+
+  async #lookUp(hash: string, network: string): Promise<Principal | null> {
+    const asking = this.#asking.get(network) ?? 0;
+    const waitMs = asking >= maxAsking ? 1000 : this.#failed.retryAfterMs(network);
+    if (waitMs > 0 && (asking > 0 || !this.#takeSpare())) {
+      const seconds = Math.ceil(waitMs / 1000);
+      throw new GatewayError(
+        'too_many_unknown_keys',
+        `Too many unknown API keys from this address: send a valid gateway key, and retry after ${seconds} s.`,
+        { retryAfterMs: waitMs },
+      );
+    }
+    this.#asking.set(network, asking + 1);
+    try {
+      const principal = await this.#keys.get(hash);
+      if (principal === null) this.#failed.add(network);
+      return principal;
+    } finally {
+      const left = (this.#asking.get(network) ?? 1) - 1;
+      if (left > 0) this.#asking.set(network, left);
+      else this.#asking.delete(network);
+    }
+  }
+
+  #takeSpare(): boolean {
+    const now = performance.now();
+    const isSpare = this.#spareAt !== null && now >= this.#spareAt;
+    if (isSpare || this.#spareAt === null) this.#spareAt = now + spareEveryMs;
+    return isSpare;
+  }
+
+  /** The hash under which a key was found; null: it was not found here. */
+  hashOf(principal: Principal): string | null {
+    return this.#hashes.get(principal) ?? null;
+  }
+
+  /** Named one by one are keys that exist or did: a new key is looked up for everyone, at once. */
+  forget(hash: string): void {
+    this.#accepted.set(hash, true);
+    this.#keys.forget(hash);
+  }
+
+  /** Handles a change with the name `*`. */
+  forgetAll(what: Forget): void {
+    if (what.workspace === null && what.user === undefined) this.#keys.clear();
+    else this.#keys.forgetWhere((principal) => concernsKey(what, principal));
+  }
+}

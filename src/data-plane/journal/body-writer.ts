@@ -1,0 +1,206 @@
+import { close, closeSync, mkdirSync, openSync, unlinkSync, writeSync, writev } from 'node:fs';
+import { join } from 'node:path';
+import { asciiJson } from '../../common/ledger/line-writer.js';
+import type { BodiesToKeep } from '../../common/ledger/record.js';
+import { fileName } from '../../common/ledger/writer.js';
+import { type TakenBytes, WaitingBlocks } from './waiting-blocks.js';
+
+export interface BodyWriterOptions {
+  readonly dir: string;
+  readonly worker: string;
+  readonly maxBodyFileBytes?: number;
+  readonly onProblem: (error: Error) => void;
+}
+
+const defaultFileBytes = 16 * 1024 * 1024;
+/** At most this late on file. */
+const flushMs = 250;
+/** Written sooner once this much waits, so that no single write holds the loop up. */
+const flushBytes = 256 * 1024;
+/** More than this waiting means that the disk does not keep up: further bodies are dropped. */
+const maxWaitingBytes = 16 * 1024 * 1024;
+
+/**
+ * Bodies go to files of their own and stay there: they are far more bytes than the rows, hardly ever read, and
+ * the first to be thrown away. Each is a header line with the lengths of the two bodies, then their bytes as
+ * they are: nothing is escaped, nothing copied into a database.
+ */
+export class BodyWriter {
+  readonly #options: BodyWriterOptions;
+  readonly #maxFileBytes: number;
+  #fd = -1;
+  #n = 0;
+  #fileBytes = 0;
+  /** Headers and bodies that are still to be handed to the disk, and of how many requests. */
+  readonly #waiting = new WaitingBlocks();
+  #waitingCount = 0;
+  /** What was handed to the disk and is not yet there. */
+  #leaving: TakenBytes | null = null;
+  #leavingBytes = 0;
+  #timer: NodeJS.Timeout | null = null;
+  #isReported = false;
+  #closed = false;
+  /** Bodies given up because the disk did not keep up or could not be written. */
+  dropped = 0;
+
+  constructor(options: BodyWriterOptions) {
+    this.#options = options;
+    this.#maxFileBytes = options.maxBodyFileBytes ?? defaultFileBytes;
+  }
+
+  add(bodies: BodiesToKeep): void {
+    const { id, at, org, workspace, request, response, cut } = bodies;
+    const asked = request === null ? null : bytesOf(request);
+    const answered = partsOf(response);
+    const lengths = [asked?.length ?? -1, answered === null ? -1 : lengthOf(answered)];
+    const bytes = Math.max(0, lengths[0]!) + Math.max(0, lengths[1]!);
+    if (this.#waiting.length + this.#leavingBytes + bytes > maxWaitingBytes) {
+      this.dropped++;
+      return;
+    }
+    this.#waiting.addLatin1(`B${asciiJson([id, at, org, workspace, cut ? 1 : 0, ...lengths])}\n`);
+    if (asked !== null) this.#waiting.add(asked);
+    for (const part of answered ?? []) this.#waiting.add(part);
+    this.#waiting.addLatin1('\n');
+    this.#waitingCount += 1;
+    this.#timer ??= setTimeout(() => this.#flush(), flushMs).unref();
+    if (this.#waiting.length >= flushBytes) this.#flush();
+  }
+
+  #flush(): void {
+    if (this.#timer !== null) clearTimeout(this.#timer);
+    this.#timer = null;
+    if (this.#leaving !== null || this.#waiting.length === 0) return;
+    const count = this.#waitingCount;
+    const bytes = this.#waiting.length;
+    const taken = this.#take();
+    try {
+      if (this.#fd < 0 || this.#fileBytes >= this.#maxFileBytes) this.#openNext();
+    } catch (error) {
+      this.#lost(count, error);
+      return;
+    }
+    this.#leaving = taken;
+    this.#leavingBytes = bytes;
+    this.#send(this.#fd, taken.parts, count);
+  }
+
+  #take(): TakenBytes {
+    this.#waitingCount = 0;
+    return this.#waiting.take();
+  }
+
+  /** Off the event loop's thread: bodies may be many bytes. `left`: what of the leaving ones is not yet written. */
+  #send(fd: number, left: readonly Buffer[], count: number): void {
+    const leaving = this.#leaving;
+    if (leaving === null) return;
+    writev(fd, left, (error, written) => {
+      if (this.#closed) {
+        close(fd, () => {});
+        return;
+      }
+      const rest = error === null ? behind(left, written) : [];
+      if (rest.length > 0) {
+        this.#send(fd, rest, count);
+        return;
+      }
+      this.#leaving = null;
+      if (error !== null) {
+        this.#abandon();
+        this.#lost(count, error);
+      } else {
+        this.#fileBytes += this.#leavingBytes;
+        this.#isReported = false;
+      }
+      this.#leavingBytes = 0;
+      this.#waiting.giveBack(leaving);
+      if (this.#waiting.length >= flushBytes) this.#flush();
+      else if (this.#waiting.length > 0) this.#timer ??= setTimeout(() => this.#flush(), flushMs).unref();
+    });
+  }
+
+  #openNext(): void {
+    mkdirSync(this.#options.dir, { recursive: true, mode: 0o700 });
+    this.#abandon();
+    this.#n = Math.max(this.#n + 1, Date.now());
+    this.#fd = openSync(
+      join(this.#options.dir, fileName(this.#options.worker, process.pid, this.#n, 'bodies')),
+      'ax',
+      0o600,
+    );
+    this.#fileBytes = 0;
+  }
+
+  /** A file that could not be written to its end is not continued: its reader stops at the break. */
+  #abandon(): void {
+    const fd = this.#fd;
+    if (fd < 0) return;
+    this.#fd = -1;
+    if (this.#fileBytes > 0) {
+      close(fd, () => {});
+      return;
+    }
+    closeSync(fd);
+    try {
+      unlinkSync(join(this.#options.dir, fileName(this.#options.worker, process.pid, this.#n, 'bodies')));
+    } catch {
+      // Pruned already.
+    }
+  }
+
+  #lost(count: number, error: unknown): void {
+    this.dropped += count;
+    if (this.#isReported) return;
+    this.#isReported = true;
+    this.#options.onProblem(
+      new Error(
+        `Bodies for the log cannot be written to ${this.#options.dir} and are dropped: ${(error as Error).message}. Free the disk, or set HEADGATE_LOG_BODIES=false.`,
+        { cause: error },
+      ),
+    );
+  }
+
+  /** Writes what waits, synchronously: the process is about to end. */
+  close(): void {
+    if (this.#timer !== null) clearTimeout(this.#timer);
+    this.#timer = null;
+    this.#closed = true;
+    const count = this.#waitingCount;
+    // A write under way may not get to its end any more. Its bytes go along: found twice is as good as once.
+    const bytes = Buffer.concat([...(this.#leaving?.parts ?? []), ...this.#take().parts]);
+    if (this.#leaving === null) this.#abandon();
+    this.#fd = -1;
+    this.#leaving = null;
+    if (bytes.length === 0) return;
+    try {
+      this.#openNext();
+      for (let at = 0; at < bytes.length; ) at += writeSync(this.#fd, bytes, at);
+      closeSync(this.#fd);
+    } catch (error) {
+      this.#lost(count, error);
+    }
+    this.#fd = -1;
+  }
+}
+
+const bytesOf = (body: Buffer | string): Buffer => (typeof body === 'string' ? Buffer.from(body) : body);
+
+const partsOf = (body: BodiesToKeep['response']): readonly Buffer[] | null =>
+  typeof body === 'string' || Buffer.isBuffer(body) ? [bytesOf(body)] : body;
+
+function lengthOf(parts: readonly Buffer[]): number {
+  let length = 0;
+  for (const part of parts) length += part.length;
+  return length;
+}
+
+/** What is left of these once so many bytes of them are written. */
+function behind(blocks: readonly Buffer[], written: number): Buffer[] {
+  let skipped = written;
+  const left: Buffer[] = [];
+  for (const block of blocks) {
+    if (skipped < block.length) left.push(skipped === 0 ? block : block.subarray(skipped));
+    skipped = Math.max(0, skipped - block.length);
+  }
+  return left;
+}

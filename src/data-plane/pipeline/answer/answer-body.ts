@@ -1,0 +1,48 @@
+import { promisify } from 'node:util';
+import { brotliDecompress, gunzip, inflate } from 'node:zlib';
+import { GatewayError } from '../../../common/core/errors.js';
+import type { JsonObject } from '../../../common/core/exchange.js';
+import { getHeader, type HeaderList } from '../../../common/http/headers.js';
+import { isJsonObject } from '../../../common/json/json.js';
+import { answerText } from '../../endpoints/read-body.js';
+import type { Outgoing } from '../outgoing/outgoing.js';
+
+/** Rejects a body that does not decode, or becomes longer than `maxBytes`. */
+type Decode = (bytes: Buffer, maxBytes: number) => Promise<Buffer>;
+
+const decoders: ReadonlyMap<string, Decode> = new Map(
+  (
+    [
+      ['gzip', promisify<Buffer, { maxOutputLength: number }, Buffer>(gunzip)],
+      ['deflate', promisify<Buffer, { maxOutputLength: number }, Buffer>(inflate)],
+      ['br', promisify<Buffer, { maxOutputLength: number }, Buffer>(brotliDecompress)],
+    ] as const
+  ).map(([coding, decode]) => [coding, (bytes, maxBytes) => decode(bytes, { maxOutputLength: maxBytes })]),
+);
+
+/** Said by storage servers and careless ones of bodies that are not compressed. */
+const notCompressed = new Set(['', 'identity', 'utf-8', 'utf8', 'aws-chunked']);
+
+/** The compression of a body; null: none. */
+export function compressionOf(headers: HeaderList): string | null {
+  const coding = getHeader(headers, 'content-encoding');
+  return coding === undefined || notCompressed.has(coding.toLowerCase()) ? null : coding.toLowerCase();
+}
+
+/** For a `content-encoding`; undefined: one that nobody asked for and nobody reads here. */
+export const decoderOf = (coding: string): Decode | undefined => decoders.get(coding);
+
+/** The JSON object that a body holds; null: it holds none. */
+export function parseObject(bytes: Buffer, parse: (text: string) => unknown): JsonObject | null {
+  try {
+    const value = parse(answerText(bytes));
+    return isJsonObject(value) ? value : null;
+  } catch {
+    return null;
+  }
+}
+
+/** Refuses an answer that is none; `what` the provider sent instead. */
+export function invalidAnswer({ call }: Outgoing, what: string, cause?: unknown): GatewayError {
+  return new GatewayError('upstream_invalid_response', `${call.provider} answered with ${what}.`, { cause });
+}

@@ -1,0 +1,333 @@
+import { Pieces } from '../../../common/bytes/pieces.js';
+import { GatewayError } from '../../../common/core/errors.js';
+import type { Attempt, Exchange, Reply } from '../../../common/core/exchange.js';
+import { getHeader, type HeaderList, setHeader } from '../../../common/http/headers.js';
+import { tidyRetryAfter } from '../../../common/http/retry-after.js';
+import type { IntentWaiter } from '../../../common/ledger/record.js';
+import { serverSentEvents } from '../../providers/streams/framing.js';
+import type { UpstreamFlight, UpstreamHandler } from '../../upstream/upstream.js';
+import type { Outgoing } from '../outgoing/outgoing.js';
+import type { Pipeline } from '../parts.js';
+import { callSecrets, withoutSecrets } from '../secrets/call-secrets.js';
+import { emptyMask, type SecretMask } from '../secrets/secret-mask.js';
+import { compressionOf, invalidAnswer } from './answer-body.js';
+import { CollectedAnswer } from './collected-answer.js';
+import { FlowingAnswer, type Inflow } from './flowing-answer.js';
+import { streamReading, untouchedReading } from './stream-reading.js';
+
+const nothing = Buffer.alloc(0);
+
+type Mode =
+  | 'head' // nothing came yet
+  | 'collect' // a JSON answer, read whole
+  | 'first-event' // a stream whose first event is awaited: the client still knows nothing
+  | 'flow' // bytes go to the client as they come: see FlowingAnswer
+  | 'done';
+
+/**
+ * One upstream answer, from its head to its end: what the provider's connection calls. Resolves its attempt with a
+ * Reply once the answer is certain enough to commit to, rejects before.
+ */
+export class Answer implements IntentWaiter, UpstreamHandler, Inflow {
+  #mode: Mode = 'head';
+  #flight: UpstreamFlight | null = null;
+  #headers: HeaderList = [];
+  #status = 0;
+  /** What is collected, or came of the first event. */
+  readonly #pieces = new Pieces();
+  #flow: FlowingAnswer | null = null;
+  /** Of the call's secrets, for the body. */
+  #mask: SecretMask = emptyMask;
+  #timer: NodeJS.Timeout | null = null;
+  readonly #offAbort: () => void;
+
+  constructor(
+    readonly pipeline: Pipeline,
+    readonly x: Exchange,
+    readonly outgoing: Outgoing,
+    readonly attempt: Attempt,
+    readonly resolve: (reply: Reply) => void,
+    readonly reject: (error: GatewayError) => void,
+  ) {
+    this.#offAbort = x.onAbort((reason) => this.#fail(reason));
+    const { requestTimeoutMs, deadlineMs } = outgoing.call.target;
+    if (deadlineMs !== null) {
+      const leftMs = deadlineMs - x.elapsedMs();
+      if (requestTimeoutMs === null || leftMs < requestTimeoutMs) {
+        // A timer may fire a moment early: by then the deadline is to be over.
+        this.#limit(Math.ceil(leftMs) + 1, `the deadline of ${deadlineMs} ms that all attempts share`);
+        return;
+      }
+    }
+    if (requestTimeoutMs !== null)
+      this.#limit(requestTimeoutMs, `the request_timeout of ${requestTimeoutMs} ms`);
+  }
+
+  #limit(ms: number, name: string): void {
+    this.#timer = setTimeout(
+      () => this.#fail(new GatewayError('request_timeout', `No answer within ${name}.`)),
+      ms,
+    );
+  }
+
+  /** The intent is on file: now the call may leave. */
+  intended(): void {
+    if (this.#isDone()) return;
+    try {
+      this.#send();
+    } catch (thrown) {
+      this.#fail(GatewayError.from(thrown));
+    }
+  }
+
+  #send(): void {
+    const { call, address, wire } = this.outgoing;
+    const { principal } = this.x;
+    const flight = this.pipeline.upstream.send(
+      {
+        method: call.method,
+        url: call.url,
+        headers: call.headers,
+        body: call.body,
+        callerChosen: address.callerChosen,
+        tenant: principal.workspaceId ?? principal.organisationId,
+        account: address.account,
+        timeouts: this.pipeline.timeouts,
+        maxBodyBytes: wire !== 'none' && !this.x.streaming ? this.pipeline.limits.maxAnswerBytes : 0,
+      },
+      this,
+    );
+    // It may have failed before `send` returned: then there is nothing to hold.
+    if (this.#isDone()) flight.cancel();
+    else this.#flight = flight;
+  }
+
+  #isDone(): boolean {
+    return this.#mode === 'done';
+  }
+
+  // What the connection calls.
+
+  head(status: number, headers: HeaderList): void {
+    if (this.#mode !== 'head') return;
+    this.attempt.status = status;
+    this.#status = status;
+    this.#headers = headers;
+    this.#maskHead(status, headers);
+    if (this.outgoing.wire === 'none') return this.#passThrough(status, headers);
+    if (status === 429 || status === 503) tidyRetryAfter(headers, Date.now());
+    if (status >= 300 && status < 400) {
+      return this.#fail(
+        new GatewayError(
+          'upstream_redirect',
+          `${this.outgoing.call.provider} answered with a redirect (${status}), which is not followed.`,
+        ),
+      );
+    }
+    const { conversion } = this.outgoing;
+    conversion?.headed(headers);
+    const { contentType } = conversion?.framing ?? serverSentEvents;
+    const type = getHeader(headers, 'content-type') ?? '';
+    if (status < 300 && this.x.streaming && type.startsWith(contentType)) {
+      this.#mode = 'first-event';
+    } else {
+      this.#mode = 'collect';
+    }
+  }
+
+  /** What of the credential is repeated reaches neither the client nor the log nor the cache. */
+  #maskHead(status: number, headers: HeaderList): void {
+    const secrets = callSecrets(this.outgoing, this.x, this.pipeline.chain.attempt !== null);
+    if (secrets.errors.isEmpty) return;
+    this.#mask = status < 400 ? secrets.all : secrets.errors;
+    for (let i = 1; i < headers.length; i += 2) headers[i] = secrets.all.text(headers[i]!);
+  }
+
+  #passThrough(status: number, headers: HeaderList): void {
+    const coding = compressionOf(headers);
+    const hasBody = this.outgoing.call.method !== 'HEAD' && status !== 204 && status !== 304;
+    if (coding === null || this.#mask.isEmpty || !hasBody) {
+      this.#flowFrom(status);
+      return;
+    }
+    const named = JSON.stringify(coding.slice(0, 40));
+    this.#fail(
+      invalidAnswer(
+        this.outgoing,
+        `a body in the coding ${named}, which was not asked for and in which the credential cannot be searched for`,
+      ),
+    );
+  }
+
+  data(chunk: Buffer): boolean {
+    if (this.#mode === 'done') return true;
+    this.attempt.firstByteMs ??= this.x.elapsedMs();
+    switch (this.#mode) {
+      case 'collect':
+        // A stream was asked for, so upstream had no cap to hold this to.
+        if (this.#pieces.length + chunk.length > this.pipeline.limits.maxAnswerBytes)
+          this.#fail(this.#tooLarge());
+        else this.#pieces.add(chunk);
+        return true;
+      case 'first-event':
+        return this.#firstEvent(chunk);
+      case 'flow':
+        return this.#flow!.data(chunk);
+      default:
+        return true;
+    }
+  }
+
+  end(): void {
+    switch (this.#mode) {
+      case 'collect':
+        return this.#collected();
+      case 'first-event':
+        return this.#fail(
+          new GatewayError(
+            'upstream_invalid_response',
+            `${this.outgoing.call.provider} ended its stream before the first event.`,
+          ),
+        );
+      case 'flow':
+        return this.#flow!.end();
+      default:
+        return;
+    }
+  }
+
+  error(error: GatewayError): void {
+    if (this.#mode === 'flow') this.#flow!.error(error);
+    else this.#fail(error);
+  }
+
+  // What the body calls that flows out of it.
+
+  resume(): void {
+    this.#flight?.resume();
+  }
+
+  cancel(): void {
+    this.#flight?.cancel();
+  }
+
+  over(): void {
+    this.#finish();
+  }
+
+  #collected(): void {
+    const { pipeline, x, outgoing, attempt } = this;
+    const isWanted = (): boolean => !this.#isDone();
+    const head = { status: this.#status, headers: this.#headers };
+    try {
+      const body = new CollectedAnswer(pipeline, x, outgoing, attempt, head, this.#mask, isWanted).read(
+        this.#pieces.bytes(),
+      );
+      if (Buffer.isBuffer(body)) this.#give(body);
+      else
+        body.then((written) => this.#give(written)).catch((thrown) => this.#fail(GatewayError.from(thrown)));
+    } catch (thrown) {
+      this.#fail(GatewayError.from(thrown));
+    }
+  }
+
+  #give(written: Buffer): void {
+    if (this.#isDone()) return;
+    this.#finish();
+    const body = this.#mask.bytes(written);
+    this.attempt.received = body;
+    this.#commit({
+      status: this.#status,
+      headers: this.#headers,
+      body,
+      events: false,
+      errorOrigin: this.#status < 300 ? null : 'provider',
+    });
+  }
+
+  // A streamed answer.
+
+  /** Commits to a stream at its first valid bytes: until then another target may still answer. */
+  #firstEvent(chunk: Buffer): boolean {
+    this.#pieces.add(chunk);
+    const seen = this.#pieces.bytes();
+    const valid = (this.outgoing.conversion?.framing ?? serverSentEvents).looksValid(seen);
+    if (valid === false) {
+      this.#fail(invalidAnswer(this.outgoing, 'a body that is not a stream of events'));
+      return true;
+    }
+    if (valid === null) return true;
+    this.#pieces.take();
+    return this.#flowFrom(this.#status).data(seen);
+  }
+
+  #flowFrom(status: number): FlowingAnswer {
+    this.#mode = 'flow';
+    if (this.#timer !== null) clearTimeout(this.#timer);
+    this.#timer = null;
+    this.attempt.durationMs = Math.round((this.x.elapsedMs() - this.attempt.startedAt) * 1000) / 1000;
+    const type = getHeader(this.#headers, 'content-type') ?? '';
+    const events = type.startsWith('text/event-stream');
+    const { outgoing } = this;
+    const reading =
+      outgoing.wire === 'none' ? untouchedReading(this.x.request.path, events) : streamReading(outgoing);
+    const written = reading?.contentType ?? null;
+    if (written !== null) setHeader(this.#headers, 'content-type', written);
+    const { maxRecordBytes } = this.pipeline.limits;
+    const converted = outgoing.conversion !== null;
+    const flow = new FlowingAnswer(this, this.attempt, reading, converted, this.#mask, maxRecordBytes);
+    this.#flow = flow;
+    this.#commit({
+      status,
+      headers: this.#headers,
+      body: flow,
+      events: written === null ? events : written.startsWith('text/event-stream'),
+      errorOrigin: status >= 400 ? 'provider' : null,
+    });
+    return flow;
+  }
+
+  // Endings.
+
+  #finish(): void {
+    if (this.#mode === 'done') return;
+    const committed = this.#mode === 'flow';
+    this.#mode = 'done';
+    if (this.#timer !== null) clearTimeout(this.#timer);
+    this.#offAbort();
+    if (!committed)
+      this.attempt.durationMs = Math.round((this.x.elapsedMs() - this.attempt.startedAt) * 1000) / 1000;
+    this.attempt.endedAt = this.x.elapsedMs();
+  }
+
+  /** Before anything was committed: the attempt fails. After: the stream breaks. */
+  #fail(error: GatewayError): void {
+    if (this.#mode === 'done') return;
+    if (this.#mode === 'flow') {
+      this.#flight?.cancel();
+      return this.#flow!.error(error);
+    }
+    this.#finish();
+    this.attempt.error = error.code;
+    // Given up, not failed: what was sent is paid for, and so is what came.
+    if (error.code === 'hedge_lost' && this.#flight?.sent === true) this.attempt.received = nothing;
+    this.#flight?.cancel();
+    this.reject(withoutSecrets(error, this.#mask));
+  }
+
+  /** This is the answer that the client gets, unless the router asks somebody else after all. */
+  #commit(reply: Reply): void {
+    this.x.provider = this.outgoing.address.provider.name;
+    this.x.dropped = this.outgoing.dropped;
+    this.x.answeredBy = this.attempt;
+    this.resolve(reply);
+  }
+
+  #tooLarge(): GatewayError {
+    const { maxAnswerBytes } = this.pipeline.limits;
+    return new GatewayError(
+      'upstream_too_large',
+      `${this.outgoing.call.provider} answered with more than ${maxAnswerBytes} bytes.`,
+    );
+  }
+}

@@ -1,0 +1,91 @@
+import type { Attempt, Exchange, JsonObject } from '../../../common/core/exchange.js';
+import { type HeaderList, setHeader } from '../../../common/http/headers.js';
+import { parseJson } from '../../../common/json/json.js';
+import { jsonBytes } from '../../../common/json/json-bytes.js';
+import { writeJsonInSlices } from '../../../common/json/json-slices.js';
+import type { Outgoing } from '../outgoing/outgoing.js';
+import type { Pipeline } from '../parts.js';
+import type { SecretMask } from '../secrets/secret-mask.js';
+import { compressionOf, decoderOf, invalidAnswer, parseObject } from './answer-body.js';
+import { providerErrorBody } from './provider-error.js';
+
+/** Parsing an answer up to this size does not hold the event loop up; a larger one is only checked at its ends. */
+const parseAtMost = 512 * 1024;
+/** One that is converted is written again too: 12 ms for so many bytes of vectors, 3 ms for text. */
+const convertAtMost = 256 * 1024;
+const nothing = Buffer.alloc(0);
+
+/** An answer that was read whole, and what the client gets of it. */
+export class CollectedAnswer {
+  /** `isWanted`: does the client still wait for it? Asked after each pause; what is given to nobody may be empty. */
+  constructor(
+    readonly pipeline: Pipeline,
+    readonly x: Exchange,
+    readonly outgoing: Outgoing,
+    readonly attempt: Attempt,
+    readonly head: { readonly status: number; readonly headers: HeaderList },
+    readonly mask: SecretMask,
+    readonly isWanted: () => boolean,
+  ) {}
+
+  /** The bytes for the client, at once where no pause is needed; takes usage and model. Fails as GatewayError. */
+  read(bytes: Buffer): Buffer | Promise<Buffer> {
+    const coding = compressionOf(this.head.headers);
+    if (coding === null) return this.#understand(bytes);
+    const decode = decoderOf(coding);
+    if (decode === undefined) {
+      throw invalidAnswer(this.outgoing, `an answer in the coding ${JSON.stringify(coding.slice(0, 40))}`);
+    }
+    return decode(bytes, this.pipeline.limits.maxAnswerBytes).then(
+      (plain) => (this.isWanted() ? this.#understand(plain) : nothing),
+      (cause) => {
+        throw invalidAnswer(this.outgoing, `a ${coding} body that does not decode`, cause);
+      },
+    );
+  }
+
+  #understand(bytes: Buffer): Buffer | Promise<Buffer> {
+    if (this.head.status >= 300) return this.#readError(bytes);
+    if (this.outgoing.conversion !== null && bytes.length > convertAtMost) return this.#convertLarge(bytes);
+    return this.#readAnswer(bytes);
+  }
+
+  /** Read off this thread, and written a slice at a time. */
+  async #convertLarge(bytes: Buffer): Promise<Buffer> {
+    const json = await this.pipeline.bodies.readAnswer(bytes);
+    return this.isWanted() ? writeJsonInSlices(this.#told(json)) : nothing;
+  }
+
+  /** The bytes for the client: the provider's own, or their conversion. */
+  #readAnswer(bytes: Buffer): Buffer {
+    const { conversion } = this.outgoing;
+    if (conversion === null && bytes.length > parseAtMost) {
+      if (bytes[0] !== 0x7b && !/^\s*\{/.test(bytes.toString('latin1', 0, 64)))
+        throw invalidAnswer(this.outgoing, 'something that is not JSON');
+      return bytes;
+    }
+    // Digits matter only where what is read is written again.
+    const json = parseObject(bytes, conversion === null ? JSON.parse : parseJson);
+    const told = this.#told(json);
+    return conversion === null ? bytes : jsonBytes(told);
+  }
+
+  /** Takes usage and model from an answer; gives what the client is told. */
+  #told(json: JsonObject | null): JsonObject {
+    const { conversion, wire } = this.outgoing;
+    if (json === null) throw invalidAnswer(this.outgoing, 'something that is not a JSON object');
+    const reader = conversion ?? this.pipeline.formats.get(wire) ?? this.pipeline.formats.get('openai-chat');
+    const usage = reader?.usage(json);
+    if (usage) this.attempt.usage = usage;
+    const model = json['model'] ?? json['modelVersion'];
+    if (typeof model === 'string') this.attempt.modelUsed = this.mask.text(model);
+    return conversion === null ? json : conversion.reply(json);
+  }
+
+  #readError(bytes: Buffer): Buffer {
+    const body = providerErrorBody(this.head.status, bytes, this.outgoing, this.x, this.pipeline.formats);
+    if (body === null) return bytes;
+    setHeader(this.head.headers, 'content-type', 'application/json');
+    return Buffer.from(body);
+  }
+}

@@ -1,0 +1,185 @@
+import type { Format } from '../../../common/core/endpoint.js';
+import { GatewayError } from '../../../common/core/errors.js';
+import type { JsonObject } from '../../../common/core/exchange.js';
+import type { Usage } from '../../../common/core/usage.js';
+import type { HeaderList } from '../../../common/http/headers.js';
+import type {
+  CallOptions,
+  CanonicalIn,
+  ClientFormat,
+  ClientFormatContext,
+  PlainClientFormat,
+  StreamWriter,
+} from '../../providers/client-formats/client-format.js';
+import type {
+  CanonicalReply,
+  CanonicalRequest,
+  ChatFormat,
+  ConversionContext,
+  Quirk,
+  StreamReader,
+  WireFormat,
+  WireRequest,
+} from '../../providers/provider.js';
+import { withQuirks } from '../../providers/quirks.js';
+import { type Framing, serverSentEvents } from '../../providers/streams/framing.js';
+
+/** How the answer of a provider that speaks another format than its client is read, and written as the client's. */
+export interface Conversion {
+  /** The format the provider speaks. */
+  readonly wire: Format;
+  /** How a stream of it is cut into events. */
+  readonly framing: Framing;
+  /** The answer's head has come; called before all that follow. */
+  headed(headers: HeaderList): void;
+  usage(body: JsonObject): Usage | null;
+  /** Throws `upstream_invalid_response`. */
+  reply(body: JsonObject): JsonObject;
+  /** An error answer as the client's format has it, JSON text. */
+  error(status: number, body: JsonObject | null): string;
+  /** null where this endpoint never streams. */
+  stream(): { readonly reader: StreamReader; readonly writer: StreamWriter } | null;
+}
+
+/** Client format → canonical → provider format, and back. Made anew for each attempt, from the client's own body. */
+export class ChatConversion implements Conversion {
+  readonly wire: Format;
+  readonly framing: Framing;
+
+  constructor(
+    readonly clientFormat: ClientFormat,
+    readonly format: ChatFormat,
+    readonly context: ConversionContext,
+    readonly from: ClientFormatContext,
+  ) {
+    this.wire = format.name;
+    this.framing = format.framing ?? serverSentEvents;
+  }
+
+  headed(headers: HeaderList): void {
+    this.context.headers = headers;
+  }
+
+  usage(body: JsonObject): Usage | null {
+    return this.format.usage(body, this.context);
+  }
+
+  reply(body: JsonObject): JsonObject {
+    const reply: CanonicalReply = this.format.fromWire(body, this.context);
+    return this.clientFormat.writeReply(reply, this.from);
+  }
+
+  error(status: number, body: JsonObject | null): string {
+    const error = this.format.errorFromWire(status, body, this.context);
+    const origin = { requestId: this.from.requestId, provider: this.context.provider };
+    return this.clientFormat.writeError({ ...error, status }, origin);
+  }
+
+  stream(): { reader: StreamReader; writer: StreamWriter } {
+    return { reader: this.format.stream(this.context), writer: this.clientFormat.streamWriter(this.from) };
+  }
+}
+
+/** For endpoints whose OpenAI shape is the canonical one and whose answers come whole: embeddings, rerank. */
+export class PlainConversion implements Conversion {
+  readonly wire: Format;
+  readonly framing = serverSentEvents;
+
+  constructor(
+    readonly format: WireFormat,
+    readonly context: ConversionContext,
+  ) {
+    this.wire = format.name;
+  }
+
+  headed(headers: HeaderList): void {
+    this.context.headers = headers;
+  }
+
+  usage(body: JsonObject): Usage | null {
+    return this.format.usage(body, this.context);
+  }
+
+  reply(body: JsonObject): JsonObject {
+    return this.format.fromWire(body, this.context);
+  }
+
+  error(status: number, body: JsonObject | null): string {
+    const error = this.format.errorFromWire(status, body, this.context);
+    return JSON.stringify({ error, provider: this.context.provider });
+  }
+
+  stream(): null {
+    return null;
+  }
+}
+
+/** The same for a client whose format is not the canonical one. */
+export class PlainClientConversion extends PlainConversion {
+  constructor(
+    readonly clientFormat: PlainClientFormat,
+    format: WireFormat,
+    context: ConversionContext,
+    readonly from: ClientFormatContext,
+  ) {
+    super(format, context);
+  }
+
+  override reply(body: JsonObject): JsonObject {
+    return this.clientFormat.writeReply(super.reply(body), this.from);
+  }
+
+  override error(status: number, body: JsonObject | null): string {
+    const error = this.format.errorFromWire(status, body, this.context);
+    const origin = { requestId: this.from.requestId, provider: this.context.provider };
+    return this.clientFormat.writeError({ ...error, status }, origin);
+  }
+}
+
+export interface ConvertedRequest extends WireRequest {
+  /** What lay between the two formats. */
+  readonly canonical: CanonicalRequest;
+}
+
+/** A client's body as a provider's. What is dropped or refused on the way is called as the client called it. */
+export function convertRequest(
+  clientFormat: Pick<ClientFormat, 'readRequest'>,
+  format: WireFormat,
+  quirks: readonly Quirk[] | undefined,
+  body: JsonObject,
+  asked: CallOptions,
+): ConvertedRequest {
+  const read = clientFormat.readRequest(body, asked);
+  const wire = toWire(format, read);
+  return {
+    canonical: read.request,
+    body: withQuirks(quirks, wire.body),
+    dropped: allDropped(read, wire),
+  };
+}
+
+/** On either half of the way; most requests lose nothing. */
+function allDropped(read: CanonicalIn, wire: WireRequest): readonly string[] {
+  if (wire.dropped.length === 0 && read.dropped.length < 2) return read.dropped;
+  return [...new Set([...read.dropped, ...wire.dropped.map((path) => read.clientPath(path))])];
+}
+
+/** For a client whose format is the canonical one. */
+export const asCanonical: Pick<ClientFormat, 'readRequest'> = {
+  readRequest: (request) => ({ request, dropped: [], clientPath: (path) => path }),
+};
+
+function toWire(format: WireFormat, read: CanonicalIn): WireRequest {
+  try {
+    return format.toWire(read.request);
+  } catch (thrown) {
+    if (!(thrown instanceof GatewayError) || thrown.param === null) throw thrown;
+    const { code, message, param } = thrown;
+    const path = read.clientPath(param);
+    if (path === param) throw thrown;
+    throw new GatewayError(code, message.startsWith(param) ? path + message.slice(param.length) : message, {
+      param: path,
+      cause: thrown,
+    });
+  }
+}

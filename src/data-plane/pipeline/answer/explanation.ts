@@ -1,0 +1,30 @@
+import { describeDecision } from '../../../common/core/decision.js';
+import type { Exchange } from '../../../common/core/exchange.js';
+
+/** More than this is not put in a header: clients, and proxies on the way, refuse long header blocks. */
+const maxBytes = 4 * 1024;
+
+/**
+ * How an exchange came to its answer, as JSON for a header: the cache's part, what was decided, what was tried. Where
+ * that is too long, the last decisions are left out, and `cut` says so.
+ */
+export function explanation(x: Exchange, headerJson: (value: unknown) => string): string {
+  const attempts = x.attempts.map(({ target, provider, model, status, error, startedAt, durationMs }) => ({
+    target,
+    provider,
+    model,
+    status,
+    error,
+    started_at_ms: Math.round(startedAt),
+    duration_ms: Math.round(durationMs),
+  }));
+  const whole = { cache: x.cache, target: x.target?.path ?? null, decisions: [] as unknown[], attempts };
+  let length = headerJson(whole).length;
+  for (const decision of x.route ?? []) {
+    const told = describeDecision(decision);
+    length += headerJson(told).length + 1;
+    if (length > maxBytes) return headerJson({ ...whole, cut: true });
+    whole.decisions.push(told);
+  }
+  return headerJson(whole);
+}

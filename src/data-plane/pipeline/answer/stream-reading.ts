@@ -1,0 +1,180 @@
+import { GatewayError } from '../../../common/core/errors.js';
+import type { JsonObject } from '../../../common/core/exchange.js';
+import type { Usage } from '../../../common/core/usage.js';
+import type { StreamWriter } from '../../providers/client-formats/client-format.js';
+import { readProviderError } from '../../providers/formats/provider-error.js';
+import type { StreamReader } from '../../providers/provider.js';
+import type { EventReader, Framing } from '../../providers/streams/framing.js';
+import { StreamTail } from '../../providers/streams/stream-tail.js';
+import { areWhole, endOf, type TailFormat, tailFormatAt } from '../../providers/streams/tail-findings.js';
+import { WholeEvents } from '../../providers/streams/whole-events.js';
+import type { Outgoing } from '../outgoing/outgoing.js';
+
+/** Reads an answer that flows: what the client gets of each chunk, and at the end what it cost. */
+export interface StreamReading {
+  /** The client's bytes for these; null: none yet. */
+  push(chunk: Buffer): Buffer | null;
+  /** The client's bytes for what was read before `push` or `end` threw; null: none. */
+  rest(): Buffer | null;
+  /** What is still to be written. Throws `upstream_truncated` when the format's own end never came. */
+  end(): Buffer | null;
+  /** What `end` would give, where that is too long for one turn of the event loop; `end` then gives no more. */
+  endInSlices?(): Iterable<Buffer> | null;
+  /** Has the client's stream a provider's error as its last event, so that no other is to follow? */
+  readonly hasReportedError: boolean;
+  /** null for a stream that broke: what it told on its way is not what it cost, so its text is counted. */
+  readonly usage: Usage | null;
+  readonly model: string | null;
+  /** What the client's answer is called; null: as the provider's. */
+  readonly contentType: string | null;
+}
+
+/** For a stream of an endpoint that the gateway understands. */
+export function streamReading({ conversion, wire, call }: Outgoing): StreamReading {
+  const stream = conversion?.stream() ?? null;
+  if (conversion !== null && stream !== null)
+    return new Converted(conversion.framing, stream.reader, stream.writer, call.provider);
+  return new Untouched(new StreamTail(wire as TailFormat), call.provider);
+}
+
+/** For a passthrough, whose bytes are the client's business: only its usage is noticed. null: it has none. */
+export function untouchedReading(path: string, events: boolean): StreamReading | null {
+  if (!events) return null;
+  return new Untouched(new StreamTail(tailFormatAt(path)), null);
+}
+
+/** Same format on both sides: whole events pass through, and only the tail is looked at, once, at the end. */
+class Untouched implements StreamReading {
+  usage: Usage | null = null;
+  model: string | null = null;
+  readonly contentType = null;
+  readonly #events: WholeEvents;
+  #reported: boolean | null = null;
+
+  /** `provider` null: how a stream ends is not ours to judge. */
+  constructor(
+    readonly tail: StreamTail,
+    readonly provider: string | null,
+  ) {
+    this.#events = new WholeEvents(provider === null ? 'pass' : 'throw');
+  }
+
+  push(chunk: Buffer): Buffer | null {
+    this.tail.push(chunk);
+    return this.#events.push(chunk);
+  }
+
+  /** Half an event is of no use to anybody. */
+  rest(): null {
+    return null;
+  }
+
+  get hasReportedError(): boolean {
+    this.#reported ??= this.tail.end().error !== null && this.#events.rest() === null;
+    return this.#reported;
+  }
+
+  end(): Buffer | null {
+    const seen = this.tail.end();
+    this.model = seen.model;
+    const rest = this.#events.rest();
+    this.#reported = seen.error !== null && rest === null;
+    if (this.provider === null) {
+      this.usage = seen.usage;
+      return rest;
+    }
+    if (seen.error !== null)
+      throw new GatewayError('upstream_stream_error', errorMessage(seen.error, this.provider));
+    const isWhole = rest === null || areWhole(rest);
+    if (!seen.done || (!isWhole && !seen.marked)) throw truncated(this.provider);
+    this.usage = seen.usage;
+    const end = seen.marked ? '' : endOf(this.tail.format);
+    const last = rest === null || !isWhole ? '' : closed(rest.toString());
+    return last + end === '' ? null : Buffer.from(last + end);
+  }
+}
+
+/** Events whose closing blank line never came, with it. */
+const closed = (events: string): string => (/[^\r\n]/.test(events) ? `${events.trimEnd()}\n\n` : events);
+
+const errorMessage = (event: JsonObject, provider: string): string =>
+  readProviderError(200, event, { provider, strict: true, includeUsage: false }).message;
+
+/** Another format: each event is read, and written again as the client's. */
+class Converted implements StreamReading {
+  readonly #events: EventReader;
+  readonly hasReportedError = false;
+  #out = '';
+  #hasEnded = false;
+
+  constructor(
+    framing: Framing,
+    readonly reader: StreamReader,
+    readonly writer: StreamWriter,
+    readonly provider: string,
+  ) {
+    this.#events = framing.reader((name, data) => this.#event(name, data));
+  }
+
+  get contentType(): string {
+    return this.writer.contentType;
+  }
+
+  get usage(): Usage | null {
+    const { done, usage } = this.reader;
+    return done && usage.source !== 'none' ? usage : null;
+  }
+
+  get model(): string | null {
+    return this.reader.model;
+  }
+
+  #event(name: string, data: string): void {
+    for (const chunk of this.reader.event(name, data)) this.#out += this.writer.chunk(chunk);
+  }
+
+  push(chunk: Buffer): Buffer | null {
+    this.#events.push(chunk);
+    return this.rest();
+  }
+
+  end(): Buffer | null {
+    if (this.#hasEnded) return null;
+    this.#readEnd();
+    this.#out += this.writer.end();
+    return this.rest();
+  }
+
+  endInSlices(): Iterable<Buffer> | null {
+    const slices = this.writer.endInSlices?.() ?? null;
+    return slices === null ? null : this.#endSlices(slices);
+  }
+
+  *#endSlices(slices: Iterable<Buffer>): Generator<Buffer> {
+    this.#readEnd();
+    const first = this.rest();
+    if (first !== null) yield first;
+    yield* slices;
+    this.#hasEnded = true;
+  }
+
+  #readEnd(): void {
+    this.#events.end();
+    if (!this.reader.done) throw truncated(this.provider);
+    for (const chunk of this.reader.end?.() ?? []) this.#out += this.writer.chunk(chunk);
+  }
+
+  rest(): Buffer | null {
+    if (this.#out === '') return null;
+    const bytes = Buffer.from(this.#out);
+    this.#out = '';
+    return bytes;
+  }
+}
+
+function truncated(provider: string): GatewayError {
+  return new GatewayError(
+    'upstream_truncated',
+    `${provider} ended its stream before its end: what came is not the whole answer.`,
+  );
+}

@@ -1,0 +1,209 @@
+import { GatewayError } from '../../common/core/errors.js';
+import type { Attempt, Exchange, Reply } from '../../common/core/exchange.js';
+import type { Target } from '../../common/core/target.js';
+import { writeJsonInSlices } from '../../common/json/json-slices.js';
+import type { Intent } from '../../common/ledger/record.js';
+import { askThrough } from '../providers/auth/ask.js';
+import { CallFields } from '../providers/call-fields.js';
+import { Answer } from './answer/answer.js';
+import { runAttempt } from './chain.js';
+import { type Address, resolveAddress } from './outgoing/address.js';
+import { maxTokens } from './outgoing/max-tokens.js';
+import { type Outgoing, unifiedCall } from './outgoing/outgoing.js';
+import { passthroughCall } from './outgoing/passthrough-call.js';
+import type { Pipeline } from './parts.js';
+import { countHere } from './request/count-here.js';
+import { callSecrets, withoutSecrets } from './secrets/call-secrets.js';
+import { userOf } from './settle.js';
+
+/**
+ * One upstream try of `target`: resolve the address, build the call, let `attempt` hooks edit it, write the intent,
+ * send, and read the answer's head (or, for an answer that is collected, all of it). Each try starts from the
+ * client's own body. Rejects with a GatewayError where no answer came.
+ *
+ * Nothing is awaited where nothing has to be: an await costs as much as writing the intent.
+ */
+export function attempt(pipeline: Pipeline, x: Exchange, target: Target): Promise<Reply> {
+  if (x.aborted !== null) return Promise.reject(x.aborted);
+  if (target.deadlineMs !== null && x.elapsedMs() >= target.deadlineMs) {
+    const passed = `The deadline of ${target.deadlineMs} ms was over before this target could be asked.`;
+    return Promise.reject(new GatewayError('request_timeout', passed));
+  }
+  const record: Attempt = {
+    target: target.path,
+    slug: null,
+    provider: target.provider ?? target.virtualKey ?? '',
+    model: x.modelAsked,
+    startedAt: round(x.elapsedMs()),
+    status: 0,
+    error: null,
+    durationMs: 0,
+    usage: null,
+    cost: null,
+    modelUsed: null,
+    firstByteMs: null,
+    endedAt: null,
+    reserved: null,
+    received: null,
+  };
+  x.attempts.push(record);
+  // The answer of an earlier attempt is not used.
+  x.answeredBy = null;
+  x.provider = null;
+  try {
+    const address = resolveAddress(x, target, pipeline.directory, pipeline.providers);
+    if (!(address instanceof Promise)) return leave(pipeline, x, target, record, address);
+    return address.then(
+      (found) => leave(pipeline, x, target, record, found),
+      (thrown) => failed(x, record, thrown),
+    );
+  } catch (thrown) {
+    return failed(x, record, thrown);
+  }
+}
+
+function leave(
+  pipeline: Pipeline,
+  x: Exchange,
+  target: Target,
+  record: Attempt,
+  address: Address,
+): Promise<Reply> {
+  try {
+    record.provider = address.provider.name;
+    record.slug = address.slug;
+    record.model = address.model;
+    if (x.endpoint.counts === true && address.provider.paths[x.endpoint.format] === undefined) {
+      return countHere(pipeline, x, address).then(
+        (reply) => answered(x, record, reply),
+        (thrown) => failed(x, record, thrown),
+      );
+    }
+    const { needs } = x.endpoint;
+    if (needs !== undefined && address.provider.paths[needs] === undefined) {
+      throw new GatewayError(
+        'unsupported_by_provider',
+        `${address.provider.name} has no ${x.endpoint.name} endpoint, and the gateway keeps nothing for it: choose another provider for this call.`,
+      );
+    }
+    const outgoing =
+      x.endpoint.format === 'none'
+        ? passthroughCall(x, target, address, pipeline.headerPrefixes)
+        : unifiedCall(x, target, address, pipeline);
+    if (outgoing.unwritten === null) return hook(pipeline, x, outgoing, record);
+    return writeJsonInSlices(outgoing.unwritten).then(
+      (body) => {
+        outgoing.call.body = body;
+        return hook(pipeline, x, outgoing, record);
+      },
+      (thrown) => failed(x, record, thrown),
+    );
+  } catch (thrown) {
+    return failed(x, record, thrown);
+  }
+}
+
+function hook(pipeline: Pipeline, x: Exchange, outgoing: Outgoing, record: Attempt): Promise<Reply> {
+  const hooks = pipeline.chain.attempt;
+  if (hooks === null) return authorize(pipeline, x, outgoing, record);
+  return runAttempt(hooks, x, outgoing.call).then(
+    () => authorize(pipeline, x, outgoing, record),
+    (thrown) => failed(x, record, thrown),
+  );
+}
+
+/** An answer of the gateway itself: no upstream was called. */
+function answered(x: Exchange, record: Attempt, reply: Reply): Reply {
+  record.status = reply.status;
+  x.answeredBy = record;
+  record.durationMs = round(x.elapsedMs() - record.startedAt);
+  return reply;
+}
+
+/** Before anything is sent. Later failures are handled by `Answer`. */
+function failed(x: Exchange, record: Attempt, thrown: unknown): Promise<never> {
+  const error = GatewayError.from(thrown);
+  record.error = error.code;
+  record.durationMs = round(x.elapsedMs() - record.startedAt);
+  return Promise.reject(error);
+}
+
+/** Last of all, since a signature covers all the rest. */
+function authorize(pipeline: Pipeline, x: Exchange, outgoing: Outgoing, record: Attempt): Promise<Reply> {
+  const { call, address } = outgoing;
+  const { auth } = address.provider;
+  if (auth.kind !== 'per-call') return send(pipeline, x, outgoing, record);
+  try {
+    const ready = auth.authorizer.authorize({
+      call,
+      credential: address.credential,
+      fields: new CallFields(address.fields, call.target.fields),
+      ask: askThrough(pipeline.upstream, x.principal),
+      tenant: x.principal,
+      ownIdentities: pipeline.ownIdentities,
+    });
+    if (!(ready instanceof Promise)) return send(pipeline, x, outgoing, record);
+    return ready.then(
+      () => send(pipeline, x, outgoing, record),
+      (thrown) => refused(x, outgoing, record, thrown),
+    );
+  } catch (thrown) {
+    return refused(x, outgoing, record, thrown);
+  }
+}
+
+/** No credential was issued: the error of its issuer may quote the secret that the request carried. */
+function refused(x: Exchange, outgoing: Outgoing, record: Attempt, thrown: unknown): Promise<never> {
+  return failed(x, record, withoutSecrets(GatewayError.from(thrown), callSecrets(outgoing, x, true).errors));
+}
+
+function send(pipeline: Pipeline, x: Exchange, outgoing: Outgoing, record: Attempt): Promise<Reply> {
+  if (x.aborted !== null) return failed(x, record, x.aborted);
+  return new Promise((resolve, reject) => {
+    const answer = new Answer(pipeline, x, outgoing, record, resolve, reject);
+    // On file before the first byte leaves: whatever an upstream has seen is in the ledger, even if we die now.
+    pipeline.journal.intend(intentOf(pipeline, x, outgoing, record), answer);
+  });
+}
+
+function intentOf(pipeline: Pipeline, x: Exchange, { call, address }: Outgoing, record: Attempt): Intent {
+  const { model } = address;
+  if (model !== null && x.request.bytes !== null) {
+    const { length } = x.request.bytes;
+    record.reserved = pipeline.pricing.reserve(
+      address.provider.name,
+      model,
+      length,
+      maxTokens(x, call.target),
+    );
+  }
+  return {
+    id: x.id,
+    at: x.startedAt,
+    org: x.principal.organisationId,
+    workspace: x.principal.workspaceId,
+    key: x.principal.keyId,
+    user: userOf(x),
+    config: x.config.slug,
+    endpoint: x.endpoint.name,
+    method: x.request.method,
+    path: x.request.path,
+    provider: address.provider.name,
+    slug: record.slug,
+    model,
+    trace: x.trace.traceId,
+    reserved: x.attempts.length === 1 ? record.reserved : reservedFor(x.attempts),
+  };
+}
+
+/** What all that may have to be paid for adds up to: of several intents, the ledger goes by the last. */
+function reservedFor(attempts: readonly Attempt[]): number | null {
+  let sum: number | null = null;
+  for (const { reserved, endedAt, status } of attempts) {
+    const isOwed = endedAt === null || (status >= 200 && status < 300);
+    if (reserved !== null && isOwed) sum = (sum ?? 0) + reserved;
+  }
+  return sum;
+}
+
+const round = (ms: number): number => Math.round(ms * 1000) / 1000;

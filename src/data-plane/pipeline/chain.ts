@@ -1,0 +1,155 @@
+import type { Awaitable } from '../../common/core/directory.js';
+import type { Exchange, Outcome, Reply, StreamEvent, UpstreamCall } from '../../common/core/exchange.js';
+import type { Hooks, Logger } from '../../common/plugin-host/plugin.js';
+
+type RequestHook = NonNullable<Hooks['request']>;
+type ExplainHook = NonNullable<Hooks['explain']>;
+type AttemptHook = NonNullable<Hooks['attempt']>;
+type ReplyHook = NonNullable<Hooks['reply']>;
+type EventHook = NonNullable<Hooks['event']>;
+type LogHook = NonNullable<Hooks['log']>;
+
+/** The hooks of every stage, sorted by phase once. A phase without hooks is null and costs one comparison. */
+export interface Chain {
+  readonly request: readonly RequestHook[];
+  readonly explain: readonly ExplainHook[];
+  readonly attempt: readonly AttemptHook[] | null;
+  readonly reply: readonly ReplyHook[] | null;
+  readonly event: readonly EventHook[] | null;
+  readonly log: readonly LogHook[] | null;
+  close(): Promise<void>;
+}
+
+const orNull = <T>(list: T[]): readonly T[] | null => (list.length === 0 ? null : list);
+
+/** Composes stages, given in their order, into a chain. The way out (`reply`, `event`) runs in reverse. */
+export function composeChain(stages: readonly Hooks[]): Chain {
+  const request: RequestHook[] = [];
+  const explain: ExplainHook[] = [];
+  const attempt: AttemptHook[] = [];
+  const reply: ReplyHook[] = [];
+  const event: EventHook[] = [];
+  const log: LogHook[] = [];
+  for (const stage of stages) {
+    if (stage.request) request.push(stage.request.bind(stage));
+    if (stage.explain) explain.push(stage.explain.bind(stage));
+    if (stage.attempt) attempt.push(stage.attempt.bind(stage));
+    if (stage.reply) reply.unshift(stage.reply.bind(stage));
+    if (stage.event) event.unshift(stage.event.bind(stage));
+    if (stage.log) log.push(stage.log.bind(stage));
+  }
+  return {
+    request,
+    explain,
+    attempt: orNull(attempt),
+    reply: orNull(reply),
+    event: orNull(event),
+    log: orNull(log),
+    async close() {
+      for (const stage of [...stages].reverse()) await stage.close?.();
+    },
+  };
+}
+
+/**
+ * Runs the `request` phase until a stage answers. Stays synchronous for as long as the hooks do. Rejects where the
+ * exchange was aborted while a hook ran: its `log` hooks may have run already, so a later stage could not clean up.
+ */
+export function runRequest(
+  hooks: readonly RequestHook[],
+  x: Exchange,
+  from = 0,
+): Awaitable<Reply | undefined | null> {
+  for (let i = from; i < hooks.length; i++) {
+    const answer = hooks[i]!(x);
+    if (isThenable(answer)) {
+      const next = i + 1;
+      // The last hook, usually the router's: no hook follows, so its promise is returned as it is.
+      if (next === hooks.length && answer instanceof Promise) return answer as Promise<Reply | undefined>;
+      return Promise.resolve(answer).then((reply) => {
+        if (reply) return reply;
+        if (x.aborted !== null) throw x.aborted;
+        return runRequest(hooks, x, next);
+      });
+    }
+    if (answer) return answer;
+  }
+  return null;
+}
+
+export async function runAttempt(
+  hooks: readonly AttemptHook[],
+  x: Exchange,
+  call: UpstreamCall,
+): Promise<void> {
+  for (const hook of hooks) await hook(x, call);
+}
+
+/** Runs the `reply` phase. Stays synchronous for as long as the hooks do. */
+export function runReply(hooks: readonly ReplyHook[], x: Exchange, reply: Reply, from = 0): Awaitable<Reply> {
+  let current = reply;
+  for (let i = from; i < hooks.length; i++) {
+    const made = hooks[i]!(x, current);
+    if (isThenable(made)) {
+      const before = current;
+      return Promise.resolve(made).then((changed) => runReply(hooks, x, changed ?? before, i + 1));
+    }
+    current = made ?? current;
+  }
+  return current;
+}
+
+/** Runs one event through every `event` hook; what a hook makes of it goes through the rest. */
+export function runEvent(
+  hooks: readonly EventHook[],
+  x: Exchange,
+  event: StreamEvent,
+  from = 0,
+): readonly StreamEvent[] | Promise<readonly StreamEvent[]> {
+  let current = event;
+  for (let i = from; i < hooks.length; i++) {
+    const answer = hooks[i]!(x, current);
+    if (answer === null) return [];
+    if (answer instanceof Promise || Array.isArray(answer)) return spread(hooks, x, answer, i + 1);
+    current = answer as StreamEvent;
+  }
+  return [current];
+}
+
+async function spread(
+  hooks: readonly EventHook[],
+  x: Exchange,
+  answer: Promise<StreamEvent | readonly StreamEvent[] | null> | readonly StreamEvent[],
+  next: number,
+): Promise<readonly StreamEvent[]> {
+  const made = await answer;
+  if (made === null) return [];
+  const out: StreamEvent[] = [];
+  for (const one of Array.isArray(made) ? (made as readonly StreamEvent[]) : [made as StreamEvent]) {
+    out.push(...(await runEvent(hooks, x, one, next)));
+  }
+  return out;
+}
+
+/** A promise of any library's making. */
+export function isThenable(value: unknown): value is PromiseLike<unknown> {
+  return (
+    typeof value === 'object' && value !== null && typeof (value as { then?: unknown }).then === 'function'
+  );
+}
+
+function threw(error: unknown, x: Exchange, log: Logger): void {
+  log.error({ err: error, request_id: x.id }, 'a log hook threw');
+}
+
+/** Runs the `log` phase. A logger that throws is reported and never keeps the others from their turn. */
+export function runLog(hooks: readonly LogHook[], x: Exchange, outcome: Outcome, log: Logger): void {
+  for (const hook of hooks) {
+    try {
+      const later: unknown = hook(x, outcome);
+      if (isThenable(later)) later.then(undefined, (error: unknown) => threw(error, x, log));
+    } catch (error) {
+      threw(error, x, log);
+    }
+  }
+}

@@ -1,0 +1,57 @@
+import { BodyRecord } from '../../common/bytes/body-record.js';
+import type { EndpointName } from '../../common/core/endpoint.js';
+import type { Attempt, Exchange, Outcome } from '../../common/core/exchange.js';
+import { runLog } from './chain.js';
+import type { Pipeline } from './parts.js';
+
+/** The end of every exchange: tokens nobody reported are counted (off this thread), then the `log` phase, once. */
+export function finish(pipeline: Pipeline, x: Exchange, outcome: Outcome): void {
+  if (counted.has(x.endpoint.name) && x.attempts.some(isUnreported)) void countFirst(pipeline, x, outcome);
+  else log(pipeline, x, outcome);
+}
+
+async function countFirst(pipeline: Pipeline, x: Exchange, outcome: Outcome): Promise<void> {
+  await Promise.all(x.attempts.filter(isUnreported).map((attempt) => count(pipeline, x, attempt)));
+  log(pipeline, x, outcome);
+}
+
+function log(pipeline: Pipeline, x: Exchange, outcome: Outcome): void {
+  const answered = x.answeredBy ?? x.attempts.at(-1);
+  if (answered !== undefined) {
+    x.firstByteMs = answered.firstByteMs;
+    x.modelUsed = answered.modelUsed;
+    if (answered.usage !== null) x.usage = answered.usage;
+  }
+  if (pipeline.chain.log !== null) runLog(pipeline.chain.log, x, outcome, pipeline.log);
+}
+
+const counted: ReadonlySet<EndpointName> = new Set([
+  'chat',
+  'completions',
+  'embeddings',
+  'responses',
+  'messages',
+  'gemini-generate',
+  'gemini-embed',
+]);
+
+/** It answered, or was given up before it could, and no provider said what that took. */
+function isUnreported({ usage, received, status }: Attempt): boolean {
+  return usage === null && received !== null && status < 300;
+}
+
+async function count(pipeline: Pipeline, x: Exchange, attempt: Attempt): Promise<void> {
+  const { received } = attempt;
+  const events = received instanceof BodyRecord;
+  try {
+    attempt.usage = await pipeline.counter.count({
+      format: x.endpoint.format,
+      model: attempt.modelUsed ?? attempt.model ?? x.modelAsked,
+      request: x.request.bytes,
+      answer: events ? received.bytes() : (received ?? Buffer.alloc(0)),
+      events,
+    });
+  } catch (error) {
+    pipeline.log.warn({ err: error, request_id: x.id }, 'token counting failed');
+  }
+}

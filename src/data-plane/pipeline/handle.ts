@@ -1,0 +1,346 @@
+import { isSource, type Source } from '../../common/bytes/body.js';
+import type { Endpoint } from '../../common/core/endpoint.js';
+import { GatewayError } from '../../common/core/errors.js';
+import {
+  type ClientRequest,
+  Exchange,
+  type JsonObject,
+  type Outcome,
+  type Reply,
+} from '../../common/core/exchange.js';
+import type { HeaderList } from '../../common/http/headers.js';
+import { traceIn } from '../../common/http/trace.js';
+import { uuidv7 } from '../../common/text/id.js';
+import { canonicalPath } from '../endpoints/paths/spelling.js';
+import { canonicalEndpoint, fixedEndpoint } from '../endpoints/table.js';
+import { errorsAt } from '../providers/client-formats/index.js';
+import type { Call } from '../transport/transport.js';
+import { runReply, runRequest } from './chain.js';
+import { type Client, deliver, errorReply, noClient, type Writer } from './deliver.js';
+import { finish } from './finish.js';
+import type { OpenExchange } from './open-exchanges.js';
+import type { Pipeline } from './parts.js';
+
+/**
+ * The way of a request, from the transport to the ledger:
+ *
+ *   receive   which endpoint, how its body is read          endpoints/table.ts
+ *   run       the Exchange meets the `request` phase      chain.ts, order.ts, plugins/
+ *               … where the router asks its targets       attempt.ts → answer.ts
+ *   send      `reply` phase, then head and body           deliver.ts (`event` phase: event-stage.ts)
+ *   finish    usage, `log` phase, the journal             finish.ts
+ */
+export function createHandler(pipeline: Pipeline): (call: Call) => void {
+  return (call) => receive(pipeline, call);
+}
+
+function receive(pipeline: Pipeline, call: Call): void {
+  if (pipeline.draining) {
+    return turnAway(
+      pipeline,
+      call,
+      new GatewayError(
+        'draining',
+        'This node is shutting down: send the request again, another will take it.',
+      ),
+    );
+  }
+  const { method } = call;
+  let { path } = call;
+  let endpoint: Endpoint | null;
+  try {
+    // Most requests name their endpoint exactly: only the others are looked at for how they spell it.
+    endpoint = fixedEndpoint(method, path);
+    if (endpoint === null) {
+      path = canonicalPath(path);
+      endpoint = canonicalEndpoint(method, path);
+    }
+  } catch (thrown) {
+    return turnAway(pipeline, call, GatewayError.from(thrown));
+  }
+  if (endpoint.name === 'admin') return pipeline.admin(call, path);
+  const found = endpoint;
+  if (found.body === 'stream') {
+    const body = hasBody(call) ? call.stream(Number.POSITIVE_INFINITY) : null;
+    return run(pipeline, call, found, new Received(call, path, null, body));
+  }
+  call.collect(pipeline.limits.maxBodyBytes, (error, bytes) => {
+    if (error !== null) turnAway(pipeline, call, error);
+    else run(pipeline, call, found, new Received(call, path, bytes, null));
+  });
+}
+
+/** Refuses a call that never became an exchange: no endpoint for it, or a body that is not accepted. */
+function turnAway(pipeline: Pipeline, call: Call, error: GatewayError): void {
+  const { id, headers, body } = refusalAt(call.path, call.headers, error, pipeline.headerPrefixes);
+  call.answer(error.status, headers, body);
+  pipeline.log.info(
+    { request_id: id, code: error.code, method: call.method, path: call.path },
+    error.message,
+  );
+}
+
+/** A refusal as clients at that path read it, under an id of its own. */
+export function refusalAt(
+  path: string,
+  /** Of the request; none where they could not be read. */
+  asked: HeaderList,
+  error: GatewayError,
+  headerPrefixes: readonly string[],
+): { readonly id: string; readonly headers: HeaderList; readonly body: string } {
+  const id = uuidv7();
+  const headers = [
+    'content-type',
+    'application/json',
+    `${headerPrefixes[0]}request-id`,
+    id,
+    'x-request-id',
+    id,
+    `${headerPrefixes[0]}trace-id`,
+    traceIn(asked, headerPrefixes, id).traceId,
+  ];
+  if (error.status === 503) headers.push('retry-after', '1');
+  const errors = errorsAt(path, asked);
+  if (errors.requestIdHeader !== undefined) headers.push(errors.requestIdHeader, id);
+  return { id, headers, body: errors.writeError(error, { requestId: id, provider: null }) };
+}
+
+function run(pipeline: Pipeline, call: Call, endpoint: Endpoint, received: Received): void {
+  const x = new Exchange(uuidv7(), endpoint, received);
+  const way = new Way(pipeline, x, call);
+  // By way of a variable: V8 puts a function literal that is assigned to a property into the old generation, where it
+  // would keep the whole exchange until the next major collection. Measured: a sixth of a request's CPU.
+  const leave = (): void => way.leave();
+  call.onAbort = leave;
+  pipeline.open.add(way);
+  try {
+    const answer = runRequest(pipeline.chain.request, x);
+    if (answer instanceof Promise)
+      answer.then(
+        (reply) => way.send(reply ?? null),
+        (thrown) => way.refuse(thrown),
+      );
+    else way.send(answer ?? null);
+  } catch (thrown) {
+    way.refuse(thrown);
+  }
+}
+
+/** The client's request, as a view of the call: what is seldom asked for is not fetched before it is. */
+class Received implements ClientRequest {
+  readonly method: string;
+  readonly query: string;
+  readonly headers: HeaderList;
+  json: JsonObject | null = null;
+  readonly #call: Call;
+
+  constructor(
+    call: Call,
+    /** As its endpoint has it; as received where it is passed on. */
+    readonly path: string,
+    readonly bytes: Buffer | null,
+    readonly stream: Source | null,
+  ) {
+    this.#call = call;
+    this.method = call.method;
+    this.query = call.query;
+    this.headers = call.headers;
+  }
+
+  get remoteAddress(): string {
+    return this.#call.remoteAddress;
+  }
+}
+
+/** The second half of an exchange's way: it is answered once and finished once, whoever ends it. */
+class Way implements OpenExchange {
+  previous: OpenExchange | null = null;
+  next: OpenExchange | null = null;
+  #status = 0;
+  #over = false;
+  /** Set where the client's part has ended and others still wait for this exchange's answer. */
+  #gone: Gone | null = null;
+  #body: Source | null = null;
+  #writer: Writer | null = null;
+  #client: Client;
+
+  constructor(
+    readonly pipeline: Pipeline,
+    readonly x: Exchange,
+    readonly call: Call,
+  ) {
+    this.#client = call;
+  }
+
+  send(reply: Reply | null): void {
+    if (reply === null) return this.refuse(new GatewayError('internal', 'No stage of the chain answered.'));
+    if (this.#over) return discard(reply);
+    const hooks = this.pipeline.chain.reply;
+    if (hooks === null) return this.write(reply);
+    try {
+      const changed = runReply(hooks, this.x, reply);
+      if (changed instanceof Promise)
+        changed.then(
+          (last) => this.write(last),
+          (thrown) => this.#broken(reply, thrown),
+        );
+      else this.write(changed);
+    } catch (thrown) {
+      this.#broken(reply, thrown);
+    }
+  }
+
+  /** A `reply` hook has thrown. */
+  #broken(reply: Reply, thrown: unknown): void {
+    discard(reply);
+    this.refuse(thrown);
+  }
+
+  refuse(thrown: unknown): void {
+    if (this.#over) return;
+    const error = GatewayError.from(thrown);
+    this.#status = error.status;
+    deliver(this.pipeline, this.x, this.#client, errorReply(this.x, error), () => this.end(error));
+  }
+
+  /** A reply that a plugin made may be anything: what can't be written costs this request a 500, and no more. */
+  write(reply: Reply): void {
+    if (this.#over) return discard(reply);
+    try {
+      this.#deliver(checkedReply(reply));
+    } catch (thrown) {
+      discard(reply);
+      this.refuse(thrown);
+    }
+  }
+
+  #deliver(reply: Reply): void {
+    this.#status = reply.status;
+    if (isSource(reply.body)) this.#body = reply.body;
+    this.#writer = deliver(this.pipeline, this.x, this.#client, reply, (error, status) => {
+      if (status !== undefined) this.#status = status;
+      this.end(error);
+    });
+  }
+
+  /** The client has gone: whatever still runs for it stops, and what it used is settled. */
+  leave(): void {
+    if (this.#over) return;
+    const gone = new GatewayError(
+      'client_gone',
+      'The client closed the connection before the answer was complete.',
+    );
+    if (this.#gone === null && this.x.company?.outlasts(() => this.leave()) === true) {
+      this.#goOn({ status: this.#status === 0 ? gone.status : this.#status, error: gone });
+      // It may have been too slow for what was coming: nothing holds that up any more.
+      this.#body?.resume();
+      return;
+    }
+    const { error, status } = this.#gone ?? { error: gone, status: this.#status };
+    this.#close();
+    this.#abort(error ?? gone);
+    this.#body?.cancel();
+    finish(this.pipeline, this.x, {
+      status: status === 0 ? gone.status : status,
+      error,
+      totalMs: this.x.elapsedMs(),
+    });
+  }
+
+  /** Its key is no longer valid: the client's answer ends here. What others wait for goes on without it. */
+  revoke(error: GatewayError): void {
+    if (this.#over || this.#gone !== null) return;
+    const status = this.#status === 0 ? error.status : this.#status;
+    this.call.onAbort = null;
+    if (this.x.company?.outlasts(() => this.leave()) === true) {
+      this.#endClient(error);
+      this.#goOn({ status: this.#writer?.status ?? status, error });
+      // The client may have been too slow for what was coming.
+      this.#body?.resume();
+      return;
+    }
+    this.#close();
+    this.#abort(error);
+    this.#endClient(error);
+    this.#body?.cancel();
+    finish(this.pipeline, this.x, {
+      status: this.#writer?.status ?? status,
+      error,
+      totalMs: this.x.elapsedMs(),
+    });
+  }
+
+  /** Others still wait for it: whether it ends is up to their keys. */
+  #goOn(gone: Gone): void {
+    this.#gone = gone;
+    this.pipeline.open.remove(this);
+  }
+
+  #endClient(error: GatewayError): void {
+    const client = this.#client;
+    this.#client = noClient;
+    if (this.#writer !== null) this.#writer.break(error);
+    else deliver(this.pipeline, this.x, client, errorReply(this.x, error), () => {});
+  }
+
+  #abort(reason: GatewayError): void {
+    this.x.abort(reason, (thrown) =>
+      this.pipeline.log.error({ err: thrown, request_id: this.x.id }, 'an abort listener threw'),
+    );
+  }
+
+  #close(): void {
+    this.#over = true;
+    this.pipeline.open.remove(this);
+  }
+
+  end(error: GatewayError | null): void {
+    if (this.#over) return;
+    this.#close();
+    // The transport may hold on to the call for a while: it must not hold on to the exchange too.
+    this.call.onAbort = null;
+    const totalMs = this.x.elapsedMs();
+    if (this.#gone === null) finish(this.pipeline, this.x, { status: this.#status, error, totalMs });
+    else finish(this.pipeline, this.x, { ...this.#gone, totalMs });
+  }
+}
+
+/** What the client of an exchange was given when its part ended. */
+type Gone = Pick<Outcome, 'status' | 'error'>;
+
+function discard(reply: Reply): void {
+  const body: unknown = (reply as Partial<Reply> | null)?.body;
+  if (isBody(body) && isSource(body)) body.cancel();
+}
+
+function isBody(body: unknown): body is Reply['body'] {
+  if (body === null || typeof body === 'string' || body instanceof Uint8Array) return true;
+  return typeof body === 'object' && typeof (body as Partial<Source>).cancel === 'function';
+}
+
+function checkedReply(reply: Reply): Reply {
+  const given = reply as Partial<Reply> | boolean;
+  if (
+    typeof given !== 'object' ||
+    !Number.isInteger(given.status) ||
+    (given.status ?? 0) < 200 ||
+    (given.status ?? 0) > 599 ||
+    !Array.isArray(given.headers) ||
+    !given.headers.every((text) => typeof text === 'string') ||
+    !isBody(given.body)
+  ) {
+    throw new GatewayError('internal', 'The gateway failed to handle this request.', {
+      cause: new Error('a plugin made something that is no Reply'),
+    });
+  }
+  return reply;
+}
+
+function hasBody(call: Call): boolean {
+  for (let i = 0; i < call.headers.length; i += 2) {
+    const name = call.headers[i];
+    if (name === 'transfer-encoding') return true;
+    if (name === 'content-length') return call.headers[i + 1] !== '0';
+  }
+  return false;
+}

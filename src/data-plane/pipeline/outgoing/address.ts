@@ -1,0 +1,275 @@
+import type { Secret } from '../../../common/access/secret.js';
+import type { Awaitable, Directory, StoredProvider } from '../../../common/core/directory.js';
+import { GatewayError } from '../../../common/core/errors.js';
+import type { Exchange } from '../../../common/core/exchange.js';
+import type { Target } from '../../../common/core/target.js';
+import { directCredential } from '../../../common/plugin-host/slots.js';
+import { nearest } from '../../../common/text/nearest.js';
+import type { FieldValues } from '../../../common/vocabulary/provider-fields.js';
+import { CallFields } from '../../providers/call-fields.js';
+import type { ProviderDefinition } from '../../providers/provider.js';
+import { accountOf } from './credential-digest.js';
+
+/** Where an attempt goes and with what: a target, resolved. */
+export interface Address {
+  readonly provider: ProviderDefinition;
+  /** Of the stored provider; null: the provider is named by itself. */
+  readonly slug: string | null;
+  /** Base URL, version segment included, no slash at the end. */
+  readonly base: string;
+  readonly credential: Secret | null;
+  /** Did the caller influence the host? Then it goes through egress. */
+  readonly callerChosen: boolean;
+  /** Which connections it may share: by its credential, or by the stored provider where that has none in one piece. */
+  readonly account: string;
+  /** The model to ask for; null where the body names none. */
+  readonly model: string | null;
+  /** Sent besides what the provider asks for: names in lower case, each with its value behind it. */
+  readonly headers: readonly string[];
+  /** Fields of the provider's own that the target does not say, in snake case. */
+  readonly fields: FieldValues | null;
+}
+
+interface Named {
+  readonly provider: string | null;
+  readonly model: string | null;
+}
+
+/** `@slug/model` names a stored provider and a model in one; any other model is only a model. */
+export function splitModel(model: string | null): Named {
+  if (model === null || model.charCodeAt(0) !== 64 /* @ */) return { provider: null, model };
+  const slash = model.indexOf('/');
+  if (slash < 2) return { provider: null, model };
+  return { provider: model.slice(0, slash), model: model.slice(slash + 1) };
+}
+
+function modelFor(x: Exchange, { overrideParams, defaultParams }: Target): string | null {
+  const override = overrideParams?.['model'];
+  if (typeof override === 'string') return override;
+  const given = defaultParams?.['model'];
+  return x.modelAsked ?? (typeof given === 'string' ? given : null);
+}
+
+/** Resolves a target. Stays synchronous where the directory knows the stored provider. */
+export function resolveAddress(
+  x: Exchange,
+  target: Target,
+  directory: Directory,
+  providers: ReadonlyMap<string, ProviderDefinition>,
+): Awaitable<Address> {
+  const named = splitModel(modelFor(x, target));
+  const chosen = target.virtualKey ?? target.provider ?? named.provider;
+  if (chosen === null) {
+    throw new GatewayError(
+      'missing_provider',
+      'No provider is named: send x-gateway-provider (a name, or @slug of a stored one), x-gateway-virtual-key, x-gateway-config, or a model of the form @slug/model.',
+    );
+  }
+  const stored = target.virtualKey !== null || chosen.charCodeAt(0) === 64;
+  if (!stored) return directAddress(x, target, chosen, named.model, providers);
+  const slug = chosen.charCodeAt(0) === 64 ? chosen.slice(1) : chosen;
+  const workspace = x.principal.workspaceId;
+  const found = workspace === null ? null : directory.provider(workspace, slug);
+  return found instanceof Promise
+    ? found.then((record) => storedAddress(x, target, slug, record, named.model, providers))
+    : storedAddress(x, target, slug, found, named.model, providers);
+}
+
+function directAddress(
+  x: Exchange,
+  target: Target,
+  name: string,
+  model: string | null,
+  providers: ReadonlyMap<string, ProviderDefinition>,
+): Address {
+  const row = providers.get(name);
+  if (row === undefined) throw unknownProvider(name, providers);
+  const provider = rowForCall(row, x, target, model, null, null);
+  const credential = target.apiKey ?? x.get(directCredential);
+  return {
+    provider,
+    slug: null,
+    base: target.customHost ?? provider.base,
+    credential,
+    account: credential === null ? '' : accountOf(credential),
+    callerChosen: target.customHost !== null || provider.givenBase === true,
+    model: provider.model ?? model,
+    headers: none,
+    fields: null,
+  };
+}
+
+const none: readonly string[] = [];
+
+function storedAddress(
+  x: Exchange,
+  target: Target,
+  slug: string,
+  record: StoredProvider | null,
+  model: string | null,
+  providers: ReadonlyMap<string, ProviderDefinition>,
+): Address {
+  if (record === null) throw unknownProvider(`@${slug}`, providers);
+  const row = providers.get(record.provider);
+  if (row === undefined) throw unknownProvider(record.provider, providers);
+  const elsewhere = target.customHost !== null;
+  if (elsewhere && target.apiKey === null && (record.credential !== null || record.headers.length > 0)) {
+    // A stored credential belongs to its own host; a caller must not be able to have it sent elsewhere.
+    throw new GatewayError(
+      'invalid_custom_host',
+      `The credential of @${slug} is only sent to its own host: drop the custom host, or send your own credential with it.`,
+      { param: 'custom_host' },
+    );
+  }
+  checkTerms(record, slug);
+  if (!elsewhere) checkMappings(record, slug, target);
+  const ownBase = modelBase(x, record, slug, model) ?? record.baseUrl;
+  const fields = elsewhere ? null : record.fields;
+  const provider = rowForCall(row, x, target, model, fields, ownBase);
+  if (!elsewhere && ownBase === null) checkCredential(record, slug, target, provider);
+  const credential = target.apiKey ?? record.credential;
+  return {
+    provider,
+    slug: record.slug,
+    base: target.customHost ?? ownBase ?? provider.base,
+    credential,
+    account: credential === null ? record.id : accountOf(credential),
+    callerChosen: elsewhere || ((ownBase !== null || provider.givenBase === true) && !record.hostTrusted),
+    model: provider.model ?? model,
+    headers: elsewhere ? none : record.headers,
+    fields,
+  };
+}
+
+function rowForCall(
+  row: ProviderDefinition,
+  x: Exchange,
+  target: Target,
+  model: string | null,
+  stored: FieldValues | null,
+  ownBase: string | null,
+): ProviderDefinition {
+  if (row.forCall === undefined) return row;
+  const fields = new CallFields(stored, target.fields);
+  const hasBase = target.customHost !== null || ownBase !== null;
+  return row.forCall({ format: x.endpoint.format, model, streaming: x.streaming, fields, hasBase });
+}
+
+function checkTerms(record: StoredProvider, slug: string): void {
+  if (record.expiresAt !== null && record.expiresAt <= Date.now()) {
+    throw new GatewayError('virtual_key_expired', `The provider @${slug} has expired.`, {
+      param: 'provider',
+    });
+  }
+  if (record.exhausted === null) return;
+  if (record.exhausted === 'integration') {
+    throw new GatewayError(
+      'integration_exhausted',
+      `The budget that this workspace has of the integration of @${slug} is used up.`,
+      { param: 'provider' },
+    );
+  }
+  throw new GatewayError('virtual_key_exhausted', `The budget of the provider @${slug} is used up.`, {
+    param: 'provider',
+  });
+}
+
+/** A field that is mapped to a secret must not be left out of the call. */
+function checkMappings({ unresolved }: StoredProvider, slug: string, { apiKey }: Target): void {
+  const field = unresolved?.find((name) => name !== 'key' || apiKey === null);
+  if (field === undefined) return;
+  throw new GatewayError(
+    'provider_credential_missing',
+    `${field} of @${slug} is mapped to a secret reference that cannot be read: have the value stored in the provider instead, and the mapping removed.`,
+    { param: 'provider' },
+  );
+}
+
+/**
+ * A provider at its own public address is not called without a credential; servers at a stored address may need none.
+ * Tokens and signatures are their makers' to judge.
+ */
+function checkCredential(
+  { credential, headers }: StoredProvider,
+  slug: string,
+  { apiKey, forwardHeaders }: Target,
+  { auth, name }: ProviderDefinition,
+): void {
+  if (credential !== null || apiKey !== null || headers.length > 0) return;
+  if (auth.kind !== 'bearer' && auth.kind !== 'header') return;
+  if (forwardHeaders.includes(auth.kind === 'header' ? auth.name : 'authorization')) return;
+  throw new GatewayError(
+    'provider_credential_missing',
+    `@${slug} has no credential, and ${name} needs one: have a key stored in it, or name the provider ${name} and send your own key.`,
+    { param: 'provider' },
+  );
+}
+
+const bodiless: ReadonlySet<string> = new Set(['GET', 'HEAD', 'DELETE', 'OPTIONS']);
+
+/** The address that this model has for itself. Throws where the integration does not let it through. */
+function modelBase(
+  x: Exchange,
+  { models }: StoredProvider,
+  slug: string,
+  model: string | null,
+): string | null {
+  if (models === null) return null;
+  if (model === null) {
+    // A body that is passed on unread may name any model.
+    if (bodiless.has(x.request.method)) return null;
+    throw new GatewayError(
+      'model_not_allowed',
+      `@${slug} lets only some models through, and this call does not tell which it wants: use an endpoint whose body the gateway reads.`,
+      { param: 'model' },
+    );
+  }
+  const rule = models.named.get(model);
+  if (rule?.enabled ?? models.others) return rule?.baseUrl ?? null;
+  throw new GatewayError(
+    'model_not_allowed',
+    `The model ${JSON.stringify(model.slice(0, 200))} is not enabled for @${slug}: ${nearModel(model, models)}choose another, or have it enabled in its integration.`,
+    { param: 'model' },
+  );
+}
+
+/** Characters. Longer names are compared with nothing: the work grows with the square. */
+const longestCompared = 64;
+/** Models of a provider that a name is compared with. */
+const mostCompared = 200;
+
+/** `did you mean gpt-4o? If not, `, or nothing where no enabled model is near. */
+function nearModel(model: string, { named }: NonNullable<StoredProvider['models']>): string {
+  if (model.length > longestCompared) return '';
+  const names: string[] = [];
+  for (const [name, { enabled }] of named) {
+    if (enabled && Math.abs(name.length - model.length) <= model.length / 3) names.push(name);
+    if (names.length === mostCompared) break;
+  }
+  const meant = nearest(model, names);
+  return meant === null ? '' : `did you mean ${meant}? If not, `;
+}
+
+function unknownProvider(name: string, providers: ReadonlyMap<string, ProviderDefinition>): GatewayError {
+  return new GatewayError(
+    'unknown_provider',
+    `There is no provider ${JSON.stringify(name.slice(0, 129))} here: ${nearProvider(name, providers)}name one of the built-in providers, or the @slug of one stored in this workspace (headgate providers list).`,
+    { param: 'provider' },
+  );
+}
+
+function nearProvider(name: string, providers: ReadonlyMap<string, ProviderDefinition>): string {
+  const bare = name.startsWith('@') ? name.slice(1) : name;
+  const meant = bare.length > longestCompared ? null : nearest(bare, providers.keys());
+  if (meant === null) return '';
+  return bare === name
+    ? `did you mean ${meant}? If not, `
+    : `${meant} without @ is the built-in provider, for calls with a key of their own; else `;
+}
+
+/** The address of a path below a provider's base, with the query that the provider wants on each. */
+export function urlOf({ base, provider }: Address, path: string): string {
+  const url = base + path;
+  if (provider.query === undefined) return url;
+  return `${url}${path.includes('?') ? '&' : '?'}${provider.query}`;
+}

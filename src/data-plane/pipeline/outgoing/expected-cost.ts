@@ -1,0 +1,88 @@
+import type { Directory } from '../../../common/core/directory.js';
+import type { Exchange } from '../../../common/core/exchange.js';
+import type { Target } from '../../../common/core/target.js';
+import { estimateOf, type Price, type PriceBook } from '../../../common/prices/pricing.js';
+import { splitModel } from './address.js';
+import { maxTokens } from './max-tokens.js';
+
+/** Of a JSON body, on the whole: an estimate for comparing, never one to bill by. */
+const bytesPerToken = 4;
+/** The answer of a request that sets itself no limit, of a kind that was not seen before. */
+const defaultOutput = 500;
+
+/** The price of a target for a caller of this workspace who asks for this model. */
+interface KnownPrice {
+  readonly workspaceId: string | null;
+  readonly modelAsked: string | null;
+  readonly providersVersion: number;
+  /** null: the price table has none. */
+  readonly price: Price | null;
+}
+
+interface Parts {
+  readonly directory: Pick<Directory, 'provider' | 'providersVersion'>;
+  readonly pricing: Pick<PriceBook, 'priceOf'>;
+}
+
+/** What requests would cost at the targets of a config: a strategy compares twenty of them for one request. */
+export class ExpectedCosts {
+  /** By the latest caller of each target: to find a price costs more than all the rest. */
+  readonly #prices = new WeakMap<Target, KnownPrice>();
+
+  constructor(readonly parts: Parts) {}
+
+  /** In picodollars; null where no price, or not yet the target's provider, is known. */
+  of(x: Exchange, target: Target, outputTokens: number | null): number | null {
+    const price = this.#price(x, target);
+    if (price === null) return null;
+    const most = Math.max(0, maxTokens(x, target) ?? Number.POSITIVE_INFINITY);
+    const input = Math.ceil((x.request.bytes?.length ?? 0) / bytesPerToken);
+    return estimateOf(price, input, Math.ceil(Math.min(outputTokens ?? defaultOutput, most)));
+  }
+
+  #price(x: Exchange, target: Target): Price | null {
+    const { workspaceId } = x.principal;
+    const { modelAsked } = x;
+    const { providersVersion } = this.parts.directory;
+    const known = this.#prices.get(target);
+    if (
+      known !== undefined &&
+      known.providersVersion === providersVersion &&
+      known.workspaceId === workspaceId &&
+      known.modelAsked === modelAsked
+    )
+      return known.price;
+    const override = target.overrideParams?.['model'];
+    const named = splitModel(typeof override === 'string' ? override : modelAsked);
+    const provider = providerOf(this.parts.directory, x, target, named.provider);
+    if (provider === null || named.model === null) return null;
+    const price = this.parts.pricing.priceOf(provider, named.model);
+    // Names come from clients, at any length.
+    if (modelAsked === null || modelAsked.length <= maxModel)
+      this.#prices.set(target, { workspaceId, modelAsked, providersVersion, price });
+    return price;
+  }
+}
+
+/** Characters of the longest name of a model that is kept beside a target. */
+const maxModel = 256;
+
+/** Name of the provider row. A stored one that this worker has not met yet is asked for, and known the next time. */
+function providerOf(
+  directory: Parts['directory'],
+  x: Exchange,
+  target: Target,
+  inModel: string | null,
+): string | null {
+  const chosen = target.virtualKey ?? target.provider ?? inModel;
+  if (chosen === null) return null;
+  const at = chosen.charCodeAt(0) === 64; /* @ */
+  if (target.virtualKey === null && !at) return chosen;
+  const workspace = x.principal.workspaceId;
+  if (workspace === null) return null;
+  const found = directory.provider(workspace, at ? chosen.slice(1) : chosen);
+  if (!(found instanceof Promise)) return found?.provider ?? null;
+  // Whatever is wrong with it shows when it is asked.
+  found.catch(() => {});
+  return null;
+}

@@ -1,0 +1,249 @@
+import type { Format } from '../../../common/core/endpoint.js';
+import { GatewayError } from '../../../common/core/errors.js';
+import type { Exchange, JsonObject, UpstreamCall } from '../../../common/core/exchange.js';
+import type { Target } from '../../../common/core/target.js';
+import type { HeaderList } from '../../../common/http/headers.js';
+import { jsonBytes } from '../../../common/json/json-bytes.js';
+import type {
+  CallOptions,
+  ClientFormat,
+  PlainClientFormat,
+} from '../../providers/client-formats/client-format.js';
+import { plainClientFormats } from '../../providers/client-formats/index.js';
+import type { ChatFormat, ProviderDefinition, WireFormat } from '../../providers/provider.js';
+import { ArrayConversion } from '../answer/array-conversion.js';
+import {
+  asCanonical,
+  ChatConversion,
+  type Conversion,
+  convertRequest,
+  PlainClientConversion,
+  PlainConversion,
+} from '../answer/conversion.js';
+import { type Address, urlOf } from './address.js';
+import { addProviderHeaders } from './provider-headers.js';
+import { mergedBody, sameFormatBytes, sameFormatJson } from './target-body.js';
+
+/** A call ready to leave, and how its answer is to be read. */
+export interface Outgoing {
+  readonly call: UpstreamCall;
+  /** What the body of `call` is to say, where that is too long to be written in one turn; null: it says it. */
+  readonly unwritten: JsonObject | null;
+  readonly address: Address;
+  /** The format the provider speaks here; `none` for passthrough. */
+  readonly wire: Format;
+  /** Set where the provider's format is not the client's. */
+  readonly conversion: Conversion | null;
+  readonly dropped: readonly string[];
+}
+
+const userAgent = 'headgate';
+
+/** Where the client's body has more bytes than these, what is made of it is written in slices. */
+const longBytes = 1024 * 1024;
+
+const isLong = (x: Exchange): boolean => x.request.bytes!.length > longBytes;
+
+/** What a call can be translated from and into. */
+interface Languages {
+  readonly formats: ReadonlyMap<Format, ChatFormat>;
+  readonly clientFormats: ReadonlyMap<Format, ClientFormat>;
+  readonly plainFormats: ReadonlyMap<Format, readonly WireFormat[]>;
+}
+
+/** Builds what is sent for a body that the gateway understands (`json` endpoints). */
+export function unifiedCall(
+  x: Exchange,
+  target: Target,
+  address: Address,
+  { formats, clientFormats, plainFormats }: Languages,
+): Outgoing {
+  const { provider } = address;
+  const format = x.endpoint.format;
+  const path = provider.paths[format];
+  const headers: HeaderList = [
+    'content-type',
+    'application/json',
+    'accept',
+    '*/*',
+    'accept-encoding',
+    'identity',
+    'user-agent',
+    userAgent,
+  ];
+  addProviderHeaders(x, target, address, headers);
+  const long = isLong(x);
+  if (path !== undefined) {
+    const json = sameFormatJson(x, target, address);
+    return {
+      call: {
+        target,
+        provider: provider.name,
+        method: x.request.method,
+        url: urlOf(address, path),
+        headers,
+        body: json === null ? sameFormatBytes(x, target, address) : long ? null : jsonBytes(json),
+      },
+      unwritten: long ? json : null,
+      address,
+      wire: format,
+      conversion: sameFormatConversion(x, target, address, formats, clientFormats),
+      dropped: [],
+    };
+  }
+  if (target.passthrough) {
+    throw new GatewayError(
+      'unsupported_by_provider',
+      `${provider.name} does not speak the format of this request, and ${target.path} says passthrough: leave passthrough out to have it converted.`,
+    );
+  }
+  const plainClientFormat = plainClientFormats.get(format) ?? null;
+  const plain = plainFormats
+    .get(plainClientFormat?.canonical ?? format)
+    ?.find(({ name }) => provider.paths[name] !== undefined);
+  if (plain !== undefined) return plainCall(x, target, address, plain, plainClientFormat, headers);
+  const clientFormat = clientFormats.get(format);
+  const spoken = chatFormatOf(provider, formats);
+  if (clientFormat === undefined || spoken === null) {
+    throw new GatewayError(
+      'unsupported_by_provider',
+      `${provider.name} has no ${x.endpoint.name} endpoint: choose another provider for this call.`,
+    );
+  }
+  const asked = askedOf(x, address);
+  const body = mergedBody(x, target, address);
+  const wire = convertRequest(clientFormat, spoken, provider.quirks, body, asked);
+  const conversion = chatConversion(clientFormat, spoken, x, target, address, body);
+  return {
+    call: {
+      target,
+      provider: provider.name,
+      method: x.request.method,
+      url: urlOf(address, provider.paths[spoken.name]!),
+      headers,
+      body: long ? null : jsonBytes(wire.body),
+    },
+    unwritten: long ? wire.body : null,
+    address,
+    wire: spoken.name,
+    conversion,
+    dropped: wire.dropped,
+  };
+}
+
+function chatConversion(
+  clientFormat: ClientFormat,
+  spoken: ChatFormat,
+  x: Exchange,
+  target: Target,
+  address: Address,
+  body: JsonObject,
+): ChatConversion {
+  const canonical = clientFormat.isCanonical === true;
+  return new ChatConversion(
+    clientFormat,
+    spoken,
+    {
+      provider: address.provider.name,
+      strict: canonical && target.strictOpenAiCompliance,
+      canonicalReasons: !canonical,
+      includeUsage: clientFormat.wantsUsage?.(body) ?? true,
+      model: address.model,
+    },
+    {
+      requestId: x.id,
+      asked: askedOf(x, address),
+      body: x.request.json!,
+    },
+  );
+}
+
+function askedOf(x: Exchange, { model }: Address): CallOptions {
+  return { model, stream: x.streaming, events: !wantsArray(x) };
+}
+
+/** Is this a stream that is to come as one JSON array? */
+function wantsArray(x: Exchange): boolean {
+  return x.streaming && x.endpoint.wantsArray?.(x.request.query) === true;
+}
+
+/** For a request that goes as it came, and an answer that is not quite what the client reads; null: it is. */
+function sameFormatConversion(
+  x: Exchange,
+  target: Target,
+  address: Address,
+  formats: ReadonlyMap<Format, ChatFormat>,
+  clientFormats: ReadonlyMap<Format, ClientFormat>,
+): Conversion | null {
+  const { dialect, name } = address.provider;
+  const { format } = x.endpoint;
+  if (dialect?.name === format && !target.passthrough) {
+    const clientFormat = clientFormats.get(format);
+    return clientFormat === undefined
+      ? null
+      : chatConversion(clientFormat, dialect, x, target, address, x.request.json!);
+  }
+  if (!wantsArray(x)) return null;
+  return new ArrayConversion(clientFormats.get(format)!, formats.get(format)!, {
+    provider: name,
+    strict: true,
+    includeUsage: false,
+  });
+}
+
+function plainCall(
+  x: Exchange,
+  target: Target,
+  address: Address,
+  format: WireFormat,
+  clientFormat: PlainClientFormat | null,
+  headers: HeaderList,
+): Outgoing {
+  const { provider } = address;
+  const long = isLong(x);
+  const asked = askedOf(x, address);
+  const merged = mergedBody(x, target, address);
+  const wire = convertRequest(clientFormat ?? asCanonical, format, provider.quirks, merged, asked);
+  const context = {
+    provider: provider.name,
+    strict: target.strictOpenAiCompliance,
+    includeUsage: false,
+    request: wire.canonical,
+    model: address.model,
+  };
+  return {
+    call: {
+      target,
+      provider: provider.name,
+      method: x.request.method,
+      url: urlOf(address, provider.paths[format.name]!),
+      headers,
+      body: long ? null : jsonBytes(wire.body),
+    },
+    unwritten: long ? wire.body : null,
+    address,
+    wire: format.name,
+    conversion:
+      clientFormat === null
+        ? new PlainConversion(format, context)
+        : new PlainClientConversion(clientFormat, format, context, {
+            requestId: x.id,
+            asked,
+            body: x.request.json!,
+          }),
+    dropped: wire.dropped,
+  };
+}
+
+/** The first of the formats in which this provider can be asked to chat. */
+function chatFormatOf(
+  provider: ProviderDefinition,
+  formats: ReadonlyMap<Format, ChatFormat>,
+): ChatFormat | null {
+  for (const name in provider.paths) {
+    if (provider.dialect?.name === name) return provider.dialect;
+    const format = formats.get(name as Format);
+    if (format !== undefined) return format;
+  }
+  return null;
+}

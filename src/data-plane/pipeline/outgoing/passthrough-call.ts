@@ -1,0 +1,118 @@
+import type { Source } from '../../../common/bytes/body.js';
+import { GatewayError } from '../../../common/core/errors.js';
+import type { Exchange } from '../../../common/core/exchange.js';
+import type { Target } from '../../../common/core/target.js';
+import { getHeader, type HeaderList, setHeader } from '../../../common/http/headers.js';
+import { gatewayKeyHeader } from '../../../common/plugin-host/slots.js';
+import { passthroughPath } from '../../endpoints/paths/passthrough-path.js';
+import { type Address, urlOf } from './address.js';
+import type { Outgoing } from './outgoing.js';
+import { addProviderHeaders, gatewayKeyText } from './provider-headers.js';
+
+const hopByHop = new Set([
+  'connection',
+  'keep-alive',
+  'proxy-authenticate',
+  'proxy-authorization',
+  'proxy-connection',
+  'te',
+  'trailer',
+  'transfer-encoding',
+  'upgrade',
+  'host',
+  'content-length',
+  'expect',
+]);
+
+/** Headers in which official clients put a key; replaced by the provider's own credential where there is one. */
+const credentialHeaders = new Set(['authorization', 'x-api-key', 'api-key', 'x-goog-api-key']);
+
+/** Builds what is sent for a passthrough: the client's own bytes and headers, minus what is the gateway's or the connection's. */
+export function passthroughCall(
+  x: Exchange,
+  target: Target,
+  address: Address,
+  prefixes: readonly string[],
+): Outgoing {
+  const { request } = x;
+  const headers: HeaderList = [];
+  const named = connectionNames(request.headers);
+  const keyHeader = x.get(gatewayKeyHeader);
+  const key = gatewayKeyText(x);
+  if (request.query.includes(key)) {
+    throw new GatewayError(
+      'invalid_request',
+      'A gateway key must not stand in a URL: send it in a header alone.',
+    );
+  }
+  for (let i = 0; i < request.headers.length; i += 2) {
+    const name = request.headers[i]!;
+    if (hopByHop.has(name) || name === keyHeader || named?.includes(name)) continue;
+    if (prefixes.some((prefix) => name.startsWith(prefix))) continue;
+    // What is left in these is the client's own provider key; it is re-added from the address below.
+    if (credentialHeaders.has(name) || name === 'cookie') continue;
+    const value = request.headers[i + 1]!;
+    // Wherever else the client put it, the gateway's key stays here.
+    if (!value.includes(key)) headers.push(name, value);
+  }
+  const length = getHeader(request.headers, 'content-length');
+  if (length !== undefined && request.stream !== null) headers.push('content-length', length);
+  addProviderHeaders(x, target, address, headers);
+  // A credential that the provider repeats is searched for in the answer's bytes as they are.
+  setHeader(headers, 'accept-encoding', 'identity');
+  const rest = passthroughPath(request.path, request.query);
+  return {
+    call: {
+      target,
+      provider: address.provider.name,
+      method: request.method,
+      url: urlOf(address, rest),
+      headers,
+      body: request.stream === null ? request.bytes : resendable(request.stream),
+    },
+    address,
+    wire: 'none',
+    conversion: null,
+    unwritten: null,
+    dropped: [],
+  };
+}
+
+const started = new WeakSet<Source>();
+
+/** A streamed upload is not kept, so it can leave once: a second target gets it only while nothing of it was read. */
+function resendable(stream: Source): Source {
+  if (started.has(stream)) {
+    throw new GatewayError(
+      'body_already_sent',
+      'The request body was streamed to a target that failed and cannot be sent again.',
+    );
+  }
+  return {
+    start(sink) {
+      started.add(stream);
+      stream.start(sink);
+    },
+    resume: () => stream.resume(),
+    cancel: () => {
+      if (started.has(stream)) stream.cancel();
+    },
+  };
+}
+
+/** Headers that `Connection` names belong to the connection (RFC 9110 §7.6.1); null where it names none. */
+function connectionNames(headers: HeaderList): readonly string[] | null {
+  let names: string[] | null = null;
+  for (let i = 0; i < headers.length; i += 2) {
+    const value = headers[i + 1]!;
+    if (headers[i] !== 'connection' || value === 'keep-alive' || value === 'close') continue;
+    names = [
+      ...(names ?? []),
+      ...value
+        .toLowerCase()
+        .split(',')
+        .map((name) => name.trim()),
+    ];
+  }
+  return names;
+}

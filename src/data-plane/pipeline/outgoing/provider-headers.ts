@@ -1,0 +1,65 @@
+import { isGatewayKey } from '../../../common/access/gateway-key.js';
+import type { Exchange } from '../../../common/core/exchange.js';
+import type { Target } from '../../../common/core/target.js';
+import { bearerToken } from '../../../common/http/bearer.js';
+import { getHeader, type HeaderList, setHeader } from '../../../common/http/headers.js';
+import { gatewayKeyHeader } from '../../../common/plugin-host/slots.js';
+import type { Address } from './address.js';
+
+/** Adds what a provider asks for, what of the client's headers it may see, and its credential. */
+export function addProviderHeaders(x: Exchange, target: Target, address: Address, headers: HeaderList): void {
+  const { provider, credential } = address;
+  const client = x.request.headers;
+  if (provider.headers !== undefined) {
+    for (const name in provider.headers) {
+      if (getHeader(headers, name) === undefined)
+        headers.push(name, getHeader(client, name) ?? provider.headers[name]!);
+    }
+  }
+  if (provider.passHeaders !== undefined) {
+    for (const name of provider.passHeaders) {
+      const value =
+        fieldHeader(target.fields, name) ?? fieldHeader(address.fields, name) ?? getHeader(client, name);
+      if (value !== undefined) setHeader(headers, name, value);
+    }
+  }
+  for (const name of target.forwardHeaders) {
+    const value = getHeader(client, name);
+    // A forwarded credential header may be the client's provider key, never a key of the gateway's.
+    if (value !== undefined && !holdsGatewayKey(value) && !value.includes(gatewayKeyText(x))) {
+      setHeader(headers, name, value);
+    }
+  }
+  const own = address.headers;
+  for (let i = 0; i < own.length; i += 2) setHeader(headers, own[i]!, own[i + 1]!);
+  if (credential === null) return;
+  const { auth } = provider;
+  const text = credential.reveal();
+  if (auth.kind === 'header' && (auth.bearerPrefix === undefined || !text.startsWith(auth.bearerPrefix))) {
+    setHeader(headers, auth.name, text);
+  } else if (auth.kind === 'bearer' || auth.kind === 'header') {
+    setHeader(headers, 'authorization', `Bearer ${text}`);
+  }
+}
+
+/** The gateway key of this call, as text. */
+export function gatewayKeyText(x: Exchange): string {
+  const value = getHeader(x.request.headers, x.get(gatewayKeyHeader) ?? '') ?? '';
+  const text = bearerToken(value)?.trim() ?? value;
+  // No key, nothing to look for: a text that no header holds.
+  return text === '' ? '\n' : text;
+}
+
+function holdsGatewayKey(value: string): boolean {
+  return isGatewayKey((bearerToken(value) ?? value).trim());
+}
+
+/** `openai-organization` may stand in a config as `openai_organization`. */
+function fieldHeader(fields: Target['fields'] | null, name: string): string | undefined {
+  for (const field in fields) {
+    if (field.length !== name.length || field.replaceAll('_', '-') !== name) continue;
+    const value = fields[field];
+    return typeof value === 'string' ? value : undefined;
+  }
+  return undefined;
+}

@@ -1,0 +1,64 @@
+import type { OwnIdentities } from '../../common/access/own-identity.js';
+import type { Directory } from '../../common/core/directory.js';
+import type { Format } from '../../common/core/endpoint.js';
+import type { Usage } from '../../common/core/usage.js';
+import type { Journal } from '../../common/ledger/record.js';
+import type { Logger } from '../../common/plugin-host/plugin.js';
+import type { BodyReader as EndpointBodyReader } from '../endpoints/body-reader.js';
+import type { TokenCounter as LedgerTokenCounter } from '../journal/token-counter.js';
+import type { ClientFormat } from '../providers/client-formats/client-format.js';
+import type { ChatFormat, ProviderDefinition, WireFormat } from '../providers/provider.js';
+import type { Call } from '../transport/transport.js';
+import type { Timeouts, Upstream } from '../upstream/upstream.js';
+import type { Chain } from './chain.js';
+import type { OpenExchanges } from './open-exchanges.js';
+
+export type BodyReader = Pick<EndpointBodyReader, 'read' | 'readAnswer'>;
+export type TokenCounter = Pick<LedgerTokenCounter, 'count' | 'exceeds'>;
+
+export interface Pricing {
+  /** Picodollars; null: no price is known. */
+  cost(provider: string, model: string, usage: Usage): number | null;
+  /** What a request may cost at most, by its size and its `max_tokens`; null where no price is known. */
+  reserve(provider: string, model: string, requestBytes: number, maxTokens: number | null): number | null;
+}
+
+export interface PipelineLimits {
+  /** Bytes of a JSON body; more is `body_too_large`. */
+  readonly maxBodyBytes: number;
+  /** Bytes of an upstream answer that is collected; more is `upstream_too_large`. */
+  readonly maxAnswerBytes: number;
+  /** Bytes of an answer kept for logs and for counting. */
+  readonly maxRecordBytes: number;
+}
+
+/** Everything a request meets on its way, put together once per data worker. */
+export interface Parts {
+  readonly directory: Directory;
+  readonly providers: ReadonlyMap<string, ProviderDefinition>;
+  readonly formats: ReadonlyMap<Format, ChatFormat>;
+  readonly clientFormats: ReadonlyMap<Format, ClientFormat>;
+  /** By the client's format, which is their canonical shape: how others write embeddings. */
+  readonly plainFormats: ReadonlyMap<Format, readonly WireFormat[]>;
+  readonly upstream: Upstream;
+  readonly bodies: BodyReader;
+  readonly counter: TokenCounter;
+  readonly pricing: Pricing;
+  readonly journal: Journal;
+  readonly timeouts: Timeouts;
+  readonly limits: PipelineLimits;
+  readonly headerPrefixes: readonly string[];
+  readonly logBodies: boolean;
+  readonly ownIdentities: OwnIdentities;
+  readonly log: Logger;
+}
+
+/** The parts with the chain that was composed over them. */
+export interface Pipeline extends Parts {
+  readonly chain: Chain;
+  readonly open: OpenExchanges;
+  /** Takes over a call of the administration plane; the control process answers it. `path`: as the routes have it. */
+  readonly admin: (call: Call, path: string) => void;
+  /** New calls are refused with 503 once true. */
+  draining: boolean;
+}

@@ -1,0 +1,117 @@
+import { deepFreeze } from '../../../common/bytes/deep-freeze.js';
+import { GatewayError } from '../../../common/core/errors.js';
+import type { Exchange } from '../../../common/core/exchange.js';
+import type { FullHost, Hooks, Logger } from '../../../common/plugin-host/plugin.js';
+import { isThenable } from '../chain.js';
+import { checkedSource, type MetricNames } from './plugin-metrics.js';
+import { inPluginScope, outsidePluginScope, scopeFields } from './plugin-scope.js';
+import type { Stage } from './plugins.js';
+
+type HookName = keyof Hooks;
+type ExchangeHook = (x: Exchange, ...rest: never[]) => unknown;
+
+/** How long the `close` of a plugin may take before the worker goes without it. */
+const closeMs = 2000;
+
+/**
+ * A custom plugin's stage as the chain runs it: what it must not change is frozen, what it returns is checked, and what
+ * it throws is logged with its name. The gateway's own stages are not wrapped.
+ */
+export function customStage({ name, hooks }: Stage, log: Logger): Stage {
+  const wrap = (hook: HookName, check?: (answer: unknown) => void): unknown =>
+    hooks[hook] === undefined
+      ? undefined
+      : guarded(name, hook, hooks[hook].bind(hooks) as ExchangeHook, log, check);
+  const wrapped: Record<string, unknown> = {
+    request: wrap('request', checkReply),
+    explain: wrap('explain'),
+    attempt: wrap('attempt'),
+    reply: wrap('reply', checkReply),
+    event: wrap('event', checkEvents),
+    log: wrap('log'),
+    close: hooks.close === undefined ? undefined : () => close(name, hooks, log),
+  };
+  for (const hook of Object.keys(wrapped)) if (wrapped[hook] === undefined) delete wrapped[hook];
+  return { name, hooks: wrapped as Hooks };
+}
+
+function guarded(
+  plugin: string,
+  hook: HookName,
+  run: ExchangeHook,
+  log: Logger,
+  check: (answer: unknown) => void = () => {},
+): (x: Exchange, ...rest: never[]) => unknown {
+  return (x, ...rest) => {
+    const scope = { plugin, hook, requestId: x.id };
+    const checked = (answer: unknown): unknown => {
+      check(answer);
+      return answer;
+    };
+    const failed = (thrown: unknown): void => {
+      // A GatewayError is how a plugin refuses a request. In a stream or after the end there is nothing to refuse.
+      const isRefusal = thrown instanceof GatewayError && hook !== 'event' && hook !== 'log';
+      if (!isRefusal)
+        log.error({ ...scopeFields(scope), err: thrown }, `the plugin ${plugin} failed in ${hook}`);
+      // The log phase has no one to report to.
+      if (hook !== 'log') throw thrown;
+    };
+    deepFreeze(x.metadata);
+    deepFreeze(x.request.json);
+    return inPluginScope(scope, () => {
+      try {
+        const answer = run(x, ...rest);
+        return isThenable(answer) ? Promise.resolve(answer).then(checked).catch(failed) : checked(answer);
+      } catch (thrown) {
+        return failed(thrown);
+      }
+    });
+  };
+}
+
+function checkReply(answer: unknown): void {
+  if (!answer) return;
+  const { status, headers } = answer as { status?: unknown; headers?: unknown };
+  const isStatus = Number.isInteger(status) && Number(status) >= 100 && Number(status) <= 599;
+  if (isStatus && Array.isArray(headers)) return;
+  throw new TypeError('It returned no Reply: { status, headers, body, events, errorOrigin }, or nothing.');
+}
+
+function checkEvents(answer: unknown): void {
+  if (answer === null) return;
+  for (const event of Array.isArray(answer) ? answer : [answer]) {
+    const { name, data } = (event ?? {}) as { name?: unknown; data?: unknown };
+    if (typeof data === 'string' && (name === null || name === undefined || typeof name === 'string'))
+      continue;
+    throw new TypeError('It returned no event: { name, data }, a list of them, or null to drop it.');
+  }
+}
+
+async function close(plugin: string, hooks: Hooks, log: Logger): Promise<void> {
+  const scope = { plugin, hook: 'close', requestId: null };
+  let timer: NodeJS.Timeout | undefined;
+  try {
+    const late = new Promise<never>((_resolve, reject) => {
+      timer = setTimeout(() => reject(new Error(`It took longer than ${closeMs} ms.`)), closeMs);
+    });
+    await Promise.race([inPluginScope(scope, async () => hooks.close?.()), late]);
+  } catch (thrown) {
+    log.error({ ...scopeFields(scope), err: thrown }, `the plugin ${plugin} failed in close`);
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+/** What a custom plugin is set up with: work of the gateway's that it asks for is not counted as its own. */
+export function customHost(plugin: string, host: FullHost, declared?: MetricNames): FullHost {
+  const custom: FullHost = {
+    ...host,
+    metrics: { show: (source) => host.metrics.show(checkedSource(plugin, source, host.log, declared)) },
+  };
+  for (const name of ['attempt', 'aside', 'inputTokens', 'upstreamKey'] as const) {
+    const work = host[name] as ((...given: unknown[]) => unknown) | undefined;
+    if (work !== undefined)
+      Object.assign(custom, { [name]: (...given: unknown[]) => outsidePluginScope(() => work(...given)) });
+  }
+  return custom;
+}

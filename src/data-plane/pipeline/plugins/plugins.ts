@@ -1,0 +1,160 @@
+import { readdirSync } from 'node:fs';
+import { join, resolve } from 'node:path';
+import { pathToFileURL } from 'node:url';
+import { addErrors } from '../../../common/core/errors.js';
+import { lazyAjv } from '../../../common/json/ajv.js';
+import type { FullHost, Hooks, Plugin } from '../../../common/plugin-host/plugin.js';
+import { optionsSchema } from '../../../common/plugin-host/stage-settings.js';
+import { nearest } from '../../../common/text/nearest.js';
+import type { Place, StageName } from '../order.js';
+import { loadFaultAt, thrownAt } from './fault-place.js';
+import { inPluginScope } from './plugin-scope.js';
+import { stages } from './stages.js';
+
+/** A plugin, where it goes, and its options as the settings give them. */
+export interface Insertion {
+  readonly name: string;
+  readonly place: Place;
+  readonly options: unknown;
+}
+
+/** A stage of the chain, set up. */
+export interface Stage {
+  readonly name: string;
+  readonly hooks: Hooks;
+}
+
+/** Imports every plugin of a directory: `<name>.js`, `<name>.mjs` or `<name>/index.js`, each with a plugin as its default export. */
+export async function loadPlugins(directory: string): Promise<ReadonlyMap<string, Plugin>> {
+  const found = new Map<string, Plugin>();
+  for (const entry of readdirSync(directory, { withFileTypes: true })) {
+    const file = entry.isDirectory() ? join(entry.name, 'index.js') : entry.name;
+    if (!/\.m?js$/.test(file)) continue;
+    const path = resolve(directory, file);
+    const plugin = await load(path);
+    if (found.has(plugin.name))
+      throw new Error(
+        `${path}: another file of ${directory} has a plugin named ${plugin.name}; give each its own name.`,
+      );
+    found.set(plugin.name, plugin);
+  }
+  return found;
+}
+
+async function load(path: string): Promise<Plugin> {
+  const scope = { plugin: path, hook: 'import', requestId: null };
+  const loaded = inPluginScope(
+    scope,
+    () => import(pathToFileURL(path).href) as Promise<{ default?: Plugin }>,
+  );
+  const { default: plugin } = await loaded.catch((error: unknown) => {
+    throw new Error(
+      `${path}: the plugin cannot be loaded: ${messageOf(error)}${placed(loadFaultAt(path, error))}`,
+    );
+  });
+  const { name, options, settings, setup } = plugin ?? {};
+  const isPlugin = typeof name === 'string' && typeof setup === 'function';
+  const schema = options ?? settings;
+  if (!isPlugin || typeof schema !== 'object' || schema === null)
+    throw new Error(
+      `${path}: a plugin file exports { name, options, setup } as its default; options is a JSON Schema.`,
+    );
+  if (plugin?.control === true)
+    throw new Error(
+      `${path}: control is for the gateway's own stages: declare the state that ${name} shares.`,
+    );
+  return plugin!;
+}
+
+const messageOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));
+
+const placed = (place: string | null): string => (place === null ? '' : ` (${place})`);
+
+const ajv = lazyAjv({ allErrors: true, useDefaults: true, strict: false, validateSchema: true });
+
+/** Sets a plugin up once, its options checked against its own schema, its hooks by name. Throws what it refuses. */
+export async function setUp(plugin: Plugin, options: unknown, host: FullHost): Promise<Stage> {
+  const given = options ?? {};
+  const validator = ajv();
+  if (!validator.validate(plugin.options ?? optionsSchema(plugin.settings ?? {}), given)) {
+    const findings = (validator.errors ?? []).map(
+      (error) => `options${error.instancePath.replaceAll('/', '.')} ${error.message}`,
+    );
+    throw new Error(`plugin ${plugin.name}: ${findings.join('; ')}`);
+  }
+  addErrors(plugin.name, plugin.errors ?? {});
+  const scope = { plugin: plugin.name, hook: 'setup', requestId: null };
+  const hooks: unknown = await inPluginScope(scope, async () => plugin.setup(given, host)).catch(
+    (error: unknown) => {
+      throw new Error(`plugin ${plugin.name}: setup failed: ${messageOf(error)}${placed(thrownAt(error))}`);
+    },
+  );
+  checkHooks(plugin.name, hooks);
+  return { name: plugin.name, hooks };
+}
+
+/** Every hook there is; a record, so that none is missing here. */
+const hookNames: Readonly<Record<keyof Hooks, true>> = {
+  request: true,
+  explain: true,
+  attempt: true,
+  reply: true,
+  event: true,
+  log: true,
+  close: true,
+};
+
+/** A misspelt hook would never run: a plugin that was to refuse requests would let them all pass. */
+function checkHooks(plugin: string, hooks: unknown): asserts hooks is Hooks {
+  if (typeof hooks !== 'object' || hooks === null)
+    throw new Error(`plugin ${plugin}: setup must return an object of hooks.`);
+  for (const name of namesIn(hooks)) {
+    const value = (hooks as Record<string, unknown>)[name];
+    if (!Object.hasOwn(hookNames, name)) {
+      const meant = nearest(name, Object.keys(hookNames));
+      throw new Error(
+        meant === null
+          ? `plugin ${plugin}: setup returned ${name}, which is no hook; there are ${Object.keys(hookNames).join(', ')}.`
+          : `plugin ${plugin}: setup returned ${name}, which is no hook; did you mean ${meant}?`,
+      );
+    }
+    if (value !== undefined && typeof value !== 'function')
+      throw new Error(`plugin ${plugin}: the hook ${name} must be a function.`);
+  }
+}
+
+/** Own names, and for an instance of a class those of its methods. */
+function namesIn(hooks: object): Set<string> {
+  const names = new Set<string>();
+  for (let at: object | null = hooks; at !== null && at !== Object.prototype; at = Object.getPrototypeOf(at))
+    for (const name of Object.getOwnPropertyNames(at))
+      if (name !== 'constructor' || at === hooks) names.add(name);
+  return names;
+}
+
+/**
+ * Puts stages into their one order, insertions at their places; several at one place keep the order of the settings. A
+ * stage that is no place for insertions stays with the one before it.
+ */
+export function arrange(
+  builtIn: ReadonlyMap<StageName, Stage>,
+  inserted: readonly { readonly place: Place; readonly stage: Stage }[],
+): Stage[] {
+  const chain: Stage[] = [];
+  let last: StageName | null = null;
+  const insert = (side: 'before' | 'after', name: StageName | null): void => {
+    for (const { place, stage } of inserted)
+      if ((place as Partial<Record<typeof side, StageName>>)[side] === name) chain.push(stage);
+  };
+  for (const { name, insertable } of stages) {
+    if (insertable !== false) {
+      insert('after', last);
+      insert('before', name);
+      last = name;
+    }
+    const own = builtIn.get(name);
+    if (own !== undefined) chain.push(own);
+  }
+  insert('after', last);
+  return chain;
+}

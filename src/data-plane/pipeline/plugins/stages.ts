@@ -1,0 +1,37 @@
+import type { ControlPart } from '../../../common/plugin-host/control.js';
+import type { Plugin, StageDeclaration } from '../../../common/plugin-host/plugin.js';
+import { order, planned, type StageName } from '../order.js';
+
+/** What a file of a stage's folder exports by default. Found by the stage's name, so that `order.ts` alone lists stages. */
+async function exported<T>(stage: string, file: 'stage' | 'index' | 'control'): Promise<T> {
+  const loaded = (await import(`../../../../plugins/${stage}/${file}.js`)) as { default: T };
+  return loaded.default;
+}
+
+/** What each stage brings, in the order of the chain. Loaded by every process; it is plain data. */
+export const stages: readonly (StageDeclaration & { readonly name: StageName })[] = await Promise.all(
+  order.map((name) =>
+    planned.has(name) ? { name } : exported<StageDeclaration & { readonly name: StageName }>(name, 'stage'),
+  ),
+);
+
+/** Stages that custom plugins can be placed next to. */
+export const places: readonly StageName[] = stages
+  .filter(({ insertable }) => insertable !== false)
+  .map(({ name }) => name);
+
+/** The gateway's own plugins, in the order of the chain. For data workers. */
+export function loadStages(): Promise<readonly Plugin<never, never>[]> {
+  const built = stages.filter(({ name }) => !planned.has(name));
+  return Promise.all(built.map(({ name }) => exported<Plugin<never, never>>(name, 'index')));
+}
+
+/** The parts of stages in the control process, with the names of their stages. */
+export function loadControlParts(): Promise<
+  readonly { readonly name: StageName; readonly start: ControlPart }[]
+> {
+  const having = stages.filter(({ control }) => control === true);
+  return Promise.all(
+    having.map(async ({ name }) => ({ name, start: await exported<ControlPart>(name, 'control') })),
+  );
+}

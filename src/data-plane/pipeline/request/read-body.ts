@@ -1,0 +1,36 @@
+import type { Exchange } from '../../../common/core/exchange.js';
+import { checkBodyHeaders, type ReadBody } from '../../endpoints/read-body.js';
+import type { BodyReader, TokenCounter } from '../parts.js';
+import { checkEmbeddingLength } from './embedding-limit.js';
+import type { RecurringBodies } from './recurring-bodies.js';
+
+/** Reads the body of endpoints that understand theirs, and checks it. */
+export function bodyReading(
+  bodies: BodyReader,
+  recurring: RecurringBodies,
+  counter: Pick<TokenCounter, 'exceeds'>,
+): (x: Exchange) => void | Promise<void> {
+  const accept = (x: Exchange, body: ReadBody): void | Promise<void> => {
+    const counting = x.endpoint.name === 'embeddings' ? checkEmbeddingLength(counter, x, body) : null;
+    if (counting !== null) return counting.then(() => take(x, body));
+    take(x, body);
+  };
+  return (x) => {
+    if (x.request.bytes === null) return;
+    const known = recurring.find(x);
+    if (known !== null) {
+      checkBodyHeaders(x.request.headers);
+      return take(x, known);
+    }
+    const read = bodies.read(x.endpoint, x.request.headers, x.request.bytes);
+    if (read instanceof Promise) return read.then((body) => accept(x, body));
+    return accept(x, read);
+  };
+}
+
+function take(x: Exchange, body: ReadBody): void {
+  x.request.json = body.json;
+  const asked = x.endpoint.readPath?.(x.request.path) ?? body;
+  x.modelAsked = asked.model;
+  x.streaming = asked.stream;
+}

@@ -1,0 +1,215 @@
+import { TextAutomaton } from './text-automaton.js';
+
+/** Shorter texts are words that an answer may well contain: they are not searched for. Characters. */
+export const shortestSecret = 8;
+
+const star = 42;
+
+/** What a search has come to. */
+interface Searched {
+  /** What was searched, or a copy with asterisks. */
+  readonly bytes: Buffer;
+  /** The automaton's state behind it. */
+  readonly state: number;
+}
+
+/**
+ * Finds secrets in what a provider sends and overwrites each with as many asterisks, so that lengths stay as they
+ * were. Made once per credential and shared by all calls that use it. One pass, however many secrets there are and
+ * whatever they and the bytes are: both may be chosen by whom the gateway must not stand still for.
+ */
+export class SecretMask {
+  /** Each once. */
+  readonly #secrets: ReadonlySet<string>;
+  /** Characters of the shortest; Infinity where there is none. */
+  readonly #shortest: number;
+  /** Those that hold characters beyond Latin-1, which no header has. */
+  readonly #wide: readonly string[];
+  #made: TextAutomaton | null = null;
+  /** Of each secret the bytes that are looked for first; null where there are many. */
+  #probes: readonly Buffer[] | null = null;
+
+  /** `base`: a mask whose secrets this one finds as well. */
+  constructor(secrets: readonly string[], base: SecretMask | null = null) {
+    const all = new Set(base === null ? [] : base.#secrets);
+    for (const text of secrets) if (text.length >= shortestSecret) all.add(text);
+    let shortest = Number.POSITIVE_INFINITY;
+    for (const { length } of all) if (length < shortest) shortest = length;
+    this.#secrets = all;
+    this.#shortest = shortest;
+    this.#wide = [...all].filter((text) => /[^\0-\xff]/.test(text));
+  }
+
+  /** Is there anything to search for? */
+  get isEmpty(): boolean {
+    return this.#secrets.size === 0;
+  }
+
+  /** Bytes of memory, at most. */
+  get heldBytes(): number {
+    let bytes = 2_048;
+    // In UTF-8, and again in Latin-1 where that is another text.
+    for (const secret of this.#secrets) {
+      const utf8 = Buffer.byteLength(secret);
+      bytes += 32 * (utf8 === secret.length ? utf8 : 2 * utf8);
+    }
+    return bytes;
+  }
+
+  /** Is this among what is searched for? */
+  has(secret: string): boolean {
+    return this.#secrets.has(secret);
+  }
+
+  /** The same buffer where it contains no secret, else a changed copy. */
+  bytes(bytes: Buffer): Buffer {
+    return bytes.length < this.#shortest ? bytes : this.search(bytes, 0, 0).bytes;
+  }
+
+  /** Goes on from a state at `from`. What is before `from` belongs to the caller, who has it overwritten in place. */
+  search(bytes: Buffer, from: number, before: number): Searched {
+    const { automaton } = this;
+    const { root } = automaton;
+    const probes = before === 0 ? this.#probes : null;
+    let clean = bytes;
+    let state = before;
+    let start = from;
+    let lastFirst = 0;
+    let lastEnd = 0;
+    // Without its probe there is no secret, and the state comes from the last bytes alone.
+    if (probes !== null && !holdsAny(bytes, probes))
+      start = Math.max(from, bytes.length + 1 - automaton.longest);
+    for (let i = start; i < bytes.length; i++) {
+      if (state === 0) {
+        while (i < bytes.length && root[bytes[i]!] === 0) i++;
+        if (i === bytes.length) break;
+      }
+      state = automaton.step(state, bytes[i]!);
+      const length = automaton.found[state]!;
+      if (length === 0) continue;
+      if (clean === bytes && from === 0) clean = Buffer.from(bytes);
+      const first = i + 1 - length;
+      // Of what overlaps, only what is new: a secret may end at each byte.
+      clean.fill(star, first >= lastFirst ? Math.max(first, lastEnd) : first, i + 1);
+      lastFirst = first;
+      lastEnd = i + 1;
+      state = automaton.open[state]!;
+    }
+    return { bytes: clean, state };
+  }
+
+  /** For header values and messages. */
+  text(text: string): string {
+    const { length } = text;
+    if (length < this.#shortest) return text;
+    const { automaton } = this;
+    const { root } = automaton;
+    /** The text in UTF-16, with asterisks; null: it has none yet. */
+    let starred: Uint16Array | null = null;
+    let lastFirst = 0;
+    let lastEnd = 0;
+    let state = 0;
+    for (let i = 0; i < length; i++) {
+      const code = text.charCodeAt(i);
+      if (state === 0 && (code > 255 || root[code] === 0)) continue;
+      state = code > 255 ? 0 : automaton.step(state, code);
+      const found = automaton.found[state]!;
+      if (found === 0) continue;
+      starred ??= codesOf(text);
+      const first = i + 1 - found;
+      starred.fill(star, first >= lastFirst ? Math.max(first, lastEnd) : first, i + 1);
+      lastFirst = first;
+      lastEnd = i + 1;
+      state = automaton.open[state]!;
+    }
+    let clean = starred === null ? text : Buffer.from(starred.buffer).toString('utf16le');
+    for (const secret of this.#wide) clean = clean.replaceAll(secret, '*'.repeat(secret.length));
+    return clean;
+  }
+
+  /** In Latin-1, as headers carry them, and in UTF-8, as JSON does. */
+  get automaton(): TextAutomaton {
+    if (this.#made === null) {
+      const texts: Buffer[] = [];
+      for (const secret of this.#secrets) {
+        const utf8 = Buffer.from(secret);
+        texts.push(utf8);
+        if (utf8.length > secret.length) texts.push(Buffer.from(secret, 'latin1'));
+      }
+      this.#made = new TextAutomaton(texts);
+      if (texts.length <= maxProbes) this.#probes = texts.map(probeOf);
+    }
+    return this.#made;
+  }
+}
+
+export const emptyMask = new SecretMask([]);
+
+/**
+ * A mask for bytes that arrive in pieces: a secret is found wherever it is cut. Of a piece that ends with the beginning
+ * of a secret, that end is kept back until the next one; all others pass undelayed, and uncopied where they are clean.
+ */
+export class StreamMask {
+  #held: Buffer | null = null;
+  #state = 0;
+
+  constructor(readonly mask: SecretMask) {}
+
+  /** What may be passed on; null: nothing yet. */
+  push(chunk: Buffer): Buffer | null {
+    const held = this.#held;
+    const from = held === null ? 0 : held.length;
+    const { bytes, state } = this.mask.search(
+      held === null ? chunk : Buffer.concat([held, chunk]),
+      from,
+      this.#state,
+    );
+    this.#state = state;
+    const end = bytes.length - this.mask.automaton.depth[state]!;
+    if (end === bytes.length) {
+      this.#held = null;
+      return bytes;
+    }
+    // A copy: a view would keep the whole chunk alive for as long as the provider is silent.
+    this.#held = Buffer.from(bytes.subarray(end));
+    return end === 0 ? null : bytes.subarray(0, end);
+  }
+
+  /** What was kept back when the bytes ended; null: nothing. The beginning of a secret is masked as well. */
+  end(): Buffer | null {
+    const held = this.#held;
+    this.#held = null;
+    this.#state = 0;
+    return held !== null && held.length >= shortestSecret ? held.fill(star) : held;
+  }
+}
+
+function codesOf(text: string): Uint16Array {
+  const codes = new Uint16Array(text.length);
+  for (let i = 0; i < text.length; i++) codes[i] = text.charCodeAt(i);
+  return codes;
+}
+
+/** More are looked for sooner in one pass. */
+const maxProbes = 8;
+/** A shorter probe would be found too often. A longer one could take as long for each byte as it has bytes. */
+const probeBytes = { least: 4, most: 16 };
+
+/** By byte: how rare it is in texts and JSON; 0 for most. */
+const rarity = new Uint8Array(256);
+for (const [i, char] of [...'vkxjzq_/=+%~ETSAINDRCOLFPMBHGUWVYKJXZQ'].entries())
+  rarity[char.charCodeAt(0)] = i + 1;
+
+/** From its rarest byte on: a search stops at each byte with which what it looks for begins. */
+function probeOf(secret: Buffer): Buffer {
+  let at = 0;
+  for (let i = 1; i <= secret.length - probeBytes.least; i++) {
+    if (rarity[secret[i]!]! > rarity[secret[at]!]!) at = i;
+  }
+  return secret.subarray(at, at + probeBytes.most);
+}
+
+function holdsAny(bytes: Buffer, probes: readonly Buffer[]): boolean {
+  for (const probe of probes) if (bytes.indexOf(probe) !== -1) return true;
+  return false;
+}

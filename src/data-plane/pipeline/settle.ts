@@ -1,0 +1,130 @@
+import { BodyRecord } from '../../common/bytes/body-record.js';
+import type { Attempt, Exchange, Outcome } from '../../common/core/exchange.js';
+import { getHeader } from '../../common/http/headers.js';
+import type { Settlement } from '../../common/ledger/record.js';
+import type { Parts } from './parts.js';
+
+/** Writes how an exchange ended into the journal; its bodies apart, where they are kept. */
+export function settle(parts: Parts, x: Exchange, outcome: Outcome): void {
+  if (x.principal === undefined) {
+    // Nobody was recognised, nothing was spent: a line in the process log, no row in a tenant's ledger.
+    parts.log.info(
+      {
+        request_id: x.id,
+        status: outcome.status,
+        code: outcome.error?.code,
+        method: x.request.method,
+        path: x.request.path,
+      },
+      'refused',
+    );
+    return;
+  }
+  parts.journal.settle(settlement(parts, x, outcome));
+  if (parts.logBodies && wantsBodies(parts, x)) keepBodies(parts, x);
+}
+
+function settlement(parts: Parts, x: Exchange, outcome: Outcome): Settlement {
+  const last = x.attempts.at(-1);
+  const provider = x.provider ?? last?.provider ?? null;
+  const model = x.modelUsed ?? last?.model ?? null;
+  return {
+    id: x.id,
+    at: x.startedAt,
+    org: x.principal.organisationId,
+    workspace: x.principal.workspaceId,
+    key: x.principal.keyId,
+    user: userOf(x),
+    config: x.config?.slug ?? null,
+    configVersion: x.config?.version ?? 'none',
+    prompt: null,
+    endpoint: x.endpoint.name,
+    method: x.request.method,
+    path: x.request.path,
+    provider,
+    slug: (x.answeredBy ?? last)?.slug ?? null,
+    integration: null,
+    modelAsked: x.modelAsked,
+    modelUsed: model,
+    status: outcome.status,
+    error: outcome.error?.code ?? null,
+    errorMessage: outcome.error?.message ?? null,
+    stream: x.streaming,
+    totalMs: round(outcome.totalMs),
+    upstreamMs: round(upstreamMs(x.attempts)),
+    firstByteMs: x.firstByteMs === null ? null : round(x.firstByteMs),
+    attempts: x.attempts,
+    retries: x.retries,
+    target: x.target?.path ?? null,
+    usage: x.usage,
+    cost: x.saved === null ? costOf(parts, x.attempts) : 0,
+    cache: x.cache,
+    metadata: x.metadata,
+    trace: x.trace?.traceId ?? x.id,
+    span: x.trace?.spanId ?? null,
+    parentSpan: x.trace?.parentSpanId ?? null,
+    spanName: x.trace?.spanName ?? null,
+    dropped: x.allDropped,
+    costSaved: x.saved?.cost ?? null,
+    msSaved: x.saved === null ? null : round(x.saved.ms),
+    route: x.route,
+    stages: x.fields,
+  };
+}
+
+/** The end user on whose behalf the client calls, by its metadata. */
+export const userOf = (x: Exchange): string | null => x.metadata['_user'] ?? null;
+
+/** Prices each attempt, in its record, and adds them up: whoever was asked is paid, whoever answered. */
+export function costOf({ pricing }: Pick<Parts, 'pricing'>, attempts: readonly Attempt[]): number | null {
+  let sum: number | null = null;
+  for (const attempt of attempts) {
+    const { provider, usage } = attempt;
+    const model = attempt.modelUsed ?? attempt.model;
+    if (usage === null || usage.source === 'none' || model === null) continue;
+    attempt.cost = pricing.cost(provider, model, usage);
+    if (attempt.cost !== null) sum = (sum ?? 0) + attempt.cost;
+  }
+  return sum;
+}
+
+/** Milliseconds in which at least one upstream was waited for. Attempts stand in the order of their beginning. */
+function upstreamMs(attempts: readonly Attempt[]): number {
+  let sum = 0;
+  let until = 0;
+  for (const { startedAt, endedAt } of attempts) {
+    if (endedAt === null || endedAt <= until) continue;
+    sum += endedAt - Math.max(startedAt, until);
+    until = endedAt;
+  }
+  return sum;
+}
+
+/** `x-gateway-debug: false` keeps this call's bodies out of the logs, `debug_log: 0` those of a whole workspace. */
+function wantsBodies(parts: Parts, x: Exchange): boolean {
+  if (x.principal.keepBodies === false) return false;
+  for (const prefix of parts.headerPrefixes) {
+    if (getHeader(x.request.headers, `${prefix}debug`)?.toLowerCase() === 'false') return false;
+  }
+  return true;
+}
+
+function keepBodies(parts: Parts, x: Exchange): void {
+  const cap = parts.limits.maxRecordBytes;
+  const request = x.request.bytes;
+  const record = x.answeredBy?.received ?? x.saved?.told ?? null;
+  if (request === null && record === null) return;
+  const isRecord = record instanceof BodyRecord;
+  const cut = (request?.length ?? 0) > cap || (record?.length ?? 0) > cap || (isRecord && record.cut);
+  parts.journal.keepBodies({
+    id: x.id,
+    at: x.startedAt,
+    org: x.principal.organisationId,
+    workspace: x.principal.workspaceId,
+    request: request?.subarray(0, cap) ?? null,
+    response: isRecord ? record.parts() : (record?.subarray(0, cap) ?? null),
+    cut,
+  });
+}
+
+const round = (ms: number): number => Math.round(ms * 1000) / 1000;

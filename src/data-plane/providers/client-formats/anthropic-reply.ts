@@ -1,0 +1,139 @@
+import { GatewayError } from '../../../common/core/errors.js';
+import type { JsonObject } from '../../../common/core/exchange.js';
+import { noUsage, type Usage } from '../../../common/core/usage.js';
+import { parseJson } from '../../../common/json/json.js';
+import { asArray, asObject, asString } from '../formats/json-shape.js';
+import { openAiUsage } from '../formats/openai-usage.js';
+import type { CanonicalReply } from '../provider.js';
+import type { ClientFormatContext } from './client-format.js';
+
+const stopReasons: Readonly<Record<string, string>> = {
+  stop: 'end_turn',
+  length: 'max_tokens',
+  tool_calls: 'tool_use',
+  function_call: 'tool_use',
+  content_filter: 'refusal',
+};
+
+/** How an answer ended, as it is known at its end. */
+export interface Ending {
+  readonly finish: string | null;
+  /** The stop sequence that ended it, where the server reports it (vLLM's `stop_reason`). */
+  readonly stopped: unknown;
+  readonly calledTools: boolean;
+  readonly refused: boolean;
+}
+
+/** `stop_reason` and `stop_sequence`. Some servers call the end of a tool call `stop`. */
+export function stopFields(
+  { finish, stopped, calledTools, refused }: Ending,
+  context: ClientFormatContext,
+): JsonObject {
+  if (refused) return { stop_reason: 'refusal', stop_sequence: null };
+  if (calledTools && (finish === 'stop' || finish === null))
+    return { stop_reason: 'tool_use', stop_sequence: null };
+  if (finish === 'stop' && asArray(context.body['stop_sequences'])?.includes(stopped) === true) {
+    return { stop_reason: 'stop_sequence', stop_sequence: stopped };
+  }
+  const reason = finish !== null && Object.hasOwn(stopReasons, finish) ? stopReasons[finish] : 'end_turn';
+  return { stop_reason: reason, stop_sequence: null };
+}
+
+/** OpenAI's usage counts cache reads and writes as input, Anthropic's beside it. */
+export function messagesUsage(known: Usage | null): JsonObject {
+  const usage = known ?? noUsage();
+  return {
+    input_tokens: usage.input - usage.cached - usage.cacheWrite,
+    cache_creation_input_tokens: usage.cacheWrite,
+    cache_read_input_tokens: usage.cached,
+    output_tokens: usage.output,
+    ...(usage.reasoning > 0 ? { output_tokens_details: { thinking_tokens: usage.reasoning } } : {}),
+  };
+}
+
+/** Did the client ask to see the model think? Without, this API answers with a provider's own signed thinking alone. */
+export function wantsThinking({ body }: ClientFormatContext): boolean {
+  const type = asObject(body['thinking'])?.['type'];
+  return typeof type === 'string' && type !== 'disabled';
+}
+
+/** Thinking as OpenAI-compatible servers put it beside the content (DeepSeek, vLLM; OpenRouter). */
+export function reasoningOf(message: JsonObject): string | null {
+  return asString(message['reasoning_content']) ?? asString(message['reasoning']);
+}
+
+/** A `chat.completion` → the answer of `POST /v1/messages`. */
+export function writeMessage(reply: CanonicalReply, context: ClientFormatContext): JsonObject {
+  const choice = asObject(asArray(reply['choices'])?.[0]);
+  const message = asObject(choice?.['message']);
+  if (choice === null || message === null) {
+    throw new GatewayError('upstream_invalid_response', 'The provider answered without a message.');
+  }
+  const finish = asString(choice['finish_reason']);
+  const content = thinkingOf(message, context);
+  const text = textOf(message['content']);
+  if (text !== '') content.push({ type: 'text', text });
+  const refusal = asString(message['refusal']);
+  if (refusal !== null && refusal !== '') content.push({ type: 'text', text: refusal });
+  const calls = asArray(message['tool_calls']) ?? [];
+  for (const call of calls) content.push(toolUse(asObject(call), finish));
+  const ending: Ending = {
+    finish,
+    stopped: choice['stop_reason'],
+    calledTools: calls.length > 0,
+    refused: refusal !== null && refusal !== '',
+  };
+  return {
+    id: asString(reply['id']) ?? `msg_${context.requestId}`,
+    type: 'message',
+    role: 'assistant',
+    model: reply['model'] ?? context.asked.model,
+    content,
+    ...stopFields(ending, context),
+    usage: messagesUsage(openAiUsage(reply)),
+  };
+}
+
+function thinkingOf(message: JsonObject, context: ClientFormatContext): JsonObject[] {
+  const blocks = (asArray(message['content_blocks']) ?? []).flatMap((value) => {
+    const block = asObject(value);
+    if (block?.['type'] === 'thinking') return [{ ...block, signature: block['signature'] ?? '' }];
+    return block?.['type'] === 'redacted_thinking' ? [block] : [];
+  });
+  if (blocks.length > 0 || !wantsThinking(context)) return blocks;
+  const thinking = reasoningOf(message);
+  return thinking === null || thinking === '' ? [] : [{ type: 'thinking', thinking, signature: '' }];
+}
+
+/** A string, or parts of text as some servers answer. */
+function textOf(content: unknown): string {
+  if (typeof content === 'string') return content;
+  return (asArray(content) ?? []).map((part) => asString(asObject(part)?.['text']) ?? '').join('');
+}
+
+function toolUse(call: JsonObject | null, finish: string | null): JsonObject {
+  const fn = asObject(call?.['function']);
+  return {
+    type: 'tool_use',
+    id: call?.['id'],
+    name: fn?.['name'],
+    input: toolInput(fn?.['arguments'], finish),
+  };
+}
+
+function toolInput(text: unknown, finish: string | null): JsonObject {
+  if (typeof text !== 'string' || text.trim() === '') return {};
+  let input: JsonObject | null = null;
+  try {
+    input = asObject(parseJson(text));
+  } catch {
+    // Reported below.
+  }
+  if (input !== null) return input;
+  // What was cut off by max_tokens is no call yet.
+  if (finish === 'length') return {};
+  throw new GatewayError(
+    'upstream_invalid_response',
+    'The provider answered with a tool call whose arguments are not a JSON object.',
+  );
+}

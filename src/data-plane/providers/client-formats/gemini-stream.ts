@@ -1,0 +1,161 @@
+import type { JsonObject } from '../../../common/core/exchange.js';
+import { stringifyJson } from '../../../common/json/json.js';
+import { asArray, asObject, asString } from '../formats/json-shape.js';
+import type { CanonicalChunk } from '../provider.js';
+import { writeEvent } from '../streams/sse.js';
+import type { ClientFormatContext, StreamWriter } from './client-format.js';
+import {
+  callPart,
+  finishReason,
+  logprobsResult,
+  thoughtPart,
+  usageMetadata,
+  wantsThoughts,
+} from './gemini-reply.js';
+import { JsonArrayWriter } from './json-array.js';
+import { reasoningText, sealThinking } from './sealed-thinking.js';
+
+/** The part of one candidate that is not written yet. */
+interface Pending {
+  /** Calls by their index: this format sends a call whole. */
+  readonly calls: Map<unknown, { readonly id: unknown; readonly name: unknown; arguments: string }>;
+  /** Thinking that was shown and whose signature is still to come. */
+  thinking: string;
+  signature: string;
+  finish: string | null;
+  refused: boolean;
+}
+
+/**
+ * Chunks of a chat stream → GenerateContentResponses, each with the next parts: server-sent events where the client
+ * asked for them (`alt=sse`), else the elements of one JSON array.
+ */
+export class GeminiStreamWriter implements StreamWriter {
+  readonly contentType: string;
+  readonly #array: JsonArrayWriter | null;
+  readonly #shows: boolean;
+  readonly #candidates = new Map<number, Pending>();
+  #usage: JsonObject = {};
+  #model: unknown;
+
+  constructor(readonly context: ClientFormatContext) {
+    const events = context.asked.events !== false;
+    this.contentType = events ? 'text/event-stream' : 'application/json; charset=UTF-8';
+    this.#array = events ? null : new JsonArrayWriter();
+    this.#shows = wantsThoughts(context);
+    this.#model = context.asked.model;
+  }
+
+  chunk(chunk: CanonicalChunk): string {
+    this.#model = asString(chunk['model']) ?? this.#model;
+    const usage = usageMetadata(chunk);
+    if (usage['usageMetadata'] !== undefined) this.#usage = usage;
+    const candidates: JsonObject[] = [];
+    for (const value of asArray(chunk['choices']) ?? []) {
+      const choice = asObject(value);
+      if (choice === null) continue;
+      const index = typeof choice['index'] === 'number' ? choice['index'] : 0;
+      const parts = this.#parts(asObject(choice['delta']) ?? {}, this.#pending(index));
+      this.#note(choice, index);
+      if (parts.length === 0) continue;
+      const probabilities = logprobsResult(asObject(choice['logprobs']));
+      candidates.push({
+        content: { parts, role: 'model' },
+        index,
+        ...(probabilities === null ? {} : { logprobsResult: probabilities }),
+      });
+    }
+    return candidates.length === 0 ? '' : this.#write({ candidates, ...this.#ids() });
+  }
+
+  end(): string {
+    this.#pending(0);
+    const candidates = [...this.#candidates].map(([index, pending]) => {
+      const parts = this.#endThinking(pending);
+      for (const call of pending.calls.values()) {
+        const whole = { id: call.id, function: { name: call.name, arguments: call.arguments } };
+        parts.push(callPart(whole, pending.finish));
+      }
+      return {
+        content: { parts: parts.length === 0 ? [{ text: '' }] : parts, role: 'model' },
+        finishReason: pending.refused ? 'SAFETY' : finishReason(pending.finish),
+        index,
+      };
+    });
+    return this.#write({ candidates, ...this.#usage, ...this.#ids() }) + (this.#array?.end() ?? '');
+  }
+
+  #pending(index: number): Pending {
+    let pending = this.#candidates.get(index);
+    if (pending === undefined) {
+      pending = { calls: new Map(), thinking: '', signature: '', finish: null, refused: false };
+      this.#candidates.set(index, pending);
+    }
+    return pending;
+  }
+
+  #note(choice: JsonObject, index: number): void {
+    const pending = this.#pending(index);
+    pending.finish = asString(choice['finish_reason']) ?? pending.finish;
+  }
+
+  #parts(delta: JsonObject, pending: Pending): JsonObject[] {
+    const parts: JsonObject[] = [];
+    if (this.#shows) this.#think(delta, pending, parts);
+    const text = asString(delta['content']) ?? '';
+    const refusal = asString(delta['refusal']) ?? '';
+    if (refusal !== '') pending.refused = true;
+    for (const said of [text, refusal]) {
+      if (said !== '') parts.push(...this.#endThinking(pending), { text: said });
+    }
+    for (const value of asArray(delta['tool_calls']) ?? []) {
+      const call = asObject(value);
+      const fn = asObject(call?.['function']);
+      const key = call?.['index'] ?? 0;
+      const known = pending.calls.get(key);
+      const piece = asString(fn?.['arguments']) ?? '';
+      if (known === undefined)
+        pending.calls.set(key, { id: call?.['id'], name: fn?.['name'], arguments: piece });
+      else known.arguments += piece;
+    }
+    return parts;
+  }
+
+  #think(delta: JsonObject, pending: Pending, parts: JsonObject[]): void {
+    const blocks = asArray(delta['content_blocks']);
+    if (blocks === null) {
+      const text = reasoningText(delta);
+      if (text !== '') parts.push(thoughtPart(text, null));
+      return;
+    }
+    for (const value of blocks) {
+      const block = asObject(asObject(value)?.['delta']);
+      if (block?.['type'] === 'thinking' || block?.['type'] === 'redacted_thinking') {
+        parts.push(...this.#endThinking(pending));
+      }
+      if (block?.['type'] === 'redacted_thinking') parts.push(thoughtPart('', sealThinking(block)));
+      const text = asString(block?.['thinking']) ?? '';
+      pending.signature += asString(block?.['signature']) ?? '';
+      pending.thinking += text;
+      if (text !== '') parts.push(thoughtPart(text, null));
+    }
+  }
+
+  /** What was shown in pieces comes back as one block, which its signature carries. */
+  #endThinking(pending: Pending): JsonObject[] {
+    const { thinking, signature } = pending;
+    pending.thinking = '';
+    pending.signature = '';
+    if (signature === '') return [];
+    return [thoughtPart('', sealThinking({ type: 'thinking', thinking, signature }))];
+  }
+
+  #ids(): JsonObject {
+    return { modelVersion: this.#model, responseId: this.context.requestId };
+  }
+
+  #write(response: JsonObject): string {
+    const text = stringifyJson(response);
+    return this.#array === null ? writeEvent(null, text) : this.#array.item(text);
+  }
+}

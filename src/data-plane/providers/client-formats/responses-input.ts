@@ -1,0 +1,207 @@
+import type { JsonObject } from '../../../common/core/exchange.js';
+import { invalid, unsupported } from '../formats/anthropic-content.js';
+import { asArray, asObject, asString } from '../formats/json-shape.js';
+import { openThinking } from './sealed-thinking.js';
+
+/** A message in the canonical shape, and where in the client's body it and each of its pieces stood. */
+export interface InputMessage {
+  readonly message: JsonObject;
+  readonly path: string;
+  /** Of each content part; none where the content is one text. */
+  readonly parts: readonly string[];
+  /** Of each tool call. */
+  readonly calls: readonly string[];
+}
+
+/** One turn of the assistant: its reasoning, text and calls, which are separate items here. */
+class Turn {
+  readonly content: JsonObject[] = [];
+  readonly parts: string[] = [];
+  readonly toolCalls: JsonObject[] = [];
+  readonly calls: string[] = [];
+  readonly blocks: JsonObject[] = [];
+  thought = false;
+
+  constructor(readonly path: string) {}
+
+  whole(): InputMessage {
+    const { content, toolCalls, blocks, path, parts, calls } = this;
+    const message: JsonObject = { role: 'assistant', content: plain(content) };
+    if (content.length === 0) message['content'] = toolCalls.length > 0 ? null : '';
+    if (toolCalls.length > 0) message['tool_calls'] = toolCalls;
+    if (this.thought) message['content_blocks'] = blocks;
+    return { message, path, parts, calls };
+  }
+}
+
+/** `input`, a text or a list of items → canonical messages. */
+export function readInput(input: unknown, dropped: string[]): InputMessage[] {
+  if (typeof input === 'string') {
+    return [{ message: { role: 'user', content: input }, path: 'input', parts: [], calls: [] }];
+  }
+  const items = asArray(input);
+  if (items === null) throw invalid('input', 'must be a string or a list of items.');
+  const out: InputMessage[] = [];
+  let turn: Turn | null = null;
+  const close = (): void => {
+    if (turn !== null && (turn.thought || turn.content.length + turn.toolCalls.length > 0)) {
+      out.push(turn.whole());
+    }
+    turn = null;
+  };
+  items.forEach((value, i) => {
+    const path = `input[${i}]`;
+    const item = asObject(value);
+    if (item === null) throw invalid(path, 'must be an object.');
+    const type = item['type'] ?? 'message';
+    if (type === 'message' && item['role'] === 'assistant') {
+      if (turn !== null && turn.content.length + turn.toolCalls.length > 0) close();
+      turn ??= new Turn(path);
+      readAnswer(item, path, turn);
+    } else if (type === 'function_call') {
+      turn ??= new Turn(path);
+      turn.toolCalls.push(toolCall(item, path));
+      turn.calls.push(path);
+    } else if (type === 'reasoning') {
+      turn ??= new Turn(path);
+      readReasoning(item, path, turn, dropped);
+    } else if (type === 'item_reference') {
+      refer(item, path, dropped);
+    } else {
+      close();
+      if (type === 'message') out.push(readMessage(item, path));
+      else if (type === 'function_call_output') out.push(toolMessage(item, path));
+      else throw hosted(`${path}.type`, `an item of type ${JSON.stringify(type)}`);
+    }
+  });
+  close();
+  return out;
+}
+
+/** What only a provider with this endpoint has: tools that it runs, answers that it keeps. */
+export function hosted(path: string, what: string): Error {
+  return unsupported(path, `${what} can only be sent to a provider that has the Responses API itself.`);
+}
+
+function refer(item: JsonObject, path: string, dropped: string[]): void {
+  // The conversation keeps its meaning without the reasoning.
+  if (asString(item['id'])?.startsWith('rs_') === true) {
+    dropped.push(path);
+    return;
+  }
+  throw unsupported(
+    `${path}.id`,
+    'this provider keeps no items that one could refer to: send the item itself (clients do so with store: false).',
+  );
+}
+
+function readMessage(item: JsonObject, path: string): InputMessage {
+  const role = item['role'];
+  if (role !== 'user' && role !== 'system' && role !== 'developer') {
+    throw invalid(`${path}.role`, 'must be user, assistant, system or developer.');
+  }
+  const { content, parts } = readContent(item['content'], `${path}.content`);
+  // The word that every chat API understands.
+  const said = role === 'developer' ? 'system' : role;
+  return { message: { role: said, content }, path, parts, calls: [] };
+}
+
+function readContent(value: unknown, path: string): { content: unknown; parts: string[] } {
+  if (typeof value === 'string') return { content: value, parts: [] };
+  const list = asArray(value);
+  if (list === null) throw invalid(path, 'must be a string or a list of content parts.');
+  const parts = list.map((_, j) => `${path}[${j}]`);
+  return { content: plain(list.map((part, j) => contentPart(part, parts[j] as string))), parts };
+}
+
+/** A single text is sent as text: not every chat API takes lists. */
+function plain(parts: readonly JsonObject[]): unknown {
+  const only = parts.length === 1 ? parts[0] : undefined;
+  return only?.['type'] === 'text' ? only['text'] : parts;
+}
+
+function contentPart(value: unknown, path: string): JsonObject {
+  const part = asObject(value);
+  if (part === null) throw invalid(path, 'must be an object with a type.');
+  switch (part['type']) {
+    case 'input_text':
+    case 'output_text':
+      return { type: 'text', text: text(part['text'], `${path}.text`) };
+    case 'refusal':
+      return { type: 'text', text: text(part['refusal'], `${path}.refusal`) };
+    case 'input_image':
+      return imagePart(part, path);
+    case 'input_file':
+      return filePart(part, path);
+    case 'input_audio':
+      return { type: 'input_audio', input_audio: part['input_audio'] };
+    default:
+      throw hosted(`${path}.type`, `a content part of type ${JSON.stringify(part['type'])}`);
+  }
+}
+
+function text(value: unknown, path: string): string {
+  if (typeof value !== 'string') throw invalid(path, 'must be a string.');
+  return value;
+}
+
+function imagePart(part: JsonObject, path: string): JsonObject {
+  const { image_url: url, file_id: id, detail } = part;
+  if (typeof url === 'string') {
+    return { type: 'image_url', image_url: { url, ...(typeof detail === 'string' ? { detail } : {}) } };
+  }
+  if (typeof id === 'string') throw stored(`${path}.file_id`);
+  throw invalid(`${path}.image_url`, 'must be a data: or http(s) URL.');
+}
+
+function filePart(part: JsonObject, path: string): JsonObject {
+  const { file_data: data, file_url: url, file_id: id, filename } = part;
+  const named = typeof filename === 'string' ? { filename } : {};
+  if (typeof data === 'string') return { type: 'file', file: { file_data: data, ...named } };
+  if (typeof url === 'string') return { type: 'file', file: { file_url: url, ...named } };
+  if (typeof id === 'string') throw stored(`${path}.file_id`);
+  throw invalid(path, 'must have file_data or file_url.');
+}
+
+function stored(path: string): Error {
+  return unsupported(path, 'names a file that lies with another provider: send the data itself.');
+}
+
+function readAnswer(item: JsonObject, path: string, turn: Turn): void {
+  const value = item['content'];
+  const list = typeof value === 'string' ? [{ type: 'output_text', text: value }] : asArray(value);
+  if (list === null) throw invalid(`${path}.content`, 'must be a string or a list of content parts.');
+  list.forEach((given, j) => {
+    const at = typeof value === 'string' ? `${path}.content` : `${path}.content[${j}]`;
+    const part = contentPart(given, at);
+    turn.content.push(part);
+    turn.parts.push(at);
+    turn.blocks.push(part);
+  });
+}
+
+function toolCall(item: JsonObject, path: string): JsonObject {
+  const { call_id: id, name, arguments: given } = item;
+  if (typeof id !== 'string') throw invalid(`${path}.call_id`, 'must be a string.');
+  if (typeof name !== 'string') throw invalid(`${path}.name`, 'must be a string.');
+  if (typeof given !== 'string') throw invalid(`${path}.arguments`, 'must be the text of a JSON object.');
+  return { id, type: 'function', function: { name, arguments: given } };
+}
+
+function toolMessage(item: JsonObject, path: string): InputMessage {
+  const id = item['call_id'];
+  if (typeof id !== 'string') throw invalid(`${path}.call_id`, 'must be a string.');
+  const { content, parts } = readContent(item['output'], `${path}.output`);
+  return { message: { role: 'tool', tool_call_id: id, content }, path, parts, calls: [] };
+}
+
+/** Thinking goes back to the provider that signed it; a summary alone is for people. */
+function readReasoning(item: JsonObject, path: string, turn: Turn, dropped: string[]): void {
+  const block = openThinking(item['encrypted_content']);
+  if (block === null) {
+    dropped.push(path);
+    return;
+  }
+  turn.thought = true;
+  turn.blocks.push(block);
+}

@@ -1,0 +1,47 @@
+import type { JsonObject } from '../../../common/core/exchange.js';
+import { parseJson, stringifyJson } from '../../../common/json/json.js';
+import { asArray, asObject, asString } from '../formats/json-shape.js';
+
+/** What a client wants of the model's thinking (`reasoning.summary`, `include`). Nothing is the default. */
+export interface ThinkingWanted {
+  /** As text to be read. */
+  readonly shown: boolean;
+  /** To be given back with the next turn. */
+  readonly sealed: boolean;
+}
+
+export function thinkingWanted(body: JsonObject): ThinkingWanted {
+  const reasoning = asObject(body['reasoning']);
+  return {
+    shown: asString(reasoning?.['summary'] ?? reasoning?.['generate_summary']) !== null,
+    sealed: asArray(body['include'])?.includes('reasoning.encrypted_content') === true,
+  };
+}
+
+const mark = 'thinking:';
+
+/**
+ * A provider's thinking block as `encrypted_content`: opaque to the client, and back again. It needs no encryption of
+ * ours: the provider that signed a block refuses a changed one. null for unsigned thinking.
+ */
+export function sealThinking(block: JsonObject): string | null {
+  const signed = block['type'] === 'redacted_thinking' || (asString(block['signature']) ?? '') !== '';
+  return signed ? Buffer.from(mark + stringifyJson(block)).toString('base64') : null;
+}
+
+/** null: not one of ours. */
+export function openThinking(sealed: unknown): JsonObject | null {
+  if (typeof sealed !== 'string') return null;
+  const text = Buffer.from(sealed, 'base64').toString();
+  if (!text.startsWith(mark)) return null;
+  try {
+    return asObject(parseJson(text.slice(mark.length)));
+  } catch {
+    return null;
+  }
+}
+
+/** Thinking as OpenAI-compatible servers put it beside the content (DeepSeek, vLLM; OpenRouter, Groq). */
+export function reasoningText(message: JsonObject): string {
+  return asString(message['reasoning_content']) ?? asString(message['reasoning']) ?? '';
+}

@@ -1,0 +1,21 @@
+import type { JsonObject } from '../../../common/core/exchange.js';
+
+/** The value if it is a JSON object, else null. A number too large for a double is an object of a class and is not one. */
+export function asObject(value: unknown): JsonObject | null {
+  if (value === null || typeof value !== 'object' || Array.isArray(value)) return null;
+  const proto: unknown = Object.getPrototypeOf(value);
+  return proto === Object.prototype || proto === null ? (value as JsonObject) : null;
+}
+
+export function asArray(value: unknown): readonly unknown[] | null {
+  return Array.isArray(value) ? value : null;
+}
+
+export function asString(value: unknown): string | null {
+  return typeof value === 'string' ? value : null;
+}
+
+/** A token count as providers report it; what is no count is 0. */
+export function count(value: unknown): number {
+  return typeof value === 'number' && value > 0 && Number.isFinite(value) ? Math.trunc(value) : 0;
+}

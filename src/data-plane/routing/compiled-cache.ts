@@ -1,0 +1,71 @@
+import { LRUCache } from 'lru-cache';
+import type { ResolvedConfig } from '../../common/core/target.js';
+import type { KeptConfigs } from '../../common/plugin-host/host.js';
+import { compileConfig } from './compile.js';
+
+/** Bytes of heap that all entries together may keep. */
+const defaultMaxBytes = 32 * 1024 * 1024;
+
+/** What an entry takes beside its key and its config: its place in the cache. */
+const entryBytes = 512;
+
+/**
+ * Configs that calls bring with them, compiled: inline ones by their text, since a client sends the same header with
+ * every call, and what other headers make of a config by keys of their own. A config that is refused is not kept.
+ * Bounded by what the entries keep alive, each counted as if it shared nothing with another.
+ */
+export class CompiledConfigs implements KeptConfigs {
+  readonly #isProvider: (name: string) => boolean;
+  readonly #headerPrefixes: readonly string[];
+  readonly #kept: LRUCache<string, ResolvedConfig>;
+
+  /** `maxBytes`: of heap, by estimate. */
+  constructor(
+    isProvider: (name: string) => boolean,
+    headerPrefixes: readonly string[] = [],
+    maxBytes = defaultMaxBytes,
+  ) {
+    this.#isProvider = isProvider;
+    this.#headerPrefixes = headerPrefixes;
+    this.#kept = new LRUCache({
+      maxSize: maxBytes,
+      // A key is there twice: as it came, and as what was read from it.
+      sizeCalculation: (config, key) => entryBytes + 4 * key.length + config.bytes,
+    });
+  }
+
+  compile(text: string): ResolvedConfig {
+    let config = this.#kept.get(text);
+    if (config === undefined) {
+      config = compileConfig(text, {
+        slug: null,
+        version: 'inline',
+        isProvider: this.#isProvider,
+        headerPrefixes: this.#headerPrefixes,
+      });
+      this.#kept.set(text, config);
+    }
+    return config;
+  }
+
+  get(key: string): ResolvedConfig | undefined {
+    return this.#kept.get(key);
+  }
+
+  set(key: string, config: ResolvedConfig): void {
+    this.#kept.set(key, config);
+  }
+
+  get size(): number {
+    return this.#kept.size;
+  }
+
+  /** Of heap, by estimate. */
+  get bytes(): number {
+    return this.#kept.calculatedSize;
+  }
+
+  clear(): void {
+    this.#kept.clear();
+  }
+}

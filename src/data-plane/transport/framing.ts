@@ -1,0 +1,156 @@
+import { GatewayError } from '../../common/core/errors.js';
+import type { HeaderList } from '../../common/http/headers.js';
+
+/** Answer of `checkHead` for a body whose length is not told beforehand. */
+export const chunkedBody = -1;
+
+/**
+ * Answer of `checkHead` for a method that comes with a body, and a head that says nothing of one: it is empty, if the
+ * parser has seen the whole head.
+ */
+export const unsaidBody = -2;
+
+const maxUrl = 8192;
+const maxHeaders = 100;
+const contentLength = /^\d{1,10}$/;
+/** RFC 9110 §7.2: a registered name or an address, and a port. Nothing that a URL parser would read further into. */
+const host = /^(?:[A-Za-z0-9._~!$&'()*+,;=%-]+|\[[0-9A-Fa-f:.]+\])(?::\d{1,5})?$/;
+/** Printable ASCII without `#`: what else a request line carries is a mistake or an attack. */
+const target = /^[\x21\x22\x24-\x7e]*$/;
+const method = /^[A-Z][A-Z-]{0,31}$/;
+
+/** A client sends the same Host on every request: the grammar is looked at once for it. */
+let lastHost = '';
+
+function bad(message: string): never {
+  throw new GatewayError('bad_framing', message);
+}
+
+/** Headers that say who calls. Two of them, and two parties may each believe another one. */
+function isCredential(name: string): boolean {
+  return name === 'authorization' || name === 'api-key' || name.endsWith('-api-key');
+}
+
+function hasTwo(headers: HeaderList, name: string): boolean {
+  let count = 0;
+  for (let i = 0; i < headers.length; i += 2) if (headers[i] === name) count++;
+  return count > 1;
+}
+
+/**
+ * Holds a request's head to what cannot be read in two ways, and says how long its body is: bytes, `chunkedBody`
+ * or `unsaidBody`.
+ * Throws a GatewayError where there is a doubt; the connection must then be closed, because nobody knows where the
+ * next request begins. `path` and `query` as received.
+ */
+export function checkHead(verb: string, path: string, query: string, headers: HeaderList): number {
+  if (verb !== 'POST' && verb !== 'GET' && !method.test(verb))
+    bad('The request method is not a method name.');
+  if (path.length + query.length >= maxUrl) bad(`The URL is longer than ${maxUrl} bytes.`);
+  if (path.charCodeAt(0) !== 0x2f || !target.test(path) || !target.test(query)) {
+    bad('The request target must be a path of printable ASCII without "#"; percent-encode everything else.');
+  }
+  if (headers.length > 2 * maxHeaders) bad(`The request has more than ${maxHeaders} headers.`);
+  let length: string | null = null;
+  let coding: string | null = null;
+  let authority: string | null = null;
+  let expect: string | null = null;
+  for (let i = 0; i < headers.length; i += 2) {
+    const name = headers[i]!;
+    const value = headers[i + 1]!;
+    if (name.length === 0) bad('A header has no name.');
+    // The one control character that the native parser lets through.
+    if (value.includes('\x7f')) bad(`The header "${name}" contains a control character.`);
+    switch (name.length) {
+      case 4:
+        if (name !== 'host') break;
+        if (authority !== null) bad('The request has more than one Host header.');
+        authority = value;
+        break;
+      case 6:
+        if (name !== 'expect') break;
+        if (expect !== null) bad('The request has more than one Expect header.');
+        expect = value;
+        break;
+      case 14:
+        if (name !== 'content-length') break;
+        if (length !== null) bad('The request has more than one Content-Length header.');
+        length = value;
+        break;
+      case 17:
+        if (name !== 'transfer-encoding') break;
+        if (coding !== null) bad('The request has more than one Transfer-Encoding header.');
+        coding = value;
+        break;
+    }
+    // "y" of -api-key, "n" of authorization: spares the rest of the list a longer look.
+    const last = name.charCodeAt(name.length - 1);
+    if ((last === 0x79 || last === 0x6e) && isCredential(name) && hasTwo(headers, name)) {
+      bad(`The request has more than one ${name} header.`);
+    }
+  }
+  if (authority === null) bad('The request has no Host header.');
+  if (authority !== lastHost) {
+    if (!host.test(authority)) bad('The Host header is not a host name or address with an optional port.');
+    lastHost = authority;
+  }
+  if (expect !== null && expect.toLowerCase() !== '100-continue') {
+    bad('The only expectation that is met is "100-continue".');
+  }
+  if (verb === 'CONNECT' || verb === 'TRACE') {
+    throw new GatewayError('method_not_allowed', `The method ${verb} is not served here.`);
+  }
+  if (coding !== null) {
+    if (length !== null) bad('The request has both Content-Length and Transfer-Encoding.');
+    if (coding !== 'chunked') bad('The only Transfer-Encoding that is read is "chunked".');
+    return chunkedBody;
+  }
+  if (length === null) return verb === 'POST' || verb === 'PUT' || verb === 'PATCH' ? unsaidBody : 0;
+  if (!contentLength.test(length)) bad('The Content-Length is not a number of one to ten digits.');
+  return Number(length);
+}
+
+/** Where answer headers that may not be written are told of. */
+export type OnProblem = (error: unknown, what: string) => void;
+
+/** Headers that frame an answer or belong to the connection: the transport writes its own. */
+const owned = new Set([
+  'content-length',
+  'transfer-encoding',
+  'connection',
+  'keep-alive',
+  'proxy-connection',
+  'upgrade',
+  'trailer',
+  'date',
+]);
+
+export function isOwnedHeader(name: string): boolean {
+  return owned.has(name);
+}
+
+/** Statuses whose answers have no body, whatever was given. RFC 9110 §6.4.1. */
+export function isBodiless(status: number): boolean {
+  return status === 204 || status === 304;
+}
+
+/** A status that can be an answer's; 500 and a report for what cannot. */
+export function checkStatus(status: number, onProblem: OnProblem): number {
+  if (Number.isInteger(status) && status >= 200 && status <= 599) return status;
+  onProblem(new Error(`status ${status}`), 'answer with an impossible status');
+  return 500;
+}
+
+/**
+ * The length a HEAD answer reports. Its body is not sent, so what the handler says in `content-length` counts,
+ * then the body it gave.
+ */
+export function headLength(headers: HeaderList, body: Buffer | string | null): string | null {
+  for (let i = 0; i < headers.length; i += 2) {
+    if (headers[i] === 'content-length') {
+      const value = headers[i + 1]!;
+      return contentLength.test(value) ? value : null;
+    }
+  }
+  return body === null ? null : String(Buffer.byteLength(body));
+}

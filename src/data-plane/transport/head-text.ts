@@ -1,0 +1,69 @@
+import { STATUS_CODES } from 'node:http';
+import { type HeaderList, isHeaderName, isHeaderValue } from '../../common/http/headers.js';
+import { isOwnedHeader } from './framing.js';
+import type { TransportOptions } from './transport.js';
+
+const statusLines: (string | undefined)[] = [];
+for (const [code, reason] of Object.entries(STATUS_CODES)) statusLines[Number(code)] = `${code} ${reason}`;
+/** As nginx names it; the rest of the unlisted ones have no common name. */
+statusLines[499] = '499 Client Closed Request';
+
+export const statusLine = (status: number): string => statusLines[status] ?? `${status} Unlisted`;
+
+const sameNames = new Map<string, string>();
+const maxSameNames = 500;
+
+/**
+ * One string for each header name, the one that the engine compares by its address: a head's names are compared with
+ * others some hundred times on their way.
+ */
+export function sameName(name: string): string {
+  const known = sameNames.get(name);
+  if (known !== undefined) return known;
+  if (name.length > maxName) return name;
+  // A property's name is such a string.
+  const [same = name] = Object.keys({ [name]: true });
+  if (sameNames.size >= maxSameNames) sameNames.clear();
+  sameNames.set(same, same);
+  return same;
+}
+
+/**
+ * How the lines of headers begin, by name: the same few dozen come with every answer. '': the transport writes this one
+ * itself; null: this is no name.
+ */
+const beginnings = new Map<string, string | null>();
+const maxBeginnings = 1000;
+/** Longer names are rare: they are not kept. */
+const maxName = 64;
+
+function beginningOf(name: string): string | null {
+  let beginning = beginnings.get(name);
+  if (beginning === undefined) {
+    beginning = isOwnedHeader(name) ? '' : isHeaderName(name) ? `\r\n${name}: ` : null;
+    if (name.length > maxName) return beginning;
+    if (beginnings.size >= maxBeginnings) beginnings.clear();
+    beginnings.set(name, beginning);
+  }
+  return beginning;
+}
+
+/** Lines of headers, each with a line's end before it. A header that may not be written is left out and reported. */
+export function headerLines(headers: HeaderList, onProblem: TransportOptions['onProblem']): string {
+  let lines = '';
+  let good = '';
+  for (let i = 0; i < headers.length; i += 2) {
+    const beginning = beginningOf(headers[i]!);
+    if (beginning === '') continue;
+    const value = headers[i + 1]!;
+    // An answer says its id under several names, one after the other.
+    if (beginning === null || (value !== good && !isHeaderValue(value))) {
+      // The value stays out of the report: it may be a secret.
+      onProblem(new Error(headers[i]), 'invalid answer header');
+    } else {
+      good = value;
+      lines += beginning + value;
+    }
+  }
+  return lines;
+}

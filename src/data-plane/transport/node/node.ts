@@ -1,0 +1,185 @@
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import { type AddressInfo, Server as NetServer } from 'node:net';
+import type { Duplex } from 'node:stream';
+import { errorBody } from '../../../common/core/error-body.js';
+import { GatewayError } from '../../../common/core/errors.js';
+import type { HeaderList } from '../../../common/http/headers.js';
+import { reportFull } from '../connection-limit.js';
+import { checkHead, chunkedBody, unsaidBody } from '../framing.js';
+import { fromWire } from '../latin1.js';
+import { refusalOf } from '../refusal.js';
+import type { Serving, Transport, TransportOptions } from '../transport.js';
+import { NodeCall } from './node-call.js';
+
+const headTimeoutMs = 10_000;
+const keepAliveMs = 10_000;
+const [major = 0, minor = 0] = process.versions.node.split('.').map(Number);
+/**
+ * Can several processes listen on one port here? Node learnt SO_REUSEPORT in 22.12 and 23.1; under an older one this
+ * transport runs with a single data worker.
+ */
+export const nodeTransportCanShare =
+  major > 23 || (major === 23 && minor >= 1) || (major === 22 && minor >= 12);
+
+class NodeTransport implements Transport, Serving {
+  inFlight = 0;
+  draining = false;
+  readonly #server: Server;
+  /** Connections whose next bytes may not be read as a request. */
+  readonly #spent = new WeakSet<Duplex>();
+  /** Answers still owed on a connection: an error page of ours must not take the place of one. */
+  readonly #owed = new WeakMap<Duplex, number>();
+  #closed = false;
+
+  constructor(readonly options: TransportOptions) {
+    const server = createServer({
+      maxHeaderSize: options.maxHeaderBytes,
+      insecureHTTPParser: false,
+      joinDuplicateHeaders: false,
+      // Said by checkHead instead, in JSON.
+      requireHostHeader: false,
+      keepAliveTimeout: keepAliveMs,
+      headersTimeout: headTimeoutMs,
+      connectionsCheckingInterval: 1000,
+    });
+    // Node drops silently what is over this; checkHead refuses it.
+    server.maxHeadersCount = 0;
+    if (options.maxConnections !== undefined) {
+      const full = reportFull(options.maxConnections, options.onProblem);
+      server.maxConnections = options.maxConnections;
+      server.on('drop', full);
+    }
+    server.on('request', (req, res) => this.#request(req, res, false));
+    server.on('checkContinue', (req, res) => this.#request(req, res, true));
+    server.on('checkExpectation', (req, res) => this.#request(req, res, false));
+    server.on('clientError', (error, socket) => this.#unreadable(error, socket));
+    server.on('connect', (_req, socket) => {
+      this.#refuse(socket, new GatewayError('method_not_allowed', 'The method CONNECT is not served here.'));
+    });
+    this.#server = server;
+  }
+
+  listen(host: string, port: number, shared: boolean): Promise<number> {
+    return new Promise((resolve, reject) => {
+      if (shared && !nodeTransportCanShare) {
+        reject(
+          new Error('This Node cannot share a port between processes: use 22.12 or later, or one worker.'),
+        );
+        return;
+      }
+      this.#server.once('error', reject);
+      const where = shared ? { host, port, reusePort: true } : { host, port, exclusive: true };
+      this.#server.listen(where, () => {
+        this.#server.off('error', reject);
+        this.#server.on('error', (error) => this.options.onProblem(error, 'listener'));
+        resolve((this.#server.address() as AddressInfo).port);
+      });
+    });
+  }
+
+  drain(): void {
+    this.draining = true;
+    if (!this.#server.listening) return;
+    // Not the close of http.Server: that cuts idle connections, on which a request may be under way.
+    NetServer.prototype.close.call(this.#server);
+  }
+
+  close(): void {
+    this.drain();
+    if (this.#closed) return;
+    this.#closed = true;
+    this.#server.closeAllConnections();
+    // Ends the timer that looks for slow clients.
+    this.#server.close(ignore);
+  }
+
+  #request(req: IncomingMessage, res: ServerResponse, wantsContinue: boolean): void {
+    const socket = req.socket;
+    if (this.#spent.has(socket)) {
+      // Behind a chunked body or a refusal: never served. The answer before it closes the connection.
+      res.on('error', ignore);
+      return;
+    }
+    this.#owed.set(socket, (this.#owed.get(socket) ?? 0) + 1);
+    res.on('close', () => this.#owed.set(socket, (this.#owed.get(socket) ?? 1) - 1));
+    let call: NodeCall;
+    let path = '/';
+    try {
+      const headers = req.rawHeaders;
+      const list: HeaderList = new Array(headers.length);
+      for (let i = 0; i < headers.length; i += 2) {
+        list[i] = headers[i]!.toLowerCase();
+        list[i + 1] = fromWire(headers[i + 1]!);
+      }
+      if (req.httpVersion !== '1.1')
+        throw new GatewayError('bad_framing', 'The only HTTP version served here is 1.1.');
+      const url = req.url ?? '';
+      const mark = url.indexOf('?');
+      path = mark < 0 ? url : url.slice(0, mark);
+      const query = mark < 0 ? '' : url.slice(mark + 1);
+      const said = checkHead(req.method ?? '', path, query, list);
+      const length = said === unsaidBody ? 0 : said;
+      if (length === chunkedBody) this.#spent.add(socket);
+      call = new NodeCall(this, req, res, path, query, list, length);
+    } catch (thrown) {
+      const error = GatewayError.from(thrown);
+      this.options.onProblem(error, 'refused request');
+      this.#spent.add(socket);
+      res.on('error', ignore);
+      const { headers, body } = refusalOf(this.options, error, path);
+      res.writeHead(error.status, [...headers, 'Connection', 'close']);
+      res.end(body);
+      return;
+    }
+    this.inFlight++;
+    if (wantsContinue) res.writeContinue();
+    try {
+      this.options.handler(call);
+    } catch (thrown) {
+      call.failed(thrown, 'handler');
+    }
+    call.settle();
+  }
+
+  #unreadable(error: NodeJS.ErrnoException, socket: Duplex): void {
+    const code = error.code ?? '';
+    if (code === 'HPE_INVALID_EOF_STATE' || !(code.startsWith('HPE_') || code.startsWith('ERR_HTTP_'))) {
+      // The client left in mid-request; the call, if there was one, hears of it by its own 'close'.
+      socket.destroy();
+      return;
+    }
+    const message =
+      code === 'HPE_HEADER_OVERFLOW'
+        ? `The request line and headers are longer than ${this.options.maxHeaderBytes} bytes.`
+        : code === 'ERR_HTTP_REQUEST_TIMEOUT'
+          ? 'The request did not arrive in time.'
+          : 'The request cannot be read as HTTP/1.1.';
+    const refusal = new GatewayError('bad_framing', message, { cause: error });
+    this.options.onProblem(refusal, 'refused request');
+    this.#refuse(socket, refusal);
+  }
+
+  /** Refuses where there is no ServerResponse to do it with. */
+  #refuse(socket: Duplex, error: GatewayError): void {
+    if (!socket.writable || (this.#owed.get(socket) ?? 0) > 0 || this.#spent.has(socket)) {
+      socket.destroy();
+      return;
+    }
+    this.#spent.add(socket);
+    const body = errorBody(error, null);
+    socket.on('error', ignore);
+    socket.end(
+      `HTTP/1.1 ${error.status} ${error.status === 405 ? 'Method Not Allowed' : 'Bad Request'}\r\n` +
+        'Content-Type: application/json\r\nConnection: close\r\n' +
+        `Content-Length: ${Buffer.byteLength(body)}\r\n\r\n${body}`,
+      () => socket.destroy(),
+    );
+  }
+}
+
+function ignore(): void {}
+
+/** HTTP/1.1 by Node's own parser, for where uWebSockets.js has no binary. */
+export async function createNodeTransport(options: TransportOptions): Promise<Transport> {
+  return new NodeTransport(options);
+}

@@ -1,0 +1,148 @@
+import type { GatewayError } from '../../common/core/errors.js';
+import type { ReplySink } from './transport.js';
+
+/** Large chunks are written in pieces, so that a slow client's progress can be seen. */
+const pieceBytes = 64 * 1024;
+/** What may wait in one turn before the source is asked to stop. */
+const highWater = 256 * 1024;
+
+/** What a parser's connection gives a reply to write with. */
+export interface Wire {
+  /** Runs `flush` so that its writes leave together. */
+  together(flush: (reply: QueuedReply) => void, reply: QueuedReply): void;
+  /** With the head before it, if that has not gone. false: takes no more until `QueuedReply.writable()` is called. */
+  write(piece: Buffer | string): boolean;
+  /** Ends the body cleanly. */
+  finish(): void;
+  /** Breaks the connection. `told`: the handler knows already. */
+  cut(told: boolean): void;
+}
+
+function run(reply: QueuedReply): void {
+  reply.flush();
+}
+
+function write(reply: QueuedReply): void {
+  reply.writeQueue();
+}
+
+/**
+ * The body of a begun answer: what is written in one turn of the event loop leaves together, the source is stopped
+ * while the client takes nothing, and a client that takes nothing for too long is cut.
+ */
+export class QueuedReply implements ReplySink {
+  #queue: (Buffer | string)[] = [];
+  #queued = 0;
+  #blocked = false;
+  #owesResume = false;
+  #ending = false;
+  #over = false;
+  #scheduled = false;
+  #timer: NodeJS.Timeout | null = null;
+  readonly #wire: Wire;
+  readonly #writeTimeoutMs: number;
+  readonly #resume: () => void;
+
+  constructor(wire: Wire, writeTimeoutMs: number, resume: () => void) {
+    this.#wire = wire;
+    this.#writeTimeoutMs = writeTimeoutMs;
+    this.#resume = resume;
+  }
+
+  data(chunk: Buffer | string): boolean {
+    if (this.#over || this.#ending) return true;
+    if (chunk.length > pieceBytes) {
+      const bytes = typeof chunk === 'string' ? Buffer.from(chunk) : chunk;
+      for (let at = 0; at < bytes.length; at += pieceBytes) {
+        this.#queue.push(bytes.subarray(at, at + pieceBytes));
+      }
+      this.#queued += bytes.length;
+    } else if (chunk.length > 0) {
+      this.#queue.push(chunk);
+      this.#queued += chunk.length;
+    }
+    if (!this.#blocked) this.#schedule();
+    if (!this.#blocked && this.#queued < highWater) return true;
+    this.#owesResume = true;
+    return false;
+  }
+
+  end(): void {
+    if (this.#over || this.#ending) return;
+    this.#ending = true;
+    if (!this.#blocked) this.#schedule();
+  }
+
+  error(_error: GatewayError): void {
+    if (this.#over) return;
+    // What was given before the break still goes; the missing end tells the client that it is not all.
+    if (!this.#blocked) this.#wire.together(write, this);
+    if (this.#over) return;
+    this.stop();
+    this.#wire.cut(true);
+  }
+
+  /** The connection takes bytes again. */
+  writable(): void {
+    if (this.#over) return;
+    this.#blocked = false;
+    if (this.#timer !== null) clearTimeout(this.#timer);
+    this.#timer = null;
+    this.flush();
+  }
+
+  flush(): void {
+    this.#scheduled = false;
+    if (this.#over || this.#blocked) return;
+    this.#wire.together(write, this);
+    if (this.#over || this.#blocked || this.#ending || !this.#owesResume) return;
+    this.#owesResume = false;
+    this.#resume();
+  }
+
+  writeQueue(): void {
+    const wire = this.#wire;
+    const queue = this.#queue;
+    let taken = 0;
+    while (taken < queue.length && !this.#blocked && !this.#over) {
+      const piece = queue[taken++]!;
+      this.#queued -= piece.length;
+      if (!wire.write(piece)) this.#block();
+    }
+    if (taken === queue.length) this.#queue = [];
+    else if (taken > 0) queue.splice(0, taken);
+    if (this.#ending && !this.#blocked && !this.#over) {
+      this.stop();
+      wire.finish();
+    }
+  }
+
+  /** Nothing is written after this. */
+  stop(): void {
+    this.#over = true;
+    this.#queue = [];
+    if (this.#timer !== null) clearTimeout(this.#timer);
+    this.#timer = null;
+  }
+
+  #schedule(): void {
+    if (this.#scheduled) return;
+    this.#scheduled = true;
+    process.nextTick(run, this);
+  }
+
+  #block(): void {
+    this.#blocked = true;
+    this.#timer = setTimeout(() => {
+      this.stop();
+      this.#wire.cut(false);
+    }, this.#writeTimeoutMs);
+  }
+}
+
+/** Given to whom the client has already left: takes everything, does nothing. */
+export const deadReply: ReplySink = {
+  data: () => true,
+  end() {},
+  error() {},
+};

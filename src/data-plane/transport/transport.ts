@@ -1,0 +1,98 @@
+import type { Sink, Source } from '../../common/bytes/body.js';
+import type { GatewayError } from '../../common/core/errors.js';
+import type { HeaderList } from '../../common/http/headers.js';
+
+/**
+ * One request on the wire and the way to answer it. Everything readable was copied before the handler was called.
+ * After `onAbort` fired, every method is a no-op: nothing here throws for a client that left.
+ */
+export interface Call {
+  /** Upper case. */
+  readonly method: string;
+  /** As received, without the query. */
+  readonly path: string;
+  /** As received, without `?`; empty where there is none. */
+  readonly query: string;
+  readonly headers: HeaderList;
+  /** Empty once the client has gone or the answer is given, unless it was asked for before. */
+  readonly remoteAddress: string;
+  /** Has the client gone (or the connection broken)? */
+  readonly aborted: boolean;
+  /** Called at most once, when the client goes before the answer is complete. */
+  onAbort: (() => void) | null;
+  /**
+   * Collects the body. `done` gets the bytes (the caller's to keep), or `body_too_large` as soon as `limit` is
+   * passed; never before `collect` has returned, and not at all if the client goes first. Call either `collect` or
+   * `stream`, once, in the handler's own turn.
+   */
+  collect(limit: number, done: (error: GatewayError | null, bytes: Buffer) => void): void;
+  /**
+   * The body as it comes, with back-pressure. An upload over `limit` bytes ends with a `body_too_large` error; one
+   * whose client goes ends with `client_gone`, after `onAbort`.
+   */
+  stream(limit: number): Source;
+  /**
+   * A whole answer at once: head and body in one write. `body` null: none. HEAD, 204 and 304 never get one; for HEAD,
+   * `content-length` in `headers` is reported, or else the length of `body`. Framing headers and `date` in `headers`
+   * are left out, headers that may not be written are too, and told of through `onProblem`. A second answer is ignored.
+   */
+  answer(status: number, headers: HeaderList, body: Buffer | string | null): void;
+  /**
+   * An answer whose body follows through the returned sink, chunked. Its head leaves with the first bytes, or at the
+   * end. What is written in one turn leaves together.
+   */
+  begin(status: number, headers: HeaderList, resume: () => void): ReplySink;
+}
+
+/** Writes the body of a begun answer. `data` answers false under back-pressure; `resume` (of `begin`) follows. */
+export interface ReplySink extends Sink {
+  data(chunk: Buffer | string): boolean;
+  end(): void;
+  /** Cuts the connection: a body that broke must never end cleanly. */
+  error(error: GatewayError): void;
+}
+
+/** How a request is told no before anybody was handed it. */
+export interface Refusal {
+  /** Without those of the connection. */
+  readonly headers: HeaderList;
+  readonly body: string;
+}
+
+export interface TransportOptions {
+  /** Called in the turn in which the head arrived. What it throws is answered with 500. */
+  readonly handler: (call: Call) => void;
+  /** Bytes of request line and headers together. */
+  readonly maxHeaderBytes: number;
+  /** Connections at once; a new one over it is closed at once, without an answer. As many as the system gives unless set. */
+  readonly maxConnections?: number;
+  /** A client that takes no byte for this long is cut. Milliseconds. */
+  readonly writeTimeoutMs: number;
+  /** Words a refusal for whoever calls at this path (`/` where it cannot be read); plain words unless given. */
+  readonly refusal?: (error: GatewayError, path: string) => Refusal;
+  /** Called for what the transport itself refused or caught, for the process log. */
+  readonly onProblem: (error: unknown, what: string) => void;
+}
+
+/** Accepts HTTP/1.1 and hands over calls. `uws.ts` and `node.ts` implement it; one contract suite holds both. */
+export interface Transport {
+  /** Resolves with the port bound (useful with 0). Rejects when it is taken; `shared`: other processes may share it. */
+  listen(host: string, port: number, shared: boolean): Promise<number>;
+  /** No new connections; answers from now on say `Connection: close`. What is in flight goes on. */
+  drain(): void;
+  /** Closes everything at once. */
+  close(): void;
+  /** Calls begun and not yet ended. */
+  readonly inFlight: number;
+}
+
+/** What a call of a parser knows of the transport that it came by. */
+export interface Serving {
+  readonly options: TransportOptions;
+  /** Is the connection to be closed after each answer? */
+  readonly draining: boolean;
+  /** Counted down by a call that ends. */
+  inFlight: number;
+}
+
+export type { Source };

@@ -1,0 +1,155 @@
+import type { Sink, Source } from '../../common/bytes/body.js';
+import { Pieces } from '../../common/bytes/pieces.js';
+import { GatewayError } from '../../common/core/errors.js';
+
+/** Takes a request body as it comes. */
+export interface BodyReader {
+  /** The bytes are the reader's to keep. false: the limit is passed, `fail` follows and nothing else. */
+  push(bytes: Buffer, last: boolean): boolean;
+  /** No more will come, and that is why. */
+  fail(error: GatewayError): void;
+}
+
+/** The connection a body comes from. */
+export interface Faucet {
+  pauseBody(): void;
+  resumeBody(): void;
+}
+
+const empty = Buffer.alloc(0);
+
+/** The error for a body longer than `limit` bytes. */
+export function bodyTooLarge(limit: number): GatewayError {
+  return new GatewayError('body_too_large', `The request body is longer than the limit of ${limit} bytes.`);
+}
+
+/** The whole body in one piece. Memory grows with what has come, not with what the client says will come. */
+export class Collector implements BodyReader {
+  #pieces: Pieces | null = null;
+  #received = 0;
+  readonly #limit: number;
+  readonly #done: (error: GatewayError | null, bytes: Buffer) => void;
+
+  constructor(limit: number, done: (error: GatewayError | null, bytes: Buffer) => void) {
+    this.#limit = limit;
+    this.#done = done;
+  }
+
+  push(bytes: Buffer, last: boolean): boolean {
+    this.#received += bytes.length;
+    if (this.#received > this.#limit) return false;
+    if (last && this.#pieces === null) {
+      this.#done(null, bytes);
+      return true;
+    }
+    this.#pieces ??= new Pieces();
+    this.#pieces.add(bytes);
+    if (!last) return true;
+    const whole = this.#pieces.bytes();
+    this.#pieces = null;
+    this.#done(null, whole);
+    return true;
+  }
+
+  fail(error: GatewayError): void {
+    this.#pieces = null;
+    // Nobody is told of a client that left: the call's `onAbort` has said it.
+    if (error.code !== 'client_gone') this.#done(error, empty);
+  }
+}
+
+/**
+ * The body as it comes. The connection is not read before `start` nor while the sink is full; what one packet held
+ * besides (half a megabyte at most) waits here.
+ */
+export class Uploader implements BodyReader, Source {
+  #sink: Sink | null = null;
+  /** What the sink is being given, from `#at` on. */
+  #given: Buffer[] = [];
+  #at = 0;
+  readonly #waiting = new Pieces();
+  #received = 0;
+  #full = true;
+  #last = false;
+  #error: GatewayError | null = null;
+  #over = false;
+  readonly #limit: number;
+  readonly #faucet: Faucet;
+
+  constructor(limit: number, faucet: Faucet) {
+    this.#limit = limit;
+    this.#faucet = faucet;
+  }
+
+  start(sink: Sink): void {
+    this.#sink = sink;
+    this.resume();
+  }
+
+  resume(): void {
+    if (this.#sink === null || this.#over) return;
+    this.#full = false;
+    this.#drain();
+    if (!this.#full && !this.#over) this.#faucet.resumeBody();
+  }
+
+  cancel(): void {
+    this.#over = true;
+    this.#drop();
+    // Swallowed, or else the connection would see neither the body's end nor the client's.
+    this.#faucet.resumeBody();
+  }
+
+  push(bytes: Buffer, last: boolean): boolean {
+    if (this.#over) return true;
+    this.#received += bytes.length;
+    if (this.#received > this.#limit) return false;
+    if (last) this.#last = true;
+    this.#waiting.add(bytes);
+    this.#drain();
+    if (!this.#isDrained()) this.#faucet.pauseBody();
+    return true;
+  }
+
+  fail(error: GatewayError): void {
+    if (this.#over) return;
+    this.#error = error;
+    this.#drop();
+    this.#full = false;
+    this.#drain();
+  }
+
+  #isDrained(): boolean {
+    return this.#at === this.#given.length && this.#waiting.length === 0;
+  }
+
+  #drop(): void {
+    this.#given = [];
+    this.#at = 0;
+    this.#waiting.take();
+  }
+
+  #drain(): void {
+    const sink = this.#sink;
+    if (sink === null) return;
+    while (!this.#full && !this.#over) {
+      if (this.#at === this.#given.length) {
+        if (this.#waiting.length === 0) break;
+        this.#given = this.#waiting.take();
+        this.#at = 0;
+      }
+      if (!sink.data(this.#given[this.#at++]!)) {
+        this.#full = true;
+        this.#faucet.pauseBody();
+      }
+    }
+    if (this.#over || !this.#isDrained()) return;
+    if (this.#error !== null) {
+      this.#over = true;
+      sink.error(this.#error);
+    } else if (this.#last) {
+      this.#over = true;
+      sink.end();
+    }
+  }
+}

@@ -1,0 +1,369 @@
+import type { HttpResponse } from 'uWebSockets.js';
+import { errorBody } from '../../../common/core/error-body.js';
+import { GatewayError } from '../../../common/core/errors.js';
+import type { HeaderList } from '../../../common/http/headers.js';
+import { checkStatus, chunkedBody, headLength, isBodiless, unsaidBody } from '../framing.js';
+import { headerLines, statusLine } from '../head-text.js';
+import { lastChunk, lastChunkValue } from '../last-chunk.js';
+import { textOfAddress } from '../peer-address.js';
+import { deadReply, QueuedReply, type Wire } from '../reply.js';
+import type { Call, ReplySink, Serving, Source } from '../transport.js';
+import { type BodyReader, bodyTooLarge, Collector, type Faucet, Uploader } from '../upload.js';
+import { type Corked, corkClosing, corkReply, corkWhole } from './uws-cork.js';
+
+/** An answer this long is handed over in parts, so that the rest need not be copied for a slow client. */
+const wholeBytes = 256 * 1024;
+/** What of an unread body may still be swallowed to keep a connection, rather than close it. */
+const swallowBytes = 64 * 1024;
+/** How long a closing connection waits for the client to have read its answer, upload unfinished or not. */
+const lingerUploadMs = 1000;
+const lingerMs = 50;
+
+/** A call on a connection of uWebSockets.js. */
+export class UwsCall implements Call, Wire, Faucet, Corked {
+  aborted = false;
+  onAbort: (() => void) | null = null;
+  /** null: answered, or the client has gone. Touching it then throws. */
+  #res: HttpResponse | null;
+  /** Bytes of the body, or `chunkedBody`. */
+  readonly #length: number;
+  #reader: BodyReader | null = null;
+  #taken = false;
+  #limit = 0;
+  #paused = false;
+  #bodyDone: boolean;
+  /** Is uWebSockets reading this connection's packet now? It has corked it then. */
+  #inParser = true;
+  #begun = false;
+  #over = false;
+  /** Does the handler know that the connection is cut? */
+  #told = false;
+  /** The connection may not carry another request. */
+  #closing: boolean;
+  #status = 0;
+  #headers: HeaderList = [];
+  #body: Buffer | string | null = null;
+  #headWritten = false;
+  #hasOnWritable = false;
+  #reply: QueuedReply | null = null;
+  #lingering: HttpResponse | null = null;
+  #timer: NodeJS.Timeout | null = null;
+  #address: string | null = null;
+
+  constructor(
+    readonly transport: Serving,
+    res: HttpResponse,
+    readonly method: string,
+    readonly path: string,
+    readonly query: string,
+    readonly headers: HeaderList,
+    length: number,
+  ) {
+    this.#res = res;
+    this.#length = length === unsaidBody ? 0 : length;
+    this.#bodyDone = this.#length === 0;
+    // uWebSockets stops reading a head at a header without a name, and shows nobody what stands behind it: where a
+    // length would be expected and there is none, it may be there.
+    this.#closing = length === chunkedBody || length === unsaidBody;
+  }
+
+  /** Asked for seldom, and a system call each time: so only when it is, and while the connection is there. */
+  get remoteAddress(): string {
+    if (this.#address === null) this.#address = this.#res === null ? '' : textOfAddress(this.#res);
+    return this.#address;
+  }
+
+  collect(limit: number, done: (error: GatewayError | null, bytes: Buffer) => void): void {
+    this.#take(new Collector(limit, done), limit);
+  }
+
+  stream(limit: number): Source {
+    const uploader = new Uploader(limit, this);
+    this.#take(uploader, limit);
+    return uploader;
+  }
+
+  answer(status: number, headers: HeaderList, body: Buffer | string | null): void {
+    if (this.#res === null || this.#begun) return;
+    this.#begun = true;
+    this.#status = status;
+    this.#headers = headers;
+    this.#body = body;
+    if (!this.#bodyDone && (this.#length === chunkedBody || this.#length > swallowBytes))
+      this.#closing = true;
+    // What stands behind it in the same packet must find this call pending, or else it would be served.
+    if (this.#closing) setImmediate(writeClosing, this);
+    else if (this.#inParser) this.writeWhole(this.transport.draining);
+    else this.#cork();
+  }
+
+  begin(status: number, headers: HeaderList, resume: () => void): ReplySink {
+    if (this.#res === null || this.#begun) return deadReply;
+    if (this.method === 'HEAD' || isBodiless(status)) {
+      this.answer(status, headers, null);
+      return deadReply;
+    }
+    this.#begun = true;
+    this.#status = status;
+    this.#headers = headers;
+    if (this.transport.draining || (!this.#bodyDone && this.#length > swallowBytes)) this.#closing = true;
+    this.#reply = new QueuedReply(this, this.transport.options.writeTimeoutMs, resume);
+    return this.#reply;
+  }
+
+  // What follows is for this file and for the parts the call is made of.
+
+  /** The handler has returned. */
+  settle(): void {
+    this.#inParser = false;
+    // Nobody wants the body, but its end has to be known: only then may the connection carry another request.
+    if (!this.#bodyDone && !this.#taken) this.#take(null, Number.POSITIVE_INFINITY);
+  }
+
+  /** The handler, or what it left behind, has thrown. */
+  failed(thrown: unknown, what: string): void {
+    this.transport.options.onProblem(thrown, what);
+    if (this.#res === null) return;
+    if (this.#begun) {
+      this.#reply?.stop();
+      this.cut(false);
+      return;
+    }
+    this.answer(500, ['content-type', 'application/json'], errorBody(GatewayError.from(thrown), null));
+  }
+
+  /** uWebSockets says that the connection has ended: nothing of `res` may be touched from here on. */
+  gone(): void {
+    this.#res = null;
+    this.#lingering = null;
+    if (this.#timer !== null) clearTimeout(this.#timer);
+    if (this.#over) return;
+    this.#over = true;
+    this.aborted = true;
+    this.transport.inFlight--;
+    this.#reply?.stop();
+    try {
+      if (!this.#told) this.onAbort?.();
+      this.#reader?.fail(new GatewayError('client_gone', 'The client closed the connection.'));
+    } catch (thrown) {
+      this.transport.options.onProblem(thrown, 'onAbort');
+    }
+  }
+
+  tooLarge(): void {
+    const reader = this.#reader;
+    if (reader === null || this.#res === null) return;
+    this.#reader = null;
+    this.#closing = true;
+    this.resumeBody();
+    try {
+      reader.fail(bodyTooLarge(this.#limit));
+    } catch (thrown) {
+      this.failed(thrown, 'body');
+    }
+  }
+
+  pauseBody(): void {
+    if (this.#paused || this.#bodyDone || this.#res === null) return;
+    this.#paused = true;
+    this.#res.pause();
+  }
+
+  resumeBody(): void {
+    if (!this.#paused || this.#res === null) return;
+    this.#paused = false;
+    this.#res.resume();
+  }
+
+  #take(reader: BodyReader | null, limit: number): void {
+    if (this.#taken) throw new Error('The body of this call has been taken already.');
+    this.#taken = true;
+    this.#limit = limit;
+    if (this.#res === null) return;
+    this.#reader = reader;
+    this.#res.onData((chunk, last) => this.#data(chunk, last));
+    // Not now: nobody expects to be called back before `collect` has returned.
+    if (this.#length > limit) process.nextTick(refuseLength, this);
+  }
+
+  #data(chunk: ArrayBuffer, last: boolean): void {
+    if (last) {
+      this.#bodyDone = true;
+      this.resumeBody();
+      if (this.#lingering !== null) setImmediate(closeLingering, this);
+    }
+    const reader = this.#reader;
+    if (this.#res === null || reader === null) return;
+    if (last) this.#reader = null;
+    // uWebSockets takes the chunk back when this returns.
+    const bytes = Buffer.allocUnsafe(chunk.byteLength);
+    bytes.set(new Uint8Array(chunk));
+    this.#inParser = true;
+    try {
+      if (!reader.push(bytes, last)) {
+        this.#reader = reader;
+        this.tooLarge();
+      }
+    } catch (thrown) {
+      this.failed(thrown, 'body');
+    }
+    this.#inParser = false;
+  }
+
+  /** Writes the whole answer; `#res` must be corked. */
+  writeWhole(close: boolean): void {
+    const res = this.#res;
+    if (res === null) return;
+    const body = this.#body;
+    this.head();
+    if (this.method === 'HEAD' || isBodiless(this.#status)) {
+      const length = this.method === 'HEAD' ? headLength(this.#headers, body) : null;
+      // Not as an argument of endWithoutBody: that would have it wait for a body which never comes.
+      if (length !== null) res.writeHeader('Content-Length', length);
+      if (close) {
+        // The empty line by hand: endWithoutBody closes only where it may write a length of its own.
+        res.writeHeader('Connection', 'close\r\n');
+        this.#linger(res);
+      } else {
+        this.#finished();
+        res.endWithoutBody();
+      }
+    } else if (close && !this.#bodyDone) {
+      // A socket closed on a client that is still sending is reset, and the answer lost with it.
+      res.writeHeader('Connection', 'close');
+      if (body !== null && body.length > 0) res.write(body);
+      else res.write('\n');
+      res.writeHeader(lastChunk, lastChunkValue);
+      this.#linger(res);
+    } else if (!close && body !== null && body.length > wholeBytes) {
+      this.#writeLarge(res, typeof body === 'string' ? Buffer.from(body) : body);
+    } else {
+      this.#finished();
+      res.end(body ?? '', close);
+    }
+  }
+
+  #cork(): void {
+    if (this.#res !== null) corkWhole(this.#res, this);
+  }
+
+  writeClosing(): void {
+    if (this.#res !== null) corkClosing(this.#res, this);
+  }
+
+  #finished(): void {
+    this.#over = true;
+    this.#res = null;
+    this.transport.inFlight--;
+  }
+
+  #writeLarge(res: HttpResponse, body: Buffer): void {
+    const total = body.length;
+    if (res.tryEnd(body, total)[1]) {
+      this.#finished();
+      return;
+    }
+    this.#timer = setTimeout(cutStalled, this.transport.options.writeTimeoutMs, this);
+    res.onWritable((offset) => {
+      if (this.#res === null) return true;
+      this.#timer?.refresh();
+      const [ok, done] = res.tryEnd(body.subarray(offset), total);
+      if (done) {
+        if (this.#timer !== null) clearTimeout(this.#timer);
+        this.#finished();
+      }
+      return ok;
+    });
+  }
+
+  /** Closes once the client has had time to read its answer, which is complete but for uWebSockets. */
+  #linger(res: HttpResponse): void {
+    this.#finished();
+    this.#lingering = res;
+    this.#timer = setTimeout(closeLingering, this.#bodyDone ? lingerMs : lingerUploadMs, this);
+  }
+
+  closeLingering(): void {
+    this.#lingering?.close();
+  }
+
+  // Wire: what a QueuedReply writes with.
+
+  together(flush: (reply: QueuedReply) => void, reply: QueuedReply): void {
+    if (this.#res !== null) corkReply(this.#res, this, flush, reply);
+  }
+
+  head(): void {
+    const res = this.#res;
+    if (res === null || this.#headWritten) return;
+    this.#headWritten = true;
+    const { onProblem } = this.transport.options;
+    const status = checkStatus(this.#status, onProblem);
+    // `writeStatus` ends what it is given with a line's end and looks at nothing, so one call takes the whole head: each
+    // call into native code costs more than the bytes it carries.
+    res.writeStatus(statusLine(status) + headerLines(this.#headers, onProblem));
+  }
+
+  write(piece: Buffer | string): boolean {
+    const res = this.#res;
+    if (res === null) return true;
+    if (!this.#headWritten) {
+      this.head();
+      if (this.#closing) res.writeHeader('Connection', 'close');
+    }
+    if (res.write(piece)) return true;
+    if (!this.#hasOnWritable) {
+      this.#hasOnWritable = true;
+      res.onWritable(() => {
+        try {
+          this.#reply?.writable();
+        } catch (thrown) {
+          this.failed(thrown, 'resume');
+        }
+        return true;
+      });
+    }
+    return false;
+  }
+
+  finish(): void {
+    const res = this.#res;
+    if (res === null) return;
+    if (!this.#headWritten) {
+      this.#body = null;
+      this.writeWhole(this.#closing);
+    } else if (this.#closing) {
+      res.writeHeader(lastChunk, lastChunkValue);
+      this.#linger(res);
+    } else {
+      this.#finished();
+      res.end();
+    }
+  }
+
+  cut(told: boolean): void {
+    const res = this.#res;
+    if (res === null) return;
+    this.#told = told;
+    this.gone();
+    this.#lingering = res;
+    // Not now: what was written in this turn may be corked still, and would be lost.
+    setImmediate(closeLingering, this);
+  }
+}
+
+function refuseLength(call: UwsCall): void {
+  call.tooLarge();
+}
+
+function writeClosing(call: UwsCall): void {
+  call.writeClosing();
+}
+
+function closeLingering(call: UwsCall): void {
+  call.closeLingering();
+}
+
+function cutStalled(call: UwsCall): void {
+  call.cut(false);
+}

@@ -1,0 +1,121 @@
+import { connect as connectTcp, isIP, type Socket, type TcpNetConnectOpts } from 'node:net';
+import {
+  type ConnectionOptions,
+  connect as connectTls,
+  createSecureContext,
+  rootCertificates,
+  type SecureContext,
+} from 'node:tls';
+import { asLookup, type Resolve } from '../address/resolver.js';
+
+/** Where connections go. */
+export interface Destination {
+  readonly secure: boolean;
+  /** A name or an address, IPv6 without brackets. */
+  readonly hostname: string;
+  readonly port: number;
+  /** As `Host` and messages name it. */
+  readonly host: string;
+}
+
+export interface ConnectOptions {
+  readonly resolve: Resolve;
+  /** Made once by `trust`; absent: the usual roots. */
+  readonly trusted: SecureContext | undefined;
+}
+
+/** The usual roots and `ca` (PEM). Costs milliseconds, so once per process and never per connection. */
+export function trust(ca: string | undefined): SecureContext | undefined {
+  return ca === undefined ? undefined : createSecureContext({ ca: [...rootCertificates, ca] });
+}
+
+export function targetOf(url: URL): Destination {
+  const secure = url.protocol === 'https:';
+  const { hostname } = url;
+  return {
+    secure,
+    hostname: hostname.startsWith('[') ? hostname.slice(1, -1) : hostname,
+    port: url.port === '' ? (secure ? 443 : 80) : Number(url.port),
+    host: url.host,
+  };
+}
+
+/** Between happy-eyeballs attempts. Node's 250 ms gives up on addresses an ocean away. */
+const nextAddressMs = 1_000;
+const probeAfterMs = 60_000;
+/** A TLS session longer than this is not kept: servers choose what is in it, and each pool keeps one. */
+const maxSessionBytes = 8 * 1024;
+/** Bytes of an upload that a socket takes before it says that it is full. */
+const highWaterMark = 64 * 1024;
+/** The same over TLS, where it is also what is read and kept for a reader that pauses: in one-byte records, at 140 bytes each. */
+const tlsHighWaterMark = 2 * 1024;
+
+/** What is told of bytes that came: the first `length` of `bytes`, which are its own until it returns. false: no more for now. */
+export type Read = (bytes: Buffer, length: number) => boolean;
+
+/** Begins a connection. Reading that was stopped goes on by the socket's `resume`. */
+export type Dial = (read: Read) => Socket;
+
+/**
+ * What comes in plain lands here, whichever connection it comes from: it is read out before the next one has its turn.
+ * A buffer for each read would cost more than the read.
+ */
+const received = Buffer.allocUnsafeSlow(64 * 1024);
+
+export function dialer(target: Destination, options: ConnectOptions): Dial {
+  const { secure, hostname, port } = target;
+  const common = {
+    host: hostname,
+    port,
+    lookup: asLookup(options.resolve),
+    autoSelectFamily: true,
+    autoSelectFamilyAttemptTimeout: nextAddressMs,
+  };
+  const begin = (socket: Socket): Socket =>
+    leaveEndToReader(socket).setNoDelay(true).setKeepAlive(true, probeAfterMs);
+  if (!secure) {
+    return (read) => {
+      const onread = { buffer: received, callback: (length: number) => read(received, length) };
+      return begin(connectTcp({ ...common, highWaterMark, onread } as TcpNetConnectOpts));
+    };
+  }
+  let session: Buffer | undefined;
+  return (read) => {
+    const socket = connectTls({
+      ...common,
+      servername: isIP(hostname) === 0 ? hostname : '',
+      ALPNProtocols: ['http/1.1'],
+      highWaterMark: tlsHighWaterMark,
+      ...(options.trusted === undefined ? {} : { secureContext: options.trusted }),
+      ...(session === undefined ? {} : { session }),
+    } as ConnectionOptions);
+    // Not `onread`: of a record, TLS gives out what follows a stop all the same.
+    socket.on('data', (chunk) => {
+      if (!read(chunk, chunk.length)) socket.pause();
+    });
+    socket.on('session', (latest) => {
+      if (latest.length <= maxSessionBytes) session = latest;
+    });
+    return begin(socket);
+  };
+}
+
+const isCutOff = (error: NodeJS.ErrnoException | null | undefined): boolean =>
+  error?.syscall === 'write' && (error.code === 'EPIPE' || error.code === 'ECONNRESET');
+
+/**
+ * An upstream may answer before it has read the whole request, and close: a 413. Its answer is there to be read, but Node
+ * destroys a socket as soon as writing to it fails. Such a failure says no more than the reading side will, behind the
+ * answer: so nothing more is written, and the rest is left to that.
+ */
+function leaveEndToReader(socket: Socket): Socket {
+  const unlessCutOff =
+    (done: (error?: Error | null) => void) =>
+    (error?: Error | null): void => {
+      if (!isCutOff(error)) done(error);
+    };
+  const { _write, _writev } = socket;
+  socket._write = (chunk, encoding, done) => _write.call(socket, chunk, encoding, unlessCutOff(done));
+  socket._writev = (chunks, done) => _writev?.call(socket, chunks, unlessCutOff(done));
+  return socket;
+}

@@ -1,0 +1,314 @@
+import type { Socket } from 'node:net';
+import type { GatewayError } from '../../../common/core/errors.js';
+import { connectTimeout, failure, fromConnect, fromTransport } from '../failure.js';
+import type { ReplyHeadReader } from '../reply/reply-head.js';
+import { ReplyParser } from '../reply/reply-parser.js';
+import type { Destination, Dial } from './connect.js';
+import type { Waiter } from './waiting-line.js';
+
+/** A request on its way, as the connection that carries it knows it. */
+export interface Carried {
+  /** Has all of the request been written? Then the connection can be used again after the reply. */
+  readonly written: boolean;
+  /** Does the reader want no more for now? */
+  readonly paused: boolean;
+  /** The final head. `head` is read before this returns: it holds another reply's then. */
+  replyBegan(head: ReplyHeadReader): void;
+  replyCame(chunk: Buffer): void;
+  /** The connection no longer belongs to the request. */
+  replyEnded(): void;
+  /** The same, but the reply is not whole. */
+  replyBroke(error: GatewayError): void;
+  /** The socket takes more. */
+  drained(): void;
+}
+
+/** Whoever opened a connection, and gives it requests. */
+export interface ConnectionOwner {
+  stands(connection: Connection): void;
+  /** It never stood. */
+  failed(connection: Connection, error: GatewayError): void;
+  /** Its reply is over, and it may carry another once the event loop has looked at it again. */
+  released(connection: Connection): void;
+  /** It was closed by its owner, or stood and carries nothing any more. */
+  gone(connection: Connection): void;
+}
+
+type State =
+  | 'opening'
+  | 'busy'
+  | 'resting' // free, and waits for news of its socket
+  | 'idle'
+  | 'closed';
+
+/** Head and body up to this size leave in one piece. */
+const slabBytes = 16 * 1024 + 4 * 1024;
+let slab = Buffer.allocUnsafeSlow(slabBytes);
+
+/** One connection: one request at a time, its bytes out, its reply in. */
+export class Connection implements Waiter {
+  state: State = 'opening';
+  /** Its place among the idle or spare connections. Belongs to open-connections.ts. */
+  ahead: Waiter | null = null;
+  behind: Waiter | null = null;
+  waits = false;
+  /** When it may be used for the last time, on `performance.now()`'s clock. Belongs to the pool. */
+  usableUntil = Number.POSITIVE_INFINITY;
+  /** When an idle one is closed, on `performance.now()`'s clock. Belongs to the pool. */
+  idleUntil = 0;
+  /** Does it, though idle, keep the process alive? Belongs to the pool. */
+  referenced = true;
+  /** Milliseconds for which the upstream keeps it, as its latest reply said, or -1. */
+  keepMs = -1;
+  readonly #target: Destination;
+  readonly #owner: ConnectionOwner;
+  readonly #socket: Socket;
+  readonly #parser: ReplyParser;
+  #carried: Carried | null = null;
+  #keep = false;
+  #headSeen = false;
+  /** Does the upstream keep it after this reply? */
+  #persistent = false;
+  /** Is nothing read, until `resume`? */
+  #stopped = false;
+  /** What came while the reader paused. */
+  #held: Buffer | null = null;
+  /** Has the upstream ended the connection behind what is held? TLS tells so though nobody reads. */
+  #endHeld = false;
+  #connectTimer: NodeJS.Timeout | undefined;
+  /** TCP stands, and TLS perhaps not yet. */
+  #connected = false;
+
+  constructor(
+    target: Destination,
+    dial: Dial,
+    head: ReplyHeadReader,
+    owner: ConnectionOwner,
+    connectMs: number,
+  ) {
+    this.#target = target;
+    this.#owner = owner;
+    this.#parser = new ReplyParser(head);
+    this.#socket = dial((bytes, length) => this.#read(bytes, length))
+      .on('connect', () => this.#tcpStands())
+      .on('secureConnect', () => this.#stands())
+      .on('drain', () => this.#carried?.drained())
+      .on('end', () => this.#ended())
+      .on('error', (error) => this.#broke(error))
+      .on('close', () => this.#broke(null));
+    if (connectMs > 0) this.#connectTimer = setTimeout(() => this.#late(connectMs), connectMs);
+  }
+
+  get host(): string {
+    return this.#target.host;
+  }
+
+  get usable(): boolean {
+    return this.state === 'idle' && !this.#socket.destroyed;
+  }
+
+  /** Is some of what was written not sent yet, as far as the socket has reported? */
+  get hasUnsent(): boolean {
+    return this.#socket.writableLength > 0;
+  }
+
+  /** Everything but the body that arrives over time, which follows by `write`. */
+  carry(carried: Carried, head: string, body: Buffer | null, bodyless: boolean, keep: boolean): void {
+    this.state = 'busy';
+    this.#carried = carried;
+    this.#keep = keep;
+    this.#headSeen = false;
+    this.#parser.start(bodyless);
+    const length = head.length + (body?.length ?? 0);
+    // TLS, and a corked socket, keep what is written for longer than this turn.
+    if (length > slabBytes || this.#target.secure || this.#socket.writableCorked > 0)
+      return this.#writeParts(head, body);
+    slab.write(head, 'latin1');
+    if (body !== null) body.copy(slab, head.length);
+    this.#socket.write(slab.subarray(0, length));
+    // What the kernel did not take at once, the socket holds on to.
+    if (this.#socket.writableLength > 0) slab = Buffer.allocUnsafeSlow(slabBytes);
+  }
+
+  #writeParts(head: string, body: Buffer | null): void {
+    const socket = this.#socket;
+    if (body === null || body.length === 0) {
+      socket.write(head, 'latin1');
+    } else if (head.length + body.length <= slabBytes) {
+      const whole = Buffer.allocUnsafe(head.length + body.length);
+      whole.write(head, 'latin1');
+      body.copy(whole, head.length);
+      socket.write(whole);
+    } else {
+      socket.cork();
+      socket.write(head, 'latin1');
+      socket.write(body);
+      socket.uncork();
+    }
+  }
+
+  /** Holds what is written until `uncork`, so that it leaves in one piece. */
+  cork(): void {
+    this.#socket.cork();
+  }
+
+  uncork(): void {
+    this.#socket.uncork();
+  }
+
+  /** false: wait for `drained`. `taken` is called when the system has taken these bytes, or never will. */
+  write(bytes: Buffer | string, taken?: () => void): boolean {
+    return typeof bytes === 'string'
+      ? this.#socket.write(bytes, 'latin1', taken)
+      : this.#socket.write(bytes, taken);
+  }
+
+  /** The reader wants more again. */
+  resume(): void {
+    if (!this.#stopped) return;
+    // In a turn of its own: a reader that pauses lets others come first.
+    if (this.#held !== null) setImmediate(() => this.#takeHeld());
+    else this.#readOn();
+  }
+
+  #takeHeld(): void {
+    const held = this.#held;
+    this.#held = null;
+    if (held !== null && this.#carried !== null) this.#take(this.#carried, held, held.length);
+    if (this.#endHeld) {
+      this.#endHeld = false;
+      this.#ended();
+    } else if (this.#carried?.paused !== true) {
+      this.#readOn();
+    }
+  }
+
+  #readOn(): void {
+    this.#stopped = false;
+    this.#socket.resume();
+  }
+
+  /** Lets the process end while this is idle, or not. */
+  reference(on: boolean): void {
+    if (this.referenced === on) return;
+    this.referenced = on;
+    if (on) this.#socket.ref();
+    else this.#socket.unref();
+  }
+
+  /** Closes it within this turn; what it carries hears nothing more. */
+  destroy(): void {
+    const { state } = this;
+    if (state === 'closed') return;
+    this.#close();
+    this.#owner.gone(this);
+  }
+
+  /** Closes it, and says so to whom it carries. */
+  abort(error: GatewayError): void {
+    const carried = this.#carried;
+    this.destroy();
+    carried?.replyBroke(error);
+  }
+
+  // What the socket says.
+
+  #tcpStands(): void {
+    this.#connected = true;
+    if (!this.#target.secure) this.#stands();
+  }
+
+  #stands(): void {
+    if (this.state !== 'opening') return;
+    clearTimeout(this.#connectTimer);
+    this.#owner.stands(this);
+  }
+
+  #late(connectMs: number): void {
+    const { host } = this.#target;
+    this.#fail(connectTimeout(host, connectMs, this.#connected ? 'tls' : 'tcp'));
+  }
+
+  #fail(error: GatewayError): void {
+    this.#close();
+    this.#owner.failed(this, error);
+  }
+
+  #close(): void {
+    this.state = 'closed';
+    this.#carried = null;
+    this.#held = null;
+    clearTimeout(this.#connectTimer);
+    this.#socket.destroy();
+  }
+
+  #read(bytes: Buffer, length: number): boolean {
+    const carried = this.#carried;
+    if (carried === null) {
+      // Nobody asked.
+      this.destroy();
+    } else if (carried.paused) {
+      // Most readers go on before anything more comes: so it is this that stops the reading, at a system call each.
+      this.#held = Buffer.from(bytes.subarray(0, length));
+      this.#stopped = true;
+    } else {
+      this.#take(carried, bytes, length);
+    }
+    return !this.#stopped;
+  }
+
+  #take(carried: Carried, bytes: Buffer, length: number): void {
+    const parser = this.#parser;
+    parser.read(bytes, length);
+    const { body } = parser;
+    if (parser.headed) {
+      // Nothing has been made of the head yet, so that the request can still be answered with an error.
+      if (parser.invalid) return this.abort(failure('upstream_invalid_response', this.host));
+      const { head } = parser;
+      this.#headSeen = true;
+      this.#persistent = head.persistent;
+      this.keepMs = head.keepMs;
+      carried.replyBegan(head);
+    }
+    if (body !== null && this.#carried === carried) carried.replyCame(body);
+    if (this.#carried !== carried) return;
+    if (parser.invalid) return this.abort(failure('upstream_invalid_response', this.host));
+    if (!parser.done) return;
+    this.#release(carried);
+    carried.replyEnded();
+  }
+
+  #release(carried: Carried): void {
+    const again = this.#keep && this.#persistent && !this.#parser.excess && carried.written;
+    // TLS reports what it has sent a turn late, after the answer of a fast upstream: the pool looks again.
+    if (!again || (this.hasUnsent && !this.#target.secure)) return this.destroy();
+    this.#carried = null;
+    this.state = 'resting';
+    this.#owner.released(this);
+  }
+
+  /** FIN: also the end of a body that ends with the connection. */
+  #ended(): void {
+    if (this.#held !== null) {
+      this.#endHeld = true;
+      return;
+    }
+    const carried = this.#carried;
+    if (carried === null || !this.#parser.end()) return this.#broke(null);
+    this.destroy();
+    carried.replyEnded();
+  }
+
+  #broke(error: NodeJS.ErrnoException | null): void {
+    const { host } = this.#target;
+    if (this.state === 'closed' || this.#endHeld) return;
+    if (this.state === 'opening') {
+      // A handshake that the upstream ends is told as an error, behind its end.
+      if (error !== null || this.#socket.destroyed) {
+        this.#fail(fromConnect(error, host, this.#connected && this.#target.secure));
+      }
+      return;
+    }
+    this.abort(fromTransport(error, host, this.#headSeen));
+  }
+}

@@ -1,0 +1,66 @@
+import type { Connection } from './connection.js';
+import { WaitingLine } from './waiting-line.js';
+
+/**
+ * All connections of one worker. Where there are more than `max`, idle ones make room, the one unused for longest first:
+ * a connection that is only kept must not take the file descriptor that a request needs.
+ */
+export class OpenConnections {
+  readonly max: number;
+  readonly #groups: IdleConnections[] = [];
+  #open = 0;
+
+  constructor(max: number) {
+    this.max = max;
+  }
+
+  /** A group of pools whose idle connections are counted together. Those of the first group make room first. */
+  group(maxIdle: number): IdleConnections {
+    const group = new IdleConnections(this, maxIdle);
+    this.#groups.push(group);
+    return group;
+  }
+
+  get isOver(): boolean {
+    return this.#open > this.max;
+  }
+
+  opened(): void {
+    this.#open += 1;
+    if (this.isOver) this.#groups.find((group) => group.size > 0)?.closeOldest();
+  }
+
+  closed(): void {
+    this.#open -= 1;
+  }
+}
+
+/** The idle connections of many pools: of more than `max`, the one unused for longest is closed. */
+export class IdleConnections {
+  readonly all: OpenConnections;
+  readonly max: number;
+  readonly #line = new WaitingLine<Connection>();
+
+  constructor(all: OpenConnections, max: number) {
+    this.all = all;
+    this.max = max;
+  }
+
+  get size(): number {
+    return this.#line.size;
+  }
+
+  add(connection: Connection): void {
+    this.#line.push(connection);
+    if (this.#line.size > this.max || this.all.isOver) this.closeOldest();
+  }
+
+  /** Does nothing where it is not among them. */
+  remove(connection: Connection): void {
+    this.#line.remove(connection);
+  }
+
+  closeOldest(): void {
+    this.#line.first?.destroy();
+  }
+}

@@ -1,0 +1,242 @@
+import type { GatewayError } from '../../../common/core/errors.js';
+import { failure } from '../failure.js';
+import type { InFlightRequest, Queue } from '../flight.js';
+import { ReplyHeadReader } from '../reply/reply-head.js';
+import type { Destination, Dial } from './connect.js';
+import { Connection, type ConnectionOwner } from './connection.js';
+import type { IdleConnections } from './open-connections.js';
+import { afterPoll } from './turn.js';
+import { WaitingLine } from './waiting-line.js';
+
+export interface PoolOptions {
+  /** How many connections there may be. */
+  readonly connections: number;
+  /** How long an unused one is kept at most. */
+  readonly keepAliveMs: number;
+  /** The same where the server does not say how long it keeps it. */
+  readonly unsaidKeepMs: number;
+  /** How many that were not used between two sweeps are kept. */
+  readonly maxUnused: number;
+  /** Where the idle connections of many pools are counted together. */
+  readonly idle: IdleConnections;
+  /** The same for connections that do not stand yet and whose request has gone. */
+  readonly spare: IdleConnections;
+}
+
+/** A server may close a connection a little before it said it would. */
+const keepMarginMs = 2_000;
+
+/** One tenant's connections to an origin, and the requests that wait for one, in the order in which they came. */
+export class Pool implements ConnectionOwner, Queue {
+  readonly target: Destination;
+  /** Until when its connections may be used: those begun later need another `renew`. */
+  usableUntil: number;
+  /** Number of the sweep after which it was last given a request. Belongs to Pools. */
+  usedAt = 0;
+  readonly #options: PoolOptions;
+  #dial: Dial;
+  readonly #head = new ReplyHeadReader();
+  readonly #connections = new Set<Connection>();
+  /** The one used last is taken first: it is the least likely to be closed meanwhile. */
+  readonly #idle: Connection[] = [];
+  /** Connections that do not stand yet, and the request that each was begun for. */
+  readonly #opening = new Map<Connection, InFlightRequest>();
+  /** Requests without a connection. */
+  readonly #waiting = new WaitingLine<InFlightRequest>();
+  #resting = 0;
+  /** How long a connection may take: the latest request's word counts. */
+  #connectMs = 0;
+  #refillDue = false;
+  #closed = false;
+
+  constructor(
+    target: Destination,
+    dial: Dial,
+    options: PoolOptions,
+    usableUntil: number = Number.POSITIVE_INFINITY,
+  ) {
+    this.target = target;
+    this.#dial = dial;
+    this.#options = options;
+    this.usableUntil = usableUntil;
+  }
+
+  /** Connections begun from now on go by `dial`, and may be used until then; the others keep their own end. */
+  renew(dial: Dial, usableUntil: number): void {
+    this.#dial = dial;
+    this.usableUntil = usableUntil;
+  }
+
+  get isEmpty(): boolean {
+    return this.#connections.size === 0 && this.#waiting.size === 0;
+  }
+
+  get full(): boolean {
+    return this.#opening.size === 0 && this.#connections.size >= this.#options.connections;
+  }
+
+  get busy(): boolean {
+    return this.#waiting.size > 0 || this.#connections.size > this.#idle.length;
+  }
+
+  send(flight: InFlightRequest): void {
+    this.#connectMs = flight.connectMs;
+    flight.waitIn(this);
+    this.#waiting.push(flight);
+    const connection = this.#takeIdle();
+    if (connection === null) return this.#refill();
+    // Its end, or bytes nobody asked for, may have come since anybody looked, and would be this request's.
+    connection.state = 'resting';
+    this.#resting += 1;
+    afterPoll(connection, this.#rested);
+  }
+
+  forget(flight: InFlightRequest): void {
+    this.#waiting.remove(flight);
+    const { begun } = flight;
+    flight.begun = null;
+    // The next request may use it. But requests that come and go must not each leave a socket behind.
+    if (begun !== null && this.#opening.has(begun)) this.#options.spare.add(begun);
+  }
+
+  /** Closes every connection; what is under way hears `error`. */
+  close(error: GatewayError = failure('draining', '')): void {
+    this.#closed = true;
+    for (const flight of [...this.#waiting]) flight.fail(error);
+    for (const connection of [...this.#connections]) connection.abort(error);
+    this.#connections.clear();
+    this.#opening.clear();
+  }
+
+  /** To be called every now and then: closes what has been idle for too long, and lets the process end beside the rest. */
+  sweep(now: number): void {
+    if (this.#idle.length === 0) return;
+    let excess = this.#idle.length - this.#options.maxUnused;
+    // From the one unused for longest.
+    for (const connection of [...this.#idle]) {
+      const wasUnused = !connection.referenced;
+      if (connection.idleUntil <= now || (wasUnused && excess > 0)) connection.destroy();
+      else connection.reference(false);
+      excess -= 1;
+    }
+  }
+
+  #takeIdle(): Connection | null {
+    for (;;) {
+      const connection = this.#idle.pop();
+      if (connection === undefined) return null;
+      this.#options.idle.remove(connection);
+      if (connection.usable && connection.idleUntil > performance.now()) {
+        connection.reference(true);
+        return connection;
+      }
+      connection.destroy();
+    }
+  }
+
+  /** Begins connections for those who wait and can expect none. */
+  #refill(): void {
+    this.#refillDue = false;
+    if (this.#closed) return;
+    for (const flight of this.#waiting) {
+      if (this.#waiting.size <= this.#opening.size + this.#resting) return;
+      if (this.#connections.size >= this.#options.connections) return;
+      if (flight.begun === null) this.#open(flight);
+    }
+  }
+
+  #open(flight: InFlightRequest): void {
+    const connection = new Connection(this.target, this.#dial, this.#head, this, this.#connectMs);
+    flight.begun = connection;
+    connection.usableUntil = this.usableUntil;
+    this.#connections.add(connection);
+    this.#options.idle.all.opened();
+    this.#opening.set(connection, flight);
+  }
+
+  /** Not at once: of a storm of cancels, nobody may be waiting when it is over. */
+  #refillSoon(): void {
+    if (this.#refillDue || this.#waiting.size === 0) return;
+    this.#refillDue = true;
+    setImmediate(() => this.#refill());
+  }
+
+  #leave(connection: Connection, flight: InFlightRequest): void {
+    this.#waiting.remove(flight);
+    flight.leave(connection);
+  }
+
+  /** For the request it was begun for, or for whoever has waited longest. */
+  #use(connection: Connection, own: InFlightRequest | undefined): void {
+    if (own?.waits === true) return this.#leave(connection, own);
+    // Opened before the pool was renewed, perhaps to another address.
+    if (connection.usableUntil !== this.usableUntil && connection.usableUntil <= performance.now())
+      return connection.destroy();
+    const next = this.#waiting.first;
+    if (next !== null) return this.#leave(connection, next);
+    connection.state = 'idle';
+    this.#idle.push(connection);
+    this.#options.idle.add(connection);
+  }
+
+  /** When a connection that is free now is closed if nothing uses it. */
+  #idleUntil(connection: Connection, keepMs: number): number {
+    return Math.min(performance.now() + keepMs, connection.usableUntil);
+  }
+
+  // ConnectionOwner
+
+  stands(connection: Connection): void {
+    const own = this.#opening.get(connection);
+    this.#opening.delete(connection);
+    this.#options.spare.remove(connection);
+    connection.idleUntil = this.#idleUntil(connection, this.#options.unsaidKeepMs);
+    this.#use(connection, own);
+  }
+
+  failed(connection: Connection, error: GatewayError): void {
+    const own = this.#opening.get(connection);
+    this.#opening.delete(connection);
+    this.#options.spare.remove(connection);
+    this.#connections.delete(connection);
+    this.#options.idle.all.closed();
+    if (own?.waits === true) own.fail(error);
+    this.#refillSoon();
+  }
+
+  released(connection: Connection): void {
+    const { keepAliveMs, unsaidKeepMs } = this.#options;
+    const keepMs =
+      connection.keepMs === -1 ? unsaidKeepMs : Math.min(keepAliveMs, connection.keepMs - keepMarginMs);
+    if (keepMs <= 0) return connection.destroy();
+    connection.idleUntil = this.#idleUntil(connection, keepMs);
+    this.#resting += 1;
+    afterPoll(connection, this.#settled);
+  }
+
+  /** This turn's news came before the reply was over: whoever waits has to wait for the next. */
+  readonly #settled = (connection: Connection): void => {
+    if (this.#waiting.size > 0) afterPoll(connection, this.#rested);
+    else this.#rested(connection);
+  };
+
+  readonly #rested = (connection: Connection): void => {
+    this.#resting -= 1;
+    if (connection.state !== 'resting') this.#refillSoon();
+    else if (connection.hasUnsent) connection.destroy();
+    else this.#use(connection, undefined);
+  };
+
+  gone(connection: Connection): void {
+    this.#connections.delete(connection);
+    this.#options.idle.all.closed();
+    if (this.#opening.delete(connection)) {
+      this.#options.spare.remove(connection);
+    } else {
+      const at = this.#idle.indexOf(connection);
+      if (at !== -1) this.#idle.splice(at, 1);
+      this.#options.idle.remove(connection);
+    }
+    this.#refillSoon();
+  }
+}

@@ -1,0 +1,246 @@
+import type { SecureContext } from 'node:tls';
+import { GatewayError } from '../../common/core/errors.js';
+import { type CheckedAddresses, createEgress, type Egress } from './address/egress.js';
+import { createResolver, type Resolve } from './address/resolver.js';
+import { dialer, targetOf, trust } from './connections/connect.js';
+import { OpenConnections } from './connections/open-connections.js';
+import { Pool, type PoolOptions } from './connections/pool.js';
+import { Pools } from './connections/pools.js';
+import { Deadlines } from './deadlines.js';
+import { failure } from './failure.js';
+import { InFlightRequest } from './flight.js';
+import { requestHead, splitUrl } from './request-head.js';
+import type {
+  ConnectionScope,
+  Upstream,
+  UpstreamFlight,
+  UpstreamHandler,
+  UpstreamRequest,
+} from './upstream.js';
+
+export interface UpstreamOptions {
+  /** Connections of one tenant and account to one origin. */
+  readonly connectionsPerOrigin: number;
+  /** How long an unused connection is kept. */
+  readonly keepAliveMs: number;
+  /** Reserved addresses that caller-chosen connections may reach all the same: `host`, `host:port` or CIDR. */
+  readonly egressAllow: readonly string[];
+  /** PEM, trusted besides the usual roots. */
+  readonly ca?: string;
+  /** How names become addresses; the system's hosts file and DNS where absent. */
+  readonly resolve?: Resolve;
+  /** Idle connections that are kept to providers at once, whichever tenants' they are; 1,024 where absent. */
+  readonly maxIdle?: number;
+  /** Connections, idle or not, beyond which idle ones are closed; no limit where absent. */
+  readonly maxOpen?: number;
+}
+
+const providerLimits = { pools: 2_048, poolsPerTenant: 512 };
+const maxIdleProviders = 1_024;
+/** Hosts that callers choose: whom they lead to is not for us to say, so less of them is kept. */
+const customLimits = { pools: 512, poolsPerTenant: 128 };
+const maxIdleCustom = 256;
+/** Connections to one custom host that stay open unused for longer than a moment. */
+const maxUnusedCustom = 8;
+
+/**
+ * Servers of models often close a connection that was idle for 5 s, and do not say so: a request that meets the end of
+ * its connection fails, since nothing tells whether it was read.
+ */
+const unsaidKeepMsCustom = 4_000;
+/** Connections, to whomever, that are still being opened though the requests they were begun for have gone. */
+const maxSpare = 64;
+
+/**
+ * How long a check of a custom host's addresses holds. The resolver remembers an answer for 5 s: together no connection
+ * is used that goes by an answer of the name service more than a minute old.
+ */
+const checkedMs = 55_000;
+
+/** Of requests about the gateway's own identity: they share no connection with a tenant's. */
+const ownIdentityAccount = Symbol('own identity');
+
+/** How often idle connections are looked through. */
+const sweepMs = 500;
+
+/** The outgoing side over HTTP/1.1: kept connections, in a pool for each tenant, origin and account. */
+export function createUpstream(options: UpstreamOptions): Upstream {
+  return new Dispatch(options);
+}
+
+class Dispatch implements Upstream {
+  readonly #providers = new Pools<Pool>(providerLimits);
+  readonly #custom = new Pools<Pool>(customLimits);
+  /** Caller-chosen calls whose addresses are being checked. */
+  readonly #checking = new Set<InFlightRequest>();
+  readonly #deadlines = new Deadlines();
+  readonly #egress: Egress;
+  readonly #trusted: SecureContext | undefined;
+  readonly #sweeper: NodeJS.Timeout;
+  readonly #providerPool: PoolOptions;
+  readonly #customPool: PoolOptions;
+  /** For requests about the gateway's own identity. */
+  readonly #notKept: PoolOptions;
+  #closed = false;
+
+  constructor(options: UpstreamOptions) {
+    const resolve = options.resolve ?? createResolver();
+    this.#egress = createEgress({ allow: options.egressAllow, resolve });
+    this.#trusted = trust(options.ca);
+    this.#sweeper = setInterval(() => this.#sweep(), sweepMs).unref();
+    const { connectionsPerOrigin: connections, keepAliveMs, maxIdle = maxIdleProviders } = options;
+    const open = new OpenConnections(options.maxOpen ?? Number.POSITIVE_INFINITY);
+    const spare = open.group(maxSpare);
+    this.#customPool = {
+      connections,
+      keepAliveMs,
+      unsaidKeepMs: Math.min(keepAliveMs, unsaidKeepMsCustom),
+      maxUnused: maxUnusedCustom,
+      spare,
+      idle: open.group(Math.min(maxIdle, maxIdleCustom)),
+    };
+    this.#providerPool = {
+      connections,
+      keepAliveMs,
+      unsaidKeepMs: keepAliveMs,
+      maxUnused: Number.POSITIVE_INFINITY,
+      spare,
+      idle: open.group(maxIdle),
+    };
+    this.#notKept = { ...this.#customPool, keepAliveMs: 0, unsaidKeepMs: 0 };
+  }
+
+  send(request: UpstreamRequest, handler: UpstreamHandler): UpstreamFlight {
+    if (request.ownIdentity === true)
+      return this.#sendChecked(request, handler, this.#egress.ownIdentity, ownIdentityAccount, this.#notKept);
+    if (request.callerChosen)
+      return this.#sendChecked(request, handler, this.#egress, request.account, this.#customPool);
+    const { origin, path } = splitUrl(request.url);
+    let pool = this.#providers.find(request.tenant, origin, request.account);
+    if (pool === undefined) {
+      const opened = this.#closed ? failure('draining', origin) : this.#open(request, origin);
+      if (opened instanceof GatewayError) return this.#refuse(request, handler, opened);
+      pool = opened;
+    }
+    const flight = new InFlightRequest(request, handler, this.#deadlines, pool.target.host);
+    this.#leave(pool, flight, request, path);
+    return flight;
+  }
+
+  /** Cuts what is in flight (its handlers hear `draining`) and closes every connection. Drain before. */
+  async close(): Promise<void> {
+    this.#closed = true;
+    clearInterval(this.#sweeper);
+    for (const flight of [...this.#checking]) flight.fail(failure('draining', ''));
+    this.#providers.close();
+    this.#custom.close();
+    this.#deadlines.stop();
+  }
+
+  #leave(pool: Pool, flight: InFlightRequest, request: UpstreamRequest, path: string): void {
+    const { method, headers, body, ownIdentity } = request;
+    const length = body === null ? 0 : Buffer.isBuffer(body) ? body.length : -1;
+    const head = requestHead({ method, path, host: pool.target.host, length, ownIdentity }, headers);
+    if (head === null) return flight.fail(failure('invalid_request', ''));
+    flight.prepare(head);
+    pool.send(flight);
+  }
+
+  #open({ tenant, account }: UpstreamRequest, origin: string): Pool | GatewayError {
+    if (!URL.canParse(origin)) return notSendable('it is not an absolute http(s) URL');
+    const url = new URL(origin);
+    if (url.protocol !== 'http:' && url.protocol !== 'https:')
+      return notSendable('only http and https are spoken');
+    if (url.username !== '' || url.password !== '')
+      return notSendable('it must not hold a user name or password');
+    let resolve: Resolve;
+    try {
+      resolve = this.#egress.stored(url);
+    } catch (thrown) {
+      return GatewayError.from(thrown);
+    }
+    const target = targetOf(url);
+    const dial = dialer(target, { resolve, trusted: this.#trusted });
+    const pool = new Pool(target, dial, this.#providerPool);
+    this.#providers.add(tenant, origin, account, pool);
+    return pool;
+  }
+
+  #sweep(): void {
+    const now = performance.now();
+    this.#providers.sweep(now);
+    this.#custom.sweep(now);
+  }
+
+  // Caller-chosen: every URL is checked, its name is resolved and checked again every minute, and connections go to
+  // the addresses that were checked.
+
+  #sendChecked(
+    request: UpstreamRequest,
+    handler: UpstreamHandler,
+    rules: CheckedAddresses,
+    account: ConnectionScope,
+    options: PoolOptions,
+  ): UpstreamFlight {
+    let url: URL;
+    try {
+      if (this.#closed) throw failure('draining', '');
+      url = rules.checkUrl(request.url);
+    } catch (thrown) {
+      return this.#refuse(request, handler, GatewayError.from(thrown));
+    }
+    const { tenant } = request;
+    const flight = new InFlightRequest(request, handler, this.#deadlines, url.host);
+    const now = performance.now();
+    const pool = this.#custom.find(tenant, url.origin, account);
+    if (pool !== undefined && pool.usableUntil > now) {
+      this.#leave(pool, flight, request, url.pathname + url.search);
+      return flight;
+    }
+    this.#checking.add(flight);
+    flight.whenDone(() => this.#checking.delete(flight));
+    rules.addresses(url).then(
+      (addresses) => {
+        if (flight.done) return;
+        this.#checking.delete(flight);
+        const checked = this.#checkedPool(tenant, url, account, addresses, now + checkedMs, options);
+        this.#leave(checked, flight, request, url.pathname + url.search);
+      },
+      (thrown: unknown) => flight.fail(GatewayError.from(thrown)),
+    );
+    return flight;
+  }
+
+  /** `until`: when these addresses have to be checked again. */
+  #checkedPool(
+    tenant: string,
+    url: URL,
+    account: ConnectionScope,
+    addresses: readonly string[],
+    until: number,
+    options: PoolOptions,
+  ): Pool {
+    const found = this.#custom.find(tenant, url.origin, account);
+    // Another request may have had them checked meanwhile.
+    if (found !== undefined && found.usableUntil > performance.now()) return found;
+    const target = targetOf(url);
+    const dial = dialer(target, { resolve: () => Promise.resolve(addresses), trusted: this.#trusted });
+    if (found !== undefined) {
+      found.renew(dial, until);
+      return found;
+    }
+    const pool = new Pool(target, dial, options, until);
+    this.#custom.add(tenant, url.origin, account, pool);
+    return pool;
+  }
+
+  #refuse(request: UpstreamRequest, handler: UpstreamHandler, error: GatewayError): UpstreamFlight {
+    const flight = new InFlightRequest(request, handler, this.#deadlines, '');
+    flight.fail(error);
+    return flight;
+  }
+}
+
+function notSendable(why: string): GatewayError {
+  return new GatewayError('invalid_request', `The provider's URL cannot be used: ${why}.`);
+}

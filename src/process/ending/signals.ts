@@ -1,0 +1,82 @@
+import type { Logger } from '../../common/plugin-host/plugin.js';
+import { exitProcess } from './exit.js';
+
+/** One Ctrl-C may arrive twice: from the terminal, and passed on by npm. Milliseconds. */
+const sameSignalMs = 1000;
+/** Workers report how many requests they have as soon as they drain; the operator reads the fresh number. */
+const reportMs = 200;
+
+export interface SignalOptions {
+  /** Drains and ends everything; the same promise however often it is called. */
+  readonly stop: () => Promise<void>;
+  /** Ends the data workers at once, with what they are answering. */
+  readonly cut: () => void;
+  /** Requests that are being answered. */
+  readonly inFlight: () => number;
+  /** How long requests have to end. Milliseconds. */
+  readonly drainTimeoutMs: number;
+  readonly log: Logger;
+}
+
+/**
+ * The first SIGTERM, SIGINT or SIGHUP drains, then the process exits with 0; a second SIGTERM or SIGINT cuts off what
+ * is left. A second SIGHUP does not: a terminal that closes sends it on top of the Ctrl-C before it.
+ */
+export function stopBySignal(options: SignalOptions): void {
+  let stoppingSince: number | null = null;
+  const signalled = (signal: NodeJS.Signals): void => {
+    if (stoppingSince === null) {
+      stoppingSince = performance.now();
+      const done = reportRequests(options.inFlight, (requests) => reportWaiting(signal, requests, options));
+      options
+        .stop()
+        .finally(done)
+        .then(
+          () => exitProcess(exitCode(0)),
+          () => exitProcess(exitCode(1)),
+        );
+      return;
+    }
+    if (signal === 'SIGHUP' || performance.now() - stoppingSince < sameSignalMs) return;
+    options.cut();
+    exitProcess(exitCode(0));
+  };
+  for (const signal of ['SIGTERM', 'SIGINT', 'SIGHUP'] as const) process.on(signal, signalled);
+}
+
+/** Calls `report` once, as soon as there are requests in flight. The returned function ends that. */
+export function reportRequests(
+  inFlight: () => number,
+  report: (requests: number) => void,
+  everyMs = reportMs,
+): () => void {
+  const timer = setInterval(() => {
+    const requests = inFlight();
+    if (requests === 0) return;
+    clearInterval(timer);
+    report(requests);
+  }, everyMs);
+  return () => clearInterval(timer);
+}
+
+/** The code that an unexpected failure has set, if there was one. */
+const exitCode = (otherwise: number): number => Number(process.exitCode ?? otherwise);
+
+/** A sentence on standard error for Ctrl-C; a log line for the other signals. */
+function reportWaiting(
+  signal: NodeJS.Signals,
+  requests: number,
+  { drainTimeoutMs, log }: SignalOptions,
+): void {
+  if (signal !== 'SIGINT') {
+    log.info({ signal, requests, drainTimeoutMs }, 'draining: waiting for requests to end');
+    return;
+  }
+  console.error(waitingText(requests, drainTimeoutMs));
+}
+
+export function waitingText(requests: number, drainTimeoutMs: number): string {
+  const what = requests === 1 ? '1 request' : `${requests} requests`;
+  const seconds = Math.ceil(drainTimeoutMs / 1000);
+  return `Waiting for ${what} to end, at most ${seconds} s. Press Ctrl-C again to cut them off.`;
+}

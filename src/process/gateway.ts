@@ -1,0 +1,92 @@
+import type { Settings } from '../common/settings/settings.js';
+import type { FirstKeys } from '../control-plane/store/store.js';
+import { installLastHandler } from './ending/last-handler.js';
+import { stopBySignal } from './ending/signals.js';
+import { openLog } from './log/log.js';
+import { checkPrices } from './own-prices.js';
+import { PartList } from './part-list.js';
+import { administration } from './parts/administration.js';
+import { anchoringPart } from './parts/anchoring.js';
+import type { Base } from './parts/base.js';
+import { breakersPart } from './parts/breakers.js';
+import { dataDirectory } from './parts/data-directory.js';
+import { firstKeysPart } from './parts/first-keys.js';
+import { ingestionPart } from './parts/ingestion.js';
+import { ledgerPart } from './parts/ledger.js';
+import { modelLists } from './parts/model-lists.js';
+import { opsPart } from './parts/ops.js';
+import { otherNodes } from './parts/other-nodes.js';
+import { ownPriority } from './parts/own-priority.js';
+import { pruning } from './parts/pruning.js';
+import { redisPart } from './parts/redis.js';
+import { simulatedProvider } from './parts/simulated-provider.js';
+import { stagesPart } from './parts/stages.js';
+import { storePart } from './parts/store.js';
+import { workerProcesses } from './parts/worker-processes.js';
+import { workersPart } from './parts/workers.js';
+
+/** A running gateway. */
+export interface Gateway {
+  /** `http://host:port` of the data plane. */
+  readonly address: string;
+  readonly grpcAddress: string;
+  readonly opsAddress: string;
+  /** Set on the very first start only. */
+  readonly firstKeys: FirstKeys | null;
+  readonly simulated: boolean;
+  /** Drains and ends everything; resolves when nothing is left. */
+  stop(): Promise<void>;
+}
+
+/** The parts of the control process in the order in which they start. A further server or schedule is one more line. */
+const parts = PartList.given<Base>()
+  .with(dataDirectory)
+  .with(workerProcesses)
+  .with(storePart)
+  .with(ledgerPart)
+  .with(ingestionPart)
+  .with(firstKeysPart)
+  .with(simulatedProvider)
+  .with(redisPart)
+  .with(breakersPart)
+  .with(stagesPart)
+  .with(modelLists)
+  .with(pruning)
+  .with(otherNodes)
+  .with(anchoringPart)
+  .with(administration)
+  .with(workersPart)
+  .with(ownPriority)
+  .with(opsPart);
+
+/** Beyond the drain: workers that have to be killed, the last records, the store. Milliseconds. */
+const afterDrainMs = 10_000;
+
+/** Starts the control process's parts and its data workers; resolves when requests are served. */
+export async function startGateway(settings: Settings): Promise<Gateway> {
+  const { log, dropped: droppedLines } = openLog(
+    { level: settings.logLevel, format: settings.logFormat },
+    { process: 'control' },
+  );
+  checkPrices(settings.prices);
+  const running = parts.running({ settings, log, droppedLines }, log);
+  const stop = (): Promise<void> => running.stop();
+  installLastHandler({ log, drain: stop, deadlineMs: settings.drainTimeoutMs + afterDrainMs });
+  const { workers, port, admin, ops, firstKeys, simulated } = await running.start();
+  stopBySignal({
+    stop,
+    cut: () => workers.kill(),
+    inFlight: () => workers.inFlight,
+    drainTimeoutMs: settings.drainTimeoutMs,
+    log,
+  });
+  const host = settings.host.includes(':') ? `[${settings.host}]` : settings.host;
+  return {
+    address: `http://${host}:${port}`,
+    grpcAddress: `${host}:${admin.port}`,
+    opsAddress: `http://${host}:${ops.port}`,
+    firstKeys,
+    simulated: simulated !== null,
+    stop,
+  };
+}

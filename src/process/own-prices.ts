@@ -1,0 +1,16 @@
+import { SettingsError } from '../common/settings/settings.js';
+import type { PriceSettings } from '../common/settings/settings-prices.js';
+import { nearestName } from '../common/text/nearest.js';
+import { providerRows } from '../data-plane/providers/rows.js';
+
+/** Throws a SettingsError for a provider without a row: no call is ever counted by that name. */
+export function checkPrices(prices: PriceSettings): void {
+  const unknown = Object.keys(prices).filter((name) => !providerRows.has(name));
+  if (unknown.length === 0) return;
+  throw new SettingsError(
+    unknown.map((name) => {
+      const meant = nearestName(name, providerRows.names());
+      return `prices.${name}: is no provider that the gateway can call${meant === null ? '; docs/providers.md lists them.' : `; did you mean ${meant}?`}`;
+    }),
+  );
+}

@@ -1,0 +1,82 @@
+import { readFileSync } from 'node:fs';
+import { OwnIdentities } from '../../common/access/own-identity.js';
+import { EgressAllow } from '../../common/http/egress-allow.js';
+import type { Settings } from '../../common/settings/settings.js';
+import type { AdminServer } from '../../control-plane/administration/server.js';
+import { RefusedStart } from '../../control-plane/store/files/refused-start.js';
+import { providerRows, providers } from '../../data-plane/providers/rows.js';
+import { controlConnections, descriptorLimit } from '../descriptors.js';
+import type { ProcessPart } from '../part-list.js';
+import type { Base } from './base.js';
+import type { BreakersGiven } from './breakers.js';
+import type { LedgerGiven } from './ledger.js';
+import type { Records } from './store.js';
+import type { WorkerProcesses } from './worker-processes.js';
+
+export interface Administration {
+  readonly admin: AdminServer;
+  /** Lets running calls end, once however often it is called. */
+  readonly closeAdmin: () => Promise<void>;
+}
+
+/** Calls that run have so long to end. Milliseconds. */
+const graceMs = 1000;
+
+/** The administration plane: its gRPC port, and what answers the REST requests that data workers receive. */
+export const administration: ProcessPart<
+  Base & Records & LedgerGiven & WorkerProcesses & BreakersGiven,
+  Administration
+> = {
+  name: 'administration',
+  async start({ settings, store, ledger, workers, breakers, log }) {
+    const { startAdminServer } = await import('../../control-plane/administration/server.js');
+    const admin = await startAdminServer({
+      host: settings.host,
+      port: settings.grpcPort,
+      headerPrefixes: settings.headerPrefixes,
+      tls: tlsOf(settings),
+      reflection: settings.grpcReflection,
+      maxConnections: controlConnections(descriptorLimit()).grpc,
+      writeTimeoutMs: settings.writeTimeoutMs,
+      store,
+      ledger,
+      changed: (what) => workers.forget(what),
+      async validateConfig(text) {
+        const { compileConfig } = await import('../../data-plane/routing/compile.js');
+        compileConfig(text, {
+          slug: 'check',
+          version: 'check',
+          isProvider: (name) => providers.has(name),
+          headerPrefixes: settings.headerPrefixes,
+        });
+      },
+      providers: providerRows,
+      breakers,
+      explain: (asked) => workers.explain(asked),
+      ownIdentities: new OwnIdentities(settings.ownIdentity),
+      egressAllow: new EgressAllow(settings.egressAllow),
+      publicUrl: settings.publicUrl ?? `http://localhost:${settings.port}`,
+      log,
+    });
+    let closing: Promise<void> | null = null;
+    return {
+      admin,
+      closeAdmin() {
+        closing ??= admin.close(graceMs);
+        return closing;
+      },
+    };
+  },
+  drain({ closeAdmin }) {
+    // What fails is reported by `stop`.
+    closeAdmin().catch(() => {});
+  },
+  stop: ({ closeAdmin }) => closeAdmin(),
+};
+
+function tlsOf({ grpcTlsCert, grpcTlsKey }: Settings): { cert: Buffer; key: Buffer } | null {
+  if (grpcTlsCert === null && grpcTlsKey === null) return null;
+  if (grpcTlsCert === null || grpcTlsKey === null)
+    throw new RefusedStart('grpc_tls_cert and grpc_tls_key go together: set both, or neither.');
+  return { cert: readFileSync(grpcTlsCert), key: readFileSync(grpcTlsKey) };
+}

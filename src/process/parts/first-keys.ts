@@ -1,0 +1,13 @@
+import type { FirstKeys } from '../../control-plane/store/store.js';
+import type { ProcessPart } from '../part-list.js';
+import type { Base } from './base.js';
+import type { Records } from './store.js';
+
+/** The first organisation and its keys, made on the very first start. */
+export const firstKeysPart: ProcessPart<Base & Records, { readonly firstKeys: FirstKeys | null }> = {
+  name: 'first keys',
+  async start({ settings: { dataDir, simulated }, store }) {
+    const { bootstrap } = await import('../../control-plane/store/bootstrap.js');
+    return { firstKeys: await bootstrap(store, { dataDir, simulated }) };
+  },
+};

@@ -1,0 +1,34 @@
+import { controlConnections, descriptorLimit } from '../descriptors.js';
+import { type Check, type OpsServer, startOpsServer } from '../ops-server.js';
+import type { ProcessPart } from '../part-list.js';
+import { workerMetrics } from '../workers/worker-metrics.js';
+import type { Base } from './base.js';
+import type { BreakersGiven } from './breakers.js';
+import type { RedisGiven } from './redis.js';
+import type { Records } from './store.js';
+import type { WorkerProcesses } from './worker-processes.js';
+
+/** Probes and metrics, on a port of their own. */
+export const opsPart: ProcessPart<
+  Base & Records & WorkerProcesses & RedisGiven & BreakersGiven,
+  { readonly ops: OpsServer }
+> = {
+  name: 'health port',
+  async start({ settings, store, workers, redis, breakers, log, droppedLines }) {
+    const checks: Check[] = [
+      { name: 'workers', ok: () => workers.ready > 0 },
+      { name: 'store', ok: () => store.ping() },
+    ];
+    if (redis !== null) checks.push({ name: 'redis', optional: true, ok: () => redis.up });
+    const ops = await startOpsServer({
+      host: settings.host,
+      port: settings.opsPort,
+      checks,
+      metrics: () => [...workerMetrics(workers.report(), droppedLines()), ...breakers.metrics()],
+      maxConnections: controlConnections(descriptorLimit()).ops,
+      log,
+    });
+    return { ops };
+  },
+  stop: ({ ops }) => ops.close(),
+};

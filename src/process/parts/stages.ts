@@ -1,0 +1,20 @@
+import type { ProcessPart } from '../part-list.js';
+import { type StageParts, startStageParts } from '../stage-parts.js';
+import type { Base } from './base.js';
+import type { RedisGiven } from './redis.js';
+import type { WorkerProcesses } from './worker-processes.js';
+
+interface StagesGiven {
+  readonly stages: StageParts;
+}
+
+/** What stages of the chain have in the control process, and the state that they share. */
+export const stagesPart: ProcessPart<Base & WorkerProcesses & RedisGiven, StagesGiven> = {
+  name: 'parts of stages',
+  async start({ settings, workers, redis, log }) {
+    const stages = await startStageParts({ settings, desk: workers.shared, redis, log });
+    workers.onGone((worker) => stages.workerGone(worker));
+    return { stages };
+  },
+  stop: ({ stages }) => stages.close(),
+};

@@ -1,0 +1,20 @@
+import { nodeTransportCanShare } from '../../data-plane/transport/node/node.js';
+import type { ProcessPart } from '../part-list.js';
+import { WorkerGroup } from '../workers/worker-group.js';
+import type { Base } from './base.js';
+
+export interface WorkerProcesses {
+  readonly workers: WorkerGroup;
+}
+
+/** The data workers' processes. They load their code while the parts after this one start, and wait to be served. */
+export const workerProcesses: ProcessPart<Base, WorkerProcesses> = {
+  name: 'data workers’ processes',
+  start({ settings, log }) {
+    const count = settings.transport === 'node' && !nodeTransportCanShare ? 1 : settings.workers;
+    const workers = new WorkerGroup({ count, log });
+    workers.fork();
+    return { workers };
+  },
+  stop: ({ workers }) => workers.kill(),
+};

@@ -1,0 +1,42 @@
+import type { LookupKind, LookupRecords } from '../../common/ipc/messages.js';
+import type { Store } from '../../control-plane/store/store.js';
+import type { ProcessPart } from '../part-list.js';
+import { workerInit } from '../workers/worker-init.js';
+import type { Administration } from './administration.js';
+import type { Base } from './base.js';
+import type { DataDirectory } from './data-directory.js';
+import type { Records } from './store.js';
+import type { WorkerProcesses } from './worker-processes.js';
+
+/** A worker that has not ended with its requests is killed two seconds later. Milliseconds. */
+const afterDrainMs = 4000;
+
+/** The data workers, serving: from here on there are requests. */
+export const workersPart: ProcessPart<
+  Base & DataDirectory & Records & WorkerProcesses & Administration,
+  { readonly port: number }
+> = {
+  name: 'data workers',
+  stopMs: ({ settings }) => settings.drainTimeoutMs + afterDrainMs,
+  async start({ settings, journalDir, store, workers, admin }) {
+    const pepper = store.pepper.toString('hex');
+    const port = await workers.serve({
+      init: (worker) => workerInit(settings, worker, workers.options.count, journalDir, pepper),
+      lookup: (kind, workspace, name) => lookup(store, kind, workspace, name),
+      admin: (request) => admin.rest(request),
+    });
+    return { port };
+  },
+  stop: ({ settings, workers }) => workers.stop(settings.drainTimeoutMs),
+};
+
+async function lookup(
+  store: Store,
+  kind: LookupKind,
+  workspace: string | null,
+  name: string,
+): Promise<LookupRecords[LookupKind] | null> {
+  if (kind === 'key') return store.keys.findByHash(name);
+  if (workspace === null) return null;
+  return kind === 'config' ? store.configs.find(workspace, name) : store.providers.find(workspace, name);
+}

@@ -1,0 +1,90 @@
+import type { SharedDesk } from '../common/ipc/shared.js';
+import type { ControlHost, Nodes, RunningPart, Vectors } from '../common/plugin-host/control.js';
+import type { Logger } from '../common/plugin-host/logger.js';
+import type { Settings } from '../common/settings/settings.js';
+import type { Redis } from '../control-plane/shared-state/redis.js';
+import { loadControlParts } from '../data-plane/pipeline/plugins/stages.js';
+
+/** The parts that stages have in the control process. */
+export interface StageParts {
+  /** A data worker's process has ended. */
+  workerGone(worker: number): void;
+  close(): Promise<void>;
+}
+
+export interface StagePartsOptions {
+  readonly settings: Settings;
+  readonly desk: SharedDesk;
+  /** null: the deployment has none. */
+  readonly redis: Redis | null;
+  readonly log: Logger;
+}
+
+/** Starts the part of every stage that has one here, and serves the state that stages share. */
+export async function startStageParts({
+  settings,
+  desk,
+  redis,
+  log,
+}: StagePartsOptions): Promise<StageParts> {
+  const [{ serveStageState }, loaded] = await Promise.all([
+    import('../control-plane/shared-state/stage-state.js'),
+    loadControlParts(),
+  ]);
+  serveStageState(desk, redis);
+  const nodes = redis === null ? null : nodesOf(redis);
+  const host: ControlHost = {
+    log,
+    desk,
+    nodes,
+    dataDir: settings.dataDir,
+    async openDatabase(path, pragmas) {
+      const { SqliteConnection } = await import('../control-plane/database/sqlite.js');
+      return SqliteConnection.open(path, pragmas);
+    },
+    openVectors: (maxBytes) => openVectors(settings, maxBytes, log),
+  };
+  const running: RunningPart[] = [];
+  const close = async (): Promise<void> => {
+    for (const part of running) await part.close?.();
+  };
+  for (const { name, start } of loaded) {
+    try {
+      running.push(await start(settings.stages[name] ?? {}, host));
+    } catch (error) {
+      await close();
+      throw error;
+    }
+  }
+  return {
+    workerGone(worker) {
+      for (const part of running) part.workerGone?.(worker);
+    },
+    close,
+  };
+}
+
+export function nodesOf(redis: Redis): Nodes {
+  return {
+    get: (key, withinMs) => redis.run((client) => client.get(key), withinMs),
+    async set(key, text, ttl, withinMs) {
+      await redis.run(
+        (client) => client.set(key, text, { expiration: { type: 'EX', value: ttl } }),
+        withinMs,
+      );
+    },
+    publish: (channel, text) => redis.publish(channel, text),
+    subscribe: (channel, listener) => redis.subscribe(channel, listener),
+  };
+}
+
+/** Nodes share them as far as they share the answers that they lead to. */
+async function openVectors(
+  { dataDir, redisUrl, databaseUrl }: Settings,
+  maxBytes: number,
+  log: Logger,
+): Promise<Vectors | null> {
+  if (maxBytes === 0) return null;
+  const { openVectors: open } = await import('../control-plane/vectors/open.js');
+  return open({ dataDir, databaseUrl: redisUrl === null ? null : databaseUrl, maxBytes, log });
+}

@@ -1,0 +1,66 @@
+import { createHash } from 'node:crypto';
+import { LRUCache } from 'lru-cache';
+import { isGatewayKey } from '../../../common/access/gateway-key.js';
+import {
+  bareAuthorization,
+  invalidKey,
+  missingKey,
+  severalKeys,
+} from '../../../common/access/key-refusals.js';
+import { bearerToken } from '../../../common/http/bearer.js';
+import type { HeaderList } from '../../../common/http/headers.js';
+import type { Account } from './quota.js';
+
+/** What the headers of a call hold for a key. `text`: one that has the form of a key; else `problem` says what is wrong. */
+export type ShownKey =
+  | { readonly text: string; readonly problem: null }
+  | { readonly text: null; readonly problem: string };
+
+/** The key among the headers, by its form alone. `isKeyHeader`: of the key's own headers; they win over Authorization. */
+export function shownKey(headers: HeaderList, isKeyHeader: (name: string) => boolean): ShownKey {
+  const own: string[] = [];
+  const authorization: string[] = [];
+  for (let i = 0; i < headers.length; i += 2) {
+    const name = headers[i]!;
+    if (isKeyHeader(name)) own.push(headers[i + 1]!);
+    else if (name === 'authorization') authorization.push(headers[i + 1]!);
+  }
+  const [value, ...others] = own.length > 0 ? own : authorization;
+  if (value === undefined) return { text: null, problem: missingKey };
+  if (others.length > 0) return { text: null, problem: severalKeys };
+  const text = own.length > 0 ? value : bearerToken(value);
+  if (text === null) return { text: null, problem: bareAuthorization };
+  return isGatewayKey(text) ? { text, problem: null } : { text: null, problem: invalidKey };
+}
+
+/** A key that was accepted counts as proven for so long. Milliseconds. */
+const provenMs = 10 * 60_000;
+const mostProven = 1000;
+
+/** Whose calls these are, and which keys the control process has accepted of late. Keeps digests, no key's text. */
+export class Visitors {
+  readonly #proven = new LRUCache<string, true>({ max: mostProven, ttl: provenMs });
+
+  /** `key` null: the call has none of the right form. */
+  accountOf(key: string | null, address: string): Account {
+    const digest = key === null ? null : createHash('sha256').update(key).digest('base64url');
+    const trust = digest === null ? 'keyless' : this.#proven.has(digest) ? 'proven' : 'formed';
+    return { trust, key: digest, address: networkOf(address) };
+  }
+
+  accepted({ key }: Account): void {
+    if (key !== null) this.#proven.set(key, true);
+  }
+
+  refused({ key }: Account): void {
+    if (key !== null) this.#proven.delete(key);
+  }
+}
+
+/** An IPv4 address; of IPv6 the first 64 bits, which one host may have all to itself. */
+function networkOf(address: string): string {
+  if (!address.includes(':')) return address;
+  const groups = address.split('::', 1)[0]!.split(':').slice(0, 4);
+  while (groups.length < 4) groups.push('0');
+  return groups.map((group) => Number.parseInt(group || '0', 16).toString(16)).join(':');
+}

@@ -1,0 +1,374 @@
+import type { ChildProcess } from 'node:child_process';
+import type { Explained, ToExplain } from '../../common/ipc/explained.js';
+import type {
+  Forget,
+  FromControl,
+  FromWorker,
+  LookupKind,
+  LookupRecords,
+  WorkerInit,
+} from '../../common/ipc/messages.js';
+import type { Logger } from '../../common/plugin-host/plugin.js';
+import type { RestAnswer, RestRequest } from '../../control-plane/administration/rest/request.js';
+import { Desk } from '../../control-plane/shared-state/desk.js';
+import { AdminRelay } from './admin-relay.js';
+import { Forgetting } from './forgetting.js';
+import type { WorkerMember, WorkerReport } from './worker-member.js';
+import { forkWorker, notStarted, restartDelay } from './worker-process.js';
+
+export interface WorkerGroupOptions {
+  readonly count: number;
+  /** Starts a worker's process; `forkWorker` unless given. */
+  readonly fork?: () => ChildProcess;
+  readonly log: Logger;
+}
+
+/** What workers are served with by the control process. */
+export interface WorkerService {
+  /** What a worker needs to serve. */
+  readonly init: (worker: number) => WorkerInit;
+  readonly lookup: (
+    kind: LookupKind,
+    workspace: string | null,
+    name: string,
+  ) => Promise<LookupRecords[LookupKind] | null>;
+  /** Answers a request of the administration plane that a worker was sent. */
+  readonly admin: (request: RestRequest) => Promise<RestAnswer>;
+}
+
+/** A worker that says nothing for this long is taken for stuck and replaced. */
+const silentMs = 15_000;
+/** A worker that does not serve so long after it was sent what it needs is replaced. */
+const readyMs = 60_000;
+/** A worker that explains nothing for this long is not waited for. */
+const explainMs = 5000;
+
+/**
+ * The data workers: started, watched, started again when one dies, drained. `fork` starts their processes, which load
+ * their code meanwhile; `serve` sends them what they need, once the control process has it.
+ */
+export class WorkerGroup {
+  readonly #members = new Map<number, WorkerMember>();
+  readonly #forgetting = new Forgetting(
+    (id, what) => this.#sendForget(id, what),
+    (late) => this.#replace(late),
+  );
+  readonly #explaining = new Map<number, (value: Explained | null) => void>();
+  #nextExplained = 1;
+  /** Starts in a row, by worker, that ended before they served or shortly after. */
+  readonly #failures = new Map<number, number>();
+  readonly #forked: ((pid: number) => void)[] = [];
+  readonly #gone: ((worker: number, pid: number) => void)[] = [];
+  #service: WorkerService | null = null;
+  #started = false;
+  #port = 0;
+  #settled: Promise<number> = Promise.resolve(0);
+  #listening: Promise<unknown> = Promise.resolve();
+  #stopping = false;
+  #watch: NodeJS.Timeout | null = null;
+
+  /** What the workers share. */
+  readonly shared: Desk;
+
+  constructor(readonly options: WorkerGroupOptions) {
+    this.shared = new Desk((message) => {
+      for (const { child } of this.#members.values()) this.#send(child, message);
+    }, options.log);
+  }
+
+  /** Calls the listener with the process id of each worker that is forked from now on. */
+  onForked(listener: (pid: number) => void): void {
+    this.#forked.push(listener);
+  }
+
+  /** Calls the listener when a worker's process has ended, for whatever reason. */
+  onGone(listener: (worker: number, pid: number) => void): void {
+    this.#gone.push(listener);
+  }
+
+  /** Starts the workers' processes. What keeps them from starting is reported by `serve`. */
+  fork(): void {
+    const first = this.#launch(0);
+    // The first worker settles the port, should it be 0; the others share it.
+    this.#settled = first.then((port) => {
+      this.#port = port;
+      return port;
+    });
+    const others = Array.from({ length: this.options.count - 1 }, (_, i) => this.#launch(i + 1));
+    this.#listening = Promise.all([this.#settled, ...others]);
+    this.#listening.catch(() => {});
+  }
+
+  /** Resolves with the port once every worker listens; rejects with the first one's reason why it cannot. */
+  async serve(service: WorkerService): Promise<number> {
+    this.#service = service;
+    for (const member of this.#members.values()) if (member.up) this.#initialise(member, service);
+    await this.#listening;
+    this.#started = true;
+    this.#watch = setInterval(() => this.#replaceSilent(), 1000);
+    this.#watch.unref();
+    return this.#port;
+  }
+
+  /** Resolves with the port once the worker listens; rejects when it ends before. */
+  #launch(number: number): Promise<number> {
+    let child: ChildProcess;
+    try {
+      child = (this.options.fork ?? forkWorker)();
+    } catch (error) {
+      this.#restart(number, 0);
+      return Promise.reject(notStarted(error as Error));
+    }
+    if (child.pid !== undefined) for (const listener of this.#forked) listener(child.pid);
+    const member: WorkerMember = {
+      number,
+      child,
+      ready: false,
+      lastBeat: performance.now(),
+      loopDelayMs: 0,
+      inFlight: 0,
+      dropped: { records: 0, bodies: 0, lines: 0 },
+      metrics: [],
+      up: false,
+      asked: false,
+      startedAt: performance.now(),
+      initialisedAt: null,
+      ended: false,
+    };
+    this.#members.set(number, member);
+    const relay = new AdminRelay(
+      (message) => this.#send(child, message),
+      (request) => this.#serving().admin(request),
+      this.options.log,
+    );
+    return new Promise((resolve, reject) => {
+      child.on('message', (message: FromWorker) => {
+        member.lastBeat = performance.now();
+        switch (message.t) {
+          case 'up':
+            member.up = true;
+            if (this.#service !== null) this.#initialise(member, this.#service);
+            break;
+          case 'ready':
+            member.ready = true;
+            resolve(message.port);
+            break;
+          case 'failed':
+            reject(new Error(message.message));
+            break;
+          case 'lookup':
+            member.asked = true;
+            this.#lookup(child, message);
+            break;
+          case 'admin':
+          case 'admin-body':
+          case 'admin-more':
+          case 'admin-gone':
+            relay.take(message);
+            break;
+          case 'shared-question':
+          case 'shared-news':
+            this.shared.take(message, number, (answer) => this.#send(child, answer));
+            break;
+          case 'forgot':
+            this.#forgetting.confirmed(message.id, child);
+            break;
+          case 'explained':
+            this.#explaining.get(message.id)?.(message.value);
+            break;
+          case 'beat':
+            member.loopDelayMs = message.loopDelayMs;
+            member.inFlight = message.inFlight;
+            member.dropped = message.dropped;
+            member.metrics = message.metrics;
+            break;
+        }
+      });
+      child.on('error', (error) => {
+        // Of a process that runs, this is only a message that could not be sent.
+        if (child.pid !== undefined) return;
+        reject(notStarted(error));
+        this.#exited(member, null, null);
+      });
+      child.on('exit', (code, signal) => {
+        relay.closeAll();
+        reject(new Error(`data worker ${number} ended before it was ready (${signal ?? code})`));
+        this.#exited(member, code, signal);
+      });
+    });
+  }
+
+  #initialise(member: WorkerMember, service: WorkerService): void {
+    const { number, child } = member;
+    const init = service.init(number);
+    const send = (port: number): void => {
+      member.initialisedAt = performance.now();
+      this.#send(child, { t: 'init', init: { ...init, port } });
+    };
+    if (init.port !== 0 || (number === 0 && this.#port === 0)) send(init.port);
+    else this.#settled.then(send, () => child.kill('SIGKILL'));
+  }
+
+  #serving(): WorkerService {
+    if (this.#service === null) throw new Error('a worker asked before it was served');
+    return this.#service;
+  }
+
+  #exited(member: WorkerMember, code: number | null, signal: NodeJS.Signals | null): void {
+    if (member.ended) return;
+    const { number, child, ready: served } = member;
+    member.ended = true;
+    member.ready = false;
+    member.inFlight = 0;
+    // A dead worker remembers nothing: whoever waits for its acknowledgement has it.
+    this.#forgetting.ended(child);
+    if (child.pid !== undefined) for (const listener of this.#gone) listener(number, child.pid);
+    if (this.#stopping) return;
+    this.options.log.error({ worker: number, code, signal }, 'a data worker died; starting another');
+    this.#restart(number, served ? performance.now() - member.startedAt : 0);
+  }
+
+  /** Starts a worker again, for as long as the gateway runs. `servedMs`: how long the last one lived; 0: it never served. */
+  #restart(number: number, servedMs: number): void {
+    // What keeps the gateway from starting is reported by `serve`, and ends it.
+    if (this.#stopping || (!this.#started && servedMs === 0)) return;
+    const failures = servedMs >= 1000 ? 0 : (this.#failures.get(number) ?? 0) + 1;
+    this.#failures.set(number, failures);
+    setTimeout(
+      () => {
+        if (this.#stopping) return;
+        this.#launch(number).catch((error: unknown) => {
+          this.options.log.error({ worker: number, err: error }, 'data worker did not start');
+        });
+      },
+      restartDelay(failures, Math.random()),
+    ).unref();
+  }
+
+  #lookup(child: ChildProcess, message: Extract<FromWorker, { t: 'lookup' }>): void {
+    this.#serving()
+      .lookup(message.kind, message.workspace, message.name)
+      .then(
+        (value) => this.#send(child, { t: 'answer', id: message.id, value }),
+        (error: unknown) => {
+          this.options.log.error({ err: error, kind: message.kind }, 'lookup failed');
+          this.#send(child, { t: 'failed', id: message.id });
+        },
+      );
+  }
+
+  /**
+   * Resolves when every live worker has forgotten: from then on none answers by what it knew before. A worker that does
+   * not say so in time is killed, which is another way of forgetting.
+   */
+  forget(what: readonly Forget[]): Promise<void> {
+    return this.#forgetting.forget(what);
+  }
+
+  /** Returns the workers that have to confirm. */
+  #sendForget(id: number, what: readonly Forget[]): Set<ChildProcess> {
+    const left = new Set<ChildProcess>();
+    for (const { child, asked } of this.#members.values()) {
+      if (this.#send(child, { t: 'forget', id, what: [...what] }) && asked) left.add(child);
+    }
+    return left;
+  }
+
+  /** What would become of a request, by what one of the workers knows now; null: none can tell. */
+  explain(asked: ToExplain): Promise<Explained | null> {
+    const id = this.#nextExplained++;
+    const member = [...this.#members.values()].find(({ ready }) => ready);
+    if (member === undefined || !this.#send(member.child, { t: 'explain', id, asked })) {
+      return Promise.resolve(null);
+    }
+    return new Promise((resolve) => {
+      const done = (value: Explained | null): void => {
+        clearTimeout(late);
+        this.#explaining.delete(id);
+        resolve(value);
+      };
+      const late = setTimeout(() => done(null), explainMs);
+      this.#explaining.set(id, done);
+    });
+  }
+
+  #replace(late: ReadonlySet<ChildProcess>): void {
+    for (const { number, child } of this.#members.values()) {
+      if (!late.has(child)) continue;
+      this.options.log.error({ worker: number }, 'a data worker did not confirm a change; replacing it');
+      child.kill('SIGKILL');
+    }
+  }
+
+  #send(child: ChildProcess, message: FromControl): boolean {
+    if (!child.connected) return false;
+    child.send(message, () => {});
+    return true;
+  }
+
+  #replaceSilent(): void {
+    const now = performance.now();
+    for (const member of this.#members.values()) {
+      const { ended, ready, lastBeat, initialisedAt } = member;
+      // One that hangs while it starts counts too.
+      const isLate = !ready && initialisedAt !== null && now - initialisedAt >= readyMs;
+      if (ended || (now - lastBeat < silentMs && !isLate)) continue;
+      this.options.log.error({ worker: member.number }, 'a data worker went silent; replacing it');
+      member.child.kill('SIGKILL');
+    }
+  }
+
+  /** Requests that are being answered, as far as the workers have reported. */
+  get inFlight(): number {
+    let count = 0;
+    for (const member of this.#members.values()) count += member.inFlight;
+    return count;
+  }
+
+  get ready(): number {
+    let count = 0;
+    for (const member of this.#members.values()) if (member.ready) count++;
+    return count;
+  }
+
+  /** Per worker, for the readiness report and for tests. */
+  report(): WorkerReport[] {
+    return [...this.#members.values()].map(
+      ({ number, child, ready, inFlight, loopDelayMs, dropped, metrics }) => ({
+        worker: number,
+        pid: child.pid ?? 0,
+        ready,
+        inFlight,
+        loopDelayMs,
+        dropped,
+        metrics,
+      }),
+    );
+  }
+
+  /** Lets every worker finish what it has, up to the deadline; then ends it. */
+  async stop(deadlineMs: number): Promise<void> {
+    this.#stopping = true;
+    if (this.#watch !== null) clearInterval(this.#watch);
+    await Promise.all(
+      [...this.#members.values()].map(
+        ({ child, ended }) =>
+          new Promise<void>((resolve) => {
+            if (ended || child.exitCode !== null || child.signalCode !== null) return resolve();
+            const kill = setTimeout(() => child.kill('SIGKILL'), deadlineMs + 2000);
+            child.once('exit', () => {
+              clearTimeout(kill);
+              resolve();
+            });
+            this.#send(child, { t: 'drain', deadlineMs });
+          }),
+      ),
+    );
+  }
+
+  /** Ends every worker now. */
+  kill(): void {
+    this.#stopping = true;
+    for (const { child } of this.#members.values()) child.kill('SIGKILL');
+  }
+}

@@ -1,0 +1,45 @@
+import type { WorkerInit } from '../../common/ipc/messages.js';
+import type { Settings } from '../../common/settings/settings.js';
+
+/** What a data worker is started with. */
+export function workerInit(
+  settings: Settings,
+  worker: number,
+  count: number,
+  journalDir: string,
+  pepper: string,
+): WorkerInit {
+  return {
+    worker,
+    pepper,
+    host: settings.host,
+    port: settings.port,
+    workers: count,
+    workspaceWeights: { ...settings.workspaceWeights },
+    prices: settings.prices,
+    shared: count > 1,
+    transport: settings.transport,
+    headerPrefixes: [...settings.headerPrefixes],
+    egressAllow: [...settings.egressAllow],
+    ownIdentity: [...settings.ownIdentity],
+    journalDir,
+    logBodies: settings.logBodies,
+    log: { level: settings.logLevel, format: settings.logFormat },
+    bodyLimitBytes: settings.bodyLimitBytes,
+    upstreamConnections: settings.upstreamConnections,
+    upstreamClient: settings.upstreamClient,
+    upstreamProxy: settings.upstreamProxy?.reveal() ?? null,
+    timeouts: {
+      connectMs: settings.connectTimeoutMs,
+      headersMs: settings.headersTimeoutMs,
+      firstTokenMs: settings.firstTokenTimeoutMs,
+      idleMs: settings.idleTimeoutMs,
+    },
+    writeTimeoutMs: settings.writeTimeoutMs,
+    stages: settings.stages,
+    plugins: {
+      directory: settings.plugins.directory,
+      insert: settings.plugins.insert.map((entry) => ({ ...entry })),
+    },
+  };
+}

@@ -1,4 +1,0 @@
-/** Why the program will not start: one line for the operator that says what to do. */
-export class RefusedStart extends Error {
-  override readonly name = 'RefusedStart';
-}

@@ -1,9 +1,0 @@
-import type { Knex } from 'knex';
-
-const silent = (): void => {};
-
-/** knex says nothing of its own, and its errors do not quote a statement's values: sealed credentials are among them. */
-export const quiet: Pick<Knex.Config, 'compileSqlOnError' | 'log'> = {
-  compileSqlOnError: false,
-  log: { warn: silent, error: silent, debug: silent, deprecate: silent },
-};

@@ -1,9 +1,0 @@
-import { errorBody } from '../core/error-body.js';
-import type { GatewayError } from '../core/errors.js';
-import type { Refusal, TransportOptions } from './transport.js';
-
-/** In the words that were given, else in plain ones. */
-export function refusalOf({ refusal }: TransportOptions, error: GatewayError, path: string): Refusal {
-  if (refusal !== undefined) return refusal(error, path);
-  return { headers: ['Content-Type', 'application/json'], body: errorBody(error, null) };
-}
