@@ -1,44 +1,46 @@
-import { GatewayError } from '../../src/core/errors.js';
-import type { Exchange } from '../../src/core/exchange.js';
-import { isGatewayKey } from '../../src/core/gateway-key.js';
-import type { HeaderList } from '../../src/core/headers.js';
-import { definePlugin } from '../../src/core/plugin.js';
-import type { Principal } from '../../src/core/principal.js';
-import { gatewayKeyHeader } from '../../src/core/slots.js';
+import { isGatewayKey } from '../../src/common/access/gateway-key.js';
+import { isExpired, mayCall, type Principal } from '../../src/common/access/principal.js';
+import { GatewayError } from '../../src/common/core/errors.js';
+import type { Exchange } from '../../src/common/core/exchange.js';
+import { bearerToken } from '../../src/common/http/bearer.js';
+import { getHeader, type HeaderList } from '../../src/common/http/headers.js';
+import { definePlugin, type NeedsOf } from '../../src/common/plugin-host/plugin.js';
+import { gatewayKeyHeader } from '../../src/common/plugin-host/slots.js';
+import stage from './stage.js';
 
 /** Headers in which official clients put their one key: the gateway's, where it is the gateway they call. */
 const clientHeaders = ['authorization', 'x-api-key', 'api-key', 'x-goog-api-key'];
 
-/** Who calls? A gateway key, known, valid and allowed to do this; anything else ends here. */
-export default definePlugin<Record<string, never>>({
-  name: 'auth',
-  options: { type: 'object', additionalProperties: false },
+/** Identifies the caller: a gateway key that exists, is valid and is allowed to do this. Every other call is refused. */
+export default definePlugin<Record<string, never>, NeedsOf<typeof stage>>({
+  ...stage,
   setup(_options, host) {
     const ownHeaders = host.headerPrefixes.map((prefix) => `${prefix}api-key`);
     const ranks = new Map(clientHeaders.map((name, rank) => [name, rank]));
     for (const name of ownHeaders) ranks.set(name, own);
     const shown = ownHeaders[0]!;
-    const look = (x: Exchange, key: string): void | Promise<void> => {
-      // The form of a key is no secret, so garbage may be told from an unknown key by the time that it takes.
+    /** `place`: the header that holds the key, or `key` of the query. */
+    const look = (x: Exchange, key: string, place: string): void | Promise<void> => {
+      // The form of a key is no secret, so the time of the answer may differ between garbage and an unknown key.
       const hash = host.hashKey(key);
-      if (hash === null) throw invalidKey(shown);
-      const found = host.directory.key(hash);
-      if (found instanceof Promise) return found.then((principal) => accept(x, principal, shown));
-      accept(x, found, shown);
+      if (hash === null) throw invalidKey(place);
+      const found = host.directory.key(hash, x.request);
+      if (found instanceof Promise) return found.then((principal) => accept(x, principal, place));
+      accept(x, found, place);
     };
     return {
       request(x) {
         const { headers } = x.request;
         const at = findKey(headers, ranks);
         if (at < 0) {
-          const key = x.endpoint.modelInPath === true ? queryKey(x.request.query) : null;
-          if (key !== null) return look(x, key);
-          throw new GatewayError('03', `Missing API key: send a gateway key in ${shown}.`, { param: shown });
+          const key = isGeminiCall(x) ? queryKey(x.request.query) : null;
+          if (key !== null && isGatewayKey(key)) return look(x, key, 'key');
+          throw noKey(headers, key, shown);
         }
         const name = headers[at]!;
         const key = keyText(name, headers[at + 1]!);
         x.set(gatewayKeyHeader, name);
-        return look(x, key);
+        return look(x, key, name);
       },
     };
   },
@@ -65,46 +67,75 @@ function findKey(headers: HeaderList, ranks: ReadonlyMap<string, number>): numbe
   return client;
 }
 
+const isGeminiCall = ({ endpoint, request }: Exchange): boolean =>
+  endpoint.modelInPath === true || (endpoint.name === 'models' && request.path.startsWith('/v1beta/'));
+
 /**
  * Gemini's clients may put their key into the address. The query of such a call goes no further, so a gateway key is
- * taken from it; any other is not looked at.
+ * taken from it. null: the query has no `key`.
  */
 function queryKey(query: string): string | null {
-  const key = new URLSearchParams(query).get('key');
-  return key !== null && isGatewayKey(key) ? key : null;
+  return new URLSearchParams(query).get('key') || null;
 }
 
 function keyText(name: string, value: string): string {
-  if (name !== 'authorization') return value;
-  return value.slice(0, 7).toLowerCase() === 'bearer ' ? value.slice(7) : '';
+  return name === 'authorization' ? (bearerToken(value) ?? '') : value;
 }
 
-/** One answer for a key that is malformed and one that nobody knows. */
-function invalidKey(header: string): GatewayError {
-  return new GatewayError('03', 'Invalid API key: send a valid gateway key.', { param: header });
-}
-
-function accept(x: Exchange, principal: Principal | null, header: string): void {
-  if (principal === null) throw invalidKey(header);
-  if (principal.expiresAt !== null && principal.expiresAt <= Date.now()) {
-    throw new GatewayError('01', 'Expired API key: rotate it or use another one.', { param: header });
+/** Why no gateway key was found: a key of another kind was sent, or none at all. `inQuery`: Gemini's `key`. */
+function noKey(headers: HeaderList, inQuery: string | null, shown: string): GatewayError {
+  const bare = getHeader(headers, 'authorization')?.trim();
+  if (bare !== undefined && isGatewayKey(bare)) {
+    return new GatewayError(
+      '03',
+      `Missing scheme: send "Authorization: Bearer <gateway key>", or the key alone in ${shown}.`,
+      { param: 'authorization' },
+    );
   }
-  if (principal.workspaceId === null || principal.keyType === 'organisation-service') {
+  const name = clientHeaders.find(
+    (header) => keyText(header, getHeader(headers, header) ?? '').trim() !== '',
+  );
+  const place = name ?? (inQuery === null ? null : 'key');
+  if (place !== null) {
+    return new GatewayError(
+      '03',
+      `Invalid API key: ${described(place)} is not a gateway key. Send a gateway key there, or in ${shown}.`,
+      { param: place },
+    );
+  }
+  return new GatewayError('03', `Missing API key: send a gateway key in ${shown}.`, { param: shown });
+}
+
+const described = (place: string): string =>
+  place === 'key' ? 'the key in the query' : `the value of ${place}`;
+
+/** One answer for a key that is malformed and for one that is unknown. */
+function invalidKey(place: string): GatewayError {
+  return new GatewayError(
+    '03',
+    `Invalid API key: ${described(place)} is not a gateway key of this gateway. It may be incomplete, deleted or from another gateway: send a valid gateway key.`,
+    { param: place },
+  );
+}
+
+function accept(x: Exchange, principal: Principal | null, place: string): void {
+  if (principal === null) throw invalidKey(place);
+  if (isExpired(principal, Date.now())) {
+    throw new GatewayError('01', 'Expired API key: rotate it or use another one.', { param: place });
+  }
+  const lists = x.endpoint.name === 'models';
+  if ((principal.workspaceId === null || principal.keyType === 'organisation-service') && !lists) {
     throw new GatewayError(
       'permission_denied',
       'An admin key cannot call model endpoints: use a workspace key, made under /v1/api-keys/workspace/service.',
-      { param: header },
+      { param: place },
     );
   }
-  const { scopes } = principal;
-  if (
-    !scopes.includes('completions.write') &&
-    !(x.endpoint.name === 'models' && scopes.includes('virtual_keys.list'))
-  ) {
+  if (!mayCall(principal, x.endpoint.name)) {
     throw new GatewayError(
       'permission_denied',
-      'This API key lacks the scope completions.write: add it to the key or use another key.',
-      { param: header },
+      `This API key lacks the scope ${lists ? 'virtual_keys.list or completions.write' : 'completions.write'}: add it to the key or use another key.`,
+      { param: place },
     );
   }
   x.principal = principal;

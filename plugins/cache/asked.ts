@@ -1,8 +1,8 @@
-import type { EndpointName } from '../../src/core/endpoint.js';
-import { GatewayError } from '../../src/core/errors.js';
-import type { Exchange } from '../../src/core/exchange.js';
-import { getHeader } from '../../src/core/headers.js';
-import type { CacheRule } from '../../src/core/target.js';
+import type { EndpointName } from '../../src/common/core/endpoint.js';
+import { GatewayError } from '../../src/common/core/errors.js';
+import type { Exchange } from '../../src/common/core/exchange.js';
+import type { CacheRule } from '../../src/common/core/target.js';
+import { getHeader } from '../../src/common/http/headers.js';
 
 /** What a call and its config ask of the cache. */
 export interface Asked {

@@ -1,4 +1,4 @@
-import type { ResolvedConfig, RouteNode, Target } from '../../src/core/target.js';
+import { type ResolvedConfig, type RouteNode, type Target, targetOf } from '../../src/common/core/target.js';
 
 /** What the cache has to know of a config, found once for each. */
 export interface ConfigFacts {
@@ -35,7 +35,7 @@ function read(config: ResolvedConfig): ConfigFacts {
   let byWords = false;
   const visit = (node: RouteNode): void => {
     if (node.kind === 'target') {
-      const { target } = node;
+      const target = targetOf(config, node);
       targets.set(target.path, target);
       const stored = target.virtualKey ?? target.provider;
       if (stored === null) byModel = true;

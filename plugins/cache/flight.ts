@@ -1,13 +1,13 @@
-import { BodyRecord } from '../../src/core/body-record.js';
-import type { CacheStatus, Company } from '../../src/core/cache.js';
-import { GatewayError } from '../../src/core/errors.js';
-import type { Exchange, Reply } from '../../src/core/exchange.js';
-import { PassingMap } from '../../src/core/passing-map.js';
+import { BodyRecord } from '../../src/common/bytes/body-record.js';
+import { PassingMap } from '../../src/common/bytes/passing-map.js';
+import type { CacheStatus, Company } from '../../src/common/core/cache.js';
+import { GatewayError } from '../../src/common/core/errors.js';
+import type { Exchange, Reply } from '../../src/common/core/exchange.js';
+import type { Broadcast } from './answers/broadcast.js';
+import { type Entry, type Form, isFresh } from './answers/entry.js';
+import { streamOf, tell } from './answers/tell.js';
 import type { Asked } from './asked.js';
-import type { Broadcast } from './broadcast.js';
-import { type Entry, type Form, isFresh } from './entry.js';
-import type { Question } from './semantic.js';
-import { streamOf, tell } from './tell.js';
+import type { Question } from './semantic/semantic.js';
 
 /** A call that waits for the answer of another like it. */
 class Waiter {

@@ -1,24 +1,25 @@
 import { isUtf8 } from 'node:buffer';
-import { isSource, type Source } from '../../src/core/body.js';
-import type { Awaitable } from '../../src/core/directory.js';
-import type { Exchange, JsonObject, Reply } from '../../src/core/exchange.js';
-import type { PlannedCache } from '../../src/core/explained.js';
-import { isJsonObject } from '../../src/core/json.js';
-import { definePlugin, type Host } from '../../src/core/plugin.js';
-import { Asides } from './asides.js';
+import { isSource, type Source } from '../../src/common/bytes/body.js';
+import type { Awaitable } from '../../src/common/core/directory.js';
+import type { Exchange, JsonObject, Reply } from '../../src/common/core/exchange.js';
+import type { PlannedCache } from '../../src/common/ipc/explained.js';
+import { isJsonObject } from '../../src/common/json/json.js';
+import { definePlugin, type HostWith, type NeedsOf } from '../../src/common/plugin-host/plugin.js';
+import { Broadcast } from './answers/broadcast.js';
+import { chunksOf } from './answers/chat-replay.js';
+import { type Entry, type Form, isFresh, ownBytes } from './answers/entry.js';
+import { isStorable, isStorableStream } from './answers/storable.js';
+import { formOf, tell } from './answers/tell.js';
 import { type Asked, AskedReader } from './asked.js';
-import { Broadcast } from './broadcast.js';
-import { chunksOf } from './chat-replay.js';
-import { Checks } from './checks.js';
-import { Embedder, type Embedding } from './embedder.js';
-import { type Entry, type Form, isFresh, ownBytes } from './entry.js';
 import { Flight, Flights } from './flight.js';
 import { Keys } from './key.js';
 import { Memory } from './memory.js';
-import { Semantic } from './semantic.js';
-import { SharedStore } from './shared-store.js';
-import { isStorable, isStorableStream } from './storable.js';
-import { formOf, tell } from './tell.js';
+import { Asides } from './semantic/asides.js';
+import { Checks } from './semantic/checks.js';
+import { Embedder, type Embedding } from './semantic/embedder.js';
+import { Semantic } from './semantic/semantic.js';
+import { SharedStore } from './shared/shared-store.js';
+import stage from './stage.js';
 
 export interface CacheOptions {
   /** Bytes of answers that this worker keeps in memory. Default 64 MiB. */
@@ -52,21 +53,8 @@ const mebibyte = 1024 * 1024;
  *   asides.ts        calls that the cache makes for itself, for these two
  *   tell.ts          a stored answer, as this call is to have it; chat-replay.ts: streams from plain and back
  */
-export default definePlugin<CacheOptions>({
-  name: 'cache',
-  options: {
-    type: 'object',
-    additionalProperties: false,
-    properties: {
-      memoryBytes: { type: 'integer', minimum: 0 },
-      entryBytes: { type: 'integer', minimum: 0 },
-      maxAge: { type: 'integer', minimum: 1 },
-      waitMs: { type: 'integer', minimum: 0 },
-      shared: { type: 'boolean' },
-      embedding: { type: ['string', 'null'], pattern: '^@?[^/]+/.+$' },
-      checkPercent: { type: 'number', minimum: 0, maximum: 100 },
-    },
-  },
+export default definePlugin<CacheOptions, NeedsOf<typeof stage>>({
+  ...stage,
   setup(options, host) {
     const cache = new Cache(options, host);
     return {
@@ -98,7 +86,7 @@ class Cache {
 
   constructor(
     options: CacheOptions,
-    readonly host: Host,
+    readonly host: HostWith<NeedsOf<typeof stage>>,
   ) {
     const { memoryBytes = 64 * mebibyte, entryBytes = mebibyte, maxAge = 7_776_000, shared = true } = options;
     const { embedding = null, checkPercent = 1 } = options;
@@ -268,7 +256,7 @@ class Cache {
       this.#entryBytes,
       (whole) => {
         if (whole === null) flight.failed();
-        else this.#keepBytes(flight, whole, flight.form, isStreamStorable);
+        else this.#keepBytes(flight, [whole], flight.form, isStreamStorable);
       },
       () => flight.streamLeft(),
     );

@@ -1,14 +1,17 @@
 import { hash } from 'node:crypto';
-import type { Awaitable, Directory, StoredProvider } from '../../src/core/directory.js';
-import type { Exchange, JsonObject } from '../../src/core/exchange.js';
-import { editJsonBytes, type JsonEdit } from '../../src/core/json-edit.js';
-import { bodyDigest, directCredential, guardrailVersion } from '../../src/core/slots.js';
+import type { Awaitable, Directory, StoredProvider } from '../../src/common/core/directory.js';
+import type { Exchange, JsonObject } from '../../src/common/core/exchange.js';
+import { editJsonBytes, type JsonEdit } from '../../src/common/json/json-edit.js';
+import { bodyDigest, directCredential, guardrailVersion } from '../../src/common/plugin-host/slots.js';
 import type { Asked } from './asked.js';
 import { type ConfigFacts, factsOf, slugOfModel } from './config-facts.js';
 import { identityOf } from './provider-identity.js';
 
 /** A text with its length before it: no two lists of such texts run into the same one. */
 export const part = (text: string): string => `${text.length}:${text}`;
+
+/** Longer than this, what precedes a body's name is not kept with the body. Characters. */
+const maxKeptWall = 2048;
 
 export const withoutStream: readonly JsonEdit[] = [
   { key: 'stream', value: null },
@@ -54,8 +57,9 @@ export class Keys {
     const json = x.request.json!;
     const known = this.#names.get(json);
     if (known !== undefined && areSame(known.wall, wall)) return known.name;
-    const name = hash('sha256', textOf(wall) + bodyName(x), 'base64url');
-    if (recurs(x) && mayBeKept(x)) this.#names.set(json, { wall, name });
+    const text = textOf(wall);
+    const name = hash('sha256', text + bodyName(x), 'base64url');
+    if (text.length <= maxKeptWall && recurs(x) && mayBeKept(x)) this.#names.set(json, { wall, name });
     return name;
   }
 

@@ -1,9 +1,8 @@
 import { LRUCache } from 'lru-cache';
-import { type Entry, sizeOf } from './entry.js';
+import { type Entry, sizeOf } from './answers/entry.js';
 
 /** What an entry takes beside its answer: its key, its objects, and its places in the list. */
 const overheadBytes = 1536;
-const maxEntries = 1_000_000;
 
 /** A worker's own answers, the least recently used of them forgotten first. Bounded by bytes. */
 export class Memory {
@@ -11,7 +10,6 @@ export class Memory {
 
   constructor(maxBytes: number) {
     this.#kept = new LRUCache({
-      max: Math.min(Math.ceil(maxBytes / overheadBytes) + 1, maxEntries),
       maxSize: Math.max(1, maxBytes),
       sizeCalculation: (entry) => sizeOf(entry) + overheadBytes,
     });

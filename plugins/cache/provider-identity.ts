@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto';
-import type { StoredProvider } from '../../src/core/directory.js';
-import { Secret } from '../../src/core/secret.js';
+import { Secret } from '../../src/common/access/secret.js';
+import type { StoredProvider } from '../../src/common/core/directory.js';
 
 const known = new WeakMap<StoredProvider, string>();
 
@@ -18,8 +18,19 @@ export function identityOf(provider: StoredProvider, now: number): string {
 }
 
 function describe(provider: StoredProvider): string {
-  const { id, workspaceId, slug, credential, baseUrl, hostTrusted, headers, fields, exhausted, models } =
-    provider;
+  const {
+    id,
+    workspaceId,
+    slug,
+    credential,
+    baseUrl,
+    hostTrusted,
+    headers,
+    fields,
+    exhausted,
+    models,
+    unresolved,
+  } = provider;
   const revealed = Object.entries(fields).map(([name, value]) => [
     name,
     value instanceof Secret ? value.reveal() : value,
@@ -35,6 +46,7 @@ function describe(provider: StoredProvider): string {
     headers,
     revealed,
     exhausted,
+    unresolved ?? [],
     models === null ? null : [models.others, [...models.named]],
   ]);
 }

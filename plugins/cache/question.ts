@@ -1,5 +1,5 @@
-import type { Exchange, JsonObject } from '../../src/core/exchange.js';
-import { isJsonObject, stringifyJson } from '../../src/core/json.js';
+import type { Exchange, JsonObject } from '../../src/common/core/exchange.js';
+import { isJsonObject, stringifyJson } from '../../src/common/json/json.js';
 import { factsOf } from './config-facts.js';
 import { isRetold } from './key.js';
 

@@ -1,5 +1,9 @@
-import type { HeaderList } from '../../src/core/headers.js';
-import { type ProviderField, providerFields, secretFields } from '../../src/core/provider-fields.js';
+import type { HeaderList } from '../../src/common/http/headers.js';
+import {
+  type ProviderField,
+  providerFields,
+  secretFields,
+} from '../../src/common/vocabulary/provider-fields.js';
 
 type FieldHeader<Field extends string> = Field extends `${infer Head}_${infer Tail}`
   ? `${Head}-${FieldHeader<Tail>}`
@@ -19,6 +23,7 @@ export const targetHeaders = [
   'retry-count',
   'forward-headers',
   'strict-open-ai-compliance',
+  'strict-standard-compliance',
   ...providerFields.map(fieldHeader),
 ] as const;
 
@@ -44,14 +49,14 @@ export type TargetHeader = (typeof targetHeaders)[number];
 export type GivenName = (typeof ownHeaders)[number] | (typeof otherHeaders)[number];
 
 /** Values of the headers that this stage reads, by name without prefix. An empty value is none. */
-export type Given = Partial<Record<GivenName, string>>;
+export type GivenHeaders = Partial<Record<GivenName, string>>;
 
 /** Reads all of them in one pass. Of several of a name the first counts, and so it is with several prefixes. */
-export function createHeaderReader(prefixes: readonly string[]): (headers: HeaderList) => Given {
+export function createHeaderReader(prefixes: readonly string[]): (headers: HeaderList) => GivenHeaders {
   const names = new Map<string, GivenName>(otherHeaders.map((name) => [name, name]));
   for (const prefix of prefixes) for (const name of ownHeaders) names.set(prefix + name, name);
   return (headers) => {
-    const given: Given = {};
+    const given: GivenHeaders = {};
     for (let i = 0; i < headers.length; i += 2) {
       const name = names.get(headers[i]!);
       if (name !== undefined && headers[i + 1] !== '') given[name] ??= headers[i + 1]!;
@@ -65,13 +70,13 @@ const secretHeaders: ReadonlySet<string> = new Set(
 );
 
 /** Is one of them a credential? */
-export function holdsSecret(given: Given): boolean {
+export function holdsSecret(given: GivenHeaders): boolean {
   for (const name in given) if (secretHeaders.has(name)) return true;
   return false;
 }
 
 /** The values that shape a target as one text, in the order in which they came; null where there are none. A value holds no line feed. */
-export function targetKey(given: Given): string | null {
+export function targetKey(given: GivenHeaders): string | null {
   let key = '';
   for (const name in given) {
     if (shapingTarget.has(name)) key += `${name}:${given[name as GivenName]}\n`;

@@ -1,23 +1,25 @@
-import { LRUCache } from 'lru-cache';
-import type { Awaitable } from '../../src/core/directory.js';
-import { GatewayError } from '../../src/core/errors.js';
-import type { Exchange } from '../../src/core/exchange.js';
-import { isGatewayKey } from '../../src/core/gateway-key.js';
-import { definePlugin, type Host } from '../../src/core/plugin.js';
-import { Secret } from '../../src/core/secret.js';
-import { directCredential, gatewayKeyHeader } from '../../src/core/slots.js';
-import type { ResolvedConfig } from '../../src/core/target.js';
+import { isGatewayKey } from '../../src/common/access/gateway-key.js';
+import { Secret } from '../../src/common/access/secret.js';
+import type { Awaitable } from '../../src/common/core/directory.js';
+import { GatewayError } from '../../src/common/core/errors.js';
+import type { Exchange } from '../../src/common/core/exchange.js';
+import type { ResolvedConfig } from '../../src/common/core/target.js';
+import { bearerToken } from '../../src/common/http/bearer.js';
+import { traceOf } from '../../src/common/http/trace.js';
+import { definePlugin, type HostWith, type NeedsOf } from '../../src/common/plugin-host/plugin.js';
+import { directCredential, gatewayKeyHeader } from '../../src/common/plugin-host/slots.js';
 import {
   createHeaderReader,
   credentialHeaders,
-  type Given,
+  type GivenHeaders,
   holdsSecret,
   targetKey,
 } from './gateway-headers.js';
-import { fillConfig, headerConfig, readHeaderTarget } from './header-target.js';
+import { headerConfig, layeredConfig } from './header-layer.js';
+import { readHeaderTarget } from './header-target.js';
 import { refuseInline } from './inline.js';
 import { mergeMetadata, readMetadata } from './metadata.js';
-import { traceOf } from './trace.js';
+import stage from './stage.js';
 
 /**
  * What governs this call: its config, trace and metadata. Precedence (spec/api.md §2.7), the first that speaks:
@@ -31,9 +33,8 @@ import { traceOf } from './trace.js';
  *
  * Without a config the headers alone make one target, under the same rules.
  */
-export default definePlugin<Record<string, never>>({
-  name: 'config',
-  options: { type: 'object', additionalProperties: false },
+export default definePlugin<Record<string, never>, NeedsOf<typeof stage>>({
+  ...stage,
   setup(_options, host) {
     const read = createHeaderReader(host.headerPrefixes);
     const resolver = new Resolver(host);
@@ -53,27 +54,23 @@ export default definePlugin<Record<string, never>>({
 
 /** Longest combination of header values that is worth remembering. */
 const maxKeyLength = 2048;
-const maxCombinations = 1000;
-
-type Combinations = LRUCache<string, ResolvedConfig>;
 
 /**
  * Configs with what headers add to them, one for each combination of header values, so that a call like one before
- * builds nothing. No credential is part of a combination: the client's own travels with its exchange.
+ * builds nothing. They are kept with the inline configs, within the same bound. No credential is part of a
+ * combination: the client's own is kept with its exchange.
  */
 class Resolver {
-  readonly #host: Host;
-  readonly #alone: Combinations = new LRUCache({ max: maxCombinations });
-  readonly #filled = new WeakMap<ResolvedConfig, Combinations>();
+  readonly #host: HostWith<'configs'>;
   readonly #bare: ResolvedConfig;
 
-  constructor(host: Host) {
+  constructor(host: HostWith<'configs'>) {
     this.#host = host;
     this.#bare = headerConfig(readHeaderTarget({}, host), '');
   }
 
   /** The config that the call or its key names; null: neither does. */
-  named(x: Exchange, given: Given): Awaitable<ResolvedConfig | null> {
+  named(x: Exchange, given: GivenHeaders): Awaitable<ResolvedConfig | null> {
     const { principal } = x;
     const { configId, allowConfigOverride } = principal.defaults;
     const asked = given.config?.trim();
@@ -84,7 +81,7 @@ class Resolver {
         { param: `${this.#host.headerPrefixes[0]}config` },
       );
     }
-    if (asked?.startsWith('{')) return this.#host.compileConfig(asked);
+    if (asked?.startsWith('{')) return this.#host.configs.compile(asked);
     const slug = asked ?? configId;
     if (slug === null || slug === undefined) return null;
     const { workspaceId } = principal;
@@ -95,42 +92,31 @@ class Resolver {
   }
 
   /** Gives the exchange its config and metadata. */
-  settle(x: Exchange, given: Given, base: ResolvedConfig | null): void {
+  settle(x: Exchange, given: GivenHeaders, base: ResolvedConfig | null): void {
     const config = this.#withHeaders(given, base);
     if (base === null) this.#requireProvider(x, given);
     x.config = config;
     const { metadata } = x.principal.defaults;
-    x.metadata = mergeMetadata(
-      metadata,
-      config.metadata,
-      readMetadata(given.metadata),
-      x.request.json?.['user'],
-    );
+    const { pairs, dropped } = readMetadata(given.metadata);
+    x.metadata = mergeMetadata(metadata, config.metadata, pairs, x.request.json?.['user']);
+    if (dropped.length > 0) x.droppedMetadata = dropped;
   }
 
-  #withHeaders(given: Given, base: ResolvedConfig | null): ResolvedConfig {
+  #withHeaders(given: GivenHeaders, base: ResolvedConfig | null): ResolvedConfig {
     const key = targetKey(given);
     if (key === null) return base ?? this.#bare;
-    const kept = base === null ? this.#alone : this.#combinationsOf(base);
-    let config = kept.get(key);
+    const { configs } = this.#host;
+    const name = base === null ? key : `${base.fingerprint}\n${key}`;
+    let config = configs.get(name);
     if (config === undefined) {
       const header = readHeaderTarget(given, this.#host);
-      config = base === null ? headerConfig(header, key) : fillConfig(base, header, key);
-      if (key.length <= maxKeyLength && !holdsSecret(given)) kept.set(key, config);
+      config = base === null ? headerConfig(header, key) : layeredConfig(base, header, key);
+      if (key.length <= maxKeyLength && !holdsSecret(given)) configs.set(name, config);
     }
     return config;
   }
 
-  #combinationsOf(base: ResolvedConfig): Combinations {
-    let kept = this.#filled.get(base);
-    if (kept === undefined) {
-      kept = new LRUCache({ max: 100 });
-      this.#filled.set(base, kept);
-    }
-    return kept;
-  }
-
-  #requireProvider(x: Exchange, given: Given): void {
+  #requireProvider(x: Exchange, given: GivenHeaders): void {
     if (given['virtual-key'] !== undefined || given.provider !== undefined) return;
     const prefix = this.#host.headerPrefixes[0];
     if (given['custom-host'] !== undefined) {
@@ -140,6 +126,8 @@ class Resolver {
         { param: `${prefix}provider` },
       );
     }
+    // Those that the key may use are listed.
+    if (x.endpoint.name === 'models') return;
     if (/^@[^/]+\/./.test(x.modelAsked ?? '')) return;
     throw new GatewayError(
       'missing_provider',
@@ -163,15 +151,16 @@ class Resolver {
 const isSlug = (text: string): boolean => /^[A-Za-z0-9][A-Za-z0-9._-]{0,127}$/.test(text);
 
 /** Keeps the client's own provider key for an attempt that has no other. A gateway key is never one. */
-function takeCredential(x: Exchange, given: Given): void {
+function takeCredential(x: Exchange, given: GivenHeaders): void {
   const keyHeader = x.get(gatewayKeyHeader);
   for (const name of credentialHeaders) {
     const value = given[name];
     if (value === undefined || name === keyHeader) continue;
     let credential = value;
     if (name === 'authorization') {
-      if (value.slice(0, 7).toLowerCase() !== 'bearer ') continue;
-      credential = value.slice(7).trim();
+      const token = bearerToken(value);
+      if (token === null) continue;
+      credential = token.trim();
     }
     if (credential === '' || isGatewayKey(credential)) continue;
     x.set(directCredential, new Secret(credential));

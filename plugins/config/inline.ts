@@ -1,12 +1,12 @@
-import { type ErrorCode, GatewayError } from '../../src/core/errors.js';
-import type { Given } from './gateway-headers.js';
+import { type ErrorCode, GatewayError } from '../../src/common/core/errors.js';
+import type { GivenHeaders } from './gateway-headers.js';
 
 /**
  * What a call may not bring itself where its organisation blocks inline configs: saved configs and stored providers are
  * all it may name. Throws the code of what it brought.
  */
-export function refuseInline(given: Given, prefix: string): void {
-  const refuse = (code: ErrorCode, name: keyof Given, instead: string): never => {
+export function refuseInline(given: GivenHeaders, prefix: string): void {
+  const refuse = (code: ErrorCode, name: keyof GivenHeaders, instead: string): never => {
     throw new GatewayError(code, `This organisation does not allow ${prefix}${name} like this: ${instead}.`, {
       param: `${prefix}${name}`,
     });

@@ -4,20 +4,45 @@ const maxValueLength = 128;
 /** A literal: V8 looks through one without a prototype by calling into its runtime, several times a request. */
 const none: Metadata = Object.freeze({});
 
-/** The pairs of the metadata header: strings of up to 128 characters. What is not such a pair is left out. */
-export function readMetadata(text: string | undefined): Metadata {
-  if (text === undefined || !text.trimStart().startsWith('{')) return none;
-  let parsed: unknown;
-  try {
-    parsed = JSON.parse(text);
-  } catch {
-    return none;
-  }
+/** What the metadata header holds. `dropped`: paths of what is not kept, as the log lists them. */
+interface Read {
+  readonly pairs: Metadata;
+  readonly dropped: readonly string[];
+}
+
+const nothingDropped: readonly string[] = Object.freeze([]);
+const nothing: Read = Object.freeze({ pairs: none, dropped: nothingDropped });
+/** Callers choose the names, and every one listed goes into the log. */
+const mostDropped = 16;
+const longestName = 64;
+
+/**
+ * The pairs of the metadata header: strings of up to 128 characters. Whatever else it holds is left out and listed:
+ * `metadata.<name>`, or `metadata` where it is no JSON object.
+ */
+export function readMetadata(text: string | undefined): Read {
+  if (text === undefined) return nothing;
+  const parsed = objectOf(text);
+  if (parsed === null) return { pairs: none, dropped: ['metadata'] };
   const pairs: Record<string, string> = Object.create(null);
-  for (const [key, value] of Object.entries(parsed as object)) {
+  let dropped: string[] | null = null;
+  for (const [key, value] of Object.entries(parsed)) {
     if (typeof value === 'string' && value.length <= maxValueLength) pairs[key] = value;
+    else {
+      dropped ??= [];
+      if (dropped.length < mostDropped) dropped.push(`metadata.${key.slice(0, longestName)}`);
+    }
   }
-  return pairs;
+  return { pairs, dropped: dropped ?? nothingDropped };
+}
+
+function objectOf(text: string): object | null {
+  if (!text.trimStart().startsWith('{')) return null;
+  try {
+    return JSON.parse(text) as object;
+  } catch {
+    return null;
+  }
 }
 
 function isEmpty(metadata: Metadata): boolean {
@@ -27,7 +52,7 @@ function isEmpty(metadata: Metadata): boolean {
 
 /**
  * The metadata of a call. What an administrator wrote wins: workspace over key (both in `key`) over config over
- * request. `user` of the body becomes `_user` where nobody has set it.
+ * request. `user` of the body becomes `_user` where it is not set.
  */
 export function mergeMetadata(key: Metadata, config: Metadata, request: Metadata, user: unknown): Metadata {
   const named = typeof user === 'string' && user !== '' && user.length <= maxValueLength;

@@ -1,6 +1,6 @@
-import { isSource, type Sink, type Source } from '../../src/core/body.js';
-import type { GatewayError } from '../../src/core/errors.js';
-import type { Reply } from '../../src/core/exchange.js';
+import { isSource, type Sink, type Source } from '../../src/common/bytes/body.js';
+import type { GatewayError } from '../../src/common/core/errors.js';
+import type { Reply } from '../../src/common/core/exchange.js';
 
 /** The same reply; `ended` is called once, when its body has been given to its end, broke, or was let go of. */
 export function whenEnded(reply: Reply, ended: () => void): Reply {

@@ -1,13 +1,13 @@
 import { LRUCache } from 'lru-cache';
-import { GatewayError } from '../../src/core/errors.js';
-import type { Exchange, Reply } from '../../src/core/exchange.js';
-import type { Logger } from '../../src/core/plugin.js';
-import type { Hedge, RouteNode } from '../../src/core/target.js';
-import { modelKey } from './identity.js';
-import { Latencies } from './latencies.js';
-import { discard } from './outcome.js';
+import { GatewayError } from '../../src/common/core/errors.js';
+import type { Exchange, Reply } from '../../src/common/core/exchange.js';
+import type { Hedge, RouteNode } from '../../src/common/core/target.js';
+import type { Logger } from '../../src/common/plugin-host/plugin.js';
+import { modelKey } from './balance/identity.js';
+import { Latencies } from './balance/latencies.js';
+import { discard } from './health/outcome.js';
 
-/** Times known of a target before its percentiles say anything. */
+/** Samples of a target that are needed before its percentiles are used. */
 const leastTimes = 20;
 /** Hedges that may be saved up: as many can follow each other when an upstream falls ill. */
 const mostSaved = 10;
@@ -31,15 +31,15 @@ export interface RaceTerms {
   isGood(side: Exchange, reply: Reply): boolean;
 }
 
-interface Memory {
+interface HedgeMemory {
   readonly times: LRUCache<string, Latencies>;
   readonly budgets: LRUCache<string, { hedges: number }>;
 }
 
-/** What this worker knows of hedged targets: how soon each begins to answer, and how many hedges are to be had. */
+/** This worker's measurements of hedged targets: time to first byte of each, and the budget of hedges. */
 export class Hedger {
   /** Made for the first race: where nothing is hedged, it is not there. */
-  #memory: Memory | null = null;
+  #memory: HedgeMemory | null = null;
 
   constructor(readonly log: Pick<Logger, 'error'>) {}
 
@@ -71,7 +71,7 @@ export class Hedger {
 }
 
 /**
- * Later than this is late; null: nobody can tell. Where more are late than may be hedged, only the latest of them
+ * Later than this is late; null: not enough samples. Where more are late than may be hedged, only the latest of them
  * are: the same spend does the most there.
  */
 function delayOf({ percentile, minDelayMs, maxExtra }: Hedge, times: Latencies): number | null {
@@ -79,7 +79,7 @@ function delayOf({ percentile, minDelayMs, maxExtra }: Hedge, times: Latencies):
   return Math.max(minDelayMs, times.percentile(Math.max(percentile, 100 - 100 * maxExtra)));
 }
 
-/** What a race needs to know of its targets' past, and leaves for their future. */
+/** The measurements that a race reads and updates. */
 interface Knowledge {
   readonly delayMs: number | null;
   spend(): boolean;
@@ -133,7 +133,7 @@ export class Race {
 
   #late(): void {
     const { x } = this.terms;
-    // A whole answer whose head is there is being sent; of a stream, that says nothing of its first event.
+    // A whole answer whose head is there is being sent; for a stream, the head does not mean that the first event has arrived.
     const asked = x.attempts.at(-1);
     const comes = !x.streaming && asked !== undefined && asked.status !== 0 && asked.endedAt === null;
     if (comes || x.aborted !== null) return;

@@ -1,16 +1,18 @@
-import type { Exchange, Reply } from '../../src/core/exchange.js';
-import { definePlugin } from '../../src/core/plugin.js';
-import { Admission } from './admission.js';
-import { isAllOpen } from './all-open.js';
-import { Breakers, type OpenTargets } from './breaker.js';
-import { Chooser } from './choose.js';
+import type { Exchange, Reply } from '../../src/common/core/exchange.js';
+import { targetOf } from '../../src/common/core/target.js';
+import { definePlugin, type NeedsOf } from '../../src/common/plugin-host/plugin.js';
+import { Chooser } from './balance/choose.js';
+import { Meters } from './balance/meters.js';
+import { Sessions } from './balance/sessions.js';
+import { isAllOpen } from './health/all-open.js';
+import { type OpenTargets, WorkerBreakers } from './health/breaker.js';
+import { RetryBudget } from './health/retry-budget.js';
 import { Hedger } from './hedge.js';
-import { Meters } from './meters.js';
+import { Admission } from './limits/admission.js';
 import { Mirrors } from './mirror.js';
 import { planOf } from './plan.js';
-import { RetryBudget } from './retry-budget.js';
-import { Sessions } from './sessions.js';
-import { ask, type Ground, maxWaitMs, settled, unasked, Walk } from './walk.js';
+import stage from './stage.js';
+import { ask, type Ground, settled, unasked, Walk } from './walk.js';
 
 interface RouterOptions {
   /** Milliseconds: the first backoff; each further one is twice as long. Default 1000. */
@@ -26,20 +28,15 @@ interface RouterOptions {
  *   outcome.ts       what counts as failed
  *   breaker.ts       which targets are left alone for that
  *   retry-budget.ts  how often the same is asked again, of all requests
- *   admission.ts     how many at a time an upstream is asked, and who is next (adaptive-limit.ts, fair-queue.ts)
+ *   admission.ts     concurrency limit and queue of an upstream (adaptive-limit.ts, fair-queue.ts)
  *   hedge.ts         when a second target is asked beside one that is late
- *   mirror.ts        what is sent once more, for nobody to wait for
+ *   mirror.ts        copies of requests that no client waits for
  */
-export default definePlugin<RouterOptions>({
-  name: 'router',
-  options: {
-    type: 'object',
-    additionalProperties: false,
-    properties: { backoffMs: { type: 'number', minimum: 0, maximum: maxWaitMs } },
-  },
+export default definePlugin<RouterOptions, NeedsOf<typeof stage>>({
+  ...stage,
   setup(options, host) {
     const meters = new Meters();
-    const breakers = new Breakers(host.shared);
+    const breakers = new WorkerBreakers(host.shared);
     const sessions = new Sessions();
     const onlooker = new Chooser(host, breakers, meters, {
       find: (x, node, open) => sessions.peek(x, node, open),
@@ -83,17 +80,14 @@ function route(ground: Ground, x: Exchange): Promise<Reply> {
     if (open !== null) return routeAround(ground, x, open);
   }
   const node = settled(ground.chooser, x, x.config.root);
-  if (
-    node.kind === 'target' &&
-    node.target.retry === null &&
-    node.target.metadata === undefined &&
-    !x.config.metered
-  ) {
-    const { target } = node;
-    x.target = target;
-    const answer = ask(ground, x, target, null);
-    if (target.mirror !== null) ground.mirrors.copy(x, target.mirror);
-    return answer;
+  if (node.kind === 'target' && !x.config.metered) {
+    const target = targetOf(x.config, node);
+    if (target.retry === null && target.metadata === undefined) {
+      x.target = target;
+      const answer = ask(ground, x, target, null);
+      if (target.mirror !== null) ground.mirrors.copy(x, target.mirror);
+      return answer;
+    }
   }
   return new Walk(ground, x, null).node(node, 0);
 }

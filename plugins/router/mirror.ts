@@ -1,11 +1,11 @@
-import { GatewayError } from '../../src/core/errors.js';
-import type { Exchange } from '../../src/core/exchange.js';
-import { uuidv7 } from '../../src/core/id.js';
-import type { Metric } from '../../src/core/metrics.js';
-import type { Host } from '../../src/core/plugin.js';
-import { directCredential, gatewayKeyHeader } from '../../src/core/slots.js';
-import type { Mirror, Target } from '../../src/core/target.js';
-import { isRepeatable } from './outcome.js';
+import { GatewayError } from '../../src/common/core/errors.js';
+import type { Exchange } from '../../src/common/core/exchange.js';
+import type { Mirror, Target } from '../../src/common/core/target.js';
+import type { Metric } from '../../src/common/plugin-host/metrics.js';
+import type { HostWith } from '../../src/common/plugin-host/plugin.js';
+import { directCredential, gatewayKeyHeader } from '../../src/common/plugin-host/slots.js';
+import { uuidv7 } from '../../src/common/text/id.js';
+import { isRepeatable } from './health/outcome.js';
 
 /**
  * What a worker does for copies at most; a copy beyond it is dropped. No workspace has more of it than is left to the
@@ -35,7 +35,7 @@ interface Copy {
   readonly target: Target;
 }
 
-/** Copies requests to other targets. The request they were copied from never waits for one, nor hears of it. */
+/** Copies requests to other targets. The original request never waits for a copy and never sees its outcome. */
 export class Mirrors {
   readonly #waiting: Copy[] = [];
   readonly #running = new Set<Exchange>();
@@ -47,7 +47,7 @@ export class Mirrors {
   #isClosed = false;
 
   constructor(
-    readonly host: Pick<Host, 'aside' | 'random' | 'log'>,
+    readonly host: Pick<HostWith<'upstream'>, 'aside' | 'random' | 'log'>,
     readonly limits: MirrorLimits = mirrorLimits,
   ) {}
 
@@ -123,7 +123,7 @@ export class Mirrors {
 
 const tenantOf = ({ principal }: Exchange): string => principal.workspaceId ?? principal.organisationId;
 
-/** In the log it is told by its metadata, and found by the trace of what it is a copy of. */
+/** In the log a copy is marked by its metadata and found by the trace of the original. */
 function copyOf(x: Exchange): Exchange {
   const copy = x.copy(uuidv7());
   copy.set(gatewayKeyHeader, x.get(gatewayKeyHeader));

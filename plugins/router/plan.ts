@@ -1,16 +1,18 @@
-import { breakerText, scoreText, shortQuery, tellDecision } from '../../src/core/decision.js';
-import type { Exchange } from '../../src/core/exchange.js';
-import type { PlannedNode } from '../../src/core/explained.js';
-import type { Branch, RouteNode } from '../../src/core/target.js';
-import { isAllOpen } from './all-open.js';
-import type { Breakers, OpenTargets } from './breaker.js';
-import { type Balance, branchOf, type Chooser, weightOf } from './choose.js';
+import { monotonicMs } from '../../src/common/bytes/monotonic.js';
+import { breakerText, describeDecision, scoreText, shortQuery } from '../../src/common/core/decision.js';
+import type { Exchange } from '../../src/common/core/exchange.js';
+import { type Branch, type RouteNode, targetOf } from '../../src/common/core/target.js';
+import type { PlannedNode } from '../../src/common/ipc/explained.js';
+import { type Balance, weightOf } from './balance/balance.js';
+import { branchOf, type Chooser } from './balance/choose.js';
+import { isAllOpen } from './health/all-open.js';
+import type { OpenTargets, WorkerBreakers } from './health/breaker.js';
 
 type Conditional = Extract<RouteNode, { kind: 'conditional' }>;
 type Fallback = Extract<RouteNode, { kind: 'fallback' }>;
 
-/** What the walk would do with an exchange now, by the same choices, without asking anybody. */
-export function planOf(chooser: Chooser, breakers: Breakers, x: Exchange): PlannedNode {
+/** What the walk would do with an exchange now, by the same choices, without calling a provider. */
+export function planOf(chooser: Chooser, breakers: WorkerBreakers, x: Exchange): PlannedNode {
   const { root } = x.config;
   const open = breakers.opened(x);
   const all = open !== null && isAllOpen(x, root, open);
@@ -42,7 +44,8 @@ class Planner {
   }
 
   #target(node: Extract<RouteNode, { kind: 'target' }>, asked: boolean, reason: string): PlannedNode {
-    const { path, target } = node;
+    const { path } = node;
+    const target = targetOf(this.x.config, node);
     const open = this.open?.get(path);
     const plan = { kind: node.kind, path, name: target.name, target, children: [] };
     if (open === undefined) return { ...plan, turn: asked ? ++this.#turns : 0, reason };
@@ -54,7 +57,7 @@ class Planner {
         reason: `${reason}; ${breaker}, and so is every other`,
       };
     }
-    if (Date.now() < open.until) return { ...plan, turn: 0, reason: `left alone: ${breaker}` };
+    if (monotonicMs() < open.until) return { ...plan, turn: 0, reason: `left alone: ${breaker}` };
     return {
       ...plan,
       turn: asked ? ++this.#turns : 0,
@@ -95,7 +98,7 @@ class Planner {
     // All of them where they are asked in turn, two where the second is asked beside the first.
     const most = node.failover !== null ? order.length : node.hedge !== null ? 2 : 1;
     for (let i = 0; i < Math.min(most, order.length); i++) {
-      // What is decided here is told in the plan: the exchange's own record would fill up.
+      // Decisions go into the plan, not into the record of the exchange, which would fill up.
       x.route = null;
       const child = order.at(i)!;
       const why = this.#picked(node, child);
@@ -104,11 +107,11 @@ class Planner {
     return children.map((child, i) => planned.get(child) ?? this.plan(child, false, this.#left(node, i)));
   }
 
-  /** The chooser has just said it. */
+  /** The chooser has just recorded it. */
   #picked(node: Balance, child: RouteNode): string {
     const said = this.x.route?.at(-1);
     if (said === undefined || said.target !== child.path) return 'of those that are left';
-    const { reason } = tellDecision(said);
+    const { reason } = describeDecision(said);
     return said.kind === 'pick' && said.by === 'weight' ? `${reason}, ${share(node, child)}` : reason;
   }
 
@@ -116,7 +119,7 @@ class Planner {
     const child = node.children[index]!;
     if (node.by === 'weight') return `not drawn this time, ${share(node, child)}`;
     if (weightOf(node, index) === 0) return 'never: its weight is 0';
-    const score = scoreText(node.by, this.chooser.score(this.x, node, index));
+    const score = scoreText(node.by, this.chooser.scorer(this.x, node)(index));
     return `not taken: ${score}`;
   }
 }

@@ -1,15 +1,18 @@
-import { GatewayError } from '../../src/core/errors.js';
-import type { Exchange, Reply } from '../../src/core/exchange.js';
-import type { Host } from '../../src/core/plugin.js';
-import { retryAfterMs } from '../../src/core/retry-after.js';
-import type { Hedge, Retry, RouteNode, Target } from '../../src/core/target.js';
-import type { Admission } from './admission.js';
-import type { Breakers, OpenTargets } from './breaker.js';
-import type { Chooser, Sequence } from './choose.js';
-import type { Hedger, Race } from './hedge.js';
-import { metered } from './metered.js';
-import type { Meters } from './meters.js';
-import type { Mirrors } from './mirror.js';
+import { GatewayError } from '../../src/common/core/errors.js';
+import type { Exchange, Reply } from '../../src/common/core/exchange.js';
+import {
+  type Hedge,
+  type Retry,
+  type RouteNode,
+  type Target,
+  targetOf,
+} from '../../src/common/core/target.js';
+import { retryAfterMs } from '../../src/common/http/retry-after.js';
+import type { HostWith } from '../../src/common/plugin-host/plugin.js';
+import type { Chooser, Sequence } from './balance/choose.js';
+import { metered } from './balance/metered.js';
+import type { Meters } from './balance/meters.js';
+import type { OpenTargets, WorkerBreakers } from './health/breaker.js';
 import {
   abandon,
   discard,
@@ -19,20 +22,22 @@ import {
   isRepeatable,
   replayable,
   replyMovesOn,
-} from './outcome.js';
-import type { RetryBudget } from './retry-budget.js';
+} from './health/outcome.js';
+import type { RetryBudget } from './health/retry-budget.js';
+import type { Hedger, Race } from './hedge.js';
+import type { Admission } from './limits/admission.js';
+import type { Mirrors } from './mirror.js';
+import { maxWaitMs } from './stage.js';
 
 /** Upstream tries of one request, all targets and retries together: one call must not become a storm. */
 const maxTries = 10;
-/** Waiting of one request, all retries together. */
-export const maxWaitMs = 60_000;
 
 /** What every walk leans on. */
 export interface Ground {
-  readonly host: Host;
+  readonly host: Pick<HostWith<'upstream'>, 'attempt' | 'random'>;
   readonly chooser: Chooser;
   readonly meters: Meters;
-  readonly breakers: Breakers;
+  readonly breakers: WorkerBreakers;
   readonly budget: RetryBudget;
   readonly hedger: Hedger;
   readonly mirrors: Mirrors;
@@ -41,7 +46,7 @@ export interface Ground {
   readonly backoffMs: number;
 }
 
-/** In place of a reply: nobody was asked, since the breakers of all targets there are open. */
+/** In place of a reply: no target was called, since the breakers of all of them are open. */
 export const unasked: Reply = Object.freeze({
   status: 0,
   headers: [],
@@ -54,7 +59,7 @@ export const unasked: Reply = Object.freeze({
 export class Walk {
   #tries = 0;
   #waitedMs = 0;
-  /** An answer that is not good enough, kept until somebody else is really asked. */
+  /** An answer that is not good enough, kept until another target is called. */
   #held: Reply | null = null;
   /** Of the next attempt, where its target's breaker is open and this request may find out. */
   #probe: number | null = null;
@@ -100,8 +105,10 @@ export class Walk {
     const { chooser } = this.ground;
     const at = settled(chooser, x, node);
     switch (at.kind) {
-      case 'target':
-        return this.open?.has(at.path) ? this.#probing(at.target, ahead) : this.#target(at.target, ahead);
+      case 'target': {
+        const target = targetOf(x.config, at);
+        return this.open?.has(at.path) ? this.#probing(target, ahead) : this.#target(target, ahead);
+      }
       case 'fallback':
         return this.#inTurn(at, at.children, at.onStatusCodes, ahead);
       default: {
@@ -135,7 +142,7 @@ export class Walk {
     return answer;
   }
 
-  /** Somebody else is asked: what was held until now is not needed. */
+  /** Another target is called: the buffered answer is not needed. */
   #letGo(): void {
     if (this.#held !== null) discard(this.#held);
     this.#held = null;
@@ -150,7 +157,7 @@ export class Walk {
     return metered(ground.meters, x, target, () => ask(ground, x, target, probe));
   }
 
-  /** null: a race is not for this request. Apart from `#race`, whose closures are dear even where none is made. */
+  /** null: a race is not for this request. Apart from `#race`, whose closures are expensive even where none is created. */
   #mayRace(
     at: Hedged,
     nodes: Sequence,
@@ -286,7 +293,7 @@ export function ask(ground: Ground, x: Exchange, target: Target, probe: number |
   return ground.admission.through(x, target, concurrency, () => judged(ground, x, target, probe));
 }
 
-/** One try of `target`, of which its breaker hears. */
+/** One attempt at `target`, reported to its breaker. */
 function judged(
   { host, breakers }: Ground,
   x: Exchange,
@@ -295,7 +302,7 @@ function judged(
 ): Promise<Reply> {
   const { breaker } = target;
   const attempt = host.attempt(x, target);
-  // What the gateway counts itself says nothing of a target.
+  // What the gateway counts itself is no evidence about a target.
   if (breaker === null || x.endpoint.counts === true) return attempt;
   return breakers.judge(x, target, breaker, probe, attempt);
 }
@@ -310,7 +317,7 @@ interface Hedged {
   readonly hedge: Hedge | null;
 }
 
-/** A node at which something is tried: conditions and plain choices are behind it. */
+/** A node at which something is tried: conditions and plain choices are already resolved. */
 export type Settled = Exclude<RouteNode, { kind: 'conditional' }>;
 
 export function settled(chooser: Chooser, x: Exchange, node: RouteNode): Settled {

@@ -1,0 +1,3 @@
+import { defineStage } from '../../src/common/plugin-host/plugin.js';
+
+export default defineStage({ name: 'auth', needs: ['keys'] });

@@ -1,0 +1,64 @@
+import type { Source } from '../../../src/common/bytes/body.js';
+import type { CacheStatus } from '../../../src/common/core/cache.js';
+import type { Exchange, Reply } from '../../../src/common/core/exchange.js';
+import { isJsonObject } from '../../../src/common/json/json.js';
+import { factsOf } from '../config-facts.js';
+import { isRetold } from '../key.js';
+import { retell } from './chat-replay.js';
+import { type Entry, type Form, ownBytes } from './entry.js';
+
+/** The form in which this call's answer is to come. */
+export function formOf(x: Exchange): Form {
+  if (!x.streaming) return 'plain';
+  if (!isRetold(x)) return 'stream';
+  const options = x.request.json?.['stream_options'];
+  return isJsonObject(options) && options['include_usage'] === true ? 'stream-usage' : 'stream';
+}
+
+/** Answers a call with what is stored; null: it cannot be told in this form. */
+export function tell(x: Exchange, entry: Entry, form: Form, status: CacheStatus): Reply | null {
+  const body = entry.forms[form] ?? retold(x, entry, form);
+  if (body === null) return null;
+  x.cache = status;
+  x.saved = { cost: entry.cost, ms: entry.ms, told: body };
+  x.provider = entry.provider;
+  x.modelUsed = entry.model;
+  x.target = factsOf(x.config).targets.get(entry.target) ?? null;
+  const age = String(Math.max(0, Math.floor((x.startedAt - entry.storedAt) / 1000)));
+  return {
+    status: 200,
+    headers: ['content-type', form === 'plain' ? 'application/json' : 'text/event-stream', 'age', age],
+    body,
+    events: form !== 'plain',
+    errorOrigin: null,
+  };
+}
+
+/** An answer that is still coming, for one more call. */
+export function streamOf(body: Source): Reply {
+  const headers = ['content-type', 'text/event-stream', 'age', '0'];
+  return { status: 200, headers, body, events: true, errorOrigin: null };
+}
+
+/** In a form that it is not stored in yet. */
+function retold(x: Exchange, entry: Entry, form: Form): Buffer | null {
+  if (!isRetold(x)) return null;
+  const from = (['plain', 'stream-usage', 'stream'] as const).find(
+    (stored) => entry.forms[stored] !== undefined,
+  );
+  if (from === undefined) return null;
+  const bytes = readably(() => retell(entry.forms[from]!, from, form, entry.usage));
+  if (bytes === null) return null;
+  const own = ownBytes([bytes]);
+  entry.forms[form] = own;
+  return own;
+}
+
+/** null where what was stored cannot be read: the shared store may give back anything. */
+function readably<T>(read: () => T): T | null {
+  try {
+    return read();
+  } catch {
+    return null;
+  }
+}

@@ -1,0 +1,42 @@
+import type { SharedDesk } from '../../../src/common/ipc/shared.js';
+import type { Vectors } from '../../../src/common/plugin-host/control.js';
+import type { VectorText } from '../shared/channel.js';
+
+/** The workers' shared vectors of questions, opened when the first is asked for: most gateways never do. */
+export class Questions {
+  #store: Promise<Vectors | null> | null = null;
+
+  /** `open` resolves with null where there is to be none. */
+  constructor(
+    desk: SharedDesk,
+    readonly open: () => Promise<Vectors | null>,
+  ) {
+    desk.answer('vector-find', async ({ wall, vector, similarity }) => {
+      const store = await this.#opened();
+      return { keys: store === null ? null : await store.nearest(wall, vectorOf(vector), similarity) };
+    });
+    desk.hear('vector-add', ({ wall, key, vector, ttl }) => {
+      void this.#opened().then((store) => store?.add(wall, key, vectorOf(vector), ttl));
+    });
+    desk.hear('vector-drop', ({ wall, key }) => {
+      void this.#opened().then((store) => store?.drop(wall, key));
+    });
+  }
+
+  async close(): Promise<void> {
+    await (await this.#store)?.close();
+  }
+
+  #opened(): Promise<Vectors | null> {
+    this.#store ??= this.open();
+    return this.#store;
+  }
+}
+
+/** Copied to where floats may lie: what comes out of base64 may begin at any byte. */
+function vectorOf(text: VectorText): Float32Array {
+  const bytes = Buffer.from(text, 'base64');
+  const vector = new Float32Array(bytes.length >> 2);
+  Buffer.from(vector.buffer).set(bytes.subarray(0, vector.byteLength));
+  return vector;
+}

@@ -1,0 +1,110 @@
+import type { SharedDesk, SharedNews } from '../../../src/common/ipc/shared.js';
+import type { Nodes } from '../../../src/common/plugin-host/control.js';
+import type { Logger } from '../../../src/common/plugin-host/logger.js';
+import type { CacheRead } from '../shared/channel.js';
+import type { CacheStore } from './store.js';
+
+/** On which nodes send each other the keys of answers that were replaced. */
+const channel = 'cache';
+
+/** A worker that asks an upstream, and those of other workers that wait for what it answers. */
+interface Lead {
+  worker: number;
+  failures: number;
+  readonly waiting: { readonly worker: number; readonly answer: (read: CacheRead) => void }[];
+}
+
+const miss: CacheRead = { entry: null, led: false };
+
+/**
+ * The workers' shared cache: what they have stored, and which of them is about to have an answer that another wants
+ * too, so that calls which are the same reach an upstream once whichever workers they came to.
+ */
+export class SharedAnswers {
+  readonly #leads = new Map<string, Lead>();
+
+  constructor(
+    /** null: answers are shared while they are waited for, and not kept. */
+    readonly store: CacheStore | null,
+    /** Tells all workers, of other nodes too, that an answer has been replaced. */
+    readonly replaced: (key: string, by: string) => void,
+  ) {}
+
+  /** Who finds nothing leads, unless another does: `led` says so, and `wait` waits for that one. */
+  async read(key: string, worker: number): Promise<CacheRead> {
+    const entry = (await this.store?.read(key)) ?? null;
+    if (entry !== null) return { entry, led: false };
+    const lead = this.#leads.get(key);
+    if (lead !== undefined) return { entry: null, led: lead.worker !== worker };
+    this.#leads.set(key, { worker, failures: 0, waiting: [] });
+    return miss;
+  }
+
+  /** The answer that another worker is about to have; none: the one who asks goes on by itself. */
+  wait(key: string, worker: number): Promise<CacheRead> | CacheRead {
+    const lead = this.#leads.get(key);
+    if (lead === undefined) return this.read(key, worker);
+    return new Promise((answer) => lead.waiting.push({ worker, answer }));
+  }
+
+  write(key: string, entry: string, ttl: number, replacedBy: string | null): void {
+    this.store?.write(key, entry, ttl);
+    if (replacedBy !== null) this.replaced(key, replacedBy);
+    const lead = this.#leads.get(key);
+    this.#leads.delete(key);
+    for (const { answer } of lead?.waiting ?? []) answer({ entry, led: false });
+  }
+
+  /** A worker's call has brought nothing to keep: one of those who wait asks in its place, and then each for itself. */
+  over(key: string, worker: number): void {
+    const lead = this.#leads.get(key);
+    if (lead === undefined || lead.worker !== worker) return;
+    const next = lead.failures === 0 ? lead.waiting.shift() : undefined;
+    if (next === undefined) {
+      this.#leads.delete(key);
+      for (const { answer } of lead.waiting) answer(miss);
+      return;
+    }
+    lead.worker = next.worker;
+    lead.failures++;
+    next.answer(miss);
+  }
+
+  async close(): Promise<void> {
+    await this.store?.close();
+  }
+
+  /** A worker has died: it will bring nothing. */
+  gone(worker: number): void {
+    for (const [key, lead] of this.#leads) if (lead.worker === worker) this.over(key, worker);
+  }
+}
+
+/** Answers the workers' questions; nodes that share a Redis send each other which answers were replaced. */
+export function serveAnswers(
+  desk: SharedDesk,
+  store: CacheStore | null,
+  nodes: Nodes | null,
+  log: Logger,
+): SharedAnswers {
+  const tell = (news: string): void => desk.tell('cache-drop', JSON.parse(news) as SharedNews['cache-drop']);
+  nodes?.subscribe(channel, (news) => {
+    try {
+      tell(news);
+    } catch (error) {
+      log.error({ err: error }, 'news of the cache that cannot be read');
+    }
+  });
+  const cache = new SharedAnswers(store, (key, replacedBy) => {
+    const news = JSON.stringify({ key, replacedBy });
+    if (nodes === null) tell(news);
+    // While Redis is away, the workers of this node at least.
+    else nodes.publish(channel, news).catch(() => tell(news));
+  });
+  desk.answer('cache-read', ({ key }, worker) => cache.read(key, worker));
+  desk.answer('cache-peek', async ({ key }) => ({ entry: (await store?.read(key)) ?? null, led: false }));
+  desk.answer('cache-wait', ({ key }, worker) => cache.wait(key, worker));
+  desk.hear('cache-write', ({ key, entry, ttl, replacedBy }) => cache.write(key, entry, ttl, replacedBy));
+  desk.hear('cache-over', ({ key }, worker) => cache.over(key, worker));
+  return cache;
+}

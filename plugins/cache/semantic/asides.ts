@@ -1,0 +1,74 @@
+import type { Endpoint } from '../../../src/common/core/endpoint.js';
+import { GatewayError } from '../../../src/common/core/errors.js';
+import { type ClientRequest, Exchange, type JsonObject } from '../../../src/common/core/exchange.js';
+import type { Target } from '../../../src/common/core/target.js';
+import { setHeader } from '../../../src/common/http/headers.js';
+import type { HostWith } from '../../../src/common/plugin-host/plugin.js';
+import { directCredential, gatewayKeyHeader } from '../../../src/common/plugin-host/slots.js';
+import { uuidv7 } from '../../../src/common/text/id.js';
+
+/** A call of the cache's own. */
+export interface AsideCall {
+  readonly target: Target;
+  readonly endpoint: Endpoint;
+  readonly path: string;
+  readonly bytes: Buffer;
+  readonly json: JsonObject;
+  /** Are the client's headers, and its own credential, this target's too? */
+  readonly asClient: boolean;
+  /** Do its bodies go into the log? */
+  readonly keepsBodies: boolean;
+  /** Member of its metadata that holds the id of the exchange it is made for. */
+  readonly mark: string;
+}
+
+/** Calls that the cache makes for itself, in the name of an exchange: each has a row of its own in the log. */
+export class Asides {
+  readonly #running = new Set<Exchange>();
+
+  constructor(readonly host: Pick<HostWith<'upstream'>, 'aside' | 'log' | 'headerPrefixes'>) {}
+
+  /** The answer's body; null: there was no good one. Never rejects. */
+  async ask(of: Exchange, call: AsideCall): Promise<Buffer | null> {
+    const x = exchangeFor(of, call, this.host.headerPrefixes[0]!);
+    this.#running.add(x);
+    const reply = await this.host.aside(x, call.target);
+    this.#running.delete(x);
+    return reply?.status === 200 && Buffer.isBuffer(reply.body) ? reply.body : null;
+  }
+
+  /** Ends what runs. Resolves when it is settled. */
+  async close(): Promise<void> {
+    const leaving = new GatewayError('draining', 'This node is shutting down.');
+    for (const x of this.#running)
+      x.abort(leaving, (thrown) => this.host.log.error({ err: thrown, request_id: x.id }, 'an abort failed'));
+    await new Promise((turn) => setImmediate(turn));
+  }
+}
+
+function exchangeFor(of: Exchange, call: AsideCall, prefix: string): Exchange {
+  const { endpoint, path, bytes, json, asClient, keepsBodies, mark } = call;
+  const headers = asClient ? [...of.request.headers] : [];
+  if (!keepsBodies) setHeader(headers, `${prefix}debug`, 'false');
+  const request: ClientRequest = {
+    method: 'POST',
+    path,
+    query: asClient ? of.request.query : '',
+    headers,
+    remoteAddress: of.request.remoteAddress,
+    bytes,
+    stream: null,
+    json,
+  };
+  const x = new Exchange(uuidv7(), endpoint, request);
+  x.principal = of.principal;
+  x.config = of.config;
+  x.metadata = { ...of.metadata, [mark]: of.id };
+  x.trace = { traceId: of.trace.traceId, spanId: null, parentSpanId: of.trace.spanId, spanName: 'cache' };
+  x.modelAsked = typeof json['model'] === 'string' ? json['model'] : of.modelAsked;
+  if (asClient) {
+    x.set(gatewayKeyHeader, of.get(gatewayKeyHeader));
+    x.set(directCredential, of.get(directCredential));
+  }
+  return x;
+}

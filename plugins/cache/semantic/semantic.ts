@@ -1,0 +1,132 @@
+import { hash } from 'node:crypto';
+import type { Exchange } from '../../../src/common/core/exchange.js';
+import type { HostWith } from '../../../src/common/plugin-host/plugin.js';
+import { type Entry, isFresh } from '../answers/entry.js';
+import type { Asked } from '../asked.js';
+import { type Keys, part } from '../key.js';
+import { questionIn } from '../question.js';
+import { Patience } from '../shared/patience.js';
+import { type Embedder, type Embedding, vectorText } from './embedder.js';
+
+/** What a call asks, and what must be the same of another for its answer to be this call's too. */
+export interface Question {
+  readonly text: string;
+  /** Hash of everything but the text. */
+  readonly wall: string;
+  readonly embedding: Embedding;
+  /** Of who embeds it, for whom. */
+  readonly embedder: string;
+}
+
+/** An answer to a question that means the same. */
+export interface Resemblance {
+  readonly entry: Entry;
+  readonly key: string;
+  /** The vectors' wall that it was found behind. */
+  readonly wall: string;
+}
+
+/** Tokens of a request, from which on it is not compared. */
+const tooManyTokens = 8191;
+/** A look-up that takes longer is a miss. */
+const patience = { deadlineMs: 250, most: 3, restMs: 1000 };
+
+/** Finds answers by what their questions mean. Whatever fails in it is a miss: nothing here rejects. */
+export class Semantic {
+  readonly #patience = new Patience(patience);
+  /** Is there no index, so that embedding anything would be for nothing? */
+  #isOff = false;
+
+  constructor(
+    readonly host: Pick<HostWith<'channel' | 'tokens'>, 'shared' | 'inputTokens' | 'log'>,
+    readonly keys: Pick<Keys, 'wall' | 'identity'>,
+    readonly embedder: Pick<Embedder, 'embed'>,
+    /** Who embeds where a config does not say. */
+    readonly fallback: Embedding | null,
+    /** The answer that is kept under this name; undefined: nobody knows at the moment. */
+    readonly entry: (key: string) => Promise<Entry | null | undefined>,
+  ) {}
+
+  /** null: this call is not of the kind that is compared, or there is nobody to embed it. To be asked before any target. */
+  async question(x: Exchange, asked: Asked): Promise<Question | null> {
+    const embedding = asked.rule.embedding ?? this.fallback;
+    if (embedding === null || this.#isOff) return null;
+    try {
+      if (!(await this.#isShort(x))) return null;
+      const said = questionIn(x);
+      if (said === null) return null;
+      const identity = await this.keys.identity(x, embedding.provider);
+      const { organisationId, workspaceId } = x.principal;
+      const who = part(embedding.provider) + part(embedding.model) + part(identity);
+      const embedder = part(organisationId) + part(workspaceId ?? '') + part(x.config.fingerprint) + who;
+      const wall = part(await this.keys.wall(x, asked)) + part(who) + part(said.rest);
+      return {
+        text: said.text,
+        wall: hash('sha256', wall, 'base64url'),
+        embedding,
+        embedder: hash('sha256', embedder, 'base64url'),
+      };
+    } catch (error) {
+      this.host.log.error(
+        { err: error, request_id: x.id },
+        'a question could not be taken out of its request',
+      );
+      return null;
+    }
+  }
+
+  /** A text has no more tokens than bytes, and none that is worth comparing has an eighth of them. */
+  async #isShort(x: Exchange): Promise<boolean> {
+    const { length } = x.request.bytes!;
+    if (length < tooManyTokens) return true;
+    if (length >= 8 * tooManyTokens) return false;
+    const tokens = await this.host.inputTokens(x);
+    return tokens !== null && tokens < tooManyTokens;
+  }
+
+  /** undefined: it could not be compared; null: nothing that is known means the same. */
+  async find(x: Exchange, asked: Asked, question: Question): Promise<Resemblance | null | undefined> {
+    const vector = await this.#vector(x, question);
+    if (vector === null) return undefined;
+    const wall = wallOf(question, vector);
+    const { similarity } = asked.rule;
+    const found = await this.#patience.ask(() =>
+      this.host.shared.ask('vector-find', { wall, vector: vectorText(vector), similarity }),
+    );
+    if (found === null) return undefined;
+    if (found.keys === null) {
+      this.#isOff = true;
+      return undefined;
+    }
+    for (const key of found.keys) {
+      const entry = await this.entry(key);
+      if (entry === null) this.drop(wall, key);
+      else if (entry !== undefined && isFresh(entry, asked.maxAge, x.startedAt)) return { entry, key, wall };
+    }
+    return null;
+  }
+
+  /** The answer to the question is kept under `key`. `ttl`: seconds. */
+  async add(x: Exchange, question: Question, key: string, ttl: number): Promise<void> {
+    const vector = await this.#vector(x, question);
+    if (vector === null) return;
+    this.host.shared.tell('vector-add', {
+      wall: wallOf(question, vector),
+      key,
+      vector: vectorText(vector),
+      ttl,
+    });
+  }
+
+  /** That answer is not for those who ask this. */
+  drop(wall: string, key: string): void {
+    this.host.shared.tell('vector-drop', { wall, key });
+  }
+
+  #vector(x: Exchange, { embedding, embedder, text }: Question): Promise<Float32Array | null> {
+    return this.embedder.embed(x, embedding, embedder, text);
+  }
+}
+
+/** A model may change its dimensions: only vectors that have the same can be compared. */
+const wallOf = ({ wall }: Question, { length }: Float32Array): string => `${wall}.${length}`;

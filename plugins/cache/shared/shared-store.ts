@@ -1,0 +1,67 @@
+import { randomUUID } from 'node:crypto';
+import type { Shared } from '../../../src/common/ipc/shared.js';
+import { type Entry, readEntry, writeEntry } from '../answers/entry.js';
+import type { CacheRead } from './channel.js';
+import { Patience } from './patience.js';
+
+/** A store that was silent so often in a row is left alone for so long. */
+const rest = { most: 3, restMs: 1000 };
+
+export interface SharedRead {
+  readonly entry: Entry | null;
+  /** Does another worker ask an upstream for it at this moment? */
+  readonly led: boolean;
+}
+
+const nothing: SharedRead = { entry: null, led: false };
+
+/** The answers that all workers share, kept by the control process. Whatever fails in it is a miss. */
+export class SharedStore {
+  /** This worker's name among those that write. */
+  readonly #own = randomUUID();
+  readonly #patience: Patience;
+
+  /** `deadlineMs`: an answer that comes later is a miss. `dropped`: told of an answer that another worker has replaced. */
+  constructor(
+    readonly shared: Shared,
+    deadlineMs: number,
+    dropped: (key: string) => void,
+  ) {
+    this.#patience = new Patience({ deadlineMs, ...rest });
+    shared.hear('cache-drop', ({ key, replacedBy }) => {
+      if (replacedBy !== this.#own) dropped(key);
+    });
+  }
+
+  async read(key: string): Promise<SharedRead> {
+    const read = await this.#patience.ask(() => this.shared.ask('cache-read', { key }));
+    return read === null ? nothing : understood(read);
+  }
+
+  /** For one who does not mean to ask an upstream for it. undefined: nobody knows at the moment. */
+  async peek(key: string): Promise<Entry | null | undefined> {
+    const read = await this.#patience.ask(() => this.shared.ask('cache-peek', { key }));
+    return read === null ? undefined : understood(read).entry;
+  }
+
+  /** The same once the worker that asks an upstream for it has its answer, or none. */
+  wait(key: string): Promise<SharedRead> {
+    return this.shared.ask('cache-wait', { key }).then(understood, () => nothing);
+  }
+
+  /** `replaces`: may other workers remember an older answer of this name? */
+  write(key: string, entry: Entry, replaces: boolean): void {
+    const replacedBy = replaces ? this.#own : null;
+    this.shared.tell('cache-write', { key, entry: writeEntry(entry), ttl: entry.maxAge, replacedBy });
+  }
+
+  /** There will be no such answer. */
+  over(key: string): void {
+    this.shared.tell('cache-over', { key });
+  }
+}
+
+const understood = ({ entry, led }: CacheRead): SharedRead => ({
+  entry: entry === null ? null : readEntry(entry),
+  led,
+});
