@@ -1,10 +1,12 @@
-import { createRequire } from 'node:module';
-import { Tiktoken } from 'tiktoken/lite';
-import type { Format } from '../src/core/endpoint.js';
+import type { Format } from '../src/common/core/endpoint.js';
+import type { TokenEncoder } from './byte-pairs.js';
+import { encoderFor } from './encoders.js';
 import { readAnswer } from './read-answer.js';
 import { readRequest } from './read-request.js';
 
-/** An exchange whose tokens nobody reported: the request, and what came of the answer. */
+export { exceedsLimit } from './token-limit.js';
+
+/** An exchange whose tokens were not reported: the request, and what came of the answer. */
 export interface CountTokensJob {
   readonly format: Format;
   readonly model: string | null;
@@ -19,48 +21,19 @@ export interface TokenCounts {
   readonly output: number;
 }
 
-type EncodingName = 'o200k_base' | 'cl100k_base';
-
-interface EncodingData {
-  readonly bpe_ranks: string;
-  readonly special_tokens: Record<string, number>;
-  readonly pat_str: string;
-}
-
-const require = createRequire(import.meta.url);
-
-/** Own table: tiktoken's knows no model that is younger than itself. What is not here has `o200k_base`. */
-const olderModels = /^(?:gpt-4(?!o|\.|-?5)|gpt-3\.5|text-embedding-)/;
-
 /** Encoding is quadratic in a run without a break (`aaaa…`): pieces are cut at white space, or else short. */
 const pieceLength = 4096;
 const unbrokenLength = 512;
 /** Beyond so many characters the rest is taken to be like the beginning. */
 const maxLength = 1024 * 1024;
 
-const encoders = new Map<EncodingName, Tiktoken>();
-
-/** Loaded once for each thread and only when needed: 0.4 s and a good deal of memory each. */
-function encoderFor(model: string | null): Tiktoken {
-  const name: EncodingName = olderModels.test(model ?? '') ? 'cl100k_base' : 'o200k_base';
-  let encoder = encoders.get(name);
-  if (encoder === undefined) {
-    // Required, since the package's types do not fit what an import of these files gives.
-    const data = require(`tiktoken/encoders/${name}`) as EncodingData;
-    encoder = new Tiktoken(data.bpe_ranks, data.special_tokens, data.pat_str);
-    encoders.set(name, encoder);
-  }
-  return encoder;
-}
-
 /** Tokens of a text, to within a few where it had to be cut. */
-export function countText(encoder: Pick<Tiktoken, 'encode_ordinary'>, text: string): number {
+export function countText(encoder: Pick<TokenEncoder, 'count'>, text: string): number {
   let tokens = 0;
   const end = Math.min(text.length, maxLength);
   for (let from = 0; from < end; ) {
     const to = cut(text, from, end);
-    // Not `encode`: that throws where the text holds `<|endoftext|>`, and a client may write what it likes.
-    tokens += encoder.encode_ordinary(text.slice(from, to)).length;
+    tokens += encoder.count(text.slice(from, to));
     from = to;
   }
   return end === text.length ? tokens : Math.round((tokens * text.length) / end);

@@ -15,7 +15,7 @@ class Texts {
 
 /**
  * Output tokens of an answer, or of as much of it as came: server-sent events or JSON, OpenAI's shapes, Anthropic's or
- * Gemini's, told by what is in them.
+ * Gemini's, distinguished by their fields.
  */
 export function readAnswer(bytes: Uint8Array, events: boolean, count: (text: string) => number): number {
   const text = new TextDecoder().decode(bytes);
@@ -71,7 +71,7 @@ function fromAnthropicEvent(event: Json, texts: Texts): void {
   if (isObject(block)) fromPart(of, block, texts);
   const delta = event['delta'];
   if (isObject(delta)) texts.add(of, delta['text'] ?? delta['thinking'] ?? delta['partial_json']);
-  // The Responses API tells its pieces as they are.
+  // The Responses API sends its pieces unchanged.
   else texts.add(`item ${event['output_index'] ?? 0}`, delta);
 }
 

@@ -1,4 +1,4 @@
-import type { Format } from '../src/core/endpoint.js';
+import type { Format } from '../src/common/core/endpoint.js';
 
 type Count = (text: string) => number;
 type Json = Record<string, unknown>;
@@ -9,7 +9,7 @@ const perName = 1;
 const primesAnswer = 3;
 // What surrounds a tool's definition, from the same page (gpt-4o and later).
 const tool = { start: 7, properties: 3, property: 3, enumStart: -3, enumItem: 3, end: 12 };
-/** A 1024×1024 picture at high detail. What a picture really costs depends on its size, which nobody decodes here. */
+/** A 1024×1024 picture at high detail. What a picture really costs depends on its size, which is not decoded here. */
 const perImage = 765;
 
 /** Input tokens of a request; 0 for one that cannot be read. */
@@ -25,7 +25,7 @@ export function readRequest(format: Format, bytes: Uint8Array, count: Count): nu
   if (format === 'openai-completions') return ofInput(body['prompt'], count);
   if (format.startsWith('gemini-')) return ofGemini(body, count);
   let tokens = primesAnswer;
-  // Anthropic's instructions stand beside the messages.
+  // Anthropic's instructions are beside the messages.
   if (body['system'] !== undefined) tokens += perMessage + ofContent(body['system'], count);
   for (const message of list(body['messages'])) if (isObject(message)) tokens += ofMessage(message, count);
   if (format === 'openai-responses') tokens += ofItems(body, count);
@@ -34,7 +34,7 @@ export function readRequest(format: Format, bytes: Uint8Array, count: Count): nu
   return tokens + (tools.length > 0 ? tool.end : 0);
 }
 
-/** The Responses API's instructions and input, a text or items: what was said, called, and given back. */
+/** The Responses API's instructions and input, a text or items: messages, calls and their results. */
 function ofItems(body: Json, count: Count): number {
   const { instructions, input } = body;
   let tokens = typeof instructions === 'string' ? perMessage + count(instructions) : 0;
@@ -135,7 +135,7 @@ function ofTool(given: Json, count: Count): number {
     const items = list(choices);
     if (items.length > 0) tokens += tool.enumStart;
     for (const item of items) tokens += tool.enumItem + count(String(item));
-    // The cookbook says nothing of what lies deeper: counted as the text it is.
+    // The cookbook does not cover deeper levels: they are counted as text.
     if (Object.keys(nested).length > 0) tokens += count(JSON.stringify(nested));
   }
   return tokens;
