@@ -1,5 +1,11 @@
 import { expect } from 'chai';
-import type { ApiKeyChange, MadeApiKey, NewApiKey, Place, Store } from '../../src/store/store.js';
+import type {
+  ApiKeyChange,
+  MadeApiKey,
+  NewApiKey,
+  Place,
+  Store,
+} from '../../src/control-plane/store/store.js';
 import { folder, forEachStore } from '../support/stores.js';
 
 const hour = 3_600_000;

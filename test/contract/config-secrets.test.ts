@@ -1,9 +1,9 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect } from 'chai';
-import { secretFields } from '../../src/core/provider-fields.js';
-import { bootstrap } from '../../src/store/bootstrap.js';
-import { maskedSecret, shownConfig } from '../../src/store/config-secrets.js';
+import { secretFields } from '../../src/common/vocabulary/provider-fields.js';
+import { bootstrap } from '../../src/control-plane/store/bootstrap.js';
+import { maskedSecret, shownConfig } from '../../src/control-plane/store/secrets/config-secrets.js';
 import { folder, forEachStore } from '../support/stores.js';
 
 const secret = 'sk-inside-of-a-config';

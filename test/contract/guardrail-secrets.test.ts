@@ -2,33 +2,36 @@ import { randomBytes } from 'node:crypto';
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect } from 'chai';
-import { guardrailChecks } from '../../src/core/guardrail-checks.js';
-import { bootstrap } from '../../src/store/bootstrap.js';
-import { maskedSecret, shownChecks, withKeptSecrets } from '../../src/store/guardrail-secrets.js';
-import { MasterKey } from '../../src/store/master-key.js';
-import { SealBroken } from '../../src/store/seal.js';
+import { guardrailChecks } from '../../src/common/guardrails/guardrail-checks.js';
+import { bootstrap } from '../../src/control-plane/store/bootstrap.js';
+import {
+  maskedSecret,
+  shownChecks,
+  withKeptSecrets,
+} from '../../src/control-plane/store/secrets/guardrail-secrets.js';
+import { MasterKey } from '../../src/control-plane/store/secrets/master-key.js';
+import { SealBroken } from '../../src/control-plane/store/secrets/seal.js';
 import {
   type GuardrailActions,
-  type GuardrailCheck,
   openStore,
   type Place,
   rotateMasterKey,
   type Store,
-} from '../../src/store/store.js';
+  type StoredCheck,
+} from '../../src/control-plane/store/store.js';
 import { folder, forEachStore } from '../support/stores.js';
 
 const secret = 'sk-inside-of-a-check';
-const checkOf = (parameters: object, id = 'default.webhook'): GuardrailCheck => ({
+const checkOf = (parameters: object, id = 'default.webhook'): StoredCheck => ({
   id,
   parameters: { ...parameters },
   name: null,
   isEnabled: true,
 });
-const hook = (host: string, token: string): GuardrailCheck =>
+const hook = (host: string, token: string): StoredCheck =>
   checkOf({ webhookURL: `https://${host}/in`, headers: { 'X-Token': token }, timeout: 5 });
-const shownOf = (...checks: GuardrailCheck[]): GuardrailCheck[] =>
-  JSON.parse(shownChecks(JSON.stringify(checks))!);
-const parametersOf = (checks: readonly GuardrailCheck[]) => checks.map(({ parameters }) => parameters);
+const shownOf = (...checks: StoredCheck[]): StoredCheck[] => JSON.parse(shownChecks(JSON.stringify(checks))!);
+const parametersOf = (checks: readonly StoredCheck[]) => checks.map(({ parameters }) => parameters);
 
 const checks = [
   checkOf({ maxWords: 10 }, 'default.wordCount'),
@@ -74,7 +77,7 @@ describe('secrets of guardrails', () => {
 
   it('are kept where their mask comes back, wherever their check has moved to', () => {
     const [a, b] = [hook('a', 'secret-of-a-xyz'), hook('b', 'secret-of-b-xyz')];
-    const [shownA, shownB] = shownOf(a, b) as [GuardrailCheck, GuardrailCheck];
+    const [shownA, shownB] = shownOf(a, b) as [StoredCheck, StoredCheck];
     for (const [given, kept] of [
       [
         [shownA, shownB],
@@ -122,7 +125,7 @@ describe('secrets of guardrails', () => {
     });
     afterEach(() => store.close());
 
-    async function make(its: readonly GuardrailCheck[]) {
+    async function make(its: readonly StoredCheck[]) {
       const { organisationId, workspaceId } = place;
       const input = { name: 'g', checks: its, actions, by: null };
       const made = await store.guardrails.create(organisationId, workspaceId, input);

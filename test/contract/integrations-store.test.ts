@@ -1,10 +1,10 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect } from 'chai';
-import { Secret } from '../../src/core/secret.js';
-import { bootstrap } from '../../src/store/bootstrap.js';
-import type { IntegrationAccess, NewIntegration, Place, Store } from '../../src/store/store.js';
-import { unused } from '../../src/store/usage.js';
+import { Secret } from '../../src/common/access/secret.js';
+import { bootstrap } from '../../src/control-plane/store/bootstrap.js';
+import { unused } from '../../src/control-plane/store/records/usage.js';
+import type { IntegrationAccess, NewIntegration, Place, Store } from '../../src/control-plane/store/store.js';
 import { folder, forEachStore } from '../support/stores.js';
 
 const everything = { offset: 0, limit: 1000 };
@@ -31,6 +31,11 @@ const access = (workspaceId: string, more: Partial<IntegrationAccess> = {}): Int
   usage: unused,
   rateLimits: [],
   ...more,
+});
+
+const workspaceOf = async (store: Store, organisationId: string, slug: string): Promise<Place> => ({
+  organisationId,
+  workspaceId: here(await store.workspaces.create(organisationId, { name: slug, slug })).id,
 });
 
 describe('integrations in the store', () => {
@@ -226,6 +231,7 @@ describe('integrations in the store', () => {
         await store.providers.create(place, { ...own, slug: 'once', name: 'Own', baseUrl: 'https://a/v1' }),
       );
       const before = await store.providers.find(place.workspaceId, 'once');
+      expect(before).to.deep.include({ unresolved: ['x'] });
       const made = here(await store.providers.migrate(place, 'once'));
       expect(made).to.include({ workspaceId: place.workspaceId, maskedKey: 'sk*****123' });
       expect(made.slug).to.match(/^own-[0-9a-f]{6}$/);
@@ -257,6 +263,63 @@ describe('integrations in the store', () => {
       expect(await found('team', 'a"b')).to.deep.equal(['t1']);
       expect(await found('Env', 'x')).to.deep.equal(['t1']);
       expect(await found('env', null)).to.deep.equal([]);
+    });
+
+    it('leave the providers that calls can use now, with the models that each allows', async () => {
+      const spent = { ...unused, isExhausted: true };
+      const usageLimits = {
+        type: 'cost',
+        creditLimit: 1,
+        alertThreshold: null,
+        periodicReset: null,
+        periodicResetDays: null,
+        nextUsageResetAt: null,
+      } as const;
+      const place = await workspaceOf(store, org, 'usable');
+      const usable = async (slug?: string): Promise<string[]> => {
+        const rows = await store.providers.usable(place, { limit: 10, ...(slug && { slug }) });
+        return rows.map((row) => row.slug);
+      };
+      const own = { name: 'P', provider: 'openai', credential: null };
+      await store.providers.create(place, { ...own, slug: 'brief', expiresAt: now + 1000 });
+      await store.providers.create(place, {
+        ...own,
+        slug: 'poor',
+        usageLimits,
+        usage: spent,
+      });
+      await store.providers.create(place, { ...own, slug: 'no-address', baseUrlAtRunTime: true });
+      for (const slug of ['open', 'closed', 'used-up']) {
+        const made = here(await store.integrations.create(org, input(`u-${slug}`)));
+        await store.integrations.putAccess(org, made.id, [access(place.workspaceId)]);
+        here(await store.providers.create(place, { slug, name: slug, integrationId: made.id }));
+        if (slug === 'open') {
+          const model = {
+            isCustom: true,
+            isFinetune: false,
+            baseModelSlug: null,
+            customHost: null,
+            pricingConfig: null,
+          };
+          await store.integrations.putModels(org, made.id, [{ ...model, slug: 'a/b', enabled: true }]);
+          await store.integrations.update(org, made.id, { allowAllModels: false });
+        } else {
+          const change: Partial<IntegrationAccess> =
+            slug === 'closed' ? { enabled: false } : { usage: spent, usageLimits };
+          await store.integrations.putAccess(org, made.id, [access(place.workspaceId, change)]);
+        }
+      }
+      expect(await usable()).to.deep.equal(['brief', 'open']);
+      expect(await usable('closed')).to.deep.equal([]);
+      expect(await store.providers.usable(place, { slug: 'open', limit: 1 })).to.deep.equal([
+        {
+          slug: 'open',
+          provider: 'openai',
+          models: { others: false, named: [{ model: 'a/b', enabled: true, baseUrl: null }] },
+        },
+      ]);
+      now += 1000;
+      expect(await usable()).to.deep.equal(['open']);
     });
   });
 });

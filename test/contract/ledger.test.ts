@@ -2,15 +2,18 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect } from 'chai';
-import { type Ingestion, startIngestion } from '../../src/ledger/ingest.js';
-import { type FileJournal, openJournal } from '../../src/ledger/journal.js';
-import type { Settlement } from '../../src/ledger/record.js';
-import { type Ledger, openLedger } from '../../src/ledger/sql.js';
-import { SqliteConnection } from '../../src/ledger/sqlite.js';
+import type { Settlement } from '../../src/common/ledger/record.js';
+import { maxPicos } from '../../src/common/vocabulary/money.js';
+import { SqliteConnection } from '../../src/control-plane/database/sqlite.js';
+import { type Ingestion, startIngestion } from '../../src/control-plane/ingestion/ingest.js';
+import type { Ledger } from '../../src/control-plane/ledger/ledger.js';
+import { openLedger } from '../../src/control-plane/ledger/sql.js';
+import { type FileJournal, openJournal } from '../../src/data-plane/journal/journal.js';
 import { intentOf, org, settlementOf, workspace } from '../fault/journal-records.js';
-import { arrayOf, settlementText } from '../support/record-lines.js';
+import { MemoryLedger } from '../support/memory-ledger.js';
 
-describe('the ledger in SQLite', () => {
+/** What any ledger does, by whatever database. */
+function contract(open: (dataDir: string) => Promise<Ledger>): void {
   let dataDir: string;
   let ledger: Ledger;
   let journal: FileJournal;
@@ -23,7 +26,7 @@ describe('the ledger in SQLite', () => {
     dataDir = mkdtempSync(join(tmpdir(), 'ledger-'));
     const dir = join(dataDir, 'journal');
     journal = openJournal({ dir, worker: '0', maxBodyFileBytes: 4000, onProblem });
-    ledger = await openLedger({ dataDir });
+    ledger = await open(dataDir);
     ingestion = startIngestion({ dir, ledger, onProblem, intervalMs: 60_000 });
   });
   afterEach(async () => {
@@ -257,29 +260,68 @@ describe('the ledger in SQLite', () => {
     expect((await ledger.recent({ org, limit: 10_000 })).rows).to.have.length(5000);
   });
 
-  it('reads rows of an earlier version, whose columns had more and whose records were whole', async () => {
-    const at = clock++;
-    const text = arrayOf(settlementText(settlementOf(uuid(1), { at, cost: 5 })));
-    const connection = await SqliteConnection.open(join(dataDir, 'ledger.db'), []);
-    await connection.run(
-      `INSERT INTO exchanges (id, at, org, workspace, "key", provider, status, cost, state, record)
-        VALUES (?, ?, ?, ?, ?, 'openai', 200, 5, 0, jsonb(?))`,
-      [uuid(1), at, org, workspace, 'k', text],
-    );
-    await connection.close();
-    await settle({ id: uuid(2) });
-    expect(await ids({})).to.deep.equal([uuid(2), uuid(1)]);
-    expect((await ledger.get(org, uuid(1)))?.cost).to.equal(5);
+  it('has one row for each id in what rollups are derived from, in the order of ingestion, of all organisations', async () => {
+    await settle({ id: uuid(1) }, { id: uuid(2), org: 'other' });
+    await settle({ id: 'odd' });
+    const first = await ledger.changes(0, 2);
+    expect(first.rows.map(({ id }) => id)).to.deep.equal([uuid(1), uuid(2)]);
+    const second = await ledger.changes(first.cursor, 2);
+    expect(second.rows.map(({ id }) => id)).to.deep.equal(['odd']);
+    expect(await ledger.changes(second.cursor, 2)).to.deep.equal({ rows: [], cursor: second.cursor });
+    await settle({ id: uuid(1) });
+    expect((await ledger.changes(second.cursor, 2)).rows).to.deep.equal([]);
   });
 
+  it('keeps what stages add, and amounts up to the largest to the last digit', async () => {
+    const stages = { guardrails: { verdict: 'é', checks: [1, 2] } };
+    await settle({ id: uuid(1), stages, cost: maxPicos }, { id: 'odd', stages, cost: maxPicos });
+    for (const id of [uuid(1), 'odd']) {
+      expect(await ledger.get(org, id)).to.deep.include({ stages, cost: maxPicos });
+    }
+  });
+
+  it('keeps positions and open intents as they were given, until they are taken back', async () => {
+    const nothing = { settled: null, unknown: [], positions: new Map(), opened: [], closed: [] };
+    const intent = intentOf('open');
+    await settle({ id: 'done' });
+    await ledger.apply({
+      ...nothing,
+      positions: new Map([['a.log', 12]]),
+      opened: [
+        { writer: 'w', intent },
+        { writer: 'w', intent: intentOf('done') },
+      ],
+    });
+    expect((await ledger.positions()).get('a.log')).to.equal(12);
+    expect(await ledger.openIntents()).to.deep.equal([{ writer: 'w', intent }]);
+    await ledger.apply({ ...nothing, positions: new Map([['a.log', null]]), closed: ['open'] });
+    expect((await ledger.positions()).has('a.log')).to.equal(false);
+    expect(await ledger.openIntents()).to.deep.equal([]);
+  });
+}
+
+describe('the ledger in SQLite', () => {
+  contract((dataDir) => openLedger({ dataDir }));
+
   it('is opened again as it was left, and refuses a file from a later program', async () => {
-    await settle({ id: 'one' });
+    const dataDir = mkdtempSync(join(tmpdir(), 'ledger-'));
+    await (await openLedger({ dataDir })).close();
+    const ledger = await openLedger({ dataDir });
+    const row = { ...settlementOf('one'), state: 'settled' as const };
+    const settled = { packed: null, rows: [row] };
+    await ledger.apply({ settled, unknown: [], positions: new Map(), opened: [], closed: [] });
+    await ledger.close();
     const again = await openLedger({ dataDir });
-    expect((await again.get(org, 'one'))?.id).to.equal('one');
+    expect(await again.get(org, 'one')).to.deep.equal(row);
     await again.close();
     const connection = await SqliteConnection.open(join(dataDir, 'ledger.db'), ['user_version = 99']);
     await connection.close();
     const refused = await openLedger({ dataDir }).catch((error: Error) => error.message);
     expect(refused).to.match(/ledger\.db is at version 99 .* start the newer program/);
+    rmSync(dataDir, { recursive: true, force: true });
   });
+});
+
+describe('a ledger that takes rows', () => {
+  contract(async (dataDir) => new MemoryLedger(join(dataDir, 'journal')));
 });

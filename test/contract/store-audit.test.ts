@@ -1,14 +1,41 @@
 import { randomInt } from 'node:crypto';
 import { expect } from 'chai';
-import { bootstrap } from '../../src/store/bootstrap.js';
-import { SqlAudit } from '../../src/store/sql/audit.js';
-import { AuditChain, type AuditRow, genesis, hashRow } from '../../src/store/sql/audit-chain.js';
-import type { Database, Transaction } from '../../src/store/sql/driver.js';
-import { SystemKeys } from '../../src/store/sql/system-keys.js';
-import type { AuditFilter, AuditVerdict, Store } from '../../src/store/store.js';
+import type { GatewayError } from '../../src/common/core/errors.js';
+import { bootstrap } from '../../src/control-plane/store/bootstrap.js';
+import type { AuditAnchor } from '../../src/control-plane/store/files/audit-anchors.js';
+import type { Database, Sql, Transaction } from '../../src/control-plane/store/sql/connection/driver.js';
+import { SystemKeys } from '../../src/control-plane/store/sql/keys/system-keys.js';
+import { SqlAudit } from '../../src/control-plane/store/sql/records/audit.js';
+import {
+  AuditChain,
+  type AuditRow,
+  genesis,
+  hashRow,
+} from '../../src/control-plane/store/sql/records/audit-chain.js';
+import type { AuditFilter, AuditVerdict, Store } from '../../src/control-plane/store/store.js';
+import { isLong } from '../support/long-forms.js';
 import { entryOf, folder, forEachStore, masterKey } from '../support/stores.js';
+import { expectWithinMs } from '../support/time-limits.js';
 
 const everything = { offset: 0, limit: 1000 };
+
+/** Appends in a savepoint of its own, which is undone. */
+async function appendAndUndo(store: Store, organisation: string): Promise<void> {
+  const { database } = store.audit as SqlAudit;
+  const undo = new Error('undo');
+  await database
+    .write(
+      async () => {
+        await store.audit.append(entryOf(organisation));
+        await store.audit.append(entryOf(organisation));
+        throw undo;
+      },
+      { apart: true },
+    )
+    .catch((error) => {
+      if (error !== undo) throw error;
+    });
+}
 
 describe('the audit log', () => {
   forEachStore(({ open, database, dialect }) => {
@@ -123,6 +150,77 @@ describe('the audit log', () => {
       }
       await other.close();
       expect(await store.audit.verify(organisation)).to.deep.equal({ ok: true, rows: 8 });
+    });
+
+    describe('when it is set back to an earlier end, with the signature of that time', () => {
+      const kept = 20;
+      let bare: Database;
+      let anchor: AuditAnchor;
+
+      beforeEach(async () => {
+        let early: Record<string, unknown> | undefined;
+        bare = await database(dataDir);
+        const head = (sql: Sql) => sql('audit_heads').where({ organisation_id: organisation });
+        for (let i = 0; i < 30; i++) {
+          await store.audit.append(entryOf(organisation));
+          if (i === kept - 1) early = await bare.read((sql) => head(sql).first());
+        }
+        anchor = (await store.audit.ends()).find((end) => end.organisation === organisation)!;
+        await bare.write(async (sql) => {
+          await sql('audit_logs').where({ organisation_id: organisation }).where('seq', '>', kept).delete();
+          await head(sql).update({ ...early });
+        });
+      });
+      afterEach(() => bare?.close());
+
+      const refused = async (to: Store): Promise<void> => {
+        const error = await to.audit.append(entryOf(organisation)).then(
+          () => null,
+          (thrown: GatewayError) => thrown,
+        );
+        expect(error).to.include({ code: 'store_unavailable' });
+        expect(error?.message).to.include('its last rows are gone');
+      };
+
+      it('is not appended to by the process that wrote the rows after that', async () => {
+        await refused(store);
+        expect(await store.audit.ends(), 'nothing to be signed').to.deep.equal([]);
+        expect(await store.audit.verify(organisation), 'cannot be seen in the database').to.include({
+          ok: true,
+        });
+      });
+
+      it('is not appended to by a process that has an anchor of a later row', async () => {
+        const other = await open(dataDir);
+        try {
+          other.audit.requireAnchor(other.audit.readAnchor(store.audit.signAnchor(anchor))!);
+          await refused(other);
+        } finally {
+          await other.close();
+        }
+      });
+
+      it('is found out by an anchor, also where other rows have taken the place of those removed', async () => {
+        expect(anchor.seq).to.equal(30);
+        const verdict = (rows: Store) => rows.audit.verify(organisation, undefined, [anchor]);
+        expect(await verdict(store)).to.deep.equal({ ok: false, seq: kept + 1, reason: 'cut' });
+        const other = await open(dataDir);
+        try {
+          for (let i = 0; i < 15; i++) await other.audit.append(entryOf(organisation));
+          expect(await verdict(other)).to.deep.equal({ ok: false, seq: 30, reason: 'anchor' });
+        } finally {
+          await other.close();
+        }
+      });
+    });
+
+    it('is appended to after a part of a unit of work was undone', async () => {
+      await store.unit(organisation, async () => {
+        await store.audit.append(entryOf(organisation));
+        await appendAndUndo(store, organisation);
+      });
+      await store.audit.append(entryOf(organisation));
+      expect(await store.audit.verify(organisation)).to.deep.equal({ ok: true, rows: 2 });
     });
 
     describe('when tampered with', () => {
@@ -277,7 +375,8 @@ describe('the audit log', () => {
           },
         ];
         const started = performance.now();
-        const rounds = dialect === 'postgres' ? 100 : 1000;
+        const all = isLong ? 1000 : 200;
+        const rounds = dialect === 'postgres' ? all / 10 : all;
         for (let i = 0; i < rounds; i++) {
           let first = 0;
           const verdict = await verdictOn(async (sql) => {
@@ -285,7 +384,7 @@ describe('the audit log', () => {
           });
           expect(verdict, `round ${i}`).to.include({ ok: false, seq: first });
         }
-        expect(performance.now() - started).to.be.lessThan(10_000);
+        expectWithinMs(performance.now() - started, 10_000);
       });
     });
   });

@@ -1,15 +1,16 @@
 import { expect } from 'chai';
-import { bootstrap } from '../../src/store/bootstrap.js';
-import type { Change, NewChange, Store } from '../../src/store/store.js';
+import { bootstrap } from '../../src/control-plane/store/bootstrap.js';
+import type { Change, NewChange, Store } from '../../src/control-plane/store/store.js';
 import { folder, forEachStore } from '../support/stores.js';
+import { scaled, TimeLimitError } from '../support/time-limits.js';
 
 const day = 24 * 60 * 60_000;
 const pause = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));
 
 async function until(holds: () => boolean, ms: number): Promise<void> {
-  const end = Date.now() + ms;
+  const end = Date.now() + scaled(ms);
   while (!holds() && Date.now() < end) await pause(10);
-  if (!holds()) throw new Error(`not within ${ms} ms`);
+  if (!holds()) throw new TimeLimitError(`not within ${scaled(ms)} ms: ${holds}`);
 }
 
 describe('the feed of changes', () => {

@@ -1,7 +1,7 @@
 import { expect } from 'chai';
-import { Secret } from '../../src/core/secret.js';
-import { bootstrap } from '../../src/store/bootstrap.js';
-import { openStore, type StoreOptions } from '../../src/store/store.js';
+import { Secret } from '../../src/common/access/secret.js';
+import { bootstrap } from '../../src/control-plane/store/bootstrap.js';
+import { openStore, type StoreOptions } from '../../src/control-plane/store/store.js';
 import { run } from '../support/command.js';
 import { examplesOf } from '../support/examples.js';
 import { folder, forEachStore } from '../support/stores.js';

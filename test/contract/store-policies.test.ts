@@ -1,6 +1,6 @@
 import { expect } from 'chai';
-import { bootstrap } from '../../src/store/bootstrap.js';
-import type { NewUsageLimitsPolicy, Place, Store } from '../../src/store/store.js';
+import { bootstrap } from '../../src/control-plane/store/bootstrap.js';
+import type { NewUsageLimitsPolicy, Place, Store } from '../../src/control-plane/store/store.js';
 import { folder, forEachStore } from '../support/stores.js';
 
 const everything = { offset: 0, limit: 1000 };

@@ -1,9 +1,9 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect } from 'chai';
-import { Secret } from '../../src/core/secret.js';
-import { bootstrap } from '../../src/store/bootstrap.js';
-import type { NewDeployment, NewGuardrail, Place, Store } from '../../src/store/store.js';
+import { Secret } from '../../src/common/access/secret.js';
+import { bootstrap } from '../../src/control-plane/store/bootstrap.js';
+import type { NewDeployment, NewGuardrail, Place, Store } from '../../src/control-plane/store/store.js';
 import { folder, forEachStore } from '../support/stores.js';
 
 const everything = { offset: 0, limit: 1000 };

@@ -1,12 +1,18 @@
 import { randomBytes } from 'node:crypto';
 import { expect } from 'chai';
-import { Secret } from '../../src/core/secret.js';
-import { bootstrap } from '../../src/store/bootstrap.js';
-import { MasterKey } from '../../src/store/master-key.js';
-import { RefusedStart } from '../../src/store/refused-start.js';
-import { SealBroken } from '../../src/store/seal.js';
-import type { Sql } from '../../src/store/sql/driver.js';
-import { type FirstKeys, openStore, type Place, rotateMasterKey, type Store } from '../../src/store/store.js';
+import { Secret } from '../../src/common/access/secret.js';
+import { bootstrap } from '../../src/control-plane/store/bootstrap.js';
+import { RefusedStart } from '../../src/control-plane/store/files/refused-start.js';
+import { MasterKey } from '../../src/control-plane/store/secrets/master-key.js';
+import { SealBroken } from '../../src/control-plane/store/secrets/seal.js';
+import type { Sql } from '../../src/control-plane/store/sql/connection/driver.js';
+import {
+  type FirstKeys,
+  openStore,
+  type Place,
+  rotateMasterKey,
+  type Store,
+} from '../../src/control-plane/store/store.js';
 import { eventually } from '../support/gateway.js';
 import { entryOf, folder, forEachStore, masterKey } from '../support/stores.js';
 

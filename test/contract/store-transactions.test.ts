@@ -2,9 +2,9 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect } from 'chai';
-import type { Database, Sql, Transaction } from '../../src/store/sql/driver.js';
-import { openSqlite } from '../../src/store/sql/sqlite.js';
-import { insertRow, rowsOf, updateRows } from '../../src/store/sql/statements.js';
+import type { Database, Sql, Transaction } from '../../src/control-plane/store/sql/connection/driver.js';
+import { openSqlite } from '../../src/control-plane/store/sql/connection/sqlite.js';
+import { insertRow, rowsOf, updateRows } from '../../src/control-plane/store/sql/connection/statements.js';
 
 const failureOf = (work: Promise<unknown>): Promise<Error | null> =>
   work.then(

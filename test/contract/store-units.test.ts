@@ -1,9 +1,9 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect } from 'chai';
-import { GatewayError } from '../../src/core/errors.js';
-import { bootstrap } from '../../src/store/bootstrap.js';
-import type { Place, Store } from '../../src/store/store.js';
+import { GatewayError } from '../../src/common/core/errors.js';
+import { bootstrap } from '../../src/control-plane/store/bootstrap.js';
+import type { Place, Store } from '../../src/control-plane/store/store.js';
 import { entryOf, folder, forEachStore } from '../support/stores.js';
 
 const everything = { offset: 0, limit: 1000 };
@@ -207,7 +207,13 @@ describe('a unit of work', () => {
       now += 24 * 60 * 60_000 + 1;
       expect(await clocked.idempotency.get(request)).to.equal(null);
       expect(await clocked.idempotency.put(request, kept)).to.equal('kept');
-      now += 24 * 60 * 60_000 + 1;
+      // Kept while the clock was ahead by less than a day, it is replayed; by a year, it is not, and is removed.
+      now -= 23 * 60 * 60_000;
+      expect(await clocked.idempotency.get(request)).to.deep.equal(kept);
+      now -= 365 * 24 * 60 * 60_000;
+      expect(await clocked.idempotency.get(request)).to.equal(null);
+      expect(await clocked.idempotency.put(request, kept)).to.equal('kept');
+      now -= 365 * 24 * 60 * 60_000;
       await clocked.prune();
       const bare = await database(dataDir);
       expect(await bare.read((sql) => sql('idempotency').select('key'))).to.deep.equal([]);

@@ -1,10 +1,16 @@
 import { expect } from 'chai';
-import type { Sink } from '../../src/core/body.js';
-import type { GatewayError } from '../../src/core/errors.js';
-import { getHeader } from '../../src/core/headers.js';
-import { createNodeTransport, nodeTransportCanShare } from '../../src/transport/node.js';
-import type { Call, ReplySink, Transport, TransportOptions } from '../../src/transport/transport.js';
-import { createUwsTransport } from '../../src/transport/uws.js';
+import type { Sink } from '../../src/common/bytes/body.js';
+import type { GatewayError } from '../../src/common/core/errors.js';
+import { getHeader } from '../../src/common/http/headers.js';
+import { createNodeTransport, nodeTransportCanShare } from '../../src/data-plane/transport/node/node.js';
+import type {
+  Call,
+  ReplySink,
+  Transport,
+  TransportOptions,
+} from '../../src/data-plane/transport/transport.js';
+import { createUwsTransport } from '../../src/data-plane/transport/uws/uws.js';
+import { eventually } from '../support/gateway.js';
 import { pause, RawClient } from '../support/raw-http.js';
 
 const maxHeaderBytes = 80 * 1024;
@@ -41,8 +47,7 @@ for (const [name, create] of [
 
     /** A settled transport has no call left and no problem that a test did not name. */
     const settled = async (): Promise<void> => {
-      for (let i = 0; i < 200 && transport.inFlight > 0; i++) await pause(5);
-      expect(transport.inFlight).to.equal(0);
+      await eventually('no call is left', async () => transport.inFlight === 0, 5000);
     };
 
     beforeEach(async () => {
@@ -57,6 +62,34 @@ for (const [name, create] of [
       for (const made of clients) made.destroy();
       await settled();
       transport.close();
+    });
+
+    it('closes a new connection over the limit at once, serves those within it, and takes new ones in their place', async () => {
+      const limited = await create({ ...options(400), maxConnections: 2 });
+      const at = await limited.listen('127.0.0.1', 0, false);
+      const first = await client(at);
+      const second = await client(at);
+      for (const c of [first, second]) {
+        c.send(get('/'));
+        await c.answered();
+      }
+      const over = [await client(at), await client(at)];
+      for (const c of over) await c.hasClosed();
+      expect(over.map(({ bytes }) => bytes.length)).to.deep.equal([0, 0]);
+      first.send(get('/'));
+      await first.answered(2);
+      second.destroy();
+      for (let tries = 0; ; tries++) {
+        const c = await client(at);
+        c.send(get('/'));
+        await c.until(() => c.closed || c.bytes.length > 0, 'an answer or a close');
+        if (c.bytes.length > 0) break;
+        expect(tries, 'tries').to.be.lessThan(100);
+        await pause(10);
+      }
+      expect(problems.map(({ what }) => what)).to.deep.equal(['too many connections']);
+      expect(String(problems[0]?.error)).to.include('2 connections').and.include('ulimit -n');
+      limited.close();
     });
 
     describe('requests', () => {
@@ -675,10 +708,8 @@ for (const [name, create] of [
         const c = await client();
         c.socket.pause();
         c.send(get('/'));
-        await pause(200);
-        expect(transport.inFlight).to.equal(1);
-        for (let i = 0; i < 100 && transport.inFlight > 0; i++) await pause(20);
-        expect(transport.inFlight).to.equal(0);
+        await eventually('the call arrives', async () => transport.inFlight === 1);
+        await eventually('the call is cut', async () => transport.inFlight === 0, 5000);
         expect(aborts).to.equal(1);
       });
 
@@ -687,10 +718,8 @@ for (const [name, create] of [
         const c = await client();
         c.socket.pause();
         c.send(get('/'));
-        await pause(100);
-        expect(transport.inFlight).to.equal(1);
-        for (let i = 0; i < 100 && transport.inFlight > 0; i++) await pause(20);
-        expect(transport.inFlight).to.equal(0);
+        await eventually('the call arrives', async () => transport.inFlight === 1);
+        await eventually('the call is cut', async () => transport.inFlight === 0, 5000);
       });
     });
 

@@ -2,12 +2,12 @@ import { mkdtempSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect } from 'chai';
-import type { VectorEngine } from '../../src/vectors/engine.js';
-import { openVectors } from '../../src/vectors/open.js';
-import { openPostgresVectors } from '../../src/vectors/postgres.js';
-import { openSqliteVectors } from '../../src/vectors/sqlite.js';
-import { VectorStore } from '../../src/vectors/store.js';
-import { type PgvectorServer, startPgvector } from '../support/pgvector.js';
+import type { VectorEngine } from '../../src/control-plane/vectors/engine.js';
+import { openVectors } from '../../src/control-plane/vectors/open.js';
+import { openPostgresVectors } from '../../src/control-plane/vectors/postgres.js';
+import { openSqliteVectors } from '../../src/control-plane/vectors/sqlite.js';
+import { VectorStore } from '../../src/control-plane/vectors/store.js';
+import { type PgvectorServer, startPgvector, withoutPgvector } from '../support/pgvector.js';
 import { silent } from '../support/shared.js';
 
 let server: PgvectorServer | null = null;
@@ -148,7 +148,7 @@ describe('vectors of questions', function () {
     await Promise.all([one!.close(), other!.close()]);
     expect(told).to.deep.equal([]);
 
-    const bare = await startPgvector(false);
+    const bare = await withoutPgvector();
     const own = await openVectors({ dataDir, databaseUrl: bare.url, maxBytes: 1e9, log });
     await own!.add('alone', 'k', at(0), 60);
     expect(await own!.nearest('alone', at(0), 0.9)).to.deep.equal(['k']);

@@ -3,12 +3,12 @@ import { join } from 'node:path';
 import { expect } from 'chai';
 import type { Message } from '../../proto/codec.js';
 import { type AdminMethod, adminMethod, adminTree } from '../../proto/tree.js';
-import { empty } from '../../src/admin/json.js';
+import { empty } from '../../src/control-plane/administration/shape/json.js';
 import { type Place, requests } from '../support/access-requests.js';
 import { makeWorld, type Outcome, type World } from '../support/access-world.js';
 
 /**
- * Who may do what to whose things: every method, by everybody, over both doors. access-matrix.json says what must come
+ * Who may do what to whose things: every method, by every kind of caller, over gRPC and REST. access-matrix.json says what must come
  * of it: for each row, outcomes on a thing of the caller's own, of a sibling workspace and of a foreign organisation,
  * and who gets them. `ACCESS_MATRIX=write` writes it anew, to be read before it is kept.
  */
@@ -38,16 +38,16 @@ describe('the matrix of access', () => {
   });
   after(() => world?.close());
 
-  /** The request as it is in memory before it goes over a door: what is absent says nothing. */
+  /** The request as it is in memory before it is sent over gRPC or REST: what is absent says nothing. */
   const requestOf = (row: string, at: Place): Message => requests[row]!(at);
 
   async function call(row: string, at: Place, actor: string): Promise<Outcome> {
     const method = methodOf(row);
     const request = requestOf(row, at);
     const key = world.actors[actor] ?? null;
-    const over = (door: 'grpc' | 'rest'): Promise<Outcome> => {
-      const sent = door === 'grpc' ? { ...empty(method.request), ...request } : request;
-      const work = (): Promise<Outcome> => world.doors[door](method, sent, key);
+    const over = (protocol: 'grpc' | 'rest'): Promise<Outcome> => {
+      const sent = protocol === 'grpc' ? { ...empty(method.request), ...request } : request;
+      const work = (): Promise<Outcome> => world.protocols[protocol](method, sent, key);
       const comesIn = isPublic(method) || !strangers.includes(actor);
       return method.access.audited && comesIn ? world.undone(work) : work();
     };

@@ -3,12 +3,12 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect } from 'chai';
 import type { AdminApi } from '../../src/client/index.js';
+import { type SimulatedProvider, startSimulated } from '../../src/simulated/index.js';
 import { askedMeanwhile } from '../support/asked-meanwhile.js';
 import { headgateHere } from '../support/cli-bench.js';
 import { type RunningGateway, startGateway } from '../support/gateway.js';
-import { type SimulatedProvider, startSimulated } from '../support/simulated/index.js';
 
-describe('a change, over whichever door it comes, while requests go on', () => {
+describe('a change over gRPC, REST or the command line, while requests are served', () => {
   let gateway: RunningGateway;
   let upstreams: SimulatedProvider[];
   let api: AdminApi;
@@ -18,7 +18,7 @@ describe('a change, over whichever door it comes, while requests go on', () => {
 
   before(async function () {
     this.timeout(20_000);
-    folder = mkdtempSync(join(tmpdir(), 'headgate-doors-'));
+    folder = mkdtempSync(join(tmpdir(), 'headgate-protocols-'));
     [gateway, ...upstreams] = await Promise.all([
       startGateway({ env: { HEADGATE_WORKERS: '2' } }),
       startSimulated({ record: true }),
@@ -35,7 +35,7 @@ describe('a change, over whichever door it comes, while requests go on', () => {
 
   const host = (i: number): string => `${upstreams[i]!.url}/v1`;
 
-  /** The three doors. */
+  /** The three interfaces. */
   async function rest(verb: string, path: string, body?: object): Promise<void> {
     const response = await fetch(`${gateway.url}/v1${path}`, {
       method: verb,
@@ -111,7 +111,8 @@ describe('a change, over whichever door it comes, while requests go on', () => {
   }
 
   const unknown = '400 unknown_provider';
-  const noKey = '401 03';
+  /** What a request comes to whose key was revoked before it, or while it was under way. */
+  const revoked = { after: '401 03', meanwhile: '401 key_revoked' };
 
   describe('of a key', () => {
     it('deleted over gRPC', async () => {
@@ -119,7 +120,7 @@ describe('a change, over whichever door it comes, while requests go on', () => {
       await askedMeanwhile(
         () => ask({ 'x-gateway-provider': `@${slug}` }, made.key),
         () => api.apiKeys.deleteApiKey({ id: made.id }),
-        { before: 'sk-old at 0', after: noKey },
+        { before: 'sk-old at 0', ...revoked },
       );
     });
 
@@ -128,7 +129,7 @@ describe('a change, over whichever door it comes, while requests go on', () => {
       await askedMeanwhile(
         () => ask({ 'x-gateway-provider': `@${slug}` }, made.key),
         () => command('api-keys', 'delete', made.id),
-        { before: 'sk-old at 0', after: noKey },
+        { before: 'sk-old at 0', ...revoked },
       );
     });
 
@@ -295,7 +296,7 @@ describe('a change, over whichever door it comes, while requests go on', () => {
       await askedMeanwhile(
         () => ask({ 'x-gateway-provider': `@${slug}` }, text),
         () => command('workspace-members', 'remove', gateway.workspaceId, id),
-        { before: 'sk-old at 0', after: noKey },
+        { before: 'sk-old at 0', ...revoked },
       );
     });
 
@@ -313,7 +314,7 @@ describe('a change, over whichever door it comes, while requests go on', () => {
       await askedMeanwhile(
         () => ask({ 'x-gateway-provider': `@${slug}` }, text),
         () => command('workspaces', 'archive', workspace.id, '--name', 'Short', '--force-delete'),
-        { before: 'sk-old at 0', after: noKey },
+        { before: 'sk-old at 0', ...revoked },
       );
     });
   });

@@ -1,6 +1,6 @@
 import { expect } from 'chai';
-import { scopesOf } from '../../src/core/scopes.js';
-import type { User } from '../../src/store/store.js';
+import { scopesOf } from '../../src/common/access/scopes.js';
+import type { User } from '../../src/control-plane/store/store.js';
 import { type AdminPlane, type RestOptions, refused, startPlane } from '../support/admin-plane.js';
 
 const hour = 3_600_000;
@@ -265,7 +265,7 @@ describe('keys over the administration plane', () => {
       ]);
     });
 
-    it('changes neither type nor user nor workspace, over either door', async () => {
+    it('changes neither type nor user nor workspace, over gRPC and over REST', async () => {
       const { id } = await made();
       for (const field of ['workspace_id', 'user_id'])
         expect(refusal(await put(id, { [field]: 'x' })), field).to.deep.equal([400, 'AB01']);

@@ -78,7 +78,7 @@ describe('a call of the administration plane', () => {
     expect(plane.forgotten.map(({ name }) => name)).to.include.members([data.slug, data.id]);
   });
 
-  it('that is repeated under its request_id is answered the same by both doors, and done once', async () => {
+  it('that is repeated under its request_id is answered the same over gRPC and REST, and done once', async () => {
     const input = {
       type: 'workspace',
       sub_type: 'service',
@@ -107,7 +107,7 @@ describe('a call of the administration plane', () => {
     await refused(long, 'INVALID_ARGUMENT', 'AB01');
   });
 
-  it('that was made for a state which is no longer so is refused by both doors', async () => {
+  it('that was made for a state which is no longer so is refused over gRPC and REST', async () => {
     const { data } = await plane.workspace.configs.create({ name: 'raced', config });
     const { etag } = await plane.workspace.configs.get(data.slug);
     await plane.workspace.configs.update(data.slug, { name: 'first', etag });

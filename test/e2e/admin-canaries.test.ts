@@ -152,14 +152,14 @@ describe('secrets that are put into every field that takes one', function () {
       return String(made!['slug'] ?? (made!['data'] as Message)['slug']);
     }
 
-    it('are taken over both doors, and are sealed', async () => {
+    it('are taken over gRPC and REST, and are sealed', async () => {
       expect(ways.length).to.be.above(20);
       for (const [method, path] of ways) {
         // There is no invitation of a made-up token; its real ones come below.
         if (method.name === 'Invites.AcceptInvite') continue;
         const field = path.at(-1)!;
-        const whole = (door: string) => {
-          const canary = canaries.make(`${nameOf(method, path)} over ${door}`);
+        const whole = (protocol: string) => {
+          const canary = canaries.make(`${nameOf(method, path)} over ${protocol}`);
           return requestOf(method, path, inForm(field, canary));
         };
         const answered = await overGrpc('admin', method, await whole('gRPC'));

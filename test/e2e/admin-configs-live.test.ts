@@ -1,8 +1,9 @@
+// lane: shared gateway
 import { expect } from 'chai';
+import type { SimulatedProvider } from '../../src/simulated/index.js';
 import { run } from '../support/command.js';
 import { mainFile } from '../support/gateway.js';
 import { addSimulated, type SharedGateway, shareGateway, twoWorkers } from '../support/shared-gateway.js';
-import type { SimulatedProvider } from '../support/simulated/index.js';
 
 describe('configs of a running gateway', () => {
   let gateway: SharedGateway;

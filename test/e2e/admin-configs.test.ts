@@ -1,6 +1,6 @@
 import { expect } from 'chai';
-import { referencesOf } from '../../src/admin/config-references.js';
-import type { LedgerReader, LedgerRow } from '../../src/ledger/record.js';
+import type { LedgerReader, LedgerRow } from '../../src/common/ledger/record.js';
+import { referencesOf } from '../../src/control-plane/administration/references/config-references.js';
 import { type AdminPlane, refused, startPlane } from '../support/admin-plane.js';
 
 const retry = (attempts: number) => ({ retry: { attempts } });

@@ -73,6 +73,44 @@ describe('admin gRPC', () => {
     expect(answer).to.deep.equal({ status: 'SERVING' });
   });
 
+  it('lists all faults of a request as google.rpc.BadRequest', async () => {
+    const { parse } = await import('protobufjs').then((module) => module.default);
+    const { root } = parse(`syntax = "proto3"; package google.rpc;
+      message Any { string type_url = 1; bytes value = 2; }
+      message Status { int32 code = 1; string message = 2; repeated Any details = 3; }
+      message FieldViolation { string field = 1; string description = 2; }
+      message BadRequest { repeated FieldViolation field_violations = 1; }`);
+    const decoded = (name: string, from: Uint8Array): Message =>
+      root.lookupType(`google.rpc.${name}`).decode(from).toJSON();
+    const { request } = adminMethod('ApiKeys.CreateApiKey');
+    const admin = new Metadata();
+    admin.set('x-gateway-api-key', plane.first.admin_key);
+    const wrong = {
+      type: 'workspace',
+      sub_type: 'service',
+      name: '',
+      scopes: [],
+      description: 'x'.repeat(5000),
+    };
+    const error = await raw(plane, 'ApiKeys.CreateApiKey', encode(request, wrong), admin);
+    expect(error?.code).to.equal(status.INVALID_ARGUMENT);
+    const [trailer] = error!.metadata.get('grpc-status-details-bin');
+    const details = decoded('Status', trailer as Buffer) as {
+      code: number;
+      details: { typeUrl: string; value: string }[];
+    };
+    expect(details.code).to.equal(status.INVALID_ARGUMENT);
+    expect(details.details).to.have.length(1);
+    expect(details.details[0]!.typeUrl).to.equal('type.googleapis.com/google.rpc.BadRequest');
+    const { fieldViolations } = decoded('BadRequest', Buffer.from(details.details[0]!.value, 'base64')) as {
+      fieldViolations: { field: string; description: string }[];
+    };
+    expect(fieldViolations.length).to.be.greaterThan(1);
+    for (const { field, description } of fieldViolations)
+      expect(error!.details).to.include(`${field} ${description}`);
+    expect(fieldViolations.map(({ field }) => field)).to.include.members(['name', 'description']);
+  });
+
   it('refuses bytes that are no message, metadata without end, and a body beyond the cap', async () => {
     const garbage = await raw(plane, 'Configs.CreateConfig', Buffer.from([0x0a, 0xff, 0xff]), metadata);
     expect(garbage?.code).to.equal(status.INVALID_ARGUMENT);

@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { Secret } from '../../src/core/secret.js';
+import { Secret } from '../../src/common/access/secret.js';
 import { type AdminPlane, type RestResult, refused, startPlane } from '../support/admin-plane.js';
 
 const time = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/;
@@ -35,6 +35,45 @@ describe('integrations over the administration plane', () => {
       .sort();
 
   describe('the records', () => {
+    it('are not stored with a link-local or metadata address, but with a private one', async () => {
+      const refused = 'is a link-local or metadata address';
+      for (const host of [
+        'http://169.254.169.254/v1',
+        'https://[::ffff:a9fe:a9fe]',
+        'http://2852039166',
+        'http://metadata.google.internal./v1',
+        'http://[fd00:ec2::254]:80',
+        'http://100.100.100.200',
+      ]) {
+        const { status, json } = await create({ slug: 'linked', configurations: { custom_host: host } });
+        expect(status, host).to.equal(400);
+        expect(JSON.stringify(json)).to.include(`configurations.custom_host ${refused}`);
+        expect(JSON.stringify(json)).to.include('egress_allow (HEADGATE_EGRESS_ALLOW)');
+      }
+      const provider = await plane.rest('POST', '/v1/providers', {
+        workspace_id: plane.first.workspace_id,
+        slug: 'linked',
+        provider: 'openai',
+        key: 'sk-linked',
+        custom_host: 'http://169.254.169.254/v1',
+      });
+      expect(JSON.stringify(provider.json)).to.include(`custom_host ${refused}`);
+      const made = await create({
+        slug: 'linked',
+        configurations: { custom_host: 'http://10.0.0.7:8000/v1' },
+      });
+      expect(made.status).to.equal(200);
+      const changed = await plane.rest('PUT', '/v1/integrations/linked', {
+        configurations: { custom_host: 'http://169.254.1.1' },
+      });
+      expect(JSON.stringify(changed.json)).to.include(refused);
+      const model = await plane.rest('PUT', '/v1/integrations/linked/models', {
+        models: [{ slug: 'm', enabled: true, configurations: { custom_host: 'http://169.254.1.1' } }],
+      });
+      expect(JSON.stringify(model.json)).to.include(`models[0].configurations.custom_host ${refused}`);
+      await plane.rest('DELETE', '/v1/integrations/linked');
+    });
+
     it('are made, read, listed, changed and deleted, and say everything but their secrets', async () => {
       const made = await create({
         slug: 'full',
@@ -145,7 +184,6 @@ describe('integrations over the administration plane', () => {
           'configurations.aws_secret_access_key is required',
         ],
         [{ ai_provider_id: 'workers-ai' }, 'configurations.workers_ai_account_id is required'],
-        [{ ai_provider_id: 'cortex' }, 'configurations.snowflake_account is required'],
         [{ default_provider_slug: 'models' }, 'default_provider_slug must match'],
       ];
       for (const [body, message] of bad)
@@ -175,6 +213,61 @@ describe('integrations over the administration plane', () => {
       }
     });
 
+    it('are not made of a provider that cannot be called, and the nearest that can is named', async () => {
+      for (const name of ['cortex', 'palm', 'anyscale', 'no-such-provider', '__proto__']) {
+        const message = await no(create({ ai_provider_id: name }), 400, 'AB01');
+        expect(message).to.include(
+          `ai_provider_id is no provider that the gateway can call: ${JSON.stringify(name)}`,
+        );
+      }
+      for (const name of ['fireworks', 'together', 'together-ia']) {
+        const message = await no(create({ ai_provider_id: name }), 400, 'AB01');
+        expect(message)
+          .to.include(`did you mean ${name.slice(0, 8)}`)
+          .and.match(/-ai\?$/);
+      }
+      const stored = { workspace_id: 'default', slug: 'c', name: 'C', provider: 'cortex', key: 'k' };
+      for (const path of ['/v1/providers', '/v1/virtual-keys'])
+        expect(await no(plane.rest('POST', path, stored), 400, 'AB01'), path).to.include(
+          'provider is no provider that the gateway can call: "cortex"',
+        );
+    });
+
+    it('of servers of one’s own are not made, nor changed, without a base URL', async () => {
+      for (const ai_provider_id of ['ollama', 'vllm', 'lm-studio', 'openai-compatible', 'databricks']) {
+        const bare = { ai_provider_id, key: undefined, slug: `own-${ai_provider_id}` };
+        expect(await no(create({ ...bare, key: 'k' }), 400, 'AB01')).to.include(
+          `configurations.custom_host is required for ${ai_provider_id}, which has no address of its own`,
+        );
+        const custom_host = 'http://10.0.0.8:11434/v1';
+        expect((await create({ ...bare, key: 'k', configurations: { custom_host } })).status).to.equal(200);
+        expect(
+          await no(put(`/v1/integrations/own-${ai_provider_id}`, { configurations: null }), 400, 'AB01'),
+        ).to.include('configurations.custom_host is required');
+        expect((await put(`/v1/integrations/own-${ai_provider_id}`, { name: 'Ours' })).status).to.equal(200);
+        await plane.rest('DELETE', `/v1/integrations/own-${ai_provider_id}`);
+      }
+    });
+
+    it('nor are providers and virtual keys of such servers', async () => {
+      const stored = { workspace_id: 'default', name: 'Own', provider: 'ollama' };
+      for (const path of ['/v1/providers', '/v1/virtual-keys']) {
+        const slug = path.slice(4);
+        expect(await no(plane.rest('POST', path, { ...stored, slug }), 400, 'AB01'), path).to.include(
+          'custom_host is required for ollama, which has no address of its own',
+        );
+        const custom_host = 'http://10.0.0.8:11434/v1';
+        const made = await plane.rest('POST', path, { ...stored, slug, custom_host });
+        expect(made.status, JSON.stringify(made.json)).to.equal(200);
+        const at = `${path}/${slug}?workspace_id=default`;
+        expect(await no(put(at, { custom_host: null }), 400, 'AB01'), path).to.include(
+          'custom_host is required',
+        );
+        expect((await put(at, { note: 'Ours' })).status, path).to.equal(200);
+        await plane.rest('DELETE', at);
+      }
+    });
+
     it('keep secrets that an update does not name, and drop those of another way to sign in', async () => {
       const aws = { aws_auth_type: 'accessKey', aws_region: 'r', aws_access_key_id: 'i' };
       const secret = { aws_secret_access_key: 'canary-secret-01' };
@@ -197,22 +290,20 @@ describe('integrations over the administration plane', () => {
       );
     });
 
-    it('take parts of their credential from secret references', async () => {
+    it('map no part of their credential to secret references that do not exist', async () => {
       const map = (target_field: string): object => ({ target_field, secret_reference_id: 'vault' });
-      const { status } = await create({
+      const mapped = {
         slug: 'mapped',
         key: undefined,
         ai_provider_id: 'workers-ai',
         secret_mappings: [map('key'), map('configurations.workers_ai_account_id')],
-      });
-      expect(status).to.equal(200);
-      const { secret_mappings } = await get('/v1/integrations/mapped');
-      expect(secret_mappings[0]).to.deep.equal({
-        target_field: 'key',
-        secret_reference_id: 'vault',
-        secret_key: null,
-        value_format: null,
-      });
+      };
+      const unknown = /^secret_mappings\[0\]\.secret_reference_id: there is no secret reference "vault"/;
+      expect(await no(create(mapped), 404, 'AB02')).to.match(unknown);
+      await create({ slug: 'unmapped' });
+      const change = { secret_mappings: [map('key')] };
+      expect(await no(put('/v1/integrations/unmapped', change), 404, 'AB02')).to.match(unknown);
+      expect((await put('/v1/integrations/unmapped', { secret_mappings: [] })).status).to.equal(200);
       const bad: [object[], string][] = [
         [[map('key'), map('key')], 'secret_mappings[1].target_field is key a second time'],
         [[map('model_config.openai_project')], 'secret_mappings[0].target_field must be key, or a field'],
@@ -221,9 +312,6 @@ describe('integrations over the administration plane', () => {
       ];
       for (const [secret_mappings, message] of bad)
         expect(await no(create({ secret_mappings }), 400, 'AB01')).to.include(message);
-      expect(await no(put('/v1/integrations/mapped', { secret_mappings: [] }), 400, 'AB01')).to.include(
-        'configurations.workers_ai_account_id is required',
-      );
     });
   });
 
@@ -302,8 +390,8 @@ describe('integrations over the administration plane', () => {
       (await get(path)).workspaces.map(({ id, enabled, usage_limits, rate_limits }: RestResult['json']) => [
         id === plane.other ? 'other' : 'default',
         enabled,
-        usage_limits[0]?.credit_limit ?? null,
-        rate_limits[0]?.value ?? null,
+        usage_limits?.[0]?.credit_limit ?? null,
+        rate_limits?.[0]?.value ?? null,
       ]);
 
     it('are none at first, and those that are given access get limits and a provider', async () => {
@@ -401,8 +489,8 @@ describe('integrations over the administration plane', () => {
       expect((await get('/v1/integrations/ws-one/workspaces')).workspaces[0]).to.deep.equal({
         id: plane.first.workspace_id,
         enabled: true,
-        usage_limits: [],
-        rate_limits: [],
+        usage_limits: null,
+        rate_limits: null,
       });
     });
   });

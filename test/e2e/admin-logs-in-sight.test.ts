@@ -1,6 +1,6 @@
 import { expect } from 'chai';
-import type { SetFlags } from '../../src/core/security-settings.js';
-import type { WorkspaceRole } from '../../src/store/store.js';
+import type { SetFlags } from '../../src/common/access/security-settings.js';
+import type { WorkspaceRole } from '../../src/control-plane/store/store.js';
 import { type AdminPlane, startPlane } from '../support/admin-plane.js';
 import { logRow, RowsLedger } from '../support/rows-ledger.js';
 

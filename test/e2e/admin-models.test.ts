@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { priceOf } from '../../src/ledger/pricing.js';
+import { priceOf } from '../../src/common/prices/pricing.js';
 import { type AdminPlane, startPlane } from '../support/admin-plane.js';
 
 describe('models over the administration plane', () => {

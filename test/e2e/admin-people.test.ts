@@ -27,7 +27,7 @@ describe('users, invitations and members', () => {
     ).key;
 
   describe('users', () => {
-    it('are made, read, listed, changed and removed over both doors', async () => {
+    it('are made, read, listed, changed and removed over gRPC and REST', async () => {
       const address = email();
       const made = await plane.rest('POST', '/v1/admin/users', {
         email: address,
@@ -110,7 +110,7 @@ describe('users, invitations and members', () => {
       expect((await plane.rest('GET', '/v1/configs', undefined, { key })).status).to.equal(200);
       plane.forgotten.length = 0;
       await plane.admin.api.users.deleteUser({ user_id: user.id });
-      expect(plane.forgotten).to.deep.include({ kind: 'key', workspace: null, name: '*' });
+      expect(plane.forgotten).to.deep.include({ kind: 'key', workspace: null, name: '*', user: user.id });
       expect((await plane.rest('GET', '/v1/configs', undefined, { key })).status).to.equal(401);
     });
 

@@ -293,12 +293,14 @@ describe('providers and virtual keys over the administration plane', () => {
       });
     });
 
-    it('need a key or a mapping of one, and know older names of providers', async () => {
+    it('need a key, map none to references that do not exist, and know older names of providers', async () => {
       expect(await no(virtualKey({ key: undefined }), 400, 'AB01')).to.include('key is required for openai');
       const mapping = { target_field: 'key', secret_reference_id: 'vault' };
-      const made = await virtualKey({ slug: 'mapped', key: undefined, secret_mappings: [mapping] });
-      expect(made.status).to.equal(200);
-      expect((await get('/v1/virtual-keys/mapped')).secret_mappings[0]).to.include(mapping);
+      const unknown = virtualKey({ slug: 'mapped', key: undefined, secret_mappings: [mapping] });
+      expect(await no(unknown, 404, 'AB02')).to.match(
+        /^secret_mappings\[0\]\.secret_reference_id: there is no secret reference "vault"/,
+      );
+      await no(ask('GET', '/v1/virtual-keys/mapped'), 404, 'AB08');
       const wrong = { target_field: 'configurations.openai_project', secret_reference_id: 'vault' };
       await no(virtualKey({ secret_mappings: [wrong] }), 400, 'AB01');
       await virtualKey({ slug: 'older', provider: 'open-ai' });

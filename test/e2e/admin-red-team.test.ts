@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import { adminTree } from '../../proto/tree.js';
-import { isGatewayKey } from '../../src/core/gateway-key.js';
+import { isGatewayKey } from '../../src/common/access/gateway-key.js';
 import { type AdminPlane, type RestResult, refused, startPlane } from '../support/admin-plane.js';
 
 /** Each of these was tried against the plane by somebody who holds a key, and wants more than it gives. */
@@ -303,11 +303,15 @@ describe('who wants more of the administration plane than a key gives', () => {
         { 'x-gateway-api-key': good },
         { authorization: `Bearer ${good}` },
         { authorization: `bearer ${good}` },
+        { authorization: `BEARER  ${good}` },
       ];
       for (const headers of accepted) expect((await get(headers)).status).to.equal(200);
       const basic = Buffer.from(`${good}:`).toString('base64');
       const passedOver: Record<string, string>[] = [
         { authorization: 'Bearer' },
+        { authorization: good },
+        { authorization: `Bearer${good}` },
+        { authorization: `Token ${good}` },
         { authorization: `Basic ${basic}` },
         { authorization: `Basic ${good}` },
         { 'x-gateway-api-key': good.toLowerCase() },

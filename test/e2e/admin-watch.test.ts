@@ -1,8 +1,9 @@
+import { connect } from 'node:http2';
 import { expect } from 'chai';
 import type { ConfigEvent } from '../../proto/messages.js';
 import { adminTree } from '../../proto/tree.js';
-import { startAdminServer } from '../../src/admin/server.js';
 import type { AdminClient } from '../../src/client/index.js';
+import { startAdminServer } from '../../src/control-plane/administration/server.js';
 import { type AdminPlane, refused, startPlane } from '../support/admin-plane.js';
 import { eventually } from '../support/gateway.js';
 
@@ -98,21 +99,80 @@ describe('a stream of changes', () => {
     await refused(read(watch(plane.admin, 'nonsense'), 1), 'INVALID_ARGUMENT', 'AB01');
   });
 
-  it('ends when its own key is changed: what that key may see must be asked anew', async () => {
-    const { key, id } = await plane.admin.keys.create({
+  const workspaceKey = async (name: string, more: object = {}): Promise<{ id: string; key: string }> =>
+    plane.admin.keys.create({
       type: 'workspace',
       sub_type: 'service',
-      name: 'short-lived',
+      name,
       scopes: ['configs.list'],
       workspace_id: 'default',
+      ...more,
     });
-    const client = plane.client(key);
-    const reading = read(watch(client), 1000);
-    // The stream is open once it has told its start; this change comes after.
-    await now(client);
-    await plane.admin.keys.delete(id);
-    expect((await reading).map(({ action }) => action)).to.deep.equal(['start']);
-    await refused(read(watch(client), 1), 'UNAUTHENTICATED', 'AB05');
+
+  /** A stream that has told its start. */
+  async function opened(key: string): Promise<AsyncIterator<ConfigEvent>> {
+    const stream = watch(plane.client(key))[Symbol.asyncIterator]();
+    expect((await stream.next()).value).to.include({ action: 'start' });
+    return stream;
+  }
+
+  /** It ends with that refusal, whatever events come before. */
+  const isRefused = (stream: AsyncIterator<ConfigEvent>, status = 'UNAUTHENTICATED', code = 'AB05') =>
+    refused(read({ [Symbol.asyncIterator]: () => stream }, 1000), status, code);
+
+  it('ends when its own key is changed: what that key may see must be asked anew', async () => {
+    const { key, id } = await workspaceKey('renamed');
+    const stream = await opened(key);
+    await plane.admin.api.apiKeys.updateApiKey({ id, name: 'renamed again' });
+    const seen = await read({ [Symbol.asyncIterator]: () => stream }, 1000);
+    expect(seen).to.deep.equal([]);
+  });
+
+  it('ends with an error when its key is deleted, expires or loses its scope', async () => {
+    const deleted = await workspaceKey('deleted');
+    const expiring = await workspaceKey('expiring', {
+      expires_at: new Date(Date.now() + 1000).toISOString(),
+    });
+    const narrowed = await workspaceKey('narrowed');
+    const kept = await workspaceKey('kept');
+    const streams = await Promise.all([deleted, expiring, narrowed, kept].map(({ key }) => opened(key)));
+    await plane.admin.keys.delete(deleted.id);
+    await isRefused(streams[0]!);
+    await isRefused(streams[1]!);
+    await plane.admin.api.apiKeys.updateApiKey({ id: narrowed.id, scopes: ['completions.write'] });
+    await isRefused(streams[2]!, 'PERMISSION_DENIED', 'AB03');
+    const slug = await make('for those who stay');
+    expect((await streams[3]!.next()).value).to.include({ slug });
+    await streams[3]!.return?.();
+  });
+
+  it('ends with an error when its workspace is archived', async () => {
+    const { id } = await plane.admin.api.workspaces.createWorkspace({ name: 'Short' });
+    const { key } = await workspaceKey('of a short one', { workspace_id: id });
+    const stream = await opened(key);
+    await plane.admin.api.workspaces.deleteWorkspace({ workspace_id: id, name: 'Short', force_delete: true });
+    await isRefused(stream);
+  });
+
+  it('says over REST too why it ends', async () => {
+    for (const [accept, last] of [
+      [
+        'application/json',
+        /\n\{"success":false,"data":\{"message":"This gateway key.*","errorCode":"AB05"\}\}\n$/,
+      ],
+      ['text/event-stream', /\n\nevent: error\ndata: \{"success":false,.*"errorCode":"AB05"\}\}\n\n$/],
+    ] as const) {
+      const { key, id } = await workspaceKey('over REST');
+      const reading = plane.rest('GET', '/v1/watch', undefined, { key, headers: { accept } });
+      // Another stream that opens later has opened by then.
+      await opened(key);
+      await plane.admin.keys.delete(id);
+      const { status, json } = await reading;
+      expect(status).to.equal(200);
+      expect(json)
+        .to.match(/"action":"start"/)
+        .and.match(last);
+    }
   });
 
   it('is opened again by the Node client, where it was, when the gateway has been away', async () => {
@@ -153,6 +213,92 @@ describe('a stream of changes', () => {
     });
     await refused(read(watch(plane.client(key)), 1), 'PERMISSION_DENIED', 'AB03');
     expect((await plane.rest('GET', '/v1/watch', undefined, { key: null })).status).to.equal(401);
+  });
+
+  describe('is limited', () => {
+    const streams: AsyncIterator<ConfigEvent>[] = [];
+    const open = async (client: AdminClient): Promise<ConfigEvent> => {
+      const stream = watch(client)[Symbol.asyncIterator]();
+      const { value } = await stream.next();
+      streams.push(stream);
+      return value;
+    };
+    const close = async (count: number): Promise<void> => {
+      for (const stream of streams.splice(0, count)) await stream.return?.();
+    };
+    const keyIn = async (workspace_id: string): Promise<AdminClient> => {
+      const asked = { type: 'workspace', sub_type: 'service', name: 'watcher' } as const;
+      const { key } = await plane.admin.keys.create({ ...asked, scopes: ['logs.list'], workspace_id });
+      return plane.client(key);
+    };
+
+    afterEach(() => close(streams.length));
+
+    it('to 8 at once for one key, over gRPC and REST together', async () => {
+      for (let i = 0; i < 8; i++) expect(await open(plane.admin)).to.include({ action: 'start' });
+      const message = await refused(open(plane.admin), 'RESOURCE_EXHAUSTED', 'AB06');
+      expect(message).to.equal(
+        'This key has 8 streams open, as many as one key may: close one, or try again later.',
+      );
+      const overRest = await plane.rest('GET', '/v1/watch');
+      expect(overRest.status).to.equal(429);
+      expect(Number(overRest.headers.get('retry-after'))).to.be.greaterThan(0);
+      expect((await plane.rest('GET', '/v1/configs?workspace_id=default')).status).to.equal(200);
+      await close(1);
+      await eventually('there is room', () =>
+        open(plane.admin).then(
+          () => true,
+          () => false,
+        ),
+      );
+    });
+
+    it('to 32 at once for the keys of one workspace, while another one’s go on', async () => {
+      for (let key = 0; key < 4; key++) {
+        const client = await keyIn('default');
+        for (let i = 0; i < 8; i++) await open(client);
+      }
+      const message = await refused(open(await keyIn('default')), 'RESOURCE_EXHAUSTED', 'AB06');
+      expect(message).to.include('The keys of this workspace have 32 streams open');
+      expect(await open(await keyIn('other'))).to.include({ action: 'start' });
+    });
+
+    it('in time for a client that reads nothing', async function () {
+      this.timeout(20_000);
+      const cutting = await startPlane({ writeTimeoutMs: 100 });
+      // Not the client of grpc-js: that one takes what comes, whether it is read or not.
+      const session = connect(`http://127.0.0.1:${cutting.server.port}`).on('error', () => {});
+      const { path } = adminTree().methods.get('Watch.WatchConfig')!;
+      for (let i = 0; i < 8; i++) {
+        const headers = { 'content-type': 'application/grpc', te: 'trailers' };
+        session
+          .request({
+            ':method': 'POST',
+            ':path': path,
+            ...headers,
+            'x-gateway-api-key': cutting.first.admin_key,
+          })
+          .on('error', () => {})
+          .end(Buffer.from([0, 0, 0, 0, 4, 0x0a, 2, 0x74, 0x30]));
+      }
+      const full = (): Promise<string> =>
+        read(cutting.admin.api.watch.watchConfig({}), 1).then(
+          () => 'open',
+          (error: { code: string }) => error.code,
+        );
+      await eventually('all are open', async () => (await full()) === 'AB06');
+      const { organisation_id: organisationId, workspace_id: workspaceId } = cutting.first;
+      await cutting.store.unit(organisationId, async () => {
+        for (let i = 0; i < 200; i++)
+          await cutting.store.changes.append({
+            ...{ organisationId, workspaceId, kind: 'config', id: `c${i}`, slug: 'x'.repeat(50_000) },
+            action: 'update',
+          });
+      });
+      await eventually('they are cut', async () => (await full()) === 'open', 15_000);
+      session.destroy();
+      await cutting.close();
+    });
   });
 
   it('may be asked for with every scope that lists something', () => {

@@ -140,8 +140,8 @@ describe('workspaces', () => {
     });
     const cleared = await get(id);
     expect(cleared.security_settings.membersViewLogs).to.equal(true);
-    expect(cleared.usage_limits).to.deep.equal([]);
-    expect(cleared.rate_limits).to.deep.equal([]);
+    expect(cleared.usage_limits).to.equal(null);
+    expect(cleared.rate_limits).to.equal(null);
     expect(cleared.settings).to.include({ user_api_key_ttl: 0, user_api_key_count: 3 });
     expect(cleared.defaults.metadata).to.deep.equal({});
     const late = await plane.rest(
@@ -274,7 +274,7 @@ describe('workspaces', () => {
     plane.forgotten.length = 0;
     const gone = await remove(slug, { name: 'Going', force_delete: true });
     expect([gone.status, gone.json]).to.deep.equal([200, {}]);
-    expect(plane.forgotten).to.deep.include({ kind: 'key', workspace: null, name: '*' });
+    expect(plane.forgotten).to.deep.include({ kind: 'key', workspace: id, name: '*' });
     expect((await asked(key)).status).to.equal(401);
     expect((await get(id)).status).to.equal('archived');
     expect(codeOf(await put(id, { name: 'Back' }))).to.equal('AB07');

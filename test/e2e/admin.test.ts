@@ -6,21 +6,22 @@ import { Client, credentials, Metadata } from '@grpc/grpc-js';
 import { expect } from 'chai';
 import { Command } from 'commander';
 import { adminMethod, adminTree } from '../../proto/tree.js';
-import { empty } from '../../src/admin/json.js';
-import { type AdminServer, startAdminServer } from '../../src/admin/server.js';
-import { register as registerConfigs } from '../../src/cli/configs.js';
-import { register as registerKeys } from '../../src/cli/keys.js';
-import { register as registerLogs } from '../../src/cli/logs.js';
-import { register as registerProviders } from '../../src/cli/providers.js';
-import { Caller } from '../../src/client/api.js';
+import { register as registerConfigs } from '../../src/cli/commands/configs.js';
+import { register as registerKeys } from '../../src/cli/commands/keys.js';
+import { register as registerLogs } from '../../src/cli/commands/logs.js';
+import { register as registerProviders } from '../../src/cli/commands/providers.js';
+import { MethodCaller } from '../../src/client/api.js';
 import { AdminCallError, type AdminClient, connectAdmin } from '../../src/client/index.js';
-import { GatewayError } from '../../src/core/errors.js';
-import { isGatewayKey, makeGatewayKey } from '../../src/core/gateway-key.js';
-import type { Forget } from '../../src/core/messages.js';
-import { Secret } from '../../src/core/secret.js';
-import { bootstrap } from '../../src/store/bootstrap.js';
-import { MasterKey } from '../../src/store/master-key.js';
-import { type FirstKeys, openStore, type Store } from '../../src/store/store.js';
+import { isGatewayKey, makeGatewayKey } from '../../src/common/access/gateway-key.js';
+import { Secret } from '../../src/common/access/secret.js';
+import { GatewayError } from '../../src/common/core/errors.js';
+import type { Forget } from '../../src/common/ipc/messages.js';
+import { type AdminServer, startAdminServer } from '../../src/control-plane/administration/server.js';
+import { empty } from '../../src/control-plane/administration/shape/json.js';
+import { bootstrap } from '../../src/control-plane/store/bootstrap.js';
+import { MasterKey } from '../../src/control-plane/store/secrets/master-key.js';
+import { type FirstKeys, openStore, type Store } from '../../src/control-plane/store/store.js';
+import { providerRows } from '../../src/data-plane/providers/rows.js';
 import { logRow, RowsLedger } from '../support/rows-ledger.js';
 
 async function refused(work: Promise<unknown>, status: string, code: string | null): Promise<string> {
@@ -76,7 +77,7 @@ describe('the administration plane', () => {
           });
         }
       },
-      isProvider: (name) => name === 'openai' || name === 'anthropic',
+      providers: providerRows,
       log: { info: log, warn: log, error: log },
     });
     admin = connect(first.admin_key);
@@ -127,7 +128,7 @@ describe('the administration plane', () => {
       const { key } = await created({ scopes: ['completions.read'] });
       const scoped = [...adminTree().methods.values()].filter(({ access }) => access.scopes.length > 0);
       expect(scoped).to.have.length.above(10);
-      const caller = new Caller({ address: `127.0.0.1:${server.port}`, key });
+      const caller = new MethodCaller({ address: `127.0.0.1:${server.port}`, key });
       for (const method of scoped) {
         const call = method.streams
           ? caller.stream(method, empty(method.request)).next()
@@ -137,7 +138,7 @@ describe('the administration plane', () => {
       caller.close();
     });
 
-    it('but takes the key as a bearer token too', async () => {
+    it('but takes the key as a bearer token too, and not without that scheme', async () => {
       const { path } = adminMethod('Configs.ListConfigs');
       const bytes = (value: Buffer): Buffer => value;
       const raw = new Client(`127.0.0.1:${server.port}`, credentials.createInsecure());
@@ -150,6 +151,11 @@ describe('the administration plane', () => {
       const bearer = new Metadata();
       bearer.set('authorization', `Bearer ${first.workspace_key}`);
       expect(await call(bearer)).to.equal('ok');
+      const bare = new Metadata();
+      bare.set('authorization', first.workspace_key);
+      expect(await call(bare)).to.equal(
+        'authorization must be "Bearer <gateway key>"; send a key alone in x-gateway-api-key.',
+      );
       // The key's own header decides: a good key must not stand in for a bad one.
       bearer.set('x-gateway-api-key', 'garbage');
       expect(await call(bearer)).to.equal('This gateway key is not known, or no longer valid.');
@@ -409,7 +415,7 @@ describe('the administration plane', () => {
         logRow(org, first.workspace_id, 'one', 't1'),
         logRow(org, other, 'two', 't1'),
         logRow('another', 'x', 'three', 't1'),
-        logRow(org, first.workspace_id, 'four', 't2'),
+        { ...logRow(org, first.workspace_id, 'four', 't2'), slug: 'main', dropped: ['metadata.n', 'seed'] },
       );
     });
 
@@ -470,8 +476,9 @@ describe('the administration plane', () => {
       args: string[],
     ): Promise<string> {
       const program = new Command('headgate').exitOverride().configureOutput({ writeErr: () => {} });
+      const ofStore = { databaseUrl: null, masterKey: null, auditAnchors: [], auditAnchorFile: null };
       for (const register of [registerKeys, registerProviders, registerConfigs, registerLogs]) {
-        register(program, { settings });
+        register(program, { settings: () => ({ ...settings(), ...ofStore }) });
       }
       const printed: string[] = [];
       const { log, error } = console;
@@ -535,10 +542,38 @@ describe('the administration plane', () => {
       expect(await headgate('configs', 'list', ...where)).to.not.include('pc-cli');
     });
 
+    it('take the default workspace where there are several and none is named', async () => {
+      const made = JSON.parse(await headgate('keys', 'create', '--name', 'unplaced', '--json'));
+      const listed = JSON.parse(await headgate('keys', 'list', '--json')) as {
+        id: string;
+        workspace_id: string;
+      }[];
+      expect(listed.find(({ id }) => id === made.id)?.workspace_id).to.equal(first.workspace_id);
+      expect(await headgate('configs', 'list', '--json')).to.match(/^\[/);
+      const elsewhere = JSON.parse(
+        await headgate('keys', 'create', '--name', 'placed', '--workspace', other, '--json'),
+      );
+      const { data } = await admin.keys.list({ workspace_id: other });
+      expect(data.map(({ id }) => id)).to.include(elsewhere.id);
+    });
+
+    it('show in logs the slug of a stored provider, and the name of any other', async () => {
+      const [heading, ...rows] = (await headgate('logs', '--limit', '10')).split('\n');
+      const start = heading!.indexOf('PROVIDER');
+      const cells = rows.map((row) => row.slice(start, start + 10).trim());
+      expect(cells).to.include('@main').and.include('openai');
+      const json = JSON.parse(await headgate('logs', '--json', '--trace', 't2'));
+      expect(json).to.deep.include({
+        ai_org: 'openai',
+        virtual_key: 'main',
+        dropped_fields: ['metadata.n', 'seed'],
+      });
+    });
+
     it('show logs without letting them steer the terminal', async () => {
       const shown = await headgate('logs', '--limit', '2');
       expect(shown.split('\n')).to.have.length(3);
-      expect(shown).to.include('gpt-1\ufffd[2J').and.not.include('\u001b');
+      expect(shown).to.include('gpt-1\\u001b[2J').and.not.include('\u001b');
       const line = (await headgate('logs', '--json', '--trace', 't2')).split('\n');
       expect(line).to.have.length(1);
       expect(JSON.parse(line[0] ?? '')).to.include({ id: 'four', created_at: '2027-01-15T08:00:00.123Z' });

@@ -1,9 +1,9 @@
 import { expect } from 'chai';
 import { adminTree } from '../../proto/tree.js';
 import type { AuditLog } from '../../src/client/index.js';
-import { scopesOf } from '../../src/core/scopes.js';
-import { openSqlite } from '../../src/store/sql/sqlite.js';
-import { openStore } from '../../src/store/store.js';
+import { scopesOf } from '../../src/common/access/scopes.js';
+import { openSqlite } from '../../src/control-plane/store/sql/connection/sqlite.js';
+import { openStore } from '../../src/control-plane/store/store.js';
 import { type AdminPlane, refused, startPlane } from '../support/admin-plane.js';
 import { folder, masterKey } from '../support/stores.js';
 
@@ -65,7 +65,7 @@ describe('the audit log over the administration plane', () => {
     expect(JSON.stringify(await listed())).to.not.include('canary');
   });
 
-  it('has the same row whichever door was used, and names the record that was made, changed and deleted', async () => {
+  it('has the same row over gRPC and over REST, and names the record that was made, changed and deleted', async () => {
     const made = await plane.rest('POST', '/v1/configs', {
       name: 'one',
       config: { retry: { attempts: 1 } },
@@ -179,7 +179,7 @@ describe('the audit log over the administration plane', () => {
     await refused(plane.client(key).api.auditLogs.listAuditLogs(always), 'PERMISSION_DENIED', 'AB03');
     const none = await plane.rest('GET', '/v1/audit-logs');
     expect(none.status).to.equal(400);
-    expect(none.json.data.message).to.equal('start_time is required.');
+    expect(none.json.data.message).to.equal('start_time is required. end_time is required.');
     const back = await plane.rest('GET', '/v1/audit-logs?start_time=2030-01-02&end_time=2030-01-01');
     expect(back.status).to.equal(400);
     const foreign = await plane.rest('GET', `/v1/audit-logs?${window}&organisation_id=another`);
@@ -226,6 +226,31 @@ describe('the audit log over the administration plane', () => {
     } finally {
       await bare.close();
       await own.close();
+    }
+  });
+
+  it('is not filled by a caller who goes on being refused: one row, and one with the count', async () => {
+    const plane = await startPlane();
+    try {
+      const { organisation_id: organisation, workspace_key: key } = plane.first;
+      const { api } = plane.workspace;
+      const body = { name: 'mine' };
+      for (let i = 0; i < 30; i++) {
+        await refused(api.organisations.updateOrganisation(body), 'PERMISSION_DENIED', 'AB03');
+        const answer = await plane.rest('PUT', '/v1/admin/organisation', body, { key });
+        expect(answer.status).to.equal(403);
+      }
+      const rows = async () =>
+        (await plane.store.audit.list(organisation, {}, { offset: 0, limit: 100 })).rows;
+      expect(await rows()).to.have.length(1);
+      await plane.server.close(1000);
+      const [counted, first] = await rows();
+      expect(first).to.include({ allowed: false, responseStatusCode: 403, seq: 1 });
+      expect(counted).to.include({ allowed: false, responseStatusCode: 403, seq: 2, userId: first?.userId });
+      expect(JSON.parse(counted?.requestBody ?? '')).to.include({ repeated: 59 });
+      expect(await plane.store.audit.verify(organisation)).to.deep.equal({ ok: true, rows: 2 });
+    } finally {
+      await plane.close();
     }
   });
 });

@@ -1,8 +1,9 @@
+// lane: shared gateway
 import Anthropic from '@anthropic-ai/sdk';
 import { expect } from 'chai';
 import OpenAI, { AzureOpenAI } from 'openai';
+import { type SimulatedProvider, startSimulated } from '../../src/simulated/index.js';
 import { type SharedGateway, shareGateway } from '../support/shared-gateway.js';
-import { type SimulatedProvider, startSimulated } from '../support/simulated/index.js';
 
 describe('Azure behind the gateway', () => {
   let gateway: SharedGateway;

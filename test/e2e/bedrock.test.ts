@@ -1,9 +1,10 @@
+// lane: shared gateway
 import Anthropic from '@anthropic-ai/sdk';
 import { expect } from 'chai';
 import OpenAI from 'openai';
+import { awsKeys } from '../../src/simulated/aws/aws-auth.js';
+import { type SimulatedProvider, startSimulated } from '../../src/simulated/index.js';
 import { type SharedGateway, shareGateway } from '../support/shared-gateway.js';
-import { awsKeys } from '../support/simulated/aws-auth.js';
-import { type SimulatedProvider, startSimulated } from '../support/simulated/index.js';
 
 const model = 'us.anthropic.claude-sonnet-4-5-20250929-v1:0';
 const encoded = '/model/us.anthropic.claude-sonnet-4-5-20250929-v1%3A0';

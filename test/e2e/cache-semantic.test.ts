@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import type { LogMetrics } from '../../proto/messages.js';
+import { type SimulatedProvider, startSimulated } from '../../src/simulated/index.js';
 import { eventually, type RunningGateway, startGateway } from '../support/gateway.js';
-import { type SimulatedProvider, startSimulated } from '../support/simulated/index.js';
 
 interface Answer {
   readonly cache: string | null;
@@ -119,7 +119,7 @@ describe('the semantic cache', function () {
     expect(row.time_saved).to.be.above(0);
   });
 
-  it('F91: an embedder that is down costs a plain miss', async () => {
+  it('an embedder that is down costs a plain miss', async () => {
     const dead = { embedding: { provider: '@dead', model: 'sim-words' } };
     const miss = await ask('How do I reset my password?', {}, dead);
     expect(miss.cache).to.equal('MISS');

@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import type { Command } from 'commander';
 import { type AdminMethod, adminTree } from '../../proto/tree.js';
-import { flagsOf } from '../../src/cli/fields.js';
+import { flagsOf } from '../../src/cli/input/fields.js';
 import { buildProgram } from '../../src/cli/program.js';
 import { argumentsOf, resourceName, verbOf } from '../../src/cli/verbs.js';
 import { type CliBench, type Json, startCliBench } from '../support/cli-bench.js';

@@ -129,7 +129,7 @@ describe('command lines of resources', function () {
       const { id } = await bench.read(`${newKey} --body @${body}`);
       for (const typed of ['api-keys list', `api-keys get ${id}`]) {
         const { stdout } = await bench.type(typed);
-        expect(stdout).to.include('\ufffd[2Jred\ufffd\ufffdline');
+        expect(stdout).to.include('\\u001b[2Jred\\u202e\\nline');
         expect(stdout).to.not.include('\u001b').and.not.include('\u202e');
       }
       expect(await bench.read(`api-keys get ${id}`)).to.include({ name });

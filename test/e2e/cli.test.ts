@@ -7,14 +7,17 @@ import {
   readFileSync,
   rmSync,
   statSync,
+  symlinkSync,
   writeFileSync,
 } from 'node:fs';
 import { createServer, type Server } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { expect } from 'chai';
-import { checkDataDir } from '../../src/cli/serve.js';
-import { settingsTable } from '../../src/config/settings.js';
+import type { Command } from 'commander';
+import { checkDataDir } from '../../src/cli/commands/serve.js';
+import { buildProgram } from '../../src/cli/program.js';
+import { settingsTable } from '../../src/common/settings/settings.js';
 import { headgateHere } from '../support/cli-bench.js';
 import { withoutSettings } from '../support/command.js';
 import { freePorts, mainFile } from '../support/gateway.js';
@@ -62,6 +65,46 @@ describe('the command line', () => {
     return text.trimEnd();
   };
 
+  describe('wrong usage', () => {
+    for (const line of [
+      'bogus',
+      'keys',
+      'keys bogus',
+      'keys create',
+      'keys create --bogus',
+      'keys create --name x --expires soon',
+      'keys create --name x --organisation',
+      'keys list more',
+      'keys revoke',
+      'keys list --workspace',
+      'logs --limit x',
+      'logs get',
+      'configs list extra arguments',
+      'configs get',
+      'configs list --page-size many',
+      'workspaces bogus',
+      'serve --bogus',
+      'serve extra',
+      'serve --port x',
+      'doctor --bogus',
+      'simulate --port x',
+      'explain',
+      'audit bogus',
+      'audit verify extra',
+      'backup',
+      'restore',
+      'master-key bogus',
+      'selftest --bogus',
+      'help bogus',
+    ]) {
+      it(`is exit code 2 with a message: ${line}`, async () => {
+        const { code, stderr, stdout } = await typed(line.split(' '));
+        expect(code).to.equal(2);
+        expect(stderr + stdout).to.not.equal('');
+      });
+    }
+  });
+
   describe('help', () => {
     it('names every command, and --version the version', async () => {
       const { code, stdout } = await headgate(['--help']);
@@ -80,6 +123,21 @@ describe('the command line', () => {
         expect(stdout).to.include(`Usage: headgate ${command}`);
       });
     }
+
+    it('has one flag for the workspace, with every command', async () => {
+      let found = 0;
+      const check = (command: Command): void => {
+        for (const { flags } of command.options) {
+          expect(flags, command.name()).to.not.include('workspace-id');
+          if (flags.startsWith('--workspace ')) found += 1;
+        }
+        command.commands.forEach(check);
+      };
+      check(
+        await buildProgram(['keys', 'logs', 'explain', 'providers', 'configs', 'api-keys', 'virtual-keys']),
+      );
+      expect(found).to.be.greaterThan(15);
+    });
 
     it('of serve names every setting with its variable', async () => {
       const { code, stdout } = await headgateHere(['serve', '--help']);
@@ -211,7 +269,7 @@ describe('the command line', () => {
     };
 
     it('that others can read is refused in one line, however it was named', async () => {
-      const file = keyFile(0o640);
+      const file = keyFile(0o644);
       writeFileSync(join(folder, 'headgate.yaml'), 'master_key_file: secret.key\n');
       const refused = [await headgate(['serve', ...anyPorts])];
       rmSync(join(folder, 'headgate.yaml'));
@@ -227,7 +285,27 @@ describe('the command line', () => {
       }
     });
 
-    for (const mode of [0o640, 0o604, 0o660]) {
+    it('of the data directory that is a link, or that others may replace, is refused in one line, and found by doctor', async () => {
+      const dataDir = join(folder, 'private');
+      mkdirSync(dataDir, { mode: 0o700 });
+      symlinkSync(keyFile(0o600), join(dataDir, 'master.key'));
+      const settings = ['--data-dir', dataDir, ...anyPorts];
+      const linked = await headgate(['serve', ...settings]);
+      expect(linked.code).to.equal(1);
+      expect(oneLine(linked.stderr)).to.match(/^headgate: .*master\.key: a symbolic link\. /);
+      rmSync(join(dataDir, 'master.key'));
+      chmodSync(dataDir, 0o777);
+      const open = await headgate(['serve', ...settings]);
+      expect(open.code).to.equal(1);
+      expect(oneLine(open.stderr)).to.match(/^headgate: .*mode 0777\. .* chmod go-w /);
+      const { code, stdout } = await typed(['doctor', ...settings]);
+      expect(code).to.equal(1);
+      expect(stdout).to.match(
+        /FAIL {2}data directory privacy: mode 0777\. Other users can write to it: chmod go-w /,
+      );
+    });
+
+    for (const mode of [0o644, 0o604, 0o606]) {
       it(`of mode ${mode.toString(8)} is found by doctor`, async () => {
         const { code, stdout } = await typed(['doctor', ...anyPorts], {
           HEADGATE_MASTER_KEY_FILE: keyFile(mode),
@@ -369,7 +447,7 @@ describe('the command line', () => {
     });
 
     it('says what to do about files that others can read', async () => {
-      mkdirSync(join(folder, 'data'));
+      mkdirSync(join(folder, 'data'), { mode: 0o700 });
       writeFileSync(join(folder, 'data', 'first-keys.json'), '{}', { mode: 0o644 });
       const { code, stdout } = await typed(['doctor', ...free]);
       expect(code).to.equal(1);

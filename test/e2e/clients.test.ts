@@ -1,4 +1,7 @@
+// lane: shared gateway
 import { expect } from 'chai';
+import { awsKeys } from '../../src/simulated/aws/aws-auth.js';
+import { type SimulatedProvider, startSimulated } from '../../src/simulated/index.js';
 import { aiAnthropic, aiOpenAiChat, aiOpenAiResponses } from '../support/clients/ai-sdk.js';
 import type { Client, Place } from '../support/clients/client.js';
 import { langchainChat, langchainResponses } from '../support/clients/langchain.js';
@@ -6,8 +9,6 @@ import { llamaindex } from '../support/clients/llamaindex.js';
 import { openai } from '../support/clients/openai.js';
 import { portkey } from '../support/clients/portkey.js';
 import { type SharedGateway, shareGateway, twoWorkers } from '../support/shared-gateway.js';
-import { awsKeys } from '../support/simulated/aws-auth.js';
-import { type SimulatedProvider, startSimulated } from '../support/simulated/index.js';
 
 const libraries = [
   openai,

@@ -1,9 +1,10 @@
+// lane: shared gateway
 import Anthropic from '@anthropic-ai/sdk';
 import { expect } from 'chai';
 import OpenAI from 'openai';
+import { type SimulatedProvider, startSimulated } from '../../src/simulated/index.js';
 import { eventually } from '../support/gateway.js';
 import { type SharedGateway, shareGateway } from '../support/shared-gateway.js';
-import { type SimulatedProvider, startSimulated } from '../support/simulated/index.js';
 
 const model = 'command-a-03-2025';
 

@@ -2,7 +2,7 @@ import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'no
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { expect } from 'chai';
-import { adminErrors } from '../../src/admin/admin-error.js';
+import { adminErrors } from '../../src/control-plane/administration/admin-error.js';
 import { type Ran, run } from '../support/command.js';
 import { type Example, examplesOf } from '../support/examples.js';
 import { builtProgram, mainFile, type RunningGateway, startGateway } from '../support/gateway.js';

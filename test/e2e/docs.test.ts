@@ -3,8 +3,9 @@ import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSyn
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { expect } from 'chai';
+import { SqliteConnection } from '../../src/control-plane/database/sqlite.js';
 import { type Example, examplesOf } from '../support/examples.js';
-import { mainFile, type RunningGateway, startGateway } from '../support/gateway.js';
+import { eventually, mainFile, type RunningGateway, startGateway } from '../support/gateway.js';
 
 interface Ran {
   readonly code: number | null;
@@ -23,7 +24,8 @@ function run(command: string, args: string[], env: Record<string, string>, cwd =
     child.stderr.on('data', (text: Buffer) => {
       output += text.toString();
     });
-    child.on('exit', (code) => done({ code, output }));
+    // Not 'exit': what it printed may still be on its way.
+    child.on('close', (code) => done({ code, output }));
   });
 }
 
@@ -80,10 +82,16 @@ describe('what the docs say to type', () => {
 
   it('docs/ledger.md: the log commands run', async function () {
     this.timeout(20_000);
-    for (const example of examplesOf('docs/ledger.md')) {
+    const examples = examplesOf('docs/ledger.md');
+    for (const example of examples.filter(({ language }) => language !== 'sql')) {
       const { code, output } = await type(example);
       expect(code, output).to.equal(0);
     }
+    const queries = examples.filter(({ language }) => language === 'sql');
+    expect(queries).to.have.length.above(0);
+    const ledger = await SqliteConnection.open(join(gateway.dataDir, 'ledger.db'), []);
+    for (const { text } of queries) expect(await ledger.all(text)).to.be.an('array');
+    await ledger.close();
   });
 
   it('docs/cache.md: the second answer is a hit', async () => {
@@ -154,6 +162,46 @@ describe('what the docs say to type', () => {
         env,
       );
       expect(refused.output).to.include('Send a metadata').and.include('"param":"region"');
+    } finally {
+      await own.stop();
+      rmSync(dir, { recursive: true, force: true });
+    }
+  });
+
+  it('docs/plugins.md: the plugin with state of its own counts over the workers, refuses, and is in the log', async function () {
+    this.timeout(30_000);
+    const dir = mkdtempSync(join(tmpdir(), 'headgate-plugin-'));
+    const examples = examplesOf('docs/plugins.md');
+    const textOf = (name: string): string => examples.find(({ file }) => file === name)?.text ?? '';
+    writeFileSync(join(dir, 'package.json'), '{"type":"module"}');
+    writeFileSync(join(dir, 'quota.js'), textOf('quota.js'));
+    writeFileSync(join(dir, 'headgate.yaml'), textOf('quota.yaml').replace('./my-plugins', dir));
+    const own = await startGateway({
+      env: {
+        HEADGATE_SIMULATED: 'true',
+        HEADGATE_WORKERS: '2',
+        HEADGATE_CONFIG: join(dir, 'headgate.yaml'),
+      },
+    });
+    try {
+      const curl = examples.find(({ text }) => text.startsWith('curl'))?.text ?? '';
+      const text = curl.replaceAll('http://127.0.0.1:8787', own.url).replace('curl', 'curl -sS -i');
+      const env = { GATEWAY_KEY: own.workspaceKey };
+      const outputs: string[] = [];
+      for (let i = 0; i < 3; i++) outputs.push((await run('bash', ['-c', text], env)).output);
+      const left = outputs.map((output) => /x-gateway-quota-left: (\d)/i.exec(output)?.[1]);
+      expect(left, outputs.join('\n')).to.deep.equal(['1', '0', '0']);
+      expect(outputs[2])
+        .to.match(/^HTTP\/1.1 429/)
+        .and.include('"quota_used_up"');
+      const id = /x-gateway-request-id: (\S+)/i.exec(outputs[2]!)?.[1] ?? '';
+      const logged = await eventually('the request is in the log', () =>
+        own
+          .admin()
+          .logs.get(id)
+          .catch(() => null),
+      );
+      expect(logged.metrics?.stage_fields).to.deep.equal({ quota: { used: 3 } });
     } finally {
       await own.stop();
       rmSync(dir, { recursive: true, force: true });

@@ -1,7 +1,8 @@
+// lane: shared gateway
 import { expect } from 'chai';
 import OpenAI from 'openai';
+import { type SimulatedProvider, startSimulated } from '../../src/simulated/index.js';
 import { type SharedGateway, shareGateway } from '../support/shared-gateway.js';
-import { type SimulatedProvider, startSimulated } from '../support/simulated/index.js';
 
 const dot =
   'data:image/png;base64,iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==';

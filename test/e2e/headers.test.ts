@@ -1,6 +1,7 @@
+// lane: shared gateway, quick
 import { expect } from 'chai';
+import { type SimulatedProvider, startSimulated } from '../../src/simulated/index.js';
 import { type SharedGateway, shareGateway } from '../support/shared-gateway.js';
-import { type SimulatedProvider, startSimulated } from '../support/simulated/index.js';
 
 describe('headers in and out', () => {
   let gateway: SharedGateway;

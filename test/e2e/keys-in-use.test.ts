@@ -1,9 +1,10 @@
+// lane: shared gateway, quick
 import { expect } from 'chai';
-import type { Database } from '../../src/store/sql/driver.js';
-import { openSqlite } from '../../src/store/sql/sqlite.js';
+import type { Database } from '../../src/control-plane/store/sql/connection/driver.js';
+import { openSqlite } from '../../src/control-plane/store/sql/connection/sqlite.js';
+import type { SimulatedProvider } from '../../src/simulated/index.js';
 import { eventually, pause } from '../support/gateway.js';
 import { addSimulated, type SharedGateway, shareGateway, twoWorkers } from '../support/shared-gateway.js';
-import type { SimulatedProvider } from '../support/simulated/index.js';
 
 const question = JSON.stringify({ model: 'gpt-4o-mini', messages: [{ role: 'user', content: 'Hello' }] });
 

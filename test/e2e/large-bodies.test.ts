@@ -4,31 +4,32 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { expect } from 'chai';
-import { type ClientDoor, clientDoors } from '../support/client-doors.js';
+import { awsKeys } from '../../src/simulated/aws/aws-auth.js';
+import { type SimulatedProvider, startSimulated } from '../../src/simulated/index.js';
+import { type ClientApi, clientApis } from '../support/client-apis.js';
 import { builtProgram, type RunningGateway, startGateway } from '../support/gateway.js';
-import { awsKeys } from '../support/simulated/aws-auth.js';
-import { type SimulatedProvider, startSimulated } from '../support/simulated/index.js';
+import { expectWithinMs } from '../support/time-limits.js';
 
 /** Milliseconds that one turn of a data worker's event loop may take. */
 const most = 20;
 const size = 5_000_000;
 
 /**
- * WHOLE_LOAD=true sends every shape from every door to every provider. Else they take turns: each door reads every shape,
- * and every shape is written for each provider.
+ * WHOLE_LOAD=true sends every shape through every API to every provider. Otherwise they take turns: each API reads every shape,
+ * every shape is written for each provider, and each api gives the long answers of every other provider.
  */
 const whole = process.env['WHOLE_LOAD'] === 'true';
 
-type Shape = (door: ClientDoor) => Record<string, unknown>;
+type Shape = (api: ClientApi) => Record<string, unknown>;
 
-/** A turn of the conversation, as that door has it. */
-function turn({ format }: ClientDoor, text: string): unknown {
+/** A turn of the conversation in the format of that API. */
+function turn({ format }: ClientApi, text: string): unknown {
   return format === 'gemini-generate-content'
     ? { role: 'user', parts: [{ text }] }
     : { role: 'user', content: text };
 }
 
-function picture({ format }: ClientDoor, data: string): unknown {
+function picture({ format }: ClientApi, data: string): unknown {
   const url = `data:image/png;base64,${data}`;
   switch (format) {
     case 'gemini-generate-content':
@@ -46,30 +47,30 @@ function picture({ format }: ClientDoor, data: string): unknown {
 }
 
 /** An answer repeats what was said, up to so many tokens. */
-const limit = ({ format }: ClientDoor, tokens: number): Record<string, unknown> =>
+const limit = ({ format }: ClientApi, tokens: number): Record<string, unknown> =>
   format === 'gemini-generate-content'
     ? { generationConfig: { maxOutputTokens: tokens } }
     : { [format === 'openai-responses' ? 'max_output_tokens' : 'max_tokens']: tokens };
 
-const brief = (door: ClientDoor): Record<string, unknown> => limit(door, 64);
+const brief = (api: ClientApi): Record<string, unknown> => limit(api, 64);
 
 const shapes: Readonly<Record<string, Shape>> = {
-  'one long text': (door) => ({
-    ...door.body(false),
-    ...brief(door),
-    [door.messages]: [turn(door, 'lorem "ipsum"\n'.repeat(size / 16))],
+  'one long text': (api) => ({
+    ...api.body(false),
+    ...brief(api),
+    [api.messages]: [turn(api, 'lorem "ipsum"\n'.repeat(size / 16))],
   }),
-  'a long conversation': (door) => ({
-    ...door.body(false),
-    ...brief(door),
-    [door.messages]: Array.from({ length: 1000 }, (_, i) =>
-      turn(door, `${i} ${'dolor sit amet '.repeat(333)}`),
+  'a long conversation': (api) => ({
+    ...api.body(false),
+    ...brief(api),
+    [api.messages]: Array.from({ length: 1000 }, (_, i) =>
+      turn(api, `${i} ${'dolor sit amet '.repeat(333)}`),
     ),
   }),
-  'a picture': (door) => ({
-    ...door.body(false),
-    ...brief(door),
-    [door.messages]: [picture(door, 'iVBORw0K'.repeat(size / 8))],
+  'a picture': (api) => ({
+    ...api.body(false),
+    ...brief(api),
+    [api.messages]: [picture(api, 'iVBORw0K'.repeat(size / 8))],
   }),
 };
 
@@ -132,7 +133,7 @@ describe('a chat body of 5 MB through a running gateway', () => {
 
   /** The best of a few: what the collector of garbage does is not this body's. Milliseconds of the longest turn. */
   async function longestTurnOf(
-    door: ClientDoor,
+    api: ClientApi,
     slug: string,
     fields: Record<string, unknown>,
     check: (text: string) => void = () => {},
@@ -140,14 +141,14 @@ describe('a chat body of 5 MB through a running gateway', () => {
     const model = modelOf(slug);
     const stream = fields['stream'] === true;
     const body = JSON.stringify(
-      door.format === 'gemini-generate-content' ? { ...fields, stream: undefined } : { ...fields, model },
+      api.format === 'gemini-generate-content' ? { ...fields, stream: undefined } : { ...fields, model },
     );
     expect(body.length).to.be.greaterThan(size - 100_000);
     let best = Number.POSITIVE_INFINITY;
-    for (let i = 0; i < 3 && best >= most; i++) {
+    for (let i = 0; i < 5 && best >= most; i++) {
       await longestTurn();
       const answer = await fetch(
-        gateway.url + door.path(stream).replace('some-model', encodeURIComponent(model)),
+        gateway.url + api.path(stream).replace('some-model', encodeURIComponent(model)),
         {
           method: 'POST',
           headers: {
@@ -166,13 +167,13 @@ describe('a chat body of 5 MB through a running gateway', () => {
     return best;
   }
 
-  for (const [d, door] of clientDoors.entries()) {
+  for (const [d, api] of clientApis.entries()) {
     for (const [s, slug] of slugs.entries()) {
       for (const [i, [name, shape]] of Object.entries(shapes).entries()) {
         if (!whole && i !== (d + s) % 3) continue;
-        it(`${door.name} to ${slug}: ${name} holds nobody up for ${most} ms`, async function () {
+        it(`${api.name} to ${slug}: ${name} holds nobody up for ${most} ms`, async function () {
           this.timeout(20_000);
-          expect(await longestTurnOf(door, slug, shape(door))).to.be.lessThan(most);
+          expectWithinMs(await longestTurnOf(api, slug, shape(api)), most);
         });
       }
     }
@@ -184,35 +185,36 @@ describe('a chat body of 5 MB through a running gateway', () => {
       expect(text.length).to.be.greaterThan(size);
       expect(text.split('dolor').length - 1).to.be.at.least(size / 20);
     };
-    const asked = (door: ClientDoor, stream: boolean): Record<string, unknown> => ({
-      ...door.body(stream, said),
-      ...limit(door, size),
+    const asked = (api: ClientApi, stream: boolean): Record<string, unknown> => ({
+      ...api.body(stream, said),
+      ...limit(api, size),
     });
 
     afterEach(() => provider.reset());
 
-    for (const door of clientDoors) {
-      for (const slug of slugs) {
-        it(`${door.name} to ${slug}: an answer in one holds nobody up for ${most} ms`, async function () {
+    for (const [d, api] of clientApis.entries()) {
+      for (const [s, slug] of slugs.entries()) {
+        if (!whole && (d + s) % 2 !== 0) continue;
+        it(`${api.name} to ${slug}: an answer in one holds nobody up for ${most} ms`, async function () {
           this.timeout(20_000);
-          expect(await longestTurnOf(door, slug, asked(door, false), isWhole)).to.be.lessThan(most);
+          expectWithinMs(await longestTurnOf(api, slug, asked(api, false), isWhole), most);
         });
       }
 
       // Server-sent events of another format, and binary ones.
       for (const [slug, chunks] of [
-        [door.other, 8],
-        [door.other, 2000],
+        [api.other, 8],
+        [api.other, 2000],
         ['bedrock', 2000],
       ] as const) {
-        it(`${door.name} to ${slug}: a stream of ${chunks} pieces holds nobody up for ${most} ms`, async function () {
+        it(`${api.name} to ${slug}: a stream of ${chunks} pieces holds nobody up for ${most} ms`, async function () {
           this.timeout(20_000);
           provider.fault('*', `chunks=${chunks}`);
-          const longest = await longestTurnOf(door, slug, asked(door, true), (text) => {
+          const longest = await longestTurnOf(api, slug, asked(api, true), (text) => {
             expect(text.length).to.be.greaterThan(size);
-            expect(text).to.match(door.end);
+            expect(text).to.match(api.end);
           });
-          expect(longest).to.be.lessThan(most);
+          expectWithinMs(longest, most);
         });
       }
     }
@@ -220,7 +222,7 @@ describe('a chat body of 5 MB through a running gateway', () => {
     it('a list of vectors to gemini holds nobody up for 20 ms', async function () {
       this.timeout(20_000);
       let best = Number.POSITIVE_INFINITY;
-      for (let i = 0; i < 3 && best >= most; i++) {
+      for (let i = 0; i < 5 && best >= most; i++) {
         await longestTurn();
         const answer = await fetch(`${gateway.url}/v1/embeddings`, {
           method: 'POST',
@@ -240,7 +242,7 @@ describe('a chat body of 5 MB through a running gateway', () => {
         expect(text.length).to.be.greaterThan(1_000_000);
         best = Math.min(best, await longestTurn());
       }
-      expect(best).to.be.lessThan(most);
+      expectWithinMs(best, most);
     });
   });
 });

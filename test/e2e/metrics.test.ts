@@ -49,6 +49,9 @@ describe('metrics', () => {
         )?.[1],
       );
     expect(await metrics()).to.include('# TYPE gateway_log_dropped_total counter');
+    // A worker reports its counts once a second.
+    for (const kind of ['record', 'body'])
+      await eventually(`a count of ${kind}`, async () => !Number.isNaN(await dropped(kind)));
     expect([await dropped('record'), await dropped('body')]).to.deep.equal([0, 0]);
     // The worker's open journal goes on; a file for bodies, which it opens for the first of them, it cannot make.
     const journal = join(gateway.dataDir, 'journal');

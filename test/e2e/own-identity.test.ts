@@ -1,9 +1,9 @@
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { expect } from 'chai';
+import { awsKeys } from '../../src/simulated/aws/aws-auth.js';
+import { type SimulatedProvider, startSimulated } from '../../src/simulated/index.js';
 import { type RunningGateway, startGateway } from '../support/gateway.js';
-import { awsKeys } from '../support/simulated/aws-auth.js';
-import { type SimulatedProvider, startSimulated } from '../support/simulated/index.js';
 
 interface Answer {
   readonly status: number;

@@ -1,3 +1,4 @@
+// lane: shared gateway
 import { randomBytes } from 'node:crypto';
 import { createServer, type IncomingMessage, request, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -9,13 +10,27 @@ describe('a path that the gateway does not know', () => {
   const sent = randomBytes(300_000);
   let gateway: SharedGateway;
   let provider: Server;
+  /** Headers of the provider's answer. */
+  let more: Record<string, string | string[]> = {};
+  let cookie: string | undefined;
   let got: { method: string; url: string; type: string | undefined; bytes: Buffer } | null = null;
 
   before(async () => {
     provider = createServer(async (asked, reply) => {
       const bytes = Buffer.concat(await asked.toArray());
+      cookie = asked.headers.cookie;
+      if (asked.url === '/v1/chat/completions') {
+        reply.writeHead(200, { 'content-type': 'application/json', ...more });
+        reply.end('{"choices":[]}');
+        return;
+      }
       got = { method: asked.method!, url: asked.url!, type: asked.headers['content-type'], bytes };
-      reply.writeHead(207, { 'content-type': 'x/y', 'content-length': answer.length, 'x-own': 'kept' });
+      reply.writeHead(207, {
+        'content-type': 'x/y',
+        'content-length': answer.length,
+        'x-own': 'kept',
+        ...more,
+      });
       reply.end(asked.method === 'HEAD' ? undefined : answer);
     });
     await new Promise<void>((done) => provider.listen(0, '127.0.0.1', done));
@@ -71,4 +86,48 @@ describe('a path that the gateway does not know', () => {
       if (method === 'HEAD') expect(head.headers['content-length']).to.equal(String(answer.length));
     });
   }
+
+  describe('and the cookies of its provider', () => {
+    const cookies = ['session=1; Path=/; HttpOnly', 'b=2'];
+    before(() => {
+      more = { 'set-cookie': cookies };
+    });
+    after(() => {
+      more = {};
+    });
+
+    const answered = async (path: string, headers: Record<string, string>, body: string | null = null) => {
+      const response = await fetch(gateway.url + path, {
+        method: body === null ? 'GET' : 'POST',
+        headers: {
+          'x-gateway-api-key': gateway.workspaceKey,
+          'x-gateway-provider': '@odd',
+          cookie: 'session=0',
+          ...headers,
+        },
+        body,
+      });
+      await response.arrayBuffer();
+      expect(response.ok).to.equal(true);
+      return response.headers.getSetCookie();
+    };
+
+    it('neither go to it nor come back where the call does not ask for them', async () => {
+      expect(await answered('/v1/odd/things', {})).to.deep.equal([]);
+      expect(cookie).to.equal(undefined);
+    });
+
+    it('go both ways where it forwards the header cookie', async () => {
+      expect(await answered('/v1/odd/things', { 'x-gateway-forward-headers': 'cookie' })).to.deep.equal(
+        cookies,
+      );
+      expect(cookie).to.equal('session=0');
+    });
+
+    it('never come back from an endpoint that the gateway understands', async () => {
+      const body = JSON.stringify({ model: 'm', messages: [{ role: 'user', content: 'Hi' }] });
+      const headers = { 'x-gateway-forward-headers': 'cookie', 'content-type': 'application/json' };
+      expect(await answered('/v1/chat/completions', headers, body)).to.deep.equal([]);
+    });
+  });
 });

@@ -1,6 +1,7 @@
+// lane: shared gateway
 import { expect } from 'chai';
+import type { SimulatedProvider } from '../../src/simulated/index.js';
 import { addSimulated, type SharedGateway, shareGateway, twoWorkers } from '../support/shared-gateway.js';
-import type { SimulatedProvider } from '../support/simulated/index.js';
 
 const question = JSON.stringify({ model: 'gpt-4o-mini', messages: [{ role: 'user', content: 'Hello' }] });
 

@@ -1,3 +1,4 @@
+// lane: shared gateway
 import { expect } from 'chai';
 import { Portkey } from 'portkey-ai';
 import { type SharedGateway, shareGateway, twoWorkers } from '../support/shared-gateway.js';

@@ -1,7 +1,8 @@
+// lane: shared gateway
 import { expect } from 'chai';
 import type { AdminApi } from '../../src/client/index.js';
+import { type SimulatedProvider, type SimulatedRequest, startSimulated } from '../../src/simulated/index.js';
 import { type SharedGateway, shareGateway, twoWorkers } from '../support/shared-gateway.js';
-import { type SimulatedProvider, type SimulatedRequest, startSimulated } from '../support/simulated/index.js';
 
 describe('integrations, providers and virtual keys while requests use them', () => {
   let gateway: SharedGateway;

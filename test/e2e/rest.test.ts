@@ -174,11 +174,13 @@ describe('the administration plane over REST', () => {
     expect(huge.status).to.equal(413);
   });
 
-  it('leaves every other path to the data plane', async () => {
-    const { json, status } = await ask('GET', '/v1/configs/a/b/c/d', undefined, {
-      'x-gateway-api-key': gateway.workspaceKey,
-    });
-    expect(status).to.equal(400);
-    expect(json.error.code).to.equal('missing_provider');
+  it('leaves every path to the data plane that does not begin as one of its own', async () => {
+    const workspaceKey = { 'x-gateway-api-key': gateway.workspaceKey };
+    const other = await ask('GET', '/v1/things/a/b', undefined, workspaceKey);
+    expect(other.status).to.equal(400);
+    expect(other.json.error.code).to.equal('missing_provider');
+    const own = await ask('GET', '/v1/configs/a/b/c/d', undefined, workspaceKey);
+    expect(own.status).to.equal(404);
+    expect(own.json).to.have.nested.property('data.errorCode', 'AB08');
   });
 });

@@ -1,8 +1,9 @@
+// lane: shared gateway
 import Anthropic from '@anthropic-ai/sdk';
 import { expect } from 'chai';
 import OpenAI from 'openai';
+import { type SimulatedProvider, startSimulated } from '../../src/simulated/index.js';
 import { type SharedGateway, shareGateway } from '../support/shared-gateway.js';
-import { type SimulatedProvider, startSimulated } from '../support/simulated/index.js';
 
 describe('official SDKs, unchanged but for base URL and key', () => {
   let gateway: SharedGateway;

@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto';
 import {
   cpSync,
   existsSync,
+  mkdirSync,
   mkdtempSync,
   readdirSync,
   readFileSync,
@@ -12,7 +13,8 @@ import {
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect } from 'chai';
-import { openSqlite } from '../../src/store/sql/sqlite.js';
+import { SqliteConnection } from '../../src/control-plane/database/sqlite.js';
+import { openSqlite } from '../../src/control-plane/store/sql/connection/sqlite.js';
 import { headgateHere } from '../support/cli-bench.js';
 import { headgate, type Ran, run } from '../support/command.js';
 import { examplesOf } from '../support/examples.js';
@@ -24,6 +26,8 @@ describe('the commands that work on the store itself', function () {
   this.timeout(60_000);
   /** Where a gateway has served a call and made two configs; copied for every test. */
   let served: RunningGateway;
+  /** A store with two changes, and how its log ended after the first: made once. */
+  let twoRows: { readonly folder: string; readonly early: Record<string, unknown> } | null = null;
   /** Of the one that runs, if one does. */
   let gateway: RunningGateway | null = null;
   let folder: string;
@@ -62,7 +66,10 @@ describe('the commands that work on the store itself', function () {
     for (const name of ['=1+1', 'plain']) await addConfig(served, name);
     await served.stop({ keep: true });
   });
-  after(() => rmSync(served.dataDir, { recursive: true, force: true }));
+  after(() => {
+    for (const path of [served.dataDir, twoRows?.folder])
+      if (path !== undefined) rmSync(path, { recursive: true, force: true });
+  });
 
   beforeEach(() => {
     folder = mkdtempSync(join(tmpdir(), 'headgate-backup-'));
@@ -185,6 +192,7 @@ describe('the commands that work on the store itself', function () {
       organisation: served.organisationId,
       ok: true,
       rows: 2,
+      anchored_rows: 2,
     });
 
     const lines = (await command('audit', 'export')).stdout.trimEnd().split('\n');
@@ -207,6 +215,137 @@ describe('the commands that work on the store itself', function () {
     expect(bad.stderr).to.equal('headgate: The audit log is not as it was written.\n');
   });
 
+  /** Deletes the rows of the audit log after the first; `head`: the end to put in place, null leaves the present one. */
+  async function setLogBack(folderOfStore: string, head: Record<string, unknown> | null): Promise<void> {
+    const bare = await openSqlite(folderOfStore);
+    await bare.write(async (sql) => {
+      await sql('audit_logs').where('seq', '>', 1).delete();
+      if (head !== null) await sql('audit_heads').update(head);
+    });
+    await bare.close();
+  }
+
+  /** Puts a store with two changes into the data directory, and returns how the log ended before the second. */
+  async function headAfterOneRow(): Promise<Record<string, unknown>> {
+    if (twoRows !== null) {
+      rmSync(dataDir, { recursive: true });
+      cpSync(twoRows.folder, dataDir, { recursive: true });
+      return twoRows.early;
+    }
+    const fresh = mkdtempSync(join(tmpdir(), 'headgate-first-'));
+    try {
+      cpSync(join(dataDir, 'master.key'), join(fresh, 'master.key'));
+      rmSync(dataDir, { recursive: true });
+      cpSync(fresh, dataDir, { recursive: true });
+    } finally {
+      rmSync(fresh, { recursive: true, force: true });
+    }
+    const running = await start();
+    await addConfig(running, 'first');
+    const bare = await openSqlite(dataDir);
+    const { seq, hash, mac } = await bare.read((sql) => sql('audit_heads').first());
+    await bare.close();
+    await addConfig(running, 'second');
+    await stop();
+    const kept = mkdtempSync(join(tmpdir(), 'headgate-two-rows-'));
+    cpSync(dataDir, kept, { recursive: true });
+    twoRows = { folder: kept, early: { seq, hash, mac } };
+    return twoRows.early;
+  }
+
+  it('notice an audit log whose last rows were removed together with its end, and accept it on demand', async () => {
+    await setLogBack(dataDir, await headAfterOneRow());
+    const bad = await command('audit', 'verify');
+    expect(bad.stdout).to.include('row 2 and all after it are gone.');
+    expect(bad.code).to.equal(1);
+    const running = await start();
+    const refused = await addConfig(running, 'third').then(
+      () => null,
+      (error: Error) => error,
+    );
+    expect(refused?.message).to.include('its last rows are gone');
+    expect(await call(running), 'requests are served').to.equal(200);
+    await stop();
+
+    const shown = await command('audit', 'accept');
+    expect(shown.code).to.equal(2);
+    expect(shown.stdout).to.include('rows 2 to 2 were anchored and are gone.');
+    expect((await command('audit', 'accept', '--yes')).code).to.equal(0);
+    expect((await command('audit', 'verify')).stdout).to.match(
+      /: 1 rows, all as written; anchored up to row 1 /,
+    );
+    await addConfig(await start(), 'third');
+  });
+
+  it('notice it by lines of the process log as well, without the file', async () => {
+    env = { ...env, HEADGATE_AUDIT_ANCHORS: 'log' };
+    gateway = await startGateway({ env: { ...simulated, ...env }, dataDir });
+    await addConfig(gateway, 'third');
+    const { output } = gateway;
+    await stop();
+    writeFileSync(join(folder, 'process.log'), output());
+    const lines = join(folder, 'process.log');
+    const fine = await command('audit', 'verify', '--anchors', lines);
+    expect(fine.stdout).to.match(/: 3 rows, all as written; anchored up to row 3 /);
+    const bare = await openSqlite(dataDir);
+    await bare.write((sql) => sql('audit_logs').where({ seq: 3 }).delete());
+    await bare.close();
+    expect((await command('audit', 'verify', '--anchors', lines)).stdout).to.include(
+      'row 3 and all after it',
+    );
+    expect((await command('audit', 'verify', '--anchors', mainFile)).stderr).to.include('holds no anchor');
+  });
+
+  it('refuse a backup with a trigger, a view or a table that is missing', async () => {
+    expect((await command('backup', backup('r'), '--ledger', backup('l'))).code).to.equal(0);
+    const alter = async (name: string, sql: string): Promise<void> => {
+      cpSync(backup(name), backup(`altered-${name}`));
+      const database = await SqliteConnection.open(backup(`altered-${name}`), []);
+      await database.exec(sql);
+      await database.close();
+    };
+    const trigger = 'CREATE TRIGGER t AFTER INSERT ON api_keys BEGIN DELETE FROM audit_logs; END';
+    for (const [sql, what] of [
+      [trigger, 'its trigger t'],
+      ['CREATE VIEW v AS SELECT * FROM api_keys', 'its view v'],
+      ['DROP TABLE labels', 'no table labels'],
+      ['ALTER TABLE api_keys ADD COLUMN more text', 'its table api_keys'],
+    ] as const) {
+      await alter('r', sql);
+      const ran = await command('restore', backup('altered-r'), '--accept-unverified');
+      expect(ran.code, sql).to.equal(1);
+      expect(ran.stderr).to.include('was altered').and.include(what);
+    }
+    await alter('l', trigger.replaceAll('api_keys', 'exchanges').replace('audit_logs', 'exchanges'));
+    const ran = await command('restore', backup('r'), '--ledger', backup('altered-l'));
+    expect(ran.stderr).to.include('it has the trigger t');
+    expect((await command('audit', 'verify')).code, 'what was there is still there').to.equal(0);
+  });
+
+  it('refuse a backup whose audit log was cut, with its end or without, unless that is accepted', async () => {
+    const early = await headAfterOneRow();
+    expect((await command('backup', backup('r'))).code).to.equal(0);
+    const altered = join(folder, 'altered');
+    for (const [name, change] of [
+      ['removed', () => setLogBack(altered, early)],
+      ['not as it was written from row 2', () => setLogBack(altered, null)],
+    ] as const) {
+      mkdirSync(altered);
+      cpSync(backup('r'), join(altered, 'headgate.db'));
+      await change();
+      const ran = await command('restore', join(altered, 'headgate.db'));
+      expect(ran.code, name).to.equal(1);
+      expect(ran.stderr).to.include(name).and.include('--accept-unverified');
+      const accepted = await command('restore', join(altered, 'headgate.db'), '--accept-unverified');
+      expect(accepted.code, accepted.stderr).to.equal(0);
+      rmSync(altered, { recursive: true });
+    }
+    expect((await command('restore', backup('r'))).code).to.equal(0);
+    expect((await command('audit', 'verify')).stdout).to.match(
+      /: 2 rows, all as written; anchored up to row 2 /,
+    );
+  });
+
   it('make nothing where there is no store', async () => {
     const nowhere = {
       HEADGATE_DATA_DIR: join(folder, 'none'),
@@ -227,6 +366,7 @@ describe('the commands that work on the store itself', function () {
   it('do what docs/backup.md says to type', async () => {
     const examples = examplesOf('docs/backup.md').filter(({ language }) => language === 'sh');
     expect(examples.length).to.be.greaterThan(5);
+    cpSync(join(dataDir, 'audit-anchors.jsonl'), join(folder, 'process.log'));
     for (const { text } of examples) {
       if (text.startsWith('pg_')) continue; // test/contract/store-dump.test.ts types them
       const line = text.replaceAll('npx headgate', `${process.execPath} ${mainFile}`);

@@ -1,7 +1,8 @@
+// lane: shared gateway
 import { expect } from 'chai';
-import { providers } from '../../src/providers/rows.js';
+import { providers } from '../../src/data-plane/providers/rows.js';
+import { type SimulatedProvider, startSimulated } from '../../src/simulated/index.js';
 import { type SharedGateway, shareGateway } from '../support/shared-gateway.js';
-import { type SimulatedProvider, startSimulated } from '../support/simulated/index.js';
 
 /** Every documented field of a chat request (platform.openai.com/docs/api-reference/chat/create), and two of nobody's. */
 const full = {
@@ -89,6 +90,12 @@ const renamed: Readonly<Record<string, (body: Record<string, unknown>) => void>>
     delete body['max_completion_tokens'];
     delete body['seed'];
     body['stream_options'] = { include_obfuscation: false };
+  },
+  ollama: (body) => {
+    body['max_tokens'] = body['max_completion_tokens'];
+    delete body['max_completion_tokens'];
+    const messages = body['messages'] as readonly { readonly role: string }[];
+    body['messages'] = messages.map((one) => (one.role === 'developer' ? { ...one, role: 'system' } : one));
   },
 };
 

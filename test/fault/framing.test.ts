@@ -1,8 +1,8 @@
 import { readFileSync } from 'node:fs';
 import { expect } from 'chai';
-import { createNodeTransport } from '../../src/transport/node.js';
-import type { Call, Transport } from '../../src/transport/transport.js';
-import { createUwsTransport } from '../../src/transport/uws.js';
+import { createNodeTransport } from '../../src/data-plane/transport/node/node.js';
+import type { Call, Transport } from '../../src/data-plane/transport/transport.js';
+import { createUwsTransport } from '../../src/data-plane/transport/uws/uws.js';
 import { pause, RawClient, turn } from '../support/raw-http.js';
 
 interface Expected {

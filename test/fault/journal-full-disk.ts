@@ -1,6 +1,6 @@
 // Fills its disk quota (set by the test), waits until that is raised, and goes on. Argument: the journal directory.
 import { setTimeout as pause } from 'node:timers/promises';
-import { openJournal } from '../../src/ledger/journal.js';
+import { openJournal } from '../../src/data-plane/journal/journal.js';
 import { intentOf } from './journal-records.js';
 
 const [dir = ''] = process.argv.slice(2);

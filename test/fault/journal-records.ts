@@ -1,4 +1,4 @@
-import type { Intent, Settlement } from '../../src/ledger/record.js';
+import type { Intent, Settlement } from '../../src/common/ledger/record.js';
 
 export const org = 'a1b5c2de-0000-4000-8000-000000000001';
 export const workspace = 'a1b5c2de-0000-4000-8000-000000000002';
@@ -10,11 +10,13 @@ export const intentOf = (id: string, change: Partial<Intent> = {}): Intent => ({
   org,
   workspace,
   key: 'a1b5c2de-0000-4000-8000-000000000003',
+  user: null,
   config: null,
   endpoint: 'chat',
   method: 'POST',
   path: '/v1/chat/completions',
   provider: 'openai',
+  slug: null,
   model: 'gpt-4o-mini',
   trace: id,
   reserved: 1234,
@@ -37,12 +39,16 @@ const settlementWith = (id: string, change: Partial<Settlement>): Settlement => 
   org,
   workspace,
   key: 'a1b5c2de-0000-4000-8000-000000000003',
+  user: null,
   config: null,
   configVersion: 'none',
+  prompt: null,
   endpoint: 'chat',
   method: 'POST',
   path: '/v1/chat/completions',
   provider: 'openai',
+  slug: 'openai-main',
+  integration: null,
   modelAsked: 'gpt-4o-mini',
   modelUsed: 'gpt-4o-mini-2024-07-18',
   status: 200,
@@ -79,5 +85,6 @@ const settlementWith = (id: string, change: Partial<Settlement>): Settlement => 
   costSaved: null,
   msSaved: null,
   route: null,
+  stages: null,
   ...change,
 });

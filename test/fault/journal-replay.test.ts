@@ -15,11 +15,13 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { expect } from 'chai';
-import { type Ingestion, startIngestion } from '../../src/ledger/ingest.js';
-import { openJournal } from '../../src/ledger/journal.js';
-import type { Intent, LedgerRow } from '../../src/ledger/record.js';
-import { type Ledger, openLedger } from '../../src/ledger/sql.js';
-import { ownIdentity } from '../../src/ledger/writer.js';
+import { headerLine } from '../../src/common/ledger/journal-line.js';
+import type { Intent, LedgerRow } from '../../src/common/ledger/record.js';
+import { ownIdentity } from '../../src/common/ledger/writer.js';
+import { type Ingestion, startIngestion } from '../../src/control-plane/ingestion/ingest.js';
+import type { Ledger } from '../../src/control-plane/ledger/ledger.js';
+import { openLedger } from '../../src/control-plane/ledger/sql.js';
+import { openJournal } from '../../src/data-plane/journal/journal.js';
 import { builtProgram } from '../support/gateway.js';
 import { intentText, settlementText } from '../support/record-lines.js';
 import { intentOf, org, settlementOf } from './journal-records.js';
@@ -57,7 +59,7 @@ describe('journals after a crash', () => {
   const rows = async (): Promise<LedgerRow[]> => [...(await ledger.recent({ org, limit: 1_000_000 })).rows];
   const states = async (): Promise<Record<string, string>> =>
     Object.fromEntries((await rows()).map(({ id, state }) => [id, state]));
-  const header = (identity = 'gone'): string => `H[1,"${identity}"]\n`;
+  const header = (identity = 'gone'): string => headerLine(identity);
   const write = (name: string, ...lines: string[]): void => writeFileSync(join(dir, name), lines.join(''));
   const logs = (): string[] => readdirSync(dir).filter((name) => name.endsWith('.log'));
 
@@ -176,8 +178,8 @@ describe('journals after a crash', () => {
     expect(found['long']).to.equal('settled');
     expect(found['left']).to.equal('unknown');
     expect(Object.keys(found)).to.have.length(22);
-    expect(await ledger.carried()).to.deep.equal([]);
-    expect(await ledger.offsets()).to.deep.equal(new Map());
+    expect(await ledger.openIntents()).to.deep.equal([]);
+    expect(await ledger.positions()).to.deep.equal(new Map());
   });
 
   it('what was carried over of a writer that died meanwhile becomes unknown', async () => {
@@ -187,15 +189,15 @@ describe('journals after a crash', () => {
     await first.flush();
     await first.stop();
     journal.close();
-    expect((await ledger.carried()).length).to.be.greaterThan(5);
+    expect((await ledger.openIntents()).length).to.be.greaterThan(5);
     // As after a reboot: its files are gone, or it is.
     for (const name of logs()) rmSync(join(dir, name));
     await ledger.apply({
       settled: null,
       unknown: [],
-      offsets: new Map(),
-      dropCarried: [],
-      carry: (await ledger.carried()).map((intent) => ({ ...intent, writer: `0 ${deadPid()} gone` })),
+      positions: new Map(),
+      closed: [],
+      opened: (await ledger.openIntents()).map((intent) => ({ ...intent, writer: `0 ${deadPid()} gone` })),
     });
     await ingest().flush();
     const found = Object.values(await states());
@@ -220,7 +222,7 @@ describe('journals after a crash', () => {
       // One torn and another behind it, each plain.
       `${plain(1).slice(0, 300)}${plain(2)}`,
       `${plain(3).slice(0, 12)}${plain(4)}`,
-      `${plain(5).slice(0, -1)}0\n`,
+      plain(5).replace(/\](\d+),(\d+)\n$/, ']$10,$2\n'),
       good[1] ?? '',
       `${'\u0000'.repeat(300)}\n`,
       'I["z",]\n',
@@ -268,8 +270,9 @@ describe('journals after a crash', () => {
     const full = Object.assign(new Error('disk is full'), { code: 'SQLITE_FULL' });
     const failing: Ledger = {
       apply: (batch) => (broken ? Promise.reject(full) : ledger.apply(batch)),
-      offsets: () => ledger.offsets(),
-      carried: () => ledger.carried(),
+      positions: () => ledger.positions(),
+      openIntents: () => ledger.openIntents(),
+      changes: (after, limit) => ledger.changes(after, limit),
       checkpoint: () => ledger.checkpoint(),
       recent: (filter) => ledger.recent(filter),
       get: (organisation, id) => ledger.get(organisation, id),
@@ -369,7 +372,7 @@ describe('journals after a crash', () => {
       expect(seen).to.be.greaterThan(50);
       expect(unknown).to.be.greaterThan(0);
       expect(logs()).to.deep.equal([]);
-      expect(await ledger.carried()).to.deep.equal([]);
+      expect(await ledger.openIntents()).to.deep.equal([]);
     });
   });
 });

@@ -2,8 +2,8 @@
 // the upstream: an id is written there only after its intent is in the journal.
 import { openSync, writeSync } from 'node:fs';
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { uuidv7 } from '../../src/core/id.js';
-import { openJournal } from '../../src/ledger/journal.js';
+import { uuidv7 } from '../../src/common/text/id.js';
+import { openJournal } from '../../src/data-plane/journal/journal.js';
 import { intentOf, settlementOf } from './journal-records.js';
 
 const [dir = '', upstream = ''] = process.argv.slice(2);

@@ -2,12 +2,12 @@ import { randomUUID } from 'node:crypto';
 import { rmSync } from 'node:fs';
 import { expect } from 'chai';
 import { AdminCallError, type AdminClient, connectAdmin } from '../../src/client/index.js';
-import { loadMasterKey } from '../../src/store/master-key.js';
-import { openStore } from '../../src/store/store.js';
+import { loadMasterKey } from '../../src/control-plane/store/secrets/master-key.js';
+import { openStore } from '../../src/control-plane/store/store.js';
 import { pause, type RunningGateway, startGateway } from '../support/gateway.js';
 
 /** How many kills. A short run in every test run; `KILL_ROUNDS=50` for the release gate. */
-const rounds = Number(process.env['KILL_ROUNDS'] ?? 3);
+const rounds = Number(process.env['KILL_ROUNDS'] ?? 2);
 const writers = 6;
 
 describe(`kill -9 of the control process, ${rounds} times at random while keys are made and deleted`, () => {

@@ -8,8 +8,15 @@ import { eventually, type RunningGateway, startGateway } from '../support/gatewa
 const plugin = `export default {
   name: 'thrower',
   options: { type: 'object' },
-  setup() {
+  setup(_options, host) {
+    host.metrics.show(() => { throw new Error('boom in metrics'); });
+    // What arrives from the control process starts in no plugin.
+    let armed = false;
+    process.on('message', () => { if (armed) Promise.reject(new Error('boom of unknown origin')); });
     const at = (phase) => (x) => {
+      if (x.metadata.throw === 'unknown') armed = true;
+      if (x.metadata.throw === phase + '-forgotten') void Promise.reject(new Error('boom forgotten in ' + phase));
+      if (x.metadata.throw === phase + '-fetch') void fetch('http://127.0.0.1:1/');
       if (x.metadata.throw === phase) throw new Error('boom in ' + phase);
       if (x.metadata.throw === phase + '-later') return Promise.reject(new Error('boom in ' + phase));
       if (x.metadata.throw === phase + '-odd') throw null;
@@ -97,7 +104,10 @@ for (const transport of ['uws', 'node'] as const) {
           expect(error.message).to.not.include('boom');
           expect(answer.headers.get('x-request-id')).to.equal(error.request_id);
           await eventually('the id is in the log', async () => gateway.output().includes(error.request_id));
-          if (how !== '-odd') expect(gateway.output()).to.include(`boom in ${phase}`);
+          if (how !== '-odd')
+            await eventually('its cause is in the log', async () =>
+              gateway.output().includes(`boom in ${phase}`),
+            );
           expect((await ask('nowhere')).status).to.equal(200);
           expect(await workerPid()).to.equal(before);
         });
@@ -139,6 +149,34 @@ for (const transport of ['uws', 'node'] as const) {
       expect(await workerPid()).to.equal(before);
     });
 
+    for (const phase of ['request', 'attempt', 'reply', 'event', 'log']) {
+      it(`in a promise of the ${phase} phase that it does not wait for costs no request, and is logged`, async () => {
+        const before = await workerPid();
+        for (const how of ['forgotten', 'fetch']) {
+          const answer = await ask(`${phase}-${how}`, true);
+          expect(answer.status).to.equal(200);
+          expect(await answer.text()).to.include('[DONE]');
+          const id = answer.headers.get('x-request-id') ?? 'no id';
+          const line = await eventually('it is in the log', async () =>
+            gateway
+              .output()
+              .split('\n')
+              .find((text) => text.includes(id) && text.includes('"plugin":"thrower"')),
+          );
+          expect(JSON.parse(line)).to.deep.include({ plugin: 'thrower', hook: phase, request_id: id });
+        }
+        expect(await workerPid()).to.equal(before);
+      });
+    }
+
+    it('in a metric source leaves the metrics of the gateway as they are, and is logged', async () => {
+      await eventually('it is in the log', async () =>
+        gateway.output().includes('a metric source of the plugin thrower is broken'),
+      );
+      const metrics = await (await fetch(`${gateway.opsUrl}/metrics`)).text();
+      expect(metrics).to.include('gateway_worker_ready{worker="0"} 1');
+    });
+
     it('later, in the log phase, is written down and costs nothing', async () => {
       const before = await workerPid();
       expect((await ask('log-later')).status).to.equal(200);
@@ -162,7 +200,25 @@ for (const transport of ['uws', 'node'] as const) {
       await eventually('a row', async () =>
         (await gateway.admin().logs.list({})).data.some((row) => row.id === id),
       );
-      expect(gateway.output()).to.include('boom in log');
+      await eventually('it is in the log', async () => gateway.output().includes('boom in log'));
+    });
+
+    it('is not blamed for a rejection of unknown origin: that ends the worker, and another serves', async () => {
+      const before = await workerPid();
+      await ask('unknown');
+      // Looked up by the control process, which answers.
+      await fetch(`${gateway.url}/v1/models`, {
+        headers: { 'x-gateway-api-key': gateway.workspaceKey, 'x-gateway-config': 'pc-unknown' },
+      }).catch(() => null);
+      await eventually('the worker has ended', async () => (await workerPid()) !== before);
+      await eventually('its code is in the log', async () => gateway.output().includes('"code":70'));
+      await eventually('its cause is in the log', async () =>
+        gateway.output().includes('boom of unknown origin'),
+      );
+      await eventually(
+        'another serves',
+        async () => (await ask('nowhere').catch(() => null))?.status === 200,
+      );
     });
   });
 }

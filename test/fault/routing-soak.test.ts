@@ -5,7 +5,7 @@ import { eventually, pause, type RunningGateway, startGateway } from '../support
 import { seeded } from '../support/seeded.js';
 
 /** How long the load goes on; `ROUTING_SECONDS=60` for a whole minute. */
-const seconds = Number(process.env['ROUTING_SECONDS'] ?? 4);
+const seconds = Number(process.env['ROUTING_SECONDS'] ?? 2.5);
 const clients = 32;
 
 /** A provider that does whatever providers do to a gateway, each time something else. */
@@ -178,7 +178,11 @@ describe('every feature of the router at once, faulty providers and clients that
 
   const pick = <T>(of: readonly T[]): T => of[Math.floor(random() * of.length)]!;
 
-  const doors: readonly [method: string, path: string, body: (stream: boolean, text: string) => object][] = [
+  const endpoints: readonly [
+    method: string,
+    path: string,
+    body: (stream: boolean, text: string) => object,
+  ][] = [
     [
       'POST',
       '/v1/chat/completions',
@@ -217,7 +221,7 @@ describe('every feature of the router at once, faulty providers and clients that
   let sent = 0;
 
   async function call(): Promise<void> {
-    const [method, path, body] = pick(doors);
+    const [method, path, body] = pick(endpoints);
     const leaving = new AbortController();
     const leave = random() < 0.4 ? setTimeout(() => leaving.abort(), random() * 150) : undefined;
     // Whatever happens upstream, deadlines pass and streams break off: nobody waits for as long as this.

@@ -2,20 +2,20 @@ import { spawn } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
 import { expect } from 'chai';
-import { bootstrap } from '../../src/store/bootstrap.js';
-import { MasterKey } from '../../src/store/master-key.js';
-import { RefusedStart } from '../../src/store/refused-start.js';
-import type { Database } from '../../src/store/sql/driver.js';
-import { openStore, type StoreOptions } from '../../src/store/store.js';
+import { bootstrap } from '../../src/control-plane/store/bootstrap.js';
+import { RefusedStart } from '../../src/control-plane/store/files/refused-start.js';
+import { MasterKey } from '../../src/control-plane/store/secrets/master-key.js';
+import type { Database } from '../../src/control-plane/store/sql/connection/driver.js';
+import { openStore, type StoreOptions } from '../../src/control-plane/store/store.js';
 import { builtProgram } from '../support/gateway.js';
 import { folder, forEachStore } from '../support/stores.js';
 
 /** Statements to be killed at, of all there are; STORE_KILLS=all takes each. */
-const kills = process.env['STORE_KILLS'] === 'all' ? Number.POSITIVE_INFINITY : 3;
+const kills = process.env['STORE_KILLS'] === 'all' ? Number.POSITIVE_INFINITY : 2;
 const opener = builtProgram('fault/store-opener');
 
 describe('migrations', function () {
-  this.timeout(kills === 6 ? 60_000 : 600_000);
+  this.timeout(Number.isFinite(kills) ? 60_000 : 600_000);
 
   forEachStore(({ options, database, dialect }) => {
     const keyText = randomBytes(32).toString('hex');

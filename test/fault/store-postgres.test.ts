@@ -1,9 +1,9 @@
 import { expect } from 'chai';
-import { GatewayError } from '../../src/core/errors.js';
-import { Secret } from '../../src/core/secret.js';
-import { bootstrap } from '../../src/store/bootstrap.js';
-import { RefusedStart } from '../../src/store/refused-start.js';
-import { openStore, type Store } from '../../src/store/store.js';
+import { Secret } from '../../src/common/access/secret.js';
+import { GatewayError } from '../../src/common/core/errors.js';
+import { bootstrap } from '../../src/control-plane/store/bootstrap.js';
+import { RefusedStart } from '../../src/control-plane/store/files/refused-start.js';
+import { openStore, type Store } from '../../src/control-plane/store/store.js';
 import { entryOf, folder, forEachStore, masterKey } from '../support/stores.js';
 
 const refusal = (work: Promise<unknown>): Promise<Error> =>

@@ -2,10 +2,10 @@ import { spawn } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
 import { expect } from 'chai';
-import { Secret } from '../../src/core/secret.js';
-import { bootstrap } from '../../src/store/bootstrap.js';
-import { MasterKey } from '../../src/store/master-key.js';
-import { openStore, rotateMasterKey } from '../../src/store/store.js';
+import { Secret } from '../../src/common/access/secret.js';
+import { bootstrap } from '../../src/control-plane/store/bootstrap.js';
+import { MasterKey } from '../../src/control-plane/store/secrets/master-key.js';
+import { openStore, rotateMasterKey } from '../../src/control-plane/store/store.js';
 import { builtProgram } from '../support/gateway.js';
 import { folder, forEachStore } from '../support/stores.js';
 

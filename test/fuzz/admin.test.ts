@@ -3,11 +3,11 @@ import fc from 'fast-check';
 import { decode, encode, type Message } from '../../proto/codec.js';
 import type { FieldShape, Shape } from '../../proto/shape.js';
 import { type AdminMethod, adminTree } from '../../proto/tree.js';
-import { AdminError } from '../../src/admin/admin-error.js';
-import { readMessage, writeMessage } from '../../src/admin/json.js';
-import { redacted } from '../../src/admin/redact.js';
-import { bind } from '../../src/admin/rest/bind.js';
-import { checkRules } from '../../src/admin/rules.js';
+import { AdminError } from '../../src/control-plane/administration/admin-error.js';
+import { redacted } from '../../src/control-plane/administration/audit/redact.js';
+import { bind } from '../../src/control-plane/administration/rest/bind.js';
+import { readMessage, writeMessage } from '../../src/control-plane/administration/shape/json.js';
+import { checkRules } from '../../src/control-plane/administration/shape/rules.js';
 
 const methods = [...adminTree().methods.values()];
 

@@ -1,9 +1,9 @@
 import { expect } from 'chai';
 import fc from 'fast-check';
 import { isLosslessNumber, parse, stringify } from 'lossless-json';
-import { LosslessNumber, parseJson, stringifyJson } from '../../src/core/json.js';
-import { editJson, editJsonBytes, type JsonEdit } from '../../src/core/json-edit.js';
-import { scanJson } from '../../src/core/json-scan.js';
+import { LosslessNumber, parseJson, stringifyJson } from '../../src/common/json/json.js';
+import { editJson, editJsonBytes, type JsonEdit } from '../../src/common/json/json-edit.js';
+import { scanJson } from '../../src/common/json/json-scan.js';
 
 const space = fc.constantFrom('', '', ' ', '\n', '\t ', '\r\n');
 

@@ -1,18 +1,18 @@
 import { expect } from 'chai';
-import type { Format } from '../../src/core/endpoint.js';
-import type { JsonObject } from '../../src/core/exchange.js';
-import { parseJson, stringifyJson } from '../../src/core/json.js';
-import { formats, plainFormats } from '../../src/providers/formats/index.js';
-import { type Framing, serverSentEvents } from '../../src/providers/framing.js';
+import type { Format } from '../../src/common/core/endpoint.js';
+import type { JsonObject } from '../../src/common/core/exchange.js';
+import { parseJson, stringifyJson } from '../../src/common/json/json.js';
+import { formats, plainFormats } from '../../src/data-plane/providers/formats/index.js';
 import type {
   CanonicalChunk,
   ChatFormat,
   ConversionContext,
   WireFormat,
-} from '../../src/providers/provider.js';
-import { writeEvent } from '../../src/providers/sse.js';
+} from '../../src/data-plane/providers/provider.js';
+import { type Framing, serverSentEvents } from '../../src/data-plane/providers/streams/framing.js';
+import { writeEvent } from '../../src/data-plane/providers/streams/sse.js';
+import { awsEvent } from '../../src/simulated/aws/aws-event-stream.js';
 import { frozen, type Golden, goldenCases, refusalOr } from '../support/golden.js';
-import { awsEvent } from '../support/simulated/aws-event-stream.js';
 
 /** A conversion, written down in `cases/<name>.json`. There is no code per case. */
 interface GoldenCase extends Golden {

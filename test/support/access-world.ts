@@ -4,20 +4,23 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { encode, type Message } from '../../proto/codec.js';
 import { type AdminMethod, adminMethod, adminTree } from '../../proto/tree.js';
-import { AdminError } from '../../src/admin/admin-error.js';
-import { Calls } from '../../src/admin/call.js';
-import { oneKey } from '../../src/admin/caller.js';
-import { readRequest } from '../../src/admin/grpc.js';
-import { readMessage } from '../../src/admin/json.js';
-import { RestBridge } from '../../src/admin/rest/bridge.js';
-import { implement } from '../../src/admin/services.js';
-import { makeGatewayKey } from '../../src/core/gateway-key.js';
-import type { KeyType } from '../../src/core/principal.js';
-import { scopesOf } from '../../src/core/scopes.js';
-import { MasterKey } from '../../src/store/master-key.js';
-import type { Database } from '../../src/store/sql/driver.js';
-import { insertOrganisation, type OrganisationParts } from '../../src/store/sql/organisations.js';
-import { openStore, type Store } from '../../src/store/store.js';
+import { makeGatewayKey } from '../../src/common/access/gateway-key.js';
+import type { KeyType } from '../../src/common/access/principal.js';
+import { scopesOf } from '../../src/common/access/scopes.js';
+import { Calls } from '../../src/control-plane/administration/access/call.js';
+import { oneKey } from '../../src/control-plane/administration/access/caller.js';
+import { AdminError } from '../../src/control-plane/administration/admin-error.js';
+import { readRequest } from '../../src/control-plane/administration/grpc/grpc.js';
+import { RestBridge } from '../../src/control-plane/administration/rest/bridge.js';
+import { implement } from '../../src/control-plane/administration/services.js';
+import { readMessage } from '../../src/control-plane/administration/shape/json.js';
+import { MasterKey } from '../../src/control-plane/store/secrets/master-key.js';
+import type { Database } from '../../src/control-plane/store/sql/connection/driver.js';
+import {
+  insertOrganisation,
+  type OrganisationParts,
+} from '../../src/control-plane/store/sql/records/organisations.js';
+import { openStore, type Store } from '../../src/control-plane/store/store.js';
 import { type Place, requests } from './access-requests.js';
 import { logRow, RowsLedger } from './rows-ledger.js';
 
@@ -28,14 +31,14 @@ export interface Outcome {
   readonly message: string;
 }
 
-export type Door = (method: AdminMethod, request: Message, key: string | null) => Promise<Outcome>;
+export type ProtocolCall = (method: AdminMethod, request: Message, key: string | null) => Promise<Outcome>;
 
-/** Two organisations with everything in them, everybody who may call, and both doors; all in this process. */
+/** Two organisations with everything in them, every kind of caller, and both protocols; all in this process. */
 export interface World {
   readonly places: Readonly<Record<'own' | 'sibling' | 'foreign' | 'missing', Place>>;
   /** By name; null calls without a key. */
   readonly actors: Readonly<Record<string, string | null>>;
-  readonly doors: Readonly<Record<'grpc' | 'rest', Door>>;
+  readonly protocols: Readonly<Record<'grpc' | 'rest', ProtocolCall>>;
   /** Runs `work`, and then nothing of it has happened. */
   undone<T>(work: () => Promise<T>): Promise<T>;
   close(): Promise<void>;
@@ -62,7 +65,7 @@ const nextAddress = (): string => {
 };
 
 /** As the gRPC server does it: the request crosses as bytes. */
-function grpcDoor(through: Calls) {
+function grpcCall(through: Calls) {
   return async (method: AdminMethod, request: Message, key: string | null): Promise<Message> => {
     const bytes = encode(method.request, request);
     const gone = new AbortController();
@@ -110,7 +113,7 @@ function written({ bindings }: AdminMethod, request: Message) {
   return { verb, path: filled, query: query.toString(), json: body === '' ? null : rest };
 }
 
-function restDoor(bridge: RestBridge): Door {
+function restCall(bridge: RestBridge): ProtocolCall {
   return async (method, request, key) => {
     const { verb, path, query, json } = written(method, request);
     const headers = key === null ? [] : ['x-gateway-api-key', key];
@@ -149,7 +152,7 @@ export async function makeWorld(): Promise<World> {
     validateConfig: () => {},
     // There is no data worker: nothing is known of any request.
     explain: async () => ({ refused: null, config: null, configVersion: 'none', cache: null, nodes: [] }),
-    isProvider: () => true,
+    providers: { has: () => true, names: () => [], needsAddress: () => false },
     log: silent,
   };
   const methods = [...adminTree().methods.values()];
@@ -161,7 +164,7 @@ export async function makeWorld(): Promise<World> {
     keyHeaders: ['x-gateway-api-key'],
     longestCall: 10_000,
   });
-  const grpc = grpcDoor(through);
+  const grpc = grpcCall(through);
 
   const home = here((await store.establish(() => {})) ?? 'not new').organisation_id;
   const away = await organisation(store);
@@ -175,7 +178,7 @@ export async function makeWorld(): Promise<World> {
     organisationId: string,
     type: KeyType,
     workspaceId: string | null,
-    more: { readonly userId?: string; readonly expiresAt?: number } = {},
+    more: { readonly userId?: string; readonly expiresAt?: number; readonly scopes?: string[] } = {},
   ) => builder.key(organisationId, type, workspaceId, more);
   const actors: Record<string, string | null> = {
     nobody: null,
@@ -183,6 +186,10 @@ export async function makeWorld(): Promise<World> {
     expired: await key(home, 'organisation-service', null, { expiresAt: Date.now() - 1 }),
     archived: await key(home, 'workspace-service', gone),
     admin: await key(home, 'organisation-service', null),
+    // Manages people, and may do nothing else.
+    'admin of users': await key(home, 'organisation-service', null, {
+      scopes: scopesOf('organisation-service').filter((scope) => scope.startsWith('organisation_users.')),
+    }),
     service: await key(home, 'workspace-service', own.workspace),
   };
   // Owners and admins of the organisation are in every workspace without being its members.
@@ -207,9 +214,9 @@ export async function makeWorld(): Promise<World> {
   return {
     places: { own, sibling, foreign, missing: missing as unknown as Place },
     actors,
-    doors: {
+    protocols: {
       grpc: (method, request, text) => grpc(method, request, text).then(() => ok, refusalOf),
-      rest: restDoor(bridge),
+      rest: restCall(bridge),
     },
     async undone(work) {
       const done: Awaited<ReturnType<typeof work>>[] = [];

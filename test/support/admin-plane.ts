@@ -1,17 +1,20 @@
-import { randomBytes } from 'node:crypto';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect } from 'chai';
-import { type AdminServer, type AdminServerOptions, startAdminServer } from '../../src/admin/server.js';
 import { AdminCallError, type AdminClient, connectAdmin } from '../../src/client/index.js';
-import type { Forget } from '../../src/core/messages.js';
-import { clouds, OwnIdentities } from '../../src/core/own-identity.js';
-import type { LedgerReader } from '../../src/ledger/record.js';
-import { providers } from '../../src/providers/rows.js';
-import { bootstrap } from '../../src/store/bootstrap.js';
-import { MasterKey } from '../../src/store/master-key.js';
-import { type FirstKeys, openStore, type Store } from '../../src/store/store.js';
+import { clouds, OwnIdentities } from '../../src/common/access/own-identity.js';
+import type { Forget } from '../../src/common/ipc/messages.js';
+import type { LedgerReader } from '../../src/common/ledger/record.js';
+import {
+  type AdminServer,
+  type AdminServerOptions,
+  startAdminServer,
+} from '../../src/control-plane/administration/server.js';
+import { bootstrap } from '../../src/control-plane/store/bootstrap.js';
+import type { FirstKeys, Store } from '../../src/control-plane/store/store.js';
+import { providerRows } from '../../src/data-plane/providers/rows.js';
+import { openSqliteStore } from './stores.js';
 
 export interface RestOptions {
   /** The first admin key, unless given; null sends none. */
@@ -27,7 +30,7 @@ export interface RestResult {
   readonly json: any;
 }
 
-/** An administration plane over a store of its own, with both doors; no data workers. */
+/** An administration plane over a store of its own, over gRPC and REST; no data workers. */
 export interface AdminPlane {
   readonly store: Store;
   readonly server: AdminServer;
@@ -58,7 +61,7 @@ const noLedger: LedgerReader = {
 /** Starts one. `options` stand over what it would have. */
 export async function startPlane(options: Partial<AdminServerOptions> = {}): Promise<AdminPlane> {
   const dataDir = mkdtempSync(join(tmpdir(), 'headgate-plane-'));
-  const store = options.store ?? (await openStore({ dataDir, masterKey: new MasterKey(randomBytes(32)) }));
+  const store = options.store ?? (await openSqliteStore(dataDir));
   const first = (await bootstrap(store, { dataDir, simulated: false }))!;
   const made = await store.workspaces.create(first.organisation_id, { name: 'Other', slug: 'other' });
   const forgotten: Forget[] = [];
@@ -72,7 +75,7 @@ export async function startPlane(options: Partial<AdminServerOptions> = {}): Pro
     ledger: noLedger,
     changed: async (what) => void forgotten.push(...what),
     validateConfig: (text) => void JSON.parse(text),
-    isProvider: (name) => providers.has(name),
+    providers: providerRows,
     ownIdentities: new OwnIdentities(clouds),
     log: { info: log, warn: log, error: log },
     ...options,

@@ -12,12 +12,16 @@ const atOnce = 8;
 
 /**
  * Asks over and over, several at a time, while `change` is made. Requests that ended before it began must come to
- * `before`, those that begin after it has answered to `after`; meanwhile either may be seen.
+ * `before`, those that begin after it has answered to `after`; in between either may be seen, and `meanwhile`.
  */
 export async function askedMeanwhile(
   ask: () => Promise<string>,
   change: () => Promise<unknown>,
-  { before, after }: { readonly before: string; readonly after: string },
+  {
+    before,
+    after,
+    meanwhile,
+  }: { readonly before: string; readonly after: string; readonly meanwhile?: string },
 ): Promise<void> {
   const seen: Seen[] = [];
   const earlier: string[] = [];
@@ -47,7 +51,7 @@ export async function askedMeanwhile(
   const later = seen.filter(({ at }) => at >= changed).map(({ outcome }) => outcome);
   expect(new Set(earlier), 'before the change').to.deep.equal(new Set([before]));
   expect(new Set(later), 'after the change has answered').to.deep.equal(new Set([after]));
-  const strange = seen.filter(({ outcome }) => outcome !== before && outcome !== after);
+  const strange = seen.filter(({ outcome }) => ![before, after, meanwhile].includes(outcome));
   expect(strange, 'neither before nor after').to.deep.equal([]);
 }
 

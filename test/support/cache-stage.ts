@@ -1,14 +1,14 @@
 import cache from '../../plugins/cache/index.js';
-import type { Awaitable, StoredProvider } from '../../src/core/directory.js';
-import type { Endpoint } from '../../src/core/endpoint.js';
-import { type ClientRequest, Exchange, type JsonObject, type Reply } from '../../src/core/exchange.js';
-import { Metrics } from '../../src/core/metrics.js';
-import type { Hooks, Host } from '../../src/core/plugin.js';
-import { Secret } from '../../src/core/secret.js';
-import type { Shared } from '../../src/core/shared.js';
-import { directCredential, guardrailVersion } from '../../src/core/slots.js';
-import { sentOnHeaders } from '../../src/providers/client-headers.js';
-import { compileConfig } from '../../src/routing/compile.js';
+import { Secret } from '../../src/common/access/secret.js';
+import type { Awaitable, StoredProvider } from '../../src/common/core/directory.js';
+import type { Endpoint } from '../../src/common/core/endpoint.js';
+import { type ClientRequest, Exchange, type JsonObject, type Reply } from '../../src/common/core/exchange.js';
+import type { Shared } from '../../src/common/ipc/shared.js';
+import { Metrics } from '../../src/common/plugin-host/metrics.js';
+import type { FullHost, Hooks } from '../../src/common/plugin-host/plugin.js';
+import { directCredential, guardrailVersion } from '../../src/common/plugin-host/slots.js';
+import { sentOnHeaders } from '../../src/data-plane/providers/client-headers.js';
+import { compileConfig } from '../../src/data-plane/routing/compile.js';
 
 /** All that one call may differ in from another. */
 export interface CallFacts {
@@ -58,7 +58,7 @@ export class CacheStage {
   config = '{"provider":"@up","cache":{"mode":"simple"}}';
 
   /** `more`: of the host, where a test needs more of it. */
-  static async open(options: object = {}, more: Partial<Host> = {}): Promise<CacheStage> {
+  static async open(options: object = {}, more: Partial<FullHost> = {}): Promise<CacheStage> {
     const stage = new CacheStage();
     const host = {
       directory: { provider: (workspace: string) => stage.#provider(workspace) },
@@ -69,7 +69,7 @@ export class CacheStage {
       bodyRecurs() {},
       ...more,
     };
-    stage.hooks = await cache.setup({ shared: false, ...options }, host as unknown as Host);
+    stage.hooks = await cache.setup({ shared: false, ...options }, host as unknown as FullHost);
     return stage;
   }
 

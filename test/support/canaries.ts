@@ -2,7 +2,10 @@ import { randomBytes } from 'node:crypto';
 import type { Message } from '../../proto/codec.js';
 import type { FieldShape, Shape } from '../../proto/shape.js';
 import type { AdminMethod } from '../../proto/tree.js';
-import { type CredentialField, credentialFields } from '../../src/admin/credential-fields.js';
+import {
+  type CredentialField,
+  credentialFields,
+} from '../../src/control-plane/administration/credentials/credential-fields.js';
 
 /** Secrets that can be told again wherever they turn up, and the requests that bring them. */
 

@@ -5,6 +5,7 @@ import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { type AdminClient, connectAdmin } from '../../src/client/index.js';
+import { scaled, TimeLimitError } from './time-limits.js';
 
 const root = resolve(import.meta.dirname, '../..');
 /** The built program: what is tested is what is run. `npm test` builds it first. */
@@ -37,6 +38,12 @@ export interface RunningGateway {
 export interface GatewayOptions {
   readonly env?: Readonly<Record<string, string>>;
   readonly dataDir?: string;
+  /** How many files and sockets each of its processes may have open (`ulimit -n`); as many as the test's unless given. */
+  readonly openFiles?: number;
+  /** A descriptor that is its standard output in place of a pipe that is read; `unread`: a socket that is not read. */
+  readonly stdout?: number | 'unread';
+  /** Its main file, where it is not that of the build. */
+  readonly main?: string;
 }
 
 /** Starts the whole gateway as its operators do: control process, data workers, SQLite, on ports of its own. */
@@ -59,6 +66,9 @@ export async function startGateway(options: GatewayOptions = {}): Promise<Runnin
     Number(env.HEADGATE_GRPC_PORT),
     Number(env.HEADGATE_OPS_PORT),
     env,
+    options.openFiles ?? null,
+    options.stdout,
+    options.main,
   );
 }
 
@@ -68,20 +78,26 @@ async function launch(
   grpcPort: number,
   opsPort: number,
   env: Record<string, string>,
+  openFiles: number | null,
+  stdout: GatewayOptions['stdout'],
+  main = mainFile,
 ): Promise<RunningGateway> {
-  const child = spawn(process.execPath, [mainFile, 'serve'], {
+  const limit = openFiles === null ? '' : `ulimit -n ${openFiles} && `;
+  const child = spawn('/bin/sh', ['-c', `${limit}exec "$0" "$@"`, process.execPath, main, 'serve'], {
     env: { ...process.env, ...env },
-    stdio: ['ignore', 'pipe', 'pipe'],
+    stdio: ['ignore', typeof stdout === 'number' ? stdout : 'pipe', 'pipe'],
   });
   let output = '';
-  child.stdout.on('data', (text: Buffer) => {
-    output += text.toString();
-  });
-  child.stderr.on('data', (text: Buffer) => {
+  if (stdout === undefined) {
+    child.stdout?.on('data', (text: Buffer) => {
+      output += text.toString();
+    });
+  }
+  child.stderr?.on('data', (text: Buffer) => {
     output += text.toString();
   });
   const opsUrl = `http://127.0.0.1:${opsPort}`;
-  await ready(child, opsUrl, () => output);
+  await ready(child, opsUrl, stdout === undefined, () => output);
   const keys = JSON.parse(readFileSync(join(dataDir, 'first-keys.json'), 'utf8')) as Record<string, string>;
   let client: AdminClient | null = null;
   const gateway: RunningGateway = {
@@ -101,7 +117,7 @@ async function launch(
       client ??= connectAdmin({ address: `127.0.0.1:${grpcPort}`, key: keys['admin_key'] ?? '' });
       return client;
     },
-    restart: () => launch(dataDir, port, grpcPort, opsPort, env),
+    restart: () => launch(dataDir, port, grpcPort, opsPort, env, openFiles, stdout, main),
     async stop(how = {}) {
       client?.close();
       client = null;
@@ -113,8 +129,13 @@ async function launch(
   return gateway;
 }
 
-async function ready(child: ChildProcess, opsUrl: string, output: () => string): Promise<void> {
-  const until = Date.now() + 60_000;
+async function ready(
+  child: ChildProcess,
+  opsUrl: string,
+  hasGreeting: boolean,
+  output: () => string,
+): Promise<void> {
+  const until = Date.now() + scaled(60_000);
   for (;;) {
     if (child.exitCode !== null) throw new Error(`the gateway ended before it was ready:\n${output()}`);
     const status = await fetch(`${opsUrl}/readyz`).then(
@@ -122,8 +143,8 @@ async function ready(child: ChildProcess, opsUrl: string, output: () => string):
       () => 0,
     );
     // The greeting is printed last: admin and data plane both listen by then.
-    if (status === 200 && output().includes('is ready at')) return;
-    if (Date.now() > until) throw new Error(`the gateway is not ready:\n${output()}`);
+    if (status === 200 && (!hasGreeting || output().includes('is ready at'))) return;
+    if (Date.now() > until) throw new TimeLimitError(`the gateway is not ready:\n${output()}`);
     await pause(20);
   }
 }
@@ -131,7 +152,7 @@ async function ready(child: ChildProcess, opsUrl: string, output: () => string):
 function end(child: ChildProcess): Promise<number | null> {
   if (child.exitCode !== null || child.signalCode !== null) return Promise.resolve(child.exitCode);
   return new Promise((done) => {
-    const hard = setTimeout(() => child.kill('SIGKILL'), 40_000);
+    const hard = setTimeout(() => child.kill('SIGKILL'), scaled(40_000));
     child.once('exit', (code) => {
       clearTimeout(hard);
       done(code);
@@ -142,17 +163,20 @@ function end(child: ChildProcess): Promise<number | null> {
 
 export const pause = (ms: number): Promise<void> => new Promise((wait) => setTimeout(wait, ms));
 
-/** Waits until `probe` gives something, and gives it back; fails with `what` after the time is up. */
+/**
+ * Waits until `probe` returns something, and returns that. Throws a TimeLimitError with `what` after `ms` milliseconds of a
+ * quiet machine.
+ */
 export async function eventually<T>(
   what: string,
   probe: () => Promise<T | null | undefined | false>,
   ms = 15_000,
 ): Promise<T> {
-  const until = Date.now() + ms;
+  const until = Date.now() + scaled(ms);
   for (;;) {
     const value = await probe();
     if (value) return value;
-    if (Date.now() > until) throw new Error(`never happened: ${what}`);
+    if (Date.now() > until) throw new TimeLimitError(`never happened: ${what}`);
     await pause(25);
   }
 }

@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { expect } from 'chai';
-import { GatewayError } from '../../src/core/errors.js';
-import { isJsonObject, parseJson, stringifyJson } from '../../src/core/json.js';
+import { GatewayError } from '../../src/common/core/errors.js';
+import { isJsonObject, parseJson, stringifyJson } from '../../src/common/json/json.js';
 
 /** What every written-down case has. */
 export interface Golden {

@@ -1,5 +1,5 @@
-import type { Database } from '../../src/store/sql/driver.js';
-import type { Place, Store } from '../../src/store/store.js';
+import type { Database } from '../../src/control-plane/store/sql/connection/driver.js';
+import type { Place, Store } from '../../src/control-plane/store/store.js';
 
 /** Hash of the key of that number. */
 export const hashOf = (i: number): string => `many-${i}`;

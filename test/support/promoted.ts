@@ -1,6 +1,6 @@
 import { createServer } from 'node:net';
 import { getHeapSpaceStatistics } from 'node:v8';
-import { createUpstream } from '../../src/upstream/dispatch.js';
+import { createUpstream } from '../../src/data-plane/upstream/dispatch.js';
 
 /**
  * Sends many requests, 32 at a time, and prints how many bytes the old generation has grown by: what is over belongs
@@ -40,6 +40,8 @@ async function openUpstream(): Promise<() => Promise<void>> {
           timeouts,
           maxBodyBytes: 0,
           callerChosen: false,
+          tenant: 'workspace',
+          account: 'credential',
         },
         { head: () => {}, data: () => true, end: () => over(void kept), error: failed },
       );

@@ -1,4 +1,5 @@
 import { connect, type Socket } from 'node:net';
+import { scaled, TimeLimitError } from './time-limits.js';
 
 /** One answer as it stood on the wire. */
 export interface RawAnswer {
@@ -124,8 +125,10 @@ export class RawClient {
       const timer = setTimeout(() => {
         done();
         const heard = JSON.stringify(this.bytes.toString('latin1', 0, 300));
-        reject(new Error(`${what}: not within ${ms} ms; closed: ${this.closed}, heard: ${heard}`));
-      }, ms);
+        reject(
+          new TimeLimitError(`${what}: not within ${scaled(ms)} ms; closed: ${this.closed}, heard: ${heard}`),
+        );
+      }, scaled(ms));
       const poll = setInterval(check, 10);
       const done = () => {
         clearTimeout(timer);

@@ -1,6 +1,6 @@
-import { LineWriter } from '../../src/ledger/line-writer.js';
-import type { Intent, Settlement } from '../../src/ledger/record.js';
-import { writeIntent, writeSettlement } from '../../src/ledger/record-text.js';
+import { writeIntent, writeSettlement } from '../../src/common/ledger/journal-line.js';
+import { LineWriter } from '../../src/common/ledger/line-writer.js';
+import type { Intent, Settlement } from '../../src/common/ledger/record.js';
 
 function lineOf<Record>(write: (to: LineWriter, record: Record) => void, record: Record): string {
   const writer = new LineWriter(256, 1024 * 1024);

@@ -1,14 +1,14 @@
-import { expect } from 'chai';
-import type { Sink, Source } from '../../src/core/body.js';
-import type { GatewayError } from '../../src/core/errors.js';
-import type { HeaderList } from '../../src/core/headers.js';
+import type { Sink, Source } from '../../src/common/bytes/body.js';
+import type { GatewayError } from '../../src/common/core/errors.js';
+import type { HeaderList } from '../../src/common/http/headers.js';
 import type {
   Timeouts,
   Upstream,
   UpstreamFlight,
   UpstreamHandler,
   UpstreamRequest,
-} from '../../src/upstream/upstream.js';
+} from '../../src/data-plane/upstream/upstream.js';
+import { expectWithinMs, scaled, TimeLimitError } from './time-limits.js';
 
 export const generous: Timeouts = { connectMs: 5_000, headersMs: 5_000, firstTokenMs: 5_000, idleMs: 5_000 };
 
@@ -78,7 +78,7 @@ export class RecordedFlight implements UpstreamHandler {
 
 /** That a flight ended when a limit ran out, not later: timers are coarse, and the machine may be busy. */
 export function expectOnTime({ finishedAfterMs }: RecordedFlight, limitMs: number): void {
-  expect(finishedAfterMs).to.be.within(limitMs * 0.8, limitMs + busyMs);
+  expectWithinMs(finishedAfterMs, limitMs + busyMs, { atLeast: limitMs * 0.8 });
 }
 
 /** How long a busy machine keeps anybody waiting; less than `generous` by far. */
@@ -100,6 +100,8 @@ export function fly(
       headers: ['content-type', 'application/json'],
       body: Buffer.from('{"a":1}'),
       callerChosen: false,
+      tenant: 'workspace',
+      account: 'credential',
       timeouts: generous,
       maxBodyBytes: 0,
       ...request,
@@ -157,9 +159,10 @@ export class ChunkSource implements Source {
 
 /** Waits until `condition` holds, looking every few milliseconds. */
 export async function until(condition: () => boolean, withinMs = 3_000): Promise<void> {
-  const giveUp = performance.now() + withinMs;
+  const giveUp = performance.now() + scaled(withinMs);
   while (!condition()) {
-    if (performance.now() > giveUp) throw new Error(`not so within ${withinMs} ms: ${condition}`);
+    if (performance.now() > giveUp)
+      throw new TimeLimitError(`not so within ${scaled(withinMs)} ms: ${condition}`);
     await new Promise((wait) => setTimeout(wait, 3));
   }
 }

@@ -1,5 +1,5 @@
-import { noUsage } from '../../src/core/usage.js';
-import type { LedgerFilter, LedgerReader, LedgerRow } from '../../src/ledger/record.js';
+import { noUsage } from '../../src/common/core/usage.js';
+import type { LedgerFilter, LedgerReader, LedgerRow } from '../../src/common/ledger/record.js';
 
 /** A ledger of given rows, in the order in which they came in: what is tested here is who may see which. */
 export class RowsLedger implements LedgerReader {
@@ -47,12 +47,16 @@ export function logRow(org: string, workspace: string, id: string, trace: string
     org,
     workspace,
     key: 'k',
+    user: null,
     config: null,
     configVersion: 'none',
+    prompt: null,
     endpoint: 'chat',
     method: 'POST',
     path: '/v1/chat/completions',
     provider: 'openai',
+    slug: null,
+    integration: null,
     modelAsked: 'gpt',
     modelUsed: 'gpt-1\u001b[2J',
     status: 200,
@@ -78,7 +82,7 @@ export function logRow(org: string, workspace: string, id: string, trace: string
     retries: 0,
     target: 'config',
     usage: { ...noUsage(), input: 7, output: 5 },
-    cost: 1500,
+    cost: 1_500_000_000,
     cache: 'DISABLED',
     metadata: { team: 'a' },
     trace,
@@ -89,5 +93,6 @@ export function logRow(org: string, workspace: string, id: string, trace: string
     costSaved: null,
     msSaved: null,
     route: null,
+    stages: null,
   };
 }

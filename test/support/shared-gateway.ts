@@ -1,7 +1,8 @@
 import { type AdminClient, connectAdmin } from '../../src/client/index.js';
-import { scopesOf } from '../../src/core/scopes.js';
+import { scopesOf } from '../../src/common/access/scopes.js';
+import { type SimulatedProvider, startSimulated } from '../../src/simulated/index.js';
+import { cleanUpLater } from './clean-up.js';
 import { type RunningGateway, startGateway } from './gateway.js';
-import { type SimulatedProvider, startSimulated } from './simulated/index.js';
 
 /** A workspace in a gateway that other tests use too. */
 export interface SharedGateway
@@ -90,13 +91,9 @@ export async function addSimulated(gateway: SharedGateway): Promise<SimulatedPro
 
 async function start(env: Readonly<Record<string, string>>): Promise<RunningGateway> {
   const gateway = await startGateway({ env });
-  const { process: child } = gateway;
-  // It does not keep the tests from ending, and ends when they do.
-  child.unref();
-  for (const stream of [child.stdout, child.stderr]) (stream as unknown as { unref(): void }).unref();
-  process.once('beforeExit', () => {
-    child.ref();
-    void gateway.stop();
+  cleanUpLater(() => {
+    running.delete(env);
+    return gateway.stop();
   });
   return gateway;
 }

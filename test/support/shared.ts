@@ -1,8 +1,8 @@
-import type { FromControl, FromWorker } from '../../src/core/messages.js';
-import type { Logger } from '../../src/core/plugin.js';
-import type { Shared } from '../../src/core/shared.js';
-import { SharedChannel } from '../../src/directory/shared-channel.js';
-import { Desk } from '../../src/shared/desk.js';
+import type { FromControl, FromWorker } from '../../src/common/ipc/messages.js';
+import type { Shared } from '../../src/common/ipc/shared.js';
+import type { Logger } from '../../src/common/plugin-host/plugin.js';
+import { Desk } from '../../src/control-plane/shared-state/desk.js';
+import { SharedChannel } from '../../src/data-plane/directory/shared-channel.js';
 
 export const silent: Logger = { info() {}, warn() {}, error() {} };
 

@@ -1,18 +1,25 @@
 import { createHash, randomBytes, randomUUID } from 'node:crypto';
-import { mkdtempSync, rmSync } from 'node:fs';
+import { copyFileSync, existsSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import pg from 'pg';
-import { Secret } from '../../src/core/secret.js';
-import { MasterKey } from '../../src/store/master-key.js';
-import type { Database } from '../../src/store/sql/driver.js';
-import { openPostgres } from '../../src/store/sql/postgres.js';
-import { openSqlite } from '../../src/store/sql/sqlite.js';
-import { type AuditEntry, openStore, type Store, type StoreOptions } from '../../src/store/store.js';
+import { Secret } from '../../src/common/access/secret.js';
+import { MasterKey } from '../../src/control-plane/store/secrets/master-key.js';
+import type { Database } from '../../src/control-plane/store/sql/connection/driver.js';
+import { openPostgres } from '../../src/control-plane/store/sql/connection/postgres.js';
+import { databasePath, openSqlite } from '../../src/control-plane/store/sql/connection/sqlite.js';
+import {
+  type AuditEntry,
+  openStore,
+  type Store,
+  type StoreOptions,
+} from '../../src/control-plane/store/store.js';
+import { cleanUpLater } from './clean-up.js';
 
 export const masterKey = new MasterKey(randomBytes(32));
 
-const server = process.env['TEST_DATABASE_URL'] ?? 'postgres://postgres@127.0.0.1:5432/test';
+/** URL of the PostgreSQL server that tests use. */
+export const server = process.env['TEST_DATABASE_URL'] ?? 'postgres://postgres@127.0.0.1:5432/test';
 
 /** One kind of store, for tests that must hold on each. What belongs to a data directory is of that test alone. */
 export interface StoreKind {
@@ -28,15 +35,38 @@ const folders: string[] = [];
 /** An empty data directory, removed afterwards. */
 export function folder(): string {
   const path = mkdtempSync(join(tmpdir(), 'headgate-store-'));
+  if (folders.length === 0)
+    cleanUpLater(() => {
+      for (const each of folders.splice(0)) rmSync(each, { recursive: true, force: true });
+    });
   folders.push(path);
   return path;
+}
+
+/** A database without records: to make one takes the migrations a tenth of a second, which no test of records is about. */
+let made: Promise<string> | null = null;
+
+async function makeEmpty(): Promise<string> {
+  const dataDir = mkdtempSync(join(tmpdir(), 'headgate-empty-store-'));
+  process.once('exit', () => rmSync(dataDir, { recursive: true, force: true }));
+  const store = await openStore({ dataDir, masterKey });
+  await store.close();
+  return databasePath(dataDir);
+}
+
+/** A store on SQLite under `masterKey`. */
+export async function openSqliteStore(dataDir: string, clock?: () => number): Promise<Store> {
+  made ??= makeEmpty();
+  const file = databasePath(dataDir);
+  if (!existsSync(file)) copyFileSync(await made, file);
+  return openStore({ dataDir, masterKey, ...(clock && { clock }) });
 }
 
 const sqlite: StoreKind = {
   name: 'SQLite',
   dialect: 'sqlite',
   options: async (dataDir) => ({ dataDir, masterKey }),
-  open: (dataDir, clock) => openStore({ dataDir, masterKey, ...(clock && { clock }) }),
+  open: openSqliteStore,
   database: openSqlite,
 };
 
@@ -52,10 +82,17 @@ async function ask(...statements: readonly string[]): Promise<void> {
 
 const schemas = new Set<string>();
 
+async function dropSchemas(): Promise<void> {
+  const made = [...schemas];
+  schemas.clear();
+  await ask(...made.map((schema) => `DROP SCHEMA ${schema} CASCADE`));
+}
+
 /** URL of the schema that stands for a data directory. */
 async function urlOf(dataDir: string): Promise<Secret> {
   const schema = `headgate_${createHash('sha256').update(dataDir).digest('hex').slice(0, 20)}`;
   if (!schemas.has(schema)) {
+    if (schemas.size === 0) cleanUpLater(dropSchemas);
     schemas.add(schema);
     await ask(`CREATE SCHEMA ${schema}`);
   }
@@ -97,13 +134,6 @@ export function forEachStore(suite: (stores: StoreKind) => void): void {
     });
   }
 }
-
-after(async () => {
-  for (const path of folders.splice(0)) rmSync(path, { recursive: true, force: true });
-  const made = [...schemas];
-  schemas.clear();
-  if (made.length > 0) await ask(...made.map((schema) => `DROP SCHEMA ${schema} CASCADE`));
-});
 
 /** A row for the audit log, as a caller would write it. */
 export const entryOf = (organisationId: string, more: Partial<AuditEntry> = {}): AuditEntry => ({

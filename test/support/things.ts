@@ -1,8 +1,8 @@
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
-import { readProtos } from '../../.ci/gen/read-protos.js';
 import { type AdminMethod, type AdminTree, treeOf } from '../../proto/tree.js';
+import { readProtos } from '../../tools/gen/read-protos.js';
 
 /** The tree of a proto file, `body` of which is given; its head is always the same. */
 export function treeFrom(body: string): AdminTree {

@@ -1,12 +1,12 @@
 import { expect } from 'chai';
-import { defaultTarget } from '../../src/core/default-config.js';
-import type { Directory, StoredProvider } from '../../src/core/directory.js';
-import { GatewayError } from '../../src/core/errors.js';
-import type { Exchange } from '../../src/core/exchange.js';
-import { Secret } from '../../src/core/secret.js';
-import type { Target } from '../../src/core/target.js';
-import { type Address, resolveAddress } from '../../src/pipeline/address.js';
-import { providers } from '../../src/providers/rows.js';
+import { Secret } from '../../src/common/access/secret.js';
+import type { Directory, StoredProvider } from '../../src/common/core/directory.js';
+import { GatewayError } from '../../src/common/core/errors.js';
+import type { Exchange } from '../../src/common/core/exchange.js';
+import type { Target } from '../../src/common/core/target.js';
+import { defaultTarget } from '../../src/common/vocabulary/default-config.js';
+import { type Address, resolveAddress } from '../../src/data-plane/pipeline/outgoing/address.js';
+import { providers } from '../../src/data-plane/providers/rows.js';
 
 const credential = new Secret('sk');
 const plain: StoredProvider = {
@@ -36,6 +36,8 @@ function resolve(stored: Partial<StoredProvider>, asked: Asked = {}): Address {
   const x = {
     principal: { workspaceId: 'w' },
     request: { method: asked.method ?? 'POST' },
+    endpoint: { format: 'openai-chat' },
+    streaming: false,
     modelAsked: asked.model === undefined ? 'gpt-4o' : asked.model,
   } as unknown as Exchange;
   const directory = { provider: () => ({ ...plain, ...stored }) } as unknown as Directory;
@@ -51,6 +53,68 @@ function refusal(work: () => unknown): GatewayError {
   }
   return expect.fail('must be refused');
 }
+
+describe('an unknown provider', () => {
+  const message = (name: string): string =>
+    refusal(() => {
+      const directory = { provider: () => null } as unknown as Directory;
+      const x = { principal: { workspaceId: 'w' }, modelAsked: 'm' } as unknown as Exchange;
+      return resolveAddress(x, { ...target, provider: name }, directory, providers);
+    }).message;
+
+  it('is answered with the nearest built-in one, and how that is named', () => {
+    expect(message('antropic')).to.include('did you mean anthropic? If not, name one of the built-in');
+    expect(message('@openai')).to.include('openai without @ is the built-in provider');
+    expect(message('@production-key')).to.match(/here: name one of .*headgate providers list/);
+  });
+});
+
+describe('the credential of a stored provider', () => {
+  const missing = (stored: Partial<StoredProvider>, asked: Asked = {}): GatewayError =>
+    refusal(() => resolve(stored, asked));
+
+  it('is not left out of a call to a provider that needs one', () => {
+    for (const provider of ['openai', 'anthropic', 'google', 'azure-openai']) {
+      const fields = { azure_resource_name: 'r' };
+      const error = missing({ provider, fields, credential: null }, { model: 'm' });
+      expect([error.code, error.status, error.fallback], provider).to.deep.equal([
+        'provider_credential_missing',
+        412,
+        true,
+      ]);
+      expect(error.message).to.match(
+        new RegExp(`^@main has no credential, and ${provider} needs one: .*key`),
+      );
+    }
+  });
+
+  it('may come from the config, from stored headers, or from a header that the target forwards', () => {
+    const credentialOf = (stored: Partial<StoredProvider>, given: Partial<Target> = {}) =>
+      resolve({ credential: null, ...stored }, { target: given }).credential;
+    const apiKey = new Secret('own');
+    expect(credentialOf({}, { apiKey })).to.equal(apiKey);
+    expect(credentialOf({ headers: ['authorization', 'x'] })).to.equal(null);
+    expect(credentialOf({}, { forwardHeaders: ['authorization'] })).to.equal(null);
+  });
+
+  it('is not needed where the provider is a server at a stored address', () => {
+    for (const provider of ['ollama', 'vllm', 'openai'])
+      expect(resolve({ provider, credential: null, baseUrl: 'http://10.0.0.1/v1' }).credential).to.equal(
+        null,
+      );
+  });
+
+  it('that is mapped to a secret is not replaced by none', () => {
+    const error = missing({ credential: null, baseUrl: 'http://10.0.0.1/v1', unresolved: ['key'] });
+    expect([error.code, error.status]).to.deep.equal(['provider_credential_missing', 412]);
+    expect(error.message).to.match(/^key of @main is mapped to a secret reference that cannot be read/);
+    expect(missing({ unresolved: ['custom_host'] }).message).to.include('custom_host of @main');
+    const apiKey = new Secret('own');
+    expect(resolve({ credential: null, unresolved: ['key'] }, { target: { apiKey } }).credential).to.equal(
+      apiKey,
+    );
+  });
+});
 
 describe('the address of a stored provider', () => {
   it('is refused once it has expired or its budget is used up, and another target may be tried', () => {
@@ -92,6 +156,19 @@ describe('the address of a stored provider', () => {
     expect(ask(null, false, 'GET').model).to.equal(null);
   });
 
+  it('is suggested where the name of another one is near, and only if it is enabled', () => {
+    const named = new Map(
+      [...Array.from({ length: 5000 }, (_, i) => `model-${i}`), 'gpt-4o-mini', 'claude-sonnet-4-5'].map(
+        (name) => [name, { enabled: name !== 'gpt-4o-mini', baseUrl: null }],
+      ),
+    );
+    const message = (model: string): string =>
+      refusal(() => resolve({ models: { others: false, named } }, { model })).message;
+    expect(message('claude-sonet-4-5')).to.include('did you mean claude-sonnet-4-5? If not, choose another');
+    expect(message('gpt-4o-minni')).to.not.include('did you mean');
+    expect(message('x'.repeat(100_000))).to.not.include('did you mean');
+  });
+
   it('is judged by the model that a config forces', () => {
     const models = { others: false, named: new Map([['a', { enabled: true, baseUrl: null }]]) };
     expect(resolve({ models }, { model: 'b', target: { overrideParams: { model: 'a' } } }).model).to.equal(
@@ -108,6 +185,21 @@ describe('the address of a stored provider', () => {
     expect(resolve({ baseUrl }).callerChosen).to.equal(false);
     expect(resolve({ baseUrl, hostTrusted: false }).callerChosen).to.equal(true);
     expect(resolve({ hostTrusted: false }).callerChosen).to.equal(false);
+  });
+
+  it('shares connections by credential, whose length is the caller’s, or by stored provider', () => {
+    const account = (credential: string | null): string =>
+      resolve({
+        baseUrl: 'http://llm.example.org/v1',
+        credential: credential === null ? null : new Secret(credential),
+      }).account;
+    expect(account('sk-1')).to.equal('sk-1');
+    expect(account(null)).to.equal('p');
+    const long = 'x'.repeat(70_000);
+    expect(account(long).length).to.be.below(64);
+    expect(account(long))
+      .to.equal(account(long))
+      .and.not.equal(account(`${long}y`));
   });
 
   it('keeps what is stored from a host that the caller chose', () => {

@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import { decode, encode } from '../../proto/codec.js';
-import { AdminError } from '../../src/admin/admin-error.js';
-import { readMessage, writeMessage } from '../../src/admin/json.js';
+import { AdminError } from '../../src/control-plane/administration/admin-error.js';
+import { readMessage, writeMessage } from '../../src/control-plane/administration/shape/json.js';
 import { updateThing } from '../support/things.js';
 
 const { request, response } = updateThing();

@@ -1,7 +1,7 @@
 import { expect } from 'chai';
-import { AdminError } from '../../src/admin/admin-error.js';
-import { empty } from '../../src/admin/json.js';
-import { changeOf, checkedMask, maskOfPresent } from '../../src/admin/mask.js';
+import { AdminError } from '../../src/control-plane/administration/admin-error.js';
+import { changeOf, checkedMask, maskOfPresent } from '../../src/control-plane/administration/audit/mask.js';
+import { empty } from '../../src/control-plane/administration/shape/json.js';
 import { updateThing } from '../support/things.js';
 
 const { request } = updateThing();

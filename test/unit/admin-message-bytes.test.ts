@@ -1,8 +1,8 @@
 import { expect } from 'chai';
 import { decode, encode } from '../../proto/codec.js';
-import { writeMessage } from '../../src/admin/json.js';
-import { messageJson, messageWire } from '../../src/admin/message-bytes.js';
-import { timeOf } from '../../src/admin/wire.js';
+import { messageJson, messageWire } from '../../src/control-plane/administration/grpc/message-bytes.js';
+import { timeOf } from '../../src/control-plane/administration/grpc/wire.js';
+import { writeMessage } from '../../src/control-plane/administration/shape/json.js';
 import { updateThing } from '../support/things.js';
 
 const { response } = updateThing();

@@ -1,7 +1,11 @@
 import { expect } from 'chai';
 import fc from 'fast-check';
-import { type AuditFileFormat, auditFile, csvCell } from '../../src/admin/audit-file.js';
-import type { AuditRecord } from '../../src/store/store.js';
+import {
+  type AuditFileFormat,
+  auditFile,
+  csvCell,
+} from '../../src/control-plane/administration/audit/audit-file.js';
+import type { AuditRecord } from '../../src/control-plane/store/store.js';
 import { entryOf } from '../support/stores.js';
 
 const rowOf = (more: Partial<AuditRecord>): AuditRecord => ({

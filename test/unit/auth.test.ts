@@ -1,14 +1,14 @@
 import { expect } from 'chai';
 import auth from '../../plugins/auth/index.js';
-import type { Awaitable } from '../../src/core/directory.js';
-import type { EndpointName } from '../../src/core/endpoint.js';
-import { errorBody } from '../../src/core/error-body.js';
-import { GatewayError } from '../../src/core/errors.js';
-import { Exchange } from '../../src/core/exchange.js';
-import { hashGatewayKey, KeyHasher, makeGatewayKey } from '../../src/core/gateway-key.js';
-import type { Hooks, Host } from '../../src/core/plugin.js';
-import type { Principal } from '../../src/core/principal.js';
-import { gatewayKeyHeader } from '../../src/core/slots.js';
+import { hashGatewayKey, KeyHasher, makeGatewayKey } from '../../src/common/access/gateway-key.js';
+import type { Principal } from '../../src/common/access/principal.js';
+import type { Awaitable } from '../../src/common/core/directory.js';
+import type { EndpointName } from '../../src/common/core/endpoint.js';
+import { errorBody } from '../../src/common/core/error-body.js';
+import { GatewayError } from '../../src/common/core/errors.js';
+import { Exchange } from '../../src/common/core/exchange.js';
+import type { FullHost, Hooks } from '../../src/common/plugin-host/plugin.js';
+import { gatewayKeyHeader } from '../../src/common/plugin-host/slots.js';
 
 const pepper = Buffer.alloc(32, 7);
 const hasher = new KeyHasher(pepper);
@@ -44,7 +44,7 @@ async function hooks(keys: Record<string, Principal>, later = false): Promise<Ho
         return later ? Promise.resolve(found) : found;
       },
     },
-  } as unknown as Host;
+  } as unknown as FullHost;
   return auth.setup({}, host);
 }
 
@@ -88,6 +88,8 @@ describe('auth stage', () => {
       [['x-portkey-api-key', key, 'authorization', 'Bearer sk-provider'], 'x-portkey-api-key'],
       [['authorization', `Bearer ${key}`], 'authorization'],
       [['authorization', `bearer ${key}`], 'authorization'],
+      [['authorization', `BEARER  ${key}`], 'authorization'],
+      [['authorization', 'sk-provider', 'x-gateway-api-key', key], 'x-gateway-api-key'],
       [['x-api-key', key], 'x-api-key'],
       [['api-key', key], 'api-key'],
       [['x-goog-api-key', key], 'x-goog-api-key'],
@@ -115,16 +117,57 @@ describe('auth stage', () => {
   it('asks for a key where there is none', async () => {
     for (const headers of [
       [],
-      ['authorization', 'Bearer sk-provider'],
       ['authorization', 'Basic eDp5'],
       ['authorization', 'Bearer'],
       ['authorization', ''],
-      ['x-api-key', 'sk-ant'],
+      ['x-api-key', ''],
     ]) {
       const error = await refusal(headers);
       expect(error).to.include({ code: '03', status: 401, type: 'authentication_error' });
-      expect(error.message).to.contain('x-gateway-api-key');
+      expect(error.message).to.equal('Missing API key: send a gateway key in x-gateway-api-key.');
     }
+    expect(asked).to.deep.equal([]);
+  });
+
+  it('reports a key that is not a gateway key by the header that holds it, and not as missing', async () => {
+    const cut = key.slice(0, -1);
+    for (const headers of [
+      ['authorization', 'Bearer sk-provider'],
+      ['authorization', `Bearer ${cut}`],
+      ['x-api-key', 'sk-ant'],
+      ['api-key', 'azure'],
+      ['x-goog-api-key', cut],
+    ]) {
+      const error = await refusal(headers);
+      expect(error).to.include({ code: '03', status: 401, param: headers[0] });
+      expect(error.message).to.equal(
+        `Invalid API key: the value of ${headers[0]} is not a gateway key. Send a gateway key there, or in x-gateway-api-key.`,
+      );
+    }
+    const unknown = await refusal(['authorization', `Bearer ${makeGatewayKey('workspace-service')}`]);
+    expect(unknown.param).to.equal('authorization');
+    expect(unknown.message).to.match(
+      /^Invalid API key: the value of authorization is not a gateway key of this/,
+    );
+  });
+
+  it('reports a key in the query that is not a gateway key', async () => {
+    const stage = await hooks({});
+    const gemini = { name: 'gemini-generate', format: 'none', body: 'stream', modelInPath: true } as const;
+    const x = new Exchange('id', gemini, { ...exchange([]).request, query: 'alt=sse&key=AIza-other' });
+    expect(() => stage.request?.(x)).to.throw(GatewayError, 'the key in the query is not a gateway key');
+  });
+
+  it('refuses a key in Authorization without the scheme Bearer, and says how to send it', async () => {
+    for (const value of [key, ` ${key} `]) {
+      const error = await refusal(['authorization', value]);
+      expect(error).to.include({ code: '03', status: 401, param: 'authorization' });
+      expect(error.message).to.equal(
+        'Missing scheme: send "Authorization: Bearer <gateway key>", or the key alone in x-gateway-api-key.',
+      );
+    }
+    for (const value of [`Bearer${key}`, `Token ${key}`, `Basic ${key}`])
+      expect((await refusal(['authorization', value])).message).to.match(/^Missing API key/);
     expect(asked).to.deep.equal([]);
   });
 
@@ -150,7 +193,8 @@ describe('auth stage', () => {
     }
     expect(JSON.parse(errorBody(unknown, 'r'))).to.include({
       status: 'failure',
-      message: 'Gateway Error: Invalid API key: send a valid gateway key. Error Code: 03',
+      message:
+        'Gateway Error: Invalid API key: the value of x-gateway-api-key is not a gateway key of this gateway. It may be incomplete, deleted or from another gateway: send a valid gateway key. Error Code: 03',
     });
   });
 

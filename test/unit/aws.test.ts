@@ -4,19 +4,19 @@ import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect } from 'chai';
-import { GatewayError } from '../../src/core/errors.js';
-import type { UpstreamCall } from '../../src/core/exchange.js';
-import { OwnIdentities } from '../../src/core/own-identity.js';
-import type { FieldValues } from '../../src/core/provider-fields.js';
-import { Secret } from '../../src/core/secret.js';
-import type { Target } from '../../src/core/target.js';
-import type { Ask } from '../../src/providers/auth/ask.js';
-import { AwsAuthorizer } from '../../src/providers/auth/aws.js';
-import { AwsCredentials } from '../../src/providers/auth/aws-credentials.js';
-import { bedrock } from '../../src/providers/bedrock.js';
-import { CallFields } from '../../src/providers/call-fields.js';
-import { awsKeys } from '../support/simulated/aws-auth.js';
-import { type SimulatedProvider, startSimulated } from '../support/simulated/index.js';
+import { OwnIdentities } from '../../src/common/access/own-identity.js';
+import { Secret } from '../../src/common/access/secret.js';
+import { GatewayError } from '../../src/common/core/errors.js';
+import type { UpstreamCall } from '../../src/common/core/exchange.js';
+import type { Target } from '../../src/common/core/target.js';
+import type { FieldValues } from '../../src/common/vocabulary/provider-fields.js';
+import type { Ask } from '../../src/data-plane/providers/auth/ask.js';
+import { AwsAuthorizer } from '../../src/data-plane/providers/auth/aws.js';
+import { AwsCredentials } from '../../src/data-plane/providers/auth/aws-credentials.js';
+import { CallFields } from '../../src/data-plane/providers/call-fields.js';
+import { bedrock } from '../../src/data-plane/providers/kinds/bedrock.js';
+import { awsKeys } from '../../src/simulated/aws/aws-auth.js';
+import { type SimulatedProvider, startSimulated } from '../../src/simulated/index.js';
 
 const given: FieldValues = {
   aws_region: 'eu-central-1',

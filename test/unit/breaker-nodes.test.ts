@@ -1,6 +1,6 @@
 import { expect } from 'chai';
-import { BreakerNodes } from '../../src/shared/breaker-nodes.js';
-import type { Redis } from '../../src/shared/redis.js';
+import { BreakerNodes } from '../../src/control-plane/shared-state/breaker-nodes.js';
+import type { Redis } from '../../src/control-plane/shared-state/redis.js';
 import { silent } from '../support/shared.js';
 
 describe('what nodes tell each other of circuit breakers', () => {

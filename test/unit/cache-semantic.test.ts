@@ -3,22 +3,22 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect } from 'chai';
 import fc from 'fast-check';
-import { Patience } from '../../plugins/cache/patience.js';
+import { Questions } from '../../plugins/cache/control/questions.js';
+import { serveAnswers } from '../../plugins/cache/control/shared-answers.js';
+import type { CacheStore } from '../../plugins/cache/control/store.js';
 import { questionIn } from '../../plugins/cache/question.js';
-import { defaultConfig } from '../../src/core/default-config.js';
-import type { Exchange, JsonObject, Reply } from '../../src/core/exchange.js';
-import type { Host } from '../../src/core/plugin.js';
-import { directCredential } from '../../src/core/slots.js';
-import type { ResolvedConfig, Target } from '../../src/core/target.js';
-import { compileConfig } from '../../src/routing/compile.js';
-import { serveCache } from '../../src/shared/cache-desk.js';
-import type { CacheStore } from '../../src/shared/cache-store.js';
-import { VectorDesk } from '../../src/shared/vector-desk.js';
-import { openSqliteVectors } from '../../src/vectors/sqlite.js';
-import { VectorStore } from '../../src/vectors/store.js';
+import { Patience } from '../../plugins/cache/shared/patience.js';
+import type { Exchange, JsonObject, Reply } from '../../src/common/core/exchange.js';
+import type { ResolvedConfig, Target } from '../../src/common/core/target.js';
+import type { FullHost } from '../../src/common/plugin-host/plugin.js';
+import { directCredential } from '../../src/common/plugin-host/slots.js';
+import { defaultConfig } from '../../src/common/vocabulary/default-config.js';
+import { openSqliteVectors } from '../../src/control-plane/vectors/sqlite.js';
+import { VectorStore } from '../../src/control-plane/vectors/store.js';
+import { compileConfig } from '../../src/data-plane/routing/compile.js';
+import { vectorOfWords } from '../../src/simulated/openai.js';
 import { CacheStage, type CallFacts, completion, usualFacts } from '../support/cache-stage.js';
 import { SharedHub, silent } from '../support/shared.js';
-import { vectorOfWords } from '../support/simulated/openai.js';
 
 const size = 64;
 const config = {
@@ -80,10 +80,10 @@ describe('answers found by what their questions mean', () => {
     organisation: `${organisation} ${facts.organisation}`,
   });
 
-  async function open(aside: Aside = byWords, options: object = {}, more: Partial<Host> = {}) {
+  async function open(aside: Aside = byWords, options: object = {}, more: Partial<FullHost> = {}) {
     const hub = new SharedHub();
-    new VectorDesk(hub.desk, async () => vectors);
-    serveCache(hub.desk, answers, null, silent);
+    new Questions(hub.desk, async () => vectors);
+    serveAnswers(hub.desk, answers, null, silent);
     const stage = await CacheStage.open(
       { shared: true, ...options },
       {
@@ -428,7 +428,7 @@ describe('answers found by what their questions mean', () => {
     });
   });
 
-  describe('F91: an embedder or index that is down', () => {
+  describe('an embedder or index that is down', () => {
     const failures: Readonly<Record<string, Aside>> = {
       'has no answer': async () => null,
       'answers with an error': async () => ({ ...answered(Buffer.from('{}')), status: 500 }),
@@ -456,7 +456,7 @@ describe('answers found by what their questions mean', () => {
 
     it('there is no index: nothing is embedded after the first time', async () => {
       const hub = new SharedHub();
-      new VectorDesk(hub.desk, async () => null);
+      new Questions(hub.desk, async () => null);
       const { ask } = await open(byWords, {}, { shared: hub.worker() });
       for (let i = 0; i < 3; i++) expect((await ask(asking(`Question ${i}`))).x.cache).to.equal('MISS');
       expect(asides.length).to.equal(1);

@@ -2,14 +2,14 @@ import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { expect } from 'chai';
 import OpenAI from 'openai';
-import { retell } from '../../plugins/cache/chat-replay.js';
-import { type Entry, ownBytes, writeEntry } from '../../plugins/cache/entry.js';
+import { retell } from '../../plugins/cache/answers/chat-replay.js';
+import { type Entry, ownBytes, writeEntry } from '../../plugins/cache/answers/entry.js';
+import { isStorable, isStorableStream } from '../../plugins/cache/answers/storable.js';
 import { Memory } from '../../plugins/cache/memory.js';
-import { isStorable, isStorableStream } from '../../plugins/cache/storable.js';
-import type { Sink, Source } from '../../src/core/body.js';
-import type { Format } from '../../src/core/endpoint.js';
-import { GatewayError } from '../../src/core/errors.js';
-import type { Exchange, JsonObject, Reply } from '../../src/core/exchange.js';
+import type { Sink, Source } from '../../src/common/bytes/body.js';
+import type { Format } from '../../src/common/core/endpoint.js';
+import { GatewayError } from '../../src/common/core/errors.js';
+import type { Exchange, JsonObject, Reply } from '../../src/common/core/exchange.js';
 import { CacheStage, completion, usualFacts } from '../support/cache-stage.js';
 
 /** A stream whose pieces a test gives when it wants to. */
@@ -110,7 +110,7 @@ describe('the cache stage', () => {
     }
   });
 
-  it('C09: keeps nothing of a stream that broke, or whose client left in its midst', () => {
+  it('keeps nothing of a stream that broke, or whose client left in its midst', () => {
     for (const ending of ['error', 'leave'] as const) {
       const x = lead(streamed);
       const feed = new Feed();
@@ -351,7 +351,7 @@ describe('the cache stage', () => {
     expect(stage.look(other)).to.equal(undefined);
   });
 
-  it('C11: a refresh replaces the answers of its own key alone', () => {
+  it('a refresh replaces the answers of its own key alone', () => {
     for (const key of ['low', 'high']) {
       const x = lead({ ...usualFacts, key });
       stage.answer(x, completion(`of ${key}`));
@@ -366,7 +366,7 @@ describe('the cache stage', () => {
     expect(bodyOf(stage.look(stage.call({ ...usualFacts, key: 'high' })))).to.include('of high');
   });
 
-  it('C17: what a tool has said is part of the question', () => {
+  it('what a tool has said is part of the question', () => {
     const said = (content: string) => ({
       ...usualFacts,
       body: { model: 'm', messages: [{ role: 'tool', tool_call_id: 'a', content }] },

@@ -1,7 +1,12 @@
 import { expect } from 'chai';
-import { leaves, type Standing, seesAllData, seesLogMetadata } from '../../src/admin/can.js';
-import { scopesOf } from '../../src/core/scopes.js';
-import { flagsInForce, type SecurityFlag, securityFlags } from '../../src/core/security-settings.js';
+import { scopesOf } from '../../src/common/access/scopes.js';
+import { flagsInForce, type SecurityFlag, securityFlags } from '../../src/common/access/security-settings.js';
+import {
+  leaves,
+  type Standing,
+  seesAllData,
+  seesLogMetadata,
+} from '../../src/control-plane/administration/access/can.js';
 
 const userScopes = scopesOf('workspace-user');
 const personal = [...new Set([...scopesOf('workspace-service'), ...userScopes])];

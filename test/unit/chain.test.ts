@@ -1,7 +1,7 @@
 import { expect } from 'chai';
-import { GatewayError } from '../../src/core/errors.js';
-import { type ClientRequest, Exchange } from '../../src/core/exchange.js';
-import { runRequest } from '../../src/pipeline/chain.js';
+import { GatewayError } from '../../src/common/core/errors.js';
+import { type ClientRequest, Exchange } from '../../src/common/core/exchange.js';
+import { runRequest } from '../../src/data-plane/pipeline/chain.js';
 
 describe('the request phase', () => {
   it('begins nothing more for an exchange that was aborted while a stage was waited for', async () => {

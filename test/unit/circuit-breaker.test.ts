@@ -1,13 +1,13 @@
 import { expect } from 'chai';
 import router from '../../plugins/router/index.js';
-import type { Endpoint } from '../../src/core/endpoint.js';
-import { type ErrorCode, errorTable, GatewayError } from '../../src/core/errors.js';
-import { type ClientRequest, Exchange, type Reply } from '../../src/core/exchange.js';
-import type { Hooks, Host } from '../../src/core/plugin.js';
-import type { Principal } from '../../src/core/principal.js';
-import type { ResolvedConfig, Target } from '../../src/core/target.js';
-import { compileConfig } from '../../src/routing/compile.js';
-import { Breakers } from '../../src/shared/breakers.js';
+import type { Principal } from '../../src/common/access/principal.js';
+import type { Endpoint } from '../../src/common/core/endpoint.js';
+import { type ErrorCode, errorTable, GatewayError } from '../../src/common/core/errors.js';
+import { type ClientRequest, Exchange, type Reply } from '../../src/common/core/exchange.js';
+import type { ResolvedConfig, Target } from '../../src/common/core/target.js';
+import type { FullHost, Hooks } from '../../src/common/plugin-host/plugin.js';
+import { SharedBreakers } from '../../src/control-plane/shared-state/breakers.js';
+import { compileConfig } from '../../src/data-plane/routing/compile.js';
 import { SharedHub, silent } from '../support/shared.js';
 
 type Step = number | ErrorCode | Promise<number>;
@@ -26,20 +26,26 @@ const two = (more: object = {}) => ({
 
 describe('a circuit breaker', () => {
   const now = Date.now;
+  const elapsed = performance.now.bind(performance);
+  /** Milliseconds that have passed besides real ones; those that the wall clock was set by. */
   let ahead = 0;
+  let wallSet = 0;
   let random = () => 0.5;
   let hub: SharedHub;
-  let board: Breakers;
+  let board: SharedBreakers;
 
   beforeEach(() => {
     ahead = 0;
+    wallSet = 0;
     random = () => 0.5;
-    Date.now = () => now() + ahead;
+    Date.now = () => now() + ahead + wallSet;
+    performance.now = () => elapsed() + ahead;
     hub = new SharedHub();
-    board = new Breakers(hub.desk, silent);
+    board = new SharedBreakers(hub.desk, silent);
   });
   afterEach(() => {
     Date.now = now;
+    performance.now = elapsed;
     board.close();
   });
 
@@ -62,7 +68,7 @@ describe('a circuit breaker', () => {
         shared: this.shared,
         metrics: { show() {} },
         attempt: (x: Exchange, target: Target) => this.#attempt(x, target),
-      } as Partial<Host> as Host;
+      } as Partial<FullHost> as FullHost;
       this.#hooks = Promise.resolve(router.setup({ backoffMs: 0 }, host));
     }
 
@@ -283,6 +289,25 @@ describe('a circuit breaker', () => {
       ahead += 4000;
       for (const worker of workers) await worker.ask(config);
       expect(probes()).to.equal(1);
+    });
+
+    it('lets a request probe after the cooldown although the clock was set back meanwhile', async () => {
+      let healthy = false;
+      const workers = [
+        new Worker(({ path }) => (path.endsWith('[0]') && !healthy ? 503 : 200)),
+        new Worker(() => 200),
+      ];
+      const config = compile(two());
+      await workers[0]!.fail(config, 3);
+      wallSet = -3_600_000;
+      healthy = true;
+      for (const worker of workers) expect(await worker.tries(config)).to.deep.equal(['[1]']);
+      const [report] = board.list('org-1', null);
+      expect(report!.nextProbeAt - Date.now()).to.be.within(0, 5000);
+      ahead += 5100;
+      expect(await workers[0]!.tries(config)).to.deep.equal(['[0]']);
+      await news();
+      expect(board.list('org-1', null)).to.deep.equal([]);
     });
 
     it('closes for every worker when the probe does well', async () => {

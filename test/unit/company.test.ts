@@ -1,10 +1,10 @@
 import { expect } from 'chai';
-import { Broadcast } from '../../plugins/cache/broadcast.js';
-import type { Sink, Source } from '../../src/core/body.js';
-import type { Exchange, Outcome, Reply } from '../../src/core/exchange.js';
-import { createHandler } from '../../src/pipeline/handle.js';
-import type { Pipeline } from '../../src/pipeline/parts.js';
-import type { Call, ReplySink } from '../../src/transport/transport.js';
+import { Broadcast } from '../../plugins/cache/answers/broadcast.js';
+import type { Sink, Source } from '../../src/common/bytes/body.js';
+import type { Exchange, Outcome, Reply } from '../../src/common/core/exchange.js';
+import { createHandler } from '../../src/data-plane/pipeline/handle.js';
+import type { Pipeline } from '../../src/data-plane/pipeline/parts.js';
+import type { Call, ReplySink } from '../../src/data-plane/transport/transport.js';
 
 /** A client that takes one chunk and then no more, as a connection shows it. */
 class SlowClient implements ReplySink {
@@ -49,6 +49,7 @@ describe('a client that others wait with', () => {
       draining: false,
       limits: { maxBodyBytes: 1000 },
       headerPrefixes: ['x-gateway-'],
+      open: { add() {}, remove() {} },
       chain: {
         request: [request],
         reply: null,

@@ -1,8 +1,8 @@
 import { expect } from 'chai';
-import type { ConfigRecord } from '../../src/core/messages.js';
-import { LookupChannel } from '../../src/directory/channel.js';
-import { WorkerDirectory } from '../../src/directory/directory.js';
-import { compileConfig } from '../../src/routing/compile.js';
+import type { ConfigRecord } from '../../src/common/ipc/records.js';
+import { LookupChannel } from '../../src/data-plane/directory/channel.js';
+import { WorkerDirectory } from '../../src/data-plane/directory/directory.js';
+import { compileConfig } from '../../src/data-plane/routing/compile.js';
 
 describe('a saved config', () => {
   /** A worker's directory over one config, and what was done to answer it. */

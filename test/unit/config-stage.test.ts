@@ -1,14 +1,15 @@
 import { expect } from 'chai';
 import config from '../../plugins/config/index.js';
-import type { Awaitable } from '../../src/core/directory.js';
-import { errorBody } from '../../src/core/error-body.js';
-import { GatewayError } from '../../src/core/errors.js';
-import { Exchange, type JsonObject } from '../../src/core/exchange.js';
-import { makeGatewayKey } from '../../src/core/gateway-key.js';
-import type { Hooks, Host } from '../../src/core/plugin.js';
-import { directCredential, gatewayKeyHeader } from '../../src/core/slots.js';
-import type { ResolvedConfig, RouteNode, Target } from '../../src/core/target.js';
-import { compileConfig } from '../../src/routing/compile.js';
+import { makeGatewayKey } from '../../src/common/access/gateway-key.js';
+import type { Awaitable } from '../../src/common/core/directory.js';
+import { errorBody } from '../../src/common/core/error-body.js';
+import { GatewayError } from '../../src/common/core/errors.js';
+import { Exchange, type JsonObject } from '../../src/common/core/exchange.js';
+import { type ResolvedConfig, type RouteNode, type Target, targetOf } from '../../src/common/core/target.js';
+import type { FullHost, Hooks } from '../../src/common/plugin-host/plugin.js';
+import { directCredential, gatewayKeyHeader } from '../../src/common/plugin-host/slots.js';
+import { compileConfig } from '../../src/data-plane/routing/compile.js';
+import { CompiledConfigs } from '../../src/data-plane/routing/compiled-cache.js';
 
 const isProvider = (name: string): boolean => ['openai', 'anthropic', 'mistral'].includes(name);
 const compile = (text: string, slug: string | null): ResolvedConfig =>
@@ -34,7 +35,7 @@ function setUp(later = false): Hooks {
   const host = {
     headerPrefixes: ['x-gateway-', 'x-portkey-'],
     isProvider,
-    compileConfig: (text: string) => compile(text, null),
+    configs: new CompiledConfigs(isProvider),
     directory: {
       config(workspace: string, slug: string): Awaitable<ResolvedConfig | null> {
         asked.push([workspace, slug]);
@@ -42,7 +43,7 @@ function setUp(later = false): Hooks {
         return later ? Promise.resolve(found) : found;
       },
     },
-  } as unknown as Host;
+  } as unknown as FullHost;
   return config.setup({}, host) as Hooks;
 }
 
@@ -115,15 +116,36 @@ function refusal(given: Given): GatewayError {
   throw new Error('was taken');
 }
 
-function targets(node: RouteNode): Target[] {
-  return node.kind === 'target' ? [node.target] : node.children.flatMap(targets);
+function targets({ config: resolved }: Exchange, node: RouteNode = resolved.root): Target[] {
+  return node.kind === 'target'
+    ? [targetOf(resolved, node)]
+    : node.children.flatMap((child) => targets({ config: resolved } as Exchange, child));
 }
-const only = (x: Exchange): Target => targets(x.config.root)[0]!;
+const only = (x: Exchange): Target => targets(x)[0]!;
 const provider = { 'x-gateway-provider': 'openai' };
 
 describe('config stage', () => {
   beforeEach(() => {
     stage = setUp();
+  });
+
+  it('takes strict_standard_compliance for strict_open_ai_compliance, in headers and in configs', () => {
+    const strictOf = (headers: Record<string, string>): boolean =>
+      only(run({ headers })).strictOpenAiCompliance;
+    const header = 'x-gateway-strict-standard-compliance';
+    expect(strictOf({ ...provider, [header]: 'false' })).to.equal(false);
+    expect(strictOf({ ...provider, [header]: 'True' })).to.equal(true);
+    const both = { ...provider, [header]: 'false', 'x-gateway-strict-open-ai-compliance': 'true' };
+    expect(strictOf(both)).to.equal(true);
+    expect(refusal({ headers: { ...provider, [header]: 'no' } }).message).to.include(header);
+    const config = (more: object): Record<string, string> => ({
+      'x-gateway-config': JSON.stringify({ provider: '@main', ...more }),
+    });
+    expect(strictOf(config({ strict_standard_compliance: false }))).to.equal(false);
+    expect(strictOf(config({ strict_standard_compliance: false, strict_open_ai_compliance: true }))).to.equal(
+      true,
+    );
+    expect(strictOf(config({}))).to.equal(true);
   });
 
   describe('which config', () => {
@@ -264,6 +286,13 @@ describe('config stage', () => {
       ).to.equal('missing_provider');
     });
 
+    it('suggests the provider that an unknown name is nearest to', () => {
+      const message = (name: string): string => refusal({ headers: { 'x-gateway-provider': name } }).message;
+      expect(message('opnai')).to.include('There is no provider "opnai" here: did you mean openai?');
+      expect(message('OpenAI')).to.include('did you mean openai?');
+      expect(message('something else')).to.not.include('did you mean');
+    });
+
     const bad: [Record<string, string>, string][] = [
       [{ 'x-gateway-provider': 'nobody' }, 'unknown_provider'],
       [{ 'x-gateway-provider': 'оpenai' }, 'unknown_provider'],
@@ -309,6 +338,14 @@ describe('config stage', () => {
   });
 
   describe('a config together with headers', () => {
+    it('shares the tree of the config, and makes each target once', () => {
+      const headers = { 'x-gateway-config': 'pc-open', 'x-gateway-request-timeout': '7' };
+      const [one, other] = [run({ headers }), run({ headers })];
+      expect(one.config.root).to.equal(stored.get('pc-open')!.root);
+      expect(one.config).to.equal(other.config);
+      expect(targets(one)[0]).to.equal(targets(other)[0]).and.to.include({ requestTimeoutMs: 7 });
+    });
+
     it('fills what its targets leave open, and nothing else', () => {
       const x = run({
         headers: {
@@ -322,7 +359,7 @@ describe('config stage', () => {
         },
       });
       expect(x.config.slug).to.equal('pc-open');
-      const [open, named, keyed] = targets(x.config.root);
+      const [open, named, keyed] = targets(x);
       expect(open).to.include({
         provider: '@header',
         path: 'config.targets[0]',
@@ -345,7 +382,7 @@ describe('config stage', () => {
     it("never sends a config's credential to a host out of a header", () => {
       const custom = { 'x-gateway-custom-host': 'https://thief.example' };
       const x = run({ headers: { 'x-gateway-config': 'pc-open', ...custom } });
-      expect(targets(x.config.root)[2]).to.include({ customHost: null });
+      expect(targets(x)[2]).to.include({ customHost: null });
       expect(only(run({ headers: { 'x-gateway-config': 'pc-one', ...custom } })).customHost).to.equal(null);
       const inline = '{"api_key":"sk-config","retry":{"attempts":1}}';
       const keyOnly = only(
@@ -490,6 +527,23 @@ describe('config stage', () => {
   });
 
   describe('metadata', () => {
+    it('that is not text is listed as dropped, by its path, and the rest is kept', () => {
+      const dropped = (value: string): readonly string[] =>
+        run({ headers: { ...provider, 'x-gateway-metadata': value } }).allDropped;
+      expect(dropped('{"a":"b"}')).to.deep.equal([]);
+      expect(dropped(`{"a":"b","n":1,"o":{},"nothing":null,"long":"${'x'.repeat(129)}"}`)).to.deep.equal([
+        'metadata.n',
+        'metadata.o',
+        'metadata.nothing',
+        'metadata.long',
+      ]);
+      for (const text of ['team=a', '["a"]', '{"a":', '"a"', 'null'])
+        expect(dropped(text), text).to.deep.equal(['metadata']);
+      const many = JSON.stringify(Object.fromEntries(Array.from({ length: 50 }, (_, i) => [`n${i}`, i])));
+      expect(dropped(many)).to.have.length(16);
+      expect(dropped(`{"${'n'.repeat(1000)}":1}`)[0]).to.have.length('metadata.'.length + 64);
+    });
+
     const metadata = (given: Given): Record<string, string> => ({
       ...run({ ...given, headers: { ...provider, ...given.headers } }).metadata,
     });

@@ -1,9 +1,9 @@
 import { expect } from 'chai';
-import { GatewayError } from '../../src/core/errors.js';
-import type { JsonObject } from '../../src/core/exchange.js';
-import { stringifyJson } from '../../src/core/json.js';
-import { formats } from '../../src/providers/formats/index.js';
-import type { ChatFormat } from '../../src/providers/provider.js';
+import { GatewayError } from '../../src/common/core/errors.js';
+import type { JsonObject } from '../../src/common/core/exchange.js';
+import { stringifyJson } from '../../src/common/json/json.js';
+import { formats } from '../../src/data-plane/providers/formats/index.js';
+import type { ChatFormat } from '../../src/data-plane/providers/provider.js';
 
 const base: JsonObject = {
   model: 'some-model',

@@ -1,11 +1,11 @@
 import { monitorEventLoopDelay } from 'node:perf_hooks';
 import { expect } from 'chai';
 import fc from 'fast-check';
-import { GatewayError } from '../../src/core/errors.js';
-import { parseJson, stringifyJson } from '../../src/core/json.js';
-import { type BodyReader, createBodyReader } from '../../src/endpoints/body-reader.js';
-import { parseInSlices } from '../../src/endpoints/parse-slices.js';
-import { findEndpoint } from '../../src/endpoints/table.js';
+import { GatewayError } from '../../src/common/core/errors.js';
+import { parseJson, stringifyJson } from '../../src/common/json/json.js';
+import { type BodyReader, createBodyReader } from '../../src/data-plane/endpoints/body-reader.js';
+import { parseInSlices } from '../../src/data-plane/endpoints/parse-slices.js';
+import { findEndpoint } from '../../src/data-plane/endpoints/table.js';
 
 const chat = findEndpoint('POST', '/v1/chat/completions');
 const json = ['content-type', 'application/json'];

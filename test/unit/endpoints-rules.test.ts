@@ -1,8 +1,8 @@
 import { expect } from 'chai';
-import type { Endpoint, EndpointName } from '../../src/core/endpoint.js';
-import { GatewayError } from '../../src/core/errors.js';
-import { readBody } from '../../src/endpoints/read-body.js';
-import { endpoints } from '../../src/endpoints/table.js';
+import type { Endpoint, EndpointName } from '../../src/common/core/endpoint.js';
+import { GatewayError } from '../../src/common/core/errors.js';
+import { readBody } from '../../src/data-plane/endpoints/read-body.js';
+import { endpoints } from '../../src/data-plane/endpoints/table.js';
 
 const endpoint = (name: EndpointName): Endpoint => endpoints.find((one) => one.name === name)!;
 const json = ['content-type', 'application/json'];
@@ -387,7 +387,13 @@ describe('body of an embedding', () => {
 
   table('embeddings', 'holds text-embedding-ada-002 to what it can do', [
     [embed({ model: 'text-embedding-ada-002', input: [many(8192, 1)] }), 'ok'],
-    [embed({ model: 'text-embedding-ada-002', input: [[1], many(8193, 1)] }), 'input[1]'],
+    [embed({ model: 'text-embedding-ada-002', input: many(2048, 1) }), 'ok'],
+    [embed({ model: 'text-embedding-ada-002', input: [[1], many(8192, 1)] }), 'input'],
+    [embed({ model: 'text-embedding-ada-002', input: [many(4096, 1), many(4097, 1)] }), 'input'],
+    [embed({ model: '@main/text-embedding-ada-002', input: [many(8193, 1)] }), 'input'],
+    [embed({ model: '@main/text-embedding-ada-002', dimensions: 256 }), 'dimensions'],
+    [embed({ model: 'text-embedding-ada-002', input: 'a'.repeat(128 * 8192 + 1) }), 'input'],
+    [embed({ model: 'text-embedding-3-small', input: [many(8193, 1)] }), 'ok'],
     [embed({ model: 'text-embedding-ada-002', dimensions: 256 }), 'dimensions'],
     [embed({ model: 'text-embedding-3-small', dimensions: 256 }), 'ok'],
   ]);

@@ -1,8 +1,10 @@
 import { expect } from 'chai';
-import { GatewayError } from '../../src/core/errors.js';
-import { geminiCall } from '../../src/endpoints/gemini-path.js';
-import { passthroughPath } from '../../src/endpoints/passthrough-path.js';
-import { findEndpoint } from '../../src/endpoints/table.js';
+import { GatewayError } from '../../src/common/core/errors.js';
+import { modelIdIn } from '../../src/common/vocabulary/model-list.js';
+import { geminiCall } from '../../src/data-plane/endpoints/paths/gemini-path.js';
+import { passthroughPath } from '../../src/data-plane/endpoints/paths/passthrough-path.js';
+import { findEndpoint } from '../../src/data-plane/endpoints/table.js';
+import { expectWithinMs } from '../support/time-limits.js';
 
 function codeOf(run: () => unknown): string {
   try {
@@ -15,7 +17,7 @@ function codeOf(run: () => unknown): string {
 }
 
 describe('endpoint table', () => {
-  it('knows its doors', () => {
+  it('finds the endpoints of the OpenAI API', () => {
     expect(findEndpoint('POST', '/v1/chat/completions')).to.include({
       name: 'chat',
       format: 'openai-chat',
@@ -28,7 +30,7 @@ describe('endpoint table', () => {
     expect(findEndpoint('GET', '/v1/models')).to.include({ name: 'models', format: 'none', body: 'stream' });
   });
 
-  it('knows the doors of the Responses and the Gemini API', () => {
+  it('finds the endpoints of the Responses and the Gemini API', () => {
     expect(findEndpoint('POST', '/v1/responses')).to.include({ name: 'responses', body: 'json' });
     for (const path of ['/v1/responses/resp_1', '/v1/responses/resp_1/input_items']) {
       expect(findEndpoint('GET', path)).to.include({ name: 'stored-responses', needs: 'openai-responses' });
@@ -46,8 +48,37 @@ describe('endpoint table', () => {
         expect(codeOf(() => findEndpoint('GET', path))).to.equal('method_not_allowed');
       }
     }
-    expect(findEndpoint('GET', '/v1beta/models').name).to.equal('passthrough');
+    expect(findEndpoint('POST', '/v1beta/models').name).to.equal('passthrough');
     expect(findEndpoint('POST', '/v1beta/cachedContents').name).to.equal('passthrough');
+  });
+
+  it('takes the list of models and each model on it for one endpoint, slashes escaped or not', () => {
+    for (const path of [
+      '/v1/models',
+      '/v1/models/gpt-4o',
+      '/v1/models/@main/org/model',
+      '/v1/models/@main%2Forg%2fmodel',
+      '/v1beta/models',
+      '/v1beta/models/@main/gpt-4o',
+    ]) {
+      expect(findEndpoint('GET', path).name, path).to.equal('models');
+    }
+    expect(findEndpoint('DELETE', '/v1/models/ft:gpt-4o:x').name).to.equal('passthrough');
+    for (const path of [
+      '/v1/models/a%2F..%2Fb',
+      '/v1/models/../files',
+      '/v1/models/a%252fb',
+      '/v1/models/%',
+    ]) {
+      expect(
+        codeOf(() => findEndpoint('GET', path)),
+        path,
+      ).to.equal('invalid_request');
+    }
+    expect(modelIdIn('/v1/models/@main%2Forg%2Fmodel')).to.equal('@main/org/model');
+    expect(modelIdIn('/v1beta/models/@main/org/model')).to.equal('@main/org/model');
+    expect(modelIdIn('/v1/models')).to.equal(null);
+    expect(codeOf(() => modelIdIn('/v1/models/%E0%A4'))).to.equal('invalid_request');
   });
 
   it('reads the model and the way of answering out of a Gemini path', () => {
@@ -75,17 +106,15 @@ describe('endpoint table', () => {
       });
     }
     for (const path of [
-      '/v1/models/gpt-4o',
-      '/v1/chat/completions/',
-      '/v1/Chat/Completions',
-      '/v1/models/gemini-2.0:generateContent',
+      '/v1/chat/completions/chatcmpl-1',
+      '/v1/model/arn:aws:bedrock:eu-west-1:1:inference-profile%2Feu.claude/converse',
       '/v1/a...b/.well-known/x..y',
     ]) {
       expect(findEndpoint('GET', path).name, path).to.equal('passthrough');
     }
   });
 
-  it('says which method a door takes', () => {
+  it('returns the method that an endpoint accepts', () => {
     for (const [method, path] of [
       ['GET', '/v1/chat/completions'],
       ['PUT', '/v1/embeddings'],
@@ -129,6 +158,7 @@ describe('passthrough path', () => {
     expect(passthroughPath('/v1/files/a%20b', 'after=x&limit=2&api_key=%2F..%00')).to.equal(
       '/files/a%20b?after=x&limit=2&api_key=%2F..%00',
     );
+    expect(passthroughPath('/v1/models/org%2Fname%2e1', '')).to.equal('/models/org%2Fname%2e1');
     expect(passthroughPath('/v1/users/me@example.com', 'a=b?c')).to.equal('/users/me@example.com?a=b?c');
   });
 
@@ -151,8 +181,18 @@ describe('passthrough path', () => {
     '/v1/..\\admin',
     '/v1/a\\b',
     '/v1/a%5cb',
+    '/v1/chat/completion%25252573',
+    '/v1/chat/completion%C1%B3',
+    '/v1/chat/completion%e0%81%b3',
     '/v1/a%5Cb',
-    '/v1/a%2Fb',
+    '/v1/a%2F..%2Fb',
+    '/v1/a%2F%2e%2e',
+    '/v1/a%2f.%2fb',
+    '/v1/%2Fevil.example',
+    '/v1/a%2F/b',
+    '/v1/a%2F%2Fb',
+    '/v1/a/%2Fb',
+    '/v1/a%252Fb',
     '/v1//evil.example',
     '/v1/a//b',
     '/v1/@evil',
@@ -189,7 +229,8 @@ describe('passthrough path', () => {
   it('takes an address of 8 KiB in linear time', () => {
     const before = performance.now();
     expect(passthroughPath(`/v1/${'a'.repeat(8188)}`, '')).to.have.length(8189);
-    for (const part of ['/.;', '%25', '.;']) codeOf(() => passthroughPath(`/v1/a${part.repeat(2700)}b`, ''));
-    expect(performance.now() - before).to.be.below(50);
+    for (const part of ['/.;', '%25', '.;', '%2f', '%2e', '%2f%2e'])
+      codeOf(() => passthroughPath(`/v1/a${part.repeat(2700)}b`, ''));
+    expectWithinMs(performance.now() - before, 50);
   });
 });

@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { expect } from 'chai';
-import { type ErrorCode, errorTable, GatewayError } from '../../src/core/errors.js';
+import { type ErrorCode, errorTable, GatewayError } from '../../src/common/core/errors.js';
 
 const root = resolve(import.meta.dirname, '../..');
 

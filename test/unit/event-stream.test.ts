@@ -1,9 +1,13 @@
 import { expect } from 'chai';
 import fc from 'fast-check';
-import { GatewayError } from '../../src/core/errors.js';
-import { EventStreamReader, looksLikeEventStream } from '../../src/providers/event-stream.js';
-import { maxEventBytes } from '../../src/providers/sse.js';
-import { awsError, awsEvent, frame } from '../support/simulated/aws-event-stream.js';
+import { GatewayError } from '../../src/common/core/errors.js';
+import {
+  EventStreamReader,
+  looksLikeEventStream,
+} from '../../src/data-plane/providers/streams/event-stream.js';
+import { maxEventBytes } from '../../src/data-plane/providers/streams/sse.js';
+import { awsError, awsEvent, frame } from '../../src/simulated/aws/aws-event-stream.js';
+import { expectWithinMs } from '../support/time-limits.js';
 
 type Event = [name: string, data: string];
 
@@ -139,9 +143,9 @@ describe('Reading event streams of AWS', () => {
     for (const piece of [7, 100, 65_536]) {
       const small = time(2_000, piece);
       // Quadratic would be 64 times; four times is linear with room for a busy machine.
-      expect(time(16_000, piece), `pieces of ${piece}`).to.be.below(small * 8 * 4 + 100);
+      expectWithinMs(time(16_000, piece), small * 8 * 4 + 100, { what: `pieces of ${piece}` });
     }
     // One frame in pieces of a few bytes: copying what is there at each would take minutes.
-    expect(time(1, 16, large)).to.be.below(2_000);
+    expectWithinMs(time(1, 16, large), 2_000);
   });
 });

@@ -1,7 +1,8 @@
 import { expect } from 'chai';
-import { GatewayError } from '../../src/core/errors.js';
-import { type Attempt, type ClientRequest, Exchange, Slot } from '../../src/core/exchange.js';
-import { findEndpoint } from '../../src/endpoints/table.js';
+import { GatewayError } from '../../src/common/core/errors.js';
+import { type Attempt, type ClientRequest, Exchange, Slot } from '../../src/common/core/exchange.js';
+import { findEndpoint } from '../../src/data-plane/endpoints/table.js';
+import { expectWithinMs } from '../support/time-limits.js';
 
 const request: ClientRequest = {
   method: 'POST',
@@ -109,7 +110,7 @@ describe('an exchange that is forked', () => {
     const side = x.fork();
     expect(side).to.include({ id: x.id, request: x.request, startedAt: x.startedAt, streaming: true });
     expect(side.attempts).to.equal(x.attempts);
-    expect(Math.abs(side.elapsedMs() - x.elapsedMs())).to.be.below(50);
+    expectWithinMs(Math.abs(side.elapsedMs() - x.elapsedMs()), 50);
     expect(side.get(mark)).to.equal('before');
   });
 

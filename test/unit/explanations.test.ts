@@ -1,20 +1,21 @@
 import { expect } from 'chai';
-import { Admission } from '../../plugins/router/admission.js';
-import { type Balance, Chooser } from '../../plugins/router/choose.js';
+import type { Balance } from '../../plugins/router/balance/balance.js';
+import { Chooser } from '../../plugins/router/balance/choose.js';
+import { Meters } from '../../plugins/router/balance/meters.js';
+import { Sessions } from '../../plugins/router/balance/sessions.js';
 import router from '../../plugins/router/index.js';
-import { Meters } from '../../plugins/router/meters.js';
-import { Sessions } from '../../plugins/router/sessions.js';
-import { type Decision, maxDecisions, tellDecision } from '../../src/core/decision.js';
-import { defaultTarget } from '../../src/core/default-config.js';
-import { type ErrorCode, GatewayError } from '../../src/core/errors.js';
-import { type ClientRequest, Exchange, type Reply } from '../../src/core/exchange.js';
-import type { Plan, PlannedNode } from '../../src/core/explained.js';
-import type { Hooks, Host } from '../../src/core/plugin.js';
-import type { Principal } from '../../src/core/principal.js';
-import type { Target } from '../../src/core/target.js';
-import { explanation } from '../../src/pipeline/explanation.js';
-import { compileConfig } from '../../src/routing/compile.js';
-import { Breakers } from '../../src/shared/breakers.js';
+import { Admission } from '../../plugins/router/limits/admission.js';
+import type { Principal } from '../../src/common/access/principal.js';
+import { type Decision, describeDecision, maxDecisions } from '../../src/common/core/decision.js';
+import { type ErrorCode, GatewayError } from '../../src/common/core/errors.js';
+import { type ClientRequest, Exchange, type Reply } from '../../src/common/core/exchange.js';
+import type { Target } from '../../src/common/core/target.js';
+import type { Plan, PlannedNode } from '../../src/common/ipc/explained.js';
+import type { FullHost, Hooks } from '../../src/common/plugin-host/plugin.js';
+import { defaultTarget } from '../../src/common/vocabulary/default-config.js';
+import { SharedBreakers } from '../../src/control-plane/shared-state/breakers.js';
+import { explanation } from '../../src/data-plane/pipeline/answer/explanation.js';
+import { compileConfig } from '../../src/data-plane/routing/compile.js';
 import { SharedHub, silent } from '../support/shared.js';
 import { VirtualTime } from '../support/virtual-time.js';
 
@@ -73,7 +74,7 @@ async function routerOf(script: (target: Target) => Step, asked: Asked = {}): Pr
       });
       return reply(step.status);
     },
-  } as Partial<Host> as Host;
+  } as Partial<FullHost> as FullHost;
   return router.setup({ backoffMs: asked.backoffMs ?? 0 }, host);
 }
 
@@ -158,10 +159,10 @@ describe('explanations', () => {
 
   it('say by which figures the others were passed over', () => {
     const meters = new Meters();
-    const costs: Record<string, number | null> = { a: 900, b: 400, c: null };
+    const costs: Record<string, number | null> = { a: 900e6, b: 400e6, c: null };
     const chooser = new Chooser(
       { random: () => 0, expectedCost: (_x, { name }) => costs[name ?? ''] ?? null },
-      { available: () => true },
+      { open: 0, available: () => true },
       meters,
     );
     const pick = (mode: string): Decision => {
@@ -185,19 +186,19 @@ describe('explanations', () => {
       kind: 'pick',
       target: 'config.targets[1]',
       by: 'cost',
-      score: 400,
+      score: 400e6,
       next: 'config.targets[0]',
-      nextScore: 900,
+      nextScore: 900e6,
     });
-    expect(tellDecision(JSON.parse(JSON.stringify(cheapest))).reason).to.equal(
+    expect(describeDecision(JSON.parse(JSON.stringify(cheapest))).reason).to.equal(
       'the cheapest, $0.000400; config.targets[0] $0.000900',
     );
     const quickest = pick('least_latency');
     expect(quickest).to.include({ by: 'latency', target: 'config.targets[1]' });
-    expect(tellDecision(quickest).reason).to.match(
+    expect(describeDecision(quickest).reason).to.match(
       /^the quicker of two that were drawn, [\d.]+ ms; config\.targets\[0\] [\d.]+ ms$/,
     );
-    expect(tellDecision(pick('least_busy')).reason).to.equal(
+    expect(describeDecision(pick('least_busy')).reason).to.equal(
       'the least busy, 0 under way; config.targets[2] 0 under way',
     );
   });
@@ -228,28 +229,28 @@ describe('explanations', () => {
   it('say when the budget of retries was used up', async () => {
     const config = { ...openai, retry: { attempts: 5 } };
     const hooks = await routerOf(() => 503);
-    const now = Date.now;
-    Date.now = () => 1_800_000_000_000;
+    const { now } = performance;
+    performance.now = () => 1_800_000;
     try {
       for (let i = 0; i < 2; i++) await decisions(config, undefined, { hooks });
       expect(await decisions(config, undefined, { hooks })).to.deep.equal([
         { kind: 'no_retry', target: 'config', why: 'budget' },
       ]);
     } finally {
-      Date.now = now;
+      performance.now = now;
     }
   });
 
   it('say which breakers are open, who probes, and that all are', async () => {
     const hub = new SharedHub();
-    const board = new Breakers(hub.desk, silent);
+    const board = new SharedBreakers(hub.desk, silent);
     const config = {
       strategy: { mode: 'fallback', cb_config: { failure_threshold: 1, cooldown_interval: 5000 } },
       targets: [openai, groq],
     };
-    const now = Date.now;
+    const { now } = performance;
     let ahead = 0;
-    Date.now = () => now() + ahead;
+    performance.now = () => now.call(performance) + ahead;
     try {
       let isSecondWell = true;
       const hooks = await routerOf(({ path }) => (path.endsWith('[1]') && isSecondWell ? 200 : 503), { hub });
@@ -262,7 +263,7 @@ describe('explanations', () => {
       const [open, ...more] = (await decisions(config, undefined, { hooks }))!;
       expect(open).to.include({ kind: 'open', target: 'config.targets[0]' });
       expect(more).to.deep.equal([]);
-      expect(tellDecision(open!).reason).to.match(
+      expect(describeDecision(open!).reason).to.match(
         /circuit breaker is open since 20\d\d-\S+Z, the last failure was 503$/,
       );
       ahead += 5001;
@@ -278,7 +279,7 @@ describe('explanations', () => {
       const all = (await decisions(config, undefined, { hooks }))!;
       expect(all.map(({ kind }) => kind)).to.deep.equal(['open', 'open', 'all_open', 'moved_on']);
     } finally {
-      Date.now = now;
+      performance.now = now;
       board.close();
     }
   });
@@ -362,7 +363,7 @@ describe('explanations', () => {
       { kind: 'mirror', target },
     ];
     for (const decision of each) {
-      const told = tellDecision(decision);
+      const told = describeDecision(decision);
       expect(told).to.include({ decision: decision.kind, target });
       expect(told.reason)
         .to.match(/^\S.{8,}$/)
@@ -491,10 +492,10 @@ describe('a plan', () => {
 
   it('leaves alone whose breaker is open, unless all are', async () => {
     const hub = new SharedHub();
-    const board = new Breakers(hub.desk, silent);
-    const now = Date.now;
+    const board = new SharedBreakers(hub.desk, silent);
+    const { now } = performance;
     let ahead = 0;
-    Date.now = () => now() + ahead;
+    performance.now = () => now.call(performance) + ahead;
     try {
       const config = {
         strategy: { mode: 'fallback', cb_config: { failure_threshold: 1, cooldown_interval: 5000 } },
@@ -526,7 +527,7 @@ describe('a plan', () => {
       expect(due![0]).to.equal('1 [0]');
       expect(due![1]).to.match(/, one request may probe$/);
     } finally {
-      Date.now = now;
+      performance.now = now;
       board.close();
     }
   });

@@ -1,7 +1,12 @@
 import { expect } from 'chai';
-import { hashGatewayKey, isGatewayKey, makeGatewayKey, maskGatewayKey } from '../../src/core/gateway-key.js';
-import type { KeyType } from '../../src/core/principal.js';
-import { isScope, mayHold, scopesOf } from '../../src/core/scopes.js';
+import {
+  hashGatewayKey,
+  isGatewayKey,
+  makeGatewayKey,
+  maskGatewayKey,
+} from '../../src/common/access/gateway-key.js';
+import type { KeyType } from '../../src/common/access/principal.js';
+import { isScope, mayHold, scopesOf } from '../../src/common/access/scopes.js';
 
 const prefixes: Record<KeyType, string> = {
   'organisation-service': 'gw_org_',

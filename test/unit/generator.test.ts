@@ -1,10 +1,10 @@
 import { expect } from 'chai';
-import { openapiFile } from '../../.ci/gen/openapi.js';
-import { permissionsPage } from '../../.ci/gen/permissions.js';
-import { problemsOf } from '../../.ci/gen/problems.js';
-import { readProtos, treeFile } from '../../.ci/gen/read-protos.js';
-import { messagesFile } from '../../.ci/gen/types.js';
 import { adminTree, protoFolder, treeOf } from '../../proto/tree.js';
+import { openapiFile } from '../../tools/gen/openapi.js';
+import { permissionsPage } from '../../tools/gen/permissions.js';
+import { problemsOf } from '../../tools/gen/problems.js';
+import { readProtos, treeFile } from '../../tools/gen/read-protos.js';
+import { messagesFile } from '../../tools/gen/types.js';
 import { serviceOf, treeFrom } from '../support/things.js';
 
 const access = 'option (access) = { any_of: "configs.read" resource: "thing" action: "read" };';
@@ -12,8 +12,8 @@ const rpc = (http: string, more = access): string =>
   `rpc GetThing(GetThingRequest) returns (Thing) { option (google.api.http) = { ${http} }; ${more} }`;
 const messages = (field = ''): string =>
   `message GetThingRequest { string id = 1; ${field} } message Thing { string id = 1; }`;
-const problems = (rpcs: string, field = '', doors: string[] = []): string[] =>
-  problemsOf(treeFrom(serviceOf(rpcs, messages(field))), doors);
+const problems = (rpcs: string, field = '', endpoints: string[] = []): string[] =>
+  problemsOf(treeFrom(serviceOf(rpcs, messages(field))), endpoints);
 
 describe('what is generated from the proto files', () => {
   const good = 'get: "/v1/things/{id}"';
@@ -66,10 +66,10 @@ describe('what is generated from the proto files', () => {
     it(`fails where ${problem}`, () => expect(() => problemsOf(treeFrom(file), [])).to.throw(problem));
   }
 
-  it('stops where a method takes a door of the data plane', () => {
+  it('stops where a method takes an endpoint of the data plane', () => {
     const found = problems(rpc('get: "/v1/chat/{id}"'), '', ['/v1/chat/completions']);
     expect(found).to.deep.equal([
-      'Things.GetThing takes /v1/chat/completions, which is a door of the data plane.',
+      'Things.GetThing takes /v1/chat/completions, which is an endpoint of the data plane.',
     ]);
   });
 

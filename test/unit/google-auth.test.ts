@@ -5,16 +5,16 @@ import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect } from 'chai';
-import { GatewayError } from '../../src/core/errors.js';
-import type { UpstreamCall } from '../../src/core/exchange.js';
-import { getHeader } from '../../src/core/headers.js';
-import { OwnIdentities } from '../../src/core/own-identity.js';
-import { Secret } from '../../src/core/secret.js';
-import type { Ask, Question } from '../../src/providers/auth/ask.js';
-import type { Unauthorized } from '../../src/providers/auth/authorizer.js';
-import { GoogleAuthorizer, type GoogleTokens } from '../../src/providers/auth/google.js';
-import { TokenCache, tokenKey } from '../../src/providers/auth/token-cache.js';
-import { CallFields } from '../../src/providers/call-fields.js';
+import { OwnIdentities } from '../../src/common/access/own-identity.js';
+import { Secret } from '../../src/common/access/secret.js';
+import { GatewayError } from '../../src/common/core/errors.js';
+import type { UpstreamCall } from '../../src/common/core/exchange.js';
+import { getHeader } from '../../src/common/http/headers.js';
+import type { Ask, OwnRequest } from '../../src/data-plane/providers/auth/ask.js';
+import type { Unauthorized } from '../../src/data-plane/providers/auth/authorizer.js';
+import { GoogleAuthorizer, type GoogleTokens } from '../../src/data-plane/providers/auth/google.js';
+import { TokenCache, tokenKey } from '../../src/data-plane/providers/auth/token-cache.js';
+import { CallFields } from '../../src/data-plane/providers/call-fields.js';
 
 const { privateKey, publicKey } = generateKeyPairSync('rsa', {
   modulusLength: 2048,
@@ -58,9 +58,9 @@ describe('Google’s tokens', () => {
   /** What a token endpoint gives, and what it was asked. */
   function endpoint(answer: (n: number) => { status: number; body: unknown }): {
     ask: Ask;
-    asked: Question[];
+    asked: OwnRequest[];
   } {
-    const asked: Question[] = [];
+    const asked: OwnRequest[] = [];
     const ask: Ask = async (question) => {
       asked.push(question);
       const { status, body } = answer(asked.length);

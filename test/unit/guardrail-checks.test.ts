@@ -1,6 +1,6 @@
 import { expect } from 'chai';
-import { guardrailChecks } from '../../src/core/guardrail-checks.js';
-import { findingsOfCheck } from '../../src/core/guardrail-findings.js';
+import { guardrailChecks } from '../../src/common/guardrails/guardrail-checks.js';
+import { findingsOfCheck } from '../../src/common/guardrails/guardrail-findings.js';
 
 const lines = (id: string, parameters?: unknown): string[] =>
   findingsOfCheck(id, parameters, 'checks[0]').map(({ path, message }) => `${path} ${message}`);

@@ -7,12 +7,18 @@ import { setImmediate as nextTurn, setTimeout as pause } from 'node:timers/promi
 import { fileURLToPath } from 'node:url';
 import { expect } from 'chai';
 import fc from 'fast-check';
-import { openJournal } from '../../src/ledger/journal.js';
-import type { Settlement } from '../../src/ledger/record.js';
-import { rowFromText, unknownRowText } from '../../src/ledger/record-text.js';
-import { isAlive, ownIdentity } from '../../src/ledger/writer.js';
+import { ledgerVersion } from '../../src/common/ledger/fields.js';
+import { formatOf } from '../../src/common/ledger/journal-format.js';
+import type { LedgerRow, Settlement } from '../../src/common/ledger/record.js';
+import { restOf, unknownRow } from '../../src/common/ledger/rows.js';
+import { isAlive, ownIdentity } from '../../src/common/ledger/writer.js';
+import { openJournal } from '../../src/data-plane/journal/journal.js';
 import { intentOf, settlementOf } from '../fault/journal-records.js';
 import { arrayOf, intentText, settlementText } from '../support/record-lines.js';
+import { scaled, TimeLimitError } from '../support/time-limits.js';
+
+const current = formatOf(ledgerVersion)!;
+const rowFrom = (line: string): LedgerRow => current.settlement(arrayOf(line));
 
 const files = (dir: string, kind = '.log'): string[] =>
   readdirSync(dir)
@@ -25,9 +31,16 @@ const linesOf = (dir: string): string[] =>
       .filter((line) => /^[IS]/.test(line)),
   );
 
+/** Of a line: `I one`. */
+function kindAndId(line: string): string {
+  const { id } = line[0] === 'I' ? current.intent(line.slice(1)) : rowFrom(line);
+  return `${line[0]} ${id}`;
+}
+
 async function until(what: () => boolean): Promise<void> {
-  for (let i = 0; i < 300 && !what(); i++) await pause(10);
-  expect(what()).to.equal(true);
+  const end = performance.now() + scaled(3000);
+  while (!what() && performance.now() < end) await pause(10);
+  if (!what()) throw new TimeLimitError(`never happened: ${what}`);
 }
 
 describe('the text of a journal', () => {
@@ -58,6 +71,10 @@ describe('the text of a journal', () => {
     modelAsked: maybe,
     key: maybe,
     workspace: maybe,
+    slug: maybe,
+    integration: maybe,
+    user: maybe,
+    prompt: maybe,
     configVersion: text,
     error: maybe,
     errorMessage: maybe,
@@ -97,32 +114,52 @@ describe('the text of a journal', () => {
         const given = settlementOf('0190a1b2-0000-7000-8000-000000000001', change);
         const line = settlementText(given);
         expect(line).to.match(/^S\[[\x20-\x7f]*\][\d,]*\n$/);
-        expect(rowFromText(arrayOf(line), 'settled')).to.deep.equal({ ...given, state: 'settled' });
+        expect(rowFrom(line)).to.deep.equal({ ...given, state: 'settled' });
+        const written = JSON.parse(arrayOf(line)) as unknown[];
+        expect(written.at(-1)).to.deep.equal(restOf(rowFrom(line)));
       }),
     );
   });
 
-  it("tells a plain settlement's length, and where its trace begins if that is its own", () => {
+  it('holds the slug of the stored provider, and reads rows without one', () => {
+    const id = '0190a1b2-0000-7000-8000-000000000001';
+    const slugOf = (line: string): string | null => rowFrom(line).slug;
+    expect(slugOf(settlementText(settlementOf(id, { slug: 'main' })))).to.equal('main');
+    expect(slugOf(settlementText(settlementOf(id, { slug: null })))).to.equal(null);
+    const route = [{ kind: 'chosen', target: 'config', because: 'weight' }] as unknown as Settlement['route'];
+    const both = rowFrom(settlementText(settlementOf(id, { slug: 'main', route })));
+    expect(both).to.deep.include({ slug: 'main', route });
+  });
+
+  it("has a settlement's length at its end, and where the row's own fields begin, if they fit their slots", () => {
     const id = '0190a1b2-0000-7000-8000-000000000001';
     const foot = (given: Settlement): string[] => {
       const line = settlementText(given);
       const array = arrayOf(line);
-      const [length, start] = line.slice(1 + array.length, -1).split(',');
+      const [length, row] = line.slice(1 + array.length, -1).split(',');
       if (length !== '') expect(array).to.have.length(Number(length));
-      return start === undefined ? [] : [array.slice(Number(start), Number(start) + 3)];
+      return row === undefined ? [] : [array.slice(Number(row), Number(row) + 38)];
     };
-    expect(settlementText(settlementOf(id))).to.match(/\]\d{3}\n$/);
-    expect(foot(settlementOf(id))).to.deep.equal([]);
-    expect(foot(settlementOf(id, { trace: 'abc' }))).to.deep.equal(['abc']);
+    for (const change of [
+      {},
+      { trace: 'abc' },
+      { key: null },
+      { workspace: null },
+      { org: `"${'-'.repeat(35)}` },
+      { metadata: { a: 'é"' } },
+    ]) {
+      expect(foot(settlementOf(id, change)), JSON.stringify(change)).to.deep.equal([`"${id}"`]);
+    }
     for (const change of [
       { trace: 'a"b' },
-      { trace: 'x'.repeat(300) },
-      { key: null },
-      { org: `"${'-'.repeat(35)}` },
+      { trace: '' },
+      { trace: 'a ' },
+      { trace: 'x'.repeat(65) },
+      { id: 'short' },
+      { id: `"${'-'.repeat(35)}` },
     ]) {
       expect(settlementText(settlementOf(id, change)), JSON.stringify(change)).to.match(/\]\n$/);
     }
-    expect(settlementText(settlementOf('short'))).to.match(/\]\n$/);
   });
 
   it('holds what each of several attempts used, and of a single one not twice', () => {
@@ -136,33 +173,20 @@ describe('the text of a journal', () => {
     };
     const [attempt] = settlementOf('one').attempts;
     const one = settlementText(settlementOf('one', { usage, cost: 31 }));
-    expect(one.match(/9,8,7,6,5,"provider"/g)).to.have.length(1);
+    expect(one.match(/usage/g)).to.equal(null);
+    expect(rowFrom(one).attempts[0]).to.deep.include({ usage, cost: 31 });
     const lost = { ...attempt!, error: 'hedge_lost' as const, usage: { ...usage, output: 0 }, cost: 4 };
     const won = { ...attempt!, usage, cost: 31 };
     const failed = { ...attempt!, status: 0, error: 'upstream_reset' as const, usage: null, cost: null };
     const given = settlementOf('two', { usage, cost: 35, attempts: [failed, lost, won] });
-    expect(rowFromText(arrayOf(settlementText(given)), 'settled').attempts).to.deep.equal(given.attempts);
-  });
-
-  it('reads attempts of before they had a usage of their own', () => {
-    const attempts = '["t","openai","m",0,500,null,1],["u","openai","m",2,200,null,3]';
-    const text = arrayOf(settlementText(settlementOf('one', { attempts: [] }))).replace(
-      '[]',
-      `[${attempts}]`,
-    );
-    const row = rowFromText(text, 'settled');
-    expect(row.attempts.map(({ target, usage, cost }) => [target, usage, cost])).to.deep.equal([
-      ['t', null, null],
-      ['u', null, null],
-    ]);
+    expect(rowFrom(settlementText(given)).attempts).to.deep.equal(given.attempts);
   });
 
   it('turns an intent into a row at its reserved cost, or refuses its torn text', () => {
-    const line = intentText(
-      intentOf('0190a1b2-0000-7000-8000-000000000001', { path: '/v1/é"', reserved: 77 }),
-    ).slice(1, -1);
-    const row = rowFromText(unknownRowText(line), 'unknown');
-    expect(row).to.include({
+    const given = intentOf('0190a1b2-0000-7000-8000-000000000001', { path: '/v1/é"', reserved: 77 });
+    const line = intentText(given).slice(1, -1);
+    expect(current.intent(line)).to.deep.equal(given);
+    expect(unknownRow(current.intent(line))).to.include({
       state: 'unknown',
       cost: 77,
       path: '/v1/é"',
@@ -171,8 +195,13 @@ describe('the text of a journal', () => {
       modelAsked: 'gpt-4o-mini',
     });
     for (let length = 0; length < line.length; length++) {
-      expect(() => unknownRowText(line.slice(0, length)), line.slice(0, length)).to.throw(SyntaxError);
+      expect(() => current.intent(line.slice(0, length)), line.slice(0, length)).to.throw(SyntaxError);
     }
+  });
+
+  it('keeps what stages add under their names', () => {
+    const stages = { guardrails: { verdict: 'é', ms: 3 } };
+    expect(rowFrom(settlementText(settlementOf('one', { stages })))).to.deep.include({ stages });
   });
 });
 
@@ -206,7 +235,7 @@ describe('a journal', () => {
     journal.settle(settlementOf('two'));
     expect(linesOf(dir)).to.have.length(1);
     await nextTurn();
-    expect(linesOf(dir).map((line) => line.slice(0, 6))).to.deep.equal(['I["one', 'S["one', 'S["two']);
+    expect(linesOf(dir).map(kindAndId)).to.deep.equal(['I one', 'S one', 'S two']);
     journal.close();
   });
 
@@ -214,7 +243,7 @@ describe('a journal', () => {
     const journal = open();
     journal.settle(settlementOf('one'));
     journal.intend(intentOf('two'));
-    expect(linesOf(dir).map((line) => line.slice(0, 6))).to.deep.equal(['S["one', 'I["two']);
+    expect(linesOf(dir).map(kindAndId)).to.deep.equal(['S one', 'I two']);
     journal.close();
   });
 

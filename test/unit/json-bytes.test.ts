@@ -1,6 +1,6 @@
 import { expect } from 'chai';
-import { parseJson, stringifyJson } from '../../src/core/json.js';
-import { jsonBytes } from '../../src/core/json-bytes.js';
+import { parseJson, stringifyJson } from '../../src/common/json/json.js';
+import { jsonBytes } from '../../src/common/json/json-bytes.js';
 
 /** chai is asked for a difference alone: there are thousands of values. */
 const same = (value: unknown): void => {

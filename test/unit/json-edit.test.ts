@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { editJson, editJsonBytes, type JsonEdit } from '../../src/core/json-edit.js';
+import { editJson, editJsonBytes, type JsonEdit } from '../../src/common/json/json-edit.js';
 
 /** Both variants, which must agree. */
 function edit(text: string, edits: JsonEdit[]): string {

@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import fc from 'fast-check';
-import { parseJson, stringifyJson } from '../../src/core/json.js';
-import { writeJsonInSlices } from '../../src/core/json-slices.js';
+import { parseJson, stringifyJson } from '../../src/common/json/json.js';
+import { writeJsonInSlices } from '../../src/common/json/json-slices.js';
 
 describe('JSON written in slices', () => {
   const written = async (value: unknown, units?: number): Promise<string> =>

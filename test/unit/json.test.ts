@@ -6,7 +6,7 @@ import {
   numberOf,
   parseJson,
   stringifyJson,
-} from '../../src/core/json.js';
+} from '../../src/common/json/json.js';
 
 describe('json', () => {
   it('gives plain numbers wherever a double holds the value', () => {

@@ -1,6 +1,6 @@
 import { expect } from 'chai';
-import { loadSettings, SettingsError } from '../../src/config/settings.js';
-import { OwnIdentities, ownIdentityIn } from '../../src/core/own-identity.js';
+import { OwnIdentities, ownIdentityIn } from '../../src/common/access/own-identity.js';
+import { loadSettings, SettingsError } from '../../src/common/settings/settings.js';
 
 describe('The gateway’s own identity', () => {
   const tenant = { organisationId: 'o-1', workspaceId: 'w-1' };

@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { PassingMap } from '../../src/core/passing-map.js';
+import { PassingMap } from '../../src/common/bytes/passing-map.js';
 
 describe('a map for what stays a moment', () => {
   it('gives what was set last, and nothing once it is deleted', () => {

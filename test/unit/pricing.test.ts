@@ -1,8 +1,17 @@
 import { expect } from 'chai';
 import fc from 'fast-check';
-import type { Usage } from '../../src/core/usage.js';
-import { builtInPrices } from '../../src/ledger/prices.js';
-import { costOf, createPricing, type Price, priceOf, pricing, reserveOf } from '../../src/ledger/pricing.js';
+import type { Usage } from '../../src/common/core/usage.js';
+import { builtInPrices, priceLists } from '../../src/common/prices/prices.js';
+import {
+  costOf,
+  createPricing,
+  type Price,
+  priceOf,
+  pricing,
+  reserveOf,
+} from '../../src/common/prices/pricing.js';
+import { maxPicos } from '../../src/common/vocabulary/money.js';
+import { providers } from '../../src/data-plane/providers/rows.js';
 
 const usage = (change: Partial<Usage>): Usage => ({
   input: 0,
@@ -15,7 +24,7 @@ const usage = (change: Partial<Usage>): Usage => ({
 });
 
 describe('prices', () => {
-  it('are whole micro-dollars for a million tokens', () => {
+  it('are whole picodollars for a token', () => {
     for (const [provider, rows] of Object.entries(builtInPrices)) {
       for (const row of rows) {
         const price = priceOf(provider, row.model);
@@ -32,10 +41,75 @@ describe('prices', () => {
     }
   });
 
-  it('name each model once', () => {
-    for (const rows of Object.values(builtInPrices)) {
-      expect(new Set(rows.map((row) => row.model)).size).to.equal(rows.length);
+  it('name each model of a provider once', () => {
+    for (const [provider, rows] of Object.entries(builtInPrices)) {
+      expect(new Set(rows.map((row) => row.model)).size, provider).to.equal(rows.length);
     }
+  });
+
+  it('are known for at least 300 models, of providers that can be called', () => {
+    const count = Object.values(builtInPrices).reduce((sum, rows) => sum + rows.length, 0);
+    expect(count).to.be.at.least(300);
+    for (const provider of Object.keys(priceLists)) expect([...providers.keys()]).to.include(provider);
+  });
+
+  it('each have a page to check them by, the place where they were read, and the day', () => {
+    for (const [provider, { page, leftOff, sheets }] of Object.entries(priceLists)) {
+      expect(new URL(page).protocol, provider).to.equal('https:');
+      expect(leftOff?.global ?? true, provider).to.equal(true);
+      expect(sheets).to.not.have.length(0);
+      for (const { from, on, rows } of sheets) {
+        expect(new URL(from).protocol, provider).to.equal('https:');
+        expect(on).to.match(/^20\d\d-[01]\d-[0-3]\d$/);
+        expect(new Date(on).toISOString().slice(0, 10)).to.equal(on);
+        expect(rows).to.not.have.length(0);
+      }
+    }
+  });
+
+  it('are above zero: what is free or not known has no row', () => {
+    for (const [provider, rows] of Object.entries(builtInPrices)) {
+      for (const row of rows) {
+        for (const price of row.above === undefined ? [row] : [row, row.above]) {
+          const at = `${provider} ${row.model}`;
+          expect(price.input, at).to.be.above(0);
+          // Embeddings have no output to pay for.
+          expect(price.output, at).to.be.at.least(0);
+          if (price.output === 0) expect(row.model, at).to.match(/embed|voyage|bge|e5|gte|mini-?lm|mpnet/i);
+          for (const part of [price.cached, price.cacheWrite])
+            if (part !== undefined) expect(part, at).above(0);
+        }
+        if (row.above !== undefined) expect(row.above.tokens).to.be.at.least(32_000);
+      }
+    }
+  });
+
+  it('of other providers hold for their own names alone, not for names that begin or end alike', () => {
+    expect(priceOf('groq', 'llama-3.1-8b-instant')).to.include({ input: 50_000, output: 80_000 });
+    expect(priceOf('mistral-ai', 'mistral-large-latest')?.output).to.equal(1_500_000);
+    expect(priceOf('google', 'gemini-2.5-pro')?.above?.price.input).to.equal(2_500_000);
+    for (const [provider, model] of [
+      ['groq', 'llama-3.1-8b-instant-2026-01-01'],
+      ['mistral-ai', 'mistral-large'],
+      ['google', 'gemini-2.5-pro-latest'],
+      ['dashscope', 'qwen-max-2024-09-19'],
+      ['openrouter', 'anthropic/claude-sonnet-4.5:free'],
+      ['x-ai', 'grok'],
+    ] as const)
+      expect(priceOf(provider, model), `${provider} ${model}`).to.equal(null);
+  });
+
+  it('take a name as another only where the provider documents that they cost the same', () => {
+    expect(priceOf('azure-openai', 'gpt-4o-2024-08-06')).to.equal(priceOf('azure-openai', 'gpt-4o'));
+    expect(priceOf('azure-openai', 'gpt-4o-2024-05-13')).to.equal(null);
+    for (const model of [
+      'anthropic.claude-opus-4-5',
+      'anthropic/claude-opus-4-5@20251101',
+      'claude-opus-4-5@default',
+      'claude-opus-4-5-20251101',
+    ])
+      expect(priceOf('vertex-ai', model)?.output, model).to.equal(25_000_000);
+    expect(priceOf('vertex-ai', 'google.gemini-2.5-pro')).to.equal(priceOf('vertex-ai', 'gemini-2.5-pro'));
   });
 
   it('hold for the dated names of a model, and for no other that begins alike', () => {
@@ -67,10 +141,10 @@ describe('prices', () => {
       },
     });
     expect(own.cost('openai', 'gpt-4o-2024-08-06', usage({ input: 1_000_000, cached: 500_000 }))).to.equal(
-      1_000_000,
+      1e12,
     );
-    expect(own.cost('openai', 'gpt-4o-mini', usage({ output: 1_000_000 }))).to.equal(600_000);
-    expect(own.cost('local', 'llama', usage({ input: 1_000_000 }))).to.equal(1);
+    expect(own.cost('openai', 'gpt-4o-mini', usage({ output: 1_000_000 }))).to.equal(0.6e12);
+    expect(own.cost('local', 'llama', usage({ input: 1_000_000 }))).to.equal(1_000_000);
     expect(() => createPricing({ prices: { x: { y: { input: -1, output: 0 } } } })).to.throw(
       /-1 is no price/,
     );
@@ -79,34 +153,52 @@ describe('prices', () => {
 
 describe('costs', () => {
   it('of known calls', () => {
-    expect(pricing.cost('openai', 'gpt-4o-mini', usage({ input: 120, output: 240 }))).to.equal(162);
-    expect(pricing.cost('openai', 'gpt-4o', usage({ input: 2000, cached: 1024, output: 10 }))).to.equal(3820);
+    expect(pricing.cost('openai', 'gpt-4o-mini', usage({ input: 120, output: 240 }))).to.equal(162_000_000);
+    expect(pricing.cost('openai', 'gpt-4o', usage({ input: 2000, cached: 1024, output: 10 }))).to.equal(
+      3_820_000_000,
+    );
     expect(
       pricing.cost(
         'anthropic',
         'claude-opus-4-5',
         usage({ input: 10_000, cached: 8000, cacheWrite: 1000, output: 500 }),
       ),
-    ).to.equal(27_750);
+    ).to.equal(27_750_000_000);
     expect(pricing.cost('openai', 'no-such-model', usage({ input: 1 }))).to.equal(null);
   });
 
   it('of a long request are the long price for all of it', () => {
     const cost = (input: number) => pricing.cost('openai', 'gpt-5.5', usage({ input, output: 1000 }));
-    expect(cost(272_000)).to.equal(272_000 * 5 + 30_000);
-    expect(cost(272_001)).to.equal(272_001 * 10 + 45_000);
+    expect(cost(272_000)).to.equal((272_000 * 5 + 30_000) * 1e6);
+    expect(cost(272_001)).to.equal((272_001 * 10 + 45_000) * 1e6);
   });
 
-  it('are rounded once, half up', () => {
-    const price: Price = { input: 500_000, output: 499_999, cached: 0, cacheWrite: 0, above: null };
-    expect(costOf(usage({ input: 1 }), price)).to.equal(1);
-    expect(costOf(usage({ output: 1 }), price)).to.equal(0);
-    expect(costOf(usage({ input: 1, output: 1 }), price)).to.equal(1);
-    expect(costOf(usage({ input: 3 }), price)).to.equal(2);
+  it('are never rounded: a single token of the cheapest model has its cost', () => {
+    const price: Price = { input: 2000, output: 83_333, cached: 1, cacheWrite: 0, above: null };
+    expect(costOf(usage({ input: 1 }), price)).to.equal(2000);
+    expect(costOf(usage({ output: 3 }), price)).to.equal(249_999);
+    expect(costOf(usage({ input: 1, cached: 1 }), price)).to.equal(1);
   });
 
-  it('are exact, however large, and so are their sums', () => {
-    const tokens = fc.integer({ min: 0, max: 2 ** 31 });
+  it('of all models are whole picodollars, and far below what a number and a column hold', () => {
+    let cheapest = Number.POSITIVE_INFINITY;
+    let highest = 0;
+    for (const [provider, rows] of Object.entries(builtInPrices)) {
+      for (const { model } of rows) {
+        const price = priceOf(provider, model);
+        for (const value of [price?.input, price?.output, price?.cached, price?.cacheWrite]) {
+          if (value !== undefined && value > 0) cheapest = Math.min(cheapest, value);
+          highest = Math.max(highest, value ?? 0);
+        }
+      }
+    }
+    expect(cheapest).to.be.at.least(1000);
+    // Ten million tokens of the most expensive model.
+    expect(highest * 10_000_000).to.be.below(maxPicos);
+  });
+
+  it('are exact up to the largest amount, and so are their sums', () => {
+    const tokens = fc.integer({ min: 0, max: 2 ** 24 });
     const rate = fc.integer({ min: 0, max: 600_000_000 });
     const call = fc.record({
       input: tokens,
@@ -123,8 +215,6 @@ describe('costs', () => {
     });
     fc.assert(
       fc.property(fc.array(call, { minLength: 1, maxLength: 20 }), price, (calls, p) => {
-        let sum = 0;
-        let exactSum = 0n;
         for (const { input, output, cachedShare, writeShare } of calls) {
           const cached = Math.floor((input * cachedShare) / 200);
           const cacheWrite = Math.floor((input * writeShare) / 200);
@@ -133,13 +223,9 @@ describe('costs', () => {
             BigInt(cached) * BigInt(p.cached) +
             BigInt(cacheWrite) * BigInt(p.cacheWrite) +
             BigInt(output) * BigInt(p.output);
-          const exact = (picos + 500_000n) / 1_000_000n;
-          const cost = costOf(usage({ input, output, cached, cacheWrite }), p);
-          expect(BigInt(cost)).to.equal(exact);
-          sum += cost;
-          exactSum += exact;
+          const exact = picos > BigInt(maxPicos) ? BigInt(maxPicos) : picos;
+          expect(BigInt(costOf(usage({ input, output, cached, cacheWrite }), p))).to.equal(exact);
         }
-        expect(BigInt(sum)).to.equal(exactSum);
       }),
       { numRuns: 500 },
     );
@@ -161,8 +247,8 @@ describe('costs', () => {
         },
       ),
     );
-    expect(pricing.reserve('openai', 'gpt-4o-mini', 3000, 1000)).to.equal(150 + 600);
-    expect(pricing.reserve('openai', 'gpt-4o-mini', 3000, null)).to.be.greaterThan(2000);
+    expect(pricing.reserve('openai', 'gpt-4o-mini', 3000, 1000)).to.equal((150 + 600) * 1e6);
+    expect(pricing.reserve('openai', 'gpt-4o-mini', 3000, null)).to.be.greaterThan(2000e6);
     expect(pricing.reserve('openai', 'no-such-model', 3000, 1000)).to.equal(null);
   });
 });

@@ -1,13 +1,14 @@
 import { expect } from 'chai';
 import fc from 'fast-check';
-import { GatewayError } from '../../src/core/errors.js';
-import type { JsonObject } from '../../src/core/exchange.js';
-import { parseJson, stringifyJson } from '../../src/core/json.js';
-import { anthropicMessages } from '../../src/providers/formats/anthropic-messages.js';
-import { claudeTraits } from '../../src/providers/formats/claude-models.js';
-import type { ConversionContext } from '../../src/providers/provider.js';
-import { SseReader } from '../../src/providers/sse.js';
-import { countTokens, type SimulatedProvider, startSimulated } from '../support/simulated/index.js';
+import { GatewayError } from '../../src/common/core/errors.js';
+import type { JsonObject } from '../../src/common/core/exchange.js';
+import { parseJson, stringifyJson } from '../../src/common/json/json.js';
+import { anthropicMessages } from '../../src/data-plane/providers/formats/anthropic-messages.js';
+import { claudeTraits } from '../../src/data-plane/providers/formats/claude-models.js';
+import type { ConversionContext } from '../../src/data-plane/providers/provider.js';
+import { SseReader } from '../../src/data-plane/providers/streams/sse.js';
+import { countTokens, type SimulatedProvider, startSimulated } from '../../src/simulated/index.js';
+import { examples } from '../support/long-forms.js';
 
 const context: ConversionContext = { provider: 'anthropic', strict: true, includeUsage: true };
 
@@ -116,7 +117,7 @@ describe('The Anthropic format', () => {
         onlyRefuses(() => anthropicMessages.toWire({ model: 'claude-opus-4-5', ...request, messages }));
         onlyRefuses(() => anthropicMessages.toWire(request));
       }),
-      { numRuns: 2000 },
+      { numRuns: examples(2000) },
     );
   });
 
@@ -127,7 +128,7 @@ describe('The Anthropic format', () => {
         onlyRefuses(() => anthropicMessages.usage(body));
         onlyRefuses(() => anthropicMessages.errorFromWire(status, body, context));
       }),
-      { numRuns: 1000 },
+      { numRuns: examples(1000) },
     );
   });
 
@@ -149,7 +150,7 @@ describe('The Anthropic format', () => {
           onlyRefuses(() => stream.event(type, JSON.stringify({ ...event, type })));
         for (const figure of [stream.usage.input, stream.usage.output]) expect(figure).to.be.at.least(0);
       }),
-      { numRuns: 1000 },
+      { numRuns: examples(1000) },
     );
   });
 

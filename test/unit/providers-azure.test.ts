@@ -2,18 +2,18 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect } from 'chai';
-import { GatewayError } from '../../src/core/errors.js';
-import { OwnIdentities } from '../../src/core/own-identity.js';
-import type { FieldValues } from '../../src/core/provider-fields.js';
-import { fieldValue } from '../../src/core/provider-fields.js';
-import type { Ask } from '../../src/providers/auth/ask.js';
-import { EntraSignIn, entraAuth } from '../../src/providers/auth/entra.js';
-import { azureFields } from '../../src/providers/azure-fields.js';
-import { azureFoundry } from '../../src/providers/azure-foundry.js';
-import { azureOpenAi } from '../../src/providers/azure-openai.js';
-import { CallFields } from '../../src/providers/call-fields.js';
-import type { Provider, RowCall } from '../../src/providers/provider.js';
-import { type SimulatedProvider, startSimulated } from '../support/simulated/index.js';
+import { OwnIdentities } from '../../src/common/access/own-identity.js';
+import { GatewayError } from '../../src/common/core/errors.js';
+import type { FieldValues } from '../../src/common/vocabulary/provider-fields.js';
+import { fieldValue } from '../../src/common/vocabulary/provider-fields.js';
+import type { Ask } from '../../src/data-plane/providers/auth/ask.js';
+import { EntraSignIn, entraAuth } from '../../src/data-plane/providers/auth/entra.js';
+import { CallFields } from '../../src/data-plane/providers/call-fields.js';
+import { azureFields } from '../../src/data-plane/providers/kinds/azure-fields.js';
+import { azureFoundry } from '../../src/data-plane/providers/kinds/azure-foundry.js';
+import { azureOpenAi } from '../../src/data-plane/providers/kinds/azure-openai.js';
+import type { ProviderDefinition, RowCall } from '../../src/data-plane/providers/provider.js';
+import { type SimulatedProvider, startSimulated } from '../../src/simulated/index.js';
 
 const values = (texts: Record<string, string>): FieldValues =>
   Object.fromEntries(Object.entries(texts).map(([name, text]) => [name, fieldValue(name, text)]));
@@ -31,7 +31,7 @@ const call = (
   ...rest,
 });
 
-const url = ({ base, paths, query }: Provider, format: RowCall['format'] = 'openai-chat'): string =>
+const url = ({ base, paths, query }: ProviderDefinition, format: RowCall['format'] = 'openai-chat'): string =>
   `${base}${paths[format]}${query === undefined ? '' : `?${query}`}`;
 
 function refused(run: () => unknown): string | null {
@@ -45,7 +45,7 @@ function refused(run: () => unknown): string | null {
 }
 
 describe('Azure OpenAI', () => {
-  const row = (...args: Parameters<typeof call>): Provider => azureOpenAi.forCall!(call(...args));
+  const row = (...args: Parameters<typeof call>): ProviderDefinition => azureOpenAi.forCall!(call(...args));
 
   it('is called by deployment where the version is a date, by model where it is not', () => {
     const resource = { azure_resource_name: 'contoso' };
@@ -111,7 +111,7 @@ describe('Azure OpenAI', () => {
 });
 
 describe('Microsoft Foundry', () => {
-  const row = (...args: Parameters<typeof call>): Provider => azureFoundry.forCall!(call(...args));
+  const row = (...args: Parameters<typeof call>): ProviderDefinition => azureFoundry.forCall!(call(...args));
   const host = 'https://contoso.services.ai.azure.com';
 
   it('knows by its address which API is meant', () => {

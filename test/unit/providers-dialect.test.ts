@@ -1,8 +1,8 @@
 import { expect } from 'chai';
-import { GatewayError } from '../../src/core/errors.js';
-import type { JsonObject } from '../../src/core/exchange.js';
-import { openAiDialect } from '../../src/providers/formats/openai-dialect.js';
-import type { ConversionContext } from '../../src/providers/provider.js';
+import { GatewayError } from '../../src/common/core/errors.js';
+import type { JsonObject } from '../../src/common/core/exchange.js';
+import { openAiDialect } from '../../src/data-plane/providers/formats/openai-dialect.js';
+import type { ConversionContext } from '../../src/data-plane/providers/provider.js';
 
 const context: ConversionContext = { provider: 'mistral-ai', strict: true, includeUsage: true };
 const whole = (message: JsonObject, finish_reason: string | null): JsonObject => ({

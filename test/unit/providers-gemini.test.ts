@@ -1,16 +1,17 @@
 import { expect } from 'chai';
 import fc from 'fast-check';
-import { GatewayError } from '../../src/core/errors.js';
-import type { JsonObject } from '../../src/core/exchange.js';
-import { parseJson, stringifyJson } from '../../src/core/json.js';
+import { GatewayError } from '../../src/common/core/errors.js';
+import type { JsonObject } from '../../src/common/core/exchange.js';
+import { parseJson, stringifyJson } from '../../src/common/json/json.js';
 import {
   geminiBatchEmbedContents,
   vertexPredictEmbeddings,
-} from '../../src/providers/formats/gemini-embeddings.js';
-import { geminiGenerateContent } from '../../src/providers/formats/gemini-generate-content.js';
-import type { CanonicalChunk, ConversionContext } from '../../src/providers/provider.js';
-import { SseReader } from '../../src/providers/sse.js';
-import { type SimulatedProvider, startSimulated } from '../support/simulated/index.js';
+} from '../../src/data-plane/providers/formats/gemini-embeddings.js';
+import { geminiGenerateContent } from '../../src/data-plane/providers/formats/gemini-generate-content.js';
+import type { CanonicalChunk, ConversionContext } from '../../src/data-plane/providers/provider.js';
+import { SseReader } from '../../src/data-plane/providers/streams/sse.js';
+import { type SimulatedProvider, startSimulated } from '../../src/simulated/index.js';
+import { examples } from '../support/long-forms.js';
 
 const context: ConversionContext = { provider: 'google', strict: true, includeUsage: true };
 
@@ -68,7 +69,7 @@ describe('The Gemini format', () => {
           onlyRefuses(() => vertexPredictEmbeddings.toWire(request));
         },
       ),
-      { numRuns: 2000 },
+      { numRuns: examples(2000) },
     );
   });
 
@@ -95,7 +96,7 @@ describe('The Gemini format', () => {
           expect(stream.usage.input).to.be.at.least(0);
         },
       ),
-      { numRuns: 1000 },
+      { numRuns: examples(1000) },
     );
   });
 

@@ -1,8 +1,8 @@
 import { readFileSync } from 'node:fs';
 import { expect } from 'chai';
-import { isHeaderName, isHeaderValue } from '../../src/core/headers.js';
-import { formats } from '../../src/providers/formats/index.js';
-import { providers } from '../../src/providers/rows.js';
+import { isHeaderName, isHeaderValue } from '../../src/common/http/headers.js';
+import { formats } from '../../src/data-plane/providers/formats/index.js';
+import { providerRows, providers } from '../../src/data-plane/providers/rows.js';
 
 describe('The provider rows', () => {
   for (const [name, provider] of providers) {
@@ -13,7 +13,8 @@ describe('The provider rows', () => {
       expect(base.protocol).to.equal(base.hostname.endsWith('.invalid') ? 'http:' : 'https:');
       expect(provider.base).to.not.match(/\/$/);
       expect(base.search + base.hash + base.username).to.equal('');
-      expect(Object.keys(provider.paths)).to.not.have.length(0);
+      // SageMaker is passed through alone.
+      if (name !== 'sagemaker') expect(Object.keys(provider.paths)).to.not.have.length(0);
       for (const path of Object.values(provider.paths)) expect(path).to.match(/^\/[a-zA-Z/_:{}]+$/);
       expect(new URL(provider.source).protocol).to.equal('https:');
       for (const [header, value] of Object.entries(provider.headers ?? {})) {
@@ -85,7 +86,9 @@ describe('The provider rows', () => {
   });
 
   it('a server of one’s own cannot be reached without its address', () => {
-    for (const name of ['ollama', 'vllm', 'lm-studio', 'openai-compatible', 'azure-openai', 'azure-ai'])
+    const own = ['ollama', 'vllm', 'lm-studio', 'openai-compatible', 'databricks'];
+    for (const name of [...own, 'azure-openai', 'azure-ai', 'workers-ai'])
       expect(providers.get(name)?.base).to.contain('.invalid/');
+    expect([...providers.keys()].filter(providerRows.needsAddress)).to.have.members(own);
   });
 });

@@ -8,7 +8,7 @@ import {
   faults,
   type SimulatedProvider,
   startSimulated,
-} from '../support/simulated/index.js';
+} from '../../src/simulated/index.js';
 
 describe('The simulated provider', () => {
   let provider: SimulatedProvider;
@@ -279,6 +279,20 @@ describe('The simulated provider', () => {
         sent.on('error', () => finish('broken'));
         sent.end(JSON.stringify({ model: 'm', messages: hello, stream }));
       });
+
+    it('cuts an answer whose value no header can carry, at once and after a pause, and answers the next call', async () => {
+      for (const pace of ['', 'slow-head=5,']) {
+        for (const fault of ['redirect=/\u0100', '429=\u0100']) {
+          const answer = await fetch(`${provider.url}/v1/chat/completions`, {
+            method: 'POST',
+            headers: { authorization: 'Bearer k' },
+            body: JSON.stringify({ model: `sim-fault:${pace}${fault}`, messages: hello }),
+          }).catch(() => null);
+          expect(answer?.status ?? 500).to.equal(500);
+        }
+      }
+      expect((await ask('chunks=1', false)).status).to.equal(200);
+    });
 
     it('breaks connections before, in and at the end of an answer', async () => {
       expect(await ask('reset-before-head', false)).to.include({ status: 0, end: 'broken' });

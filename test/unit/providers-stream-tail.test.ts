@@ -1,12 +1,8 @@
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { expect } from 'chai';
-import {
-  looksLikeEvents,
-  StreamTail,
-  type TailFindings,
-  type TailFormat,
-} from '../../src/providers/stream-tail.js';
+import { looksLikeEvents, StreamTail } from '../../src/data-plane/providers/streams/stream-tail.js';
+import type { TailFindings, TailFormat } from '../../src/data-plane/providers/streams/tail-findings.js';
 
 function watch(format: TailFormat, bytes: Buffer, size: number): TailFindings {
   const tail = new StreamTail(format);
@@ -44,6 +40,8 @@ describe('The tail of a stream that passes through', () => {
   it('says that a stream without its end marker is not done', () => {
     expect(watch('openai-chat', Buffer.from(long), 500)).to.deep.equal({
       done: false,
+      marked: false,
+      error: null,
       usage: null,
       model: 'gpt-4o',
     });

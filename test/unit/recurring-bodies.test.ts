@@ -1,12 +1,12 @@
 import { expect } from 'chai';
-import type { Endpoint } from '../../src/core/endpoint.js';
-import { GatewayError } from '../../src/core/errors.js';
-import { type ClientRequest, Exchange } from '../../src/core/exchange.js';
-import type { Principal } from '../../src/core/principal.js';
-import { createBodyReader } from '../../src/endpoints/body-reader.js';
-import { findEndpoint } from '../../src/endpoints/table.js';
-import { readBodyStage } from '../../src/pipeline/read-body.js';
-import { RecurringBodies } from '../../src/pipeline/recurring-bodies.js';
+import type { Principal } from '../../src/common/access/principal.js';
+import type { Endpoint } from '../../src/common/core/endpoint.js';
+import { GatewayError } from '../../src/common/core/errors.js';
+import { type ClientRequest, Exchange } from '../../src/common/core/exchange.js';
+import { createBodyReader } from '../../src/data-plane/endpoints/body-reader.js';
+import { findEndpoint } from '../../src/data-plane/endpoints/table.js';
+import { bodyReading } from '../../src/data-plane/pipeline/request/read-body.js';
+import { RecurringBodies } from '../../src/data-plane/pipeline/request/recurring-bodies.js';
 
 const caller = (organisationId: string): Principal => ({ organisationId }) as Principal;
 const one = caller('one');
@@ -17,14 +17,14 @@ describe('bodies that come again', () => {
 
   beforeEach(() => {
     recurring = new RecurringBodies();
-    const stage = readBodyStage(createBodyReader(), recurring);
+    const readBody = bodyReading(createBodyReader(), recurring, { exceeds: async () => null });
     read = (principal, text, path = '/v1/chat/completions', type = 'application/json') => {
       const endpoint: Endpoint = findEndpoint('POST', path);
       const headers = ['content-type', type];
       const request = { path, headers, bytes: Buffer.from(text), json: null };
       const x = new Exchange('x', endpoint, request as unknown as ClientRequest);
       x.principal = principal;
-      stage.request!(x);
+      void readBody(x);
       return x;
     };
   });
@@ -39,7 +39,7 @@ describe('bodies that come again', () => {
     expect([again.modelAsked, again.streaming]).to.deep.equal(['m', true]);
   });
 
-  it('are read anew where nobody kept them, or where a byte, the caller or the door is another', () => {
+  it('are read again where none is kept, or where a byte, the caller or the endpoint differs', () => {
     const first = read(one, chat);
     expect(read(one, chat).request.json).to.not.equal(first.request.json);
     recurring.keep(first);

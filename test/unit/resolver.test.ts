@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { createResolver } from '../../src/upstream/resolver.js';
+import { createResolver } from '../../src/data-plane/upstream/address/resolver.js';
 
 describe('resolver: names to addresses', () => {
   it('takes addresses as they are', async () => {

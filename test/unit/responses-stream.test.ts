@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { ResponsesStreamWriter } from '../../src/providers/doors/responses-stream.js';
+import { ResponsesStreamWriter } from '../../src/data-plane/providers/client-formats/responses-stream.js';
 
 const context = {
   asked: { model: 'm', stream: true },

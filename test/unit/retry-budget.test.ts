@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { RetryBudget } from '../../plugins/router/retry-budget.js';
+import { RetryBudget } from '../../plugins/router/health/retry-budget.js';
 
 describe('a retry budget', () => {
   /** So many requests a second for ten seconds, each of which would be retried as often as it may. */
@@ -24,7 +24,7 @@ describe('a retry budget', () => {
     for (const perSecond of [10, 20, 50]) expect(retriesAt(perSecond)).to.equal(100);
   });
 
-  it('M32: is a fifth of more traffic than that', () => {
+  it('is a fifth of more traffic than that', () => {
     for (const perSecond of [100, 400, 2000]) {
       expect(retriesAt(perSecond) / (perSecond * 10)).to.be.within(0.18, 0.205);
     }

@@ -1,14 +1,15 @@
 import { expect } from 'chai';
 import fc from 'fast-check';
-import { AdaptiveLimit } from '../../plugins/router/adaptive-limit.js';
-import { Admission } from '../../plugins/router/admission.js';
-import { FairQueue, type Priority } from '../../plugins/router/fair-queue.js';
-import type { Sink } from '../../src/core/body.js';
-import { defaultTarget } from '../../src/core/default-config.js';
-import { GatewayError } from '../../src/core/errors.js';
-import { type ClientRequest, Exchange, type Reply } from '../../src/core/exchange.js';
-import type { Principal } from '../../src/core/principal.js';
-import type { Concurrency, Target } from '../../src/core/target.js';
+import { AdaptiveLimit } from '../../plugins/router/limits/adaptive-limit.js';
+import { Admission } from '../../plugins/router/limits/admission.js';
+import { FairQueue, type Priority } from '../../plugins/router/limits/fair-queue.js';
+import type { Principal } from '../../src/common/access/principal.js';
+import type { Sink } from '../../src/common/bytes/body.js';
+import { GatewayError } from '../../src/common/core/errors.js';
+import { type ClientRequest, Exchange, type Reply } from '../../src/common/core/exchange.js';
+import type { Concurrency, Target } from '../../src/common/core/target.js';
+import { defaultTarget } from '../../src/common/vocabulary/default-config.js';
+import { expectWithinMs } from '../support/time-limits.js';
 import { VirtualTime } from '../support/virtual-time.js';
 
 const rule: Concurrency = { min: 2, max: 2, queue: 100, maxWaitMs: 1000, priority: 'normal' };
@@ -259,7 +260,7 @@ describe('admission to an upstream', () => {
     const began = performance.now();
     expect(await upstream.send(exchange(), { maxWaitMs: 20 })).to.equal('upstream_busy');
     expect(await upstream.send(exchange(), {}, { deadlineMs: 30 })).to.equal('upstream_busy');
-    expect(performance.now() - began).to.be.below(500);
+    expectWithinMs(performance.now() - began, 500);
     expect(upstream.gauge('queued')).to.equal(0);
     for (const one of [...upstream.underWay]) one.end();
     await Promise.all(full);
@@ -276,7 +277,7 @@ describe('admission to an upstream', () => {
     await turn();
     expect(upstream.underWay.length).to.equal(0);
     while (upstream.underWay.length === 0) await turn();
-    expect(performance.now() - began).to.be.within(40, 500);
+    expectWithinMs(performance.now() - began, 500, { atLeast: 40 });
     upstream.underWay[0]!.end();
     await second;
   });

@@ -1,14 +1,14 @@
 import { expect } from 'chai';
+import { Latencies } from '../../plugins/router/balance/latencies.js';
+import { metered } from '../../plugins/router/balance/metered.js';
+import { Meters } from '../../plugins/router/balance/meters.js';
 import router from '../../plugins/router/index.js';
-import { Latencies } from '../../plugins/router/latencies.js';
-import { metered } from '../../plugins/router/metered.js';
-import { Meters } from '../../plugins/router/meters.js';
-import { defaultTarget } from '../../src/core/default-config.js';
-import { type ErrorCode, GatewayError } from '../../src/core/errors.js';
-import { type Attempt, Exchange, type Reply } from '../../src/core/exchange.js';
-import type { Hooks, Host } from '../../src/core/plugin.js';
-import type { Target } from '../../src/core/target.js';
-import { compileConfig } from '../../src/routing/compile.js';
+import { type ErrorCode, GatewayError } from '../../src/common/core/errors.js';
+import { type Attempt, Exchange, type Reply } from '../../src/common/core/exchange.js';
+import type { Target } from '../../src/common/core/target.js';
+import type { FullHost, Hooks } from '../../src/common/plugin-host/plugin.js';
+import { defaultTarget } from '../../src/common/vocabulary/default-config.js';
+import { compileConfig } from '../../src/data-plane/routing/compile.js';
 import { seeded } from '../support/seeded.js';
 import { SharedHub } from '../support/shared.js';
 import { VirtualTime } from '../support/virtual-time.js';
@@ -55,7 +55,7 @@ class Simulation {
       metrics: { show() {} },
       shared: new SharedHub().worker(),
       attempt: (x: Exchange, target: Target) => self!.attempt(x, target),
-    } as unknown as Host;
+    } as unknown as FullHost;
     self = new Simulation(config, (await router.setup({ backoffMs: 100 }, host)) as Hooks);
     return self;
   }
@@ -64,6 +64,7 @@ class Simulation {
     const { ms, answer = 200, headMs = ms } = this.upstream(target, x);
     const attempt: Attempt = {
       target: target.path,
+      slug: null,
       provider: target.provider ?? '',
       model: 'm',
       startedAt: x.elapsedMs(),

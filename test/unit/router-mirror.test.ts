@@ -1,12 +1,12 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { expect } from 'chai';
 import { type MirrorLimits, Mirrors } from '../../plugins/router/mirror.js';
-import { defaultConfig, defaultTarget } from '../../src/core/default-config.js';
-import { GatewayError } from '../../src/core/errors.js';
-import { Exchange } from '../../src/core/exchange.js';
-import { Secret } from '../../src/core/secret.js';
-import { directCredential } from '../../src/core/slots.js';
-import type { Target } from '../../src/core/target.js';
+import { Secret } from '../../src/common/access/secret.js';
+import { GatewayError } from '../../src/common/core/errors.js';
+import { Exchange } from '../../src/common/core/exchange.js';
+import type { Target } from '../../src/common/core/target.js';
+import { directCredential } from '../../src/common/plugin-host/slots.js';
+import { defaultConfig, defaultTarget } from '../../src/common/vocabulary/default-config.js';
 import { seeded } from '../support/seeded.js';
 
 const target: Target = { ...defaultTarget, path: 'config.mirror.target', provider: 'openai' };

@@ -1,15 +1,17 @@
 import { expect } from 'chai';
 import fc from 'fast-check';
-import { type Balance, Chooser } from '../../plugins/router/choose.js';
-import { metered } from '../../plugins/router/metered.js';
-import { Meters } from '../../plugins/router/meters.js';
-import { Sessions } from '../../plugins/router/sessions.js';
-import type { Sink } from '../../src/core/body.js';
-import { type ClientRequest, Exchange, type Reply } from '../../src/core/exchange.js';
-import type { Principal } from '../../src/core/principal.js';
-import type { RouteNode, Target } from '../../src/core/target.js';
-import { compileConfig } from '../../src/routing/compile.js';
+import type { Balance } from '../../plugins/router/balance/balance.js';
+import { Chooser } from '../../plugins/router/balance/choose.js';
+import { metered } from '../../plugins/router/balance/metered.js';
+import { Meters } from '../../plugins/router/balance/meters.js';
+import { Sessions } from '../../plugins/router/balance/sessions.js';
+import type { Principal } from '../../src/common/access/principal.js';
+import type { Sink } from '../../src/common/bytes/body.js';
+import { type ClientRequest, Exchange, type Reply } from '../../src/common/core/exchange.js';
+import type { RouteNode, Target } from '../../src/common/core/target.js';
+import { compileConfig } from '../../src/data-plane/routing/compile.js';
 import { seeded } from '../support/seeded.js';
+import { expectWithinMs } from '../support/time-limits.js';
 
 interface Asked {
   readonly key?: string;
@@ -57,7 +59,12 @@ function chooser({ random, closed, costs, meters, now }: Given = {}): Chooser {
       random: random ?? seeded(1),
       expectedCost: (_x, target) => costs?.[target.name ?? ''] ?? null,
     },
-    { available: (_x, node) => isOpen(node) },
+    {
+      get open() {
+        return closed?.size ?? 0;
+      },
+      available: (_x, node) => isOpen(node),
+    },
     meters ?? new Meters(),
     new Sessions(now),
   );
@@ -273,7 +280,7 @@ describe('session affinity', () => {
     }
   });
 
-  it('tells conversations apart by system text, tools, first question and model, in each door’s shape', () => {
+  it('tells conversations apart by system text, tools, first question and model, in each client format', () => {
     const session = rootOf(exchange(config)).sticky!.session;
     const of = (json: Record<string, unknown>) => session(exchange(config, { json }));
     const bodies = [
@@ -362,7 +369,7 @@ describe('least_latency', () => {
       return slow.reply;
     });
     expect(meter.inFlight).to.equal(1);
-    expect(meter.latencyMs).to.be.within(15, 200);
+    expectWithinMs(meter.latencyMs!, 200, { atLeast: 15 });
     if (reply.body === null || typeof reply.body === 'string' || Buffer.isBuffer(reply.body))
       throw new Error('no source');
     reply.body.start(quiet);

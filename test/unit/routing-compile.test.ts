@@ -1,9 +1,9 @@
 import { expect } from 'chai';
-import { defaultConfig } from '../../src/core/default-config.js';
-import { stringifyJson } from '../../src/core/json.js';
-import { Secret } from '../../src/core/secret.js';
-import type { RouteNode, Target } from '../../src/core/target.js';
-import { type CompileOptions, compileConfig } from '../../src/routing/compile.js';
+import { Secret } from '../../src/common/access/secret.js';
+import type { RouteNode, Target } from '../../src/common/core/target.js';
+import { stringifyJson } from '../../src/common/json/json.js';
+import { defaultConfig } from '../../src/common/vocabulary/default-config.js';
+import { type CompileOptions, compileConfig } from '../../src/data-plane/routing/compile.js';
 
 const providers = new Set(['openai', 'anthropic', 'groq', 'ollama']);
 const options: CompileOptions = { slug: null, version: 'inline', isProvider: (name) => providers.has(name) };

@@ -1,7 +1,7 @@
 import { expect } from 'chai';
-import { GatewayError } from '../../src/core/errors.js';
-import { everyElement, type RouteNode, type Target } from '../../src/core/target.js';
-import { compileConfig } from '../../src/routing/compile.js';
+import { GatewayError } from '../../src/common/core/errors.js';
+import { everyElement, type RouteNode, type Target } from '../../src/common/core/target.js';
+import { compileConfig } from '../../src/data-plane/routing/compile.js';
 
 const compile = (config: unknown) =>
   compileConfig(JSON.stringify(config), {

@@ -1,9 +1,10 @@
 import { Ajv } from 'ajv';
 import { expect } from 'chai';
 import fc from 'fast-check';
-import { Findings } from '../../src/routing/findings.js';
-import { nodeSchema } from '../../src/routing/schema.js';
-import { checkSchema } from '../../src/routing/schema-check.js';
+import { Findings } from '../../src/data-plane/routing/findings.js';
+import { nodeSchema } from '../../src/data-plane/routing/schema.js';
+import { checkSchema } from '../../src/data-plane/routing/schema-check.js';
+import { examples } from '../support/long-forms.js';
 
 describe('the schema of routing configs', () => {
   const validate = new Ajv({ allErrors: true, strict: false }).compile(nodeSchema);
@@ -40,7 +41,7 @@ describe('the schema of routing configs', () => {
         if (sound) accepted++;
         expect(sound).to.equal(validate(candidate));
       }),
-      { numRuns: 5000 },
+      { numRuns: examples(5000) },
     );
     expect(accepted).to.be.within(100, 4900);
   });

@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { isScope, mayHold, scopesOf } from '../../src/core/scopes.js';
+import { isScope, mayHold, scopesOf } from '../../src/common/access/scopes.js';
 
 const crud = 'create read update delete list';
 

@@ -4,9 +4,15 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { inspect } from 'node:util';
 import { expect } from 'chai';
-import { loadMasterKey, MasterKey } from '../../src/store/master-key.js';
-import { RefusedStart } from '../../src/store/refused-start.js';
-import { SealBroken, type SealedPlace, seal, sealedVersion, unseal } from '../../src/store/seal.js';
+import { RefusedStart } from '../../src/control-plane/store/files/refused-start.js';
+import { loadMasterKey, MasterKey } from '../../src/control-plane/store/secrets/master-key.js';
+import {
+  SealBroken,
+  type SealedPlace,
+  seal,
+  sealedVersion,
+  unseal,
+} from '../../src/control-plane/store/secrets/seal.js';
 
 const place: SealedPlace = { table: 'providers', row: 'r1', organisation: 'o1', field: 'credential' };
 
@@ -94,7 +100,7 @@ describe('the master key', () => {
   it('is refused in a file that others can read, and its text is in no error', () => {
     const path = join(dataDir, 'key');
     writeFileSync(path, hex);
-    for (const mode of [0o640, 0o604, 0o644]) {
+    for (const mode of [0o604, 0o644, 0o606]) {
       chmodSync(path, mode);
       expect(() => loadMasterKey({ dataDir, file: path })).to.throw(RefusedStart, /chmod 600/);
     }

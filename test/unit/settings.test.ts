@@ -8,7 +8,8 @@ import {
   SettingsError,
   type SettingsSources,
   settingsTable,
-} from '../../src/config/settings.js';
+} from '../../src/common/settings/settings.js';
+import { checkPrices } from '../../src/process/own-prices.js';
 
 describe('settings', () => {
   let folder: string;
@@ -101,6 +102,94 @@ describe('settings', () => {
     expect(settings).to.include({ simulated: true, logBodies: false, idleTimeoutMs: 0 });
   });
 
+  it('reads prices of one’s own from the file, or as JSON from text', () => {
+    const written =
+      'prices:\n  vllm:\n    llama-4: { input: 0.1, output: 0, cached: 0.05, cache_write: 0.2, above: { tokens: 200000, input: 1, output: 2 } }\n';
+    const own = {
+      vllm: {
+        'llama-4': {
+          input: 0.1,
+          output: 0,
+          cached: 0.05,
+          cacheWrite: 0.2,
+          above: { tokens: 200_000, input: 1, output: 2 },
+        },
+      },
+    };
+    expect(loadSettings({ env: {}, file: yaml(written) }).prices).to.deep.equal(own);
+    const env = { HEADGATE_PRICES: '{"openai":{"gpt-5":{"input":1,"output":8}}}' };
+    expect(loadSettings({ env, file: null }).prices).to.deep.equal({
+      openai: { 'gpt-5': { input: 1, output: 8 } },
+    });
+    expect(loadSettings({ env: {}, file: null }).prices).to.deep.equal({});
+    for (const bad of [
+      '{',
+      '{"openai":{"gpt-5":{"input":1}}}',
+      '{"openai":{"gpt-5":{"input":-1,"output":8}}}',
+      '{"openai":{"gpt-5":{"input":1,"output":8,"cache":1}}}',
+      '{"openai":{"gpt-5":{"input":1,"output":8,"above":{"input":1,"output":1}}}}',
+    ])
+      expect(() => loadSettings({ env: { HEADGATE_PRICES: bad }, file: null }), bad).to.throw(
+        /^HEADGATE_PRICES/,
+      );
+  });
+
+  it('refuses prices of a provider that cannot be called, and names the nearest', () => {
+    expect(() => checkPrices({ openai: {}, vllm: {} })).to.not.throw();
+    for (const name of ['mistral', 'mistral-a'])
+      expect(() => checkPrices({ [name]: {} }), name).to.throw(
+        SettingsError,
+        `prices.${name}: is no provider that the gateway can call; did you mean mistral-ai?`,
+      );
+  });
+
+  it('checks every entry of egress_allow, and names the first thing that is wrong with each', () => {
+    const refused: Record<string, string> = {
+      '10.0.0.0/99': 'has the prefix length "99": of IPv4 it is 0 to 32.',
+      '10.0.0.0/33': 'has the prefix length "33": of IPv4 it is 0 to 32.',
+      'fd00::/129': 'has the prefix length "129": of IPv6 it is 0 to 128.',
+      '10.0.0.0/': 'has the prefix length ""',
+      '10.0.0.0/-1': 'has the prefix length "-1"',
+      '10.0.0.0/8/8': 'must have an IPv4 or IPv6 address before its /',
+      '10.0.0/8': 'must have an IPv4 or IPv6 address before its /',
+      'example.org/8': 'must have an IPv4 or IPv6 address before its /',
+      'http://example.org': 'must have an IPv4 or IPv6 address before its /',
+      'example.org:0': 'has "0" for a port: a port is 1 to 65535.',
+      'example.org:65536': 'has "65536" for a port',
+      'example.org:': 'has "" for a port',
+      'example.org:http': 'has "http" for a port',
+      '[fd00::7]:99999': 'has "99999" for a port',
+      '[fd00::7': 'must be a host, host:port, address or CIDR',
+      '[10.0.0.1]:80': 'must have an IPv6 address in its brackets',
+      'fd00::7::8': 'must be a host, host:port, address or CIDR',
+      'fe80::1%eth0': 'must not name a zone',
+      '*.example.org': 'has a wildcard: name each host, or a range of addresses.',
+      'exa mple.org': 'must be a host, host:port, address or CIDR',
+      'user@example.org': 'must be a host, host:port, address or CIDR',
+      '-example.org': 'must be a host, host:port, address or CIDR',
+      'a..b': 'must be a host, host:port, address or CIDR',
+      '10.0.0.256': 'must be a host, host:port, address or CIDR',
+      '10.1': 'must be a host, host:port, address or CIDR',
+      '0x7f.1': 'must be a host, host:port, address or CIDR',
+    };
+    for (const [entry, problem] of Object.entries(refused)) {
+      const env = { HEADGATE_EGRESS_ALLOW: `good.example.org,${entry}` };
+      let message = '';
+      try {
+        loadSettings({ env, file: null });
+      } catch (error) {
+        message = (error as Error).message;
+      }
+      expect(message, entry).to.include(`HEADGATE_EGRESS_ALLOW[1]: ${entry} ${problem}`);
+      expect(message.split('\n')).to.have.length(1);
+    }
+    const taken =
+      '10.0.0.1/8, 0.0.0.0/0, fd00::/8, ::/0, localhost, example.org., example.org:8080, b\u00fccher.example:1, 10.0.0.1, 10.0.0.1:80, fd00::7, [fd00::7], [fd00::7]:80';
+    expect(loadSettings({ env: { HEADGATE_EGRESS_ALLOW: taken }, file: null }).egressAllow).to.have.length(
+      13,
+    );
+  });
+
   it('takes an empty variable for an unset one', () => {
     expect(loadSettings({ env: { HEADGATE_PORT: '', DATABASE_URL: '' }, file: null }).port).to.equal(8787);
   });
@@ -131,6 +220,15 @@ describe('settings', () => {
     const problems = problemsOf({ file });
     expect(problems).to.include(`${file}: grcp_port: no such setting; did you mean grpc_port?`);
     expect(problems).to.include(`${file}: plugins.insert[0].befor: no such key; did you mean before?`);
+  });
+
+  it('refuses a proxy for the client that cannot use one', () => {
+    const env = { HEADGATE_UPSTREAM_PROXY: 'http://proxy.example:3128' };
+    expect(problemsOf({ env })).to.deep.equal(['upstream_proxy: needs upstream_client: undici.']);
+    const both = loadSettings({ env: { ...env, HEADGATE_UPSTREAM_CLIENT: 'undici' }, file: null });
+    expect(both.upstreamProxy?.reveal()).to.equal('http://proxy.example:3128');
+    const wrong = { HEADGATE_UPSTREAM_PROXY: 'socks5://proxy.example' };
+    expect(problemsOf({ env: wrong })).to.have.length(1);
   });
 
   it('says where a wrong value stands and what would be right', () => {

@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import type { Knex } from 'knex';
-import { Writer } from '../../src/store/sql/writer.js';
+import { SqlWriter } from '../../src/control-plane/store/sql/connection/writer.js';
 
 /** A connection that notes what it is told; what begins with `failing` fails the `at`th time. */
 function connection(failing: string, at: number) {
@@ -14,7 +14,7 @@ function connection(failing: string, at: number) {
       if (text.startsWith(failing) && ++times === at) throw new Error('the disk is in pain');
     },
   };
-  return { said, writer: new Writer({ client } as unknown as Knex) };
+  return { said, writer: new SqlWriter({ client } as unknown as Knex) };
 }
 
 describe('changes that share a commit', () => {

@@ -1,11 +1,15 @@
 import { expect } from 'chai';
 import fc from 'fast-check';
-import { type ClientRequest, Exchange, type JsonObject } from '../../src/core/exchange.js';
-import { parseJson, stringifyJson } from '../../src/core/json.js';
-import type { RouteNode, Target } from '../../src/core/target.js';
-import type { Address } from '../../src/pipeline/address.js';
-import { mergedBody, sameFormatBytes, sameFormatJson } from '../../src/pipeline/target-body.js';
-import { compileConfig } from '../../src/routing/compile.js';
+import { type ClientRequest, Exchange, type JsonObject } from '../../src/common/core/exchange.js';
+import type { RouteNode, Target } from '../../src/common/core/target.js';
+import { parseJson, stringifyJson } from '../../src/common/json/json.js';
+import type { Address } from '../../src/data-plane/pipeline/outgoing/address.js';
+import {
+  mergedBody,
+  sameFormatBytes,
+  sameFormatJson,
+} from '../../src/data-plane/pipeline/outgoing/target-body.js';
+import { compileConfig } from '../../src/data-plane/routing/compile.js';
 
 const only = (node: RouteNode): Target => {
   if (node.kind !== 'target') throw new Error('a config of one target');

@@ -1,7 +1,7 @@
 import { expect } from 'chai';
-import type { HeaderList } from '../../src/core/headers.js';
-import { ReplyHeadReader } from '../../src/upstream/reply-head.js';
-import { ReplyParser } from '../../src/upstream/reply-parser.js';
+import type { HeaderList } from '../../src/common/http/headers.js';
+import { ReplyHeadReader } from '../../src/data-plane/upstream/reply/reply-head.js';
+import { ReplyParser } from '../../src/data-plane/upstream/reply/reply-parser.js';
 
 /** What came of a reply. */
 interface Seen {
@@ -79,6 +79,12 @@ describe('a reply of an upstream, byte by byte', () => {
       `${chunked}${chunk('hello', ';a="b c"')}${chunk('!', ' \t;x')}0;z\r\n\r\n`,
       'hello!',
     ],
+    ['in chunks whose sizes are padded', `${chunked}${chunk('hello', '  \t')}0 \r\n\r\n`, 'hello'],
+    [
+      'in chunks with every kind of extension',
+      `${chunked}${chunk('hello', ';a;b=c ; d = "x;\\"y\r"'.replace('\r', '\t'))}0;e=""\r\n\r\n`,
+      'hello',
+    ],
     ['in chunks with trailers', `${chunked}${chunk('hello')}0\r\nx-t: 1\r\nx-u:\r\n\r\n`, 'hello'],
     [
       'behind interim ones',
@@ -95,6 +101,11 @@ describe('a reply of an upstream, byte by byte', () => {
       const seen = read(text);
       expect([seen.outcome, seen.body]).to.deep.equal(['whole', body]);
       expect(read(`${text}x`).outcome).to.equal('whole and more');
+      const bytes = Buffer.from(text, 'latin1');
+      for (let at = 1; at < bytes.length; at++) {
+        const cut = readPieces([bytes.subarray(0, at), bytes.subarray(at)]);
+        expect([cut.outcome, cut.body], `cut at ${at}`).to.deep.equal(['whole', body]);
+      }
     });
   }
 
@@ -132,6 +143,23 @@ describe('a reply of an upstream, byte by byte', () => {
     ['a chunk that is longer than it says', `${chunked}1\r\nab\r\n`],
     ['a size that ends in LF alone', `${chunked}1\na\r\n`],
     ['a chunk that ends in LF alone', `${chunked}1\r\na\n`],
+    ['junk after the size of a chunk', `${chunked}5 junk\r\nhello\r\n0\r\n\r\n`],
+    ['junk right after the size of a chunk', `${chunked}5x\r\nhello\r\n0\r\n\r\n`],
+    ['junk after the last size', `${chunked}${chunk('hello')}0 junk\r\n\r\n`],
+    ['an extension without a name', `${chunked}5;\r\nhello\r\n`],
+    ['an extension with a value and no name', `${chunked}5;=a\r\nhello\r\n`],
+    ['an extension with an empty value', `${chunked}5;a=\r\nhello\r\n`],
+    ['an extension of two words', `${chunked}5;a b\r\nhello\r\n`],
+    ['an extension whose quotes stay open', `${chunked}5;a="b\r\nhello\r\n`],
+    ['an extension with something after its quotes', `${chunked}5;a="b"c\r\nhello\r\n`],
+    ['a CR within an extension', `${chunked}5;a\rb\r\nhello\r\n`],
+    ['a trailer without a colon', `${chunked}${chunk('hello')}0\r\nx-t 1\r\n\r\n`],
+    ['a trailer without a name', `${chunked}${chunk('hello')}0\r\n: 1\r\n\r\n`],
+    ['a trailer with a blank before its colon', `${chunked}${chunk('hello')}0\r\nx-t : 1\r\n\r\n`],
+    ['a trailer that is folded', `${chunked}${chunk('hello')}0\r\nx-t: 1\r\n 2\r\n\r\n`],
+    ['a trailer that is cut off in its name', `${chunked}${chunk('hello')}0\r\nx-t\r\n\r\n`],
+    ['another reply in place of trailers', `${chunked}${chunk('hello')}0\r\nHTTP/1.1 200 OK\r\n\r\n`],
+    ['a control character in a trailer', `${chunked}${chunk('hello')}0\r\nx-t: \0\r\n\r\n`],
     ['a control character in an extension', `${chunked}1;\0\r\n`],
     ['an endless extension', `${chunked}1;${'x'.repeat(5_000)}`],
     ['endless trailers', `${chunked}0\r\n${'x: y\r\n'.repeat(20_000)}`],
@@ -144,6 +172,10 @@ describe('a reply of an upstream, byte by byte', () => {
       const bytes = Buffer.from(text, 'latin1');
       const single = Array.from(bytes, (_, i) => bytes.subarray(i, i + 1));
       expect(readPieces(single).outcome, 'byte by byte').to.equal('invalid');
+      for (let at = 1; at < bytes.length && bytes.length < 1_000; at++) {
+        const cut = readPieces([bytes.subarray(0, at), bytes.subarray(at)]);
+        expect(cut.outcome, `cut at ${at}`).to.equal('invalid');
+      }
     });
   }
 
@@ -188,6 +220,18 @@ describe('a reply of an upstream, byte by byte', () => {
     expect(says('1.1', 'connection: keep-alive', 'connection: close')).to.equal(false);
     expect(says('1.0')).to.equal(false);
     expect(says('1.0', 'Connection: Keep-Alive')).to.equal(true);
+  });
+
+  it('closes the connection where HTTP/1.0 comes in chunks', () => {
+    const body = `${chunk('hello')}0\r\n\r\n`;
+    for (const line of ['Connection: keep-alive', 'x-a: b']) {
+      const text = ok(line, 'transfer-encoding: chunked').replace('1.1', '1.0') + body;
+      const seen = read(text);
+      expect([seen.outcome, seen.body, seen.persistent]).to.deep.equal(['whole', 'hello', false]);
+      const bytes = Buffer.from(text, 'latin1');
+      for (let at = 1; at < bytes.length; at++)
+        expect(readPieces([bytes.subarray(0, at), bytes.subarray(at)])).to.deep.equal(seen);
+    }
   });
 
   it('trims blanks around a value and keeps those within', () => {

@@ -1,10 +1,10 @@
 import { expect } from 'chai';
-import type { Format } from '../../src/core/endpoint.js';
-import { GatewayError } from '../../src/core/errors.js';
-import { CallFields } from '../../src/providers/call-fields.js';
-import { google } from '../../src/providers/google.js';
-import type { Provider } from '../../src/providers/provider.js';
-import { vertex } from '../../src/providers/vertex.js';
+import type { Format } from '../../src/common/core/endpoint.js';
+import { GatewayError } from '../../src/common/core/errors.js';
+import { CallFields } from '../../src/data-plane/providers/call-fields.js';
+import { google } from '../../src/data-plane/providers/kinds/google.js';
+import { vertex } from '../../src/data-plane/providers/kinds/vertex.js';
+import type { ProviderDefinition } from '../../src/data-plane/providers/provider.js';
 
 interface Asked {
   readonly model?: string | null;
@@ -15,10 +15,14 @@ interface Asked {
 
 const place = { vertex_project_id: 'p', vertex_region: 'us-central1' };
 
-function row(provider: Provider, fields: Readonly<Record<string, string>>, asked: Asked = {}): Provider {
+function row(
+  provider: ProviderDefinition,
+  fields: Readonly<Record<string, string>>,
+  asked: Asked = {},
+): ProviderDefinition {
   const { model = 'gemini-2.5-flash', streaming = false, format = 'openai-chat', stored = null } = asked;
   const call = { format, model, streaming, fields: new CallFields(stored, fields), hasBase: false };
-  return (provider.forCall as NonNullable<Provider['forCall']>)(call);
+  return (provider.forCall as NonNullable<ProviderDefinition['forCall']>)(call);
 }
 
 const account = (project_id: string): string =>

@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { type Waiter, WaitingLine } from '../../src/upstream/waiting-line.js';
+import { type Waiter, WaitingLine } from '../../src/data-plane/upstream/connections/waiting-line.js';
 
 interface Named extends Waiter {
   readonly name: string;

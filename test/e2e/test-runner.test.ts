@@ -1,0 +1,166 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join, relative, resolve } from 'node:path';
+import { expect } from 'chai';
+
+const root = resolve(import.meta.dirname, '../..');
+
+interface Result {
+  passes: number;
+  failures: number;
+  readonly failed: readonly { readonly title: string; readonly isTimeLimit: boolean }[];
+  readonly problem: string | null;
+  readonly output: string;
+}
+
+interface Lane {
+  readonly name: string;
+  readonly files: readonly string[];
+}
+
+interface LaneRunner {
+  run(lane: Lane, results: string): Promise<Result>;
+  close(): Promise<readonly string[]>;
+}
+
+describe('the runner of the tests', function () {
+  this.timeout(60_000);
+  let folder: string;
+  let runs = 0;
+  // Plain JavaScript that runs before anything is built or installed: it has no types.
+  let runMocha: (run: object) => Promise<Result>;
+  let repeatTimeLimits: (results: Result[], options: object) => Promise<void>;
+  let measureTimeScale: () => Promise<number>;
+  let LaneRunner: new (runner: object) => LaneRunner;
+  let allLanes: (durations: Readonly<Record<string, number>>) => readonly Lane[];
+  let quickLanes: typeof allLanes;
+
+  before(async () => {
+    folder = mkdtempSync(join(tmpdir(), 'headgate-runner-'));
+    const load = (name: string) => import(join(root, 'tools/test', name));
+    ({ runMocha } = await load('mocha-run.mjs'));
+    ({ repeatTimeLimits } = await load('repeats.mjs'));
+    ({ measureTimeScale } = await load('calibration.mjs'));
+    ({ LaneRunner } = await load('lane-runner.mjs'));
+    ({ allLanes, quickLanes } = await load('lanes.mjs'));
+  });
+  after(() => rmSync(folder, { recursive: true }));
+
+  /** Runs mocha on a file with that text. */
+  function run(text: string, timeScale: number): Promise<Result> {
+    const file = join(folder, `${++runs}.test.ts`);
+    const limits = JSON.stringify(join(root, 'test/support/time-limits.ts'));
+    writeFileSync(
+      file,
+      `import { existsSync, writeFileSync } from 'node:fs';
+      import { expectWithinMs } from ${limits};
+      const pause = (ms) => new Promise((done) => setTimeout(done, ms));
+      /** Whether this is the first time that the file runs. */
+      const isFirst = !existsSync(${JSON.stringify(`${file}.ran`)});
+      writeFileSync(${JSON.stringify(`${file}.ran`)}, '');
+      describe('a suite', () => {${text}});`,
+    );
+    const results = join(folder, `${runs}.json`);
+    return runMocha({ words: [file], results, lane: 'runner', slot: 0, timeScale });
+  }
+
+  it('multiplies the limits of mocha, of suites in suites too, and asserted upper bounds by the time scale', async () => {
+    const text = `
+      describe('in a suite', function () {
+        this.timeout(200);
+        it('has the limit of its suite', () => pause(500));
+        it('asserts an upper bound', () => expectWithinMs(300, 200));
+      });
+      it('asserts a lower bound', () => expectWithinMs(300, 400, { atLeast: 299 }));`;
+    const [quiet, busy] = await Promise.all([run(text, 1), run(text, 100)]);
+    expect(quiet).to.include({ passes: 1, failures: 2 });
+    expect(quiet.failed.map(({ isTimeLimit }) => isTimeLimit)).to.deep.equal([true, true]);
+    expect(busy).to.include({ passes: 3, failures: 0 });
+  });
+
+  it('repeats once what failed by a time limit, with the tests that a hook kept from running, and nothing else', async () => {
+    const result = await run(
+      `
+      it('passes', () => {});
+      it('is late once', () => expectWithinMs(isFirst ? 2 : 1, 1));
+      it('is late each time', () => expectWithinMs(2, 1));
+      it('is wrong once', () => { if (isFirst) throw new Error('wrong'); });
+      describe('with a hook', () => {
+        before(async function () { this.timeout(50); if (isFirst) await pause(500); });
+        it('is not run at first', () => {});
+        it('nor is this', () => {});
+      });`,
+      1,
+    );
+    expect(result).to.include({ passes: 1, failures: 4 });
+    const lines: string[] = [];
+    await repeatTimeLimits([result], { folder, timeScale: 1, say: (line: string) => lines.push(line) });
+    expect(result.failed.map(({ title }) => title)).to.deep.equal([
+      'a suite is late each time',
+      'a suite is wrong once',
+    ]);
+    expect(result).to.include({ passes: 4, failures: 2 });
+    const listed = lines.join('\n');
+    expect(listed)
+      .to.match(/passed: a suite is late once/)
+      .and.match(/FAILED again: a suite is late each time/);
+    expect(listed)
+      .to.match(/passed: a suite with a hook "before all" hook/)
+      .and.not.include('is wrong once');
+  });
+
+  it('runs lanes one after another in one process, and starts another where a test has ended it', async () => {
+    const runner = new LaneRunner({ words: ['--no-color'], slot: 0, timeScale: 1 });
+    const write = (text: string): string => {
+      const file = join(folder, `${++runs}.test.ts`);
+      writeFileSync(file, `describe('a suite', () => {${text}});`);
+      return relative(root, file);
+    };
+    const runLane = (...files: string[]) =>
+      runner.run({ name: 'a lane', files }, join(folder, `${++runs}.json`));
+    const prints = "it('prints', () => console.log('process', process.pid));";
+    const first = await runLane(write(prints), write("it('fails', () => { throw new Error('wrong'); });"));
+    expect(first).to.include({ passes: 1, failures: 1, problem: null });
+    const second = await runLane(write(prints));
+    const pidIn = ({ output }: Result) => /^process (\d+)$/m.exec(output)?.[1];
+    expect(pidIn(second)).to.be.a('string').and.equal(pidIn(first));
+    expect(second.output).to.not.include('fails');
+
+    const missing = await runLane('test/unit/no-such.test.ts');
+    expect(missing.problem).to.equal('The tests could not be loaded (a lane): see above.');
+    const ended = await runLane(write("it('ends', () => process.exit(3));"));
+    expect(ended.problem).to.equal('mocha ended with 3 (a lane).');
+    const third = await runLane(write(prints));
+    expect(third).to.include({ passes: 1, problem: null });
+    expect(pidIn(third)).to.not.equal(pidIn(first));
+    expect(await runner.close()).to.deep.equal([]);
+
+    const late = await runLane(write("it('ends later', () => void setTimeout(() => process.exit(4), 50));"));
+    expect(late).to.include({ passes: 1, problem: null });
+    await new Promise((wait) => setTimeout(wait, 200));
+    expect(await runner.close()).to.deep.equal([
+      'mocha ended with 4 after its tests, of which the last were a lane.',
+    ]);
+  });
+
+  it('takes lanes from the first lines of the files, else by their folder, and spreads them by their seconds', () => {
+    const lanes = allLanes({ 'test/fault/kill.test.ts': 1000 });
+    const laneOf = (file: string) => lanes.find(({ files }) => files.includes(file));
+    expect(laneOf('test/e2e/headers.test.ts')?.name).to.equal('shared gateway');
+    expect(laneOf('test/unit/router.test.ts')?.name).to.match(/^unit \d+\/\d+$/);
+    expect(lanes[0]?.files).to.include('test/unit/bounded-memory.test.ts');
+    expect(lanes[1]?.files).to.deep.equal(['test/fault/kill.test.ts']);
+    const files = lanes.flatMap((lane) => lane.files);
+    expect(new Set(files).size).to.equal(files.length);
+    for (const { files } of quickLanes({}))
+      for (const file of files)
+        expect(
+          /^test\/(unit|golden|fuzz)\//.test(file) || laneOf(file)?.name === 'shared gateway',
+          file,
+        ).to.equal(true);
+  });
+
+  it('measures a scale that is never below 1, and at most 10', async () => {
+    expect(await measureTimeScale()).to.be.within(1, 10);
+  });
+});

@@ -1,0 +1,19 @@
+// Required by mocha (.mocharc.json).
+
+// uWebSockets.js reads this once a process, when it is first loaded, and tests of several files share a process: the first
+// to load it may be one that opens no server, such as that of `headgate doctor`. The gateway's own value.
+process.env['UWS_HTTP_MAX_HEADERS_SIZE'] ??= String(80 * 1024);
+
+const tasks: (() => unknown)[] = [];
+
+/** Has `task` done once the tests that run now have ended, with those of other files of the same lane. */
+export function cleanUpLater(task: () => unknown): void {
+  tasks.push(task);
+}
+
+/** A process runs several lanes, and imports a module for the first of them alone: an `after` there would be that one's. */
+export const mochaHooks = {
+  async afterAll(): Promise<void> {
+    for (const task of tasks.splice(0)) await task();
+  },
+};

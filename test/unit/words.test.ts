@@ -1,0 +1,96 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { expect } from 'chai';
+
+const root = fileURLToPath(new URL('../../', import.meta.url));
+
+/**
+ * Words that comments and pages do not use: they describe programs as persons, or are out of use. Each has a plain
+ * replacement: report, return, require, after, rarely, expensive, another caller, no worker, is, contains.
+ */
+const retired =
+  /\b(?:tells?|told|telling|says?|said|saying|knows|knew|hears?|heard|stands?|seldom|behind|whoever|whomever|somebody|anybody|everybody|nobody|dear|dearer|anew|lest|upon|hence|thence|whence|thereof|therein|thereby|whereby|wherein|of lately|by way of|doors?)\b/i;
+
+/** Folders and pages whose text is not revised yet. Only ever shorter. */
+const unrevised = [
+  'src/common/ledger',
+  'src/common/prices/lists/anthropic.ts',
+  'src/control-plane/ingestion',
+  'src/data-plane/journal',
+  'src/simulated',
+  'src/data-plane/pipeline',
+  'src/process',
+  'src/control-plane/shared-state',
+  'src/data-plane/transport',
+  'src/data-plane/upstream',
+  'plugins/cache',
+  'docs/cache.md',
+  'docs/routing.md',
+  'docs/speed.md',
+];
+
+const isUnrevised = (path: string): boolean =>
+  unrevised.some((place) => path === place || path.startsWith(`${place}/`));
+
+function* filesIn(folder: string): Generator<string> {
+  for (const entry of readdirSync(join(root, folder), { withFileTypes: true })) {
+    const path = `${folder}/${entry.name}`;
+    if (entry.isDirectory()) yield* filesIn(path);
+    else if (/\.(?:ts|proto|md)$/.test(entry.name)) yield path;
+  }
+}
+
+const sources = ['src', 'plugins', 'workers', 'proto', 'docs'];
+const texts = [...sources.flatMap((folder) => [...filesIn(folder)]), 'README.md'];
+
+const comment = /^\s*(?:\/\/|\/?\*(?!\w))|\s\/\/\s/;
+
+/** The lines of a file that people read as text, without code in backticks. */
+function proseOf(path: string): [line: number, text: string][] {
+  const isPage = path.endsWith('.md');
+  let isCode = false;
+  const found: [number, string][] = [];
+  for (const [i, line] of readFileSync(join(root, path), 'utf8').split('\n').entries()) {
+    if (isPage && line.trimStart().startsWith('```')) isCode = !isCode;
+    else if (isPage ? !isCode : comment.test(line))
+      found.push([i + 1, (isPage ? line : line.slice(line.search(comment))).replace(/`[^`]*`/g, '')]);
+  }
+  return found;
+}
+
+const retiredIn = (path: string): string[] =>
+  proseOf(path).flatMap(([line, text]) => {
+    const word = retired.exec(text)?.[0];
+    return word === undefined ? [] : [`${path}:${line}: ${word}`];
+  });
+
+const declared =
+  /^export (?:declare )?(?:abstract )?(?:class|interface|type|enum) (\w+)(?![^;={]*=\s*\w+\s*;)/gm;
+
+/** Type names that are still declared in several files with different meanings. Only ever shorter. */
+const ambiguous = new Set(['BodyReader', 'TokenCounter', 'Place']);
+
+describe('Words of the source and its pages', () => {
+  it('are plain: no retired word in comments and pages', () => {
+    expect(texts.filter((path) => !isUnrevised(path)).flatMap(retiredIn)).to.deep.equal([]);
+  });
+
+  it('are unrevised in no folder or page that has no retired word left', () => {
+    const finished = unrevised.filter(
+      (place) =>
+        !texts.some((path) => (path === place || path.startsWith(`${place}/`)) && retiredIn(path).length > 0),
+    );
+    expect(finished).to.deep.equal([]);
+  });
+
+  it('give each exported type its own name', () => {
+    const files = new Map<string, string[]>();
+    // The messages of the proto files have the names of the records that the store keeps.
+    for (const path of texts.filter((each) => each.endsWith('.ts') && each !== 'proto/messages.ts'))
+      for (const [, name] of readFileSync(join(root, path), 'utf8').matchAll(declared))
+        files.set(name!, [...(files.get(name!) ?? []), path]);
+    const several = [...files].filter(([name, paths]) => paths.length > 1 && !ambiguous.has(name));
+    expect(several).to.deep.equal([]);
+  });
+});
