@@ -1,7 +1,7 @@
 import { EventStreamCodec } from '@smithy/core/event-streams';
-import { doors } from '../src/providers/doors/index.js';
-import { bedrockConverse } from '../src/providers/formats/bedrock-converse.js';
-import { eventStream } from '../src/providers/framing.js';
+import { clientFormats } from '../src/data-plane/providers/client-formats/index.js';
+import { bedrockConverse } from '../src/data-plane/providers/formats/bedrock-converse.js';
+import { eventStream } from '../src/data-plane/providers/streams/framing.js';
 
 /**
  * What a streamed chunk of Bedrock costs from the provider's bytes to the client's: frame, event, canonical chunk, text
@@ -40,8 +40,8 @@ function run(piece: number): number {
   const context = { provider: 'bedrock', strict: true, includeUsage: true, model: 'm', headers: [] };
   const reader = bedrockConverse.stream(context);
   const asked = { model: 'm', stream: true };
-  const writer = doors.get('openai-chat')?.streamWriter({ requestId: 'r', asked, body: {} });
-  if (writer === undefined) throw new Error('there is no door for chat');
+  const writer = clientFormats.get('openai-chat')?.streamWriter({ requestId: 'r', asked, body: {} });
+  if (writer === undefined) throw new Error('there is no client format for chat');
   let out = '';
   const from = process.cpuUsage();
   const frames = eventStream.reader((name, data) => {

@@ -1,6 +1,11 @@
+import { chatBody } from './chat.js';
+import { median } from './comparison.js';
 import { cpuSeconds } from './cpu.js';
+import { startHeadgate } from './headgate.js';
 import { clientRequest, drive } from './load.js';
-import { type Server, startBareAnswer, startHeadgate, startUpstream } from './servers.js';
+import { record, summary } from './results.js';
+import { type Server, startBareAnswer, startUpstream } from './servers.js';
+import { storedProviders } from './variants.js';
 
 /**
  * What a hit of the cache costs, against uWebSockets.js that gives the same answer to whoever asks: real sockets, both
@@ -9,15 +14,7 @@ import { type Server, startBareAnswer, startHeadgate, startUpstream } from './se
 const seconds = Number(process.argv[2] ?? 3);
 const rounds = Number(process.argv[3] ?? 5);
 
-const body = JSON.stringify({
-  model: 'gpt-4o-mini',
-  messages: [
-    { role: 'system', content: 'You are a helpful assistant. '.repeat(8) },
-    { role: 'user', content: 'Tell me about the river and the gate that holds it. '.repeat(12) },
-  ],
-  temperature: 0.7,
-  max_tokens: 256,
-});
+const body = chatBody(false);
 
 const request = (headers: Readonly<Record<string, string>>): Buffer =>
   clientRequest('/v1/chat/completions', headers, body);
@@ -47,7 +44,9 @@ async function measure(server: Server, pids: readonly (readonly number[])[]): Pr
 }
 
 const upstream = await startUpstream();
-const gateway = await startHeadgate(upstream.port, { bodies: false });
+const gateway = await startHeadgate({
+  providers: storedProviders({ port: upstream.port, tlsPort: null }),
+});
 const cached: Server = {
   ...gateway,
   headers: { ...gateway.headers, 'x-gateway-config': '{"provider":"@bench","cache":{"mode":"simple"}}' },
@@ -60,29 +59,31 @@ const bare = await startBareAnswer(text);
 const [control = 0, ...workers] = gateway.pids();
 await measure(bare, [bare.pids()]);
 await measure(cached, [workers]);
-const rows: { bare: number; worker: number; control: number }[] = [];
+const values = { bare: [] as number[], worker: [] as number[], control: [] as number[] };
 for (let i = 0; i < rounds; i++) {
   const [plain = 0] = await measure(bare, [bare.pids()]);
   const [worker = 0, ledger = 0] = await measure(cached, [workers, [control]]);
-  rows.push({ bare: plain, worker, control: ledger });
+  values.bare.push(plain);
+  values.worker.push(worker);
+  values.control.push(ledger);
 }
-const middle = (of: (row: (typeof rows)[number]) => number): number =>
-  rows.map(of).sort((a, b) => a - b)[Math.floor(rounds / 2)]!;
-const figure = (name: string, micros: number): void =>
-  console.log(
-    `${name.padEnd(44)} ${micros.toFixed(1).padStart(6)} µs  ${(micros / middle((row) => row.bare)).toFixed(2)} ×`,
-  );
-figure(
-  'uWebSockets.js, the same answer',
-  middle((row) => row.bare),
-);
-figure(
-  'a hit, in the data worker',
-  middle((row) => row.worker),
-);
-figure(
-  '  … and its line in the ledger (control process)',
-  middle((row) => row.control),
-);
+const names = {
+  bare: 'uWebSockets.js, the same answer',
+  worker: 'a hit, in the data worker',
+  control: 'its line in the ledger, in the control process',
+};
+const kinds = ['bare', 'worker', 'control'] as const;
+for (const kind of kinds) {
+  const micros = median(values[kind]);
+  const times = (micros / median(values.bare)).toFixed(2);
+  console.log(`${names[kind].padEnd(48)} ${micros.toFixed(1).padStart(6)} µs  ${times} ×`);
+}
 await Promise.all([bare.stop(), gateway.stop(), upstream.stop()]);
+const rows = kinds.map((kind) => ({
+  work: 'cache hit',
+  server: names[kind],
+  isFloor: kind === 'bare',
+  figures: { cpu_us: values[kind] },
+}));
+console.log(summary(record({ command: 'cache', options: { seconds, rounds }, rows })).join('\n'));
 process.exit(0);

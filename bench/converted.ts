@@ -1,7 +1,16 @@
+import { type BenchRow, median } from './comparison.js';
 import { cpuSeconds } from './cpu.js';
-import { type DoorName, doors, providers, type Slug, unconverted, ways } from './exchanges.js';
+import {
+  type ClientFormatName,
+  clientFormats,
+  providers,
+  type Slug,
+  unconverted,
+  ways,
+} from './exchanges.js';
+import { startHeadgate } from './headgate.js';
 import { clientRequest, drive } from './load.js';
-import { pause, type Server, startHeadgate } from './servers.js';
+import { pause, type Server } from './servers.js';
 
 /** Where the upstream speaks each provider's format. Bedrock takes an API key here: a signature is no conversion. */
 const stored = {
@@ -13,11 +22,8 @@ const stored = {
   cohere: '/v2',
 } as const satisfies Record<Slug, string>;
 
-const median = (values: readonly number[]): number =>
-  [...values].sort((a, b) => a - b)[Math.floor(values.length / 2)] ?? 0;
-
-function requestOf(server: Server, door: DoorName, slug: Slug): Buffer {
-  const { path, body } = doors[door](false);
+function requestOf(server: Server, clientFormat: ClientFormatName, slug: Slug): Buffer {
+  const { path, body } = clientFormats[clientFormat](false);
   const config = JSON.stringify({
     provider: `@${slug}`,
     ...(slug === 'bedrock' && { aws_region: 'us-east-1' }),
@@ -27,24 +33,28 @@ function requestOf(server: Server, door: DoorName, slug: Slug): Buffer {
 
 /**
  * `npm run bench -- --conversion`: what a converted request costs with sockets, data worker and control process
- * together, against one that the same door does not convert. All ways take turns.
+ * together, against one in the same client format that is not converted. All ways take turns.
  */
 export async function compareConversion(
   upstreamPort: number,
   { seconds, rounds }: { seconds: number; rounds: number },
-): Promise<void> {
+): Promise<BenchRow[]> {
   const slugs = Object.keys(providers) as Slug[];
-  const server = await startHeadgate(upstreamPort, {
-    bodies: false,
-    providers: slugs.map((slug) => ({ slug, row: providers[slug].row, path: stored[slug] })),
+  const server = await startHeadgate({
+    logBodies: false,
+    providers: slugs.map((slug) => ({
+      slug,
+      row: providers[slug].row,
+      url: `http://127.0.0.1:${upstreamPort}${stored[slug]}`,
+    })),
   });
   const micros: number[][] = ways.map(() => []);
   let errors = 0;
   for (let round = 0; round < rounds; round++) {
-    for (const [i, [door, slug]] of ways.entries()) {
+    for (const [i, [clientFormat, slug]] of ways.entries()) {
       const load = {
         port: server.port,
-        request: requestOf(server, door, slug),
+        request: requestOf(server, clientFormat, slug),
         connections: 32,
         chunked: false,
       };
@@ -59,11 +69,17 @@ export async function compareConversion(
   }
   const cost = micros.map(median);
   console.log(`\nrequests with sockets, ${rounds} rounds of ${seconds} s, ${errors} errors`);
-  const table = ways.map(([door, slug], i) => ({
-    way: `${door} → ${slug}`,
+  const table = ways.map(([clientFormat, slug], i) => ({
+    way: `${clientFormat} → ${slug}`,
     cpu_us_per_request: Number(cost[i]!.toFixed(1)),
     times_unconverted: Number((cost[i]! / cost[unconverted(i)]!).toFixed(2)),
   }));
   console.table(table);
   await server.stop();
+  return ways.map(([clientFormat, slug], i) => ({
+    work: 'conversion',
+    server: `${clientFormat} → ${slug}`,
+    isFloor: false,
+    figures: { cpu_us: micros[i]! },
+  }));
 }

@@ -1,7 +1,7 @@
 import { EventStreamCodec } from '@smithy/core/event-streams';
 import type { BenchAnswer } from './in-process.js';
 
-/** What the benchmarks of conversion ask, 1 KB at every door, and what they are answered, 300 bytes of text in each format. */
+/** What the benchmarks of conversion ask, 1 KB in every client format, and what they are answered, 300 bytes of text in each format. */
 /** Pieces of text in a streamed answer. */
 export const chunks = 1000;
 
@@ -230,8 +230,8 @@ const gemini = {
   contents: [{ role: 'user', parts: [{ text: prompt }] }],
   generationConfig: { temperature: 0.7, maxOutputTokens: 256 },
 };
-/** The same request at each door. */
-export const doors = {
+/** The same request in each client format. */
+export const clientFormats = {
   chat: (stream: boolean) => ({
     path: '/v1/chat/completions',
     query: '',
@@ -253,10 +253,10 @@ export const doors = {
     body: gemini,
   }),
 } as const;
-export type DoorName = keyof typeof doors;
+export type ClientFormatName = keyof typeof clientFormats;
 
-/** What is compared: a door, and a provider behind it. Of each door, first the one that speaks its format. */
-export const ways: readonly (readonly [DoorName, Slug])[] = [
+/** What is compared: a client format and a provider. For each client format, a provider of the same format comes first. */
+export const ways: readonly (readonly [ClientFormatName, Slug])[] = [
   ['chat', 'openai'],
   ['chat', 'anthropic'],
   ['chat', 'gemini'],
@@ -270,5 +270,6 @@ export const ways: readonly (readonly [DoorName, Slug])[] = [
   ['responses', 'anthropic'],
 ];
 
-/** Index of the way that the same door has to a provider of its own format. */
-export const unconverted = (way: number): number => ways.findIndex(([door]) => door === ways[way]?.[0]);
+/** Index of the pair of the same client format and a provider of that format. */
+export const unconverted = (way: number): number =>
+  ways.findIndex(([clientFormat]) => clientFormat === ways[way]?.[0]);

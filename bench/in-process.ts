@@ -1,15 +1,15 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { hashGatewayKey, makeGatewayKey } from '../src/core/gateway-key.js';
-import type { HeaderList } from '../src/core/headers.js';
-import type { FromWorker, WorkerInit } from '../src/core/messages.js';
-import { LookupChannel } from '../src/directory/channel.js';
-import { SharedChannel } from '../src/directory/shared-channel.js';
-import { createHandler } from '../src/pipeline/handle.js';
-import { assemble } from '../src/process/assemble.js';
-import type { Call, ReplySink } from '../src/transport/transport.js';
-import type { Upstream } from '../src/upstream/upstream.js';
+import { hashGatewayKey, makeGatewayKey } from '../src/common/access/gateway-key.js';
+import type { HeaderList } from '../src/common/http/headers.js';
+import type { FromWorker, WorkerInit } from '../src/common/ipc/messages.js';
+import { LookupChannel } from '../src/data-plane/directory/channel.js';
+import { SharedChannel } from '../src/data-plane/directory/shared-channel.js';
+import { createHandler } from '../src/data-plane/pipeline/handle.js';
+import type { Call, ReplySink } from '../src/data-plane/transport/transport.js';
+import type { Upstream } from '../src/data-plane/upstream/upstream.js';
+import { assemble } from '../src/process/worker/assemble.js';
 
 /** One request, to be sent many times. */
 export interface BenchRequest {
@@ -52,7 +52,7 @@ export async function openInProcess(
         ? principal
         : row === undefined
           ? null
-          : { ...provider, slug: message.name, provider: row };
+          : { ...storedProvider, slug: message.name, provider: row };
     setImmediate(() => channel.answered(message.id, known));
   });
   const quiet = { info() {}, warn: console.warn, error: console.error };
@@ -109,16 +109,17 @@ const principal = {
   defaults: { configId: null, allowConfigOverride: true, metadata: {} },
 };
 
-const provider = {
+export const storedProvider = {
   id: 'p',
   workspaceId: 'ws',
-  credential: 'sk',
+  credential: 'sk-proj-0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJ',
   baseUrl: null,
   hostTrusted: true,
   headers: [],
   fields: { aws_region: 'us-east-1' },
   secrets: {},
   expiresAt: null,
+  unresolved: [],
   exhausted: null,
   models: null,
 };
@@ -127,6 +128,7 @@ const init: WorkerInit = {
   worker: 0,
   workers: 1,
   workspaceWeights: {},
+  prices: {},
   pepper: pepper.toString('hex'),
   host: '127.0.0.1',
   port: 0,
@@ -137,18 +139,22 @@ const init: WorkerInit = {
   ownIdentity: [],
   journalDir: '',
   logBodies: false,
-  logLevel: 'warn',
+  log: { level: 'warn', format: 'json' },
   bodyLimitBytes: 10 * 1024 * 1024,
   upstreamConnections: 256,
+  upstreamClient: 'own',
+  upstreamProxy: null,
   timeouts: { connectMs: 5000, headersMs: 60_000, firstTokenMs: 60_000, idleMs: 60_000 },
   writeTimeoutMs: 30_000,
-  cache: {
-    memoryBytes: 64 * 1024 * 1024,
-    entryBytes: 1024 * 1024,
-    maxAge: 7_776_000,
-    waitMs: 50,
-    embedding: null,
-    checkPercent: 0,
+  stages: {
+    cache: {
+      memoryBytes: 64 * 1024 * 1024,
+      entryBytes: 1024 * 1024,
+      maxAge: 7_776_000,
+      waitMs: 50,
+      embedding: null,
+      checkPercent: 0,
+    },
   },
   plugins: { directory: null, insert: [] },
 };

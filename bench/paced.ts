@@ -15,7 +15,7 @@ const lengthField = Buffer.from('ontent-');
 const good = Buffer.from('HTTP/1.1 200');
 
 /** One kept connection: one request at a time. Nothing is made per answer, or the client's own collections are measured. */
-class Lane {
+export class Lane {
   sentAt = 0;
   readonly #socket: Socket;
   #left = -1;
@@ -42,10 +42,10 @@ class Lane {
     this.#socket.on('close', () => this.#left !== -1 && answered(this, false));
   }
 
-  send(): void {
+  send(request: Buffer = this.request): void {
     this.#left = Number.POSITIVE_INFINITY;
     this.sentAt = performance.now();
-    this.#socket.write(this.request);
+    this.#socket.write(request);
   }
 
   end(): void {

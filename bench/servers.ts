@@ -1,9 +1,10 @@
 import { type ChildProcess, fork, spawn, spawnSync } from 'node:child_process';
-import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import type { Certificate } from './certificate.js';
 import { childrenOf } from './cpu.js';
 
 /** Something that is measured: where it listens, which processes it is, what a request to it carries. */
@@ -13,15 +14,25 @@ export interface Server {
   /** Asked when measured: workers may have been replaced. */
   pids(): number[];
   readonly headers: Readonly<Record<string, string>>;
+  /** What others are measured against, and the machine's quiet is judged by. */
+  readonly isFloor?: boolean;
+  /** Where a chat goes instead of `/v1/chat/completions`. */
+  readonly path?: string;
   readonly opsPort?: number;
   readonly grpcPort?: number;
   stop(): Promise<void>;
 }
 
-const here = (file: string): string => fileURLToPath(new URL(file, import.meta.url));
+export const here = (file: string): string => fileURLToPath(new URL(file, import.meta.url));
+
+/** A benchmark that fails leaves nothing running. */
+export function endsWithThis(child: ChildProcess): ChildProcess {
+  process.once('exit', () => child.kill('SIGTERM'));
+  return child;
+}
 
 function forkedServer(name: string, file: string, args: string[]): Promise<Server> {
-  const child = fork(here(file), args);
+  const child = endsWithThis(fork(here(file), args));
   return new Promise((resolve, reject) => {
     child.once('exit', () => reject(new Error(`${name} did not start`)));
     child.once('message', (message: { port: number }) => {
@@ -36,16 +47,26 @@ function forkedServer(name: string, file: string, args: string[]): Promise<Serve
   });
 }
 
-export const startUpstream = (): Promise<Server> => forkedServer('upstream', './upstream.js', []);
+/** `tls`: it listens with this certificate. */
+export const startUpstream = (tls: Certificate | null = null): Promise<Server> =>
+  forkedServer('upstream', './upstream.js', tls === null ? [] : [tls.keyFile, tls.file]);
 
 export const startBareAnswer = (text: string): Promise<Server> =>
   forkedServer('uWebSockets.js', './bare-answer.js', [text]);
 
-export const startBareProxy = (origin: string): Promise<Server> =>
-  forkedServer('uWebSockets.js → undici', './bare-proxy.js', [origin]);
+export async function startBareProxy(origin: string, kind: 'plain' | 'json' = 'plain'): Promise<Server> {
+  const name = kind === 'json' ? jsonProxy : 'uWebSockets.js → undici';
+  return { ...(await forkedServer(name, './bare-proxy.js', [origin, kind])), isFloor: true };
+}
 
-/** nginx as a reverse proxy with kept upstream connections and buffering off; null where it is not installed. */
-export async function startNginx(upstreamPort: number): Promise<Server | null> {
+/** The bare proxy that also hashes and parses. */
+export const jsonProxy = 'uWebSockets.js → undici, JSON';
+
+/**
+ * nginx as a reverse proxy with kept upstream connections and buffering off, with a further upstream that has TLS under
+ * `/tls/` where there is one; null where it is not installed.
+ */
+export async function startNginx(upstreamPort: number, tlsPort: number | null): Promise<Server | null> {
   if (spawnSync('nginx', ['-v']).error !== undefined) return null;
   const dir = mkdtempSync(join(tmpdir(), 'headgate-bench-nginx-'));
   const port = await freePort();
@@ -58,14 +79,17 @@ http {
   client_body_temp_path ${dir}/b; proxy_temp_path ${dir}/p; fastcgi_temp_path ${dir}/f; uwsgi_temp_path ${dir}/u; scgi_temp_path ${dir}/s;
   keepalive_requests 1000000;
   upstream up { server 127.0.0.1:${upstreamPort}; keepalive 256; keepalive_requests 1000000; }
+  upstream tls { server 127.0.0.1:${tlsPort ?? upstreamPort}; keepalive 256; keepalive_requests 1000000; }
   server { listen 127.0.0.1:${port};
+    location /tls/ { proxy_pass https://tls/; proxy_http_version 1.1; proxy_set_header Connection ""; proxy_buffering off; }
     location / { proxy_pass http://up; proxy_http_version 1.1; proxy_set_header Connection ""; proxy_buffering off; } }
 }`,
   );
-  const child = spawn('nginx', ['-c', join(dir, 'nginx.conf'), '-p', dir], { stdio: 'ignore' });
+  const child = endsWithThis(spawn('nginx', ['-c', join(dir, 'nginx.conf'), '-p', dir], { stdio: 'ignore' }));
   await untilOpen(port);
   return {
     name: 'nginx',
+    isFloor: true,
     port,
     pids: () => [child.pid ?? 0, ...childrenOf(child.pid ?? 0)],
     headers: {},
@@ -76,77 +100,9 @@ http {
   };
 }
 
-/** A stored provider: its row, and where the upstream has its paths. */
-interface StoredProvider {
-  readonly slug: string;
-  readonly row: string;
-  readonly path: string;
-}
-
-const plain: readonly StoredProvider[] = [{ slug: 'bench', row: 'openai', path: '/v1' }];
-
-/** Headgate as its operators run it: control process, one data worker, journal and ledger on disk. */
-export async function startHeadgate(
-  upstreamPort: number,
-  options: { bodies: boolean; providers?: readonly StoredProvider[] },
-): Promise<Server> {
-  const dir = mkdtempSync(join(tmpdir(), 'headgate-bench-'));
-  const [port, grpcPort, opsPort] = [await freePort(), await freePort(), await freePort()];
-  const main = here('../src/main.js');
-  const child = spawn(process.execPath, [main, 'serve'], {
-    stdio: ['ignore', 'ignore', 'inherit'],
-    env: {
-      ...process.env,
-      HEADGATE_PORT: String(port),
-      HEADGATE_GRPC_PORT: String(grpcPort),
-      HEADGATE_OPS_PORT: String(opsPort),
-      HEADGATE_DATA_DIR: dir,
-      HEADGATE_WORKERS: '1',
-      HEADGATE_LOG_LEVEL: 'warn',
-      HEADGATE_LOG_BODIES: String(options.bodies),
-      HEADGATE_SIMULATED: 'false',
-    },
-  });
-  await untilOpen(port);
-  while (!existsSync(join(dir, 'first-keys.json'))) await pause(20);
-  const keys = JSON.parse(readFileSync(join(dir, 'first-keys.json'), 'utf8')) as { workspace_key: string };
-  await untilOpen(grpcPort);
-  for (const { slug, row, path } of options.providers ?? plain) {
-    const url = `http://127.0.0.1:${upstreamPort}${path}`;
-    const added = spawnSync(
-      process.execPath,
-      [main, 'providers', 'add', slug, '--provider', row, '--base-url', url, '--key-file', '-'],
-      {
-        input: 'sk-bench',
-        env: { ...process.env, HEADGATE_GRPC_PORT: String(grpcPort), HEADGATE_DATA_DIR: dir },
-        encoding: 'utf8',
-      },
-    );
-    if (added.status !== 0) throw new Error(`providers add: ${added.stderr}${added.stdout}`);
-  }
-  return {
-    name: options.bodies ? 'headgate, bodies logged' : 'headgate',
-    port,
-    opsPort,
-    grpcPort,
-    pids: () => [child.pid ?? 0, ...childrenOf(child.pid ?? 0)],
-    headers: {
-      'x-gateway-api-key': keys.workspace_key,
-      'x-gateway-config': JSON.stringify({
-        strategy: { mode: 'fallback' },
-        targets: [{ provider: '@bench' }, { provider: '@bench' }],
-      }),
-    },
-    async stop() {
-      await ended(child, 'SIGTERM');
-      rmSync(dir, { recursive: true, force: true });
-    },
-  };
-}
-
 export const pause = (ms: number): Promise<void> => new Promise((wait) => setTimeout(wait, ms));
 
-function ended(child: ChildProcess, signal: NodeJS.Signals): Promise<void> {
+export function ended(child: ChildProcess, signal: NodeJS.Signals): Promise<void> {
   return new Promise((resolve) => {
     if (child.exitCode !== null || child.signalCode !== null) return resolve();
     child.removeAllListeners('exit');
@@ -155,7 +111,7 @@ function ended(child: ChildProcess, signal: NodeJS.Signals): Promise<void> {
   });
 }
 
-async function untilOpen(port: number): Promise<void> {
+export async function untilOpen(port: number): Promise<void> {
   const { connect } = await import('node:net');
   const until = Date.now() + 20_000;
   for (;;) {
@@ -172,7 +128,7 @@ async function untilOpen(port: number): Promise<void> {
   }
 }
 
-function freePort(): Promise<number> {
+export function freePort(): Promise<number> {
   return new Promise((resolve) => {
     const server = createServer().listen(0, '127.0.0.1', () => {
       const address = server.address();

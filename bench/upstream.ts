@@ -4,7 +4,8 @@ import { providers } from './exchanges.js';
 /**
  * The provider of the benchmarks: answers `/v1/chat/completions` as fast as uWebSockets.js can, with 600 bytes of
  * JSON, or with 50 events two milliseconds apart when the body says `"stream":true`; calls of other formats' paths as
- * `exchanges.ts` has it. `"wait_ms": N` in the body makes it wait so long before it answers. Prints its port.
+ * `exchanges.ts` has it. `"wait_ms": N` in the body makes it wait so long before it answers. Reports its port. With a
+ * key and a certificate it listens with TLS: `upstream.js [KEY_FILE CERTIFICATE_FILE]`.
  */
 const chunks = 50;
 const intervalMs = 2;
@@ -50,7 +51,11 @@ function answerTo(path: string): string | Buffer {
   return answer;
 }
 
-const app = uws.App();
+const [keyFile, certificateFile] = process.argv.slice(2);
+const app =
+  keyFile === undefined || certificateFile === undefined
+    ? uws.App()
+    : uws.SSLApp({ key_file_name: keyFile, cert_file_name: certificateFile });
 app.any('/*', (res, req) => {
   const whole = answerTo(req.getUrl());
   let gone = false;

@@ -1,8 +1,8 @@
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { openSqliteVectors } from '../src/vectors/sqlite.js';
-import { VectorStore } from '../src/vectors/store.js';
+import { openSqliteVectors } from '../src/control-plane/vectors/sqlite.js';
+import { VectorStore } from '../src/control-plane/vectors/store.js';
 
 /**
  * What a look-up by meaning costs the control process: the questions behind one wall are compared on a thread of

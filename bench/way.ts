@@ -1,3 +1,4 @@
+import { chatBody } from './chat.js';
 import { type BenchAnswer, openInProcess } from './in-process.js';
 
 /**
@@ -33,17 +34,7 @@ const answer: BenchAnswer = {
   ],
 };
 
-const body = Buffer.from(
-  JSON.stringify({
-    model: 'gpt-4o-mini',
-    messages: [
-      { role: 'system', content: 'You are a helpful assistant. '.repeat(8) },
-      { role: 'user', content: 'Tell me about the river and the gate that holds it. '.repeat(12) },
-    ],
-    temperature: 0.7,
-    max_tokens: 256,
-  }),
-);
+const body = Buffer.from(chatBody(false));
 const config = JSON.stringify({
   ...(isHit && { cache: { mode: 'simple' } }),
   strategy: { mode: 'fallback' },
