@@ -5,10 +5,16 @@ import { expect } from 'chai';
 
 const root = resolve(import.meta.dirname, '../..');
 
+interface Failure {
+  readonly title: string;
+  readonly isTimeLimit: boolean;
+  readonly file: string;
+}
+
 interface Result {
   passes: number;
   failures: number;
-  readonly failed: readonly { readonly title: string; readonly isTimeLimit: boolean }[];
+  readonly failed: readonly Failure[];
   readonly problem: string | null;
   readonly output: string;
 }
@@ -29,7 +35,8 @@ describe('the runner of the tests', function () {
   let runs = 0;
   // Plain JavaScript that runs before anything is built or installed: it has no types.
   let runMocha: (run: object) => Promise<Result>;
-  let repeatTimeLimits: (results: Result[], options: object) => Promise<void>;
+  let repeatFailures: (results: Result[], options: object) => Promise<void>;
+  let isRepeated: (failure: Failure) => boolean;
   let measureTimeScale: () => Promise<number>;
   let LaneRunner: new (runner: object) => LaneRunner;
   let allLanes: (durations: Readonly<Record<string, number>>) => readonly Lane[];
@@ -39,7 +46,7 @@ describe('the runner of the tests', function () {
     folder = mkdtempSync(join(tmpdir(), 'headgate-runner-'));
     const load = (name: string) => import(join(root, 'tools/test', name));
     ({ runMocha } = await load('mocha-run.mjs'));
-    ({ repeatTimeLimits } = await load('repeats.mjs'));
+    ({ isRepeated, repeatFailures } = await load('repeats.mjs'));
     ({ measureTimeScale } = await load('calibration.mjs'));
     ({ LaneRunner } = await load('lane-runner.mjs'));
     ({ allLanes, quickLanes } = await load('lanes.mjs'));
@@ -78,13 +85,19 @@ describe('the runner of the tests', function () {
     expect(busy).to.include({ passes: 3, failures: 0 });
   });
 
-  it('repeats once what failed by a time limit, with the tests that a hook kept from running, and nothing else', async () => {
+  /** Repeats what failed; returns what is said about it. */
+  async function repeat(result: Result): Promise<string> {
+    const lines: string[] = [];
+    await repeatFailures([result], { folder, timeScale: 1, say: (line: string) => lines.push(line) });
+    return lines.join('\n');
+  }
+
+  it('repeats once what failed by a time limit, with the tests that a hook kept from running', async () => {
     const result = await run(
       `
       it('passes', () => {});
       it('is late once', () => expectWithinMs(isFirst ? 2 : 1, 1));
       it('is late each time', () => expectWithinMs(2, 1));
-      it('is wrong once', () => { if (isFirst) throw new Error('wrong'); });
       describe('with a hook', () => {
         before(async function () { this.timeout(50); if (isFirst) await pause(500); });
         it('is not run at first', () => {});
@@ -92,21 +105,39 @@ describe('the runner of the tests', function () {
       });`,
       1,
     );
-    expect(result).to.include({ passes: 1, failures: 4 });
-    const lines: string[] = [];
-    await repeatTimeLimits([result], { folder, timeScale: 1, say: (line: string) => lines.push(line) });
-    expect(result.failed.map(({ title }) => title)).to.deep.equal([
-      'a suite is late each time',
-      'a suite is wrong once',
-    ]);
-    expect(result).to.include({ passes: 4, failures: 2 });
-    const listed = lines.join('\n');
+    expect(result).to.include({ passes: 1, failures: 3 });
+    const listed = await repeat(result);
+    expect(result.failed.map(({ title }) => title)).to.deep.equal(['a suite is late each time']);
+    expect(result).to.include({ passes: 4, failures: 1 });
     expect(listed)
       .to.match(/passed: a suite is late once/)
-      .and.match(/FAILED again: a suite is late each time/);
-    expect(listed)
-      .to.match(/passed: a suite with a hook "before all" hook/)
-      .and.not.include('is wrong once');
+      .and.match(/FAILED again: a suite is late each time/)
+      .and.match(/passed: a suite with a hook "before all" hook/);
+  });
+
+  it('repeats once the whole file of another failure, unless it needs no process', async () => {
+    const wrong = "throw new Error('wrong')";
+    const once = await run(
+      `it('passes', () => {});
+      it('is wrong once', () => { if (isFirst) ${wrong}; });
+      it('is late once', () => expectWithinMs(isFirst ? 2 : 1, 1));`,
+      1,
+    );
+    expect(await repeat(once)).to.match(/passed: .*test\.ts, which had failed beside others/);
+    expect(once).to.deep.include({ passes: 3, failures: 0, failed: [] });
+
+    const always = await run(
+      `it('passes', () => {});
+      it('is wrong', () => { ${wrong}; });`,
+      1,
+    );
+    expect(await repeat(always)).to.match(/FAILED again: .*test\.ts, which had failed beside others/);
+    expect(always).to.include({ passes: 1, failures: 1 });
+
+    const failed = { title: '', isTimeLimit: false };
+    expect(isRepeated({ ...failed, file: 'test/unit/router.test.ts' })).to.equal(false);
+    expect(isRepeated({ ...failed, file: 'test/unit/router.test.ts', isTimeLimit: true })).to.equal(true);
+    expect(isRepeated({ ...failed, file: 'test/e2e/headers.test.ts' })).to.equal(true);
   });
 
   it('runs lanes one after another in one process, and starts another where a test has ended it', async () => {

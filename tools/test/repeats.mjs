@@ -1,39 +1,63 @@
-// A test that failed because time ran out is run once more, alone. One that fails again has failed.
+// Failures that a busy machine may have caused are run once more, alone. What fails again has failed.
 import { join } from 'node:path';
 import { runMocha } from './mocha-run.mjs';
 
 /** More than this is no busy machine: what is left of them is not repeated, and has failed. */
 const mostRepeats = 25;
+const mostFiles = 6;
+/** Nothing but their own process takes part in these tests: without a time limit they fail for a reason. */
+const ofOneProcess = /^test\/(unit|golden|fuzz)\//;
+
+/** Whether a second run may tell more than the first. */
+export const isRepeated = ({ isTimeLimit, file }) => isTimeLimit || !ofOneProcess.test(file);
 
 /**
- * Repeats the failures in `ended` whose cause is a time limit, and corrects these results: passes, failures and `failed`.
- * Where a hook ran out of time, the tests of its suite are repeated, since mocha has left them out.
+ * Repeats failures in `ended` and corrects these results: passes, failures and `failed`. Tests that ran out of time are
+ * repeated one by one; where a hook did, the tests of its suite, since mocha has left them out. Of a file that starts
+ * processes and that failed in another way the whole is repeated: its tests may build on each other.
  */
-export async function repeatTimeLimits(ended, { folder, timeScale, say }) {
-  const repeated = [];
+export async function repeatFailures(ended, { folder, timeScale, say }) {
+  let runs = 0;
+  const repeat = (words, name) =>
+    runMocha({
+      words,
+      results: join(folder, `repeat-${runs++}.json`),
+      lane: `repeat of ${name}`,
+      slot: 0,
+      timeScale,
+    });
+  const lines = [];
+  const correct = (result, failures, again, what) => {
+    const isWell = again.failures === 0 && again.problem === null && again.passes > 0;
+    lines.push(`  ${isWell ? 'passed' : 'FAILED again'}: ${what}`);
+    if (!isWell) return;
+    const passedBefore = new Set(result.passed);
+    const passedNow = again.passed.filter((title) => !passedBefore.has(title));
+    result.passed.push(...passedNow);
+    result.passes += passedNow.length;
+    result.failures -= failures.length;
+    result.failed = result.failed.filter((failure) => !failures.includes(failure));
+  };
+
+  let files = 0;
   for (const result of ended) {
-    for (const failure of result.failed.filter(({ isTimeLimit }) => isTimeLimit)) {
-      if (repeated.length >= mostRepeats) break;
-      const again = await runMocha({
-        words: ['--grep', pattern(failure), failure.file],
-        results: join(folder, `repeat-${repeated.length}.json`),
-        lane: `repeat of ${failure.title}`,
-        slot: 0,
-        timeScale,
-      });
-      const isWell = again.failures === 0 && again.problem === null && again.passes > 0;
-      repeated.push({ failure, isWell });
-      if (!isWell) continue;
-      const passedBefore = new Set(failure.passedBefore);
-      result.passes += again.passed.filter((title) => !passedBefore.has(title)).length;
-      result.failures -= 1;
-      result.failed = result.failed.filter((other) => other !== failure);
+    const repeated = result.failed.filter(isRepeated);
+    for (const file of new Set(repeated.map(({ file }) => file))) {
+      const failures = repeated.filter((failure) => failure.file === file);
+      if (failures.every(({ isTimeLimit }) => isTimeLimit)) {
+        for (const failure of failures) {
+          if (runs >= mostRepeats) break;
+          const again = await repeat(['--grep', pattern(failure), file], failure.title);
+          correct(result, [failure], again, `${failure.title} (${file})`);
+        }
+      } else if (files++ < mostFiles) {
+        correct(result, failures, await repeat([file], file), `${file}, which had failed beside others`);
+      }
     }
   }
   say('');
-  say('Repeated alone, after time ran out:');
-  for (const { failure, isWell } of repeated)
-    say(`  ${isWell ? 'passed' : 'FAILED again'}: ${failure.title} (${failure.file})`);
+  say('Repeated alone:');
+  for (const line of lines) say(line);
 }
 
 /** Of a test its whole title, of a hook that of the suite whose tests it precedes or follows. */

@@ -40,7 +40,7 @@ module.exports = class Counting extends reporters.Spec {
     runner.once(EVENT_RUN_END, () => {
       const { passes, failures, pending } = this.stats;
       const seconds = (performance.now() - began) / 1000;
-      const failed = this.failures.map((test) => described(test, passed));
+      const failed = this.failures.map((test) => described(test));
       writeFileSync(results, JSON.stringify({ passes, failures, pending, seconds, files, passed, failed }));
     });
   }
@@ -52,7 +52,7 @@ module.exports = class Counting extends reporters.Spec {
 
 const fileOf = ({ file }) => relative(process.cwd(), file ?? '');
 
-function described(test, passed) {
+function described(test) {
   const isHook = test.type === 'hook';
   const suite = test.parent?.fullTitle() ?? '';
   return {
@@ -62,7 +62,6 @@ function described(test, passed) {
     isHook,
     // mocha's own, and the TimeLimitError of test/support/time-limits.ts.
     isTimeLimit: test.err?.code === 'ERR_MOCHA_TIMEOUT' || test.err?.code === 'TIME_LIMIT',
-    passedBefore: isHook ? passed.filter((title) => title.startsWith(suite)) : [],
     list: listed([test]),
   };
 }

@@ -10,7 +10,7 @@ import { LaneRunner } from './lane-runner.mjs';
 import { allLanes, quickLanes } from './lanes.mjs';
 import { runMocha, signalAll } from './mocha-run.mjs';
 import { keepDurations, Progress, readDurations } from './progress.mjs';
-import { repeatTimeLimits } from './repeats.mjs';
+import { isRepeated, repeatFailures } from './repeats.mjs';
 
 let closing = '0 passed, 1 failed, 0 skipped';
 // Also where the build fails and nothing was run: the last line is always the counts.
@@ -80,10 +80,12 @@ async function runLanes() {
   const waiting = [...lanes];
   await Promise.all(Array.from({ length: width }, (_, slot) => drain(slot)));
 
-  const repeats = ended.flatMap(({ failed }) => failed).filter(({ isTimeLimit }) => isTimeLimit);
-  if (repeats.length > 0 && !isStopped) {
+  if (ended.some(({ failed }) => failed.some(isRepeated)) && !isStopped) {
+    const failures = ended.flatMap(({ failed }) => failed).filter(isRepeated);
+    say('\nFailures beside other tests:');
+    for (const { list } of failures) say(list);
     await calibrate(say);
-    await repeatTimeLimits(ended, { folder, timeScale, say });
+    await repeatFailures(ended, { folder, timeScale, say });
   }
   progress.end();
   keepDurations(durations, Object.assign({}, ...ended.map(({ files }) => files)));
