@@ -1,7 +1,7 @@
 /** A frame of an event stream, as it goes out. */
 export type Frame = string | Buffer;
 
-/** What a dialect wants said, before a fault has its way with it. */
+/** The answer of a dialect, before a fault changes it. */
 export interface SimulatedAnswer {
   readonly status: number;
   /** Flat: name, value, … beside `content-type` and `content-length`. */

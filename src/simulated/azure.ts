@@ -6,7 +6,7 @@ import { response } from './responses.js';
 import { type Json, newId, textOf } from './text.js';
 
 /**
- * Azure OpenAI, Foundry and Entra's tokens, after learn.microsoft.com. A prompt that says [blocked] is what its
+ * Azure OpenAI, Foundry and Entra's tokens, after learn.microsoft.com. A prompt that contains [blocked] is what its
  * content filter refuses.
  */
 
@@ -37,7 +37,7 @@ export function azureAnswer(
     return openAiError(400, 'We could not parse the JSON body of your request.');
   }
   const [, deployment, operation] = deploymentPath.exec(path) ?? [null, null, undatedOperation(path)];
-  // By date, the deployment of the path is what answers, whatever the body says.
+  // In dated paths the deployment of the path answers, whatever the body names.
   const body = deployment == null ? given : { ...given, model: decodeURIComponent(deployment) };
   if (textOf((body['messages'] as Json[] | undefined)?.at(-1)?.['content']).includes('[blocked]'))
     return blocked();
@@ -101,7 +101,7 @@ function blocked(): SimulatedAnswer {
   );
 }
 
-/** What the filter says of prompt and answer; in a stream, first of all a frame without choices. */
+/** The filter's results for prompt and answer; in a stream, first of all a frame without choices. */
 function filtered(answer: SimulatedAnswer): SimulatedAnswer {
   const prompt = [{ prompt_index: 0, content_filter_results: verdicts }];
   if (answer.status !== 200) return answer;

@@ -2,7 +2,7 @@
 export interface Behaviour {
   /** null: none. A status number (`429`, `500`, …) is a fault too. */
   readonly fault: string | null;
-  /** What stood behind `=`: `429=abc` is a 429 whose Retry-After is `abc`. */
+  /** The text after `=`: `429=abc` is a 429 whose Retry-After is `abc`. */
   readonly value: string | null;
   /** Pieces of text in a stream; null: one a word. */
   readonly chunks: number | null;
@@ -48,7 +48,7 @@ const known = new Set<string>(faults);
 
 /**
  * Reads `fault[=value]` and the paces `chunks=`, `delay=`, `slow-first-token=`, `slow-head=`, separated by commas.
- * What it does not know it says, so that a misspelt fault does not pass for success.
+ * Unknown parts are reported, so that a misspelt fault does not pass for success.
  */
 export function parseBehaviour(spec: string): Behaviour | string {
   let fault: string | null = null;

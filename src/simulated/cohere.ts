@@ -4,7 +4,7 @@ import type { Behaviour } from './behaviour.js';
 import { lastOf, vectorOf } from './openai.js';
 import { countMessages, countTokens, cutToTokens, fill, type Json, newId, split, textOf } from './text.js';
 
-/** Cohere's side of the simulated provider, version 2, after docs.cohere.com/reference, with whoever ranks as it does. */
+/** Cohere's side of the simulated provider, version 2, after docs.cohere.com/reference, with other providers whose rerank has its form. */
 
 export function isCoherePath(path: string): boolean {
   return path === '/v2/chat' || path === '/v2/embed' || path === '/v2/rerank' || path === '/v1/rerank';

@@ -221,7 +221,7 @@ function huge(response: ServerResponse, answer: SimulatedAnswer, bytes: number):
   more();
 }
 
-/** Says more, or less, than it sends; written past node:http, which would not. */
+/** Announces more or fewer bytes than it sends; written past node:http, which refuses that. */
 function wrongLength(socket: Socket, answer: SimulatedAnswer, by: number): void {
   const bytes = bytesOf(answer);
   // One byte fewer than sent leaves a byte, and then a whole false answer, on the connection.

@@ -8,7 +8,7 @@ import { countTokens, cutToTokens, fill, type Json, newId, split } from './text.
 
 /**
  * Google's side of the simulated provider: the Gemini API, after ai.google.dev/api, and Vertex AI, whose paths end the
- * same. A prompt that says [blocked] is blocked, one that says [unsafe] is not answered to its end.
+ * same. A prompt with [blocked] is blocked; the answer to one with [unsafe] is cut off.
  */
 
 const modelPath =
@@ -19,7 +19,7 @@ export function isGeminiPath(path: string): boolean {
   return modelPath.test(path) || openPath.test(path);
 }
 
-/** The model, which stands in the path. */
+/** The model, taken from the path. */
 export function geminiModel(path: string): string {
   return decodeURIComponent(modelPath.exec(path)?.[2] ?? '');
 }

@@ -37,7 +37,7 @@ export { countMessages, countTokens } from './text.js';
 export interface SimulatedOptions {
   /** 0, the default: any free one. */
   readonly port?: number;
-  /** 127.0.0.1 unless said. */
+  /** Default 127.0.0.1. */
   readonly host?: string;
   /** Keep every request for a test to look at. Off by default: under load it costs time and memory. */
   readonly record?: boolean;
@@ -124,7 +124,7 @@ function makeServer(state: State, { maxConnections }: SimulatedOptions): Server 
   server.requestTimeout = 0;
   server.headersTimeout = 0;
   if (maxConnections !== undefined) server.maxConnections = maxConnections;
-  // What a broken client does to its own connection concerns nobody else.
+  // A client's protocol error affects its own connection only.
   server.on('clientError', (_, socket) => socket.destroy());
   return server;
 }
@@ -164,7 +164,7 @@ function handle(state: State, request: IncomingMessage, response: ServerResponse
     try {
       answerTo(state, request, response, path, body, upload);
     } catch (error) {
-      // A request nobody thought of must not take the server, and everybody's test, with it.
+      // An unexpected request must not end the server, and every other test with it.
       const text = `The simulated provider failed: ${error instanceof Error ? error.message : String(error)}`;
       if (response.headersSent) response.destroy();
       else deliver(response, openAiError(500, text), plainBehaviour);

@@ -279,7 +279,7 @@ export function embedding(body: Json): SimulatedAnswer {
   return jsonAnswer(200, { object: 'list', data, model, usage }, openAiHeaders());
 }
 
-/** Words that say nothing of what a question is about. */
+/** Words without meaning for a question's subject. */
 const smallWords = new Set(
   'a an and are can could do does for how i in is it me my of on or please tell the to was what with would you'.split(
     ' ',

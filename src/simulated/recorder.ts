@@ -8,7 +8,7 @@ export interface SimulatedRequest {
   /** Flat and in order, duplicates and case as they came. */
   readonly rawHeaders: readonly string[];
   body: Buffer;
-  /** `x-nonce`, or what follows `nonce:` in the body: tells a test its own request again. */
+  /** `x-nonce`, or what follows `nonce:` in the body: lets a test find its own request. */
   nonce: string | null;
   /** Did the connection go before the answer was given whole, by the client's doing or by a fault's? */
   aborted: boolean;

@@ -3,7 +3,7 @@ import type { Behaviour } from './behaviour.js';
 import { chatCompletion, openAiError, openAiHeaders } from './openai.js';
 import { type Json, newId, split } from './text.js';
 
-/** OpenAI's Responses API of the simulated provider (platform.openai.com/docs/api-reference/responses); it says what its chat does. */
+/** The simulated provider's Responses API (platform.openai.com/docs/api-reference/responses), with the texts of its chat. */
 
 const errorFrame = `event: error\ndata: ${JSON.stringify({
   type: 'error',

@@ -1,4 +1,4 @@
-/** What a simulated model says and what it costs: a function of the request alone, so that a test can work it out too. */
+/** The text and usage of a simulated model: a function of the request alone, so that a test can compute it too. */
 
 export type Json = Record<string, unknown>;
 

@@ -207,7 +207,7 @@ export const rowFields = [
   ),
 ] as const;
 
-/** The rest, in the JSON column `rest`; left out where there is nothing to say. */
+/** The rest, in the JSON column `rest`; left out where empty. */
 export const restFields = [
   maybeText('error_message', 'message of the error', (s) => s.errorMessage),
   field<readonly AttemptRecord[]>('json', false)(

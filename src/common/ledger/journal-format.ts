@@ -6,7 +6,7 @@ import { type Rest, rowOf } from './rows.js';
 
 /** How the lines of a journal of one version are read. Both throw for a text that is no record. */
 export interface JournalFormat {
-  /** Do its settlements say where the row's own fields begin? */
+  /** Do its settlements contain the position of the row's own fields? */
   readonly isPacked: boolean;
   settlement(json: string): LedgerRow;
   intent(json: string): Intent;

@@ -1,4 +1,4 @@
-/** Characters that stand for themselves in a JSON string in ASCII. */
+/** ASCII characters that need no escape in a JSON string. */
 const plain = new Uint8Array(128);
 for (let code = 0x20; code < 0x7f; code++) plain[code] = code === 0x22 || code === 0x5c ? 0 : 1;
 

@@ -112,11 +112,11 @@ export interface IntentWaiter {
   intended(): void;
 }
 
-/** A data worker's end of the ledger. Synchronous; never throws for a full disk, it says so in `healthy`. */
+/** A data worker's end of the ledger. Synchronous; a full disk sets `healthy` to false and never throws. */
 export interface Journal {
   /**
-   * Writes what is about to be asked of an upstream; only then may its first byte leave. On file when it returns, or,
-   * with a `waiter`, when that is told, at the end of this turn: one `write()` serves all intents of a turn.
+   * Writes the intent of an attempt, before its first byte is sent. In the file when it returns, or,
+   * with a `waiter`, when that is called, at the end of this turn: one `write()` serves all intents of a turn.
    */
   intend(intent: Intent, waiter?: IntentWaiter): void;
   /** On file by the end of this turn of the event loop. Written once per id, with or without an intent. */

@@ -17,7 +17,7 @@ const nine = 0x39;
 /** First letter of `null`. */
 const nullLetter = 0x6e;
 
-/** Of the key that rows are sorted by, the part that says which row it is of. */
+/** The part of a row's sort key that is the row's index. */
 const maxSorted = 8192;
 const lineParts = 3;
 
@@ -207,7 +207,7 @@ const isSame = (bytes: Buffer, known: KnownContext, from: number, end: number): 
 
 const writer = (): LineWriter => new LineWriter(64 * 1024, Number.POSITIVE_INFINITY);
 
-/** The order of time-ordered UUIDs, in 40 bits: of the milliseconds the lower 24, and 16 that tell apart what shares them. */
+/** The order of time-ordered UUIDs, in 40 bits: the lower 24 of the milliseconds, then 16 bits that distinguish ids of one millisecond. */
 function keyOf(bytes: Buffer, id: number): number {
   const time =
     (hex(bytes, id + 6) << 20) |

@@ -42,7 +42,7 @@ function bootId(): string {
   }
 }
 
-/** Tells this process from a later one with the same process id. Empty where the system does not say (not Linux). */
+/** Distinguishes this process from a later one with the same process id. Empty where the system has no such value (not Linux). */
 export function ownIdentity(): string {
   const start = startOf(process.pid);
   return start === null ? '' : `${bootId()}:${start.ticks}`;

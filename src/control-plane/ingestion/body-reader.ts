@@ -15,8 +15,8 @@ type Header = [
 ];
 
 /**
- * A body is kept when its exchange has settled: after its tokens are counted, and up to a flush later. The other way
- * round a file's time comes from a coarser clock than the exchange's, and runs some milliseconds behind it.
+ * A body is kept when its exchange has settled: after its tokens are counted, and up to a flush later. A file's
+ * time, in turn, is from a coarser clock than the exchange's and may be some milliseconds earlier.
  */
 const slackMs = 30_000;
 
@@ -54,7 +54,7 @@ async function search(bytes: Buffer, org: string, id: string): Promise<Bodies | 
     const request = end + 1;
     const response = request + Math.max(0, requestBytes);
     const next = response + Math.max(0, responseBytes);
-    // A torn end, or a break in the middle: what comes after it has no beginning to be told by.
+    // A torn end, or a break in the middle: the start of what follows cannot be found.
     if (Number.isNaN(requestBytes + responseBytes) || bytes[next] !== 0x0a) return null;
     if (bytes.compare(wanted, 0, wanted.length, at, at + wanted.length) === 0) {
       const header = JSON.parse(bytes.toString('latin1', at + 1, end)) as Header;
@@ -110,7 +110,7 @@ async function bodyFiles(dir: string): Promise<BodyFile[]> {
 /** A file that was written to so recently may still be. */
 const openForMs = 60_000;
 
-/** Deletes the oldest files until the rest fits; says how many went. A file still written to is not among them. */
+/** Deletes the oldest files until the rest fits; returns how many. Files still being written are kept. */
 export async function pruneBodies(dir: string, maxBytes: number): Promise<number> {
   const files = (await bodyFiles(dir)).sort((a, b) => a.writtenAt - b.writtenAt);
   let total = files.reduce((sum, file) => sum + file.bytes, 0);

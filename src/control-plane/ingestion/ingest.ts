@@ -27,17 +27,17 @@ export interface Ingestion {
 }
 
 const defaultIntervalMs = 250;
-/** How often writers that are nobody's child here (a former control process's) are looked after. */
+/** How often the writers that are not children of this process (a former control process's) are checked. */
 const livenessMs = 1000;
 const pruneMs = 60_000;
 const defaultBodiesBytes = 4 * 1024 ** 3;
-/** The same problem is said again after this long. */
+/** The same problem is logged again after this long. */
 const remindMs = 30_000;
 
 /** Failures of a batch's content rather than of the disk or a lock. */
 const contentFailure = /^SQLITE_(ERROR|CONSTRAINT|MISMATCH|TOOBIG)/;
 
-/** Starts tailing at once; what dead processes left behind comes first. */
+/** Starts tailing at once; the files of ended processes come first. */
 export function startIngestion(options: IngestionOptions): Ingestion {
   const ingester = new Ingester(options);
   ingester.start();
@@ -74,7 +74,7 @@ class Ingester implements Ingestion {
   readonly #known = new Set<string>();
   /** Done with, and to be deleted once what was read of them is on disk for good. */
   readonly #finished: JournalFile[] = [];
-  /** Keys of writers said to be gone; kept apart from them, since a failed pass forgets those. */
+  /** Keys of writers reported as ended; kept apart from them, since a failed pass forgets those. */
   readonly #gone = new Set<string>();
   #positions: Map<string, number> | null = null;
   #passes: Promise<void> = Promise.resolve();
@@ -177,7 +177,7 @@ class Ingester implements Ingestion {
     }
   }
 
-  /** Finds files not seen so far; at first also what the ledger knows of them. */
+  /** Finds files not seen so far; the first time also reads their state from the ledger. */
   async #discover(): Promise<void> {
     const { dir, ledger } = this.#options;
     const names = await readdir(dir).catch((error: NodeJS.ErrnoException) => {
@@ -368,7 +368,7 @@ class Ingester implements Ingestion {
   }
 }
 
-/** Where reading must begin again after a crash: at the oldest intent that is open, else behind the last line. */
+/** The offset to read from after a crash: the oldest open intent, else the end of the last line. */
 function lowWater(writer: Writer, file: JournalFile): number {
   for (const intent of writer.open.values()) return intent.offset;
   return file.offset;

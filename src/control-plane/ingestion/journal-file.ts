@@ -60,7 +60,7 @@ export class JournalFile {
   constructor(
     readonly path: string,
     readonly name: string,
-    /** Where reading goes on: behind the last whole line seen. */
+    /** Where reading continues: the end of the last complete line. */
     public offset: number,
   ) {}
 

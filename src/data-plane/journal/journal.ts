@@ -22,7 +22,7 @@ export interface JournalOptions {
   /** A file that has grown to this gives way to the next, so that the read ones can be deleted. */
   readonly maxFileBytes?: number;
   readonly maxBodyFileBytes?: number;
-  /** Said once when something stops working, not at every record. */
+  /** Called once when something stops working, not for every record. */
   readonly onProblem: (error: Error) => void;
 }
 
@@ -218,7 +218,7 @@ class FileJournal implements Journal {
     });
   }
 
-  /** What a failed sync has left of a file is anyone's guess, and a second sync would not tell: go on in another. */
+  /** After a failed sync the file's content is unknown, and a second sync would not report it: continue in another file. */
   #abandon(fd: number): void {
     if (fd !== this.#fd) return;
     this.#fd = -1;

@@ -5,7 +5,7 @@ const maxFree = 8;
 /** Bytes to be written, in order. */
 export interface TakenBytes {
   readonly parts: readonly Buffer[];
-  /** The blocks behind them: to be given back. */
+  /** The blocks that back them, to be returned. */
   readonly blocks: readonly Buffer[];
 }
 
@@ -24,7 +24,7 @@ export class WaitingBlocks {
   /** Large ones may be kept as they are: they must not change any more. */
   add(bytes: Buffer): void {
     this.length += bytes.length;
-    // Where the memory behind it is mostly its own.
+    // Where most of the underlying memory is its own.
     if (bytes.length >= blockBytes && 4 * bytes.buffer.byteLength <= 5 * bytes.length) {
       this.#seal();
       this.#parts.push(bytes);

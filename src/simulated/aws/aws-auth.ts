@@ -1,7 +1,7 @@
 import { createHash, createHmac } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
 
-/** Keys that the simulated AWS knows; those that it lends for a role end in `-ROLE`. */
+/** Keys that the simulated AWS accepts; temporary keys of a role end in `-ROLE`. */
 export const awsKeys = { accessKeyId: 'AKIASIMULATED', secretAccessKey: 'simulated/secret+key' } as const;
 export const roleKeys = {
   accessKeyId: 'ASIASIMULATED-ROLE',

@@ -14,7 +14,7 @@ export function isBedrockPath(path: string): boolean {
   return paths.test(path) || path === '/sts/';
 }
 
-/** The model's id, which stands in the path. */
+/** The model's id, taken from the path. */
 export function bedrockModel(path: string): string {
   return decodeURIComponent(paths.exec(path)?.[1] ?? '');
 }
@@ -155,7 +155,7 @@ function converse(model: string, body: Json, streams: boolean, behaviour: Behavi
   };
 }
 
-/** Of blocks only tools have a start; `p` is padding that says nothing, against guesses by length. */
+/** Only tool blocks have a start; `p` is meaningless padding, against guesses by length. */
 function blockFrames(block: Json, contentBlockIndex: number, chunks: number | null): Frame[] {
   const delta = (value: Json): Buffer =>
     awsEvent('contentBlockDelta', { contentBlockIndex, delta: value, p: 'abc' });
@@ -230,7 +230,7 @@ function toolUses(body: Json): Json[] {
   }));
 }
 
-/** What stands before a cache point counts as read from the cache. */
+/** Content before a cache point counts as read from the cache. */
 function usageOf(model: string, body: Json, content: readonly Json[]): Json {
   let total = 0;
   let cached = 0;
@@ -276,7 +276,7 @@ function embedding(model: string, body: Json): SimulatedAnswer {
 /** The token service: lends the keys of a role, of external id `sim` where the role's name ends in `-guarded`. */
 function sts(request: IncomingMessage, bytes: Buffer): SimulatedAnswer {
   const form = new URLSearchParams(bytes.toString('utf8'));
-  // A token of a service account stands for a signature.
+  // A token of a service account replaces a signature.
   const refusal = form.get('WebIdentityToken') === 'simulated-jwt' ? null : refuseAws(request, bytes, 'sts');
   const role = form.get('RoleArn') ?? '';
   const denied = role.endsWith('-guarded') && form.get('ExternalId') !== 'sim';

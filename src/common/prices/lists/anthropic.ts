@@ -1,6 +1,6 @@
 import type { PriceList } from './price-list.js';
 
-/** `cacheWrite` is the five-minute cache; an hour's is more expensive, and usage does not say which it was. */
+/** `cacheWrite` is the five-minute cache; an hour's is more expensive, and usage does not report which it was. */
 export const anthropic: PriceList = {
   page: 'https://platform.claude.com/docs/en/about-claude/pricing',
   // Dated snapshots cost what the model does.
