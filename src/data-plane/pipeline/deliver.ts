@@ -75,7 +75,7 @@ function flowing(body: Reply['body']): Reply['body'] {
   };
 }
 
-/** Carries a body to the client's connection and says how it ended. */
+/** Writes a body to the client's connection and reports how it ended. */
 export class Writer implements Sink {
   /** What was sent in place of the reply's status; undefined: nothing. */
   status: number | undefined;

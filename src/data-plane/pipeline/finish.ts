@@ -4,7 +4,10 @@ import type { Attempt, Exchange, Outcome } from '../../common/core/exchange.js';
 import { runLog } from './chain.js';
 import type { Pipeline } from './parts.js';
 
-/** The end of every exchange: tokens nobody reported are counted (off this thread), then the `log` phase, once. */
+/**
+ * The end of every exchange: tokens that no provider reported are counted (off this thread), then the `log` phase,
+ * once.
+ */
 export function finish(pipeline: Pipeline, x: Exchange, outcome: Outcome): void {
   if (counted.has(x.endpoint.name) && x.attempts.some(isUnreported)) void countFirst(pipeline, x, outcome);
   else log(pipeline, x, outcome);
@@ -35,7 +38,7 @@ const counted: ReadonlySet<EndpointName> = new Set([
   'gemini-embed',
 ]);
 
-/** It answered, or was given up before it could, and no provider said what that took. */
+/** It answered, or was given up before it could, and no provider reported the usage. */
 function isUnreported({ usage, received, status }: Attempt): boolean {
   return usage === null && received !== null && status < 300;
 }

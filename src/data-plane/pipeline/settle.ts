@@ -7,7 +7,7 @@ import type { Parts } from './parts.js';
 /** Writes how an exchange ended into the journal; its bodies apart, where they are kept. */
 export function settle(parts: Parts, x: Exchange, outcome: Outcome): void {
   if (x.principal === undefined) {
-    // Nobody was recognised, nothing was spent: a line in the process log, no row in a tenant's ledger.
+    // No caller was identified and nothing was spent: a line in the process log, no row in a tenant's ledger.
     parts.log.info(
       {
         request_id: x.id,
@@ -75,7 +75,7 @@ function settlement(parts: Parts, x: Exchange, outcome: Outcome): Settlement {
 /** The end user on whose behalf the client calls, by its metadata. */
 export const userOf = (x: Exchange): string | null => x.metadata['_user'] ?? null;
 
-/** Prices each attempt, in its record, and adds them up: whoever was asked is paid, whoever answered. */
+/** Prices each attempt, in its record, and adds them up: each attempt costs, whichever one answered. */
 export function costOf({ pricing }: Pick<Parts, 'pricing'>, attempts: readonly Attempt[]): number | null {
   let sum: number | null = null;
   for (const attempt of attempts) {
@@ -88,7 +88,7 @@ export function costOf({ pricing }: Pick<Parts, 'pricing'>, attempts: readonly A
   return sum;
 }
 
-/** Milliseconds in which at least one upstream was waited for. Attempts stand in the order of their beginning. */
+/** Milliseconds in which at least one upstream was waited for. Attempts are in the order of their start. */
 function upstreamMs(attempts: readonly Attempt[]): number {
   let sum = 0;
   let until = 0;

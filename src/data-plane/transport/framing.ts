@@ -1,11 +1,11 @@
 import { GatewayError } from '../../common/core/errors.js';
 import type { HeaderList } from '../../common/http/headers.js';
 
-/** Answer of `checkHead` for a body whose length is not told beforehand. */
+/** Answer of `checkHead` for a body whose length is not known beforehand. */
 export const chunkedBody = -1;
 
 /**
- * Answer of `checkHead` for a method that comes with a body, and a head that says nothing of one: it is empty, if the
+ * Answer of `checkHead` for a method that has a body, and a head without its length: it is empty, if the
  * parser has seen the whole head.
  */
 export const unsaidBody = -2;
@@ -26,7 +26,7 @@ function bad(message: string): never {
   throw new GatewayError('bad_framing', message);
 }
 
-/** Headers that say who calls. Two of them, and two parties may each believe another one. */
+/** Headers that identify the caller. With two of them, two parties may each trust a different one. */
 function isCredential(name: string): boolean {
   return name === 'authorization' || name === 'api-key' || name.endsWith('-api-key');
 }
@@ -38,10 +38,9 @@ function hasTwo(headers: HeaderList, name: string): boolean {
 }
 
 /**
- * Holds a request's head to what cannot be read in two ways, and says how long its body is: bytes, `chunkedBody`
- * or `unsaidBody`.
- * Throws a GatewayError where there is a doubt; the connection must then be closed, because nobody knows where the
- * next request begins. `path` and `query` as received.
+ * Accepts a request's head only if it cannot be read in two ways, and returns the length of its body: bytes,
+ * `chunkedBody` or `unsaidBody`. Throws a GatewayError where there is a doubt; the connection must then be closed,
+ * because it is unknown where the next request begins. `path` and `query` as received.
  */
 export function checkHead(verb: string, path: string, query: string, headers: HeaderList): number {
   if (verb !== 'POST' && verb !== 'GET' && !method.test(verb))
@@ -110,7 +109,7 @@ export function checkHead(verb: string, path: string, query: string, headers: He
   return Number(length);
 }
 
-/** Where answer headers that may not be written are told of. */
+/** Reports answer headers that may not be written. */
 export type OnProblem = (error: unknown, what: string) => void;
 
 /** Headers that frame an answer or belong to the connection: the transport writes its own. */
@@ -142,7 +141,7 @@ export function checkStatus(status: number, onProblem: OnProblem): number {
 }
 
 /**
- * The length a HEAD answer reports. Its body is not sent, so what the handler says in `content-length` counts,
+ * The length a HEAD answer reports. Its body is not sent, so the handler's `content-length` counts,
  * then the body it gave.
  */
 export function headLength(headers: HeaderList, body: Buffer | string | null): string | null {

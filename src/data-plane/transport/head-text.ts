@@ -56,7 +56,7 @@ export function headerLines(headers: HeaderList, onProblem: TransportOptions['on
     const beginning = beginningOf(headers[i]!);
     if (beginning === '') continue;
     const value = headers[i + 1]!;
-    // An answer says its id under several names, one after the other.
+    // An answer has its id under several names, one after the other.
     if (beginning === null || (value !== good && !isHeaderValue(value))) {
       // The value stays out of the report: it may be a secret.
       onProblem(new Error(headers[i]), 'invalid answer header');

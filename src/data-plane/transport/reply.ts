@@ -14,7 +14,7 @@ export interface Wire {
   write(piece: Buffer | string): boolean;
   /** Ends the body cleanly. */
   finish(): void;
-  /** Breaks the connection. `told`: the handler knows already. */
+  /** Breaks the connection. `told`: the handler was already notified. */
   cut(told: boolean): void;
 }
 
@@ -75,7 +75,7 @@ export class QueuedReply implements ReplySink {
 
   error(_error: GatewayError): void {
     if (this.#over) return;
-    // What was given before the break still goes; the missing end tells the client that it is not all.
+    // Data from before the break is still sent; the missing end shows the client that it is incomplete.
     if (!this.#blocked) this.#wire.together(write, this);
     if (this.#over) return;
     this.stop();

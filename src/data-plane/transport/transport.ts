@@ -34,7 +34,8 @@ export interface Call {
   /**
    * A whole answer at once: head and body in one write. `body` null: none. HEAD, 204 and 304 never get one; for HEAD,
    * `content-length` in `headers` is reported, or else the length of `body`. Framing headers and `date` in `headers`
-   * are left out, headers that may not be written are too, and told of through `onProblem`. A second answer is ignored.
+   * are left out, headers that may not be written are too, and reported through `onProblem`. A second answer is
+   * ignored.
    */
   answer(status: number, headers: HeaderList, body: Buffer | string | null): void;
   /**
@@ -52,7 +53,7 @@ export interface ReplySink extends Sink {
   error(error: GatewayError): void;
 }
 
-/** How a request is told no before anybody was handed it. */
+/** How a request is refused before it reaches the handler. */
 export interface Refusal {
   /** Without those of the connection. */
   readonly headers: HeaderList;
@@ -68,7 +69,7 @@ export interface TransportOptions {
   readonly maxConnections?: number;
   /** A client that takes no byte for this long is cut. Milliseconds. */
   readonly writeTimeoutMs: number;
-  /** Words a refusal for whoever calls at this path (`/` where it cannot be read); plain words unless given. */
+  /** The refusal in the format of this path (`/` where it cannot be read); plain text by default. */
   readonly refusal?: (error: GatewayError, path: string) => Refusal;
   /** Called for what the transport itself refused or caught, for the process log. */
   readonly onProblem: (error: unknown, what: string) => void;
@@ -78,7 +79,7 @@ export interface TransportOptions {
 export interface Transport {
   /** Resolves with the port bound (useful with 0). Rejects when it is taken; `shared`: other processes may share it. */
   listen(host: string, port: number, shared: boolean): Promise<number>;
-  /** No new connections; answers from now on say `Connection: close`. What is in flight goes on. */
+  /** No new connections; answers from now on have `Connection: close`. Calls in flight go on. */
   drain(): void;
   /** Closes everything at once. */
   close(): void;
@@ -86,7 +87,7 @@ export interface Transport {
   readonly inFlight: number;
 }
 
-/** What a call of a parser knows of the transport that it came by. */
+/** The part of its transport that a call sees. */
 export interface Serving {
   readonly options: TransportOptions;
   /** Is the connection to be closed after each answer? */

@@ -23,7 +23,7 @@ export function bodyTooLarge(limit: number): GatewayError {
   return new GatewayError('body_too_large', `The request body is longer than the limit of ${limit} bytes.`);
 }
 
-/** The whole body in one piece. Memory grows with what has come, not with what the client says will come. */
+/** The whole body in one piece. Memory grows with the received bytes, not with the announced length. */
 export class Collector implements BodyReader {
   #pieces: Pieces | null = null;
   #received = 0;
@@ -53,7 +53,7 @@ export class Collector implements BodyReader {
 
   fail(error: GatewayError): void {
     this.#pieces = null;
-    // Nobody is told of a client that left: the call's `onAbort` has said it.
+    // Not for a client that disconnected: the call's `onAbort` has reported that.
     if (error.code !== 'client_gone') this.#done(error, empty);
   }
 }

@@ -17,7 +17,7 @@ export interface Timed {
  * with each chunk), at the price of a scan every 8 ms; it fires 0 to 16 ms late, never early.
  *
  * The clock does not count time in which the event loop was held up: what arrived meanwhile is still unread, and
- * nobody should be called late for it.
+ * no request should be considered late for it.
  */
 export class Deadlines {
   readonly #watched: Timed[] = [];

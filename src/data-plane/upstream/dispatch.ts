@@ -37,18 +37,18 @@ export interface UpstreamOptions {
 
 const providerLimits = { pools: 2_048, poolsPerTenant: 512 };
 const maxIdleProviders = 1_024;
-/** Hosts that callers choose: whom they lead to is not for us to say, so less of them is kept. */
+/** Hosts that callers choose: where they lead is outside our control, so fewer connections are kept. */
 const customLimits = { pools: 512, poolsPerTenant: 128 };
 const maxIdleCustom = 256;
 /** Connections to one custom host that stay open unused for longer than a moment. */
 const maxUnusedCustom = 8;
 
 /**
- * Servers of models often close a connection that was idle for 5 s, and do not say so: a request that meets the end of
- * its connection fails, since nothing tells whether it was read.
+ * Servers of models often close a connection that was idle for 5 s, and do not announce it: a request that meets the
+ * end of its connection fails, since it is unknown whether it was read.
  */
 const unsaidKeepMsCustom = 4_000;
-/** Connections, to whomever, that are still being opened though the requests they were begun for have gone. */
+/** Connections, to any host, that are still being opened though the requests they were begun for have gone. */
 const maxSpare = 64;
 
 /**
@@ -127,7 +127,7 @@ class Dispatch implements Upstream {
     return flight;
   }
 
-  /** Cuts what is in flight (its handlers hear `draining`) and closes every connection. Drain before. */
+  /** Cuts requests in flight (their handlers get `draining`) and closes every connection. Drain before. */
   async close(): Promise<void> {
     this.#closed = true;
     clearInterval(this.#sweeper);

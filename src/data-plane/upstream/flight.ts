@@ -14,7 +14,7 @@ type Phase =
   | 'awaiting-head'
   | 'awaiting-body' // head given, no byte of the body yet
   | 'flowing'
-  | 'done'; // end, error or cancel: the handler hears nothing more
+  | 'done'; // end, error or cancel: the handler gets no more calls
 
 /** Where a request waits for a connection. */
 export interface Queue {
@@ -23,7 +23,7 @@ export interface Queue {
   forget(flight: InFlightRequest): void;
 }
 
-/** One request on its way and its reply: what its connection says on one side, UpstreamHandler on the other. */
+/** One request in flight and its reply: its connection on one side, UpstreamHandler on the other. */
 export class InFlightRequest implements UpstreamFlight, Carried, Timed, Waiter, UploadWatcher {
   due = Number.POSITIVE_INFINITY;
   slot = -1;
@@ -86,7 +86,7 @@ export class InFlightRequest implements UpstreamFlight, Carried, Timed, Waiter, 
     if (body !== null && !Buffer.isBuffer(body)) this.#upload = new Upload(body, head.streamed, this);
   }
 
-  /** Writes the request to a connection that stands and is free. */
+  /** Writes the request to a connection that is open and free. */
   leave(connection: Connection): void {
     const { method, body, timeouts } = this.#request;
     const { text, keep } = this.#head!;

@@ -16,8 +16,8 @@ const ownHeaders = new Set([
 ]);
 
 /**
- * By these, metadata services of clouds tell a program on the machine from a request that was forwarded to them. No
- * request of a caller has them, wherever they were said.
+ * By these, metadata services of clouds distinguish a program on the machine from a forwarded request. No
+ * request of a caller has them, wherever they were set.
  */
 const metadataHeaders = new Set(['metadata', 'metadata-flavor', 'x-google-metadata-request']);
 const metadataPrefixes = ['x-aws-ec2-metadata-token', 'x-aliyun-ecs-metadata-token'];
@@ -26,7 +26,7 @@ export function isMetadataHeader(name: string): boolean {
   return metadataHeaders.has(name) || metadataPrefixes.some((prefix) => name.startsWith(prefix));
 }
 
-/** Methods whose requests have a body: without one, they say so. */
+/** Methods whose requests have a body: without one, they announce length 0. */
 export const methodsWithBody = new Set(['POST', 'PUT', 'PATCH', 'QUERY', 'PROPFIND', 'PROPPATCH']);
 
 /** Of a name that may be sent, how its line begins; '' for those of the connection and of metadata services. */

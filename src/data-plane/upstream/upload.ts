@@ -11,7 +11,7 @@ export interface UploadTarget {
   write(bytes: Buffer | string, taken?: () => void): boolean;
 }
 
-/** Whom an upload tells how it goes. */
+/** Is notified of an upload's progress. */
 export interface UploadWatcher {
   /** The upstream takes no more for now. */
   uploadHeld(): void;
@@ -27,12 +27,12 @@ const smallBytes = 4 * 1024;
 /** So many of them wait at most. */
 const waitingBytes = 16 * 1024;
 
-/** A Source on its way to a connection. The source starts when the connection stands, never before. */
+/** A Source on its way to a connection. The source starts when the connection is open, never before. */
 export class Upload implements Sink {
   readonly #source: Source;
   readonly #watcher: UploadWatcher;
   #target: UploadTarget | null = null;
-  /** Bytes to come, where the client said how many: else it goes chunked. */
+  /** Bytes to come, where the client announced how many; else it is sent chunked. */
   #left: number;
   readonly #chunked: boolean;
   #ended = false;
@@ -42,7 +42,7 @@ export class Upload implements Sink {
   readonly #waiting = new Pieces();
   #isSmallUnderWay = false;
 
-  /** `length`: of all the source gives, or -1 where nobody knows. */
+  /** `length`: of all that the source sends, or -1 where unknown. */
   constructor(source: Source, length: number, watcher: UploadWatcher) {
     this.#source = source;
     this.#left = length;

@@ -26,7 +26,7 @@ export interface UpstreamRequest {
   readonly url: string;
   /** Without those of the connection and the framing, which are written here; `content-length` counts with a Source. */
   readonly headers: HeaderList;
-  /** A Source starts when the connection stands; one that was not started is left alone, for another target. */
+  /** A Source starts when the connection is open; one that was not started is left alone, for another target. */
   readonly body: Buffer | Source | null;
   /** Was the address influenced by the caller (custom host)? Then egress rules apply. */
   readonly callerChosen: boolean;
@@ -67,6 +67,6 @@ export interface UpstreamFlight {
 /** Sends requests to providers. One per data worker; owns the pools. */
 export interface Upstream {
   send(request: UpstreamRequest, handler: UpstreamHandler): UpstreamFlight;
-  /** Cuts what is in flight (its handlers hear `draining`) and closes every connection. Drain before. */
+  /** Cuts requests in flight (their handlers get `draining`) and closes every connection. Drain before. */
   close(): Promise<void>;
 }

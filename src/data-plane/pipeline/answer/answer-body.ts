@@ -20,7 +20,7 @@ const decoders: ReadonlyMap<string, Decode> = new Map(
   ).map(([coding, decode]) => [coding, (bytes, maxBytes) => decode(bytes, { maxOutputLength: maxBytes })]),
 );
 
-/** Said by storage servers and careless ones of bodies that are not compressed. */
+/** Values that storage servers and careless ones send with bodies that are not compressed. */
 const notCompressed = new Set(['', 'identity', 'utf-8', 'utf8', 'aws-chunked']);
 
 /** The compression of a body; null: none. */
@@ -29,7 +29,7 @@ export function compressionOf(headers: HeaderList): string | null {
   return coding === undefined || notCompressed.has(coding.toLowerCase()) ? null : coding.toLowerCase();
 }
 
-/** For a `content-encoding`; undefined: one that nobody asked for and nobody reads here. */
+/** For a `content-encoding`; undefined: one that was not requested and cannot be decoded here. */
 export const decoderOf = (coding: string): Decode | undefined => decoders.get(coding);
 
 /** The JSON object that a body holds; null: it holds none. */

@@ -20,7 +20,7 @@ const nothing = Buffer.alloc(0);
 type Mode =
   | 'head' // nothing came yet
   | 'collect' // a JSON answer, read whole
-  | 'first-event' // a stream whose first event is awaited: the client still knows nothing
+  | 'first-event' // a stream whose first event is awaited: nothing was sent to the client yet
   | 'flow' // bytes go to the client as they come: see FlowingAnswer
   | 'done';
 
@@ -315,7 +315,7 @@ export class Answer implements IntentWaiter, UpstreamHandler, Inflow {
     this.reject(withoutSecrets(error, this.#mask));
   }
 
-  /** This is the answer that the client gets, unless the router asks somebody else after all. */
+  /** The client gets this answer, unless the router still chooses another target. */
   #commit(reply: Reply): void {
     this.x.provider = this.outgoing.address.provider.name;
     this.x.dropped = this.outgoing.dropped;

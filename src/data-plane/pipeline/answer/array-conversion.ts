@@ -44,7 +44,7 @@ export class ArrayConversion implements Conversion {
   }
 }
 
-/** Gives the texts of events as they came; what they say of the stream is read by the format. */
+/** Returns the texts of events as received; the format reads what they mean for the stream. */
 class TextReader implements StreamReader {
   constructor(readonly inner: StreamReader) {}
 

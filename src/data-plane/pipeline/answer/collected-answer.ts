@@ -17,7 +17,7 @@ const nothing = Buffer.alloc(0);
 
 /** An answer that was read whole, and what the client gets of it. */
 export class CollectedAnswer {
-  /** `isWanted`: does the client still wait for it? Asked after each pause; what is given to nobody may be empty. */
+  /** `isWanted`: does the client still wait for it? Checked after each pause; what no client gets may be empty. */
   constructor(
     readonly pipeline: Pipeline,
     readonly x: Exchange,
@@ -70,7 +70,7 @@ export class CollectedAnswer {
     return conversion === null ? bytes : jsonBytes(told);
   }
 
-  /** Takes usage and model from an answer; gives what the client is told. */
+  /** Takes usage and model from an answer; returns the client's JSON. */
   #told(json: JsonObject | null): JsonObject {
     const { conversion, wire } = this.outgoing;
     if (json === null) throw invalidAnswer(this.outgoing, 'something that is not a JSON object');

@@ -41,7 +41,7 @@ export interface Conversion {
   stream(): { readonly reader: StreamReader; readonly writer: StreamWriter } | null;
 }
 
-/** Client format → canonical → provider format, and back. Made anew for each attempt, from the client's own body. */
+/** Client format → canonical → provider format, and back. Created for each attempt, from the client's own body. */
 export class ChatConversion implements Conversion {
   readonly wire: Format;
   readonly framing: Framing;

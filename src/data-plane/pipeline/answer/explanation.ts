@@ -5,8 +5,8 @@ import type { Exchange } from '../../../common/core/exchange.js';
 const maxBytes = 4 * 1024;
 
 /**
- * How an exchange came to its answer, as JSON for a header: the cache's part, what was decided, what was tried. Where
- * that is too long, the last decisions are left out, and `cut` says so.
+ * How an exchange came to its answer, as JSON for a header: the cache's part, the decisions, the attempts. Where
+ * that is too long, the last decisions are left out, and `cut` is true.
  */
 export function explanation(x: Exchange, headerJson: (value: unknown) => string): string {
   const attempts = x.attempts.map(({ target, provider, model, status, error, startedAt, durationMs }) => ({

@@ -9,7 +9,7 @@ import { readProviderError } from '../../providers/formats/provider-error.js';
 import type { ChatFormat } from '../../providers/provider.js';
 import type { Outgoing } from '../outgoing/outgoing.js';
 
-/** No error that says anything is that long. */
+/** No useful error is longer. */
 const readAtMost = 512 * 1024;
 /** Of a text that is no JSON. */
 const quotedChars = 500;
@@ -47,7 +47,7 @@ export function providerErrorBody(
 
 const isObjectText = (bytes: Buffer): boolean => /^\s*\{/.test(bytes.toString('latin1', 0, 64));
 
-/** What an error answer says, as an object in one of the shapes that are understood; null: nothing. */
+/** The content of an error answer, as an object in one of the supported shapes; null: none. */
 function errorObject(status: number, bytes: Buffer): JsonObject | null {
   if (bytes.length > readAtMost) return null;
   const text = answerText(bytes).trim();

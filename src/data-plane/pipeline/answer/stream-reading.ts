@@ -22,7 +22,7 @@ export interface StreamReading {
   endInSlices?(): Iterable<Buffer> | null;
   /** Has the client's stream a provider's error as its last event, so that no other is to follow? */
   readonly hasReportedError: boolean;
-  /** null for a stream that broke: what it told on its way is not what it cost, so its text is counted. */
+  /** null for a stream that broke: the usage that it reported before is incomplete, so its text is counted. */
   readonly usage: Usage | null;
   readonly model: string | null;
   /** What the client's answer is called; null: as the provider's. */
@@ -64,7 +64,7 @@ class Untouched implements StreamReading {
     return this.#events.push(chunk);
   }
 
-  /** Half an event is of no use to anybody. */
+  /** Half an event is of no use. */
   rest(): null {
     return null;
   }

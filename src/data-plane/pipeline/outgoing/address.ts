@@ -24,9 +24,9 @@ export interface Address {
   readonly account: string;
   /** The model to ask for; null where the body names none. */
   readonly model: string | null;
-  /** Sent besides what the provider asks for: names in lower case, each with its value behind it. */
+  /** Sent besides the headers that the provider requires: names in lower case, each followed by its value. */
   readonly headers: readonly string[];
-  /** Fields of the provider's own that the target does not say, in snake case. */
+  /** Fields of the stored provider that the target does not set, in snake case. */
   readonly fields: FieldValues | null;
 }
 
@@ -50,7 +50,7 @@ function modelFor(x: Exchange, { overrideParams, defaultParams }: Target): strin
   return x.modelAsked ?? (typeof given === 'string' ? given : null);
 }
 
-/** Resolves a target. Stays synchronous where the directory knows the stored provider. */
+/** Resolves a target. Synchronous where the directory has the stored provider. */
 export function resolveAddress(
   x: Exchange,
   target: Target,

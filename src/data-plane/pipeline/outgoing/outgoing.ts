@@ -27,7 +27,7 @@ import { mergedBody, sameFormatBytes, sameFormatJson } from './target-body.js';
 /** A call ready to leave, and how its answer is to be read. */
 export interface Outgoing {
   readonly call: UpstreamCall;
-  /** What the body of `call` is to say, where that is too long to be written in one turn; null: it says it. */
+  /** The JSON of `call`'s body, where that is too long to be written in one turn; null: the body is complete. */
   readonly unwritten: JsonObject | null;
   readonly address: Address;
   /** The format the provider speaks here; `none` for passthrough. */

@@ -54,7 +54,7 @@ function holdsGatewayKey(value: string): boolean {
   return isGatewayKey((bearerToken(value) ?? value).trim());
 }
 
-/** `openai-organization` may stand in a config as `openai_organization`. */
+/** A config may write `openai-organization` as `openai_organization`. */
 function fieldHeader(fields: Target['fields'] | null, name: string): string | undefined {
   for (const field in fields) {
     if (field.length !== name.length || field.replaceAll('_', '-') !== name) continue;

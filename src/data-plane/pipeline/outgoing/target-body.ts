@@ -42,14 +42,17 @@ function bodyEdits(given: Target): BodyEdits {
 const setMembers = (params: Target['overrideParams']): readonly JsonEdit[] =>
   Object.entries(params ?? {}).map(([key, value]) => ({ key, value: stringifyJson(value) }));
 
-/** For a provider of the client's format: the body where it has to be written anew; null: its bytes do, with edits. */
+/**
+ * For a provider of the client's format: the body where it has to be written again; null: its bytes suffice, with
+ * edits.
+ */
 export function sameFormatJson(x: Exchange, target: Target, address: Address): JsonObject | null {
   const quirks = address.provider.quirks;
   if (quirks !== undefined && quirks.length > 0 && !target.passthrough) {
     return withQuirks(quirks, mergedBody(x, target, address));
   }
   if (x.endpoint.modelInPath !== true) return null;
-  // There the model stands in the address, and so in no rule.
+  // Here the address contains the model, so no rule covers it.
   const json = x.request.json!;
   const model = otherModel(x, address);
   const body = model === null ? json : renamedBody(x.endpoint.format, json, model);
@@ -110,8 +113,8 @@ function withoutModel(params: Target['overrideParams']): JsonObject {
 }
 
 /**
- * The client's body with what its target says, still in the client's format: the model is put where that format has it,
- * and nowhere where it stands in the address.
+ * The client's body with its target's changes, still in the client's format: the model is put where that format has it,
+ * and nowhere where the address contains it.
  */
 export function mergedBody(x: Exchange, target: Target, address: Address): JsonObject {
   // Apart for its speed: V8 copies an object in one step only where nothing was spread before it.

@@ -38,7 +38,7 @@ export class RecurringBodies {
     maxSize: maxBytes,
   });
 
-  /** What this body says, to the byte the same as one that was kept; null: it has to be read. */
+  /** The parsed content of a kept body with the same bytes; null: none, the body has to be read. */
   find(x: Exchange): ReadBody | null {
     const { bytes } = x.request;
     const caller = this.#callers.get(x.principal);

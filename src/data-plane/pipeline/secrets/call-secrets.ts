@@ -36,7 +36,7 @@ const publicHeaders = new Set([
   'openai-beta',
   'user-agent',
 ]);
-/** A stored header whose name says this holds a secret. */
+/** A stored header with such a name holds a secret. */
 const secretName = /auth|key|token|secret|pass|cred|cookie|session|sign|jwt/;
 /** And so does one whose value looks like a random text, whatever its name. Words (`production`) occur in answers. */
 const randomValue = /^(?=.*[0-9])(?=.*[A-Za-z])[!-~]{16,}$/;

@@ -9,14 +9,14 @@ const star = 42;
 interface Searched {
   /** What was searched, or a copy with asterisks. */
   readonly bytes: Buffer;
-  /** The automaton's state behind it. */
+  /** The automaton's state after it. */
   readonly state: number;
 }
 
 /**
  * Finds secrets in what a provider sends and overwrites each with as many asterisks, so that lengths stay as they
  * were. Made once per credential and shared by all calls that use it. One pass, however many secrets there are and
- * whatever they and the bytes are: both may be chosen by whom the gateway must not stand still for.
+ * whatever they and the bytes are: a hostile caller may choose both, and must not block the gateway.
  */
 export class SecretMask {
   /** Each once. */

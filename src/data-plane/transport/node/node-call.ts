@@ -47,7 +47,7 @@ export class NodeCall implements Call, Wire, Faucet {
     this.#closing = length === chunkedBody;
     res.on('close', () => this.gone());
     res.on('drain', () => this.#reply?.writable());
-    // A broken connection is told by 'close'; unheard, these would end the process.
+    // A broken connection is reported by 'close'; without a listener, these would end the process.
     res.on('error', ignore);
     req.on('error', ignore);
   }

@@ -36,7 +36,7 @@ class NodeTransport implements Transport, Serving {
       maxHeaderSize: options.maxHeaderBytes,
       insecureHTTPParser: false,
       joinDuplicateHeaders: false,
-      // Said by checkHead instead, in JSON.
+      // checkHead reports it instead, in JSON.
       requireHostHeader: false,
       keepAliveTimeout: keepAliveMs,
       headersTimeout: headTimeoutMs,
@@ -96,7 +96,7 @@ class NodeTransport implements Transport, Serving {
   #request(req: IncomingMessage, res: ServerResponse, wantsContinue: boolean): void {
     const socket = req.socket;
     if (this.#spent.has(socket)) {
-      // Behind a chunked body or a refusal: never served. The answer before it closes the connection.
+      // After a chunked body or a refusal: never served. The answer before it closes the connection.
       res.on('error', ignore);
       return;
     }
@@ -144,7 +144,7 @@ class NodeTransport implements Transport, Serving {
   #unreadable(error: NodeJS.ErrnoException, socket: Duplex): void {
     const code = error.code ?? '';
     if (code === 'HPE_INVALID_EOF_STATE' || !(code.startsWith('HPE_') || code.startsWith('ERR_HTTP_'))) {
-      // The client left in mid-request; the call, if there was one, hears of it by its own 'close'.
+      // The client disconnected during the request; the call, if any, gets its own 'close'.
       socket.destroy();
       return;
     }

@@ -62,12 +62,12 @@ export class UwsCall implements Call, Wire, Faucet, Corked {
     this.#res = res;
     this.#length = length === unsaidBody ? 0 : length;
     this.#bodyDone = this.#length === 0;
-    // uWebSockets stops reading a head at a header without a name, and shows nobody what stands behind it: where a
+    // uWebSockets stops reading a head at a header without a name, and does not expose what follows: where a
     // length would be expected and there is none, it may be there.
     this.#closing = length === chunkedBody || length === unsaidBody;
   }
 
-  /** Asked for seldom, and a system call each time: so only when it is, and while the connection is there. */
+  /** Rarely needed, and a system call each time: so only on request, and while the connection is open. */
   get remoteAddress(): string {
     if (this.#address === null) this.#address = this.#res === null ? '' : textOfAddress(this.#res);
     return this.#address;
@@ -91,7 +91,7 @@ export class UwsCall implements Call, Wire, Faucet, Corked {
     this.#body = body;
     if (!this.#bodyDone && (this.#length === chunkedBody || this.#length > swallowBytes))
       this.#closing = true;
-    // What stands behind it in the same packet must find this call pending, or else it would be served.
+    // What follows in the same packet must find this call pending, or else it would be served.
     if (this.#closing) setImmediate(writeClosing, this);
     else if (this.#inParser) this.writeWhole(this.transport.draining);
     else this.#cork();
@@ -116,11 +116,11 @@ export class UwsCall implements Call, Wire, Faucet, Corked {
   /** The handler has returned. */
   settle(): void {
     this.#inParser = false;
-    // Nobody wants the body, but its end has to be known: only then may the connection carry another request.
+    // The body is not needed, but its end has to be known: only then may the connection carry another request.
     if (!this.#bodyDone && !this.#taken) this.#take(null, Number.POSITIVE_INFINITY);
   }
 
-  /** The handler, or what it left behind, has thrown. */
+  /** The handler, or a task that it started, has thrown. */
   failed(thrown: unknown, what: string): void {
     this.transport.options.onProblem(thrown, what);
     if (this.#res === null) return;
@@ -132,7 +132,7 @@ export class UwsCall implements Call, Wire, Faucet, Corked {
     this.answer(500, ['content-type', 'application/json'], errorBody(GatewayError.from(thrown), null));
   }
 
-  /** uWebSockets says that the connection has ended: nothing of `res` may be touched from here on. */
+  /** uWebSockets reports that the connection has ended: nothing of `res` may be touched from here on. */
   gone(): void {
     this.#res = null;
     this.#lingering = null;
@@ -182,7 +182,7 @@ export class UwsCall implements Call, Wire, Faucet, Corked {
     if (this.#res === null) return;
     this.#reader = reader;
     this.#res.onData((chunk, last) => this.#data(chunk, last));
-    // Not now: nobody expects to be called back before `collect` has returned.
+    // Not now: the caller does not expect the callback before `collect` has returned.
     if (this.#length > limit) process.nextTick(refuseLength, this);
   }
 

@@ -3,12 +3,12 @@ import type { HeaderList } from '../../../common/http/headers.js';
 import { sameName } from '../head-text.js';
 
 let list: HeaderList = [];
-/** The head before this one: clients say the same again and again, mostly in the same place. */
+/** The previous head: clients send the same headers again and again, mostly in the same place. */
 let before: HeaderList = [];
 
 /**
- * The native part makes two new strings for each header. Where the head before had the same at this place, those stand
- * for them: V8 has their hashes already, and compares them with what was looked up before by their address.
+ * The native part makes two new strings for each header. Where the previous head had the same at this place, its
+ * strings are used: V8 has their hashes already, and compares them with what was looked up before by their address.
  */
 const copyHeader = (name: string, value: string): void => {
   const at = list.length;
@@ -19,7 +19,7 @@ const copyHeader = (name: string, value: string): void => {
   }
 };
 
-/** The headers of a request, copied: names in lower case, each with its value behind it. */
+/** The headers of a request, copied: names in lower case, each followed by its value. */
 export function copiedHeaders(req: HttpRequest): HeaderList {
   list = [];
   req.forEach(copyHeader);

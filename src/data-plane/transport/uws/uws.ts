@@ -27,12 +27,12 @@ interface NativeModule {
 const exclusivePort = 1;
 
 /**
- * More than uWebSockets holds back while it reads a packet (16 KiB). Behind a refused head in the same packet there
+ * More than uWebSockets holds back while it reads a packet (16 KiB). After a refused head in the same packet there
  * may be another request, which it would serve: the refusal has to be on the wire and the socket closed before that.
  */
 const padding = ' '.repeat(16 * 1024);
 
-/** Refuses a request whose head is in doubt, and with it everything that the connection carries behind it. */
+/** Refuses a request whose head is in doubt, and with it everything that follows on the connection. */
 function refuse(res: HttpResponse, error: GatewayError, { headers, body }: Refusal): void {
   res.writeStatus(statusLine(error.status));
   for (let i = 0; i < headers.length; i += 2) res.writeHeader(headers[i]!, headers[i + 1]!);
@@ -120,7 +120,7 @@ class UwsTransport implements Transport, Serving {
       const headers = copiedHeaders(req);
       const method = req.getCaseSensitiveMethod();
       path = req.getUrl();
-      // Without "?" the native part answers undefined, whatever its types say.
+      // Without "?" the native part answers undefined, unlike its types.
       const query = req.getQuery() ?? '';
       const length = checkHead(method, path, query, headers);
       call = new UwsCall(this, res, method, path, query, headers, length);
@@ -147,7 +147,7 @@ class UwsTransport implements Transport, Serving {
 export async function createUwsTransport(options: TransportOptions): Promise<Transport> {
   process.env['UWS_HTTP_MAX_HEADERS_SIZE'] = String(options.maxHeaderBytes);
   const uws = (await import('uWebSockets.js')) as unknown as NativeModule;
-  // Or else every answer says which server made it.
+  // Or else every answer names the server software.
   uws._cfg('silent');
   return new UwsTransport(uws, options);
 }

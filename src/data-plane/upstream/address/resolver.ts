@@ -10,7 +10,7 @@ const maxNames = 1_000;
 /** Addresses used of one name: an answer may hold thousands. */
 const maxAddresses = 32;
 const rereadHostsMs = 5_000;
-/** How long IPv6 may lag behind an IPv4 answer: some resolvers drop AAAA questions. */
+/** How long to wait for IPv6 after an IPv4 answer: some resolvers drop AAAA questions. */
 const otherFamilyMs = 300;
 /** Of libuv's four threads; the rest stay free for files and crypto whatever the name service does. */
 const systemLookups = 2;

@@ -45,12 +45,12 @@ const nextAddressMs = 1_000;
 const probeAfterMs = 60_000;
 /** A TLS session longer than this is not kept: servers choose what is in it, and each pool keeps one. */
 const maxSessionBytes = 8 * 1024;
-/** Bytes of an upload that a socket takes before it says that it is full. */
+/** Bytes of an upload that a socket buffers before it reports that it is full. */
 const highWaterMark = 64 * 1024;
 /** The same over TLS, where it is also what is read and kept for a reader that pauses: in one-byte records, at 140 bytes each. */
 const tlsHighWaterMark = 2 * 1024;
 
-/** What is told of bytes that came: the first `length` of `bytes`, which are its own until it returns. false: no more for now. */
+/** Receives bytes: the first `length` of `bytes`, which it may use until it returns. false: no more for now. */
 export type Read = (bytes: Buffer, length: number) => boolean;
 
 /** Begins a connection. Reading that was stopped goes on by the socket's `resume`. */
@@ -105,8 +105,8 @@ const isCutOff = (error: NodeJS.ErrnoException | null | undefined): boolean =>
 
 /**
  * An upstream may answer before it has read the whole request, and close: a 413. Its answer is there to be read, but Node
- * destroys a socket as soon as writing to it fails. Such a failure says no more than the reading side will, behind the
- * answer: so nothing more is written, and the rest is left to that.
+ * destroys a socket as soon as writing to it fails. Such a failure adds nothing to what the reading side reports after
+ * the answer: so nothing more is written, and the rest is left to that.
  */
 function leaveEndToReader(socket: Socket): Socket {
   const unlessCutOff =

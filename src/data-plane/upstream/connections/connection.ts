@@ -6,7 +6,7 @@ import { ReplyParser } from '../reply/reply-parser.js';
 import type { Destination, Dial } from './connect.js';
 import type { Waiter } from './waiting-line.js';
 
-/** A request on its way, as the connection that carries it knows it. */
+/** A request in flight, as its connection sees it. */
 export interface Carried {
   /** Has all of the request been written? Then the connection can be used again after the reply. */
   readonly written: boolean;
@@ -23,7 +23,7 @@ export interface Carried {
   drained(): void;
 }
 
-/** Whoever opened a connection, and gives it requests. */
+/** The opener of a connection, which gives it requests. */
 export interface ConnectionOwner {
   stands(connection: Connection): void;
   /** It never stood. */
@@ -58,7 +58,7 @@ export class Connection implements Waiter {
   idleUntil = 0;
   /** Does it, though idle, keep the process alive? Belongs to the pool. */
   referenced = true;
-  /** Milliseconds for which the upstream keeps it, as its latest reply said, or -1. */
+  /** Milliseconds for which the upstream keeps it, as its latest reply announced, or -1. */
   keepMs = -1;
   readonly #target: Destination;
   readonly #owner: ConnectionOwner;
@@ -73,10 +73,10 @@ export class Connection implements Waiter {
   #stopped = false;
   /** What came while the reader paused. */
   #held: Buffer | null = null;
-  /** Has the upstream ended the connection behind what is held? TLS tells so though nobody reads. */
+  /** Has the upstream ended the connection after what is held? TLS reports so even while reading is paused. */
   #endHeld = false;
   #connectTimer: NodeJS.Timeout | undefined;
-  /** TCP stands, and TLS perhaps not yet. */
+  /** TCP is connected, TLS perhaps not yet. */
   #connected = false;
 
   constructor(
@@ -196,7 +196,7 @@ export class Connection implements Waiter {
     else this.#socket.unref();
   }
 
-  /** Closes it within this turn; what it carries hears nothing more. */
+  /** Closes it within this turn; its request gets no more calls. */
   destroy(): void {
     const { state } = this;
     if (state === 'closed') return;
@@ -204,14 +204,14 @@ export class Connection implements Waiter {
     this.#owner.gone(this);
   }
 
-  /** Closes it, and says so to whom it carries. */
+  /** Closes it, and notifies its request. */
   abort(error: GatewayError): void {
     const carried = this.#carried;
     this.destroy();
     carried?.replyBroke(error);
   }
 
-  // What the socket says.
+  // Events of the socket.
 
   #tcpStands(): void {
     this.#connected = true;
@@ -245,7 +245,7 @@ export class Connection implements Waiter {
   #read(bytes: Buffer, length: number): boolean {
     const carried = this.#carried;
     if (carried === null) {
-      // Nobody asked.
+      // There was no request.
       this.destroy();
     } else if (carried.paused) {
       // Most readers go on before anything more comes: so it is this that stops the reading, at a system call each.
@@ -303,7 +303,7 @@ export class Connection implements Waiter {
     const { host } = this.#target;
     if (this.state === 'closed' || this.#endHeld) return;
     if (this.state === 'opening') {
-      // A handshake that the upstream ends is told as an error, behind its end.
+      // A handshake that the upstream ends is reported as an error, after its end.
       if (error !== null || this.#socket.destroyed) {
         this.#fail(fromConnect(error, host, this.#connected && this.#target.secure));
       }

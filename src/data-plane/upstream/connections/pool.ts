@@ -13,17 +13,17 @@ export interface PoolOptions {
   readonly connections: number;
   /** How long an unused one is kept at most. */
   readonly keepAliveMs: number;
-  /** The same where the server does not say how long it keeps it. */
+  /** The same where the server does not announce how long it keeps it. */
   readonly unsaidKeepMs: number;
   /** How many that were not used between two sweeps are kept. */
   readonly maxUnused: number;
   /** Where the idle connections of many pools are counted together. */
   readonly idle: IdleConnections;
-  /** The same for connections that do not stand yet and whose request has gone. */
+  /** The same for connections that are still opening and whose request has gone. */
   readonly spare: IdleConnections;
 }
 
-/** A server may close a connection a little before it said it would. */
+/** A server may close a connection a little before the announced time. */
 const keepMarginMs = 2_000;
 
 /** One tenant's connections to an origin, and the requests that wait for one, in the order in which they came. */
@@ -39,7 +39,7 @@ export class Pool implements ConnectionOwner, Queue {
   readonly #connections = new Set<Connection>();
   /** The one used last is taken first: it is the least likely to be closed meanwhile. */
   readonly #idle: Connection[] = [];
-  /** Connections that do not stand yet, and the request that each was begun for. */
+  /** Connections that are still opening, and the request that each was begun for. */
   readonly #opening = new Map<Connection, InFlightRequest>();
   /** Requests without a connection. */
   readonly #waiting = new WaitingLine<InFlightRequest>();
@@ -85,7 +85,7 @@ export class Pool implements ConnectionOwner, Queue {
     this.#waiting.push(flight);
     const connection = this.#takeIdle();
     if (connection === null) return this.#refill();
-    // Its end, or bytes nobody asked for, may have come since anybody looked, and would be this request's.
+    // Its end, or unrequested bytes, may have come since the last check, and would be this request's.
     connection.state = 'resting';
     this.#resting += 1;
     afterPoll(connection, this.#rested);
@@ -95,11 +95,11 @@ export class Pool implements ConnectionOwner, Queue {
     this.#waiting.remove(flight);
     const { begun } = flight;
     flight.begun = null;
-    // The next request may use it. But requests that come and go must not each leave a socket behind.
+    // The next request may use it. But requests that come and go must not each leave an open socket.
     if (begun !== null && this.#opening.has(begun)) this.#options.spare.add(begun);
   }
 
-  /** Closes every connection; what is under way hears `error`. */
+  /** Closes every connection; requests in flight get `error`. */
   close(error: GatewayError = failure('draining', '')): void {
     this.#closed = true;
     for (const flight of [...this.#waiting]) flight.fail(error);
@@ -154,7 +154,7 @@ export class Pool implements ConnectionOwner, Queue {
     this.#opening.set(connection, flight);
   }
 
-  /** Not at once: of a storm of cancels, nobody may be waiting when it is over. */
+  /** Not at once: after many cancels, no request may be left waiting. */
   #refillSoon(): void {
     if (this.#refillDue || this.#waiting.size === 0) return;
     this.#refillDue = true;
@@ -166,7 +166,7 @@ export class Pool implements ConnectionOwner, Queue {
     flight.leave(connection);
   }
 
-  /** For the request it was begun for, or for whoever has waited longest. */
+  /** For the request it was begun for, or for the one that has waited longest. */
   #use(connection: Connection, own: InFlightRequest | undefined): void {
     if (own?.waits === true) return this.#leave(connection, own);
     // Opened before the pool was renewed, perhaps to another address.
@@ -214,7 +214,7 @@ export class Pool implements ConnectionOwner, Queue {
     afterPoll(connection, this.#settled);
   }
 
-  /** This turn's news came before the reply was over: whoever waits has to wait for the next. */
+  /** This turn's events came before the reply was over: waiting requests have to wait for the next. */
   readonly #settled = (connection: Connection): void => {
     if (this.#waiting.size > 0) afterPoll(connection, this.#rested);
     else this.#rested(connection);

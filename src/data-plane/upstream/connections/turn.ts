@@ -6,7 +6,7 @@ type Then = (connection: Connection) => void;
 let waiting: (Connection | Then)[] = [];
 
 /**
- * Calls back when the event loop next has gone through what the system told it of sockets: one immediate for all that
+ * Calls back after the event loop has next handled the system's socket events: one immediate for all that
  * ask within a turn.
  */
 export function afterPoll(connection: Connection, then: Then): void {

@@ -1,4 +1,4 @@
-/** Something that waits in a line. The line's own fields; whoever waits leaves them alone. */
+/** Something that waits in a line. The fields belong to the line; the waiter does not change them. */
 export interface Waiter {
   ahead: Waiter | null;
   behind: Waiter | null;
@@ -43,7 +43,7 @@ export class WaitingLine<T extends Waiter> {
     this.size -= 1;
   }
 
-  /** Whom it has just given may leave meanwhile, and nobody else. */
+  /** Only the waiter that it has just returned may leave during the iteration. */
   *[Symbol.iterator](): Iterator<T> {
     let waiter = this.#first;
     while (waiter !== null) {

@@ -5,9 +5,9 @@ export const maxReplyHeaderBytes = 64 * 1024;
 /** Header lines; more is an invalid response. No provider comes near it. */
 export const maxReplyHeaderLines = 256;
 
-/** What `read` says instead of an offset: more bytes are needed. */
+/** What `read` returns instead of an offset: more bytes are needed. */
 export const incomplete = -1;
-/** What `read` says instead of an offset: this is not HTTP/1.1. */
+/** What `read` returns instead of an offset: this is not HTTP/1.1. */
 export const invalid = -2;
 
 /** A larger head is not remembered for the next one: an upstream must not choose how much memory each pool takes. */
@@ -87,7 +87,7 @@ export function roleOf(name: string): Role {
   const role = roles.get(name);
   if (role !== undefined) return role;
   if (name.startsWith('proxy-')) return 'dropped';
-  // Whether a stream is to be buffered is said of the answer.
+  // It describes the buffering of the answer's stream.
   if (name === 'x-accel-buffering') return 'answer';
   return originHeaders.has(name) || originPrefixes.some((prefix) => name.startsWith(prefix))
     ? 'dropped'
@@ -97,9 +97,9 @@ export function roleOf(name: string): Role {
 /** A header line of the head before; offsets count from the beginning of that head. */
 class Line {
   start = 0;
-  /** Behind the line's CRLF; equal to `start` where nothing is known. */
+  /** After the line's CRLF; equal to `start` where nothing is known. */
   end = 0;
-  /** Bytes from `start` to behind the colon. */
+  /** Bytes from `start` through the colon. */
   nameBytes = 0;
   name = '';
   value = '';
@@ -118,7 +118,7 @@ export class ReplyHeadReader {
   /** Content-Length, or -1. */
   length = -1;
   chunked = false;
-  /** May the connection be used again, as far as the upstream says? */
+  /** May the connection be used again, according to the upstream? */
   persistent = false;
   /** How long the upstream keeps an idle connection (`Keep-Alive: timeout`), or -1. */
   keepMs = -1;
@@ -128,7 +128,7 @@ export class ReplyHeadReader {
   readonly #lines: Line[] = [];
   #before = Buffer.alloc(0);
 
-  /** Reads the head that begins at `from`. The offset behind it, `incomplete` or `invalid`. */
+  /** Reads the head that begins at `from`. Returns the offset after it, `incomplete` or `invalid`. */
   read(bytes: Buffer, from: number, to: number): number {
     const first = statusLineEnd(bytes, from, to);
     if (first < 0) return first;
@@ -147,7 +147,7 @@ export class ReplyHeadReader {
     }
     this.#remember(bytes, from, behind);
     const minor = bytes[from + 7]! - 48;
-    // HTTP/1.0 has no chunks: where one that speaks it says so all the same, its framing is not to be relied on
+    // HTTP/1.0 has no chunks: where its reply announces them all the same, its framing is not reliable
     // (RFC 9112 §6.1).
     this.persistent = !this.#closes && (minor === 1 || (this.#keeps && !this.chunked));
     if (this.#named !== null) this.headers = withoutNamed(this.headers, this.#named);
@@ -179,7 +179,7 @@ export class ReplyHeadReader {
     return invalid;
   }
 
-  /** Reads the line at `at` into `line`, which holds what stood there before. The offset behind its CRLF. */
+  /** Reads the line at `at` into `line`, which holds the previous reply's line. Returns the offset after its CRLF. */
   #readLine(line: Line, bytes: Buffer, at: number, to: number): number {
     const before = this.#before;
     const { start, end } = line;
@@ -213,7 +213,7 @@ export class ReplyHeadReader {
     return lineEnd + 2;
   }
 
-  /** false: its value is not what such a header may say. */
+  /** false: its value is not valid for such a header. */
   #take(line: Line): boolean {
     const { value } = line;
     switch (line.role) {
@@ -285,7 +285,7 @@ export function beginsReply(bytes: Buffer, from: number, to: number): boolean {
   return true;
 }
 
-/** `HTTP/1.x SP 3DIGIT [SP reason] CRLF`: the offset behind it. */
+/** `HTTP/1.x SP 3DIGIT [SP reason] CRLF`: the offset after it. */
 function statusLineEnd(bytes: Buffer, from: number, to: number): number {
   if (!beginsReply(bytes, from, to)) return invalid;
   if (to - from < 13) return incomplete;

@@ -22,8 +22,8 @@ type State =
 type HeadEnd = 0 | 1 | 2 | 3;
 
 /**
- * One connection's replies, one after another, as bytes come. `read` says what a piece of them brought: a head, some
- * body, the end, or that they are not HTTP. As strict as a client may be: RFC 9112 without the leniencies.
+ * One connection's replies, one after another, as bytes come. `read` reports what a piece of them contained: a head,
+ * some body, the end, or that they are not HTTP. As strict as a client may be: RFC 9112 without the leniencies.
  */
 export class ReplyParser {
   /** Did the latest `read` complete the head? Then `head` holds it until the next head of this origin. */
@@ -32,7 +32,7 @@ export class ReplyParser {
   body: Buffer | null = null;
   /** The whole reply has been read. */
   done = false;
-  /** Bytes came behind it. */
+  /** Bytes came after it. */
   excess = false;
   invalid = false;
   readonly head: ReplyHeadReader;
@@ -50,7 +50,7 @@ export class ReplyParser {
     this.head = head;
   }
 
-  /** For the next reply. `bodyless`: to HEAD, it has none whatever its head says. */
+  /** For the next reply. `bodyless`: a reply to HEAD has no body, whatever its head announces. */
   start(bodyless: boolean): void {
     this.#state = 'head';
     this.#bodyless = bodyless;
@@ -142,7 +142,7 @@ export class ReplyParser {
   #chooseBody(): void {
     const { status, length, chunked } = this.head;
     if (status < 200) {
-      // Nobody asked for another protocol.
+      // No request asked for another protocol.
       if (status === 101) this.invalid = true;
       return;
     }
@@ -177,7 +177,7 @@ export class ReplyParser {
     }
   }
 
-  /** What the chunks hold is moved together, so that it is copied out and told once. */
+  /** The content of the chunks is moved together, so that it is copied out and passed on once. */
   #readChunks(bytes: Buffer, from: number, to: number): number {
     const chunks = this.#chunks;
     let at = from;

@@ -25,7 +25,7 @@ const nextAddressMs = 1_000;
 
 /**
  * undici's connector with our own resolver, a connect timeout that is exact (undici's own has a resolution of a second),
- * and errors that say whether TCP or TLS failed.
+ * and errors that show whether TCP or TLS failed.
  */
 export function createConnector(options: ConnectorOptions, wait: ConnectWait): buildConnector.connector {
   const { resolve, trusted, proxy } = options;

@@ -12,7 +12,7 @@ export interface KeptPoolOptions {
   readonly connections: number;
   /** How long an unused connection is kept at most; 0: each carries one request. Milliseconds. */
   readonly keepAliveMs: number;
-  /** The same where the server does not say how long it keeps it. */
+  /** The same where the server does not announce how long it keeps it. */
   readonly unsaidKeepMs: number;
   /** A connection was opened, or closed. */
   readonly counted: (change: 1 | -1) => void;

@@ -40,7 +40,7 @@ export class UndiciLine extends Client {
   }
 
   /**
-   * Closes the connection under the request that runs on it. undici's own `abort` does too, and then connects anew
+   * Closes the connection under the request that runs on it. undici's own `abort` does too, and then connects again
    * for the request it has just aborted: a storm of cancels would become one of handshakes.
    */
   cut(): void {

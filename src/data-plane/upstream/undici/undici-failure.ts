@@ -29,7 +29,7 @@ export function fromUndici(thrown: unknown, host: string, headSeen: boolean): Ga
   if (fixed !== undefined) return failure(fixed, host, error);
   if (code === 'UND_ERR_SOCKET' && error.message.startsWith('bad '))
     return failure('upstream_invalid_response', host, error);
-  // Before the head is complete, undici says this of two lengths that contradict each other.
+  // Before the head is complete, undici reports this for two lengths that contradict each other.
   if (code === 'UND_ERR_RES_CONTENT_LENGTH_MISMATCH')
     return failure(headSeen ? 'upstream_truncated' : 'upstream_invalid_response', host, error);
   const isParserError = error?.name === 'HTTPParserError';

@@ -29,7 +29,7 @@ export interface UndiciOptions extends UpstreamOptions {
 const providerLimits = { pools: 2_048, poolsPerTenant: 512 };
 const customLimits = { pools: 512, poolsPerTenant: 128 };
 const maxIdleProviders = 1_024;
-/** Where a custom host does not say how long it keeps a connection, it may close it after 5 s. */
+/** Where a custom host does not announce how long it keeps a connection, it may close it after 5 s. */
 const unsaidKeepMsCustom = 4_000;
 /** How long a check of a custom host's addresses holds. */
 const checkedMs = 55_000;

@@ -21,7 +21,7 @@ export class UploadStream extends Readable implements Sink {
   #ended = false;
   #halted = false;
   #held = false;
-  /** Bytes to come, where the client said how many; -1: nobody knows. */
+  /** Bytes to come, where the client announced how many; -1: unknown. */
   #left = -1;
 
   constructor(source: Source, watcher: StreamWatcher) {
