@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { RefusedStart } from '../control-plane/store/files/refused-start.js';
 
-/** A socket's path may have about a hundred bytes; one that is too long stands elsewhere under a name made of it. */
+/** A socket's path may have about a hundred bytes; a longer one is replaced by a hash of it in the temporary folder. */
 function socketPath(dataDir: string): string {
   const path = join(dataDir, 'control.sock');
   if (Buffer.byteLength(path) <= 100) return path;
@@ -13,9 +13,9 @@ function socketPath(dataDir: string): string {
 }
 
 /**
- * Holds a data directory for this control process: two on one directory would not hear of each other's revoked keys.
- * The hold is a listening socket, so it ends with the process however that ends; one left behind by a killed process
- * refuses connections and is taken over. Returns how to let go.
+ * Holds a data directory for this control process: two on one directory would miss each other's revoked keys.
+ * The hold is a listening socket, so it ends with the process however that ends; one that a killed process left
+ * refuses connections and is taken over. Returns the function that releases it.
  */
 export async function holdDataDir(dataDir: string): Promise<() => void> {
   const path = socketPath(dataDir);
@@ -53,7 +53,7 @@ function listen(path: string): Promise<Server | null> {
   });
 }
 
-/** The process id that answers there; null: nobody does. */
+/** The process id that answers there; null: none does. */
 function holderOf(path: string): Promise<string | null> {
   return new Promise((resolve) => {
     const socket = connect(path);

@@ -12,8 +12,8 @@ function threadsOf(pid: number): number[] {
 
 /**
  * Lowers the priority of this process by so much (`nice`, 0 to 19), for what else runs on the machine; nothing happens
- * where the system does not allow it. Returns how to give a child the priority that this process had: it inherits the
- * lower one, and where nobody but a privileged user may raise it again, keeps that.
+ * where the system does not allow it. Returns a function that gives a child the priority that this process had: it
+ * inherits the lower one, and keeps that where only a privileged user may raise it again.
  */
 export function stepBack(by: number): (child: number) => void {
   if (by === 0) return () => {};

@@ -6,7 +6,7 @@ import type { RestAnswer, RestRequest } from '../../src/control-plane/administra
 import { createNodeTransport } from '../../src/data-plane/transport/node/node.js';
 import type { Transport } from '../../src/data-plane/transport/transport.js';
 import { createUwsTransport } from '../../src/data-plane/transport/uws/uws.js';
-import { AdminDoor } from '../../src/process/worker/admin-door.js';
+import { AdminForwarder } from '../../src/process/worker/admin-forwarder.js';
 import { AdminRelay } from '../../src/process/workers/admin-relay.js';
 import { type SimulatedProvider, startSimulated } from '../../src/simulated/index.js';
 import { eventually, pause, type RunningGateway, startGateway } from '../support/gateway.js';
@@ -18,7 +18,7 @@ const mib = 1024 * 1024;
 const keyHeader = 'x-gateway-api-key';
 const key = makeGatewayKey('organisation-service');
 
-type FromDoor = Parameters<AdminRelay['take']>[0];
+type ForwardedMessage = Parameters<AdminRelay['take']>[0];
 
 for (const [name, create] of [
   ['uws', createUwsTransport],
@@ -26,7 +26,7 @@ for (const [name, create] of [
 ] as const) {
   describe(`the hand-over of administration requests, ${name}`, () => {
     let transport: Transport;
-    let door: AdminDoor;
+    let forwarder: AdminForwarder;
     let port: number;
     /** Does the control process hear? */
     let isAwake: boolean;
@@ -42,7 +42,7 @@ for (const [name, create] of [
       answer = async ({ body }) => ({ status: 200, headers: [], body });
       const turn = (run: () => void): void => void setImmediate(run);
       const relay = new AdminRelay(
-        (message: FromControl) => turn(() => door.answered(message as never)),
+        (message: FromControl) => turn(() => forwarder.answered(message as never)),
         (request) => answer(request),
         { info: () => {}, warn: () => {}, error: () => {} },
       );
@@ -50,13 +50,13 @@ for (const [name, create] of [
         told.push(message);
         if (!isAwake) return;
         turn(() => {
-          relay.take(message as FromDoor);
+          relay.take(message as ForwardedMessage);
           sent();
         });
       };
-      door = new AdminDoor(send, ['x-gateway-'], waits);
+      forwarder = new AdminForwarder(send, ['x-gateway-'], waits);
       transport = await create({
-        handler: (call) => door.open(call, call.path),
+        handler: (call) => forwarder.open(call, call.path),
         maxHeaderBytes: 80 * 1024,
         writeTimeoutMs: 5000,
         onProblem: () => {},
@@ -96,7 +96,7 @@ for (const [name, create] of [
       isAwake = false;
       const waiting = post('{}');
       await eventually('the call is there', async () => told.length > 0);
-      door.lost();
+      forwarder.lost();
       expect((await waiting).status).to.equal(503);
     });
 

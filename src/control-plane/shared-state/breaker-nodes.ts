@@ -19,7 +19,7 @@ export interface OpenedElsewhere {
   readonly untilMs: number;
 }
 
-/** What other nodes say. */
+/** Messages from other nodes. */
 export interface NodeNews {
   open(opened: OpenedElsewhere): void;
   /** A request of another node probes it. */
@@ -41,14 +41,14 @@ type BreakerMessage =
 const channel = 'breakers';
 /** A hash of all that are open: a node that starts, or was cut off, reads what it missed. */
 const hash = 'breakers';
-/** What stands there longer than this was left by nodes that ended meanwhile. */
+/** Older entries were left by nodes that have ended. */
 const staleMs = 3_600_000;
 /** A request may wait for this. */
 const claimMs = 30;
 
 /**
- * What the nodes of a deployment tell each other of their circuit breakers, through Redis. While that is away each node
- * goes by its own.
+ * The messages by which the nodes of a deployment share their circuit breakers, through Redis. While that is
+ * unavailable each node uses its own.
  */
 export class BreakerNodes {
   readonly #node = randomUUID();
@@ -100,7 +100,7 @@ export class BreakerNodes {
     ]);
   }
 
-  /** May this node probe? Yes where Redis does not say. */
+  /** May this node probe? Yes where Redis does not answer. */
   async claim(place: BreakerPlace, ms: number): Promise<boolean> {
     try {
       const set = await this.#redis.run(
@@ -155,12 +155,12 @@ export class BreakerNodes {
   }
 }
 
-/** Another node's clock may be off: no longer than the cooldown is waited, whatever it says. */
+/** Another node's clock may be wrong: the wait is never longer than the cooldown. */
 function relative({ until, ...opened }: Opened): OpenedElsewhere {
   return { ...opened, untilMs: Math.max(0, until - Date.now()) };
 }
 
-/** null: no message that this version knows; another's may stand beside it. */
+/** null: not a message of this version; another version may share the server. */
 function read(text: string): BreakerMessage | null {
   try {
     const message = JSON.parse(text) as BreakerMessage;

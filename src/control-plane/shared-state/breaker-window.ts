@@ -11,7 +11,7 @@ const shareMs = 10_000;
 export class BreakerWindow {
   readonly #slices = new Map<number, { requests: number; failures: number }>();
 
-  /** Triples, as a worker tells them; those that were over at `from`, in monotonic milliseconds, are history. */
+  /** Triples, as a worker sends them; those that ended before `from`, in monotonic milliseconds, are ignored. */
   add(counts: readonly number[], from: number): void {
     const oldest = this.#now() - windowMs / breakerSliceMs;
     for (let i = 0; i < counts.length; i += 3) {

@@ -12,7 +12,7 @@ import { BreakerWindow, windowMs } from './breaker-window.js';
 const probeMs = 60_000;
 /** Denied, since another node probes: asked again after this long, should its news be lost. */
 const deniedMs = 250;
-/** One that nobody asks about for this long is forgotten, which closes it. */
+/** A breaker that no worker asks about for this long is forgotten, which closes it. */
 const forgetMs = 3_600_000;
 const sweepMs = 30_000;
 /** Breakers kept for one tenant; the least recently used one makes room. */
@@ -21,8 +21,9 @@ const maxPerTenant = 1000;
 const maxEntries = 10_000;
 
 /**
- * The circuit breakers of a node. The data workers tell what they see (plugins/router/health/breaker.ts); here it is added up and
- * decided, and every worker is told. Between nodes the decisions are shared, not the counts (breaker-nodes.ts).
+ * The circuit breakers of a node. The data workers report outcomes (plugins/router/health/breaker.ts); here they are
+ * added up and decided, and every worker is notified. Between nodes the decisions are shared, not the counts
+ * (breaker-nodes.ts).
  */
 export class SharedBreakers {
   readonly #tenants = new Map<string, Map<string, BreakerEntry>>();
@@ -232,7 +233,7 @@ export class SharedBreakers {
     }
     const key = `${config}\n${path}`;
     const known = entries.get(key);
-    // The most recently heard of stands last.
+    // The most recently reported one is last.
     entries.delete(key);
     const entry: BreakerEntry = known ?? {
       place: { organisation, workspace, config, path },
@@ -288,6 +289,6 @@ export class SharedBreakers {
   }
 }
 
-/** The one heard of least recently. */
+/** The least recently reported one. */
 const oldestOf = (entries: Map<string, BreakerEntry>): [string, BreakerEntry] =>
   entries.entries().next().value!;

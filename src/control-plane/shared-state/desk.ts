@@ -12,7 +12,7 @@ import type { Logger } from '../../common/plugin-host/plugin.js';
 type Post = (message: FromControl) => void;
 type SharedMessage = Extract<FromWorker, { t: 'shared-question' | 'shared-news' }>;
 
-/** Where the data workers' shared state is kept: takes their questions and news to whoever keeps each kind. */
+/** Serves the data workers' shared state: passes their questions and news to the handler of each kind. */
 export class Desk implements SharedDesk {
   readonly #answers = new Map<string, (question: never, worker: number) => unknown>();
   readonly #listeners = new Map<string, (news: never, worker: number) => void>();

@@ -11,12 +11,12 @@ export interface RedisOptions {
   readonly log: Logger;
 }
 
-/** Milliseconds that a command may take, where nothing else is said. What waits for Redis waits no longer. */
+/** Milliseconds that a command may take by default. Callers wait for Redis no longer than this. */
 const commandMs = 100;
 const connectMs = 1000;
 /** A connection that is asked this often whether it lives … */
 const pingMs = 1000;
-/** … and says nothing for this long is replaced. */
+/** … and sends nothing for this long is replaced. */
 const silentMs = 3000;
 /** Commands that wait to be written or answered; more are refused. */
 const maxQueue = 10_000;
@@ -49,8 +49,8 @@ function backoff(tries: number): number {
 export type RedisClient = ReturnType<typeof connection>;
 
 /**
- * What the nodes of a deployment share, where there is a Redis. It is never needed: whoever asks does by itself what it
- * can when a command fails, and one that gets no answer fails soon. While nothing is answered, all fail at once.
+ * What the nodes of a deployment share, where there is a Redis. It is never required: when a command fails, the caller
+ * continues without it, and one that gets no answer fails soon. While nothing is answered, all fail at once.
  */
 export class Redis {
   readonly #client: RedisClient;
@@ -70,9 +70,9 @@ export class Redis {
     this.#client.on('ready', () => this.#isUp());
     this.#client.on('ping-interval', () => this.#isUp());
     this.#client.on('error', (error: unknown) => this.#isDown(error));
-    // The two go to one server: what keeps one away is told of the other.
+    // Both connect to one server: its errors are reported by the other connection.
     this.#subscriber.on('error', () => {});
-    // What was told before it listened again, nobody here has heard.
+    // Messages sent before the subscription was renewed are lost.
     this.#subscriber.on('ready', () => this.#up && this.#tellUp());
     for (const client of [this.#client, this.#subscriber]) client.connect().catch(() => {});
   }
@@ -97,12 +97,12 @@ export class Redis {
     });
   }
 
-  /** Tells every node that listens, this one included. Rejects as `run` does. */
+  /** Sends to every subscribed node, this one included. Rejects as `run` does. */
   async publish(channel: string, text: string): Promise<void> {
     await this.run((client) => client.publish(this.#prefix + channel, text));
   }
 
-  /** Listens from now on, through every reconnection. What was told while Redis was away is lost. */
+  /** Subscribes from now on, through every reconnection. Messages sent while Redis was unavailable are lost. */
   subscribe(channel: string, listener: (text: string) => void): void {
     const subscribe = (): void => {
       this.#subscriber.off('ready', subscribe);

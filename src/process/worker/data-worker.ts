@@ -17,7 +17,7 @@ import { clientConnections, descriptorLimit } from '../descriptors.js';
 import { exitProcess } from '../ending/exit.js';
 import { exitInternal } from '../ending/last-handler.js';
 import { openLog } from '../log/log.js';
-import { AdminDoor } from './admin-door.js';
+import { AdminForwarder } from './admin-forwarder.js';
 import { adminLimits } from './admission/limits.js';
 import { assemble } from './assemble.js';
 
@@ -30,7 +30,7 @@ const post = (message: FromWorker): void => {
 async function start(init: WorkerInit, channel: LookupChannel): Promise<Worker> {
   const { log, dropped: droppedLines } = openLog(init.log, { worker: init.worker });
   processLog = log;
-  const admin = new AdminDoor(
+  const admin = new AdminForwarder(
     (message, sent) => process.send?.(message, sent),
     init.headerPrefixes,
     undefined,
@@ -74,7 +74,7 @@ interface Worker {
   readonly pipeline: Pipeline;
   readonly directory: WorkerDirectory;
   readonly metrics: Metrics;
-  readonly admin: AdminDoor;
+  readonly admin: AdminForwarder;
   readonly log: Logger;
   /** Lines of the process log that were dropped. */
   readonly droppedLines: () => number;

@@ -6,11 +6,11 @@ import type { RestAnswer, RestRequest } from '../../control-plane/administration
 const pieceBytes = 48 * 1024;
 const none = Buffer.alloc(0);
 
-type FromDoor = Extract<FromWorker, { t: 'admin' | 'admin-body' | 'admin-more' | 'admin-gone' }>;
+type ForwardedMessage = Extract<FromWorker, { t: 'admin' | 'admin-body' | 'admin-more' | 'admin-gone' }>;
 
 /** A request that is still coming, or an answer that is still going. */
 interface Open {
-  readonly head: Extract<FromDoor, { t: 'admin' }>;
+  readonly head: Extract<ForwardedMessage, { t: 'admin' }>;
   readonly body: Buffer[];
   readonly gone: AbortController;
   pieces: AsyncGenerator<AdminPiece, undefined> | null;
@@ -26,7 +26,7 @@ export class AdminRelay {
     readonly log: Logger,
   ) {}
 
-  take(message: FromDoor): void {
+  take(message: ForwardedMessage): void {
     if (message.t === 'admin') {
       this.#open.set(message.id, { head: message, body: [], gone: new AbortController(), pieces: null });
       return;

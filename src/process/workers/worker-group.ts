@@ -36,7 +36,7 @@ export interface WorkerService {
   readonly admin: (request: RestRequest) => Promise<RestAnswer>;
 }
 
-/** A worker that says nothing for this long is taken for stuck and replaced. */
+/** A worker that sends nothing for this long is considered stuck and replaced. */
 const silentMs = 15_000;
 /** A worker that does not serve so long after it was sent what it needs is replaced. */
 const readyMs = 60_000;
@@ -220,7 +220,7 @@ export class WorkerGroup {
     member.ended = true;
     member.ready = false;
     member.inFlight = 0;
-    // A dead worker remembers nothing: whoever waits for its acknowledgement has it.
+    // A dead worker remembers nothing: that counts as its acknowledgement.
     this.#forgetting.ended(child);
     if (child.pid !== undefined) for (const listener of this.#gone) listener(number, child.pid);
     if (this.#stopping) return;
@@ -258,8 +258,8 @@ export class WorkerGroup {
   }
 
   /**
-   * Resolves when every live worker has forgotten: from then on none answers by what it knew before. A worker that does
-   * not say so in time is killed, which is another way of forgetting.
+   * Resolves when every live worker has forgotten: from then on none answers from what it remembered before. A worker
+   * that does not confirm in time is killed, which has the same effect.
    */
   forget(what: readonly Forget[]): Promise<void> {
     return this.#forgetting.forget(what);
@@ -274,7 +274,7 @@ export class WorkerGroup {
     return left;
   }
 
-  /** What would become of a request, by what one of the workers knows now; null: none can tell. */
+  /** What would happen to a request, by the present state of one of the workers; null: none can answer. */
   explain(asked: ToExplain): Promise<Explained | null> {
     const id = this.#nextExplained++;
     const member = [...this.#members.values()].find(({ ready }) => ready);

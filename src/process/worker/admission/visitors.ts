@@ -11,7 +11,10 @@ import { bearerToken } from '../../../common/http/bearer.js';
 import type { HeaderList } from '../../../common/http/headers.js';
 import type { Account } from './quota.js';
 
-/** What the headers of a call hold for a key. `text`: one that has the form of a key; else `problem` says what is wrong. */
+/**
+ * What the headers of a call hold for a key. `text`: one that has the form of a key; else `problem` describes what is
+ * wrong.
+ */
 export type ShownKey =
   | { readonly text: string; readonly problem: null }
   | { readonly text: null; readonly problem: string };

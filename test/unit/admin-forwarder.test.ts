@@ -2,7 +2,7 @@ import { expect } from 'chai';
 import { makeGatewayKey } from '../../src/common/access/gateway-key.js';
 import type { FromWorker } from '../../src/common/ipc/messages.js';
 import type { Call, ReplySink } from '../../src/data-plane/transport/transport.js';
-import { AdminDoor } from '../../src/process/worker/admin-door.js';
+import { AdminForwarder } from '../../src/process/worker/admin-forwarder.js';
 import { type AdminLimits, adminLimits } from '../../src/process/worker/admission/limits.js';
 import { Quota } from '../../src/process/worker/admission/quota.js';
 import { VirtualTime } from '../support/virtual-time.js';
@@ -81,7 +81,7 @@ const turn = (): Promise<void> => new Promise((done) => setImmediate(() => setIm
 
 describe('the admission to the administration plane', () => {
   const known = makeGatewayKey('organisation-service');
-  let door: AdminDoor;
+  let forwarder: AdminForwarder;
   let asked: FakeCall[];
   let sent: FromWorker[];
   /** What the control process says to a call; null: nothing yet. */
@@ -90,7 +90,7 @@ describe('the admission to the administration plane', () => {
 
   const make = (): void => {
     sent = [];
-    door = new AdminDoor(
+    forwarder = new AdminForwarder(
       (message, done) => {
         sent.push(message);
         setImmediate(done);
@@ -100,7 +100,7 @@ describe('the admission to the administration plane', () => {
         const isStream = status === 'stream';
         const piece = { piece: Buffer.from('{}'), last: !isStream, broken: false };
         setImmediate(() =>
-          door.answered({ t: 'admin-head', id, status: isStream ? 200 : status, headers: [], ...piece }),
+          forwarder.answered({ t: 'admin-head', id, status: isStream ? 200 : status, headers: [], ...piece }),
         );
       },
       ['x-gateway-'],
@@ -111,7 +111,7 @@ describe('the admission to the administration plane', () => {
   const ask = (how: Asked = {}): FakeCall => {
     const call = new FakeCall(how);
     asked.push(call);
-    door.open(call, call.path);
+    forwarder.open(call, call.path);
     return call;
   };
   const handedOver = (): number => sent.filter(({ t }) => t === 'admin').length;
@@ -213,7 +213,7 @@ describe('the admission to the administration plane', () => {
       const slow = ask({ slowBody: 100 });
       await time.run();
       const lost = ask({ slowBody: 100 });
-      door.lost();
+      forwarder.lost();
       expect([slow.status, lost.status]).to.deep.equal([408, 503]);
       slow.arrive();
       lost.arrive();

@@ -60,7 +60,7 @@ interface Waiting {
  * counts among those that wait for the control process from when its body is whole until its answer begins: neither a
  * slow upload nor a stream of changes keeps others waiting.
  */
-export class AdminDoor {
+export class AdminForwarder {
   readonly #waiting = new Map<number, Waiting>();
   readonly #visitors = new Visitors();
   readonly #calls: Quota;
@@ -202,7 +202,10 @@ export class AdminDoor {
     else if (!waiting.isFull) this.#more(message.id);
   }
 
-  /** What the answer says of the key. Some are given before the key is looked at, and say nothing. */
+  /**
+   * Records whether the answer shows that the key is valid. Answers that are sent before the key is checked show
+   * nothing.
+   */
   #learn({ call, kind, account }: Waiting, status: number): void {
     if (status === 401) this.#visitors.refused(account);
     else if (kind !== 'public' && call.method !== 'OPTIONS' && (status < 300 || status === 403))
@@ -233,7 +236,7 @@ export class AdminDoor {
     if (this.#waiting.has(id)) this.send({ t: 'admin-more', id }, () => {});
   }
 
-  /** The control process is gone: nobody will answer what waits. */
+  /** The control process has ended: waiting calls will get no answer. */
   lost(): void {
     const broken = new GatewayError('internal', 'The answer could not be completed.');
     for (const id of [...this.#waiting.keys()]) {
