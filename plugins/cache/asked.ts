@@ -34,7 +34,7 @@ const maxRequestBytes = 1024 * 1024;
 const maxNamespaceLength = 256;
 
 const week = 604_800;
-/** What the cache header switches on where no config says more. */
+/** What the cache header switches on where the config has no cache. */
 const switched: ReadonlyMap<string, CacheRule> = new Map([
   ['simple', { mode: 'simple', maxAge: week, similarity: 1, embedding: null }],
   ['semantic', { mode: 'semantic', maxAge: week, similarity: 0.95, embedding: null }],

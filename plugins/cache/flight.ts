@@ -47,7 +47,7 @@ export class Flights {
   constructor(
     /** Bytes of a stream that are kept for those who join it. */
     readonly maxBytes: number,
-    /** Told of an entry that has been told in one more form. */
+    /** Called with an entry that has one more form. */
     readonly grown: (key: string, entry: Entry) => void,
   ) {}
 
@@ -62,7 +62,7 @@ export class Flights {
     return flight;
   }
 
-  /** Nobody waits for it, but its answer is kept. */
+  /** No other call waits for it, but its answer is kept. */
   alone(x: Exchange, key: string, asked: Asked, form: Form): Flight {
     return new Flight(this, x, key, asked, form, 0);
   }
@@ -157,7 +157,7 @@ export class Flight implements Company {
     const waiting = this.#waiters;
     this.#waiters = [];
     for (const waiter of waiting) {
-      // To be told in another form it is parsed and written, and in this turn it has been judged.
+      // Converting it parses and writes it, and this turn has already checked it: so in a later turn.
       if (entry.forms[waiter.form] === undefined)
         setImmediate(() => this.#answer(waiter, entry, status, key));
       else this.#answer(waiter, entry, status, key);

@@ -26,13 +26,13 @@ export interface CacheOptions {
   readonly memoryBytes?: number;
   /** Bytes of one answer; a longer one is not kept. Default 1 MiB. */
   readonly entryBytes?: number;
-  /** Seconds: no answer is kept for longer, whatever configs say. Default 90 days. */
+  /** Seconds: no answer is kept for longer, whatever configs set. Default 90 days. */
   readonly maxAge?: number;
   /** Milliseconds that a call waits for the store that all workers share. Default 50. */
   readonly waitMs?: number;
   /** Do the workers share a store? Default true. */
   readonly shared?: boolean;
-  /** Who embeds questions where a config does not say: `@slug/model`. Default: nobody. */
+  /** The embedder of questions where a config names none: `@slug/model`. Default: none. */
   readonly embedding?: string | null;
   /** Share of semantic hits that are checked against a fresh answer, in per cent. Default 1. */
   readonly checkPercent?: number;
@@ -50,8 +50,8 @@ const mebibyte = 1024 * 1024;
  *   storable.ts      which answers are kept
  *   semantic.ts      answers found by what their questions mean: question.ts, embedder.ts
  *   checks.ts        whether what was found so is right
- *   asides.ts        calls that the cache makes for itself, for these two
- *   tell.ts          a stored answer, as this call is to have it; chat-replay.ts: streams from plain and back
+ *   asides.ts        calls that the cache itself makes, for these two
+ *   tell.ts          a stored answer in the form that a call needs; chat-replay.ts: streams from plain and back
  */
 export default definePlugin<CacheOptions, NeedsOf<typeof stage>>({
   ...stage,
@@ -121,7 +121,7 @@ class Cache {
     const key = this.#keys.of(x, asked);
     return key instanceof Promise
       ? key.then((name) => {
-          // Its end was told already: others would wait for it for ever.
+          // It has already ended: others would wait for it for ever.
           if (x.aborted !== null) throw x.aborted;
           return this.#find(x, asked, name);
         })
@@ -199,7 +199,7 @@ class Cache {
     flight.question = await this.#semantic.question(flight.x, flight.asked);
   }
 
-  /** undefined: nobody knows at the moment. */
+  /** undefined: unknown at the moment. */
   async #known(key: string): Promise<Entry | null | undefined> {
     const known = this.#memory.get(key);
     if (known !== undefined || this.#store === null) return known ?? null;
@@ -220,7 +220,7 @@ class Cache {
     const isNew = entry.forms[form] === undefined;
     const reply = tell(x, entry, form, status);
     if (reply === null) return null;
-    // Told in one more form it takes more room.
+    // With one more form it takes more room.
     if (isNew) this.#memory.set(key, entry);
     this.host.bodyRecurs(x);
     return reply;

@@ -46,7 +46,7 @@ export class Keys {
     return wall instanceof Promise ? wall.then(textOf) : textOf(wall);
   }
 
-  /** What tells a stored provider (`@slug`), as it is now, from any other. Others have none. */
+  /** Identifies a stored provider (`@slug`) and its current state. Others have none. */
   identity(x: Exchange, provider: string): Awaitable<string> {
     if (!provider.startsWith('@')) return '';
     const found = this.#directory.provider(x.principal.workspaceId ?? '', provider.slice(1));
@@ -140,7 +140,7 @@ function metadataText(metadata: Exchange['metadata']): string {
   return '';
 }
 
-/** Has this body come before? Then what it says is the same object each time. */
+/** Has this body come before? Then its parsed content is the same object each time. */
 const recurs = (x: Exchange): boolean => x.get(bodyDigest) !== null;
 
 /** A wall without a credential of the client's, nor headers that may be one. */
@@ -154,6 +154,6 @@ function bodyName(x: Exchange): string {
   return x.get(bodyDigest) ?? hash('sha256', bytes!, 'base64url');
 }
 
-/** Can an answer that came whole be told as a stream, and the other way round? */
+/** Can a whole answer be sent as a stream, and a stream as a whole answer? */
 export const isRetold = (x: Exchange): boolean =>
   x.endpoint.format === 'openai-chat' && !factsOf(x.config).byStreaming;

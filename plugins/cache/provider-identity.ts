@@ -5,7 +5,7 @@ import type { StoredProvider } from '../../src/common/core/directory.js';
 const known = new WeakMap<StoredProvider, string>();
 
 /**
- * What tells a stored provider, as it is now, from any other and from itself before a change: its credential, its
+ * Distinguishes a stored provider in its current state from any other and from its earlier states: its credential, its
  * address, the models it lets through. An answer is never shared across a rotation.
  */
 export function identityOf(provider: StoredProvider, now: number): string {

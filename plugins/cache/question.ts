@@ -3,7 +3,7 @@ import { isJsonObject, stringifyJson } from '../../src/common/json/json.js';
 import { factsOf } from './config-facts.js';
 import { isRetold } from './key.js';
 
-/** A request taken apart: what it asks, and everything else that it says. */
+/** A request taken apart: its question, and everything else. */
 export interface Said {
   /** The last user message, or the prompt. */
   readonly text: string;
@@ -11,7 +11,7 @@ export interface Said {
   readonly rest: string;
 }
 
-/** In longer conversations the last message says too little of what is meant. */
+/** In longer conversations the last message alone does not carry the meaning. */
 const maxMessages = 4;
 
 /** null: it is not of the kind that is compared by what it means. */

@@ -1,7 +1,7 @@
 import type { Exchange, JsonObject } from '../../../src/common/core/exchange.js';
 import { isJsonObject, stringifyJson } from '../../../src/common/json/json.js';
 
-/** What a whole answer says, its tool calls included; null: nothing, or it is not known how to read it. */
+/** The text of a whole answer, its tool calls included; null: none, or its form is not supported. */
 export function answerText(x: Exchange, bytes: Buffer): string | null {
   let answer: unknown;
   try {

@@ -18,9 +18,9 @@ export class Broadcast implements Sink {
   constructor(
     readonly source: Source,
     readonly maxBytes: number,
-    /** Told once: all of it at its end, or null as soon as it breaks or is too long. */
+    /** Called once: with all of it at its end, or with null as soon as it breaks or is too long. */
     readonly known: (whole: Buffer | null) => void,
-    /** Told when a reader gives up before the end. */
+    /** Called when a reader gives up before the end. */
     readonly left: () => void,
   ) {}
 
@@ -85,7 +85,7 @@ export class Broadcast implements Sink {
     return this.#kept.heldBytes;
   }
 
-  /** Some of the bytes behind the first `taken`; null: they have not come. */
+  /** Some of the bytes after the first `taken`; null: they have not come. */
   chunk(taken: number): Buffer | null {
     return this.#kept.from(taken);
   }

@@ -4,8 +4,8 @@ import { isJsonObject, parseJson, stringifyJson } from '../../../src/common/json
 import type { Form } from './entry.js';
 
 /**
- * A chat that is stored in one form, told in another: OpenAI's `chat.completion` as its chunks, and chunks as the
- * completion that they add up to. null: something is in it that cannot be told so without a loss.
+ * Converts a stored chat from one form to another: OpenAI's `chat.completion` as its chunks, and chunks as the
+ * completion that they add up to. null: part of it has no place in the other form.
  */
 export function retell(bytes: Buffer, from: Form, to: Form, usage: Usage | null): Buffer | null {
   const whole = from === 'plain' ? plainOf(bytes) : completionOf(chunksOf(bytes), usage);
@@ -33,7 +33,7 @@ export function chunksOf(bytes: Buffer, parse: (text: string) => unknown = parse
   return chunks;
 }
 
-/** Members of a chunk that say the same in a completion. */
+/** Members of a chunk that mean the same in a completion. */
 const shared = ['id', 'created', 'model', 'service_tier', 'system_fingerprint', 'provider'];
 const members: ReadonlySet<string> = new Set([...shared, 'object', 'choices', 'usage', 'obfuscation']);
 const choiceMembers: ReadonlySet<string> = new Set([

@@ -2,7 +2,7 @@ import type { JsonObject } from '../../../src/common/core/exchange.js';
 import type { Usage } from '../../../src/common/core/usage.js';
 import { isJsonObject } from '../../../src/common/json/json.js';
 
-/** How a stored answer can be told: whole, as a stream, or as a stream that closes with its usage. */
+/** The forms of a stored answer: whole, as a stream, or as a stream that closes with its usage. */
 export type Form = 'plain' | 'stream' | 'stream-usage';
 const formNames: ReadonlySet<string> = new Set<Form>(['plain', 'stream', 'stream-usage']);
 

@@ -2,7 +2,7 @@ import type { Format } from '../../../src/common/core/endpoint.js';
 import type { JsonObject } from '../../../src/common/core/exchange.js';
 import { isJsonObject } from '../../../src/common/json/json.js';
 
-/** Ends of an answer that says all it had to say, or all it was allowed to; by OpenAI's names and providers' own. */
+/** Finish reasons of an answer that is complete, or as long as was allowed; by OpenAI's names and providers' own. */
 const wholeEnds: ReadonlySet<unknown> = new Set([
   'stop',
   'length',
@@ -80,7 +80,7 @@ function objects(value: unknown): JsonObject[] {
 const areWhole = (choices: readonly JsonObject[], end: string): boolean =>
   choices.length > 0 && choices.every((choice) => wholeEnds.has(choice[end]));
 
-/** Does each choice that was begun come to a good end, and none say no? */
+/** Does each choice end well, and none with a refusal? */
 function endWhole(events: readonly JsonObject[], list: string, end: string): boolean {
   const ends = new Map<unknown, unknown>();
   for (const event of events) {

@@ -15,7 +15,7 @@ export function formOf(x: Exchange): Form {
   return isJsonObject(options) && options['include_usage'] === true ? 'stream-usage' : 'stream';
 }
 
-/** Answers a call with what is stored; null: it cannot be told in this form. */
+/** Answers a call with a stored entry; null: the entry cannot be converted to this form. */
 export function tell(x: Exchange, entry: Entry, form: Form, status: CacheStatus): Reply | null {
   const body = entry.forms[form] ?? retold(x, entry, form);
   if (body === null) return null;

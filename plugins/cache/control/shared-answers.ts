@@ -26,11 +26,11 @@ export class SharedAnswers {
   constructor(
     /** null: answers are shared while they are waited for, and not kept. */
     readonly store: CacheStore | null,
-    /** Tells all workers, of other nodes too, that an answer has been replaced. */
+    /** Notifies all workers, of other nodes too, that an answer has been replaced. */
     readonly replaced: (key: string, by: string) => void,
   ) {}
 
-  /** Who finds nothing leads, unless another does: `led` says so, and `wait` waits for that one. */
+  /** The first caller without a result leads; for the others `led` is true, and `wait` waits for the leader. */
   async read(key: string, worker: number): Promise<CacheRead> {
     const entry = (await this.store?.read(key)) ?? null;
     if (entry !== null) return { entry, led: false };

@@ -34,8 +34,9 @@ interface Waiting {
 }
 
 /**
- * Opens (or makes) `<dataDir>/cache.db`, with at most `maxBytes` of answers, beyond which the oldest go; one that cannot be opened is made anew, since nothing in it is missed. null: it
- * cannot be had at all, which is told in the log and nowhere else.
+ * Opens (or makes) `<dataDir>/cache.db`, with at most `maxBytes` of answers, beyond which the oldest are deleted; one
+ * that cannot be opened is replaced, since it holds nothing that is missed. null: it cannot be opened at all, which
+ * only the log reports.
  */
 export async function openSqliteCache(host: SqliteCacheHost, maxBytes: number): Promise<CacheStore | null> {
   const path = join(host.dataDir, 'cache.db');

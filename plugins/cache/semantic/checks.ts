@@ -65,7 +65,7 @@ export class Checks {
       .finally(() => this.#running--);
   }
 
-  /** null: nobody can tell. */
+  /** null: unknown. */
   async #check(x: Exchange, asked: Asked, question: Question, found: Resemblance): Promise<boolean | null> {
     const told = plainOf(x, found.entry);
     const target = factsOf(x.config).targets.get(found.entry.target);
@@ -96,7 +96,7 @@ export class Checks {
   }
 }
 
-/** The answer as it would come whole; null: it cannot be told so. */
+/** The answer in its whole form; null: it cannot be converted. */
 function plainOf(x: Exchange, { forms, usage }: Entry): Buffer | null {
   if (forms.plain !== undefined) return forms.plain;
   const from = forms['stream-usage'] === undefined ? 'stream' : 'stream-usage';

@@ -37,7 +37,7 @@ export class Embedder {
 
   constructor(readonly asides: Pick<Asides, 'ask'>) {}
 
-  /** `wall`: tells tenant, config and the embedder's own identity. null: there is none in time. Never rejects. */
+  /** `wall`: identifies tenant, config and embedder. null: no vector in time. Never rejects. */
   embed(x: Exchange, embedding: Embedding, wall: string, text: string): Promise<Float32Array | null> {
     const key = wall + hash('sha256', text, 'base64url');
     const known = this.#vectors.get(key);
@@ -61,7 +61,7 @@ export class Embedder {
 
   async #askUpstream(x: Exchange, { provider, model }: Embedding, text: string): Promise<Float32Array> {
     const own = ownTarget(x, provider);
-    // No `encoding_format`: numbers is what all of them answer with unless told.
+    // No `encoding_format`: by default all of them answer with numbers.
     const json = { model, input: [text] };
     const body = await this.asides.ask(x, {
       target: { ...(own ?? defaultTarget), ...embeds, provider },
@@ -70,7 +70,7 @@ export class Embedder {
       bytes: Buffer.from(stringifyJson(json)),
       json,
       asClient: own !== null,
-      // The question is in its own row's; its vector tells nobody anything.
+      // The question is in its own row; its vector is of no use to a reader.
       keepsBodies: false,
       mark: '_cache_embedding_of',
     });
@@ -80,7 +80,7 @@ export class Embedder {
   }
 }
 
-/** What an embedding has for itself, whatever its provider's target says. */
+/** What an embedding has for itself, whatever its provider's target sets. */
 const embeds: Partial<Target> = {
   path: 'config.cache.embedding',
   virtualKey: null,
@@ -97,7 +97,7 @@ const embeds: Partial<Target> = {
   passthrough: false,
 };
 
-/** A target of the config's at the same provider: what it says of its address and credential holds. */
+/** A target of the config's at the same provider: its address and credential apply. */
 function ownTarget({ config }: Exchange, provider: string): Target | null {
   for (const target of factsOf(config).targets.values()) {
     if (target.virtualKey === null && target.provider === provider) return target;
@@ -135,6 +135,6 @@ export function cosine(a: Float32Array, b: Float32Array): number {
   return sum;
 }
 
-/** A vector as it is told to other processes. */
+/** A vector as it is sent to other processes. */
 export const vectorText = ({ buffer, byteOffset, byteLength }: Float32Array): string =>
   Buffer.from(buffer, byteOffset, byteLength).toString('base64');

@@ -22,7 +22,7 @@ export interface Question {
 export interface Resemblance {
   readonly entry: Entry;
   readonly key: string;
-  /** The vectors' wall that it was found behind. */
+  /** The vectors' wall that it was found in. */
   readonly wall: string;
 }
 
@@ -41,13 +41,15 @@ export class Semantic {
     readonly host: Pick<HostWith<'channel' | 'tokens'>, 'shared' | 'inputTokens' | 'log'>,
     readonly keys: Pick<Keys, 'wall' | 'identity'>,
     readonly embedder: Pick<Embedder, 'embed'>,
-    /** Who embeds where a config does not say. */
+    /** The embedder where a config names none. */
     readonly fallback: Embedding | null,
-    /** The answer that is kept under this name; undefined: nobody knows at the moment. */
+    /** The answer that is kept under this key; undefined: unknown at the moment. */
     readonly entry: (key: string) => Promise<Entry | null | undefined>,
   ) {}
 
-  /** null: this call is not of the kind that is compared, or there is nobody to embed it. To be asked before any target. */
+  /**
+   * null: this call is not of the kind that is compared, or there is no embedder. Called before any target is tried.
+   */
   async question(x: Exchange, asked: Asked): Promise<Question | null> {
     const embedding = asked.rule.embedding ?? this.fallback;
     if (embedding === null || this.#isOff) return null;

@@ -1,5 +1,5 @@
 export interface PatienceTerms {
-  /** Longer than this nobody waits for an answer. */
+  /** No caller waits longer than this for an answer. */
   readonly deadlineMs: number;
   /** After so many silences or failures in a row … */
   readonly most: number;

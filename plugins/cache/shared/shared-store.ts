@@ -21,7 +21,9 @@ export class SharedStore {
   readonly #own = randomUUID();
   readonly #patience: Patience;
 
-  /** `deadlineMs`: an answer that comes later is a miss. `dropped`: told of an answer that another worker has replaced. */
+  /**
+   * `deadlineMs`: an answer that comes later is a miss. `dropped`: called when another worker has replaced an answer.
+   */
   constructor(
     readonly shared: Shared,
     deadlineMs: number,
@@ -38,7 +40,7 @@ export class SharedStore {
     return read === null ? nothing : understood(read);
   }
 
-  /** For one who does not mean to ask an upstream for it. undefined: nobody knows at the moment. */
+  /** For a caller that will not ask an upstream for it. undefined: unknown at the moment. */
   async peek(key: string): Promise<Entry | null | undefined> {
     const read = await this.#patience.ask(() => this.shared.ask('cache-peek', { key }));
     return read === null ? undefined : understood(read).entry;
