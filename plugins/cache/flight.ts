@@ -5,7 +5,7 @@ import { GatewayError } from '../../src/common/core/errors.js';
 import type { Exchange, Reply } from '../../src/common/core/exchange.js';
 import type { Broadcast } from './answers/broadcast.js';
 import { type Entry, type Form, isFresh } from './answers/entry.js';
-import { streamOf, tell } from './answers/tell.js';
+import { streamOf, tell } from './answers/stored-reply.js';
 import type { Asked } from './asked.js';
 import type { Question } from './semantic/semantic.js';
 

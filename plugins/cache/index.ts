@@ -9,7 +9,7 @@ import { Broadcast } from './answers/broadcast.js';
 import { chunksOf } from './answers/chat-replay.js';
 import { type Entry, type Form, isFresh, ownBytes } from './answers/entry.js';
 import { isStorable, isStorableStream } from './answers/storable.js';
-import { formOf, tell } from './answers/tell.js';
+import { formOf, tell } from './answers/stored-reply.js';
 import { type Asked, AskedReader } from './asked.js';
 import { Flight, Flights } from './flight.js';
 import { Keys } from './key.js';
@@ -51,7 +51,7 @@ const mebibyte = 1024 * 1024;
  *   semantic.ts      answers found by what their questions mean: question.ts, embedder.ts
  *   checks.ts        whether what was found so is right
  *   asides.ts        calls that the cache itself makes, for these two
- *   tell.ts          a stored answer in the form that a call needs; chat-replay.ts: streams from plain and back
+ *   stored-reply.ts  a stored answer in the form that a call needs; chat-replay.ts: streams from plain and back
  */
 export default definePlugin<CacheOptions, NeedsOf<typeof stage>>({
   ...stage,
