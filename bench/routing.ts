@@ -106,7 +106,7 @@ const host = {
   attempt: () => answered,
   expectedCost: (x: Exchange, target: Target, output: number | null) => costs.of(x, target, output),
   upstreamKey: (x: Exchange, target: Target) => upstreamKey(parts, x, target),
-  shared: { ask: async () => [], tell() {}, hear() {} },
+  shared: { ask: async () => [], send() {}, on() {} },
   metrics: { show() {} },
   log: console,
 } as unknown as Partial<FullHost> as FullHost;

@@ -20,8 +20,8 @@ export interface ControlSettings {
  */
 export default async function start(settings: ControlSettings, host: ControlHost): Promise<RunningPart> {
   const { storeBytes, vectorBytes } = settings;
-  const questions = new Questions(host.desk, () => host.openVectors(vectorBytes));
-  const answers = serveAnswers(host.desk, await openStore(host, storeBytes), host.nodes, host.log);
+  const questions = new Questions(host.shared, () => host.openVectors(vectorBytes));
+  const answers = serveAnswers(host.shared, await openStore(host, storeBytes), host.nodes, host.log);
   return {
     workerGone: (worker) => answers.gone(worker),
     async close() {

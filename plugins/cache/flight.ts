@@ -5,7 +5,7 @@ import { GatewayError } from '../../src/common/core/errors.js';
 import type { Exchange, Reply } from '../../src/common/core/exchange.js';
 import type { Broadcast } from './answers/broadcast.js';
 import { type Entry, type Form, isFresh } from './answers/entry.js';
-import { streamOf, tell } from './answers/stored-reply.js';
+import { storedReply, streamOf } from './answers/stored-reply.js';
 import type { Asked } from './asked.js';
 import type { Question } from './semantic/semantic.js';
 
@@ -168,7 +168,7 @@ export class Flight implements Company {
     const { x, asked, form } = waiter;
     if (x.aborted !== null) return;
     const isNew = entry.forms[form] === undefined;
-    const reply = isFresh(entry, asked.maxAge, x.startedAt) ? tell(x, entry, form, status) : null;
+    const reply = isFresh(entry, asked.maxAge, x.startedAt) ? storedReply(x, entry, form, status) : null;
     if (reply === null) return this.#letGo(waiter);
     if (isNew) this.flights.grown(key, entry);
     waiter.answer(reply);
@@ -211,10 +211,10 @@ export class Flight implements Company {
     x.provider = this.x.provider;
     x.target = this.x.target;
     x.cache = 'HIT';
-    const told = new BodyRecord(this.flights.maxBytes);
-    x.saved = { cost: null, ms: 0, told };
+    const record = new BodyRecord(this.flights.maxBytes);
+    x.saved = { cost: null, ms: 0, answer: record };
     this.#live.push(x);
-    return streamOf(stream.reader(told));
+    return streamOf(stream.reader(record));
   }
 
   #endIfAlone(): void {

@@ -9,7 +9,7 @@ import { Broadcast } from './answers/broadcast.js';
 import { chunksOf } from './answers/chat-replay.js';
 import { type Entry, type Form, isFresh, ownBytes } from './answers/entry.js';
 import { isStorable, isStorableStream } from './answers/storable.js';
-import { formOf, tell } from './answers/stored-reply.js';
+import { formOf, storedReply } from './answers/stored-reply.js';
 import { type Asked, AskedReader } from './asked.js';
 import { Flight, Flights } from './flight.js';
 import { Keys } from './key.js';
@@ -145,7 +145,7 @@ class Cache {
       return asked.rule.mode === 'semantic' ? this.#question(own) : undefined;
     }
     const entry = this.#memory.get(key);
-    const known = entry === undefined ? null : this.#tell(x, asked, key, entry);
+    const known = entry === undefined ? null : this.#replyFrom(x, asked, key, entry);
     if (known !== null) return known;
     const flight = this.#flights.find(key);
     if (flight !== undefined) return flight.join(x, asked, form);
@@ -165,7 +165,7 @@ class Cache {
       if (flight.isOver) store.over(key);
       return asked.rule.mode === 'semantic' && !flight.isOver ? this.#resemble(flight) : undefined;
     }
-    const reply = this.#tell(x, asked, key, entry);
+    const reply = this.#replyFrom(x, asked, key, entry);
     if (reply !== null) {
       x.company = null;
       flight.found(entry);
@@ -182,7 +182,7 @@ class Cache {
     if (question === null) return undefined;
     const found = await this.#semantic.find(x, asked, question);
     if (found === undefined || flight.isOver) return undefined;
-    const reply = found && this.#tell(x, asked, found.key, found.entry, 'SEMANTIC HIT');
+    const reply = found && this.#replyFrom(x, asked, found.key, found.entry, 'SEMANTIC HIT');
     if (found === null || reply === null) {
       x.cache = 'SEMANTIC MISS';
       return undefined;
@@ -208,7 +208,7 @@ class Cache {
     return entry;
   }
 
-  #tell(
+  #replyFrom(
     x: Exchange,
     asked: Asked,
     key: string,
@@ -218,7 +218,7 @@ class Cache {
     if (!isFresh(entry, asked.maxAge, x.startedAt)) return null;
     const form = formOf(x);
     const isNew = entry.forms[form] === undefined;
-    const reply = tell(x, entry, form, status);
+    const reply = storedReply(x, entry, form, status);
     if (reply === null) return null;
     // With one more form it takes more room.
     if (isNew) this.#memory.set(key, entry);

@@ -11,7 +11,7 @@ import { identityOf } from './provider-identity.js';
 export const part = (text: string): string => `${text.length}:${text}`;
 
 /** Longer than this, what precedes a body's name is not kept with the body. Characters. */
-const maxKeptWall = 2048;
+const maxKeptScope = 2048;
 
 export const withoutStream: readonly JsonEdit[] = [
   { key: 'stream', value: null },
@@ -27,8 +27,8 @@ export const withoutStream: readonly JsonEdit[] = [
 export class Keys {
   readonly #directory: Directory;
   readonly #sentOn: ReadonlySet<string>;
-  /** Of bodies that come again: the wall of the last call with it, and the name of both. */
-  readonly #names = new WeakMap<JsonObject, { readonly wall: readonly string[]; readonly name: string }>();
+  /** Of bodies that come again: the scope of the last call with it, and the name of both. */
+  readonly #names = new WeakMap<JsonObject, { readonly scope: readonly string[]; readonly name: string }>();
 
   constructor(host: { readonly directory: Directory; readonly sentOnHeaders: ReadonlySet<string> }) {
     this.#directory = host.directory;
@@ -36,14 +36,14 @@ export class Keys {
   }
 
   of(x: Exchange, asked: Asked): Awaitable<string> {
-    const wall = this.#wall(x, asked);
-    return wall instanceof Promise ? wall.then((parts) => this.#nameOf(parts, x)) : this.#nameOf(wall, x);
+    const scope = this.#scope(x, asked);
+    return scope instanceof Promise ? scope.then((parts) => this.#nameOf(parts, x)) : this.#nameOf(scope, x);
   }
 
   /** Everything but the body, unambiguous. Holds credentials: it is to be hashed, never to be kept. */
-  wall(x: Exchange, asked: Asked): Awaitable<string> {
-    const wall = this.#wall(x, asked);
-    return wall instanceof Promise ? wall.then(textOf) : textOf(wall);
+  scope(x: Exchange, asked: Asked): Awaitable<string> {
+    const scope = this.#scope(x, asked);
+    return scope instanceof Promise ? scope.then(textOf) : textOf(scope);
   }
 
   /** Identifies a stored provider (`@slug`) and its current state. Others have none. */
@@ -53,18 +53,19 @@ export class Keys {
     return found instanceof Promise ? found.then((one) => identitiesText([one])) : identitiesText([found]);
   }
 
-  #nameOf(wall: readonly string[], x: Exchange): string {
+  #nameOf(scope: readonly string[], x: Exchange): string {
     const json = x.request.json!;
     const known = this.#names.get(json);
-    if (known !== undefined && areSame(known.wall, wall)) return known.name;
-    const text = textOf(wall);
+    if (known !== undefined && areSame(known.scope, scope)) return known.name;
+    const text = textOf(scope);
     const name = hash('sha256', text + bodyName(x), 'base64url');
-    if (text.length <= maxKeptWall && recurs(x) && mayBeKept(x)) this.#names.set(json, { wall, name });
+    if (text.length <= maxKeptScope && recurs(x) && mayBeKept(x))
+      this.#names.set(json, { scope: scope, name });
     return name;
   }
 
-  /** The parts of the wall. */
-  #wall(x: Exchange, asked: Asked): Awaitable<string[]> {
+  /** The parts of the scope. */
+  #scope(x: Exchange, asked: Asked): Awaitable<string[]> {
     const facts = factsOf(x.config);
     const identities = this.#identities(x, facts);
     return identities instanceof Promise
@@ -143,17 +144,17 @@ function metadataText(metadata: Exchange['metadata']): string {
 /** Has this body come before? Then its parsed content is the same object each time. */
 const recurs = (x: Exchange): boolean => x.get(bodyDigest) !== null;
 
-/** A wall without a credential of the client's, nor headers that may be one. */
+/** A scope without a credential of the client's, nor headers that may be one. */
 const mayBeKept = (x: Exchange): boolean =>
   x.get(directCredential) === null && factsOf(x.config).headers.size === 0;
 
 function bodyName(x: Exchange): string {
   const { bytes, json } = x.request;
   const streams = json!['stream'] !== undefined || json!['stream_options'] !== undefined;
-  if (streams && isRetold(x)) return hash('sha256', editJsonBytes(bytes!, withoutStream), 'base64url');
+  if (streams && isConvertible(x)) return hash('sha256', editJsonBytes(bytes!, withoutStream), 'base64url');
   return x.get(bodyDigest) ?? hash('sha256', bytes!, 'base64url');
 }
 
 /** Can a whole answer be sent as a stream, and a stream as a whole answer? */
-export const isRetold = (x: Exchange): boolean =>
+export const isConvertible = (x: Exchange): boolean =>
   x.endpoint.format === 'openai-chat' && !factsOf(x.config).byStreaming;

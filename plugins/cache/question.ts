@@ -1,7 +1,7 @@
 import type { Exchange, JsonObject } from '../../src/common/core/exchange.js';
 import { isJsonObject, stringifyJson } from '../../src/common/json/json.js';
 import { factsOf } from './config-facts.js';
-import { isRetold } from './key.js';
+import { isConvertible } from './key.js';
 
 /** A request taken apart: its question, and everything else. */
 export interface Said {
@@ -53,7 +53,7 @@ function textOf(content: unknown): string | null {
 
 function said(x: Exchange, text: string, rest: JsonObject): Said | null {
   if (text.trim() === '') return null;
-  if (isRetold(x)) {
+  if (isConvertible(x)) {
     delete rest['stream'];
     delete rest['stream_options'];
   }

@@ -8,7 +8,7 @@ import { Latencies } from './balance/latencies.js';
 import { discard } from './health/outcome.js';
 
 /** Samples of a target that are needed before its percentiles are used. */
-const leastTimes = 20;
+const minSamples = 20;
 /** Hedges that may be saved up: as many can follow each other when an upstream falls ill. */
 const mostSaved = 10;
 /** Targets and strategies remembered by a worker; the ones not used for longest are forgotten. */
@@ -75,7 +75,7 @@ export class Hedger {
  * are: the same spend does the most there.
  */
 function delayOf({ percentile, minDelayMs, maxExtra }: Hedge, times: Latencies): number | null {
-  if (times.count < leastTimes) return minDelayMs > 0 ? minDelayMs : null;
+  if (times.count < minSamples) return minDelayMs > 0 ? minDelayMs : null;
   return Math.max(minDelayMs, times.percentile(Math.max(percentile, 100 - 100 * maxExtra)));
 }
 

@@ -12,7 +12,7 @@ import { Admission } from './limits/admission.js';
 import { Mirrors } from './mirror.js';
 import { planOf } from './plan.js';
 import stage from './stage.js';
-import { ask, type Ground, settled, unasked, Walk } from './walk.js';
+import { ask, type RouterDeps, settled, unasked, Walk } from './walk.js';
 
 interface RouterOptions {
   /** Milliseconds: the first backoff; each further one is twice as long. Default 1000. */
@@ -46,7 +46,7 @@ export default definePlugin<RouterOptions, NeedsOf<typeof stage>>({
     host.metrics.show(() => mirrors.metrics());
     const admission = new Admission(host);
     host.metrics.show(() => admission.metrics());
-    const ground: Ground = {
+    const deps: RouterDeps = {
       host,
       chooser: new Chooser(host, breakers, meters, sessions),
       meters,
@@ -61,7 +61,7 @@ export default definePlugin<RouterOptions, NeedsOf<typeof stage>>({
       { name: 'gateway_retries_refused_total', labels: { reason: 'budget' }, value: budget.refused },
     ]);
     return {
-      request: (x) => route(ground, x),
+      request: (x) => route(deps, x),
       explain(x, plan) {
         plan.route = planOf(onlooker, breakers, x);
       },
@@ -74,34 +74,34 @@ export default definePlugin<RouterOptions, NeedsOf<typeof stage>>({
   },
 });
 
-function route(ground: Ground, x: Exchange): Promise<Reply> {
-  if (ground.breakers.open > 0) {
-    const open = ground.breakers.opened(x);
-    if (open !== null) return routeAround(ground, x, open);
+function route(deps: RouterDeps, x: Exchange): Promise<Reply> {
+  if (deps.breakers.open > 0) {
+    const open = deps.breakers.opened(x);
+    if (open !== null) return routeAround(deps, x, open);
   }
-  const node = settled(ground.chooser, x, x.config.root);
+  const node = settled(deps.chooser, x, x.config.root);
   if (node.kind === 'target' && !x.config.metered) {
     const target = targetOf(x.config, node);
     if (target.retry === null && target.metadata === undefined) {
       x.target = target;
-      const answer = ask(ground, x, target, null);
-      if (target.mirror !== null) ground.mirrors.copy(x, target.mirror);
+      const answer = ask(deps, x, target, null);
+      if (target.mirror !== null) deps.mirrors.copy(x, target.mirror);
       return answer;
     }
   }
-  return new Walk(ground, x, null).node(node, 0);
+  return new Walk(deps, x, null).node(node, 0);
 }
 
 /** Where no target is left that may be asked, all are: a breaker saves a target's time, it does not refuse a client. */
-async function routeAround(ground: Ground, x: Exchange, open: OpenTargets): Promise<Reply> {
+async function routeAround(deps: RouterDeps, x: Exchange, open: OpenTargets): Promise<Reply> {
   const { root } = x.config;
   for (const [target, { openedAt, reason }] of open) {
     x.decided({ kind: 'open', target, since: openedAt, because: reason });
   }
   if (!isAllOpen(x, root, open)) {
-    const reply = await new Walk(ground, x, open).node(root, 0);
+    const reply = await new Walk(deps, x, open).node(root, 0);
     if (reply !== unasked) return reply;
   }
   x.decided({ kind: 'all_open', target: root.path });
-  return new Walk(ground, x, null).node(root, 0);
+  return new Walk(deps, x, null).node(root, 0);
 }

@@ -35,11 +35,11 @@ class Planner {
       case 'target':
         return this.#target(node, asked, reason);
       case 'fallback':
-        return told(node, reason, this.#inTurn(node, asked));
+        return plannedNode(node, reason, this.#inTurn(node, asked));
       case 'conditional':
-        return told(node, reason, this.#branches(node, asked));
+        return plannedNode(node, reason, this.#branches(node, asked));
       case 'loadbalance':
-        return told(node, reason, this.#balanced(node, asked));
+        return plannedNode(node, reason, this.#balanced(node, asked));
     }
   }
 
@@ -124,7 +124,11 @@ class Planner {
   }
 }
 
-function told({ kind, path }: RouteNode, reason: string, children: readonly PlannedNode[]): PlannedNode {
+function plannedNode(
+  { kind, path }: RouteNode,
+  reason: string,
+  children: readonly PlannedNode[],
+): PlannedNode {
   return { kind, path, name: null, turn: 0, reason, target: null, children };
 }
 

@@ -33,7 +33,7 @@ import { maxWaitMs } from './stage.js';
 const maxTries = 10;
 
 /** What every walk leans on. */
-export interface Ground {
+export interface RouterDeps {
   readonly host: Pick<HostWith<'upstream'>, 'attempt' | 'random'>;
   readonly chooser: Chooser;
   readonly meters: Meters;
@@ -72,7 +72,7 @@ export class Walk {
 
   /** `open`: the targets that are left alone; null: none are. `around`: the walk of which this is one side. */
   constructor(
-    readonly ground: Ground,
+    readonly deps: RouterDeps,
     readonly x: Exchange,
     readonly open: OpenTargets | null,
     around: Walk | null = null,
@@ -91,7 +91,7 @@ export class Walk {
   }
 
   async #passing(open: OpenTargets, node: RouteNode, ahead: number): Promise<Reply> {
-    const { breakers } = this.ground;
+    const { breakers } = this.deps;
     // Another choice is made where the first is being probed by someone else.
     for (let i = 0; i <= open.size && breakers.available(this.x, node); i++) {
       const reply = await this.#node(node, ahead);
@@ -102,7 +102,7 @@ export class Walk {
 
   #node(node: RouteNode, ahead: number): Promise<Reply> {
     const { x } = this;
-    const { chooser } = this.ground;
+    const { chooser } = this.deps;
     const at = settled(chooser, x, node);
     switch (at.kind) {
       case 'target': {
@@ -120,7 +120,7 @@ export class Walk {
   }
 
   async #probing(target: Target, ahead: number): Promise<Reply> {
-    const probe = await this.ground.breakers.claim(this.x, target);
+    const probe = await this.deps.breakers.claim(this.x, target);
     if (probe === null) return unasked;
     this.#probe = probe === 0 ? null : probe;
     this.x.decided({ kind: 'probe', target: target.path });
@@ -138,7 +138,7 @@ export class Walk {
     const { retry, mirror } = target;
     const answer =
       retry === null || retry.attempts === 0 ? this.#attempt(target) : this.#retrying(target, retry, ahead);
-    if (mirror !== null && this.#whole.#tries === 1) this.ground.mirrors.copy(x, mirror);
+    if (mirror !== null && this.#whole.#tries === 1) this.deps.mirrors.copy(x, mirror);
     return answer;
   }
 
@@ -150,11 +150,11 @@ export class Walk {
   }
 
   #attempt(target: Target): Promise<Reply> {
-    const { x, ground } = this;
+    const { x, deps } = this;
     const probe = this.#probe;
     this.#probe = null;
-    if (!x.config.metered) return ask(ground, x, target, probe);
-    return metered(ground.meters, x, target, () => ask(ground, x, target, probe));
+    if (!x.config.metered) return ask(deps, x, target, probe);
+    return metered(deps.meters, x, target, () => ask(deps, x, target, probe));
   }
 
   /** null: a race is not for this request. Apart from `#race`, whose closures are expensive even where none is created. */
@@ -178,8 +178,8 @@ export class Walk {
     onStatusCodes: readonly number[] | null,
     ahead: number,
   ): Race {
-    const { x, ground, open } = this;
-    return ground.hedger.race({
+    const { x, deps, open } = this;
+    return deps.hedger.race({
       x,
       hedge,
       path,
@@ -189,7 +189,7 @@ export class Walk {
         const second = nodes.at(index + 1)!;
         return open?.has(second.path) === true ? null : second;
       },
-      ask: (side, node) => new Walk(ground, side, open, this).node(node, ahead),
+      ask: (side, node) => new Walk(deps, side, open, this).node(node, ahead),
       isGood: (side, reply) =>
         reply !== unasked && !replyMovesOn(side, reply, side.target?.onStatusCodes ?? onStatusCodes),
     });
@@ -236,7 +236,7 @@ export class Walk {
 
   async #retrying(target: Target, retry: Retry, ahead: number): Promise<Reply> {
     const { x } = this;
-    const { budget } = this.ground;
+    const { budget } = this.deps;
     const tenant = x.principal.workspaceId ?? x.principal.organisationId;
     budget.request(tenant);
     for (let made = 0; ; made++) {
@@ -274,7 +274,7 @@ export class Walk {
 
   /** Milliseconds until the next retry, or why there is none: that is longer than a client should be kept, or of no use. */
   #wait(target: Target, retry: Retry, made: number, reply: Reply | null): number | 'breaker' | 'time' {
-    const { host, backoffMs, breakers } = this.ground;
+    const { host, backoffMs, breakers } = this.deps;
     if (breakers.isOpen(this.x, target)) return 'breaker';
     const asked =
       retry.useRetryAfterHeader && reply !== null ? retryAfterMs(reply.headers, Date.now()) : null;
@@ -286,16 +286,16 @@ export class Walk {
 }
 
 /** One try of `target`, when there is room at its upstream. `probe`: it was let through to find out; else null. */
-export function ask(ground: Ground, x: Exchange, target: Target, probe: number | null): Promise<Reply> {
+export function ask(deps: RouterDeps, x: Exchange, target: Target, probe: number | null): Promise<Reply> {
   const { concurrency } = target;
   // A probe is the one request that its target gets.
-  if (concurrency === null || probe !== null) return judged(ground, x, target, probe);
-  return ground.admission.through(x, target, concurrency, () => judged(ground, x, target, probe));
+  if (concurrency === null || probe !== null) return judged(deps, x, target, probe);
+  return deps.admission.through(x, target, concurrency, () => judged(deps, x, target, probe));
 }
 
 /** One attempt at `target`, reported to its breaker. */
 function judged(
-  { host, breakers }: Ground,
+  { host, breakers }: RouterDeps,
   x: Exchange,
   target: Target,
   probe: number | null,

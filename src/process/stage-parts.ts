@@ -1,4 +1,4 @@
-import type { SharedDesk } from '../common/ipc/shared.js';
+import type { SharedServer } from '../common/ipc/shared.js';
 import type { ControlHost, Nodes, RunningPart, Vectors } from '../common/plugin-host/control.js';
 import type { Logger } from '../common/plugin-host/logger.js';
 import type { Settings } from '../common/settings/settings.js';
@@ -14,7 +14,7 @@ export interface StageParts {
 
 export interface StagePartsOptions {
   readonly settings: Settings;
-  readonly desk: SharedDesk;
+  readonly shared: SharedServer;
   /** null: the deployment has none. */
   readonly redis: Redis | null;
   readonly log: Logger;
@@ -23,7 +23,7 @@ export interface StagePartsOptions {
 /** Starts the part of every stage that has one here, and serves the state that stages share. */
 export async function startStageParts({
   settings,
-  desk,
+  shared,
   redis,
   log,
 }: StagePartsOptions): Promise<StageParts> {
@@ -31,11 +31,11 @@ export async function startStageParts({
     import('../control-plane/shared-state/stage-state.js'),
     loadControlParts(),
   ]);
-  serveStageState(desk, redis);
+  serveStageState(shared, redis);
   const nodes = redis === null ? null : nodesOf(redis);
   const host: ControlHost = {
     log,
-    desk,
+    shared,
     nodes,
     dataDir: settings.dataDir,
     async openDatabase(path, pragmas) {

@@ -45,58 +45,58 @@ describe('vectors of questions', function () {
   for (const kind of kinds) {
     describe(`in ${kind.name}`, () => {
       let now = 1_000_000;
-      let wall = '';
+      let scope = '';
       let turn = 0;
       let store: VectorStore;
       const open = async (maxBytes = 1e9): Promise<VectorStore> =>
         new VectorStore(await kind.engine(dataDir), { maxBytes, log: silent, clock: () => now });
 
       beforeEach(async () => {
-        wall = `wall ${turn++}`;
+        scope = `scope ${turn++}`;
         store = await open();
       });
       afterEach(() => store.close());
 
       it('finds the nearest first, and none that is less similar than asked for', async () => {
-        for (const degrees of [30, 5, 10, 60]) await store.add(wall, `${degrees}`, at(degrees), 60);
-        expect(await store.nearest(wall, at(0), cosOf(31))).to.deep.equal(['5', '10', '30']);
-        expect(await store.nearest(wall, at(0), cosOf(29))).to.deep.equal(['5', '10']);
-        expect(await store.nearest(wall, at(0), cosOf(4))).to.deep.equal([]);
-        expect(await store.nearest(wall, at(5), 1), 'the same is the same').to.deep.equal(['5']);
+        for (const degrees of [30, 5, 10, 60]) await store.add(scope, `${degrees}`, at(degrees), 60);
+        expect(await store.nearest(scope, at(0), cosOf(31))).to.deep.equal(['5', '10', '30']);
+        expect(await store.nearest(scope, at(0), cosOf(29))).to.deep.equal(['5', '10']);
+        expect(await store.nearest(scope, at(0), cosOf(4))).to.deep.equal([]);
+        expect(await store.nearest(scope, at(5), 1), 'the same is the same').to.deep.equal(['5']);
       });
 
-      it('looks behind its own wall alone', async () => {
-        await store.add(wall, 'a', at(0), 60);
-        expect(await store.nearest(`${wall}0`, at(0), 0.5)).to.deep.equal([]);
-        expect(await store.nearest(wall, at(0), 0.5)).to.deep.equal(['a']);
+      it('looks in its own scope alone', async () => {
+        await store.add(scope, 'a', at(0), 60);
+        expect(await store.nearest(`${scope}0`, at(0), 0.5)).to.deep.equal([]);
+        expect(await store.nearest(scope, at(0), 0.5)).to.deep.equal(['a']);
       });
 
       it('keeps vectors of different models beside each other', async () => {
-        await store.add(wall, 'small', at(0, 8), 60);
-        await store.add(`${wall}.1536`, 'large', at(0, 1536), 60);
-        expect(await store.nearest(wall, at(1, 8), 0.9)).to.deep.equal(['small']);
-        expect(await store.nearest(`${wall}.1536`, at(1, 1536), 0.9)).to.deep.equal(['large']);
+        await store.add(scope, 'small', at(0, 8), 60);
+        await store.add(`${scope}.1536`, 'large', at(0, 1536), 60);
+        expect(await store.nearest(scope, at(1, 8), 0.9)).to.deep.equal(['small']);
+        expect(await store.nearest(`${scope}.1536`, at(1, 1536), 0.9)).to.deep.equal(['large']);
       });
 
       it('forgets a vector when its time is over, or when it is dropped, and takes a new one in place of an old', async () => {
-        await store.add(wall, 'short', at(0), 10);
-        await store.add(wall, 'long', at(0), 100);
-        await store.add(wall, 'moved', at(0), 100);
-        await store.add(wall, 'moved', at(90), 100);
+        await store.add(scope, 'short', at(0), 10);
+        await store.add(scope, 'long', at(0), 100);
+        await store.add(scope, 'moved', at(0), 100);
+        await store.add(scope, 'moved', at(90), 100);
         now += 11_000;
-        expect(await store.nearest(wall, at(0), 0.9)).to.deep.equal(['long']);
-        expect(await store.nearest(wall, at(90), 0.9)).to.deep.equal(['moved']);
-        await store.drop(wall, 'long');
-        expect(await store.nearest(wall, at(0), 0.9)).to.deep.equal([]);
+        expect(await store.nearest(scope, at(0), 0.9)).to.deep.equal(['long']);
+        expect(await store.nearest(scope, at(90), 0.9)).to.deep.equal(['moved']);
+        await store.drop(scope, 'long');
+        expect(await store.nearest(scope, at(0), 0.9)).to.deep.equal([]);
       });
 
       it('stays within its bytes: the oldest go', async () => {
         await store.close();
         // A vector of 8 takes 288 bytes.
         store = await open(2880);
-        for (let i = 0; i < 40; i++) await store.add(wall, `${i}`, at(i), 60);
+        for (let i = 0; i < 40; i++) await store.add(scope, `${i}`, at(i), 60);
         const kept = await Promise.all(
-          [...Array(40).keys()].map((i) => store.nearest(wall, at(i), cosOf(0.1))),
+          [...Array(40).keys()].map((i) => store.nearest(scope, at(i), cosOf(0.1))),
         );
         const found = kept.flat();
         expect(found.length).to.be.within(1, 10);
@@ -104,21 +104,21 @@ describe('vectors of questions', function () {
       });
 
       it('remembers across a restart', async () => {
-        await store.add(wall, 'a', at(0), 60);
+        await store.add(scope, 'a', at(0), 60);
         await store.close();
         store = await open();
-        expect(await store.nearest(wall, at(0), 0.9)).to.deep.equal(['a']);
+        expect(await store.nearest(scope, at(0), 0.9)).to.deep.equal(['a']);
       });
 
       it('never fails: what cannot be compared is not found', async () => {
-        await store.add(wall, 'a', at(0, 8), 60);
-        expect(await store.nearest(wall, at(0, 16), 0.1)).to.deep.equal([]);
-        expect(await store.nearest(wall, at(0, 8), 0.9), 'and it goes on').to.deep.equal(['a']);
+        await store.add(scope, 'a', at(0, 8), 60);
+        expect(await store.nearest(scope, at(0, 16), 0.1)).to.deep.equal([]);
+        expect(await store.nearest(scope, at(0, 8), 0.9), 'and it goes on').to.deep.equal(['a']);
       });
 
       it('turns away what would have to wait for too long', async () => {
-        await store.add(wall, 'a', at(0), 60);
-        const all = await Promise.all(Array.from({ length: 200 }, () => store.nearest(wall, at(0), 0.9)));
+        await store.add(scope, 'a', at(0), 60);
+        const all = await Promise.all(Array.from({ length: 200 }, () => store.nearest(scope, at(0), 0.9)));
         const found = all.filter(([key]) => key === 'a').length;
         expect(found).to.be.within(32, 64);
       });

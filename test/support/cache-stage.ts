@@ -77,8 +77,8 @@ export class CacheStage {
   static openWith(stored: string): Promise<CacheStage> {
     const shared: Shared = {
       ask: (async () => ({ entry: stored, led: false })) as unknown as Shared['ask'],
-      tell() {},
-      hear() {},
+      send() {},
+      on() {},
     };
     return CacheStage.open({ shared: true }, { shared });
   }

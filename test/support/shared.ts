@@ -1,15 +1,15 @@
 import type { FromControl, FromWorker } from '../../src/common/ipc/messages.js';
 import type { Shared } from '../../src/common/ipc/shared.js';
 import type { Logger } from '../../src/common/plugin-host/plugin.js';
-import { Desk } from '../../src/control-plane/shared-state/desk.js';
+import { SharedStateServer } from '../../src/control-plane/shared-state/server.js';
 import { SharedChannel } from '../../src/data-plane/directory/shared-channel.js';
 
 export const silent: Logger = { info() {}, warn() {}, error() {} };
 
-/** A control process's desk and as many workers' ends of it as are asked for, without the processes between them. */
+/** The control process's end of the shared state and any number of workers' ends, without the processes between them. */
 export class SharedHub {
   readonly #ends = new Map<number, SharedChannel>();
-  readonly desk = new Desk((message) => {
+  readonly server = new SharedStateServer((message) => {
     for (const end of this.#ends.values()) this.#toWorker(end, message);
   }, silent);
   #workers = 0;
@@ -46,7 +46,7 @@ export class SharedHub {
     if (message.t !== 'shared-question' && message.t !== 'shared-news') return;
     const sent = crossed(message);
     this.#later(() =>
-      this.desk.take(sent, number, (answer) => {
+      this.server.take(sent, number, (answer) => {
         const end = this.#ends.get(number);
         if (end !== undefined) this.#toWorker(end, answer);
       }),
@@ -58,7 +58,7 @@ export class SharedHub {
     this.#later(() => {
       if (sent.t === 'shared-answer') end.answered(sent.id, sent.value);
       else if (sent.t === 'shared-failed') end.failed(sent.id);
-      else if (sent.t === 'shared-news') end.told(sent.kind, sent.news as never);
+      else if (sent.t === 'shared-news') end.received(sent.kind, sent.news as never);
     });
   }
 }

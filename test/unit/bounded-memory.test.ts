@@ -5,7 +5,7 @@ import { monotonicMs } from '../../src/common/bytes/monotonic.js';
 import { Exchange } from '../../src/common/core/exchange.js';
 import type { BreakerCounts } from '../../src/common/ipc/breaker.js';
 import type { ConfigRecord, ProviderRecord } from '../../src/common/ipc/records.js';
-import type { SharedDesk } from '../../src/common/ipc/shared.js';
+import type { SharedServer } from '../../src/common/ipc/shared.js';
 import { createPricing } from '../../src/common/prices/pricing.js';
 import { defaultTarget } from '../../src/common/vocabulary/default-config.js';
 import { SharedBreakers } from '../../src/control-plane/shared-state/breakers.js';
@@ -167,16 +167,16 @@ describe('memory that callers fill', function () {
   it('keeps a bounded number of circuit breakers of all tenants together', () => {
     let count: (counts: BreakerCounts) => void = () => {};
     const closed: string[] = [];
-    const desk = {
+    const server = {
       answer() {},
-      hear(kind: string, listener: never) {
+      on(kind: string, listener: never) {
         if (kind === 'breaker-counts') count = listener;
       },
-      tell(_kind: string, { workspace, state }: { workspace: string; state: string }) {
+      broadcast(_kind: string, { workspace, state }: { workspace: string; state: string }) {
         if (state === 'closed') closed.push(workspace);
       },
-    } as unknown as SharedDesk;
-    const breakers = new SharedBreakers(desk, silent);
+    } as unknown as SharedServer;
+    const breakers = new SharedBreakers(server, silent);
     const slice = Math.floor(monotonicMs() / 2000);
     const rule = {
       failureThreshold: 1,

@@ -7,7 +7,7 @@ import { Questions } from '../../plugins/cache/control/questions.js';
 import { serveAnswers } from '../../plugins/cache/control/shared-answers.js';
 import type { CacheStore } from '../../plugins/cache/control/store.js';
 import { questionIn } from '../../plugins/cache/question.js';
-import { Patience } from '../../plugins/cache/shared/patience.js';
+import { TimeoutGuard } from '../../plugins/cache/shared/timeout-guard.js';
 import type { Exchange, JsonObject, Reply } from '../../src/common/core/exchange.js';
 import type { ResolvedConfig, Target } from '../../src/common/core/target.js';
 import type { FullHost } from '../../src/common/plugin-host/plugin.js';
@@ -82,8 +82,8 @@ describe('answers found by what their questions mean', () => {
 
   async function open(aside: Aside = byWords, options: object = {}, more: Partial<FullHost> = {}) {
     const hub = new SharedHub();
-    new Questions(hub.desk, async () => vectors);
-    serveAnswers(hub.desk, answers, null, silent);
+    new Questions(hub.server, async () => vectors);
+    serveAnswers(hub.server, answers, null, silent);
     const stage = await CacheStage.open(
       { shared: true, ...options },
       {
@@ -258,7 +258,7 @@ describe('answers found by what their questions mean', () => {
     expect(String(reply.body)).to.include('Click.').and.include('[DONE]');
   });
 
-  describe('walls', () => {
+  describe('scopes', () => {
     const system = (content: string): JsonObject[] => [{ role: 'system', content }];
     const earlier = (content: string): JsonObject[] => [
       { role: 'user', content },
@@ -456,7 +456,7 @@ describe('answers found by what their questions mean', () => {
 
     it('there is no index: nothing is embedded after the first time', async () => {
       const hub = new SharedHub();
-      new Questions(hub.desk, async () => null);
+      new Questions(hub.server, async () => null);
       const { ask } = await open(byWords, {}, { shared: hub.worker() });
       for (let i = 0; i < 3; i++) expect((await ask(asking(`Question ${i}`))).x.cache).to.equal('MISS');
       expect(asides.length).to.equal(1);
@@ -464,22 +464,22 @@ describe('answers found by what their questions mean', () => {
 
     it('the index fails: a plain miss', async () => {
       const hub = new SharedHub();
-      hub.desk.answer('vector-find', () => Promise.reject(new Error('away')));
+      hub.server.answer('vector-find', () => Promise.reject(new Error('away')));
       const { ask } = await open(byWords, {}, { shared: hub.worker() });
       expect((await ask(asking('How do I reset my password?'))).x.cache).to.equal('MISS');
     });
 
     it('who answers too late is waited for no longer', async () => {
-      const patient = new Patience({ deadlineMs: 5, most: 2, restMs: 30 });
+      const guard = new TimeoutGuard({ deadlineMs: 5, maxFailures: 2, restMs: 30 });
       let asked = 0;
       const never = () => {
         asked++;
         return new Promise<string>(() => {});
       };
-      for (let i = 0; i < 4; i++) expect(await patient.ask(never)).to.equal(null);
+      for (let i = 0; i < 4; i++) expect(await guard.ask(never)).to.equal(null);
       expect(asked, 'left alone after two').to.equal(2);
       await new Promise((wait) => setTimeout(wait, 35));
-      expect(await patient.ask(async () => 'there')).to.equal('there');
+      expect(await guard.ask(async () => 'there')).to.equal('there');
     });
   });
 

@@ -2,7 +2,7 @@ import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { expect } from 'chai';
 import OpenAI from 'openai';
-import { retell } from '../../plugins/cache/answers/chat-replay.js';
+import { convertStored } from '../../plugins/cache/answers/chat-replay.js';
 import { type Entry, ownBytes, writeEntry } from '../../plugins/cache/answers/entry.js';
 import { isStorable, isStorableStream } from '../../plugins/cache/answers/storable.js';
 import { Memory } from '../../plugins/cache/memory.js';
@@ -464,8 +464,8 @@ describe('a chat told in another form', () => {
   });
 
   it('comes back the same by way of a stream, tool calls, choices and usage included', () => {
-    const stream = retell(whole, 'plain', 'stream-usage', null)!;
-    expect(JSON.parse(retell(stream, 'stream-usage', 'plain', null)!.toString())).to.deep.equal(
+    const stream = convertStored(whole, 'plain', 'stream-usage', null)!;
+    expect(JSON.parse(convertStored(stream, 'stream-usage', 'plain', null)!.toString())).to.deep.equal(
       JSON.parse(whole.toString()),
     );
   });
@@ -476,12 +476,12 @@ describe('a chat told in another form', () => {
         apiKey: 'sk-none',
         fetch: async () => new Response(new Uint8Array(body), { headers: { 'content-type': type } }),
       });
-    const stream = retell(whole, 'plain', 'stream-usage', null)!;
+    const stream = convertStored(whole, 'plain', 'stream-usage', null)!;
     const read = await clientOf(stream, 'text/event-stream')
       .chat.completions.stream({ model: 'm', messages: [], n: 2 })
       .finalChatCompletion();
     const plain = await clientOf(
-      retell(stream, 'stream-usage', 'plain', null)!,
+      convertStored(stream, 'stream-usage', 'plain', null)!,
       'application/json',
     ).chat.completions.create({ model: 'm', messages: [] });
     expect([read.choices, plain.choices].map((choices) => choices.map(saidIn))).to.deep.equal([
@@ -500,7 +500,7 @@ describe('a chat told in another form', () => {
       reasoning: 0,
       source: 'provider' as const,
     };
-    const plain = JSON.parse(retell(Buffer.from(wholeStream), 'stream', 'plain', usage)!.toString());
+    const plain = JSON.parse(convertStored(Buffer.from(wholeStream), 'stream', 'plain', usage)!.toString());
     expect(plain.choices).to.deep.equal([
       { index: 0, message: { role: 'assistant', content: 'Hello' }, logprobs: null, finish_reason: 'stop' },
     ]);
@@ -509,7 +509,7 @@ describe('a chat told in another form', () => {
 
   it('is read whatever the blanks before its events, and not told where a choice has no place', () => {
     const spaced = wholeStream.replaceAll('data: {', 'data:  {');
-    const read = (text: string) => retell(Buffer.from(text), 'stream', 'plain', null);
+    const read = (text: string) => convertStored(Buffer.from(text), 'stream', 'plain', null);
     expect(read(spaced)).to.deep.equal(read(wholeStream));
     for (const index of [-1, 0.5, 129])
       expect(
@@ -519,9 +519,9 @@ describe('a chat told in another form', () => {
 
   it('is not told where something would be lost', () => {
     const odd = chunk({ content: 'x', content_blocks: [{ delta: {} }] }) + chunk({}, 'stop');
-    expect(retell(Buffer.from(odd), 'stream', 'plain', null)).to.equal(null);
+    expect(convertStored(Buffer.from(odd), 'stream', 'plain', null)).to.equal(null);
     expect(
-      retell(
+      convertStored(
         completion('x', {
           choices: [{ index: 0, message: { role: 'assistant', audio: {} }, finish_reason: 'stop' }],
         }),
@@ -530,9 +530,10 @@ describe('a chat told in another form', () => {
         null,
       ),
     ).to.equal(null);
-    expect(retell(Buffer.from(wholeStream), 'stream', 'stream-usage', null), 'no usage is known').to.equal(
-      null,
-    );
+    expect(
+      convertStored(Buffer.from(wholeStream), 'stream', 'stream-usage', null),
+      'no usage is known',
+    ).to.equal(null);
   });
 });
 

@@ -41,7 +41,7 @@ describe('a circuit breaker', () => {
     Date.now = () => now() + ahead + wallSet;
     performance.now = () => elapsed() + ahead;
     hub = new SharedHub();
-    board = new SharedBreakers(hub.desk, silent);
+    board = new SharedBreakers(hub.server, silent);
   });
   afterEach(() => {
     Date.now = now;
@@ -377,11 +377,11 @@ describe('a circuit breaker', () => {
       const config = compile(two());
       await worker.fail(config, 3);
       ahead += 5100;
-      const take = hub.desk.take.bind(hub.desk);
-      hub.desk.take = (message, from, reply) =>
+      const take = hub.server.take.bind(hub.server);
+      hub.server.take = (message, from, reply) =>
         take(message, from, (answer) => void setTimeout(() => reply(answer), 230));
       expect(await worker.tries(config)).to.deep.equal(['[1]']);
-      hub.desk.take = take;
+      hub.server.take = take;
       await new Promise((wait) => setTimeout(wait, 60));
       await hub.quiet();
       expect(board.list('org-1', null)[0]).to.include({ state: 'open' });

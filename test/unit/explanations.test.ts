@@ -243,7 +243,7 @@ describe('explanations', () => {
 
   it('say which breakers are open, who probes, and that all are', async () => {
     const hub = new SharedHub();
-    const board = new SharedBreakers(hub.desk, silent);
+    const board = new SharedBreakers(hub.server, silent);
     const config = {
       strategy: { mode: 'fallback', cb_config: { failure_threshold: 1, cooldown_interval: 5000 } },
       targets: [openai, groq],
@@ -492,7 +492,7 @@ describe('a plan', () => {
 
   it('leaves alone whose breaker is open, unless all are', async () => {
     const hub = new SharedHub();
-    const board = new SharedBreakers(hub.desk, silent);
+    const board = new SharedBreakers(hub.server, silent);
     const { now } = performance;
     let ahead = 0;
     performance.now = () => now.call(performance) + ahead;

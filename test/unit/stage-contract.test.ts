@@ -150,7 +150,7 @@ describe('the host of a stage', () => {
 
   it('shares declared state with other workers', async () => {
     const hub = new SharedHub();
-    serveStageState(hub.desk, null);
+    serveStageState(hub.server, null);
     const stage: StageDeclaration = {
       name: 'mine',
       state: {

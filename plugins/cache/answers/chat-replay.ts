@@ -7,7 +7,7 @@ import type { Form } from './entry.js';
  * Converts a stored chat from one form to another: OpenAI's `chat.completion` as its chunks, and chunks as the
  * completion that they add up to. null: part of it has no place in the other form.
  */
-export function retell(bytes: Buffer, from: Form, to: Form, usage: Usage | null): Buffer | null {
+export function convertStored(bytes: Buffer, from: Form, to: Form, usage: Usage | null): Buffer | null {
   const whole = from === 'plain' ? plainOf(bytes) : completionOf(chunksOf(bytes), usage);
   if (whole === null) return null;
   if (to === 'plain') return Buffer.from(stringifyJson(whole));

@@ -3,24 +3,24 @@ import type { CacheStatus } from '../../../src/common/core/cache.js';
 import type { Exchange, Reply } from '../../../src/common/core/exchange.js';
 import { isJsonObject } from '../../../src/common/json/json.js';
 import { factsOf } from '../config-facts.js';
-import { isRetold } from '../key.js';
-import { retell } from './chat-replay.js';
+import { isConvertible } from '../key.js';
+import { convertStored } from './chat-replay.js';
 import { type Entry, type Form, ownBytes } from './entry.js';
 
 /** The form in which this call's answer is to come. */
 export function formOf(x: Exchange): Form {
   if (!x.streaming) return 'plain';
-  if (!isRetold(x)) return 'stream';
+  if (!isConvertible(x)) return 'stream';
   const options = x.request.json?.['stream_options'];
   return isJsonObject(options) && options['include_usage'] === true ? 'stream-usage' : 'stream';
 }
 
 /** Answers a call with a stored entry; null: the entry cannot be converted to this form. */
-export function tell(x: Exchange, entry: Entry, form: Form, status: CacheStatus): Reply | null {
-  const body = entry.forms[form] ?? retold(x, entry, form);
+export function storedReply(x: Exchange, entry: Entry, form: Form, status: CacheStatus): Reply | null {
+  const body = entry.forms[form] ?? converted(x, entry, form);
   if (body === null) return null;
   x.cache = status;
-  x.saved = { cost: entry.cost, ms: entry.ms, told: body };
+  x.saved = { cost: entry.cost, ms: entry.ms, answer: body };
   x.provider = entry.provider;
   x.modelUsed = entry.model;
   x.target = factsOf(x.config).targets.get(entry.target) ?? null;
@@ -41,13 +41,13 @@ export function streamOf(body: Source): Reply {
 }
 
 /** In a form that it is not stored in yet. */
-function retold(x: Exchange, entry: Entry, form: Form): Buffer | null {
-  if (!isRetold(x)) return null;
+function converted(x: Exchange, entry: Entry, form: Form): Buffer | null {
+  if (!isConvertible(x)) return null;
   const from = (['plain', 'stream-usage', 'stream'] as const).find(
     (stored) => entry.forms[stored] !== undefined,
   );
   if (from === undefined) return null;
-  const bytes = readably(() => retell(entry.forms[from]!, from, form, entry.usage));
+  const bytes = readably(() => convertStored(entry.forms[from]!, from, form, entry.usage));
   if (bytes === null) return null;
   const own = ownBytes([bytes]);
   entry.forms[form] = own;

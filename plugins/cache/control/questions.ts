@@ -1,4 +1,4 @@
-import type { SharedDesk } from '../../../src/common/ipc/shared.js';
+import type { SharedServer } from '../../../src/common/ipc/shared.js';
 import type { Vectors } from '../../../src/common/plugin-host/control.js';
 import type { VectorText } from '../shared/channel.js';
 
@@ -8,18 +8,18 @@ export class Questions {
 
   /** `open` resolves with null where there is to be none. */
   constructor(
-    desk: SharedDesk,
+    server: SharedServer,
     readonly open: () => Promise<Vectors | null>,
   ) {
-    desk.answer('vector-find', async ({ wall, vector, similarity }) => {
+    server.answer('vector-find', async ({ scope, vector, similarity }) => {
       const store = await this.#opened();
-      return { keys: store === null ? null : await store.nearest(wall, vectorOf(vector), similarity) };
+      return { keys: store === null ? null : await store.nearest(scope, vectorOf(vector), similarity) };
     });
-    desk.hear('vector-add', ({ wall, key, vector, ttl }) => {
-      void this.#opened().then((store) => store?.add(wall, key, vectorOf(vector), ttl));
+    server.on('vector-add', ({ scope, key, vector, ttl }) => {
+      void this.#opened().then((store) => store?.add(scope, key, vectorOf(vector), ttl));
     });
-    desk.hear('vector-drop', ({ wall, key }) => {
-      void this.#opened().then((store) => store?.drop(wall, key));
+    server.on('vector-drop', ({ scope, key }) => {
+      void this.#opened().then((store) => store?.drop(scope, key));
     });
   }
 

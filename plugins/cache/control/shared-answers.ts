@@ -1,4 +1,4 @@
-import type { SharedDesk, SharedNews } from '../../../src/common/ipc/shared.js';
+import type { SharedNews, SharedServer } from '../../../src/common/ipc/shared.js';
 import type { Nodes } from '../../../src/common/plugin-host/control.js';
 import type { Logger } from '../../../src/common/plugin-host/logger.js';
 import type { CacheRead } from '../shared/channel.js';
@@ -82,29 +82,30 @@ export class SharedAnswers {
 
 /** Answers the workers' questions; nodes that share a Redis send each other which answers were replaced. */
 export function serveAnswers(
-  desk: SharedDesk,
+  server: SharedServer,
   store: CacheStore | null,
   nodes: Nodes | null,
   log: Logger,
 ): SharedAnswers {
-  const tell = (news: string): void => desk.tell('cache-drop', JSON.parse(news) as SharedNews['cache-drop']);
+  const notifyWorkers = (news: string): void =>
+    server.broadcast('cache-drop', JSON.parse(news) as SharedNews['cache-drop']);
   nodes?.subscribe(channel, (news) => {
     try {
-      tell(news);
+      notifyWorkers(news);
     } catch (error) {
       log.error({ err: error }, 'news of the cache that cannot be read');
     }
   });
   const cache = new SharedAnswers(store, (key, replacedBy) => {
     const news = JSON.stringify({ key, replacedBy });
-    if (nodes === null) tell(news);
+    if (nodes === null) notifyWorkers(news);
     // While Redis is away, the workers of this node at least.
-    else nodes.publish(channel, news).catch(() => tell(news));
+    else nodes.publish(channel, news).catch(() => notifyWorkers(news));
   });
-  desk.answer('cache-read', ({ key }, worker) => cache.read(key, worker));
-  desk.answer('cache-peek', async ({ key }) => ({ entry: (await store?.read(key)) ?? null, led: false }));
-  desk.answer('cache-wait', ({ key }, worker) => cache.wait(key, worker));
-  desk.hear('cache-write', ({ key, entry, ttl, replacedBy }) => cache.write(key, entry, ttl, replacedBy));
-  desk.hear('cache-over', ({ key }, worker) => cache.over(key, worker));
+  server.answer('cache-read', ({ key }, worker) => cache.read(key, worker));
+  server.answer('cache-peek', async ({ key }) => ({ entry: (await store?.read(key)) ?? null, led: false }));
+  server.answer('cache-wait', ({ key }, worker) => cache.wait(key, worker));
+  server.on('cache-write', ({ key, entry, ttl, replacedBy }) => cache.write(key, entry, ttl, replacedBy));
+  server.on('cache-over', ({ key }, worker) => cache.over(key, worker));
   return cache;
 }

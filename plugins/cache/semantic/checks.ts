@@ -3,11 +3,11 @@ import { editJsonBytes } from '../../../src/common/json/json-edit.js';
 import type { Metric } from '../../../src/common/plugin-host/metrics.js';
 import type { Host } from '../../../src/common/plugin-host/plugin.js';
 import { answerText } from '../answers/answer-text.js';
-import { retell } from '../answers/chat-replay.js';
+import { convertStored } from '../answers/chat-replay.js';
 import type { Entry } from '../answers/entry.js';
 import type { Asked } from '../asked.js';
 import { factsOf } from '../config-facts.js';
-import { isRetold, withoutStream } from '../key.js';
+import { isConvertible, withoutStream } from '../key.js';
 import type { Asides } from './asides.js';
 import { cosine, type Embedder } from './embedder.js';
 import type { Question, Resemblance, Semantic } from './semantic.js';
@@ -54,7 +54,7 @@ export class Checks {
         else if (agrees) this.#counts.agreed++;
         else {
           this.#counts.disagreed++;
-          this.semantic.drop(found.wall, found.key);
+          this.semantic.drop(found.scope, found.key);
           this.host.log.warn({ request_id: x.id }, 'a semantic hit does not agree with a fresh answer');
         }
       })
@@ -67,9 +67,9 @@ export class Checks {
 
   /** null: unknown. */
   async #check(x: Exchange, asked: Asked, question: Question, found: Resemblance): Promise<boolean | null> {
-    const told = plainOf(x, found.entry);
+    const stored = plainOf(x, found.entry);
     const target = factsOf(x.config).targets.get(found.entry.target);
-    if (told === null || target === undefined) return null;
+    if (stored === null || target === undefined) return null;
     // What the hit has to do on this turn of the event loop comes first.
     await new Promise((turn) => setImmediate(turn));
     const { stream: _, stream_options: __, ...json } = x.request.json!;
@@ -83,7 +83,7 @@ export class Checks {
       keepsBodies: true,
       mark: '_cache_check_of',
     });
-    const before = answerText(x, told);
+    const before = answerText(x, stored);
     const now = fresh === null ? null : answerText(x, fresh);
     if (before === null || now === null) return null;
     if (before === now) return true;
@@ -101,5 +101,5 @@ function plainOf(x: Exchange, { forms, usage }: Entry): Buffer | null {
   if (forms.plain !== undefined) return forms.plain;
   const from = forms['stream-usage'] === undefined ? 'stream' : 'stream-usage';
   const stream = forms[from];
-  return stream !== undefined && isRetold(x) ? retell(stream, from, 'plain', usage) : null;
+  return stream !== undefined && isConvertible(x) ? convertStored(stream, from, 'plain', usage) : null;
 }

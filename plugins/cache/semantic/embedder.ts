@@ -6,7 +6,7 @@ import type { CacheRule, Target } from '../../../src/common/core/target.js';
 import { isJsonObject, stringifyJson } from '../../../src/common/json/json.js';
 import { defaultTarget } from '../../../src/common/vocabulary/default-config.js';
 import { factsOf } from '../config-facts.js';
-import { Patience } from '../shared/patience.js';
+import { TimeoutGuard } from '../shared/timeout-guard.js';
 import type { Asides } from './asides.js';
 
 /** Who embeds, and with which model. */
@@ -14,7 +14,7 @@ export type Embedding = NonNullable<CacheRule['embedding']>;
 
 /** Longer than this no call waits for its vector; the vector is kept all the same when it comes. */
 const deadlineMs = 2000;
-const patience = { deadlineMs, most: 3, restMs: 5000 };
+const guarded = { deadlineMs, maxFailures: 3, restMs: 5000 };
 const requestTimeoutMs = 10_000;
 /** Bytes of vectors that are remembered. */
 const maxBytes = 16 * 1024 * 1024;
@@ -33,21 +33,21 @@ export class Embedder {
     sizeCalculation: (vector, key) => vector.byteLength + key.length + 128,
   });
   readonly #coming = new Map<string, Promise<Float32Array>>();
-  readonly #patience = new LRUCache<string, Patience>({ max: maxKnown });
+  readonly #guards = new LRUCache<string, TimeoutGuard>({ max: maxKnown });
 
   constructor(readonly asides: Pick<Asides, 'ask'>) {}
 
-  /** `wall`: identifies tenant, config and embedder. null: no vector in time. Never rejects. */
-  embed(x: Exchange, embedding: Embedding, wall: string, text: string): Promise<Float32Array | null> {
-    const key = wall + hash('sha256', text, 'base64url');
+  /** `scope`: identifies tenant, config and embedder. null: no vector in time. Never rejects. */
+  embed(x: Exchange, embedding: Embedding, scope: string, text: string): Promise<Float32Array | null> {
+    const key = scope + hash('sha256', text, 'base64url');
     const known = this.#vectors.get(key);
     if (known !== undefined) return Promise.resolve(known);
-    let patient = this.#patience.get(wall);
-    if (patient === undefined) {
-      patient = new Patience(patience);
-      this.#patience.set(wall, patient);
+    let guard = this.#guards.get(scope);
+    if (guard === undefined) {
+      guard = new TimeoutGuard(guarded);
+      this.#guards.set(scope, guard);
     }
-    return patient.ask(() => this.#coming.get(key) ?? this.#ask(x, embedding, text, key));
+    return guard.ask(() => this.#coming.get(key) ?? this.#ask(x, embedding, text, key));
   }
 
   #ask(x: Exchange, embedding: Embedding, text: string, key: string): Promise<Float32Array> {

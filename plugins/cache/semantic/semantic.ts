@@ -5,14 +5,14 @@ import { type Entry, isFresh } from '../answers/entry.js';
 import type { Asked } from '../asked.js';
 import { type Keys, part } from '../key.js';
 import { questionIn } from '../question.js';
-import { Patience } from '../shared/patience.js';
+import { TimeoutGuard } from '../shared/timeout-guard.js';
 import { type Embedder, type Embedding, vectorText } from './embedder.js';
 
 /** What a call asks, and what must be the same of another for its answer to be this call's too. */
 export interface Question {
   readonly text: string;
   /** Hash of everything but the text. */
-  readonly wall: string;
+  readonly scope: string;
   readonly embedding: Embedding;
   /** Of who embeds it, for whom. */
   readonly embedder: string;
@@ -22,24 +22,24 @@ export interface Question {
 export interface Resemblance {
   readonly entry: Entry;
   readonly key: string;
-  /** The vectors' wall that it was found in. */
-  readonly wall: string;
+  /** The scope of the vectors that it was found in. */
+  readonly scope: string;
 }
 
 /** Tokens of a request, from which on it is not compared. */
 const tooManyTokens = 8191;
 /** A look-up that takes longer is a miss. */
-const patience = { deadlineMs: 250, most: 3, restMs: 1000 };
+const guarded = { deadlineMs: 250, maxFailures: 3, restMs: 1000 };
 
 /** Finds answers by what their questions mean. Whatever fails in it is a miss: nothing here rejects. */
 export class Semantic {
-  readonly #patience = new Patience(patience);
+  readonly #guard = new TimeoutGuard(guarded);
   /** Is there no index, so that embedding anything would be for nothing? */
   #isOff = false;
 
   constructor(
     readonly host: Pick<HostWith<'channel' | 'tokens'>, 'shared' | 'inputTokens' | 'log'>,
-    readonly keys: Pick<Keys, 'wall' | 'identity'>,
+    readonly keys: Pick<Keys, 'scope' | 'identity'>,
     readonly embedder: Pick<Embedder, 'embed'>,
     /** The embedder where a config names none. */
     readonly fallback: Embedding | null,
@@ -61,10 +61,10 @@ export class Semantic {
       const { organisationId, workspaceId } = x.principal;
       const who = part(embedding.provider) + part(embedding.model) + part(identity);
       const embedder = part(organisationId) + part(workspaceId ?? '') + part(x.config.fingerprint) + who;
-      const wall = part(await this.keys.wall(x, asked)) + part(who) + part(said.rest);
+      const scope = part(await this.keys.scope(x, asked)) + part(who) + part(said.rest);
       return {
         text: said.text,
-        wall: hash('sha256', wall, 'base64url'),
+        scope: hash('sha256', scope, 'base64url'),
         embedding,
         embedder: hash('sha256', embedder, 'base64url'),
       };
@@ -90,10 +90,10 @@ export class Semantic {
   async find(x: Exchange, asked: Asked, question: Question): Promise<Resemblance | null | undefined> {
     const vector = await this.#vector(x, question);
     if (vector === null) return undefined;
-    const wall = wallOf(question, vector);
+    const scope = scopeOf(question, vector);
     const { similarity } = asked.rule;
-    const found = await this.#patience.ask(() =>
-      this.host.shared.ask('vector-find', { wall, vector: vectorText(vector), similarity }),
+    const found = await this.#guard.ask(() =>
+      this.host.shared.ask('vector-find', { scope: scope, vector: vectorText(vector), similarity }),
     );
     if (found === null) return undefined;
     if (found.keys === null) {
@@ -102,8 +102,9 @@ export class Semantic {
     }
     for (const key of found.keys) {
       const entry = await this.entry(key);
-      if (entry === null) this.drop(wall, key);
-      else if (entry !== undefined && isFresh(entry, asked.maxAge, x.startedAt)) return { entry, key, wall };
+      if (entry === null) this.drop(scope, key);
+      else if (entry !== undefined && isFresh(entry, asked.maxAge, x.startedAt))
+        return { entry, key, scope: scope };
     }
     return null;
   }
@@ -112,8 +113,8 @@ export class Semantic {
   async add(x: Exchange, question: Question, key: string, ttl: number): Promise<void> {
     const vector = await this.#vector(x, question);
     if (vector === null) return;
-    this.host.shared.tell('vector-add', {
-      wall: wallOf(question, vector),
+    this.host.shared.send('vector-add', {
+      scope: scopeOf(question, vector),
       key,
       vector: vectorText(vector),
       ttl,
@@ -121,8 +122,8 @@ export class Semantic {
   }
 
   /** That answer is not for those who ask this. */
-  drop(wall: string, key: string): void {
-    this.host.shared.tell('vector-drop', { wall, key });
+  drop(scope: string, key: string): void {
+    this.host.shared.send('vector-drop', { scope: scope, key });
   }
 
   #vector(x: Exchange, { embedding, embedder, text }: Question): Promise<Float32Array | null> {
@@ -131,4 +132,4 @@ export class Semantic {
 }
 
 /** A model may change its dimensions: only vectors that have the same can be compared. */
-const wallOf = ({ wall }: Question, { length }: Float32Array): string => `${wall}.${length}`;
+const scopeOf = ({ scope }: Question, { length }: Float32Array): string => `${scope}.${length}`;

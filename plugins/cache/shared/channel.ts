@@ -23,10 +23,10 @@ declare module '../../../src/common/ipc/shared.js' {
     'cache-wait': { readonly question: Key; readonly answer: CacheRead };
     /** The entry of this key, for a worker that does not want to lead. */
     'cache-peek': { readonly question: Key; readonly answer: CacheRead };
-    /** Keys of the answers whose questions are nearest, nearest first, within this wall alone. */
+    /** Keys of the answers whose questions are nearest, nearest first, within this scope alone. */
     'vector-find': {
       readonly question: {
-        readonly wall: string;
+        readonly scope: string;
         readonly vector: VectorText;
         /** Cosine: at least this similar. */
         readonly similarity: number;
@@ -50,12 +50,12 @@ declare module '../../../src/common/ipc/shared.js' {
     'cache-drop': { readonly key: string; readonly replacedBy: string };
     /** The answer to this question is kept under `key`. `ttl`: seconds. */
     'vector-add': {
-      readonly wall: string;
+      readonly scope: string;
       readonly key: string;
       readonly vector: VectorText;
       readonly ttl: number;
     };
     /** That answer is no longer found by this question. */
-    'vector-drop': { readonly wall: string; readonly key: string };
+    'vector-drop': { readonly scope: string; readonly key: string };
   }
 }

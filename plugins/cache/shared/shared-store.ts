@@ -2,10 +2,10 @@ import { randomUUID } from 'node:crypto';
 import type { Shared } from '../../../src/common/ipc/shared.js';
 import { type Entry, readEntry, writeEntry } from '../answers/entry.js';
 import type { CacheRead } from './channel.js';
-import { Patience } from './patience.js';
+import { TimeoutGuard } from './timeout-guard.js';
 
 /** A store that was silent so often in a row is left alone for so long. */
-const rest = { most: 3, restMs: 1000 };
+const rest = { maxFailures: 3, restMs: 1000 };
 
 export interface SharedRead {
   readonly entry: Entry | null;
@@ -19,7 +19,7 @@ const nothing: SharedRead = { entry: null, led: false };
 export class SharedStore {
   /** This worker's name among those that write. */
   readonly #own = randomUUID();
-  readonly #patience: Patience;
+  readonly #guard: TimeoutGuard;
 
   /**
    * `deadlineMs`: an answer that comes later is a miss. `dropped`: called when another worker has replaced an answer.
@@ -29,20 +29,20 @@ export class SharedStore {
     deadlineMs: number,
     dropped: (key: string) => void,
   ) {
-    this.#patience = new Patience({ deadlineMs, ...rest });
-    shared.hear('cache-drop', ({ key, replacedBy }) => {
+    this.#guard = new TimeoutGuard({ deadlineMs, ...rest });
+    shared.on('cache-drop', ({ key, replacedBy }) => {
       if (replacedBy !== this.#own) dropped(key);
     });
   }
 
   async read(key: string): Promise<SharedRead> {
-    const read = await this.#patience.ask(() => this.shared.ask('cache-read', { key }));
+    const read = await this.#guard.ask(() => this.shared.ask('cache-read', { key }));
     return read === null ? nothing : understood(read);
   }
 
   /** For a caller that will not ask an upstream for it. undefined: unknown at the moment. */
   async peek(key: string): Promise<Entry | null | undefined> {
-    const read = await this.#patience.ask(() => this.shared.ask('cache-peek', { key }));
+    const read = await this.#guard.ask(() => this.shared.ask('cache-peek', { key }));
     return read === null ? undefined : understood(read).entry;
   }
 
@@ -54,12 +54,12 @@ export class SharedStore {
   /** `replaces`: may other workers remember an older answer of this name? */
   write(key: string, entry: Entry, replaces: boolean): void {
     const replacedBy = replaces ? this.#own : null;
-    this.shared.tell('cache-write', { key, entry: writeEntry(entry), ttl: entry.maxAge, replacedBy });
+    this.shared.send('cache-write', { key, entry: writeEntry(entry), ttl: entry.maxAge, replacedBy });
   }
 
   /** There will be no such answer. */
   over(key: string): void {
-    this.shared.tell('cache-over', { key });
+    this.shared.send('cache-over', { key });
   }
 }
 

@@ -39,7 +39,7 @@ interface Try {
 export type OpenTargets = ReadonlyMap<string, Open>;
 
 /** Failures wait this long for others, to be reported in one message. */
-const tellMs = 10;
+const reportMs = 10;
 /** A request waits no longer than this for the permission to probe; usually a millisecond. */
 const claimMs = 200;
 /** One that was refused asks again after this long, unless news of the target arrives before. */
@@ -68,7 +68,7 @@ export class WorkerBreakers implements Health {
 
   constructor(shared: Shared) {
     this.#shared = shared;
-    shared.hear('breaker-state', (state) => this.#changed(state));
+    shared.on('breaker-state', (state) => this.#changed(state));
     // Until the open breakers are known, every target is called; if the list cannot be fetched, later changes still arrive.
     shared.ask('breakers', null).then(
       (states) => {
@@ -112,7 +112,7 @@ export class WorkerBreakers implements Health {
     // Should it still come, it is given back.
     void asked.then((number) => {
       if (number === null) return;
-      this.#shared.tell('breaker-probed', { ...place, outcome: 'unasked', probe: number, reason: '' });
+      this.#shared.send('breaker-probed', { ...place, outcome: 'unasked', probe: number, reason: '' });
     });
     return null;
   }
@@ -166,7 +166,7 @@ export class WorkerBreakers implements Health {
   }
 
   #probed({ x, target, probe }: Try, outcome: ProbeOutcome, reason: string): void {
-    this.#shared.tell('breaker-probed', { ...placeOf(x, target), outcome, probe: probe ?? 0, reason });
+    this.#shared.send('breaker-probed', { ...placeOf(x, target), outcome, probe: probe ?? 0, reason });
   }
 
   #count(x: Exchange, target: Target, breaker: Breaker, requests: 0 | 1, reason: string | null): void {
@@ -185,7 +185,7 @@ export class WorkerBreakers implements Health {
     tally.provider = x.attempts.at(-1)?.provider ?? '';
     this.#failing.add(tally);
     if (this.#timer !== null) return;
-    this.#timer = setTimeout(() => this.#tell(), tellMs);
+    this.#timer = setTimeout(() => this.#report(), reportMs);
     this.#timer.unref();
   }
 
@@ -200,14 +200,14 @@ export class WorkerBreakers implements Health {
     return tally;
   }
 
-  #tell(): void {
+  #report(): void {
     this.#timer = null;
-    for (const tally of this.#failing) this.#shared.tell('breaker-counts', tally.take());
+    for (const tally of this.#failing) this.#shared.send('breaker-counts', tally.take());
     this.#failing.clear();
   }
 
-  #changed(told: BreakerState): void {
-    const { organisation, workspace, config, path, state, until, openedAt, reason } = told;
+  #changed(news: BreakerState): void {
+    const { organisation, workspace, config, path, state, until, openedAt, reason } = news;
     const key = configKey(organisation, workspace, config);
     let targets = this.#opened.get(key);
     if (state === 'closed') {
@@ -282,8 +282,8 @@ class Tally {
 
   take() {
     const { place, slug, rule, reason, provider } = this;
-    const told = { ...place, slug, provider, rule, reason, counts: this.#counts };
+    const counts = { ...place, slug, provider, rule, reason, counts: this.#counts };
     this.#counts = [];
-    return told;
+    return counts;
   }
 }

@@ -29,7 +29,7 @@ export function register(program: Command, context: SessionContext): void {
   withSession(command, { workspace: true }).action((options: ExplainOptions) => {
     const body = readInput(options.file);
     return withAdmin(context, options, async (client) => {
-      const told = await client.api.requests.explainRequest({
+      const explained = await client.api.requests.explainRequest({
         request_body: body,
         ...configOf(options.config),
         workspace_id: options.workspace,
@@ -37,9 +37,9 @@ export function register(program: Command, context: SessionContext): void {
         path: options.path,
         headers: { ...options.header },
       });
-      if (options.json === true) writeJson(told);
-      else writeLine(picture(told, bodyOf(body)).join('\n'));
-      if (told.refused) process.exitCode = 1;
+      if (options.json === true) writeJson(explained);
+      else writeLine(picture(explained, bodyOf(body)).join('\n'));
+      if (explained.refused) process.exitCode = 1;
     });
   });
 }

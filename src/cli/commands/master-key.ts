@@ -65,12 +65,12 @@ function given(text: string | null): MasterKey {
 
 /** Reports its progress once a second, and at the end. */
 async function rewrap(settings: StoredSettings, old: MasterKey, next: MasterKey): Promise<void> {
-  let told = 0;
+  let shownAt = 0;
   let total = 0;
   await rotateMasterKey({ ...settings, masterKey: old }, next, (done, of) => {
     total = done;
-    if (done < of && performance.now() - told < 1000) return;
-    told = performance.now();
+    if (done < of && performance.now() - shownAt < 1000) return;
+    shownAt = performance.now();
     writeErrorLine(`${done} of ${of} keys are wrapped by the new master key.`);
   });
   if (total === 0) writeErrorLine('Every key is wrapped by the new master key already.');

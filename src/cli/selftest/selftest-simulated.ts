@@ -109,12 +109,12 @@ function serve(dataDir: string, ports: Readonly<Record<string, number | undefine
   });
   let output = '';
   return new Promise((ready, failed) => {
-    const hear = (text: Buffer): void => {
+    const onOutput = (text: Buffer): void => {
       output += text.toString();
       if (output.includes('is ready at')) ready(child);
     };
-    child.stdout.on('data', hear);
-    child.stderr.on('data', hear);
+    child.stdout.on('data', onOutput);
+    child.stderr.on('data', onOutput);
     child.once('error', failed);
     child.once('exit', () =>
       failed(new CliError(`A gateway for the test did not start: ${output.trim().slice(-500)}`)),

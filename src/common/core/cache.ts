@@ -10,7 +10,7 @@ export interface Saved {
   /** Milliseconds that upstreams took for it. */
   ms: number;
   /** The answer, as much of it as is kept for the log. */
-  readonly told: BodyRecord | Buffer;
+  readonly answer: BodyRecord | Buffer;
 }
 
 /** Others who wait for the answer of an exchange, beside its own client. */

@@ -65,13 +65,13 @@ export const shortQuery = (query: string): string =>
   query.length <= maxQuery ? query : `${query.slice(0, maxQuery)}…`;
 
 /** A decision in words, for people: what, of which node, why. */
-export interface Told {
+export interface DescribedDecision {
   readonly decision: Decision['kind'];
   readonly target: string;
   readonly reason: string;
 }
 
-export function describeDecision(decision: Decision): Told {
+export function describeDecision(decision: Decision): DescribedDecision {
   return { decision: decision.kind, target: decision.target, reason: reasonOf(decision) };
 }
 

@@ -21,15 +21,15 @@ const inner = ({ message, type, param, code }: ErrorFields, requestId: string | 
  * and `message` beside it (spec/api.md §3.1).
  */
 export function errorBody(error: GatewayError, requestId: string | null): string {
-  const told = inner(error, requestId);
-  if (error.blame !== 'client') return JSON.stringify({ error: told });
+  const fields = inner(error, requestId);
+  if (error.blame !== 'client') return JSON.stringify({ error: fields });
   const message =
     error.status === 401 ? `Gateway Error: ${error.message} Error Code: ${error.code}` : error.message;
   return JSON.stringify({
     status: 'failure',
     message,
     // Refusals of what a call brings inline name the header as clients know it from there (spec/api.md §3.1).
-    error: error.code.startsWith('inline_') ? { ...told, field: error.param } : told,
+    error: error.code.startsWith('inline_') ? { ...fields, field: error.param } : fields,
     ...(error.errors === null ? {} : { errors: error.errors }),
   });
 }

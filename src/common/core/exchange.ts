@@ -286,7 +286,7 @@ export class Exchange {
   /** Calls `listener` when the exchange is aborted, at once if it was. Returns how to take it back. */
   onAbort(listener: (reason: GatewayError) => void): () => void {
     if (this.#aborted !== null) {
-      this.#tell(listener, this.#aborted);
+      this.#notify(listener, this.#aborted);
       return () => {};
     }
     this.#onAbort ??= [];
@@ -305,10 +305,10 @@ export class Exchange {
     const listeners = this.#onAbort;
     this.#onAbort = null;
     this.#controller?.abort(reason);
-    for (const listener of listeners ?? []) this.#tell(listener, reason);
+    for (const listener of listeners ?? []) this.#notify(listener, reason);
   }
 
-  #tell(listener: (reason: GatewayError) => void, reason: GatewayError): void {
+  #notify(listener: (reason: GatewayError) => void, reason: GatewayError): void {
     guard(
       () => listener(reason),
       (thrown) => this.#report?.(thrown),

@@ -42,18 +42,18 @@ export interface Shared {
   /** Rejects where the control process cannot answer. */
   ask<K extends QuestionKind>(kind: K, question: SharedQuestion<K>): Promise<SharedAnswer<K>>;
   /** Is not waited for; lost where the control process is gone. */
-  tell<K extends NewsKind>(kind: K, news: SharedNews[K]): void;
+  send<K extends NewsKind>(kind: K, news: SharedNews[K]): void;
   /** One listener a kind. */
-  hear<K extends NewsKind>(kind: K, listener: (news: SharedNews[K]) => void): void;
+  on<K extends NewsKind>(kind: K, listener: (news: SharedNews[K]) => void): void;
 }
 
 /** The control process's end. */
-export interface SharedDesk {
+export interface SharedServer {
   answer<K extends QuestionKind>(
     kind: K,
     answer: (question: SharedQuestion<K>, worker: number) => Awaitable<SharedAnswer<K>>,
   ): void;
-  hear<K extends NewsKind>(kind: K, listener: (news: SharedNews[K], worker: number) => void): void;
+  on<K extends NewsKind>(kind: K, listener: (news: SharedNews[K], worker: number) => void): void;
   /** Sends to every worker. */
-  tell<K extends NewsKind>(kind: K, news: SharedNews[K]): void;
+  broadcast<K extends NewsKind>(kind: K, news: SharedNews[K]): void;
 }

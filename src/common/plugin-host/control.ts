@@ -1,5 +1,5 @@
 import type { Awaitable } from '../core/directory.js';
-import type { SharedDesk } from '../ipc/shared.js';
+import type { SharedServer } from '../ipc/shared.js';
 import type { Logger } from './logger.js';
 
 /** A Redis that the nodes of a deployment share. Whatever is not answered in time rejects. */
@@ -37,7 +37,7 @@ export interface Vectors {
 export interface ControlHost {
   readonly log: Logger;
   /** This end of the channel to the data workers. */
-  readonly desk: SharedDesk;
+  readonly shared: SharedServer;
   /** null: the deployment has no Redis. */
   readonly nodes: Nodes | null;
   readonly dataDir: string;

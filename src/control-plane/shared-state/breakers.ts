@@ -1,7 +1,7 @@
 import { monotonicMs } from '../../common/bytes/monotonic.js';
 import type { Breaker } from '../../common/core/target.js';
 import type { BreakerCounts, BreakerPlace, BreakerProbed, BreakerReport } from '../../common/ipc/breaker.js';
-import type { SharedDesk } from '../../common/ipc/shared.js';
+import type { SharedServer } from '../../common/ipc/shared.js';
 import type { Metric } from '../../common/plugin-host/metrics.js';
 import type { Logger } from '../../common/plugin-host/plugin.js';
 import { type BreakerEntry, closedAt, type Probe, reportOf, stateOf } from './breaker-entry.js';
@@ -27,7 +27,7 @@ const maxEntries = 10_000;
  */
 export class SharedBreakers {
   readonly #tenants = new Map<string, Map<string, BreakerEntry>>();
-  readonly #desk: SharedDesk;
+  readonly #server: SharedServer;
   readonly #log: Logger;
   readonly #sweep: NodeJS.Timeout;
   readonly #changes = { open: 0, half_open: 0, closed: 0 };
@@ -35,13 +35,13 @@ export class SharedBreakers {
   #probes = 0;
   #size = 0;
 
-  constructor(desk: SharedDesk, log: Logger) {
-    this.#desk = desk;
+  constructor(server: SharedServer, log: Logger) {
+    this.#server = server;
     this.#log = log;
-    desk.answer('breakers', () => this.#notClosed().map(stateOf));
-    desk.answer('breaker-probe', (place, worker) => this.#mayProbe(place, worker));
-    desk.hear('breaker-counts', (counts) => this.#counted(counts));
-    desk.hear('breaker-probed', (probed) => this.#probed(probed));
+    server.answer('breakers', () => this.#notClosed().map(stateOf));
+    server.answer('breaker-probe', (place, worker) => this.#mayProbe(place, worker));
+    server.on('breaker-counts', (counts) => this.#counted(counts));
+    server.on('breaker-probed', (probed) => this.#probed(probed));
     this.#sweep = setInterval(() => this.#forgetOld(), sweepMs);
     this.#sweep.unref();
   }
@@ -121,7 +121,7 @@ export class SharedBreakers {
   #coolDown(entry: BreakerEntry): void {
     entry.probe = null;
     entry.until = monotonicMs() + entry.rule.cooldownMs;
-    this.#tell(entry);
+    this.#notify(entry);
   }
 
   #close(entry: BreakerEntry): void {
@@ -130,13 +130,13 @@ export class SharedBreakers {
     entry.closedAt = monotonicMs();
     entry.probe = null;
     entry.window.clear();
-    this.#tell(entry);
+    this.#notify(entry);
   }
 
   async #mayProbe(place: BreakerPlace, worker: number): Promise<number | null> {
     const entry = this.#find(place);
     if (entry === null || entry.openedAt === null) {
-      this.#desk.tell('breaker-state', closedAt(place));
+      this.#server.broadcast('breaker-state', closedAt(place));
       return null;
     }
     const now = monotonicMs();
@@ -148,11 +148,11 @@ export class SharedBreakers {
       if (entry.probe !== probe) return null;
       entry.probe = null;
       entry.until = monotonicMs() + deniedMs;
-      this.#tell(entry);
+      this.#notify(entry);
       return null;
     }
     if (entry.probe !== probe) return null;
-    this.#tell(entry);
+    this.#notify(entry);
     return probe.number;
   }
 
@@ -179,7 +179,7 @@ export class SharedBreakers {
 
   #release(entry: BreakerEntry): void {
     entry.probe = null;
-    this.#tell(entry);
+    this.#notify(entry);
     this.#nodes?.release(entry.place);
   }
 
@@ -199,20 +199,20 @@ export class SharedBreakers {
     entry.openedAt ??= Math.min(openedAt, Date.now());
     entry.probe = null;
     entry.until = monotonicMs() + Math.min(untilMs, rule.cooldownMs);
-    this.#tell(entry);
+    this.#notify(entry);
   }
 
   #probedElsewhere(place: BreakerPlace): void {
     const entry = this.#find(place);
     if (entry === null || entry.openedAt === null) return;
     entry.probe = { number: 0, worker: null, until: monotonicMs() + probeMs };
-    this.#tell(entry);
+    this.#notify(entry);
   }
 
-  #tell(entry: BreakerEntry): void {
+  #notify(entry: BreakerEntry): void {
     const state = stateOf(entry);
     this.#changes[state.state]++;
-    this.#desk.tell('breaker-state', state);
+    this.#server.broadcast('breaker-state', state);
   }
 
   #find({ organisation, workspace, config, path }: BreakerPlace): BreakerEntry | null {

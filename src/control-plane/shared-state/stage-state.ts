@@ -1,4 +1,4 @@
-import type { SharedDesk } from '../../common/ipc/shared.js';
+import type { SharedServer } from '../../common/ipc/shared.js';
 import { maxKeyLength, maxValueLength, type StateKey } from '../../common/plugin-host/shared-state.js';
 import type { Redis } from './redis.js';
 
@@ -21,13 +21,13 @@ const redisMs = 50;
  * Serves the shared state that stages declare: from Redis where the deployment has one, so that nodes share it, else from
  * this process. While Redis is away each node counts for itself.
  */
-export function serveStageState(desk: SharedDesk, redis: Redis | null): void {
+export function serveStageState(server: SharedServer, redis: Redis | null): void {
   const own = new OwnState();
   const inRedis = async <T>(command: (redis: Redis) => Promise<T>, instead: () => T): Promise<T> => {
     if (redis === null) return instead();
     return command(redis).catch(instead);
   };
-  desk.answer('state-add', (asked) => {
+  server.answer('state-add', (asked) => {
     const { amount, ms } = asked;
     const key = keyOf(asked);
     return inRedis(
@@ -35,14 +35,14 @@ export function serveStageState(desk: SharedDesk, redis: Redis | null): void {
       () => own.add(key, amount, ms),
     );
   });
-  desk.answer('state-get', (asked) => {
+  server.answer('state-get', (asked) => {
     const key = keyOf(asked);
     return inRedis(
       (shared) => shared.run((client) => client.get(`state:${key}`), redisMs),
       () => own.get(key),
     );
   });
-  desk.hear('state-set', (news) => {
+  server.on('state-set', (news) => {
     const { value, ms } = news;
     if (value !== null && value.length > maxValueLength) return;
     const key = keyOf(news);

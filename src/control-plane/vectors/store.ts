@@ -45,7 +45,7 @@ export class VectorStore {
   }
 
   /** Keys of the answers to the nearest questions, nearest first; `similarity`: cosine, no less than this. */
-  async nearest(wall: string, vector: Float32Array, similarity: number): Promise<string[]> {
+  async nearest(scope: string, vector: Float32Array, similarity: number): Promise<string[]> {
     const rows = await this.#run<{ key: string; distance: number }>(
       `SELECT "key", distance FROM (
          SELECT "key", ${this.#engine.distance('embedding', '$1')} AS distance FROM (
@@ -55,27 +55,27 @@ export class VectorStore {
        ) compared
        WHERE distance <= $4 ORDER BY distance LIMIT ${mostFound}`,
       // Of two that are the same, rounding may leave a little.
-      [this.#engine.parameter(vector), wall, this.#clock(), 1 - similarity + 1e-6],
+      [this.#engine.parameter(vector), scope, this.#clock(), 1 - similarity + 1e-6],
     );
     return rows?.map(({ key }) => key) ?? [];
   }
 
   /** `ttl`: seconds. */
-  async add(wall: string, key: string, vector: Float32Array, ttl: number): Promise<void> {
+  async add(scope: string, key: string, vector: Float32Array, ttl: number): Promise<void> {
     const bytes = vector.byteLength + rowBytes;
     const done = await this.#run(
       `INSERT INTO cached_questions (wall, "key", until, bytes, embedding) VALUES ($1, $2, $3, $4, $5)
        ON CONFLICT (wall, "key") DO UPDATE
        SET until = excluded.until, bytes = excluded.bytes, embedding = excluded.embedding`,
-      [wall, key, this.#clock() + ttl * 1000, bytes, this.#engine.parameter(vector)],
+      [scope, key, this.#clock() + ttl * 1000, bytes, this.#engine.parameter(vector)],
     );
     if (done === null) return;
     this.#bytes += bytes;
     if (this.#bytes > this.#options.maxBytes) await this.prune();
   }
 
-  async drop(wall: string, key: string): Promise<void> {
-    await this.#run('DELETE FROM cached_questions WHERE wall = $1 AND "key" = $2', [wall, key]);
+  async drop(scope: string, key: string): Promise<void> {
+    await this.#run('DELETE FROM cached_questions WHERE wall = $1 AND "key" = $2', [scope, key]);
   }
 
   /** Forgets what is too old, then the oldest of what is too much. */

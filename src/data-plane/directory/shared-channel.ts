@@ -22,16 +22,16 @@ export class SharedChannel implements Shared {
     );
   }
 
-  tell<K extends NewsKind>(kind: K, news: SharedNews[K]): void {
+  send<K extends NewsKind>(kind: K, news: SharedNews[K]): void {
     this.post({ t: 'shared-news', kind, news });
   }
 
-  hear<K extends NewsKind>(kind: K, listener: (news: SharedNews[K]) => void): void {
+  on<K extends NewsKind>(kind: K, listener: (news: SharedNews[K]) => void): void {
     this.#listeners.set(kind, listener);
   }
 
   /** News from the control process. */
-  told<K extends NewsKind>(kind: K, news: SharedNews[K]): void {
+  received<K extends NewsKind>(kind: K, news: SharedNews[K]): void {
     this.#listeners.get(kind)?.(news as never);
   }
 

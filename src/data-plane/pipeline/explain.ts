@@ -97,10 +97,10 @@ class Teller {
     try {
       const address = await resolveAddress(x, target, pipeline.directory, pipeline.providers);
       this.#bytes += x.request.bytes!.length;
-      const told = { provider: address.provider.name, model: address.model, error: null };
-      if (this.#bytes > maxBodyBytes) return { ...told, body: null };
+      const planned = { provider: address.provider.name, model: address.model, error: null };
+      if (this.#bytes > maxBodyBytes) return { ...planned, body: null };
       const body = target.passthrough ? x.request.json! : mergedBody(x, target, address);
-      return { ...told, body: JSON.parse(stringifyJson(body)) as JsonObject };
+      return { ...planned, body: JSON.parse(stringifyJson(body)) as JsonObject };
     } catch (thrown) {
       return { ...unaddressed, error: GatewayError.from(thrown).message };
     }

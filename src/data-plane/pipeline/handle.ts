@@ -107,22 +107,22 @@ export function refusalAt(
 
 function run(pipeline: Pipeline, call: Call, endpoint: Endpoint, received: Received): void {
   const x = new Exchange(uuidv7(), endpoint, received);
-  const way = new Way(pipeline, x, call);
+  const delivery = new RequestDelivery(pipeline, x, call);
   // Through a variable: V8 puts a function literal that is assigned to a property into the old generation, where it
   // would keep the whole exchange until the next major collection. Measured: a sixth of a request's CPU.
-  const leave = (): void => way.leave();
+  const leave = (): void => delivery.leave();
   call.onAbort = leave;
-  pipeline.open.add(way);
+  pipeline.open.add(delivery);
   try {
     const answer = runRequest(pipeline.chain.request, x);
     if (answer instanceof Promise)
       answer.then(
-        (reply) => way.send(reply ?? null),
-        (thrown) => way.refuse(thrown),
+        (reply) => delivery.send(reply ?? null),
+        (thrown) => delivery.refuse(thrown),
       );
-    else way.send(answer ?? null);
+    else delivery.send(answer ?? null);
   } catch (thrown) {
-    way.refuse(thrown);
+    delivery.refuse(thrown);
   }
 }
 
@@ -153,7 +153,7 @@ class Received implements ClientRequest {
 }
 
 /** The second half of an exchange: it is answered once and finished once, whichever side ends it. */
-class Way implements OpenExchange {
+class RequestDelivery implements OpenExchange {
   previous: OpenExchange | null = null;
   next: OpenExchange | null = null;
   #status = 0;

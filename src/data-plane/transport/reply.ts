@@ -15,7 +15,7 @@ export interface Wire {
   /** Ends the body cleanly. */
   finish(): void;
   /** Breaks the connection. `told`: the handler was already notified. */
-  cut(told: boolean): void;
+  cut(notified: boolean): void;
 }
 
 function run(reply: QueuedReply): void {

@@ -11,7 +11,7 @@ export interface BodyReader {
 }
 
 /** The connection a body comes from. */
-export interface Faucet {
+export interface PausableBody {
   pauseBody(): void;
   resumeBody(): void;
 }
@@ -74,11 +74,11 @@ export class Uploader implements BodyReader, Source {
   #error: GatewayError | null = null;
   #over = false;
   readonly #limit: number;
-  readonly #faucet: Faucet;
+  readonly #source: PausableBody;
 
-  constructor(limit: number, faucet: Faucet) {
+  constructor(limit: number, source: PausableBody) {
     this.#limit = limit;
-    this.#faucet = faucet;
+    this.#source = source;
   }
 
   start(sink: Sink): void {
@@ -90,14 +90,14 @@ export class Uploader implements BodyReader, Source {
     if (this.#sink === null || this.#over) return;
     this.#full = false;
     this.#drain();
-    if (!this.#full && !this.#over) this.#faucet.resumeBody();
+    if (!this.#full && !this.#over) this.#source.resumeBody();
   }
 
   cancel(): void {
     this.#over = true;
     this.#drop();
     // Swallowed, or else the connection would see neither the body's end nor the client's.
-    this.#faucet.resumeBody();
+    this.#source.resumeBody();
   }
 
   push(bytes: Buffer, last: boolean): boolean {
@@ -107,7 +107,7 @@ export class Uploader implements BodyReader, Source {
     if (last) this.#last = true;
     this.#waiting.add(bytes);
     this.#drain();
-    if (!this.#isDrained()) this.#faucet.pauseBody();
+    if (!this.#isDrained()) this.#source.pauseBody();
     return true;
   }
 
@@ -140,7 +140,7 @@ export class Uploader implements BodyReader, Source {
       }
       if (!sink.data(this.#given[this.#at++]!)) {
         this.#full = true;
-        this.#faucet.pauseBody();
+        this.#source.pauseBody();
       }
     }
     if (this.#over || !this.#isDrained()) return;

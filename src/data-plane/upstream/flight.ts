@@ -1,5 +1,5 @@
 import { GatewayError } from '../../common/core/errors.js';
-import type { Carried, Connection } from './connections/connection.js';
+import type { Connection, ConnectionHandler } from './connections/connection.js';
 import type { Waiter } from './connections/waiting-line.js';
 import type { Deadlines, Timed } from './deadlines.js';
 import { connectTimeout } from './failure.js';
@@ -24,7 +24,7 @@ export interface Queue {
 }
 
 /** One request in flight and its reply: its connection on one side, UpstreamHandler on the other. */
-export class InFlightRequest implements UpstreamFlight, Carried, Timed, Waiter, UploadWatcher {
+export class InFlightRequest implements UpstreamFlight, ConnectionHandler, Timed, Waiter, UploadWatcher {
   due = Number.POSITIVE_INFINITY;
   slot = -1;
   ahead: Waiter | null = null;

@@ -135,7 +135,7 @@ process.on('message', (message: FromControl) => {
       shared.failed(message.id);
       break;
     case 'shared-news':
-      shared.told(message.kind, message.news as never);
+      shared.received(message.kind, message.news as never);
       break;
     case 'forget':
       worker?.directory.forget(message.what);

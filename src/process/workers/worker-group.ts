@@ -10,7 +10,7 @@ import type {
 } from '../../common/ipc/messages.js';
 import type { Logger } from '../../common/plugin-host/plugin.js';
 import type { RestAnswer, RestRequest } from '../../control-plane/administration/rest/request.js';
-import { Desk } from '../../control-plane/shared-state/desk.js';
+import { SharedStateServer } from '../../control-plane/shared-state/server.js';
 import { AdminRelay } from './admin-relay.js';
 import { Forgetting } from './forgetting.js';
 import type { WorkerMember, WorkerReport } from './worker-member.js';
@@ -68,10 +68,10 @@ export class WorkerGroup {
   #watch: NodeJS.Timeout | null = null;
 
   /** What the workers share. */
-  readonly shared: Desk;
+  readonly shared: SharedStateServer;
 
   constructor(readonly options: WorkerGroupOptions) {
-    this.shared = new Desk((message) => {
+    this.shared = new SharedStateServer((message) => {
       for (const { child } of this.#members.values()) this.#send(child, message);
     }, options.log);
   }

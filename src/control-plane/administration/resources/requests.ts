@@ -32,7 +32,7 @@ export function requestsService({ store, explain }: AdminParts): Service<'Reques
       const place = await caller.place(request.workspace_id);
       if (request.config_slug && request.config)
         throw new AdminError('AB01', 'config and config_slug exclude each other: give one of them.');
-      const told = await explain?.({
+      const explained = await explain?.({
         key: await keyOf(caller, place, request.api_key_id),
         path: request.path || '/v1/chat/completions',
         headers: Object.entries(request.headers ?? {}).flatMap(([name, value]) => [
@@ -42,9 +42,9 @@ export function requestsService({ store, explain }: AdminParts): Service<'Reques
         config: request.config_slug || (request.config ? textOf(request.config) : null),
         body: textOf(request.request_body),
       });
-      if (!told)
+      if (!explained)
         throw new AdminError('unavailable', 'No data worker can explain this now: try again shortly.');
-      const { refused, config, configVersion, cache, nodes } = told;
+      const { refused, config, configVersion, cache, nodes } = explained;
       return {
         object: 'explanation',
         refused: refused ?? undefined,

@@ -117,7 +117,7 @@ export class SqlChanges implements ChangeStore {
           // Some changes are already deleted: those that remain are delivered.
           const changes = found === 'pruned' ? [] : found;
           if (found === 'pruned') this.#delivered = await this.database.read(prunedTo);
-          this.#tell(changes);
+          this.#notify(changes);
           more = found === 'pruned' || changes.length === pieceOf;
         }
       })
@@ -125,7 +125,7 @@ export class SqlChanges implements ChangeStore {
       .catch(() => {});
   }
 
-  #tell(changes: readonly Change[]): void {
+  #notify(changes: readonly Change[]): void {
     const last = changes.at(-1);
     if (last === undefined) return;
     this.#delivered = last.seq;

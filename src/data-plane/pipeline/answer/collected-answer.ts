@@ -53,7 +53,7 @@ export class CollectedAnswer {
   /** Read off this thread, and written a slice at a time. */
   async #convertLarge(bytes: Buffer): Promise<Buffer> {
     const json = await this.pipeline.bodies.readAnswer(bytes);
-    return this.isWanted() ? writeJsonInSlices(this.#told(json)) : nothing;
+    return this.isWanted() ? writeJsonInSlices(this.#clientJson(json)) : nothing;
   }
 
   /** The bytes for the client: the provider's own, or their conversion. */
@@ -66,12 +66,12 @@ export class CollectedAnswer {
     }
     // Digits matter only where what is read is written again.
     const json = parseObject(bytes, conversion === null ? JSON.parse : parseJson);
-    const told = this.#told(json);
-    return conversion === null ? bytes : jsonBytes(told);
+    const forClient = this.#clientJson(json);
+    return conversion === null ? bytes : jsonBytes(forClient);
   }
 
   /** Takes usage and model from an answer; returns the client's JSON. */
-  #told(json: JsonObject | null): JsonObject {
+  #clientJson(json: JsonObject | null): JsonObject {
     const { conversion, wire } = this.outgoing;
     if (json === null) throw invalidAnswer(this.outgoing, 'something that is not a JSON object');
     const reader = conversion ?? this.pipeline.formats.get(wire) ?? this.pipeline.formats.get('openai-chat');

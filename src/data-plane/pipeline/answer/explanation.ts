@@ -21,10 +21,10 @@ export function explanation(x: Exchange, headerJson: (value: unknown) => string)
   const whole = { cache: x.cache, target: x.target?.path ?? null, decisions: [] as unknown[], attempts };
   let length = headerJson(whole).length;
   for (const decision of x.route ?? []) {
-    const told = describeDecision(decision);
-    length += headerJson(told).length + 1;
+    const described = describeDecision(decision);
+    length += headerJson(described).length + 1;
     if (length > maxBytes) return headerJson({ ...whole, cut: true });
-    whole.decisions.push(told);
+    whole.decisions.push(described);
   }
   return headerJson(whole);
 }

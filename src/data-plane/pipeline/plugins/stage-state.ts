@@ -42,9 +42,9 @@ function values(stage: string, name: string, { seconds }: StateKind, shared: Sha
       const text = JSON.stringify(value);
       if (text === undefined || text.length > maxValueLength)
         throw new TypeError(`A shared value is JSON of at most ${maxValueLength} characters.`);
-      shared.tell('state-set', { stage, name, key: checked(key), value: text, ms: seconds * 1000 });
+      shared.send('state-set', { stage, name, key: checked(key), value: text, ms: seconds * 1000 });
     },
-    delete: (key) => shared.tell('state-set', { stage, name, key: checked(key), value: null, ms: 0 }),
+    delete: (key) => shared.send('state-set', { stage, name, key: checked(key), value: null, ms: 0 }),
   };
 }
 

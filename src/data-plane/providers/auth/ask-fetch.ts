@@ -8,10 +8,14 @@ export function askFetch(ask: Ask): typeof fetch {
     const headers: HeaderList = [];
     for (const [name, value] of request.headers) headers.push(name, value);
     const body = request.body === null ? null : Buffer.from(await request.arrayBuffer());
-    const told = await ask({ method: request.method, url: request.url, headers, body });
+    const answer = await ask({ method: request.method, url: request.url, headers, body });
     const pairs: [string, string][] = [];
-    for (let i = 0; i < told.headers.length; i += 2) pairs.push([told.headers[i]!, told.headers[i + 1]!]);
-    const bodiless = told.status === 204 || told.status === 304;
-    return new Response(bodiless ? null : new Uint8Array(told.body), { status: told.status, headers: pairs });
+    for (let i = 0; i < answer.headers.length; i += 2)
+      pairs.push([answer.headers[i]!, answer.headers[i + 1]!]);
+    const bodiless = answer.status === 204 || answer.status === 304;
+    return new Response(bodiless ? null : new Uint8Array(answer.body), {
+      status: answer.status,
+      headers: pairs,
+    });
   };
 }

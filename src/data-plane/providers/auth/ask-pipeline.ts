@@ -31,12 +31,12 @@ export function askPipeline(ask: Ask): {
       const headers: HeaderList = [];
       for (const [name, value] of request.headers) headers.push(name.toLowerCase(), value);
       const body = typeof request.body === 'string' ? Buffer.from(request.body) : null;
-      const told = await ask({ method: request.method, url: request.url, headers, body });
+      const answer = await ask({ method: request.method, url: request.url, headers, body });
       return {
         request,
-        status: told.status,
-        headers: headersOf(told.headers),
-        bodyAsText: told.body.toString('utf8'),
+        status: answer.status,
+        headers: headersOf(answer.headers),
+        bodyAsText: answer.body.toString('utf8'),
       };
     },
   };

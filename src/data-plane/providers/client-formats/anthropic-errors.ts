@@ -33,6 +33,6 @@ export const anthropicErrors: ErrorFormat = {
 function body({ status, type, message }: CanonicalError, { requestId }: ErrorOrigin): string {
   const known = ownTypes.has(type) ? type : null;
   // A status is more exact than a type of another API's: only where it has no type of its own does that one count.
-  const told = typeOf[status] ?? known ?? (status < 500 ? 'invalid_request_error' : 'api_error');
-  return JSON.stringify({ type: 'error', error: { type: told, message }, request_id: requestId });
+  const errorType = typeOf[status] ?? known ?? (status < 500 ? 'invalid_request_error' : 'api_error');
+  return JSON.stringify({ type: 'error', error: { type: errorType, message }, request_id: requestId });
 }

@@ -4,7 +4,7 @@ import { jsonSlices } from '../../../common/json/json-slices.js';
 import { asArray, asObject, asString } from '../formats/json-shape.js';
 import type { CanonicalChunk } from '../provider.js';
 import type { ClientFormatContext, StreamWriter } from './client-format.js';
-import { CallItem, type Item, MessageItem, type Tell, ThinkingItem } from './responses-items.js';
+import { CallItem, type Emit, type Item, MessageItem, ThinkingItem } from './responses-items.js';
 import {
   answerId,
   endOf,
@@ -42,7 +42,7 @@ export class ResponsesStreamWriter implements StreamWriter {
   #thinking: ThinkingItem | null = null;
   readonly #calls = new Map<unknown, CallItem>();
   readonly #wanted: ThinkingWanted;
-  readonly #tell: Tell = (type, fields) => this.#event(type, fields);
+  readonly #emit: Emit = (type, fields) => this.#event(type, fields);
 
   constructor(readonly context: ClientFormatContext) {
     this.#wanted = thinkingWanted(context.body);
@@ -143,7 +143,7 @@ export class ResponsesStreamWriter implements StreamWriter {
     const { shown, sealed } = this.#wanted;
     if (!(shown || sealed) || (!redacted && text === '' && signature === '')) return;
     this.#thinking ??= this.#open(
-      (index) => new ThinkingItem(this.#tell, answerId('rs', this.context, index), index, this.#wanted),
+      (index) => new ThinkingItem(this.#emit, answerId('rs', this.context, index), index, this.#wanted),
     );
     if (redacted) this.#thinking.redacted = delta;
     this.#thinking.add(text, signature);
@@ -155,7 +155,7 @@ export class ResponsesStreamWriter implements StreamWriter {
 
   #said(): MessageItem {
     this.#message ??= this.#open(
-      (index) => new MessageItem(this.#tell, answerId('msg', this.context, index), index),
+      (index) => new MessageItem(this.#emit, answerId('msg', this.context, index), index),
     );
     return this.#message;
   }
@@ -168,7 +168,7 @@ export class ResponsesStreamWriter implements StreamWriter {
     if (call === undefined) {
       call = this.#open(
         (index) =>
-          new CallItem(this.#tell, answerId('fc', this.context, index), index, delta['id'], fn?.['name']),
+          new CallItem(this.#emit, answerId('fc', this.context, index), index, delta['id'], fn?.['name']),
       );
       this.#calls.set(key, call);
     }

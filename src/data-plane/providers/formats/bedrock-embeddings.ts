@@ -130,7 +130,7 @@ function vectorsOf(body: JsonObject): (readonly unknown[])[] | null {
 
 /** Titan counts in its body; for all models InvokeModel counts in a header. */
 function usageOf(body: JsonObject, context?: ConversionContext): Usage | null {
-  const told = getHeader(context?.headers ?? [], 'x-amzn-bedrock-input-token-count');
-  const input = count(body['inputTextTokenCount']) || count(Number(told));
+  const counted = getHeader(context?.headers ?? [], 'x-amzn-bedrock-input-token-count');
+  const input = count(body['inputTextTokenCount']) || count(Number(counted));
   return input === 0 ? null : { ...noUsage(), input, source: 'provider' };
 }

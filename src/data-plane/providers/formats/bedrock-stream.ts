@@ -27,7 +27,7 @@ export class BedrockStream extends ChunkStream {
   #answeredByTool = false;
   readonly #tools = new Map<unknown, ToolBlock>();
   /** Blocks whose kind was sent, for loose compliance. */
-  readonly #told = new Set<unknown>();
+  readonly #started = new Set<unknown>();
 
   constructor(context: ConversionContext) {
     super(context);
@@ -103,8 +103,8 @@ export class BedrockStream extends ChunkStream {
 
   /** A delta in the one spelling that all formats share, before it the kind of its block where that is not sent yet. */
   #looseBlocks(index: unknown, delta: JsonObject): JsonObject[] {
-    const first = !this.#told.has(index);
-    this.#told.add(index);
+    const first = !this.#started.has(index);
+    this.#started.add(index);
     if (typeof delta['text'] === 'string') return first ? [{ type: 'text', text: '' }, delta] : [delta];
     const reasoning = asObject(delta['reasoningContent']);
     if (reasoning === null) return [delta];
@@ -142,8 +142,8 @@ export class BedrockStream extends ChunkStream {
     if (usage === null) return noChunks;
     this.usage = usage;
     if (!this.context.includeUsage) return noChunks;
-    const told = { choices: [], usage: canonicalUsage(usage, this.context.strict) };
-    return [{ ...this.head(), ...ownFieldsOf(event, this.context), ...told }];
+    const fields = { choices: [], usage: canonicalUsage(usage, this.context.strict) };
+    return [{ ...this.head(), ...ownFieldsOf(event, this.context), ...fields }];
   }
 
   #error(name: string, data: string): GatewayError {

@@ -6,7 +6,7 @@ import { checkStatus, chunkedBody, headLength, isBodiless, isOwnedHeader } from 
 import { toWire } from '../latin1.js';
 import { deadReply, QueuedReply, type Wire } from '../reply.js';
 import type { Call, ReplySink, Serving, Source } from '../transport.js';
-import { type BodyReader, bodyTooLarge, Collector, type Faucet, Uploader } from '../upload.js';
+import { type BodyReader, bodyTooLarge, Collector, type PausableBody, Uploader } from '../upload.js';
 
 /** What of an unread body may still be swallowed to keep a connection, rather than close it. */
 const swallowBytes = 64 * 1024;
@@ -17,14 +17,14 @@ const lingerUploadMs = 1000;
 const empty = Buffer.alloc(0);
 
 /** A call on a connection of Node's own server. */
-export class NodeCall implements Call, Wire, Faucet {
+export class NodeCall implements Call, Wire, PausableBody {
   aborted = false;
   onAbort: (() => void) | null = null;
   readonly method: string;
   readonly remoteAddress: string;
   #begun = false;
   #over = false;
-  #told = false;
+  #notified = false;
   #taken = false;
   #reader: BodyReader | null = null;
   #limit = 0;
@@ -133,7 +133,7 @@ export class NodeCall implements Call, Wire, Faucet {
     if (this.res.writableFinished) return;
     this.aborted = true;
     try {
-      if (!this.#told) this.onAbort?.();
+      if (!this.#notified) this.onAbort?.();
       this.#reader?.fail(new GatewayError('client_gone', 'The client closed the connection.'));
     } catch (thrown) {
       this.transport.options.onProblem(thrown, 'onAbort');
@@ -241,8 +241,8 @@ export class NodeCall implements Call, Wire, Faucet {
     this.#end(null);
   }
 
-  cut(told: boolean): void {
-    this.#told = told;
+  cut(notified: boolean): void {
+    this.#notified = notified;
     this.req.socket.destroy();
   }
 }

@@ -8,7 +8,7 @@ import { lastChunk, lastChunkValue } from '../last-chunk.js';
 import { textOfAddress } from '../peer-address.js';
 import { deadReply, QueuedReply, type Wire } from '../reply.js';
 import type { Call, ReplySink, Serving, Source } from '../transport.js';
-import { type BodyReader, bodyTooLarge, Collector, type Faucet, Uploader } from '../upload.js';
+import { type BodyReader, bodyTooLarge, Collector, type PausableBody, Uploader } from '../upload.js';
 import { type Corked, corkClosing, corkReply, corkWhole } from './uws-cork.js';
 
 /** An answer this long is handed over in parts, so that the rest need not be copied for a slow client. */
@@ -20,7 +20,7 @@ const lingerUploadMs = 1000;
 const lingerMs = 50;
 
 /** A call on a connection of uWebSockets.js. */
-export class UwsCall implements Call, Wire, Faucet, Corked {
+export class UwsCall implements Call, Wire, PausableBody, Corked {
   aborted = false;
   onAbort: (() => void) | null = null;
   /** null: answered, or the client has gone. Touching it then throws. */
@@ -37,7 +37,7 @@ export class UwsCall implements Call, Wire, Faucet, Corked {
   #begun = false;
   #over = false;
   /** Does the handler know that the connection is cut? */
-  #told = false;
+  #notified = false;
   /** The connection may not carry another request. */
   #closing: boolean;
   #status = 0;
@@ -143,7 +143,7 @@ export class UwsCall implements Call, Wire, Faucet, Corked {
     this.transport.inFlight--;
     this.#reply?.stop();
     try {
-      if (!this.#told) this.onAbort?.();
+      if (!this.#notified) this.onAbort?.();
       this.#reader?.fail(new GatewayError('client_gone', 'The client closed the connection.'));
     } catch (thrown) {
       this.transport.options.onProblem(thrown, 'onAbort');
@@ -341,10 +341,10 @@ export class UwsCall implements Call, Wire, Faucet, Corked {
     }
   }
 
-  cut(told: boolean): void {
+  cut(notified: boolean): void {
     const res = this.#res;
     if (res === null) return;
-    this.#told = told;
+    this.#notified = notified;
     this.gone();
     this.#lingering = res;
     // Not now: what was written in this turn may be corked still, and would be lost.

@@ -7,7 +7,7 @@ import type { Destination, Dial } from './connect.js';
 import type { Waiter } from './waiting-line.js';
 
 /** A request in flight, as its connection sees it. */
-export interface Carried {
+export interface ConnectionHandler {
   /** Has all of the request been written? Then the connection can be used again after the reply. */
   readonly written: boolean;
   /** Does the reader want no more for now? */
@@ -64,7 +64,7 @@ export class Connection implements Waiter {
   readonly #owner: ConnectionOwner;
   readonly #socket: Socket;
   readonly #parser: ReplyParser;
-  #carried: Carried | null = null;
+  #carried: ConnectionHandler | null = null;
   #keep = false;
   #headSeen = false;
   /** Does the upstream keep it after this reply? */
@@ -113,7 +113,13 @@ export class Connection implements Waiter {
   }
 
   /** Everything but the body that arrives over time, which follows by `write`. */
-  carry(carried: Carried, head: string, body: Buffer | null, bodyless: boolean, keep: boolean): void {
+  carry(
+    carried: ConnectionHandler,
+    head: string,
+    body: Buffer | null,
+    bodyless: boolean,
+    keep: boolean,
+  ): void {
     this.state = 'busy';
     this.#carried = carried;
     this.#keep = keep;
@@ -257,7 +263,7 @@ export class Connection implements Waiter {
     return !this.#stopped;
   }
 
-  #take(carried: Carried, bytes: Buffer, length: number): void {
+  #take(carried: ConnectionHandler, bytes: Buffer, length: number): void {
     const parser = this.#parser;
     parser.read(bytes, length);
     const { body } = parser;
@@ -278,7 +284,7 @@ export class Connection implements Waiter {
     carried.replyEnded();
   }
 
-  #release(carried: Carried): void {
+  #release(carried: ConnectionHandler): void {
     const again = this.#keep && this.#persistent && !this.#parser.excess && carried.written;
     // TLS reports what it has sent a turn late, after the answer of a fast upstream: the pool looks again.
     if (!again || (this.hasUnsent && !this.#target.secure)) return this.destroy();

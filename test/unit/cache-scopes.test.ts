@@ -12,7 +12,7 @@ const word = fc.string({
   maxLength: 6,
   unit: fc.constantFrom('a', 'b', '|', ':', '1', '\n', ','),
 });
-const wall = {
+const scope = {
   organisation: word,
   workspace: word,
   key: word,
@@ -30,16 +30,16 @@ const wall = {
   }),
 } satisfies Partial<Record<keyof CallFacts, fc.Arbitrary<unknown>>>;
 
-const dimensions = Object.keys(wall) as (keyof typeof wall)[];
+const dimensions = Object.keys(scope) as (keyof typeof scope)[];
 /** Does a namespace do away with this one? */
 const shared: ReadonlySet<string> = new Set(['key', 'metadata']);
 
-describe('walls of the cache', () => {
+describe('scopes of the cache', () => {
   it('no call gets the answer of another, over every pair of what they may differ in', async () => {
     for (const a of dimensions) {
       for (const b of dimensions.slice(dimensions.indexOf(a))) {
         await fc.assert(
-          fc.asyncProperty(fc.record({ one: wall[a], other: wall[b] }), async ({ one, other }) => {
+          fc.asyncProperty(fc.record({ one: scope[a], other: scope[b] }), async ({ one, other }) => {
             const stage = await CacheStage.open();
             const calls = [
               usualFacts,
@@ -77,7 +77,7 @@ describe('walls of the cache', () => {
       expect(stage.look(first)).to.equal(undefined);
       stage.answer(first, completion('first'));
       stage.over(first);
-      const [other] = fc.sample(wall[dimension] as fc.Arbitrary<unknown>, { numRuns: 1, seed: 7 });
+      const [other] = fc.sample(scope[dimension] as fc.Arbitrary<unknown>, { numRuns: 1, seed: 7 });
       const found = stage.look(stage.call({ ...facts, [dimension]: other } as CallFacts));
       expect(found !== undefined, dimension).to.equal(shared.has(dimension));
     }
@@ -100,7 +100,7 @@ describe('walls of the cache', () => {
     expect(nameOf({ metadata: { a: '1', b: '2' } })).to.equal(nameOf({ metadata: { b: '2', a: '1' } }));
   });
 
-  it('a body that comes again has the name it would have anew, behind every wall', async () => {
+  it('a body that comes again has the name it would have anew, behind every scope', async () => {
     const stage = await CacheStage.open();
     const host = { directory: { provider: () => null }, sentOnHeaders } as never;
     const asked = { namespace: null } as never;
@@ -113,7 +113,7 @@ describe('walls of the cache', () => {
       return x;
     };
     for (const dimension of dimensions.filter((name) => name !== 'body')) {
-      const values = fc.sample(wall[dimension] as fc.Arbitrary<unknown>, { numRuns: 3, seed: 7 });
+      const values = fc.sample(scope[dimension] as fc.Arbitrary<unknown>, { numRuns: 3, seed: 7 });
       for (const value of [...values, ...values]) {
         const facts = { ...usualFacts, [dimension]: value } as CallFacts;
         const digest = hash('sha256', call(facts, null).request.bytes!, 'base64url');

@@ -3,9 +3,9 @@ import type {
   NewsKind,
   QuestionKind,
   SharedAnswer,
-  SharedDesk,
   SharedNews,
   SharedQuestion,
+  SharedServer,
 } from '../../common/ipc/shared.js';
 import type { Logger } from '../../common/plugin-host/plugin.js';
 
@@ -13,12 +13,12 @@ type Post = (message: FromControl) => void;
 type SharedMessage = Extract<FromWorker, { t: 'shared-question' | 'shared-news' }>;
 
 /** Serves the data workers' shared state: passes their questions and news to the handler of each kind. */
-export class Desk implements SharedDesk {
+export class SharedStateServer implements SharedServer {
   readonly #answers = new Map<string, (question: never, worker: number) => unknown>();
   readonly #listeners = new Map<string, (news: never, worker: number) => void>();
 
   constructor(
-    readonly tellAll: Post,
+    readonly sendAll: Post,
     readonly log: Logger,
   ) {}
 
@@ -29,12 +29,12 @@ export class Desk implements SharedDesk {
     this.#answers.set(kind, answer);
   }
 
-  hear<K extends NewsKind>(kind: K, listener: (news: SharedNews[K], worker: number) => void): void {
+  on<K extends NewsKind>(kind: K, listener: (news: SharedNews[K], worker: number) => void): void {
     this.#listeners.set(kind, listener);
   }
 
-  tell<K extends NewsKind>(kind: K, news: SharedNews[K]): void {
-    this.tellAll({ t: 'shared-news', kind, news });
+  broadcast<K extends NewsKind>(kind: K, news: SharedNews[K]): void {
+    this.sendAll({ t: 'shared-news', kind, news });
   }
 
   /** What a worker sent; `reply` reaches that worker. */
