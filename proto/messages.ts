@@ -2176,6 +2176,8 @@ export interface LogMetrics {
   readonly dropped_fields: readonly string[];
   /** What stages of the gateway and custom plugins recorded in fields of their own: an object for each stage, by its name. */
   readonly stage_fields?: Readonly<Record<string, unknown>> | null;
+  /** Node that served it; null: an earlier version recorded it. */
+  readonly node_id?: string | null;
 }
 
 export interface LogRequest {

@@ -113,7 +113,7 @@ describe('a ledger of the version before', () => {
   };
   const rowsOf = async (from: Ledger): Promise<Map<string, LedgerRow>> =>
     new Map((await from.changes(0, 1000)).rows.map((row) => [row.id, row]));
-  const row = (settlement: Settlement): LedgerRow => ({ ...settlement, state: 'settled' });
+  const row = (settlement: Settlement): LedgerRow => ({ ...settlement, state: 'settled', node: null });
 
   it('has all of its rows, in their order', async () => {
     copyDatabase();

@@ -12,6 +12,8 @@ import { type FileJournal, openJournal } from '../../src/data-plane/journal/jour
 import { intentOf, org, settlementOf, workspace } from '../fault/journal-records.js';
 import { MemoryLedger } from '../support/memory-ledger.js';
 
+const node = '0190a1b2-0000-7000-8000-0000000000a1';
+
 /** What any ledger does, by whatever database. */
 function contract(open: (dataDir: string) => Promise<Ledger>): void {
   let dataDir: string;
@@ -25,7 +27,7 @@ function contract(open: (dataDir: string) => Promise<Ledger>): void {
     problems.length = 0;
     dataDir = mkdtempSync(join(tmpdir(), 'ledger-'));
     const dir = join(dataDir, 'journal');
-    journal = openJournal({ dir, worker: '0', maxBodyFileBytes: 4000, onProblem });
+    journal = openJournal({ dir, worker: '0', node, maxBodyFileBytes: 4000, onProblem });
     ledger = await open(dataDir);
     ingestion = startIngestion({ dir, ledger, onProblem, intervalMs: 60_000 });
   });
@@ -105,7 +107,7 @@ function contract(open: (dataDir: string) => Promise<Ledger>): void {
     ];
     await settle(...given);
     for (const row of given) {
-      expect(await ledger.get(org, row.id), row.id).to.deep.equal({ ...row, state: 'settled' });
+      expect(await ledger.get(org, row.id), row.id).to.deep.equal({ ...row, state: 'settled', node });
     }
   });
 
@@ -234,10 +236,17 @@ function contract(open: (dataDir: string) => Promise<Ledger>): void {
     journal.close();
     await ingestion.workerGone('0', process.pid);
     const unknown = await ledger.get(org, 'lost');
-    expect(unknown).to.include({ state: 'unknown', cost: 4321, trace: 't', provider: 'openai', status: 0 });
+    expect(unknown).to.include({
+      state: 'unknown',
+      node,
+      cost: 4321,
+      trace: 't',
+      provider: 'openai',
+      status: 0,
+    });
     const { cursor } = await ledger.recent({ org, limit: 1 });
 
-    journal = openJournal({ dir: join(dataDir, 'journal'), worker: '1', onProblem });
+    journal = openJournal({ dir: join(dataDir, 'journal'), worker: '1', node, onProblem });
     await settle({ id: 'lost', cost: 17 }, { id: 'next' });
     await settle({ id: uuid(9) });
     expect(await ledger.get(org, uuid(9))).to.include({ state: 'settled', status: 200 });
@@ -307,7 +316,7 @@ describe('the ledger in SQLite', () => {
     const dataDir = mkdtempSync(join(tmpdir(), 'ledger-'));
     await (await openLedger({ dataDir })).close();
     const ledger = await openLedger({ dataDir });
-    const row = { ...settlementOf('one'), state: 'settled' as const };
+    const row = { ...settlementOf('one'), state: 'settled' as const, node };
     const settled = { packed: null, rows: [row] };
     await ledger.apply({ settled, unknown: [], positions: new Map(), opened: [], closed: [] });
     await ledger.close();

@@ -42,6 +42,7 @@ export class RowsLedger implements LedgerReader {
 export function logRow(org: string, workspace: string, id: string, trace: string): LedgerRow {
   return {
     state: 'settled',
+    node: null,
     id,
     at: 1_800_000_000_123,
     org,

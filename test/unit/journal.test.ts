@@ -18,7 +18,8 @@ import { arrayOf, intentText, settlementText } from '../support/record-lines.js'
 import { scaled, TimeLimitError } from '../support/time-limits.js';
 
 const current = formatOf(ledgerVersion)!;
-const rowFrom = (line: string): LedgerRow => current.settlement(arrayOf(line));
+const node = '0190a1b2-0000-7000-8000-0000000000a1';
+const rowFrom = (line: string): LedgerRow => current.settlement(arrayOf(line), node);
 
 const files = (dir: string, kind = '.log'): string[] =>
   readdirSync(dir)
@@ -114,7 +115,7 @@ describe('the text of a journal', () => {
         const given = settlementOf('0190a1b2-0000-7000-8000-000000000001', change);
         const line = settlementText(given);
         expect(line).to.match(/^S\[[\x20-\x7f]*\][\d,]*\n$/);
-        expect(rowFrom(line)).to.deep.equal({ ...given, state: 'settled' });
+        expect(rowFrom(line)).to.deep.equal({ ...given, state: 'settled', node });
         const written = JSON.parse(arrayOf(line)) as unknown[];
         expect(written.at(-1)).to.deep.equal(restOf(rowFrom(line)));
       }),
@@ -186,8 +187,9 @@ describe('the text of a journal', () => {
     const given = intentOf('0190a1b2-0000-7000-8000-000000000001', { path: '/v1/é"', reserved: 77 });
     const line = intentText(given).slice(1, -1);
     expect(current.intent(line)).to.deep.equal(given);
-    expect(unknownRow(current.intent(line))).to.include({
+    expect(unknownRow(current.intent(line), node)).to.include({
       state: 'unknown',
+      node,
       cost: 77,
       path: '/v1/é"',
       status: 0,

@@ -66,6 +66,7 @@ export interface WorkerInit {
   /** Grants, as `OwnIdentities` takes them. */
   ownIdentity: string[];
   journalDir: string;
+  nodeId: string;
   logBodies: boolean;
   log: { level: string; format: 'auto' | 'json' | 'pretty' };
   bodyLimitBytes: number;

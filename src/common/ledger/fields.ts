@@ -1,13 +1,13 @@
 import type { CacheStatus } from '../core/cache.js';
 import type { AttemptRecord } from '../core/exchange.js';
 import type { UsageSource } from '../core/usage.js';
-import type { Settlement } from './record.js';
+import type { LedgerRow, Settlement } from './record.js';
 
 /**
  * Version of the ledger: of the journal's lines and of the database alike. 1 and 2: positions in one array, and few
- * columns. 3: the fields of this table, each a column; costs in picodollars.
+ * columns. 3: the fields of this table, each a column; costs in picodollars. 4: `node_id`.
  */
-export const ledgerVersion = 3;
+export const ledgerVersion = 4;
 
 /** How a value is written and stored. A duration is given in milliseconds and stored in whole microseconds. */
 export type FieldType = 'text' | 'integer' | 'duration' | 'boolean' | 'json';
@@ -251,12 +251,19 @@ export const attemptFields = [
   'usage',
 ] as const;
 
+/** What all rows of a journal file have in common: the first line of the file has it. */
+export const fileFields = [
+  // No line has it, so only rows that are read back are asked for it.
+  maybeText('node_id', 'node that served the request', (row) => (row as LedgerRow).node, { since: 4 }),
+] as const;
+
 /** Columns of a row as the program has their values. */
 export type Columns<Fields extends readonly LedgerField[]> = {
   readonly [F in Fields[number] as F['name']]: F extends LedgerField<string, infer Value> ? Value : never;
 };
 export type ContextColumns = Columns<typeof contextFields>;
 export type RowColumns = Columns<typeof rowFields>;
+export type FileColumns = Columns<typeof fileFields>;
 
 /** All that have a column of their own, in the order of the columns. */
-export const columnFields: readonly LedgerField[] = [...rowFields, ...contextFields];
+export const columnFields: readonly LedgerField[] = [...rowFields, ...contextFields, ...fileFields];

@@ -8,7 +8,8 @@ import { type Rest, rowOf } from './rows.js';
 export interface JournalFormat {
   /** Do its settlements contain the position of the row's own fields? */
   readonly isPacked: boolean;
-  settlement(json: string): LedgerRow;
+  /** `node`: id of the node that wrote the file. */
+  settlement(json: string, node: string | null): LedgerRow;
   intent(json: string): Intent;
 }
 
@@ -17,9 +18,9 @@ const firstOfColumns = 3;
 
 const columns: JournalFormat = {
   isPacked: true,
-  settlement(json) {
+  settlement(json, node) {
     const [context, ...own] = JSON.parse(json) as [unknown[], ...unknown[]];
-    const values: Record<string, unknown> = {};
+    const values: Record<string, unknown> = { node_id: node };
     for (const [i, { name }] of contextFields.entries()) values[name] = context[i];
     for (const [i, { name }] of rowFields.entries()) values[name] = own[i];
     return checked(rowOf(values, own[rowFields.length] as Rest, 'settled'));

@@ -16,8 +16,9 @@ import type { Intent, Settlement } from './record.js';
  */
 export const kinds = { header: 0x48, intent: 0x49, settlement: 0x53 } as const;
 
-/** The first line of a file: the version of its lines, and the process that writes it. */
-export const headerLine = (identity: string): string => `H[${ledgerVersion},${asciiJson(identity)}]\n`;
+/** The first line of a file: the version of its lines, the process that writes it, and its node. */
+export const headerLine = (identity: string, node: string | null = null): string =>
+  `H[${ledgerVersion},${asciiJson(identity)},${asciiJson(node)}]\n`;
 
 const idField = rowFields.find(({ name }) => name === 'id')!;
 const traceField = rowFields.find(({ name }) => name === 'trace')!;

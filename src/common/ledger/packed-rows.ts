@@ -14,6 +14,8 @@ export interface PackedRows {
   readonly records: Buffer;
   /** A JSON array with the `rest` of each row, an object. */
   readonly rest: Buffer;
+  /** Id of the node that wrote the journal file. */
+  readonly node: string | null;
 }
 
 /** A place in a record: text, or a whole number, filled up with spaces. */
@@ -44,14 +46,14 @@ function placed(fields: readonly RowField[]): RecordSlot[] {
 export const packedNull = '-1';
 
 /** The rows themselves: for databases that take rows. */
-export function unpack({ count, contexts, records, rest }: PackedRows): LedgerRow[] {
+export function unpack({ count, contexts, records, rest, node }: PackedRows): LedgerRow[] {
   const shared = JSON.parse(contexts.toString('latin1')) as unknown[][];
   const rests = JSON.parse(rest.toString('latin1')) as Rest[];
   return Array.from({ length: count }, (_, row) => {
     const read = ({ from, width }: RecordSlot): string =>
       records.toString('latin1', row * recordWidth + from, row * recordWidth + from + width).trimEnd();
     const context = shared[Number(read(contextSlot))] ?? [];
-    const values: Record<string, unknown> = {};
+    const values: Record<string, unknown> = { node_id: node };
     for (const [i, { name }] of contextFields.entries()) values[name] = context[i];
     for (const slot of slots) {
       const text = read(slot);

@@ -129,6 +129,7 @@ function settlement(given: SettlementPositions, state: RowState): LedgerRow {
   const whole = attempts.length > 1 ? null : { cost, usage: source === 'none' ? null : usage };
   return {
     state,
+    node: null,
     id,
     at,
     org,

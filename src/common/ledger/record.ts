@@ -134,6 +134,8 @@ export interface Journal {
 /** A row of the ledger as it is read back. */
 export interface LedgerRow extends Settlement {
   readonly state: RowState;
+  /** Id of the node that served it; null: an earlier version wrote it. */
+  readonly node: string | null;
 }
 
 /** What to read. Tenant first: an organisation always. */

@@ -37,6 +37,7 @@ const slotNulls = Uint8Array.from(slots, ({ field }) =>
 /** Packs the settlements of a chunk of a journal, without parsing them. */
 export class RowPacker {
   #bytes: Buffer = Buffer.alloc(0);
+  #node: string | null = null;
   /** Of each line: where its array begins, where the row's own fields do, and where it ends. */
   #lines = new Int32Array(lineParts * maxSorted);
   #count = 0;
@@ -48,8 +49,10 @@ export class RowPacker {
   readonly #rest = writer();
   #records = Buffer.alloc(0);
 
-  begin(bytes: Buffer): void {
+  /** `node`: id of the node that wrote these bytes. */
+  begin(bytes: Buffer, node: string | null): void {
     this.#bytes = bytes;
+    this.#node = node;
     this.#count = 0;
   }
 
@@ -101,6 +104,7 @@ export class RowPacker {
       contexts: this.#contextTexts.bytes.subarray(0, this.#contextTexts.used),
       records: this.#records.subarray(0, packed * recordWidth),
       rest: this.#rest.bytes.subarray(0, this.#rest.used),
+      node: this.#node,
     };
   }
 

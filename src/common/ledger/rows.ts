@@ -1,7 +1,13 @@
 import type { Decision } from '../core/decision.js';
 import type { AttemptRecord } from '../core/exchange.js';
 import { noUsage, type Usage } from '../core/usage.js';
-import { type ContextColumns, columnFields, type LedgerField, type RowColumns } from './fields.js';
+import {
+  type ContextColumns,
+  columnFields,
+  type FileColumns,
+  type LedgerField,
+  type RowColumns,
+} from './fields.js';
 import type { Intent, LedgerRow, RowState } from './record.js';
 
 /** A row's values as they are stored, by the names of the fields: durations in microseconds, booleans as 0 and 1. */
@@ -43,7 +49,7 @@ export function storedValue(field: LedgerField, row: LedgerRow): unknown {
 export function rowOf(values: StoredValues, rest: Rest, state: RowState): LedgerRow {
   const given: Record<string, unknown> = {};
   for (const field of columnFields) given[field.name] = programValue(field, values[field.name] ?? null);
-  const columns = given as unknown as ContextColumns & RowColumns;
+  const columns = given as unknown as ContextColumns & RowColumns & FileColumns;
   const usage: Usage = {
     input: columns.input_tokens,
     output: columns.output_tokens,
@@ -57,6 +63,7 @@ export function rowOf(values: StoredValues, rest: Rest, state: RowState): Ledger
   const whole = attempts.length > 1 ? null : { cost, usage: usage.source === 'none' ? null : usage };
   return {
     state,
+    node: columns.node_id,
     id: columns.id,
     at: columns.at,
     org: columns.org,
@@ -170,8 +177,9 @@ const restUsage = ({ input, output, cached, cacheWrite, reasoning, source }: Usa
 });
 
 /** The row that an intent becomes when no settlement ever comes. */
-export const unknownRow = (intent: Intent): LedgerRow => ({
+export const unknownRow = (intent: Intent, node: string | null): LedgerRow => ({
   state: 'unknown',
+  node,
   id: intent.id,
   at: intent.at,
   org: intent.org,

@@ -56,6 +56,7 @@ interface Writer {
   readonly worker: string;
   readonly pid: number;
   readonly identity: string;
+  readonly node: string | null;
   readonly files: JournalFile[];
   /** Of the file that is read now, in its order. */
   readonly open: Map<string, OpenHere>;
@@ -218,19 +219,20 @@ class Ingester implements Ingestion {
         this.#problem(`${file.path} was written by a later program: start that one, it reads this journal.`);
         continue;
       }
-      this.#writer(`${worker} ${pid} ${header.identity}`).files.push(file);
+      this.#writer(`${worker} ${pid} ${header.identity} ${header.node ?? ''}`).files.push(file);
     }
   }
 
   #writer(key: string): Writer {
     let writer = this.#writers.get(key);
     if (writer === undefined) {
-      const [worker = '', pid = '', identity = ''] = key.split(' ');
+      const [worker = '', pid = '', identity = '', node = ''] = key.split(' ');
       writer = {
         key,
         worker,
         pid: Number(pid),
         identity,
+        node: node || null,
         files: [],
         open: new Map(),
         carried: new Map(),
@@ -325,7 +327,7 @@ class Ingester implements Ingestion {
   /** A dead writer, read to its end: what it left open is never settled. */
   async #bury(writer: Writer): Promise<void> {
     const intents = [...writer.carried.values(), ...this.#openIntents(writer, writer.files.at(-1))];
-    const unknown: LedgerRow[] = intents.map(unknownRow);
+    const unknown: LedgerRow[] = intents.map((intent) => unknownRow(intent, writer.node));
     await this.#options.ledger.apply({
       ...nothing,
       unknown,

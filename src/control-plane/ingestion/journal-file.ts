@@ -38,7 +38,11 @@ export interface JournalHeader {
   readonly format: JournalFormat | null;
   /** Of the process that wrote it. */
   readonly identity: string;
+  /** Id of the node that wrote it; null: an earlier version did. */
+  readonly node: string | null;
 }
+
+type HeaderLine = [version: number, identity: string, node?: string | null];
 
 /** The memory that files are read in, one after the other. */
 export class ReadBuffers {
@@ -56,6 +60,7 @@ export class ReadBuffers {
 export class JournalFile {
   #handle: FileHandle | null = null;
   #format: JournalFormat | null = null;
+  #node: string | null = null;
 
   constructor(
     readonly path: string,
@@ -72,9 +77,10 @@ export class JournalFile {
     const end = head.subarray(0, bytesRead).indexOf(newline);
     if (end < 0 || head[0] !== kinds.header) return null;
     try {
-      const [version, identity] = JSON.parse(head.toString('latin1', 1, end)) as [number, string];
+      const [version, identity, node] = JSON.parse(head.toString('latin1', 1, end)) as HeaderLine;
       this.#format = formatOf(version);
-      return { format: this.#format, identity };
+      this.#node = node ?? null;
+      return { format: this.#format, identity, node: this.#node };
     } catch {
       return null;
     }
@@ -110,7 +116,7 @@ export class JournalFile {
     const start = this.offset;
     this.offset += last + 1;
     return {
-      settled: takeLines(this.#formatted, buffers, last + 1, start, sink),
+      settled: takeLines(this.#formatted, buffers, last + 1, start, this.#node, sink),
       textAt(offset) {
         const from = offset - start;
         return bytes.toString('latin1', from + 1, bytes.indexOf(newline, from));
@@ -130,6 +136,7 @@ function takeLines(
   buffers: ReadBuffers,
   length: number,
   start: number,
+  node: string | null,
   sink: LineSink,
 ): RowBatch {
   const { bytes, packer } = buffers;
@@ -137,7 +144,7 @@ function takeLines(
   // A power cut may leave a hole in a line whose ends are sound: then each is parsed.
   const isPacked = format.isPacked && !buffers.careful && !chunk.includes(0);
   const rows: LedgerRow[] = [];
-  packer.begin(chunk);
+  packer.begin(chunk, node);
   for (let from = 0; from < length; ) {
     const end = bytes.indexOf(newline, from);
     const kind = bytes[from];
@@ -152,7 +159,7 @@ function takeLines(
         sink.settlement(idAt(bytes, from + foot.row + 2));
         packer.add(from + 1, from + 1 + foot.row, end - foot.length);
       } else {
-        const row = parsed(format, bytes, from + 1, end - foot.length);
+        const row = parsed(format, bytes, from + 1, end - foot.length, node);
         isRecord = row !== null;
         if (row !== null) {
           sink.settlement(row.id);
@@ -164,16 +171,22 @@ function takeLines(
     from = end + 1;
   }
   const packed = packer.end((from, end) => {
-    const row = parsed(format, bytes, from, end);
+    const row = parsed(format, bytes, from, end, node);
     if (row === null) sink.garbage(start + from, end - from);
     else rows.push(row);
   });
   return { packed, rows };
 }
 
-function parsed(format: JournalFormat, bytes: Buffer, from: number, end: number): LedgerRow | null {
+function parsed(
+  format: JournalFormat,
+  bytes: Buffer,
+  from: number,
+  end: number,
+  node: string | null,
+): LedgerRow | null {
   try {
-    return format.settlement(bytes.toString('latin1', from, end));
+    return format.settlement(bytes.toString('latin1', from, end), node);
   } catch {
     return null;
   }

@@ -76,9 +76,9 @@ class SqliteLedger implements Ledger {
   async #apply({ settled, unknown, positions, opened, closed }: LedgerBatch): Promise<void> {
     const { writer } = this;
     if (settled?.packed) {
-      const { rest, records, contexts } = settled.packed;
+      const { rest, records, contexts, node } = settled.packed;
       await writer.runKept(insertContexts, [contexts]);
-      await writer.runKept(insertPacked, [rest, records]);
+      await writer.runKept(insertPacked, [rest, records, node]);
       await writer.runKept(deleteContexts, []);
     }
     if (settled && settled.rows.length > 0) {

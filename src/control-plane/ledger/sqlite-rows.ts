@@ -1,4 +1,10 @@
-import { columnFields, contextFields, type LedgerField, rowFields } from '../../common/ledger/fields.js';
+import {
+  columnFields,
+  contextFields,
+  fileFields,
+  type LedgerField,
+  rowFields,
+} from '../../common/ledger/fields.js';
 import {
   contextSlot,
   packedNull,
@@ -53,13 +59,14 @@ export const insertContexts = `INSERT INTO temp.batch_context
 export const deleteContexts = 'DELETE FROM temp.batch_context';
 
 /**
- * Packed rows: `?1` is their `rest`, `?2` their records. `substr` of a blob looks at nothing but the part, at a third of
+ * Packed rows: `?1` is their `rest`, `?2` their records, `?3` their node. `substr` of a blob looks at nothing but the part, at a third of
  * what it costs to take a value out of JSON; each context is taken apart once.
  */
 export const insertPacked = `INSERT INTO exchanges (${columnList})
   SELECT ${stateNumber('settled')},
     ${slots.map((slot) => slotValue(slot, 'own.key')).join(',\n    ')},
     ${contextFields.map(({ name }) => `context.${quoted(name)}`).join(', ')},
+    ?3,
     own.value
   FROM jsonb_each(CAST(?1 AS TEXT)) AS own CROSS JOIN temp.batch_context AS context
   WHERE context.number = ${slotValue(contextSlot, 'own.key')}
@@ -100,7 +107,7 @@ export const selectedRow = (row: SelectedRow): LedgerRow =>
 
 /** Columns that version `since` introduced. */
 export const columnsSince = (since: (version: number) => boolean): string[] =>
-  [...rowFields, ...contextFields]
+  [...rowFields, ...contextFields, ...fileFields]
     .filter((field) => since(field.since))
     .map((field) => `${quoted(field.name)} ${columnType(field)}${isKey(field) ? ' NOT NULL' : ''}`);
 

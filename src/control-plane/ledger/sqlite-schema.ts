@@ -60,6 +60,9 @@ const migrations: readonly string[] = [
   ALTER TABLE journal_positions RENAME COLUMN file TO source;
   ALTER TABLE journal_positions RENAME COLUMN "offset" TO position;
   ALTER TABLE open_intents RENAME COLUMN text TO intent;`,
+  columnsSince((version) => version === 4)
+    .map((column) => `ALTER TABLE exchanges ADD COLUMN ${column};`)
+    .join(' '),
 ];
 
 /** Brings the database to this version. `path`: for messages. */

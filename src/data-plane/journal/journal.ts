@@ -19,6 +19,8 @@ export interface JournalOptions {
   readonly dir: string;
   /** The data worker's number; with the process id it names the files. */
   readonly worker: string;
+  /** Id of the node, for the rows of its requests. */
+  readonly node?: string;
   /** A file that has grown to this gives way to the next, so that the read ones can be deleted. */
   readonly maxFileBytes?: number;
   readonly maxBodyFileBytes?: number;
@@ -45,7 +47,7 @@ export function openJournal(options: JournalOptions): FileJournal {
 class FileJournal implements Journal {
   readonly #options: JournalOptions;
   readonly #maxFileBytes: number;
-  readonly #header = headerLine(ownIdentity());
+  readonly #header: string;
   readonly #bodies: BodyWriter;
   readonly #flushTurn = (): void => {
     this.#turnScheduled = false;
@@ -71,6 +73,7 @@ class FileJournal implements Journal {
   constructor(options: JournalOptions) {
     this.#options = options;
     this.#maxFileBytes = options.maxFileBytes ?? defaultFileBytes;
+    this.#header = headerLine(ownIdentity(), options.node ?? null);
     this.#bodies = new BodyWriter(options);
     try {
       this.#openNext();

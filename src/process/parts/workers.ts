@@ -18,10 +18,10 @@ export const workersPart: ProcessPart<
 > = {
   name: 'data workers',
   stopMs: ({ settings }) => settings.drainTimeoutMs + afterDrainMs,
-  async start({ settings, journalDir, store, workers, admin }) {
+  async start({ settings, journalDir, nodeId, store, workers, admin }) {
     const pepper = store.pepper.toString('hex');
     const port = await workers.serve({
-      init: (worker) => workerInit(settings, worker, workers.options.count, journalDir, pepper),
+      init: (worker) => workerInit(settings, worker, workers.options.count, { journalDir, nodeId }, pepper),
       lookup: (kind, workspace, name) => lookup(store, kind, workspace, name),
       admin: (request) => admin.rest(request),
     });

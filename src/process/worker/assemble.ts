@@ -63,6 +63,7 @@ export async function assemble(
   const journal = openJournal({
     dir: init.journalDir,
     worker: String(init.worker),
+    node: init.nodeId,
     onProblem: (error) => log.error({ err: error }, 'journal'),
   });
   const bodies = createBodyReader();

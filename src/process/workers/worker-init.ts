@@ -6,7 +6,7 @@ export function workerInit(
   settings: Settings,
   worker: number,
   count: number,
-  journalDir: string,
+  { journalDir, nodeId }: { readonly journalDir: string; readonly nodeId: string },
   pepper: string,
 ): WorkerInit {
   return {
@@ -23,6 +23,7 @@ export function workerInit(
     egressAllow: [...settings.egressAllow],
     ownIdentity: [...settings.ownIdentity],
     journalDir,
+    nodeId,
     logBodies: settings.logBodies,
     log: { level: settings.logLevel, format: settings.logFormat },
     bodyLimitBytes: settings.bodyLimitBytes,

@@ -47,6 +47,7 @@ function toMetrics(row: LedgerRow, { seesLogMetadata }: Caller): LogMetrics {
     mode: row.endpoint,
     metadata: seesLogMetadata ? row.metadata : {},
     state: row.state,
+    node_id: row.node,
     error: row.error,
     error_message: row.errorMessage,
     attempts: row.attempts.map((attempt) => ({
