@@ -13,7 +13,7 @@ import { SharedChannel } from '../../src/data-plane/directory/shared-channel.js'
 import { createHandler } from '../../src/data-plane/pipeline/handle.js';
 import type { Pipeline } from '../../src/data-plane/pipeline/parts.js';
 import type { Call, ReplySink } from '../../src/data-plane/transport/transport.js';
-import type { UpstreamHandler, UpstreamRequest } from '../../src/data-plane/upstream/upstream.js';
+import type { Upstream, UpstreamHandler, UpstreamRequest } from '../../src/data-plane/upstream/upstream.js';
 import { assemble } from '../../src/process/worker/assemble.js';
 import { eventually } from './gateway.js';
 
@@ -81,7 +81,8 @@ export class BareWorker {
   directory!: WorkerDirectory;
   readonly dir = mkdtempSync(join(tmpdir(), 'headgate-test-'));
 
-  async start(): Promise<this> {
+  /** `upstream`: where requests to providers go; to the test where absent. */
+  async start(upstream?: Upstream): Promise<this> {
     const channel: LookupChannel = new LookupChannel((message) => {
       if (message.t !== 'lookup') return;
       if (message.kind === 'key') this.lookups++;
@@ -100,7 +101,7 @@ export class BareWorker {
       new SharedChannel(() => {}),
       quiet,
       () => {},
-      {
+      upstream ?? {
         send: (request, handler) => {
           const asked: Asked = { request, handler, cancelled: false };
           this.asked.push(asked);
