@@ -128,6 +128,7 @@ const init: WorkerInit = {
   worker: 0,
   nodeId: '0190a1b2-0000-7000-8000-0000000000a1',
   workers: 1,
+  administration: true,
   workspaceWeights: {},
   prices: {},
   pepper: pepper.toString('hex'),

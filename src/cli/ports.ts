@@ -3,9 +3,10 @@ import type { Settings } from '../common/settings/settings.js';
 
 /** The ports that a gateway of these settings listens on, each with the flag that moves it. */
 export function portsOf(settings: Settings): readonly { port: number; flag: string; use: string }[] {
+  const admin = { port: settings.grpcPort, flag: '--grpc-port', use: 'admin gRPC' };
   return [
     { port: settings.port, flag: '--port', use: 'data plane' },
-    { port: settings.grpcPort, flag: '--grpc-port', use: 'admin gRPC' },
+    ...(settings.role === 'all' ? [admin] : []),
     { port: settings.opsPort, flag: '--ops-port', use: 'health and metrics' },
   ];
 }

@@ -1,3 +1,4 @@
+import { scheduler } from 'node:timers/promises';
 import type { Settings } from '../common/settings/settings.js';
 import type { FirstKeys } from '../control-plane/store/store.js';
 import { installLastHandler } from './ending/last-handler.js';
@@ -29,7 +30,8 @@ import { workersPart } from './parts/workers.js';
 export interface Gateway {
   /** `http://host:port` of the data plane. */
   readonly address: string;
-  readonly grpcAddress: string;
+  /** null: this node has no administration plane. */
+  readonly grpcAddress: string | null;
   readonly opsAddress: string;
   /** Set on the very first start only. */
   readonly firstKeys: FirstKeys | null;
@@ -74,6 +76,12 @@ export async function startGateway(settings: Settings): Promise<Gateway> {
   installLastHandler({ log, drain: stop, deadlineMs: settings.drainTimeoutMs + afterDrainMs });
   const { workers, port, admin, ops, firstKeys, simulated } = await running.start();
   stopBySignal({
+    async leave() {
+      if (settings.drainDelayMs === 0) return;
+      workers.announceDrain();
+      log.info({ drainDelayMs: settings.drainDelayMs }, 'leaving: not ready, calls are still accepted');
+      await scheduler.wait(settings.drainDelayMs);
+    },
     stop,
     cut: () => workers.kill(),
     inFlight: () => workers.inFlight,
@@ -83,7 +91,7 @@ export async function startGateway(settings: Settings): Promise<Gateway> {
   const host = settings.host.includes(':') ? `[${settings.host}]` : settings.host;
   return {
     address: `http://${host}:${port}`,
-    grpcAddress: `${host}:${admin.port}`,
+    grpcAddress: admin === null ? null : `${host}:${admin.port}`,
     opsAddress: `http://${host}:${ops.port}`,
     firstKeys,
     simulated: simulated !== null,

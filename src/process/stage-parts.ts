@@ -80,11 +80,17 @@ export function nodesOf(redis: Redis): Nodes {
 
 /** Nodes share them as far as they share the answers that they lead to. */
 async function openVectors(
-  { dataDir, redisUrl, databaseUrl }: Settings,
+  { dataDir, redisUrl, databaseUrl, role }: Settings,
   maxBytes: number,
   log: Logger,
 ): Promise<Vectors | null> {
   if (maxBytes === 0) return null;
   const { openVectors: open } = await import('../control-plane/vectors/open.js');
-  return open({ dataDir, databaseUrl: redisUrl === null ? null : databaseUrl, maxBytes, log });
+  return open({
+    dataDir,
+    databaseUrl: redisUrl === null ? null : databaseUrl,
+    creates: role === 'all',
+    maxBytes,
+    log,
+  });
 }

@@ -982,6 +982,23 @@ for (const [name, create] of [
         await busy.hasClosed();
       });
 
+      it('asks its clients to connect elsewhere before it drains, and still takes new ones', async () => {
+        handler = (call) => call.answer(200, [], 'served');
+        const kept = await client();
+        kept.send(get('/'));
+        await kept.answered();
+        transport.announceDrain();
+        kept.send(get('/'));
+        const [, again] = await kept.answered(2);
+        expect([again!.status, again!.headers['connection']]).to.deep.equal([200, 'close']);
+        await kept.hasClosed();
+        const fresh = await client();
+        fresh.send(get('/'));
+        const [first] = await fresh.answered();
+        expect([first!.status, first!.headers['connection']]).to.deep.equal([200, 'close']);
+        await fresh.hasClosed();
+      });
+
       it('closes everything at once', async () => {
         let aborts = 0;
         handler = (call) => {

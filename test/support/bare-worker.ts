@@ -286,6 +286,7 @@ const providerOf = (slug: string) => ({ ...provider, slug, provider: slug === 'p
 const init: WorkerInit = {
   worker: 0,
   workers: 1,
+  administration: true,
   workspaceWeights: {},
   prices: {},
   pepper: pepper.toString('hex'),

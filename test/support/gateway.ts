@@ -1,10 +1,11 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { randomInt } from 'node:crypto';
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { type AdminClient, connectAdmin } from '../../src/client/index.js';
+import type { FirstKeys } from '../../src/control-plane/store/store.js';
 import { scaled, TimeLimitError } from './time-limits.js';
 
 const root = resolve(import.meta.dirname, '../..');
@@ -44,6 +45,8 @@ export interface GatewayOptions {
   readonly stdout?: number | 'unread';
   /** Its main file, where it is not that of the build. */
   readonly main?: string;
+  /** Keys of a first start that another node made; those in its own data directory unless given, empty where it has none. */
+  readonly keys?: FirstKeys | undefined;
 }
 
 /** Starts the whole gateway as its operators do: control process, data workers, SQLite, on ports of its own. */
@@ -69,6 +72,7 @@ export async function startGateway(options: GatewayOptions = {}): Promise<Runnin
     options.openFiles ?? null,
     options.stdout,
     options.main,
+    options.keys,
   );
 }
 
@@ -81,6 +85,7 @@ async function launch(
   openFiles: number | null,
   stdout: GatewayOptions['stdout'],
   main = mainFile,
+  given?: FirstKeys,
 ): Promise<RunningGateway> {
   const limit = openFiles === null ? '' : `ulimit -n ${openFiles} && `;
   const child = spawn('/bin/sh', ['-c', `${limit}exec "$0" "$@"`, process.execPath, main, 'serve'], {
@@ -98,7 +103,9 @@ async function launch(
   });
   const opsUrl = `http://127.0.0.1:${opsPort}`;
   await ready(child, opsUrl, stdout === undefined, () => output);
-  const keys = JSON.parse(readFileSync(join(dataDir, 'first-keys.json'), 'utf8')) as Record<string, string>;
+  const keysFile = join(dataDir, 'first-keys.json');
+  const own = existsSync(keysFile) ? (JSON.parse(readFileSync(keysFile, 'utf8')) as FirstKeys) : null;
+  const keys: Partial<FirstKeys> = given ?? own ?? {};
   let client: AdminClient | null = null;
   const gateway: RunningGateway = {
     url: `http://127.0.0.1:${port}`,
@@ -106,18 +113,18 @@ async function launch(
     grpcPort,
     opsUrl,
     dataDir,
-    adminKey: keys['admin_key'] ?? '',
-    workspaceKey: keys['workspace_key'] ?? '',
-    workspaceId: keys['workspace_id'] ?? '',
-    organisationId: keys['organisation_id'] ?? '',
+    adminKey: keys.admin_key ?? '',
+    workspaceKey: keys.workspace_key ?? '',
+    workspaceId: keys.workspace_id ?? '',
+    organisationId: keys.organisation_id ?? '',
     env,
     process: child,
     output: () => output,
     admin() {
-      client ??= connectAdmin({ address: `127.0.0.1:${grpcPort}`, key: keys['admin_key'] ?? '' });
+      client ??= connectAdmin({ address: `127.0.0.1:${grpcPort}`, key: keys.admin_key ?? '' });
       return client;
     },
-    restart: () => launch(dataDir, port, grpcPort, opsPort, env, openFiles, stdout, main),
+    restart: () => launch(dataDir, port, grpcPort, opsPort, env, openFiles, stdout, main, given),
     async stop(how = {}) {
       client?.close();
       client = null;

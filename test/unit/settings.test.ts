@@ -57,6 +57,17 @@ describe('settings', () => {
     expect(Object.isFrozen(settings)).to.equal(true);
   });
 
+  it('lets a node serve model calls alone only where the records are in PostgreSQL', () => {
+    expect(problemsOf({ env: { HEADGATE_ROLE: 'data' } })).to.deep.equal([
+      'role: data needs DATABASE_URL: the records are kept by nodes with the role all.',
+    ]);
+    const env = { HEADGATE_ROLE: 'data', DATABASE_URL: 'postgres://127.0.0.1/x' };
+    expect(loadSettings({ env, file: null }).role).to.equal('data');
+    expect(problemsOf({ env: { HEADGATE_ROLE: 'admin' } })).to.deep.equal([
+      'HEADGATE_ROLE: must be one of all, data.',
+    ]);
+  });
+
   it('names every setting alike as flag, variable and YAML key', () => {
     for (const row of settingsTable) {
       const flag = row.flag.replace(/^--/, '').replaceAll('-', '_');

@@ -86,8 +86,9 @@ async function checkPorts(settings: Settings): Promise<void> {
 
 /** What is printed once the gateway is ready. */
 export function greeting(settings: Settings, gateway: Gateway, keysFile: string | null): string {
+  const admin = gateway.grpcAddress === null ? '' : `admin gRPC ${gateway.grpcAddress}, `;
   const lines = [
-    `Headgate ${version()} is ready at ${gateway.address} (admin gRPC ${gateway.grpcAddress}, health ${gateway.opsAddress})`,
+    `Headgate ${version()} is ready at ${gateway.address} (${admin}health ${gateway.opsAddress})`,
   ];
   if (gateway.firstKeys !== null) {
     lines.push(

@@ -54,6 +54,8 @@ export interface WorkerInit {
   port: number;
   /** Data workers of this node. */
   workers: number;
+  /** false: this node has no administration plane. */
+  administration: boolean;
   /** By workspace id; others weigh 1. */
   workspaceWeights: Record<string, number>;
   /** An operator's own prices, by provider and model. */
@@ -108,6 +110,8 @@ export type FromControl =
   | { t: 'failed'; id: number }
   | { t: 'forget'; id: number; what: Forget[] }
   | { t: 'explain'; id: number; asked: ToExplain }
+  /** The node will drain soon: answers have `Connection: close` from now on. */
+  | { t: 'announce-drain' }
   | { t: 'drain'; deadlineMs: number }
   | { t: 'shared-answer'; id: number; value: unknown }
   | { t: 'shared-failed'; id: number }

@@ -1,4 +1,4 @@
-import { availableParallelism } from 'node:os';
+import { availableParallelism, hostname } from 'node:os';
 import { clouds } from '../access/own-identity.js';
 import { allowProblem } from '../http/egress-allow.js';
 import {
@@ -92,6 +92,17 @@ export const table = {
     Math.max(1, availableParallelism() - 1),
     'Data worker processes.',
     { fallbackText: 'cores - 1, at least 1' },
+  ),
+  nodeName: setting(
+    text('name', '^[A-Za-z0-9][A-Za-z0-9._:-]{0,252}$', 'must be letters, digits, dots, dashes and colons'),
+    hostname().replace(/[^A-Za-z0-9._:-]/g, '-') || 'node',
+    'What people call this node, where several share one PostgreSQL.',
+    { fallbackText: "the machine's host name" },
+  ),
+  role: setting(
+    choice('all', 'data'),
+    'all',
+    'What this node does: all, or data, which serves model calls alone: no administration (404, no gRPC port), no schedules, and nothing is made or migrated in the database. data needs DATABASE_URL.',
   ),
   controlNice: setting(
     whole('nice', 0, 19),
@@ -212,6 +223,11 @@ export const table = {
     milliseconds,
     30_000,
     'How long calls in flight may go on after SIGTERM, SIGINT or SIGHUP before they are cut.',
+  ),
+  drainDelayMs: setting(
+    milliseconds,
+    0,
+    'How long after SIGTERM calls are still accepted, with Connection: close, while /readyz already answers 503: the time that a load balancer takes to notice. Then the drain begins.',
   ),
   plugins: setting<PluginSettings, PluginSettings>(
     plugins,

@@ -115,6 +115,7 @@ export function loadSettings(sources: SettingsSources = {}): Settings {
   const complete = withStages(settings);
   checkPorts(complete);
   checkProxy(complete);
+  checkRole(complete);
   return Object.freeze(complete);
 }
 
@@ -320,6 +321,13 @@ function checkPorts(settings: Settings): void {
 function checkProxy({ upstreamClient, upstreamProxy }: Settings): void {
   if (upstreamProxy !== null && upstreamClient === 'own')
     throw new SettingsError(['upstream_proxy: needs upstream_client: undici.']);
+}
+
+function checkRole({ role, databaseUrl }: Settings): void {
+  if (role === 'data' && databaseUrl === null)
+    throw new SettingsError([
+      'role: data needs DATABASE_URL: the records are kept by nodes with the role all.',
+    ]);
 }
 
 function shortPath(file: string): string {

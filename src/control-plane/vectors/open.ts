@@ -7,6 +7,8 @@ import { VectorStore } from './store.js';
 export interface OpenVectors {
   readonly dataDir: string;
   readonly databaseUrl: Secret | null;
+  /** May tables be made in PostgreSQL? Yes unless given. */
+  readonly creates?: boolean;
   /** Bytes of vectors; beyond them the oldest go. */
   readonly maxBytes: number;
   readonly log: Logger;
@@ -17,9 +19,9 @@ export interface OpenVectors {
  * cannot be had at all, which is reported in the log only.
  */
 export async function openVectors(options: OpenVectors): Promise<VectorStore | null> {
-  const { dataDir, databaseUrl, log } = options;
+  const { dataDir, databaseUrl, creates = true, log } = options;
   try {
-    const shared = databaseUrl === null ? null : await openPostgres(databaseUrl, log);
+    const shared = databaseUrl === null ? null : await openPostgres(databaseUrl, creates, log);
     return new VectorStore(shared ?? (await openSqliteVectors(dataDir)), options);
   } catch (error) {
     log.error({ err: error }, 'vectors.db cannot be opened: no question is found by its meaning');
@@ -27,9 +29,9 @@ export async function openVectors(options: OpenVectors): Promise<VectorStore | n
   }
 }
 
-async function openPostgres(url: Secret, log: Logger) {
+async function openPostgres(url: Secret, creates: boolean, log: Logger) {
   try {
-    const engine = await openPostgresVectors(url);
+    const engine = await openPostgresVectors(url, creates);
     if (engine === null) log.info({}, 'PostgreSQL has no pgvector: each node finds its own questions only');
     return engine;
   } catch (error) {

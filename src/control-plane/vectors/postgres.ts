@@ -22,10 +22,10 @@ const schema = `
 const lock = "SELECT pg_advisory_xact_lock(hashtext('headgate vectors'), hashtext(current_schema()))";
 
 /**
- * The table of questions in a PostgreSQL database, shared by all nodes. null: the server has no pgvector. Rejects where
- * it has and may not be used.
+ * The table of questions in a PostgreSQL database, shared by all nodes. null: the server has no pgvector, or `creates`
+ * is false and no node has made the table. Rejects where there is one that may not be used.
  */
-export async function openPostgresVectors(url: Secret): Promise<VectorEngine | null> {
+export async function openPostgresVectors(url: Secret, creates = true): Promise<VectorEngine | null> {
   // Loaded only where it is wanted: it costs a start 40 ms.
   const { Pool } = (await import('pg')).default;
   const pool = new Pool({
@@ -40,12 +40,16 @@ export async function openPostgresVectors(url: Secret): Promise<VectorEngine | n
   // Of a connection that breaks while nothing runs on it: the next statement gets a new one, or fails.
   pool.on('error', () => {});
   try {
-    const offered = await pool.query("SELECT 1 FROM pg_available_extensions WHERE name = 'vector'");
+    const offered = await pool.query(
+      creates
+        ? "SELECT 1 FROM pg_available_extensions WHERE name = 'vector'"
+        : "SELECT 1 WHERE to_regclass('cached_questions') IS NOT NULL",
+    );
     if (offered.rowCount === 0) {
       await pool.end();
       return null;
     }
-    await pool.query(`BEGIN; ${lock}; CREATE EXTENSION IF NOT EXISTS vector; ${schema}; COMMIT`);
+    if (creates) await pool.query(`BEGIN; ${lock}; CREATE EXTENSION IF NOT EXISTS vector; ${schema}; COMMIT`);
   } catch (error) {
     await pool.end().catch(() => {});
     throw error;

@@ -58,7 +58,8 @@ function receive(pipeline: Pipeline, call: Call): void {
   } catch (thrown) {
     return turnAway(pipeline, call, GatewayError.from(thrown));
   }
-  if (endpoint.name === 'admin') return pipeline.admin(call, path);
+  if (endpoint.name === 'admin')
+    return pipeline.admin === null ? turnAway(pipeline, call, noAdmin()) : pipeline.admin(call, path);
   const found = endpoint;
   if (found.body === 'stream') {
     const body = hasBody(call) ? call.stream(Number.POSITIVE_INFINITY) : null;
@@ -69,6 +70,12 @@ function receive(pipeline: Pipeline, call: Call): void {
     else run(pipeline, call, found, new Received(call, path, bytes, null));
   });
 }
+
+const noAdmin = (): GatewayError =>
+  new GatewayError(
+    'not_found',
+    'This node serves model calls alone (HEADGATE_ROLE=data): call a node with the role all.',
+  );
 
 /** Refuses a call that never became an exchange: no endpoint for it, or a body that is not accepted. */
 function turnAway(pipeline: Pipeline, call: Call, error: GatewayError): void {

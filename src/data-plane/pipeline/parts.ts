@@ -57,8 +57,11 @@ export interface Parts {
 export interface Pipeline extends Parts {
   readonly chain: Chain;
   readonly open: OpenExchanges;
-  /** Takes over a call of the administration plane; the control process answers it. `path`: as the routes have it. */
-  readonly admin: (call: Call, path: string) => void;
+  /**
+   * Takes over a call of the administration plane; the control process answers it. `path`: as the routes have it.
+   * null: this node has none.
+   */
+  readonly admin: ((call: Call, path: string) => void) | null;
   /** New calls are refused with 503 once true. */
   draining: boolean;
 }

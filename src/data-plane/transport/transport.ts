@@ -79,6 +79,8 @@ export interface TransportOptions {
 export interface Transport {
   /** Resolves with the port bound (useful with 0). Rejects when it is taken; `shared`: other processes may share it. */
   listen(host: string, port: number, shared: boolean): Promise<number>;
+  /** Answers from now on have `Connection: close`. New connections are accepted as before. */
+  announceDrain(): void;
   /** No new connections; answers from now on have `Connection: close`. Calls in flight go on. */
   drain(): void;
   /** Closes everything at once. */

@@ -7,6 +7,8 @@ const sameSignalMs = 1000;
 const reportMs = 200;
 
 export interface SignalOptions {
+  /** Before `stop` on SIGTERM: resolves when other nodes have taken over new calls. */
+  readonly leave: () => Promise<void>;
   /** Drains and ends everything; the same promise however often it is called. */
   readonly stop: () => Promise<void>;
   /** Ends the data workers at once, with what they are answering. */
@@ -27,10 +29,10 @@ export function stopBySignal(options: SignalOptions): void {
   const signalled = (signal: NodeJS.Signals): void => {
     if (stoppingSince === null) {
       stoppingSince = performance.now();
-      const done = reportRequests(options.inFlight, (requests) => reportWaiting(signal, requests, options));
-      options
-        .stop()
-        .finally(done)
+      // A person who presses Ctrl-C has no load balancer to wait for.
+      const left = signal === 'SIGTERM' ? options.leave() : Promise.resolve();
+      left
+        .then(() => stopReporting(signal, options))
         .then(
           () => exitProcess(exitCode(0)),
           () => exitProcess(exitCode(1)),
@@ -42,6 +44,11 @@ export function stopBySignal(options: SignalOptions): void {
     exitProcess(exitCode(0));
   };
   for (const signal of ['SIGTERM', 'SIGINT', 'SIGHUP'] as const) process.on(signal, signalled);
+}
+
+function stopReporting(signal: NodeJS.Signals, options: SignalOptions): Promise<void> {
+  const done = reportRequests(options.inFlight, (requests) => reportWaiting(signal, requests, options));
+  return options.stop().finally(done);
 }
 
 /** Calls `report` once, as soon as there are requests in flight. The returned function ends that. */

@@ -14,7 +14,8 @@ import type { Records } from './store.js';
 import type { WorkerProcesses } from './worker-processes.js';
 
 export interface Administration {
-  readonly admin: AdminServer;
+  /** null: a node with the role data has none. */
+  readonly admin: AdminServer | null;
   /** Lets running calls end, once however often it is called. */
   readonly closeAdmin: () => Promise<void>;
 }
@@ -29,6 +30,7 @@ export const administration: ProcessPart<
 > = {
   name: 'administration',
   async start({ settings, store, ledger, workers, breakers, log }) {
+    if (settings.role === 'data') return { admin: null, closeAdmin: async () => {} };
     const { startAdminServer } = await import('../../control-plane/administration/server.js');
     const admin = await startAdminServer({
       host: settings.host,

@@ -6,7 +6,8 @@ import type { Records } from './store.js';
 /** The first organisation and its keys, made on the very first start. */
 export const firstKeysPart: ProcessPart<Base & Records, { readonly firstKeys: FirstKeys | null }> = {
   name: 'first keys',
-  async start({ settings: { dataDir, simulated }, store }) {
+  async start({ settings: { dataDir, role, simulated }, store }) {
+    if (role === 'data') return { firstKeys: null };
     const { bootstrap } = await import('../../control-plane/store/bootstrap.js');
     return { firstKeys: await bootstrap(store, { dataDir, simulated }) };
   },

@@ -17,6 +17,7 @@ export const opsPart: ProcessPart<
   async start({ settings, store, workers, redis, breakers, log, droppedLines }) {
     const checks: Check[] = [
       { name: 'workers', ok: () => workers.ready > 0 },
+      { name: 'shutdown', ok: () => !workers.leaving },
       { name: 'store', ok: () => store.ping() },
     ];
     if (redis !== null) checks.push({ name: 'redis', optional: true, ok: () => redis.up });

@@ -9,7 +9,7 @@ export interface Records {
 /** The records of the administration plane. */
 export const storePart: ProcessPart<Base, Records> = {
   name: 'store',
-  async start({ settings: { dataDir, databaseUrl, masterKey: given } }) {
+  async start({ settings: { dataDir, databaseUrl, role, masterKey: given } }) {
     const [{ loadMasterKey }, { openStore }] = await Promise.all([
       import('../../control-plane/store/secrets/master-key.js'),
       import('../../control-plane/store/store.js'),
@@ -19,7 +19,7 @@ export const storePart: ProcessPart<Base, Records> = {
       ...(given?.file ? { file: given.file } : { env: given?.reveal() }),
       dataDir,
     });
-    return { store: await openStore({ dataDir, databaseUrl, masterKey }) };
+    return { store: await openStore({ dataDir, databaseUrl, masterKey, existing: role === 'data' }) };
   },
   stop: ({ store }) => store.close(),
 };

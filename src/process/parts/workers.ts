@@ -23,7 +23,11 @@ export const workersPart: ProcessPart<
     const port = await workers.serve({
       init: (worker) => workerInit(settings, worker, workers.options.count, { journalDir, nodeId }, pepper),
       lookup: (kind, workspace, name) => lookup(store, kind, workspace, name),
-      admin: (request) => admin.rest(request),
+      admin(request) {
+        // Workers of such a node answer by themselves.
+        if (admin === null) throw new Error('This node has no administration plane.');
+        return admin.rest(request);
+      },
     });
     return { port };
   },

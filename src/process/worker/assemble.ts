@@ -29,7 +29,6 @@ import { formats, plainFormats } from '../../data-plane/providers/formats/index.
 import { providers } from '../../data-plane/providers/rows.js';
 import { compileConfig } from '../../data-plane/routing/compile.js';
 import { CompiledConfigs } from '../../data-plane/routing/compiled-cache.js';
-import type { Call } from '../../data-plane/transport/transport.js';
 import type { Upstream } from '../../data-plane/upstream/upstream.js';
 import { openUpstream } from './open-upstream.js';
 
@@ -39,13 +38,13 @@ export interface Assembled {
   readonly metrics: Metrics;
 }
 
-/** Puts together what a request meets on its way. `admin` takes the administration plane's; `given`: another way out than sockets, for benchmarks. */
+/** Puts together what a request meets on its way. `admin` takes the administration plane's, null: there is none; `given`: another way out than sockets, for benchmarks. */
 export async function assemble(
   init: WorkerInit,
   channel: LookupChannel,
   shared: Shared,
   log: Logger,
-  admin: (call: Call, path: string) => void,
+  admin: Pipeline['admin'],
   given?: Upstream,
 ): Promise<Assembled> {
   const isProvider = (name: string): boolean => providers.has(name);

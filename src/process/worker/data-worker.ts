@@ -11,7 +11,7 @@ import { createHandler, refusalAt } from '../../data-plane/pipeline/handle.js';
 import type { Pipeline } from '../../data-plane/pipeline/parts.js';
 import { pluginScope, scopeFields } from '../../data-plane/pipeline/plugins/plugin-scope.js';
 import { createNodeTransport } from '../../data-plane/transport/node/node.js';
-import type { Transport } from '../../data-plane/transport/transport.js';
+import type { Call, Transport } from '../../data-plane/transport/transport.js';
 import { createUwsTransport } from '../../data-plane/transport/uws/uws.js';
 import { clientConnections, descriptorLimit } from '../descriptors.js';
 import { exitProcess } from '../ending/exit.js';
@@ -36,9 +36,9 @@ async function start(init: WorkerInit, channel: LookupChannel): Promise<Worker> 
     undefined,
     adminLimits(init.workers),
   );
-  const { pipeline, directory, metrics } = await assemble(init, channel, shared, log, (call, path) =>
-    admin.open(call, path),
-  );
+  const open = (call: Call, path: string): void => admin.open(call, path);
+  const take = init.administration ? open : null;
+  const { pipeline, directory, metrics } = await assemble(init, channel, shared, log, take);
   const create = init.transport === 'uws' ? createUwsTransport : createNodeTransport;
   const transport = await create({
     handler: createHandler(pipeline),
@@ -148,6 +148,9 @@ process.on('message', (message: FromControl) => {
     case 'admin-head':
     case 'admin-piece':
       worker?.admin.answered(message);
+      break;
+    case 'announce-drain':
+      worker?.transport.announceDrain();
       break;
     case 'drain':
       void drain(message.deadlineMs);

@@ -65,6 +65,7 @@ export class WorkerGroup {
   #settled: Promise<number> = Promise.resolve(0);
   #listening: Promise<unknown> = Promise.resolve();
   #stopping = false;
+  #leaving = false;
   #watch: NodeJS.Timeout | null = null;
 
   /** What the workers share. */
@@ -151,6 +152,7 @@ export class WorkerGroup {
             break;
           case 'ready':
             member.ready = true;
+            if (this.#leaving) this.#send(child, { t: 'announce-drain' });
             resolve(message.port);
             break;
           case 'failed':
@@ -344,6 +346,17 @@ export class WorkerGroup {
         metrics,
       }),
     );
+  }
+
+  /** Will the workers be drained soon? Then other nodes are to take new calls. */
+  get leaving(): boolean {
+    return this.#leaving || this.#stopping;
+  }
+
+  /** From now on answers ask their clients to connect again, which leads them to other nodes. */
+  announceDrain(): void {
+    this.#leaving = true;
+    for (const { child } of this.#members.values()) this.#send(child, { t: 'announce-drain' });
   }
 
   /** Lets every worker finish what it has, up to the deadline; then ends it. */

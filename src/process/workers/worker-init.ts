@@ -15,6 +15,7 @@ export function workerInit(
     host: settings.host,
     port: settings.port,
     workers: count,
+    administration: settings.role === 'all',
     workspaceWeights: { ...settings.workspaceWeights },
     prices: settings.prices,
     shared: count > 1,

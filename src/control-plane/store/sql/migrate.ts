@@ -12,8 +12,11 @@ async function versions(
   migrations: readonly Migration[],
 ): Promise<{ readonly found: number; readonly newest: number }> {
   const newest = migrations.at(-1)?.version ?? 0;
-  const row = await database.read((sql) => sql('schema_version').max('version as version').first());
-  const found = Number(row?.['version'] ?? 0);
+  const found = await database.read(async (sql) => {
+    if (!(await sql.schema.hasTable('schema_version'))) return 0;
+    const row = await sql('schema_version').max('version as version').first();
+    return Number(row?.['version'] ?? 0);
+  });
   if (found > newest) {
     throw new RefusedStart(
       `The store is at version ${found} and this program knows versions up to ${newest}: start the newer program, or restore a backup from before its upgrade.`,

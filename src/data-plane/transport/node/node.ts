@@ -77,6 +77,10 @@ class NodeTransport implements Transport, Serving {
     });
   }
 
+  announceDrain(): void {
+    this.draining = true;
+  }
+
   drain(): void {
     this.draining = true;
     if (!this.#server.listening) return;

@@ -101,6 +101,10 @@ class UwsTransport implements Transport, Serving {
     this.#app.filter(count as Parameters<TemplatedApp['filter']>[0]);
   }
 
+  announceDrain(): void {
+    this.draining = true;
+  }
+
   drain(): void {
     this.draining = true;
     if (this.#socket !== null) this.uws.us_listen_socket_close(this.#socket);

@@ -21,7 +21,7 @@ export interface StoreOptions {
 /** Opens the bare database of a store. `patient`: its statements may take their time. */
 export async function openDatabase(options: StoreOptions, patient: boolean): Promise<Database> {
   const { dataDir, databaseUrl, existing = false } = options;
-  if (databaseUrl) return openPostgres(databaseUrl, patient);
+  if (databaseUrl) return openPostgres(databaseUrl, patient, existing);
   if (existing && !existsSync(databasePath(dataDir))) {
     throw new RefusedStart(`There is no store in ${dataDir}: name its directory with --data-dir.`);
   }

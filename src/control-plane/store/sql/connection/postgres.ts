@@ -34,8 +34,11 @@ const storeLock = "SELECT pg_advisory_xact_lock(hashtext('headgate'), hashtext(c
 /** Numbers are given out before commits: who takes one holds this until its own. */
 const changesLock = "SELECT pg_advisory_xact_lock(hashtext('headgate changes'), hashtext(current_schema()))";
 
-/** Opens a PostgreSQL database: the records of several nodes. `patient`: its statements may take their time. */
-export async function openPostgres(url: Secret, patient = false): Promise<Database> {
+/**
+ * Opens a PostgreSQL database: the records of several nodes. `patient`: its statements may take their time. `existing`:
+ * nothing is made in it.
+ */
+export async function openPostgres(url: Secret, patient = false, existing = false): Promise<Database> {
   const name = nameOf(url.reveal());
   // Loaded only where it is wanted: it costs a start 40 ms.
   const driver = (await import('pg')).default;
@@ -82,7 +85,7 @@ export async function openPostgres(url: Secret, patient = false): Promise<Databa
   } as const;
   const database = new SqlDatabase(engine);
   try {
-    await database.write((transaction) => transaction.raw(versionTable));
+    await database.write((transaction) => transaction.raw(existing ? 'SELECT 1' : versionTable));
   } catch (error) {
     await sql.destroy();
     const cause =

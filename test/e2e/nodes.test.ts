@@ -1,0 +1,142 @@
+import { randomBytes } from 'node:crypto';
+import { existsSync, mkdtempSync, readFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { expect } from 'chai';
+import pg from 'pg';
+import type { FirstKeys } from '../../src/control-plane/store/store.js';
+import { eventually, type RunningGateway, startGateway } from '../support/gateway.js';
+import { folder, forEachStore } from '../support/stores.js';
+import { expectWithinMs } from '../support/time-limits.js';
+
+const chat = (gateway: RunningGateway, key: string, more: object = {}): Promise<Response> =>
+  fetch(`${gateway.url}/v1/chat/completions`, {
+    method: 'POST',
+    headers: {
+      'x-gateway-api-key': key,
+      'x-gateway-provider': '@simulated',
+      'content-type': 'application/json',
+    },
+    body: JSON.stringify({ model: 'gpt-4o-mini', messages: [{ role: 'user', content: 'Hello' }], ...more }),
+  });
+
+async function statusAt(gateway: RunningGateway, key: string): Promise<number> {
+  const response = await chat(gateway, key);
+  await response.text();
+  return response.status;
+}
+
+const ready = async (gateway: RunningGateway): Promise<number> =>
+  (await fetch(`${gateway.opsUrl}/readyz`)).status;
+
+describe('three gateways on one PostgreSQL', function () {
+  this.timeout(60_000);
+
+  forEachStore(({ options, dialect }) => {
+    if (dialect !== 'postgres') return;
+    let env: Record<string, string>;
+    let nodes: RunningGateway[] = [];
+    let first: FirstKeys;
+    let database: pg.Client;
+
+    before(async () => {
+      const { databaseUrl } = await options(folder());
+      env = {
+        DATABASE_URL: databaseUrl?.reveal() ?? '',
+        HEADGATE_MASTER_KEY: randomBytes(32).toString('hex'),
+        HEADGATE_SIMULATED: 'true',
+      };
+      database = new pg.Client({ connectionString: env['DATABASE_URL'] });
+      await database.connect();
+      nodes = await Promise.all(
+        ['a', 'b', 'c'].map((name) => startGateway({ env: { ...env, HEADGATE_NODE_NAME: name } })),
+      );
+      const made = nodes.map(({ dataDir }) => join(dataDir, 'first-keys.json')).filter(existsSync);
+      expect(made, 'one of them made the first keys').to.have.length(1);
+      first = JSON.parse(readFileSync(made[0]!, 'utf8')) as FirstKeys;
+    });
+    after(async () => {
+      await Promise.all(nodes.map((node) => node.stop()));
+      await database?.end();
+    });
+
+    const rows = async (sql: string): Promise<Record<string, unknown>[]> => (await database.query(sql)).rows;
+
+    const overRest = async (gateway: RunningGateway, verb: string, path: string, body?: object) => {
+      const response = await fetch(`${gateway.url}${path}`, {
+        method: verb,
+        headers: { 'x-gateway-api-key': first.admin_key, 'content-type': 'application/json' },
+        ...(body && { body: JSON.stringify(body) }),
+      });
+      // biome-ignore lint/suspicious/noExplicitAny: JSON of many shapes.
+      return { status: response.status, json: (await response.json()) as any };
+    };
+
+    it('started at once on an empty database, they make one store, one organisation and one pair of keys', async () => {
+      expect(await rows('SELECT id FROM organisations')).to.have.length(1);
+      expect(await rows('SELECT id FROM api_keys')).to.have.length(2);
+      expect(
+        await rows('SELECT version FROM schema_version GROUP BY version HAVING count(*) > 1'),
+      ).to.have.length(0);
+      for (const node of nodes) expect(await statusAt(node, first.workspace_key)).to.equal(200);
+    });
+
+    it('a key that one of them revokes is refused there at once and by the others within a second', async () => {
+      const [one, ...others] = nodes as [RunningGateway, ...RunningGateway[]];
+      const { json } = await overRest(one, 'POST', '/v1/api-keys/workspace/service', {
+        name: 'short-lived',
+        workspace_id: first.workspace_id,
+        scopes: ['completions.write'],
+      });
+      for (const node of nodes) expect(await statusAt(node, json.key)).to.equal(200);
+      expect((await overRest(one, 'DELETE', `/v1/api-keys/${json.id}`)).status).to.equal(200);
+      const revoked = performance.now();
+      expect(await statusAt(one, json.key)).to.equal(401);
+      for (const node of others)
+        await eventually('refused by another', async () => (await statusAt(node, json.key)) === 401, 2000);
+      expectWithinMs(performance.now() - revoked, 1000);
+    });
+
+    describe('and a fourth one with the role data', () => {
+      let node: RunningGateway;
+
+      before(async () => {
+        node = await startGateway({
+          env: { ...env, HEADGATE_ROLE: 'data', HEADGATE_DRAIN_DELAY_MS: '2000' },
+          dataDir: mkdtempSync(join(tmpdir(), 'headgate-test-')),
+        });
+      });
+      after(() => node?.stop());
+
+      it('serves model calls, and has no administration over REST or gRPC', async () => {
+        expect(await statusAt(node, first.workspace_key)).to.equal(200);
+        const { status, json } = await overRest(node, 'GET', '/v1/configs');
+        expect([status, json.error.code]).to.deep.equal([404, 'not_found']);
+        expect(json.error.message).to.include('HEADGATE_ROLE=data');
+        expect(node.output()).to.match(/is ready at \S+ \(health \S+\)/);
+        const grpc = await fetch(`http://127.0.0.1:${node.grpcPort}`).then(
+          () => 'open',
+          () => 'closed',
+        );
+        expect(grpc).to.equal('closed');
+      });
+
+      it('after SIGTERM is not ready at once, and still serves until its drain begins', async () => {
+        const stream = await chat(node, first.workspace_key, {
+          model: 'sim-fault:chunks=40,delay=50',
+          stream: true,
+        });
+        const whole = stream.text();
+        const exit = new Promise<number | null>((done) => node.process.once('exit', (code) => done(code)));
+        node.process.kill('SIGTERM');
+        await eventually('not ready', async () => (await ready(node)) === 503);
+        const verbose = await (await fetch(`${node.opsUrl}/readyz?verbose`)).text();
+        expect(verbose).to.include('[-]shutdown failed');
+        const answer = await chat(node, first.workspace_key);
+        expect([answer.status, answer.headers.get('connection')]).to.deep.equal([200, 'close']);
+        expect(await whole).to.include('[DONE]');
+        expect(await exit).to.equal(0);
+      });
+    });
+  });
+});
