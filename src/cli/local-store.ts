@@ -74,7 +74,7 @@ export async function withStore(
 ): Promise<void> {
   const settings = context.settings();
   await inOneLine(async () => {
-    const options: StoreOptions = { ...settings, masterKey: masterKeyOf(settings), existing: true };
+    const options: StoreOptions = { ...settings, masterKey: masterKeyOf(settings), existing: 'same' };
     const store = await openStore(options);
     try {
       await work(store, settings);

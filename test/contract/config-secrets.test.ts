@@ -4,6 +4,7 @@ import { expect } from 'chai';
 import { secretFields } from '../../src/common/vocabulary/provider-fields.js';
 import { bootstrap } from '../../src/control-plane/store/bootstrap.js';
 import { maskedSecret, shownConfig } from '../../src/control-plane/store/secrets/config-secrets.js';
+import { undoNewest } from '../support/older-store.js';
 import { folder, forEachStore } from '../support/stores.js';
 
 const secret = 'sk-inside-of-a-config';
@@ -75,6 +76,7 @@ describe('secrets of configs', () => {
         await sql('config_versions').whereNotNull('sealed').update({ text });
         await sql.schema.alterTable('config_versions', (t) => t.dropColumn('sealed'));
         await sql.schema.alterTable('guardrail_versions', (t) => t.dropColumn('sealed'));
+        await undoNewest(sql);
         await sql('schema_version').where('version', '>=', 7).delete();
       });
       const after = await open(dataDir);

@@ -19,6 +19,7 @@ import {
   type Store,
   type StoredCheck,
 } from '../../src/control-plane/store/store.js';
+import { undoNewest } from '../support/older-store.js';
 import { folder, forEachStore } from '../support/stores.js';
 
 const secret = 'sk-inside-of-a-check';
@@ -169,6 +170,7 @@ describe('secrets of guardrails', () => {
         const text = JSON.stringify(checks);
         await sql('guardrail_versions').whereNotNull('sealed').update({ checks: text });
         await sql.schema.alterTable('guardrail_versions', (t) => t.dropColumn('sealed'));
+        await undoNewest(sql);
         await sql('schema_version').where('version', '>=', 8).delete();
       });
       await bare.close();

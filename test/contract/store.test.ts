@@ -474,10 +474,16 @@ describe('the SQLite store', () => {
     const dataDir = folder();
     let survives = false;
     const steps: Migration[] = [
-      { version: 1, name: 'one', up: (sql) => sql.schema.createTable('one', (t) => t.string('id')) },
+      {
+        version: 1,
+        name: 'one',
+        kind: 'expand',
+        up: (sql) => sql.schema.createTable('one', (t) => t.string('id')),
+      },
       {
         version: 2,
         name: 'two',
+        kind: 'expand',
         up: async (sql) => {
           await sql.schema.createTable('two', (t) => t.string('id'));
           if (!survives) throw new Error('killed here');

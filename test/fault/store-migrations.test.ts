@@ -93,18 +93,36 @@ describe('migrations', function () {
       await (await openStore(await optionsOf(dataDir))).close();
     });
 
-    it('refuse a store that is newer than the program, in one line', async () => {
-      const dataDir = folder();
+    async function upgraded(dataDir: string, compatible_from: number): Promise<void> {
       await (await openStore(await optionsOf(dataDir))).close();
       const bare = await database(dataDir);
-      await bare.write((sql) => sql('schema_version').insert({ version: 999, name: 'later', applied_at: 0 }));
+      const later = { version: 999, name: 'later', applied_at: 0, compatible_from };
+      await bare.write((sql) => sql('schema_version').insert(later));
       await bare.close();
+    }
+
+    it('leave a newer store as it is that says that this program can use it', async () => {
+      const dataDir = folder();
+      await upgraded(dataDir, 10);
+      const store = await openStore(await optionsOf(dataDir));
+      await bootstrap(store, { dataDir, simulated: false });
+      await store.close();
+      await (await openStore({ ...(await optionsOf(dataDir)), existing: 'usable' })).close();
+      const refused = await openStore({ ...(await optionsOf(dataDir)), existing: 'same' }).catch(String);
+      expect(refused).to.match(
+        /The store is at version 999 and this program knows .+: use the newer program\.$/,
+      );
+    });
+
+    it('refuse a newer store that this program cannot use, in one line', async () => {
+      const dataDir = folder();
+      await upgraded(dataDir, 999);
       const error = await openStore(await optionsOf(dataDir)).then(
         () => expect.fail('must be refused'),
         (refused: Error) => refused,
       );
       expect(error).to.be.instanceOf(RefusedStart);
-      expect(error.message).to.match(/^The store is at version 999 .+ backup from before its upgrade\.$/);
+      expect(error.message).to.match(/^The store is at version 999, usable from version 999 on, .+ backup from before its upgrade\.$/);
     });
   });
 });

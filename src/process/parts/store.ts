@@ -19,7 +19,14 @@ export const storePart: ProcessPart<Base, Records> = {
       ...(given?.file ? { file: given.file } : { env: given?.reveal() }),
       dataDir,
     });
-    return { store: await openStore({ dataDir, databaseUrl, masterKey, existing: role === 'data' }) };
+    return {
+      store: await openStore({
+        dataDir,
+        databaseUrl,
+        masterKey,
+        ...(role === 'data' && { existing: 'usable' }),
+      }),
+    };
   },
   stop: ({ store }) => store.close(),
 };

@@ -7,17 +7,22 @@ import { up as integrations } from './0006-integrations.js';
 import { up as secretsOfConfigs } from './0007-secrets-of-configs.js';
 import { up as secretsOfGuardrails } from './0008-secrets-of-guardrails.js';
 import { up as emailKeys } from './0009-email-keys.js';
+import { up as compatibleVersions } from './0010-compatible-versions.js';
 import type { Migration } from './migration.js';
 
-/** Every step from an empty store to today's, in order. Only ever added to. */
+/**
+ * Every step from an empty store to today's, in order. Only ever added to. Programs that know less than version 10 refuse
+ * every newer store.
+ */
 export const migrations: readonly Migration[] = [
-  { version: 1, name: 'keys, providers, configs', up: keysProvidersConfigs },
-  { version: 2, name: 'units of work', up: unitsOfWork },
-  { version: 3, name: 'api keys', up: apiKeys },
-  { version: 4, name: 'people and places', up: peopleAndPlaces },
-  { version: 5, name: 'policies, guardrails, labels', up: policiesGuardrailsLabels },
-  { version: 6, name: 'integrations', up: integrations },
-  { version: 7, name: 'secrets of configs', up: secretsOfConfigs },
-  { version: 8, name: 'secrets of guardrails', up: secretsOfGuardrails },
-  { version: 9, name: 'e-mail keys', up: emailKeys },
+  { version: 1, name: 'keys, providers, configs', kind: 'contract', up: keysProvidersConfigs },
+  { version: 2, name: 'units of work', kind: 'contract', up: unitsOfWork },
+  { version: 3, name: 'api keys', kind: 'contract', up: apiKeys },
+  { version: 4, name: 'people and places', kind: 'contract', up: peopleAndPlaces },
+  { version: 5, name: 'policies, guardrails, labels', kind: 'contract', up: policiesGuardrailsLabels },
+  { version: 6, name: 'integrations', kind: 'contract', up: integrations },
+  { version: 7, name: 'secrets of configs', kind: 'contract', up: secretsOfConfigs },
+  { version: 8, name: 'secrets of guardrails', kind: 'contract', up: secretsOfGuardrails },
+  { version: 9, name: 'e-mail keys', kind: 'contract', up: emailKeys },
+  { version: 10, name: 'compatible versions', kind: 'expand', up: compatibleVersions },
 ];

@@ -15,5 +15,10 @@ export interface Migration {
   /** Counts up from 1. */
   readonly version: number;
   readonly name: string;
+  /**
+   * `expand`: programs of the version before go on working on the store, beside newer ones. `contract`: only
+   * programs of this version do, and newer ones.
+   */
+  readonly kind: 'expand' | 'contract';
   up(sql: Transaction, context: MigrationContext): Promise<void>;
 }

@@ -186,7 +186,8 @@ export async function openStore(options: StoreOptions): Promise<Store> {
   const chain = new AuditChain(() => systemKeys.audit);
   let database = await openDatabase(options, true);
   try {
-    if (options.existing) await requireCurrent(database, migrations);
+    if (options.existing !== undefined)
+      await requireCurrent(database, migrations, options.existing === 'usable');
     // Before anything is changed: a wrong master key must change nothing.
     await systemKeys.load(database);
     await migrate(database, migrations, { storeName: database.name, systemKeys, dataKeys, chain }, now);

@@ -12,15 +12,19 @@ export interface StoreOptions {
   /** A postgres:// URL: the records are kept there instead. */
   readonly databaseUrl?: Secret | null;
   readonly masterKey: MasterKey;
-  /** Only one that is there already and of this program's version: nothing is made, nothing migrated. */
-  readonly existing?: boolean;
+  /**
+   * Only one that is there already: nothing is made, nothing migrated. `same`: of this program's version; `usable`: or a
+   * newer one that this program can use.
+   */
+  readonly existing?: 'same' | 'usable';
   /** Unix milliseconds; stood in for by tests. */
   readonly clock?: () => number;
 }
 
 /** Opens the bare database of a store. `patient`: its statements may take their time. */
 export async function openDatabase(options: StoreOptions, patient: boolean): Promise<Database> {
-  const { dataDir, databaseUrl, existing = false } = options;
+  const { dataDir, databaseUrl } = options;
+  const existing = options.existing !== undefined;
   if (databaseUrl) return openPostgres(databaseUrl, patient, existing);
   if (existing && !existsSync(databasePath(dataDir))) {
     throw new RefusedStart(`There is no store in ${dataDir}: name its directory with --data-dir.`);
