@@ -3,7 +3,7 @@ import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { availableParallelism, cpus, release, totalmem } from 'node:os';
 import { join, relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { version as gatewayVersion } from '../src/cli/version.js';
+import { version as gatewayVersion } from '../src/process/node/version.js';
 import { type BenchRow, type BenchRun, changesBetween, movedFloors, variedFloors } from './comparison.js';
 
 /** The repository, whether this file runs as it is or compiled, in dist/bench. */

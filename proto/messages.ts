@@ -1907,6 +1907,14 @@ export interface ListModelsResponse {
   readonly data: readonly Model[];
 }
 
+export type ListNodesRequest = Readonly<Record<string, never>>;
+
+export interface ListNodesResponse {
+  readonly object: 'list';
+  readonly total: number;
+  readonly data: readonly Node[];
+}
+
 export interface ListProvidersRequest {
   /** Counts from 0. */
   readonly current_page?: number | null;
@@ -2259,6 +2267,26 @@ export interface NewWorkspaceMember {
   /** Of a user of the organisation. */
   readonly id: string;
   readonly role: 'admin' | 'manager' | 'member';
+}
+
+export interface Node {
+  /** Of its data directory. */
+  readonly id: string;
+  /** HEADGATE_NODE_NAME. */
+  readonly name: string;
+  /** Of its program. */
+  readonly version: string;
+  /** all, or data: model calls alone. */
+  readonly role: 'all' | 'data';
+  /** up; draining, while it ends what it has; left, when it has ended in order; lost, when it has not reported for 10 s. */
+  readonly state: 'up' | 'draining' | 'left' | 'lost';
+  /** By the database's clock. */
+  readonly started_at: string;
+  readonly last_seen_at: string;
+  /** Data workers that serve. */
+  readonly workers: number;
+  /** Age of the oldest record of a request that is not in the ledger yet, in seconds. */
+  readonly journal_behind_s: number;
 }
 
 export interface Organisation {
@@ -3683,6 +3711,11 @@ export interface AdminServices {
     ListModels: [ListModelsRequest, ListModelsResponse];
     /** Prices of a model, as the gateway counts them. Needs no key. */
     GetModelPricing: [GetModelPricingRequest, ModelPricing];
+  };
+  /** The gateways that share this deployment's records. */
+  Nodes: {
+    /** Lists them by name. One that is gone for a week is no longer listed. */
+    ListNodes: [ListNodesRequest, ListNodesResponse];
   };
   /** The organisation of the caller, and what holds in all its workspaces. */
   Organisations: {

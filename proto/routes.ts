@@ -46,6 +46,7 @@ export const adminPaths: readonly string[] = [
   '/v1/logs',
   '/v1/logs/{id}',
   '/v1/model-configs/pricing/{provider}/{model}',
+  '/v1/nodes',
   '/v1/openapi.json',
   '/v1/policies/rate-limits',
   '/v1/policies/rate-limits/{id}',

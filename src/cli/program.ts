@@ -1,11 +1,11 @@
 import { Command, CommanderError, Option } from 'commander';
 import { adminTree } from '../../proto/tree.js';
 import { loadSettings, type SettingKey, SettingsError, settingsTable } from '../common/settings/settings.js';
+import { version } from '../process/node/version.js';
 import { CliError } from './cli-error.js';
 import type { CliContext } from './context.js';
 import { printable, writeErrorLine } from './output/output.js';
 import { aboutLine, resourceName } from './verbs.js';
-import { version } from './version.js';
 
 /** What every module of an administrative command exports. */
 interface CommandModule {

@@ -15,6 +15,7 @@ import { firstKeysPart } from './parts/first-keys.js';
 import { ingestionPart } from './parts/ingestion.js';
 import { ledgerPart } from './parts/ledger.js';
 import { modelLists } from './parts/model-lists.js';
+import { nodePart } from './parts/node.js';
 import { opsPart } from './parts/ops.js';
 import { otherNodes } from './parts/other-nodes.js';
 import { ownPriority } from './parts/own-priority.js';
@@ -45,6 +46,7 @@ const parts = PartList.given<Base>()
   .with(dataDirectory)
   .with(workerProcesses)
   .with(storePart)
+  .with(nodePart)
   .with(ledgerPart)
   .with(ingestionPart)
   .with(firstKeysPart)

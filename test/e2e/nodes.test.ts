@@ -1,11 +1,12 @@
 import { randomBytes } from 'node:crypto';
-import { existsSync, mkdtempSync, readFileSync } from 'node:fs';
+import { copyFileSync, existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect } from 'chai';
 import pg from 'pg';
 import type { FirstKeys } from '../../src/control-plane/store/store.js';
-import { eventually, type RunningGateway, startGateway } from '../support/gateway.js';
+import { headgate } from '../support/command.js';
+import { eventually, freePorts, type RunningGateway, startGateway } from '../support/gateway.js';
 import { folder, forEachStore } from '../support/stores.js';
 import { expectWithinMs } from '../support/time-limits.js';
 
@@ -25,6 +26,12 @@ async function statusAt(gateway: RunningGateway, key: string): Promise<number> {
   await response.text();
   return response.status;
 }
+
+const portsOf = ([port, grpc, ops]: readonly number[]): Record<string, string> => ({
+  HEADGATE_PORT: String(port),
+  HEADGATE_GRPC_PORT: String(grpc),
+  HEADGATE_OPS_PORT: String(ops),
+});
 
 const ready = async (gateway: RunningGateway): Promise<number> =>
   (await fetch(`${gateway.opsUrl}/readyz`)).status;
@@ -81,6 +88,52 @@ describe('three gateways on one PostgreSQL', function () {
       for (const node of nodes) expect(await statusAt(node, first.workspace_key)).to.equal(200);
     });
 
+    const listed = async (gateway: RunningGateway): Promise<Record<string, unknown>[]> =>
+      (await overRest(gateway, 'GET', '/v1/nodes')).json.data;
+
+    it('each of them lists all, by name', async () => {
+      for (const node of nodes) {
+        const all = await eventually('three nodes that are up', async () => {
+          const rows = await listed(node);
+          return rows.length === 3 && rows.every(({ state }) => state === 'up') && rows;
+        });
+        expect(all.map(({ name, role, workers }) => [name, role, workers])).to.deep.equal(
+          ['a', 'b', 'c'].map((name) => [name, 'all', 1]),
+        );
+      }
+      const env = { ...nodes[1]!.env, HEADGATE_ADMIN_KEY: first.admin_key };
+      const ran = await headgate(env, ['nodes', 'list', '--json']);
+      expect(JSON.parse(ran.stdout), ran.stderr).to.have.length(3);
+      const metrics = await (await fetch(`${nodes[2]!.opsUrl}/metrics`)).text();
+      expect(metrics).to.match(/^gateway_nodes\{state="up"\} [123]$/m);
+    });
+
+    it('a copy of a data directory is refused while its node is alive', async () => {
+      const copy = mkdtempSync(join(tmpdir(), 'headgate-test-'));
+      copyFileSync(join(nodes[0]!.dataDir, 'node-id'), join(copy, 'node-id'));
+      const ran = await headgate(
+        { ...nodes[0]!.env, ...portsOf(await freePorts(3)), HEADGATE_DATA_DIR: copy },
+        ['serve'],
+      );
+      expect(ran.code).to.equal(1);
+      expect(ran.stderr).to.match(
+        /^headgate: The node a runs with the id .+ directory, which is a copy .+\n$/,
+      );
+      rmSync(copy, { recursive: true });
+    });
+
+    it('one that is killed and started again is up at once', async () => {
+      const node = nodes[2]!;
+      const ended = new Promise((done) => node.process.once('exit', done));
+      node.process.kill('SIGKILL');
+      await ended;
+      nodes[2] = await node.restart();
+      const up = await eventually('up', async () =>
+        (await listed(nodes[0]!)).find(({ name }) => name === 'c'),
+      );
+      expect(up).to.include({ state: 'up' });
+    });
+
     it('a key that one of them revokes is refused there at once and by the others within a second', async () => {
       const [one, ...others] = nodes as [RunningGateway, ...RunningGateway[]];
       const { json } = await overRest(one, 'POST', '/v1/api-keys/workspace/service', {
@@ -121,6 +174,13 @@ describe('three gateways on one PostgreSQL', function () {
         expect(grpc).to.equal('closed');
       });
 
+      it('is listed with its role', async () => {
+        const found = await eventually('up', async () =>
+          (await listed(nodes[0]!)).find(({ role }) => role === 'data'),
+        );
+        expect(found).to.include({ state: 'up', workers: 1 });
+      });
+
       it('after SIGTERM is not ready at once, and still serves until its drain begins', async () => {
         const stream = await chat(node, first.workspace_key, {
           model: 'sim-fault:chunks=40,delay=50',
@@ -135,7 +195,10 @@ describe('three gateways on one PostgreSQL', function () {
         const answer = await chat(node, first.workspace_key);
         expect([answer.status, answer.headers.get('connection')]).to.deep.equal([200, 'close']);
         expect(await whole).to.include('[DONE]');
+        const state = async () => (await listed(nodes[0]!)).find(({ role }) => role === 'data')?.['state'];
+        await eventually('draining', async () => (await state()) === 'draining');
         expect(await exit).to.equal(0);
+        expect(await state()).to.equal('left');
       });
     });
   });

@@ -1,7 +1,7 @@
 import { readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect } from 'chai';
-import { nodeIdOf } from '../../src/process/node-id.js';
+import { nodeIdOf } from '../../src/process/node/node-id.js';
 import { folder } from '../support/stores.js';
 
 describe('the id of a node', () => {

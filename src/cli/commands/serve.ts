@@ -3,11 +3,11 @@ import { dirname, join, relative } from 'node:path';
 import { GatewayError } from '../../common/core/errors.js';
 import type { Settings } from '../../common/settings/settings.js';
 import { RefusedStart } from '../../control-plane/store/files/refused-start.js';
+import { version } from '../../process/node/version.js';
 import { PartFailed } from '../../process/part-list.js';
 import { CliError } from '../cli-error.js';
 import { writeLine } from '../output/output.js';
 import { codeOf, portProblem, portsOf, tryPort } from '../ports.js';
-import { version } from '../version.js';
 
 type Gateway = Awaited<ReturnType<typeof import('../../process/gateway.js')['startGateway']>>;
 

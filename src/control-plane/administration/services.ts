@@ -12,6 +12,7 @@ import { invitesService } from './resources/invites.js';
 import { labelsService } from './resources/labels.js';
 import { logsService } from './resources/logs.js';
 import { modelsService } from './resources/models.js';
+import { nodesService } from './resources/nodes.js';
 import { organisationsService } from './resources/organisations.js';
 import { providersService } from './resources/providers.js';
 import { rateLimitsPoliciesService } from './resources/rate-limits-policies.js';
@@ -38,6 +39,7 @@ const services: { readonly [Name in ServiceName]: (parts: AdminParts) => Service
   Labels: labelsService,
   Logs: logsService,
   Models: modelsService,
+  Nodes: nodesService,
   Organisations: organisationsService,
   Providers: providersService,
   RateLimitsPolicies: rateLimitsPoliciesService,

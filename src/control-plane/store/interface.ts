@@ -10,6 +10,7 @@ import type { IntegrationStore } from './records/integrations.js';
 import type { InviteStore } from './records/invites.js';
 import type { LabelStore } from './records/labels.js';
 import type { MemberStore } from './records/members.js';
+import type { NodeStore } from './records/nodes.js';
 import type { OrganisationStore } from './records/organisations.js';
 import type { Place } from './records/place.js';
 import type { ProviderStore } from './records/providers.js';
@@ -51,6 +52,7 @@ export interface Store {
   readonly deployments: DeploymentStore;
   readonly usageLimitsPolicies: UsageLimitsPolicyStore;
   readonly rateLimitsPolicies: RateLimitsPolicyStore;
+  readonly nodes: NodeStore;
   readonly audit: AuditStore;
   readonly idempotency: IdempotencyStore;
   readonly changes: ChangeStore;

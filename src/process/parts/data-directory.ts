@@ -2,7 +2,7 @@ import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { checkPrivacy } from '../../control-plane/store/files/private-files.js';
 import { holdDataDir } from '../data-lock.js';
-import { nodeIdOf } from '../node-id.js';
+import { nodeIdOf } from '../node/node-id.js';
 import type { ProcessPart } from '../part-list.js';
 import type { Base } from './base.js';
 

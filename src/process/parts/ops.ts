@@ -4,17 +4,18 @@ import type { ProcessPart } from '../part-list.js';
 import { workerMetrics } from '../workers/worker-metrics.js';
 import type { Base } from './base.js';
 import type { BreakersGiven } from './breakers.js';
+import type { NodeGiven } from './node.js';
 import type { RedisGiven } from './redis.js';
 import type { Records } from './store.js';
 import type { WorkerProcesses } from './worker-processes.js';
 
 /** Probes and metrics, on a port of their own. */
 export const opsPart: ProcessPart<
-  Base & Records & WorkerProcesses & RedisGiven & BreakersGiven,
+  Base & Records & WorkerProcesses & NodeGiven & RedisGiven & BreakersGiven,
   { readonly ops: OpsServer }
 > = {
   name: 'health port',
-  async start({ settings, store, workers, redis, breakers, log, droppedLines }) {
+  async start({ settings, store, workers, node, redis, breakers, log, droppedLines }) {
     const checks: Check[] = [
       { name: 'workers', ok: () => workers.ready > 0 },
       { name: 'shutdown', ok: () => !workers.leaving },
@@ -25,7 +26,11 @@ export const opsPart: ProcessPart<
       host: settings.host,
       port: settings.opsPort,
       checks,
-      metrics: () => [...workerMetrics(workers.report(), droppedLines()), ...breakers.metrics()],
+      metrics: () => [
+        ...workerMetrics(workers.report(), droppedLines()),
+        ...breakers.metrics(),
+        ...node.metrics(),
+      ],
       maxConnections: controlConnections(descriptorLimit()).ops,
       log,
     });

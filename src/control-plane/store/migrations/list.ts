@@ -8,6 +8,7 @@ import { up as secretsOfConfigs } from './0007-secrets-of-configs.js';
 import { up as secretsOfGuardrails } from './0008-secrets-of-guardrails.js';
 import { up as emailKeys } from './0009-email-keys.js';
 import { up as compatibleVersions } from './0010-compatible-versions.js';
+import { up as nodes } from './0011-nodes.js';
 import type { Migration } from './migration.js';
 
 /**
@@ -25,4 +26,5 @@ export const migrations: readonly Migration[] = [
   { version: 8, name: 'secrets of guardrails', kind: 'contract', up: secretsOfGuardrails },
   { version: 9, name: 'e-mail keys', kind: 'contract', up: emailKeys },
   { version: 10, name: 'compatible versions', kind: 'expand', up: compatibleVersions },
+  { version: 11, name: 'nodes', kind: 'expand', up: nodes },
 ];

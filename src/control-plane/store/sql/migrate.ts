@@ -1,6 +1,8 @@
 import { RefusedStart } from '../files/refused-start.js';
 import type { Migration, MigrationContext } from '../migrations/migration.js';
-import type { Database, Sql } from './connection/driver.js';
+import { lostAfterMs } from '../records/nodes.js';
+import type { Database, Sql, Transaction } from './connection/driver.js';
+import { databaseNow } from './database-clock.js';
 
 /** Migrations already applied. Made with the database itself: every migration writes its line here. */
 export const versionTable =
@@ -61,6 +63,21 @@ export async function requireCurrent(
   );
 }
 
+/** Throws RefusedStart where nodes run that could not use the store afterwards. */
+async function refuseOlderNodes(sql: Transaction, version: number): Promise<void> {
+  if (!(await sql.schema.hasTable('nodes'))) return;
+  const names: string[] = await sql('nodes')
+    .where('schema_version', '<', version)
+    .whereNot({ state: 'left' })
+    .andWhere('last_seen_at', '>=', (await databaseNow(sql)) - lostAfterMs)
+    .orderBy('name')
+    .pluck('name');
+  if (names.length === 0) return;
+  throw new RefusedStart(
+    `Version ${version} of the store is not for the programs of ${names.join(', ')}, which run on it: upgrade or stop them first.`,
+  );
+}
+
 /** The oldest version whose programs may use a store at `version`. */
 function compatibleFrom(migrations: readonly Migration[], version: number): number {
   const last = migrations.findLast((one) => one.version <= version && one.kind === 'contract');
@@ -78,11 +95,12 @@ export async function migrate(
   now: () => number,
 ): Promise<void> {
   const found = await usable(database, migrations);
-  for (const { version, name, up } of migrations) {
+  for (const { version, name, kind, up } of migrations) {
     if (version <= found) continue;
     await database.write(async (sql) => {
       // Another process may have made this step while this one waited for the lock.
       if ((await sql('schema_version').where({ version }).first()) !== undefined) return;
+      if (kind === 'contract' && database.dialect === 'postgres') await refuseOlderNodes(sql, version);
       await up(sql, context);
       await sql('schema_version').insert({
         ...{ version, name, applied_at: now() },

@@ -3,6 +3,7 @@ import { hashGatewayKey } from '../../../common/access/gateway-key.js';
 import { scopesOf } from '../../../common/access/scopes.js';
 import type { FirstKeys, Store, UnitOptions } from '../interface.js';
 import { migrations } from '../migrations/list.js';
+import type { NodeStore } from '../records/nodes.js';
 import type { Place } from '../records/place.js';
 import { takeManifest } from './backup-manifest.js';
 import { SqlChanges } from './changes.js';
@@ -23,6 +24,7 @@ import { SqlIntegrations } from './records/integrations.js';
 import { SqlInvites } from './records/invites.js';
 import { SqlLabels } from './records/labels.js';
 import { SqlMembers } from './records/members.js';
+import { OwnNode, SqlNodes } from './records/nodes.js';
 import { insertOrganisation, type OrganisationParts, SqlOrganisations } from './records/organisations.js';
 import { SqlProviders } from './records/providers.js';
 import { SqlRateLimitsPolicies } from './records/rate-limits-policies.js';
@@ -54,6 +56,7 @@ class SqlStore implements Store {
   readonly integrations: SqlIntegrations;
   readonly keys: SqlApiKeys;
   readonly members: SqlMembers;
+  readonly nodes: NodeStore;
   readonly organisations: SqlOrganisations;
   readonly providers: SqlProviders;
   readonly users: SqlUsers;
@@ -80,6 +83,7 @@ class SqlStore implements Store {
     this.integrations = new SqlIntegrations(database, dataKeys, now);
     this.keys = new SqlApiKeys(ofRights, systemKeys.pepper, now);
     this.members = new SqlMembers(ofRights, now);
+    this.nodes = database.dialect === 'postgres' ? new SqlNodes(database) : new OwnNode(now);
     this.organisations = new SqlOrganisations(ofRights, now);
     this.providers = new SqlProviders(database, dataKeys, this.integrations, now);
     this.users = new SqlUsers(ofRights, now);
@@ -170,6 +174,7 @@ class SqlStore implements Store {
   async prune(): Promise<void> {
     await this.idempotency.prune();
     await this.changes.prune();
+    await this.nodes.prune();
   }
 
   close(): Promise<void> {

@@ -1,7 +1,7 @@
 import { linkSync, readFileSync, unlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { uuidv7 } from '../common/text/id.js';
-import { RefusedStart } from '../control-plane/store/files/refused-start.js';
+import { uuidv7 } from '../../common/text/id.js';
+import { RefusedStart } from '../../control-plane/store/files/refused-start.js';
 
 const shape = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 
