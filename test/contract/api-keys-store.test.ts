@@ -52,7 +52,7 @@ describe('keys in the store', () => {
     } as const;
     const policy = { period: null, periodDays: 3, transitionMs: hour, nextRotationAt: now + hour };
 
-    it('keep all that was said of them', async () => {
+    it('keep all the values they were created with', async () => {
       const said = {
         description: 'of the shop',
         defaults: { configId: 'pc-a', allowConfigOverride: false, metadata: { team: 'a' } },
@@ -78,7 +78,7 @@ describe('keys in the store', () => {
       expect((await change(key.id, cleared)).key).to.deep.include(cleared);
     });
 
-    it('are changed by one who knows their state, of their own organisation', async () => {
+    it('are changed only with their current etag, in their own organisation', async () => {
       const { key, hash } = await make();
       const first = await change(key.id, { name: 'one', etag: key.etag });
       expect(first.hashes).to.deep.equal([hash]);
@@ -127,7 +127,7 @@ describe('keys in the store', () => {
       expect((await store.keys.findByHash(hash))?.expiresAt).to.equal(now + hour / 2);
     });
 
-    it('start again from no usage, and say when', async () => {
+    it('restart with no usage and the time of the reset', async () => {
       const { key } = await make({ usageLimits: limits });
       const { key: reset } = await change(key.id, { resetUsage: true });
       expect(reset.usage).to.deep.include({ currentUsage: 0, isExhausted: false, lastResetAt: now });
@@ -145,7 +145,7 @@ describe('keys in the store', () => {
       expect(await ids({ userId: 'nobody', status: [] })).to.deep.equal([key.id]);
     });
 
-    it('are found while their user is a member, or whoever is in every workspace', async () => {
+    it('are found while their user is a member, or has access to every workspace', async () => {
       const user = async (email: string, role: 'admin' | 'member') =>
         here(await store.users.create(place.organisationId, { email, role }));
       const ann = await user('ann@example.com', 'member');

@@ -124,7 +124,7 @@ describe('cache.db', () => {
     await store.close();
   });
 
-  it('is made anew where it is no database, and done without where it cannot be had', async () => {
+  it('is replaced where it is no database; the cache works without it where it cannot be opened', async () => {
     writeFileSync(join(dataDir, 'cache.db'), 'no database '.repeat(1000));
     const store = await sqlite(dataDir);
     store.write('a', 'b', 60);

@@ -17,7 +17,7 @@ const text = JSON.stringify({
 });
 
 describe('secrets of configs', () => {
-  it('are masked wherever they stand, and parameters of calls are none', () => {
+  it('are masked at any depth, and parameters of calls are not masked', () => {
     const shown = JSON.parse(shownConfig(text)!);
     const { targets } = shown as { targets: Record<string, unknown>[] };
     expect(targets[0]!['apiKey']).to.equal('sk*****fig');

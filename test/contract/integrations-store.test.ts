@@ -104,7 +104,7 @@ describe('integrations in the store', () => {
         expect(readFileSync(join(dataDir, file)).includes('canary'), file).to.equal(false);
     });
 
-    it('change a key, keep those secrets that are told to stay, and drop the others', async () => {
+    it('change a key, keep the secrets that the change names as kept, and drop the others', async () => {
       const { id } = here(await store.integrations.get(org, 'sealed'));
       const secrets = new Secret('{"custom_headers":{"a":"1"},"aws_secret_access_key":"two"}');
       await store.integrations.update(org, id, { configurations: { shown: {}, secrets, kept: [] } });
@@ -135,7 +135,7 @@ describe('integrations in the store', () => {
       expect(here(await store.integrations.get(org, id)).status).to.equal('archived');
     });
 
-    it('are usable where their workspace, their access or global access says so', async () => {
+    it('are usable where their workspace, their access or global access allows it', async () => {
       const own = here(
         await store.integrations.create(org, input('own', { workspaceId: place.workspaceId })),
       );
@@ -170,7 +170,7 @@ describe('integrations in the store', () => {
       ]);
     });
 
-    it('are lent no longer once access ends, and a spent budget is told', async () => {
+    it('are not usable once access ends, and report a spent budget', async () => {
       const { id } = here(await store.integrations.get(org, 'lent-out'));
       const provider = { slug: 'of-lent', name: 'P', integrationId: 'lent-out' };
       expect(await store.providers.create(other, provider)).to.equal('missing');
@@ -194,7 +194,7 @@ describe('integrations in the store', () => {
       ]);
     });
 
-    it('say which models pass', async () => {
+    it('list the models that they allow', async () => {
       const { id } = here(
         await store.integrations.create(org, input('picky', { workspaceId: place.workspaceId })),
       );

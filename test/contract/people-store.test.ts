@@ -206,7 +206,7 @@ describe('people and places in the store', () => {
     });
 
     describe('workspaces', () => {
-      it('keep what is said of them, and change by their etag', async () => {
+      it('keep their values, and change by their etag', async () => {
         const made = here(
           await store.workspaces.create(organisationId, {
             name: 'Three',
@@ -289,7 +289,7 @@ describe('people and places in the store', () => {
     });
 
     describe('organisations', () => {
-      it('change by their etag, and say what holds in each workspace', async () => {
+      it('change by their etag, and list the permissions in each workspace', async () => {
         const before = here(await store.organisations.get(organisationId));
         const changed = here(
           await store.organisations.update(organisationId, {

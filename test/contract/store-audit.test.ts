@@ -117,7 +117,7 @@ describe('the audit log', () => {
       expect(await store.audit.verify(organisation)).to.deep.equal({ ok: true, rows: 1 });
     });
 
-    it('stands for a secret by a text that differs between organisations', () => {
+    it('replaces a secret by a text that differs between organisations', () => {
       const print = store.audit.fingerprint(organisation, 'sk-canary-0123456789');
       expect(print).to.equal(store.audit.fingerprint(organisation, 'sk-canary-0123456789'));
       expect(print).to.not.equal(store.audit.fingerprint('another', 'sk-canary-0123456789'));
@@ -134,7 +134,7 @@ describe('the audit log', () => {
       await writer;
     });
 
-    it('goes on behind a row that was undone, and behind those of another node', async () => {
+    it('continues after a row that was undone, and after rows of another node', async () => {
       const append = () => store.audit.append(entryOf(organisation));
       const undone = store.unit(organisation, async () => {
         await append();
@@ -308,7 +308,7 @@ describe('the audit log', () => {
         ).to.deep.equal(bad(rows + 1, 'added'));
       });
 
-      it('is found out where the whole chain is written anew without the key', async () => {
+      it('is detected where the whole chain is rewritten without the key', async () => {
         const last = { ok: false, seq: rows, reason: 'head' };
         expect(
           await verdictOn(async (sql) => {

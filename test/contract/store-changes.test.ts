@@ -52,7 +52,7 @@ describe('the feed of changes', () => {
       expect(ids(await store.changes.since(await store.changes.newest(), 10))).to.equal('');
     });
 
-    it('tells listeners of what is committed, once and in order, and of nothing that is undone', async () => {
+    it('notifies listeners of committed changes, once and in order, and of no change that is undone', async () => {
       await store.changes.append(change('before'));
       const heard: string[] = [];
       const stopThrower = await store.changes.watch(() => {
@@ -112,7 +112,7 @@ describe('the feed of changes', () => {
       await other.close();
     });
 
-    it('says when what was asked for is no longer kept', async () => {
+    it('reports when the requested changes are no longer kept', async () => {
       await store.changes.append(change('old'));
       const old = await store.changes.newest();
       now += 8 * day;

@@ -34,7 +34,7 @@ describe('a store in a PostgreSQL database of its own', function () {
     });
     after(() => server && ask(`DROP DATABASE IF EXISTS ${name}`));
 
-    it('is backed up and restored by what docs/backup.md says to type', async () => {
+    it('is backed up and restored by the commands in docs/backup.md', async () => {
       const [dump = '', restore = ''] = examplesOf('docs/backup.md')
         .map(({ text }) => text)
         .filter((text) => text.startsWith('pg_'));

@@ -43,7 +43,7 @@ describe('policies in the store', () => {
       ...more,
     });
 
-    it('keep what a budget was made of, and change what is said', async () => {
+    it('keep the values a budget was created with, and change only the given ones', async () => {
       const made = here(await store.usageLimitsPolicies.create(place, budget()));
       expect(made).to.deep.include({
         ...budget(),
@@ -87,7 +87,7 @@ describe('policies in the store', () => {
       expect(await ids({ search: '0%', status: 'archived' })).to.deep.equal([made.id]);
     });
 
-    it('count each value apart, and judge counters anew under another limit', async () => {
+    it('count each value separately, and judge counters by a changed limit', async () => {
       const { organisationId } = place;
       const { id } = here(await store.usageLimitsPolicies.create(place, budget({ creditLimit: 10 })));
       const count = (key: string, amount: number) =>
@@ -115,7 +115,7 @@ describe('policies in the store', () => {
       expect((await entities()).map((one) => one.currentUsage)).to.deep.equal([0, 0]);
     });
 
-    it('keep what a rate limit was made of, and change what is said', async () => {
+    it('keep the values a rate limit was created with, and change only the given ones', async () => {
       const input = {
         name: null,
         description: 'For all',

@@ -118,7 +118,7 @@ describe('guardrails, labels, collections and deployments in the store', () => {
       const create = async (name: string, parentId: string | null = null) =>
         here(await store.collections.create(place, { name, parentId }));
 
-      it('stand in each other, and never in themselves', async () => {
+      it('contain each other, and never themselves', async () => {
         const top = await create('Top');
         const middle = await create('Middle', top.id);
         const low = await create('Low', middle.id);

@@ -136,7 +136,7 @@ describe('the keys of a store', function () {
 
     if (dialect !== 'postgres') return;
 
-    it('are not wrapped anew while a gateway runs, on whichever machine', async () => {
+    it('are not rewrapped while a gateway runs, on any machine', async () => {
       const store = await openUnder(masterKey);
       const stop = await store.changes.watch(() => {});
       const bare = await database(dataDir);

@@ -66,7 +66,7 @@ describe("a transaction on SQLite's writing connection", () => {
     expect(await children()).to.deep.equal([{ id: 'a', parent: null, note: 'still there' }]);
   });
 
-  it('tells how many rows an update found', async () => {
+  it('returns how many rows an update found', async () => {
     const found = (id: string) =>
       database.write((sql) => updateRows(sql, 'children', { id }, { note: undefined, parent: 'p' }));
     expect([await found('a'), await found('b')]).to.deep.equal([1, 0]);
@@ -140,7 +140,7 @@ describe("a transaction on SQLite's writing connection", () => {
       expect(await ids()).to.deep.equal([]);
     });
 
-    it('is told so where the transaction was lost in between, as a full disk does', async () => {
+    it('gets an error where the transaction was lost in between, as on a full disk', async () => {
       const losing = () =>
         database.write(async (sql) => {
           await sql.raw('ROLLBACK');

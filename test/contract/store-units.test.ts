@@ -50,7 +50,7 @@ describe('a unit of work', () => {
       expect(rows[0]?.resourceId).to.equal((await store.configs.get(place, 'pc-whole'))?.id);
     });
 
-    it('leaves nothing behind where it throws at its end', async () => {
+    it('changes nothing where it throws at its end', async () => {
       const before = await store.audit.list(organisation, {}, everything);
       const newest = await store.changes.newest();
       const error = await refusal(
@@ -67,7 +67,7 @@ describe('a unit of work', () => {
       expect(await store.changes.newest()).to.equal(newest);
     });
 
-    it('reads what it has written, which nobody else does before its end', async () => {
+    it('reads its own changes, which no other reader sees before its end', async () => {
       let arrived: () => void = () => {};
       const written = new Promise<void>((resolve) => {
         arrived = resolve;
@@ -172,7 +172,7 @@ describe('a unit of work', () => {
       expect(row === undefined ? 'failed' : 'committed').to.equal(outcome);
     });
 
-    it('changes a record only for who knows its last state', async () => {
+    it('changes a record only with its latest etag', async () => {
       const first = made(await config('etag'));
       const second = made(await store.configs.update(place, first.slug, { name: 'a', etag: first.etag }));
       expect(second.etag).to.not.equal(first.etag);

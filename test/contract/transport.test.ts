@@ -263,7 +263,7 @@ for (const [name, create] of [
         expect(answers.map((answer) => answer.body.toString())).to.deep.equal(['/one', '/two', '/three']);
       });
 
-      it('answers a chunked request, then closes, and serves nothing behind it', async () => {
+      it('answers a chunked request, then closes, and serves nothing after it', async () => {
         for (const way of ['answer', 'begin'] as const) {
           for (const when of ['together', 'later'] as const) {
             const paths: string[] = [];
@@ -294,7 +294,7 @@ for (const [name, create] of [
         }
       });
 
-      it('says 100 Continue to who waits for it', async () => {
+      it('sends 100 Continue to a client that waits for it', async () => {
         const c = await client();
         c.send('POST / HTTP/1.1\r\nHost: a\r\nExpect: 100-continue\r\nContent-Length: 2\r\n\r\n');
         await c.until(() => c.bytes.includes('100 Continue\r\n\r\n'), 'continue');
@@ -695,7 +695,7 @@ for (const [name, create] of [
         expect(stops).to.be.above(10);
       });
 
-      it('cuts a client that takes nothing for the write timeout, and says so', async () => {
+      it('cuts and reports a client that reads nothing for the write timeout', async () => {
         let aborts = 0;
         handler = (call) => {
           const push = (): void => {
@@ -734,7 +734,7 @@ for (const [name, create] of [
         reply.error({} as GatewayError);
       };
 
-      it('are told of once, in the upload; collect never calls back', async () => {
+      it('are reported once during the upload; collect never calls back', async () => {
         let aborts = 0;
         let done = false;
         let left: Call | null = null;
@@ -774,7 +774,7 @@ for (const [name, create] of [
         expect(events).to.deep.equal(['abc', 'abort', 'client_gone']);
       });
 
-      it('are told of once before the first byte', async () => {
+      it('are reported once before the first byte', async () => {
         let aborts = 0;
         let left: Call | null = null;
         handler = (call) => {
@@ -792,7 +792,7 @@ for (const [name, create] of [
         expect(aborts).to.equal(1);
       });
 
-      it('are told of once mid-answer', async () => {
+      it('are reported once during the answer', async () => {
         let aborts = 0;
         let left: Call | null = null;
         let reply: ReplySink | null = null;
@@ -816,7 +816,7 @@ for (const [name, create] of [
         expect(aborts).to.equal(1);
       });
 
-      it('are not told of after the answer', async () => {
+      it('are not reported after the answer', async () => {
         let aborts = 0;
         let left: Call | null = null;
         handler = (call) => {
@@ -834,7 +834,7 @@ for (const [name, create] of [
         touch(call);
       });
 
-      it('by hundreds at random moments leave nothing behind', async () => {
+      it('leave nothing open, by hundreds at random moments', async () => {
         handler = (call) => {
           call.collect(10_000, (_error, bytes) => {
             const reply = call.begin(200, [], () => {});

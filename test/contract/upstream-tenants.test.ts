@@ -190,7 +190,7 @@ describe('kept connections to an upstream', () => {
     for (const callerChosen of [true, false]) {
       const host = callerChosen ? 'custom hosts' : 'providers';
 
-      it(`to ${host} that do not stand yet are few once their requests have gone`, async function () {
+      it(`to ${host} that are not open yet are few once their requests have ended`, async function () {
         // undici ends a connection that is being opened when its time is up, not when its request has gone.
         if (name === 'undici') this.skip();
         this.timeout(20_000);
@@ -223,7 +223,7 @@ describe('kept connections to an upstream', () => {
       expect(observed.server.connections).to.equal(1);
     });
 
-    it('to a custom host that does not say how long it keeps them are used for 4 s, else for what it says', async function () {
+    it('to a custom host are used for 4 s, or for as long as it announces', async function () {
       // undici's timers are real, this test's clock is not; `keepAliveTimeout` is set to the same 4 s.
       if (name === 'undici') this.skip();
       for (const [said, idleMs, connections] of [
@@ -325,7 +325,7 @@ describe('kept connections to an upstream', () => {
         expect(asked).to.have.length(2);
       });
 
-      it('are checked for each workspace by itself, and each URL anew', async () => {
+      it('are checked for each workspace separately, and again for each URL', async () => {
         const observed = await listening(new Observed());
         const upstream = gateway({ resolve });
         const host = `http://model.example.org:${observed.server.port}`;

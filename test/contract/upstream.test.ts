@@ -53,7 +53,7 @@ describe('upstream: what a request and its reply look like', () => {
       ]);
     });
 
-    it('writes the framing itself, whatever the caller says of it', async () => {
+    it('writes the framing itself, whatever headers the caller sets', async () => {
       const to = await server({ request: (socket) => socket.write(okReply('')) });
       const flight = await fly(upstream, to.url, {
         headers: [
@@ -234,7 +234,7 @@ describe('upstream: what a request and its reply look like', () => {
       await narrow.close();
     });
 
-    it('keeps an idle connection no longer than it may, nor than the upstream said', async () => {
+    it('keeps an idle connection no longer than its limit and than the upstream announced', async () => {
       const brief = createUpstream({ connectionsPerOrigin: 4, keepAliveMs: 60, egressAllow: [] });
       const to = await server({ request: (socket) => void socket.write(okReply('x')) });
       await fly(brief, to.url).finished;
@@ -280,7 +280,7 @@ describe('upstream: what a request and its reply look like', () => {
       listening.close();
     });
 
-    it('says that there is no body where one is usual, and closes where servers lose their place', async () => {
+    it('announces an empty body where one is usual, and closes where servers lose their place', async () => {
       const to = await server({ request: (socket) => void socket.write(okReply('')) });
       for (const method of ['POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS']) {
         await fly(upstream, to.url, { method, headers: [], body: null }).finished;
@@ -311,7 +311,7 @@ describe('upstream: what a request and its reply look like', () => {
     });
 
     describe('a body that arrives over time', () => {
-      it('goes chunked, in order, and starts only when the connection stands', async () => {
+      it('is sent chunked, in order, and starts only when the connection is open', async () => {
         let got = '';
         const to = await server({
           request: (socket, { body }) => {

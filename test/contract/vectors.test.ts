@@ -125,7 +125,7 @@ describe('vectors of questions', function () {
     });
   }
 
-  it('lie in a file that others cannot read, made anew where it is none', async () => {
+  it('are in a file that other users cannot read, which is replaced where it is no database', async () => {
     const path = join(dataDir, 'vectors.db');
     await (await openSqliteVectors(dataDir)).close();
     expect(statSync(path).mode & 0o077).to.equal(0);

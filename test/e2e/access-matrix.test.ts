@@ -95,9 +95,9 @@ describe('the matrix of access', () => {
 
   it('is the same over gRPC and REST', () => expect(disagreements).to.deep.equal([]));
 
-  it('tells nobody a foreign thing from a missing one', () => expect(tellingApart).to.deep.equal([]));
+  it('answers the same for a foreign record and a missing one', () => expect(tellingApart).to.deep.equal([]));
 
-  it('lets nobody in whose key is missing, unknown, expired or of an archived workspace', () => {
+  it('refuses every key that is missing, unknown, expired or of an archived workspace', () => {
     for (const row of Object.keys(requests)) {
       if (isPublic(methodOf(row))) continue;
       for (const actor of strangers)

@@ -74,7 +74,7 @@ describe('Providers of an account of one’s own', () => {
     });
   const chat = { model: 'm', messages: [{ role: 'user', content: 'Grüße' }] };
 
-  it('SageMaker is passed a signed body as it came, with the headers that its fields say', async () => {
+  it('SageMaker gets the body as received, signed, with the headers of its fields', async () => {
     const path = '/v1/endpoints/my-model/invocations';
     const headers = { 'x-gateway-amzn-sagemaker-target-variant': 'blue' };
     const answer = await post('@maker', path, { inputs: 'Grüße' }, headers);

@@ -108,7 +108,7 @@ describe('keys over the administration plane', () => {
       expect(row).to.include({ id, etag });
     });
 
-    it('says nothing where nothing was said', async () => {
+    it('leaves unset fields empty', async () => {
       expect(await get((await made()).id)).to.deep.include({
         description: null,
         rate_limits: [],
@@ -256,7 +256,7 @@ describe('keys over the administration plane', () => {
       expect(await found(key)).to.deep.include({ keyName: 'two', expiresAt: null });
     });
 
-    it('is told to the workers', async () => {
+    it('reaches the workers', async () => {
       const { id, key } = await made();
       plane.forgotten.length = 0;
       await put(id, { name: 'told' });
@@ -273,7 +273,7 @@ describe('keys over the administration plane', () => {
       expect(refusal(await put(id, { type: 'organisation' }))).to.deep.equal([400, 'AB01']);
     });
 
-    it('is refused to one who knows an older state', async () => {
+    it('is refused with an outdated etag', async () => {
       const { id } = await made();
       const { etag } = await get(id);
       expect((await put(id, { name: 'first' }, { 'if-match': `"${etag}"` })).status).to.equal(200);
@@ -369,7 +369,7 @@ describe('keys over the administration plane', () => {
       expect(Date.parse(json.key_transition_expires_at) - Date.now()).to.be.within(2 * hour - 5000, 2 * hour);
     });
 
-    it('is told to the workers, both texts, and deleting kills both', async () => {
+    it('reaches the workers, both texts, and deleting ends both', async () => {
       const { id, key } = await made();
       plane.forgotten.length = 0;
       const { json } = await rotate(id);
@@ -388,7 +388,7 @@ describe('keys over the administration plane', () => {
       expect((await rotate(id, {}, { headers })).json).to.deep.equal(json);
     });
 
-    it('says in the audit log which text was replaced, and how', async () => {
+    it('records in the audit log which text was replaced, and how', async () => {
       const { id, key } = await made();
       const { json } = await rotate(id);
       const { rows } = await plane.store.audit.list(organisation, {}, { offset: 0, limit: 1 });
@@ -401,7 +401,7 @@ describe('keys over the administration plane', () => {
       expect(rows[0]!.requestBody).to.not.include(json.key);
     });
 
-    it('gives nobody the text of a key that holds more', async () => {
+    it('never returns the text of a key with more permissions', async () => {
       const { id } = await made({ scopes: ['configs.list', 'configs.create'] });
       const weak = await made({ scopes: ['workspace_service_api_keys.rotate', 'configs.list'] });
       expect(refusal(await rotate(id, {}, { key: weak.key }))).to.deep.equal([403, 'AB03']);
@@ -444,7 +444,7 @@ describe('keys over the administration plane', () => {
       expect((await plane.rest('GET', '/v1/configs', undefined, { key: json.key })).status).to.equal(401);
     });
 
-    it('lives and counts as the settings say', async () => {
+    it('is valid and limited as the settings require', async () => {
       const eve = await member('eve@example.com', 'member');
       const { etag: _, ...organisationNow } = (await plane.store.organisations.get(organisation))!;
       const settings = {

@@ -51,7 +51,7 @@ describe('a call of the administration plane', () => {
     expect((await rows())[0]).to.include({ allowed: false, responseStatusCode: 400, requestBody: '{}' });
   });
 
-  it('keeps no secret: fingerprints stand in the audit log for what was sent', async () => {
+  it('keeps no secret: the audit log has fingerprints of the sent values', async () => {
     const canary = 'sk-canary-4711';
     await plane.admin.providers.create({ slug: 'canary', provider: 'openai', key: canary, ...mine });
     const inConfig = { provider: 'openai', api_key: canary };
@@ -64,7 +64,7 @@ describe('a call of the administration plane', () => {
     expect(plane.logged.join()).to.not.include(canary);
   });
 
-  it('tells the feed of changes what was changed, and data workers what to forget', async () => {
+  it('sends the changes to the feed, and to data workers what to forget', async () => {
     const since = await plane.store.changes.newest();
     plane.forgotten.length = 0;
     const { data } = await plane.workspace.configs.create({ name: 'told', config });
@@ -132,7 +132,7 @@ describe('a call of the administration plane', () => {
     expect(rest.json.data.message).to.equal('name cannot be cleared.');
   });
 
-  it('with one wrong key after the other is told to wait, while good keys pass', async () => {
+  it('with one wrong key after another has to wait, while good keys pass', async () => {
     const statuses = new Set<number>();
     for (let i = 0; i < 70; i++)
       statuses.add((await plane.rest('GET', '/v1/configs', undefined, { key: `gw_${i}` })).status);

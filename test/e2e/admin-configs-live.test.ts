@@ -130,7 +130,7 @@ describe('configs of a running gateway', () => {
     expect(made.status, JSON.stringify(made.json)).to.equal(200);
   });
 
-  it('say what is wrong with them once', async () => {
+  it('report each problem once', async () => {
     const { json } = await ask('POST', '/v1/configs', { name: 'x', config: {} });
     expect(json.data.message.match(/must have/g)).to.have.length(1);
   });

@@ -104,7 +104,7 @@ describe('configs over the administration plane', () => {
     expect(plane.forgotten.map(({ name }) => name)).to.deep.equal(['pc-again', old.id]);
   });
 
-  it('say when they were last used, where that is asked for', async () => {
+  it('show when they were last used, on request', async () => {
     const used = await create({ name: 'used', config: retry(1) });
     const at = Date.now() + 5;
     const request = { config: used.slug } as LedgerRow;
@@ -162,7 +162,7 @@ describe('configs over the administration plane', () => {
     ]);
   });
 
-  it('of one name in several workspaces are told apart by workspace_id', async () => {
+  it('of one name in several workspaces are selected by workspace_id', async () => {
     for (const workspace_id of ['default', 'other'])
       await create({ name: 'twin', slug: 'pc-twin', config: retry(1), workspace_id });
     const message = await refused(plane.admin.configs.get('pc-twin'), 'INVALID_ARGUMENT', 'AB01');

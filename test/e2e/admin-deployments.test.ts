@@ -18,7 +18,7 @@ describe('deployments over the administration plane', () => {
     return json;
   }
 
-  it('are made with a secret that is told once, and read without any', async () => {
+  it('are created with a secret that is returned once, and read without any', async () => {
     const made = await make({
       name: 'Europe',
       slug: 'eu',

@@ -56,7 +56,7 @@ describe('admin gRPC', () => {
   });
   after(() => plane.close());
 
-  it('says that it is well to those who ask as gRPC does', async () => {
+  it('reports its health by the standard gRPC service', async () => {
     expect(protoPath).to.be.a('string');
     const { path, requestSerialize, responseDeserialize } = healthService['Check']!;
     const client = new Client(`127.0.0.1:${plane.server.port}`, credentials.createInsecure());
@@ -126,7 +126,7 @@ describe('admin gRPC', () => {
     );
   });
 
-  it('refuses text that is not UTF-8, wherever it stands, and takes U+FFFD itself', async () => {
+  it('refuses text that is not UTF-8, in any field, and accepts U+FFFD itself', async () => {
     const spoilt = (name: string, message: Message): Buffer => {
       const wire = encode(adminMethod(name).request, message);
       wire.write('\xc3\x28', wire.indexOf('mark'), 'latin1');
@@ -175,7 +175,7 @@ describe('admin gRPC', () => {
     ]);
   });
 
-  it('tells which services there are, where that is set, and else not', async () => {
+  it('lists its services by reflection only where that is switched on', async () => {
     const ask = async (port: number): Promise<string[] | number> => {
       const file = join(
         import.meta.dirname,

@@ -94,7 +94,7 @@ describe('guardrails over the administration plane', () => {
     expect(json.data.message).to.equal('organisation_id does not go together with workspace_id.');
   });
 
-  it("of the organisation are everybody's to read, and changed by its own keys alone", async () => {
+  it('of the organisation are readable with every key, and changed by its own keys alone', async () => {
     const organisation_id = plane.first.organisation_id;
     const common = await make({ name: 'Common', organisation_id }, plane.first.admin_key);
     const { json } = await ask('GET', `${path}/${common.id}`);

@@ -74,7 +74,7 @@ describe('integrations over the administration plane', () => {
       await plane.rest('DELETE', '/v1/integrations/linked');
     });
 
-    it('are made, read, listed, changed and deleted, and say everything but their secrets', async () => {
+    it('are created, read, listed, changed and deleted, with all fields but their secrets', async () => {
       const made = await create({
         slug: 'full',
         description: 'For all',
@@ -422,7 +422,7 @@ describe('integrations over the administration plane', () => {
       expect(await providersOf('default')).to.deep.include(['of-lent', 'lent']);
     });
 
-    it('are all of them where access is global, save those that were told otherwise', async () => {
+    it('allow every workspace where access is global, except those that are excluded', async () => {
       await put(path, {
         workspaces: [{ id: 'default', enabled: false }],
         global_workspace_access: { enabled: true, usage_limits: [{ credit_limit: 7 }] },
@@ -446,7 +446,7 @@ describe('integrations over the administration plane', () => {
       expect(await rows()).to.deep.equal([['default', true, 7, null]]);
     });
 
-    it('start again with their usage when told', async () => {
+    it('restart their usage on request', async () => {
       const { id } = await get('/v1/integrations/lent');
       const org = plane.first.organisation_id;
       const [reach] = await plane.store.integrations.reach(org, id);
@@ -533,7 +533,7 @@ describe('integrations over the administration plane', () => {
       expect(modelIn(await get(path), 'mine')).to.equal(undefined);
     });
 
-    it('are named once, and say what they were made from', async () => {
+    it('are created once, with a reference to what they were made from', async () => {
       const twice = {
         models: [
           { slug: 'a', enabled: true },
@@ -561,7 +561,7 @@ describe('integrations over the administration plane', () => {
   });
 
   describe('changed', () => {
-    it('make every provider of theirs be looked up anew when they change', async () => {
+    it('make the workers look up each of their providers again when they change', async () => {
       const told = async (work: () => Promise<RestResult>): Promise<object[]> => {
         plane.forgotten.length = 0;
         expect((await work()).status).to.equal(200);
@@ -575,7 +575,7 @@ describe('integrations over the administration plane', () => {
       expect(await told(() => put(`${at}/workspaces`, off))).to.deep.equal([provider]);
     });
 
-    it('leave audit rows that tell of no secret', async () => {
+    it('leave no secret in audit rows', async () => {
       await create({ slug: 'audited', configurations: { custom_headers: { 'X-Key': 'canary-header-02' } } });
       const { records } = await get(
         '/v1/audit-logs?start_time=2020-01-01T00:00:00Z&end_time=2099-01-01T00:00:00Z&page_size=100',

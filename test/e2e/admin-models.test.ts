@@ -13,7 +13,7 @@ describe('models over the administration plane', () => {
   });
   after(() => plane.close());
 
-  it('have prices in US cents, for anybody, under both paths', async () => {
+  it('have prices in US cents, for every caller, under both paths', async () => {
     for (const path of ['/model-configs/pricing', '/v1/model-configs/pricing']) {
       const { status, json } = await plane.rest('GET', `${path}/openai/gpt-4o-mini`, undefined, {
         key: null,

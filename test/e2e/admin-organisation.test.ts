@@ -11,7 +11,7 @@ describe('the organisation', () => {
   const get = async () => (await plane.rest('GET', '/v1/admin/organisation')).json;
   const put = (change: object) => plane.rest('PUT', '/v1/admin/organisation', change);
 
-  it('says what it is, every flag included', async () => {
+  it('is returned with every flag', async () => {
     const organisation = await get();
     expect(organisation).to.deep.include({
       id: plane.first.organisation_id,
@@ -31,7 +31,7 @@ describe('the organisation', () => {
     expect(organisation.settings).to.include({ block_inline_configs: null, user_api_key_ttl: null });
   });
 
-  it('changes field by field, by its etag, and tells the data workers', async () => {
+  it('changes field by field, by its etag, and notifies the data workers', async () => {
     const { etag } = await get();
     plane.forgotten.length = 0;
     expect(

@@ -322,7 +322,7 @@ describe('users, invitations and members', () => {
       expect(await refused(stranger, 'NOT_FOUND', 'AB02')).to.include('users[0].id');
     });
 
-    it('give nobody a role above their own, and take none away', async () => {
+    it('grant no role above their own, and remove none', async () => {
       const manager = await makeUser({ workspaces: [{ id: 'default', role: 'manager' }] });
       const admin = await makeUser({ workspaces: [{ id: 'default', role: 'admin' }] });
       const other = await makeUser();
@@ -385,7 +385,7 @@ describe('users, invitations and members', () => {
       expect(await refused(missing, 'NOT_FOUND', 'AB08')).to.equal(message);
     });
 
-    it('get a key of their own where the settings say so', async () => {
+    it('get a key of their own where the settings require it', async () => {
       await plane.rest('PUT', '/v1/admin/workspaces/other', { settings: { user_api_key_auto_create: true } });
       const user = await makeUser({ workspaces: [{ id: 'other', role: 'member' }] });
       const { rows } = await plane.store.keys.list(

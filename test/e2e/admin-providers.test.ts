@@ -335,7 +335,7 @@ describe('providers and virtual keys over the administration plane', () => {
     });
   });
 
-  it('tell data workers what to forget, and no log of a secret', async () => {
+  it('notify data workers what to forget, and put no secret into a log', async () => {
     plane.forgotten.length = 0;
     await provider({ slug: 'gone', provider: 'openai', key: 'sk-canary-key-0123' });
     await ask('PUT', '/v1/virtual-keys/gone', { key: 'sk-canary-key-4567' });

@@ -327,7 +327,7 @@ describe('who wants more of the administration plane than a key gives', () => {
       expect(codeOf(inBody)).to.deep.equal([401, 'AB05']);
     });
 
-    it('is told nothing of a key that is unknown, expired, deleted or malformed, but that it does not fit', async () => {
+    it('gets the same refusal for a key that is unknown, expired, deleted or malformed', async () => {
       const expired = await key(['configs.list']);
       await plane.admin.api.apiKeys.updateApiKey({
         id: expired.id,

@@ -31,7 +31,7 @@ const FileSet = protobuf.Root as never as {
 };
 
 /** A client that knows nothing of the administration plane but what reflection tells it. */
-describe('what reflection tells', () => {
+describe('the services that reflection lists', () => {
   let plane: AdminPlane;
   let client: Client;
   let ask: (question: object) => Promise<Answer>;

@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import { type AdminPlane, startPlane } from '../support/admin-plane.js';
 
-describe('what the administration says of settings', () => {
+describe('settings in the administration API', () => {
   let plane: AdminPlane;
 
   before(async () => {

@@ -31,7 +31,7 @@ describe('a stream of changes', () => {
     (await plane.admin.configs.create({ name, config, workspace_id })).data.slug;
   const now = async (client: AdminClient): Promise<string> => (await read(watch(client), 1))[0]!.token;
 
-  it('tells what is made, changed and deleted, in that order', async () => {
+  it('sends what is created, changed and deleted, in that order', async () => {
     const stream = watch(plane.admin)[Symbol.asyncIterator]();
     expect((await stream.next()).value).to.include({ action: 'start' });
     const slug = await make('watched');
@@ -47,7 +47,7 @@ describe('a stream of changes', () => {
     expect(Date.parse(seen[0]!.at)).to.be.closeTo(Date.now(), 5000);
   });
 
-  it('goes on where a token says, however long nobody listened', async () => {
+  it('continues from its token after any pause', async () => {
     const token = await now(plane.admin);
     const slugs = [await make('one'), await make('two'), await make('three')];
     const [start, first, second] = await read(watch(plane.admin, token), 3);
@@ -57,7 +57,7 @@ describe('a stream of changes', () => {
     expect(rest.map((one) => one.slug ?? one.action)).to.deep.equal(['start', slugs[2]]);
   });
 
-  it('tells more than one piece of changes without a gap', async function () {
+  it('sends more than one batch of changes without a gap', async function () {
     this.timeout(20_000);
     const token = await now(plane.admin);
     const { organisation_id: organisationId, workspace_id: workspaceId } = plane.first;
@@ -90,7 +90,7 @@ describe('a stream of changes', () => {
     expect(all.slice(1).map(({ kind }) => kind)).to.deep.equal(['config', 'provider', 'config']);
   });
 
-  it('says that everything must be read anew, where the token is too old or of another store', async () => {
+  it('requires a full read where the token is too old or of another store', async () => {
     const [reset] = await read(watch(plane.admin, 'tzzzzzz'), 1);
     expect(reset).to.include({ action: 'reset' });
     const slug = await make('afterwards');
@@ -120,7 +120,7 @@ describe('a stream of changes', () => {
   const isRefused = (stream: AsyncIterator<ConfigEvent>, status = 'UNAUTHENTICATED', code = 'AB05') =>
     refused(read({ [Symbol.asyncIterator]: () => stream }, 1000), status, code);
 
-  it('ends when its own key is changed: what that key may see must be asked anew', async () => {
+  it('ends when its own key is changed, whose permissions must be checked again', async () => {
     const { key, id } = await workspaceKey('renamed');
     const stream = await opened(key);
     await plane.admin.api.apiKeys.updateApiKey({ id, name: 'renamed again' });
@@ -154,7 +154,7 @@ describe('a stream of changes', () => {
     await isRefused(stream);
   });
 
-  it('says over REST too why it ends', async () => {
+  it('reports over REST too why it ends', async () => {
     for (const [accept, last] of [
       [
         'application/json',
@@ -203,7 +203,7 @@ describe('a stream of changes', () => {
     await first.close();
   });
 
-  it('is refused to a key that may list nothing, and to nobody', async () => {
+  it('is refused only to a key that may list nothing', async () => {
     const { key } = await plane.admin.keys.create({
       type: 'workspace',
       sub_type: 'service',

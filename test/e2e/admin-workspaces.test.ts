@@ -17,7 +17,7 @@ describe('workspaces', () => {
   const remove = (id: string, body: object) => plane.rest('DELETE', `/v1/admin/workspaces/${id}`, body);
   const codeOf = ({ json }: { json: { data: { errorCode: string } } }): string => json.data.errorCode;
 
-  it('are made with everything that may be said of them, and read back', async () => {
+  it('are created with every field, and read back', async () => {
     const user = await makeUser();
     const made = await make({
       name: 'Research',
@@ -257,7 +257,7 @@ describe('workspaces', () => {
     await put('default', { security_settings: null });
   });
 
-  it('are archived by their exact name, and with what is in them only when that is said', async () => {
+  it('are archived by their exact name, and with their records only on request', async () => {
     const { id, slug } = (await make({ name: 'Going' })).json;
     const { key } = await plane.admin.api.apiKeys.createApiKey({
       type: 'workspace',

@@ -108,7 +108,7 @@ describe('the administration plane', () => {
       ...input,
     });
 
-  describe('lets nobody in', () => {
+  describe('refuses every caller without a valid key', () => {
     it('without a key, with garbage, with an unknown or an expired key', async () => {
       const old = await store.keys.create(first.organisation_id, {
         type: 'organisation-service',
@@ -312,7 +312,7 @@ describe('the administration plane', () => {
   });
 
   describe('configs', () => {
-    it('are stored as text or as an object, changed and archived, the workers told of both names', async () => {
+    it('are stored as text or as an object, changed and archived, and the workers are notified of both names', async () => {
       const { data } = await workspace.configs.create({ name: 'Fast', config: '{"provider": "openai"}' });
       const names = [data.slug, data.id].map((name) => ({
         kind: 'config',
@@ -378,7 +378,7 @@ describe('the administration plane', () => {
   });
 
   describe('a write', () => {
-    it('is acknowledged only after the workers have been told', async () => {
+    it('is acknowledged only after the workers were notified', async () => {
       let tell: () => void = () => {};
       changing = () =>
         new Promise((told) => {
@@ -395,7 +395,7 @@ describe('the administration plane', () => {
       changing = async () => {};
     });
 
-    it('that a worker did not confirm says so', async () => {
+    it('reports that a worker did not confirm it', async () => {
       changing = () => Promise.reject(new Error('worker 2 is silent'));
       const message = await refused(
         workspace.configs.create({ name: 'x', config: {} }),
@@ -579,7 +579,7 @@ describe('the administration plane', () => {
       expect(JSON.parse(line[0] ?? '')).to.include({ id: 'four', created_at: '2027-01-15T08:00:00.123Z' });
     });
 
-    it('say in one line that no gateway answers, that a key is missing, what was refused', async () => {
+    it('report in one line that no gateway answers, that a key is missing, what was refused', async () => {
       const failure = (settings: Parameters<typeof run>[0], args: string[]): Promise<Error> =>
         run(settings, args).then(
           () => expect.fail('must fail'),

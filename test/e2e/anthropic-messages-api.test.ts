@@ -150,7 +150,7 @@ describe('the Anthropic Messages API', () => {
         expect(JSON.parse(block.text)).to.have.property('city').that.is.a('string');
       });
 
-      it('tells errors in classes of the client', async () => {
+      it("raises the client's own error classes", async () => {
         const fails = (status: string): Promise<unknown> =>
           thrown(
             client.messages.create({ model: `@${slug}/sim-fault:${status}`, max_tokens: 9, messages: hello }),
@@ -186,7 +186,7 @@ describe('the Anthropic Messages API', () => {
       }
 
       for (const fault of ['html', 'bad-json', 'empty', 'redirect', 'reset-before-head']) {
-        it(`tells an answer that is none (${fault}) as its own error`, async () => {
+        it(`reports an invalid answer (${fault}) as an error of its own`, async () => {
           const params = { model: `@${slug}/sim-fault:${fault}`, max_tokens: 64, messages: hello };
           for (const stream of [false, true]) {
             const error = await thrown(client.messages.create({ ...params, stream }));

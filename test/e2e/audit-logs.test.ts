@@ -120,7 +120,7 @@ describe('the audit log over the administration plane', () => {
     expect(await plane.store.audit.verify(plane.first.organisation_id)).to.include({ ok: true });
   });
 
-  it('has no row of what only reads, nor of a caller whom nobody knows', async () => {
+  it('has no row of read calls, nor of an unidentified caller', async () => {
     expect(await rowsOf(() => plane.admin.configs.list())).to.deep.equal([]);
     expect(
       await rowsOf(() => plane.client('gw_wrong').configs.create({ name: 'x', config: {} })),

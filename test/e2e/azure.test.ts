@@ -5,7 +5,7 @@ import OpenAI, { AzureOpenAI } from 'openai';
 import { type SimulatedProvider, startSimulated } from '../../src/simulated/index.js';
 import { type SharedGateway, shareGateway } from '../support/shared-gateway.js';
 
-describe('Azure behind the gateway', () => {
+describe('Azure as a provider', () => {
   let gateway: SharedGateway;
   let azure: SimulatedProvider;
 
@@ -106,7 +106,7 @@ describe('Azure behind the gateway', () => {
     expect(frames[0]).to.have.property('prompt_filter_results');
   });
 
-  it('hands on what its content filter says, and how long to wait', async () => {
+  it('passes on the results of its content filter, and its Retry-After', async () => {
     const messages = [{ role: 'user' as const, content: '[blocked] Hello' }];
     const refused = await client('@dated')
       .chat.completions.create({ model: 'fast', messages })

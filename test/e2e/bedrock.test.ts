@@ -9,7 +9,7 @@ import { type SharedGateway, shareGateway } from '../support/shared-gateway.js';
 const model = 'us.anthropic.claude-sonnet-4-5-20250929-v1:0';
 const encoded = '/model/us.anthropic.claude-sonnet-4-5-20250929-v1%3A0';
 
-describe('Amazon Bedrock behind the gateway', () => {
+describe('Amazon Bedrock as a provider', () => {
   let gateway: SharedGateway;
   let aws: SimulatedProvider;
   let openai: OpenAI;
@@ -183,7 +183,7 @@ describe('Amazon Bedrock behind the gateway', () => {
       }
     });
 
-    it('says what was dropped, on demand', async () => {
+    it('reports dropped parameters on demand', async () => {
       const { response } = await openai.chat.completions
         .create(
           { model, messages: hello, seed: 1, logit_bias: {} },
@@ -226,7 +226,7 @@ describe('Amazon Bedrock behind the gateway', () => {
       expect(JSON.stringify(sent?.headers)).to.not.include(awsKeys.secretAccessKey);
     });
 
-    it('tells what AWS thinks of a wrong secret', async () => {
+    it("passes on AWS's error for a wrong secret", async () => {
       const error = await call({
         'x-gateway-aws-access-key-id': awsKeys.accessKeyId,
         'x-gateway-aws-secret-access-key': 'wrong',

@@ -123,7 +123,7 @@ describe('a shared cache that is broken', function () {
   });
   after(() => upstream.close());
 
-  it('is made anew where its file is no database, and missed where Redis is away', async () => {
+  it('replaces a file that is no database, and misses where Redis is unavailable', async () => {
     const gateway = await startGateway({
       env: { HEADGATE_LOG_LEVEL: 'warn', REDIS_URL: 'redis://127.0.0.1:1' },
     });

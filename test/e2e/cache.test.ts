@@ -86,7 +86,7 @@ describe('the cache', function () {
     turn++;
   });
 
-  it('gives an answer again without asking anybody, and says so', async () => {
+  it('repeats an answer without an upstream call, and reports the hit', async () => {
     const asked = upstream.count;
     const first = await ask(question());
     const second = await ask(question());
@@ -135,7 +135,7 @@ describe('the cache', function () {
     expect((await ask(question(), { 'x-gateway-cache': 'often' }, undefined, bare)).status).to.equal(400);
   });
 
-  it('leaves no body in the log of a call that says debug false, however that is written', async () => {
+  it('keeps no body in the log of a call with debug false, in any spelling', async () => {
     const { logs } = gateway.admin().api;
     const quiet = await ask(question(), { 'x-gateway-debug': 'False' });
     const loud = await ask(question());
@@ -144,7 +144,7 @@ describe('the cache', function () {
     expect((await logs.getLog({ id: quiet.id })).response?.body ?? '').to.equal('');
   });
 
-  it('asks anew when told to, and keeps the new answer', async () => {
+  it('asks an upstream on a forced refresh, and keeps the new answer', async () => {
     const first = await ask(question());
     const forced = await ask(question(), { 'x-gateway-cache-force-refresh': 'true' });
     const third = await ask(question());
@@ -160,7 +160,7 @@ describe('the cache', function () {
     expect((await ask(question(), { 'x-gateway-cache-ttl': '60' })).cache).to.equal('HIT');
   });
 
-  it('tells a stream again as a stream, and as a plain answer', async () => {
+  it('sends a stored stream as a stream, and as a plain answer', async () => {
     const stream = await ask(question({ stream: true }));
     const again = await ask(question({ stream: true }));
     expect([again.cache, again.headers.get('content-type')]).to.deep.equal(['HIT', 'text/event-stream']);
@@ -173,7 +173,7 @@ describe('the cache', function () {
     expect(choices[0].finish_reason).to.equal('stop');
   });
 
-  it('tells a plain answer as a stream, with its usage where that is asked for', async () => {
+  it('sends a plain answer as a stream, with its usage on request', async () => {
     const plain = JSON.parse((await ask(question())).text);
     const stream = await ask(question({ stream: true }));
     expect(stream.cache).to.equal('HIT');

@@ -85,7 +85,7 @@ describe('a command for every method', () => {
       ?.commands.find((command) => command.name() === verbOf(method));
 
   for (const service of services) {
-    it(`of ${service}: a name of its own, and help that says what everything is`, () => {
+    it(`of ${service}: a name of its own, and help that describes everything`, () => {
       const methods = methodsOf(service);
       expect(new Set(methods.map(verbOf))).to.have.property('size', methods.length);
       for (const method of methods) {

@@ -19,7 +19,7 @@ describe('command lines of resources', function () {
   const newLabel = 'labels create --workspace default';
   const newUser = 'users create --role member';
 
-  describe('say what they mean', () => {
+  describe('are described in the help', () => {
     it('by flags of fields inside of fields, pairs, commas or repetition, JSON, days', async () => {
       const { id } = await bench.read(
         `${newKey} --name ways --scopes logs.list,logs.view --scopes completions.write`,
@@ -61,7 +61,7 @@ describe('command lines of resources', function () {
     });
   });
 
-  describe('are refused before anybody is asked', () => {
+  describe('are refused before any call', () => {
     const integration = 'integrations create --name x --ai-provider-id bedrock';
     for (const [wrong, typed, said] of [
       ['without a field that is needed', newLabel, /^headgate: --name is required\.$/m],

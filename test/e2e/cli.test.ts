@@ -149,7 +149,7 @@ describe('the command line', () => {
       }
     });
 
-    it('is what somebody sees who types the name alone', async () => {
+    it('is shown when the name is typed alone', async () => {
       const { code, stdout } = await headgate([]);
       expect(code).to.equal(2);
       expect(stdout).to.include('Usage: headgate');
@@ -202,7 +202,7 @@ describe('the command line', () => {
       taken.close(() => done());
     });
 
-    it('for a busy port says so in one line and leaves', async () => {
+    it('reports a busy port in one line and exits', async () => {
       const { code, stdout, stderr } = await headgate([
         'serve',
         '--port',
@@ -219,13 +219,13 @@ describe('the command line', () => {
       );
     });
 
-    it('for an address that is not here says so in one line and leaves', async () => {
+    it('reports an address that is not of this machine in one line and exits', async () => {
       const { code, stderr } = await headgate(['serve', '--host', '192.0.2.1']);
       expect(code).to.equal(1);
       expect(oneLine(stderr)).to.match(/^headgate: 192\.0\.2\.1 is not an address of this machine/);
     });
 
-    it('for a data directory that cannot be written says so in one line and leaves', async () => {
+    it('reports a data directory that cannot be written in one line and exits', async () => {
       writeFileSync(join(folder, 'file'), '');
       // Node 20's recursive mkdir never comes back from /proc.
       for (const place of ['file/data', '/proc/headgate/data']) {
@@ -245,7 +245,7 @@ describe('the command line', () => {
       expect(statSync(join(folder, 'a')).mode & 0o777).to.equal(0o700);
     });
 
-    it('for a master key that is too weak says so in one line and leaves', async () => {
+    it('reports a weak master key in one line and exits', async () => {
       const { code, stderr } = await headgate(
         ['serve', '--port', '0', '--grpc-port', '0', '--ops-port', '0'],
         {
@@ -435,7 +435,7 @@ describe('the command line', () => {
   describe('doctor', () => {
     const free = ['--port', '0', '--grpc-port', '0', '--ops-port', '0'];
 
-    it('finds nothing wrong with a fresh machine, and leaves nothing behind', async () => {
+    it('finds no problem on a fresh machine, and leaves no file', async () => {
       const { code, stdout } = await headgate(['doctor', ...free]);
       expect(stdout)
         .to.match(/^ok {4}node: 2/m)
@@ -446,7 +446,7 @@ describe('the command line', () => {
       expect(existsSync(join(folder, 'data'))).to.equal(false);
     });
 
-    it('says what to do about files that others can read', async () => {
+    it('explains what to do about files that other users can read', async () => {
       mkdirSync(join(folder, 'data'), { mode: 0o700 });
       writeFileSync(join(folder, 'data', 'first-keys.json'), '{}', { mode: 0o644 });
       const { code, stdout } = await typed(['doctor', ...free]);
@@ -455,7 +455,7 @@ describe('the command line', () => {
       expect(stdout).to.match(/1 of \d+ need attention\.\n$/);
     });
 
-    it('says that a database without its master key cannot be opened', async () => {
+    it('reports that a database cannot be opened without its master key', async () => {
       mkdirSync(join(folder, 'data'));
       writeFileSync(join(folder, 'data', 'headgate.db'), 'not a database, either', { mode: 0o600 });
       const { code, stdout } = await typed(['doctor', ...free]);
@@ -504,7 +504,7 @@ describe('the command line', () => {
       }
     });
 
-    it('says when its port is not a port', async () => {
+    it('reports a port that is not a number', async () => {
       const { code, stderr } = await typed(['simulate', '--port', '89000']);
       expect(code).to.equal(2);
       expect(oneLine(stderr)).to.match(/^headgate: --port/);

@@ -114,7 +114,7 @@ describe('client libraries, unchanged but for base URL and key', () => {
         });
       }
 
-      it('throws its own error for a key that nobody has', async () => {
+      it('throws its own error for an unknown key', async () => {
         const client = library.connect({ ...place, key: 'gw_ws_nobody' }, models.openai);
         expect(library.isItsError(await thrown(client.chat('Hello')), 401)).to.equal(true);
       });

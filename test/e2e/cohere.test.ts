@@ -8,7 +8,7 @@ import { type SharedGateway, shareGateway } from '../support/shared-gateway.js';
 
 const model = 'command-a-03-2025';
 
-describe('Cohere behind the gateway', () => {
+describe('Cohere as a provider', () => {
   let gateway: SharedGateway;
   let cohere: SimulatedProvider;
   let openai: OpenAI;
@@ -156,7 +156,7 @@ describe('Cohere behind the gateway', () => {
     }
   });
 
-  it('refuses by name what it cannot say, and logs what was left out', async () => {
+  it('refuses unsupported parameters by name, and logs what was left out', async () => {
     const refused = await openai.chat.completions
       .create({ model, messages: hello, n: 2 })
       .catch((error) => error);

@@ -79,7 +79,7 @@ describe('a config that is changed while requests use it', function () {
     return rows;
   }
 
-  it('serves every request, each by one version alone, and the ledger says which', async () => {
+  it('serves every request by one version alone, which the ledger names', async () => {
     const { api } = gateway.admin();
     await api.providers.createProvider({
       slug: 'target',

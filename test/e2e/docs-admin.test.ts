@@ -65,7 +65,7 @@ describe('docs/admin.md', function () {
     expect(readFileSync(join(folder, 'audit.csv'), 'utf8')).to.include('research');
   });
 
-  it('says the code and both statuses of every refusal', () => {
+  it('lists the code and both statuses of every refusal', () => {
     const text = readFileSync(join(root, page), 'utf8');
     for (const [code, { http }] of Object.entries(adminErrors).filter(([name]) => name.startsWith('AB')))
       expect(text).to.match(new RegExp(`^\\| ${code} \\| ${http} \\| \`[A-Z_]+\``, 'm'));

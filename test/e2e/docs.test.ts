@@ -29,7 +29,7 @@ function run(command: string, args: string[], env: Record<string, string>, cwd =
   });
 }
 
-describe('what the docs say to type', () => {
+describe('the commands in the docs', () => {
   let gateway: RunningGateway;
 
   before(async function () {
@@ -133,7 +133,7 @@ describe('what the docs say to type', () => {
     }
   });
 
-  it('docs/plugins.md: the plugin refuses and adds what it says, at the place the settings give it', async function () {
+  it('docs/plugins.md: the plugin refuses and adds as described, at the place the settings give it', async function () {
     this.timeout(20_000);
     const dir = mkdtempSync(join(tmpdir(), 'headgate-plugin-'));
     const examples = examplesOf('docs/plugins.md');

@@ -82,7 +82,7 @@ describe('why a request went where it did', function () {
     },
   ];
 
-  it('is told in a header, where the client asks for it', async () => {
+  it('is in a header, where the client asks for it', async () => {
     for (const more of [{}, { stream: true }]) {
       const answer = await ask({ 'x-gateway-explain': 'true' }, more);
       await answer.text();
@@ -96,7 +96,7 @@ describe('why a request went where it did', function () {
     }
   });
 
-  it('is told with a failure too', async () => {
+  it('comes with a failure too', async () => {
     const refused = await ask({
       'x-gateway-explain': 'true',
       'x-gateway-config': JSON.stringify({
@@ -110,7 +110,7 @@ describe('why a request went where it did', function () {
     expect(decisions[0]).to.include({ decision: 'moved_on', target: 'config.targets[0]' });
   });
 
-  it('is told to nobody who does not ask', async () => {
+  it('is sent only on request', async () => {
     for (const explain of ['false', '', '1']) {
       const answer = await ask(explain === '' ? {} : { 'x-gateway-explain': explain });
       expect(answer.status).to.equal(200);
@@ -118,7 +118,7 @@ describe('why a request went where it did', function () {
     }
   });
 
-  it('stands in the log, and is shown with its trace', async () => {
+  it('is in the log, and is shown with its trace', async () => {
     const answer = await ask({ 'x-gateway-trace-id': 'why-trace' });
     const id = answer.headers.get('x-gateway-request-id');
     const row = await eventually('the row', async (): Promise<LogMetrics | undefined> => {
@@ -190,7 +190,7 @@ describe('why a request went where it did', function () {
       ]);
     const explain = (...args: string[]) => headgateHere(['explain', '-f', file, ...args], environment());
 
-    it('is told as a tree: what would be asked, in which order, with which body, and why nothing else', async () => {
+    it('is a tree: the targets in order, the body for each, and why others are not asked', async () => {
       const seen = upstream.requests.length;
       const { stdout, stderr, code } = await explain(
         '--config',
@@ -222,7 +222,7 @@ describe('why a request went where it did', function () {
       expect(data.filter(({ config }) => config === 'pc-explained')).to.deep.equal([]);
     });
 
-    it('is told by a config that is not saved, and as JSON', async () => {
+    it('works for a config that is not saved, and as JSON', async () => {
       const { stdout } = await explain('--config', '{"provider":"@up"}', '--json');
       const told = JSON.parse(stdout);
       expect(told.config_version_id).to.equal('inline');
@@ -250,7 +250,7 @@ describe('why a request went where it did', function () {
       );
     });
 
-    it('says that the cache has an answer, and which breaker is open', async () => {
+    it('shows that the cache has an answer, and which breaker is open', async () => {
       const guarded = {
         strategy: { mode: 'fallback', cb_config: { failure_threshold: 1, cooldown_interval: 60_000 } },
         cache: { mode: 'simple', max_age: 60 },
@@ -273,7 +273,7 @@ describe('why a request went where it did', function () {
       return data.findLast(({ type }) => type !== 'organisation-service')!.id;
     };
 
-    it('says why the gateway would refuse it', async () => {
+    it('gives the reason why the gateway would refuse it', async () => {
       const unknown = await explain('--config', 'nobodys');
       expect(unknown.code).to.equal(1);
       expect(unknown.stdout).to.contain('refused: There is no config "nobodys" in this workspace');

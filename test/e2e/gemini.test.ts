@@ -161,7 +161,7 @@ describe('OpenAI’s client and Gemini', () => {
     expect(provider.requests[0]?.path).to.equal('/v1beta/models/gemini-embedding-001:batchEmbedContents');
   });
 
-  it('tells a blocked prompt by its finish reason and a refusal', async () => {
+  it('reports a blocked prompt by its finish reason and a refusal', async () => {
     const answer = await openai.chat.completions.create({
       model: '@gemini/gemini-2.5-flash',
       messages: [{ role: 'user', content: '[blocked]' }],

@@ -64,7 +64,7 @@ describe('headers in and out', () => {
     expect(last().path).to.equal('/v1/chat/completions');
   });
 
-  it('gateway key + config by slug, with fallback told in the headers', async () => {
+  it('gateway key and config by slug, with the fallback shown in the headers', async () => {
     const answer = await call({
       'x-gateway-api-key': gateway.workspaceKey,
       'x-gateway-config': 'pc-two',
@@ -79,7 +79,7 @@ describe('headers in and out', () => {
     expect(answer.headers.get('x-gateway-cache-status')).to.equal('DISABLED');
   });
 
-  it('tells the parameters of the target in a header up to 8 KiB, and leaves them out beyond', async () => {
+  it('has the parameters of the target in a header up to 8 KiB, and leaves out longer ones', async () => {
     const told = async (user: string): Promise<string | null> => {
       const config = { provider: '@main', override_params: { user } };
       const answer = await call({

@@ -192,7 +192,7 @@ describe('several upstreams for one request', () => {
       });
     }
 
-    it('asks nobody else where the first is in time, and bills it alone', async () => {
+    it('asks no other target where the first is in time, and bills it alone', async () => {
       const answer = await ask(config, { trace: 'in-time', stream: true });
       await answer.text();
       const [row] = await rows('in-time');
@@ -312,7 +312,7 @@ describe('several upstreams for one request', () => {
       });
     }
 
-    it('copies the share that it was told, none of a share of 0', async () => {
+    it('copies the configured share, and nothing for a share of 0', async () => {
       for (let i = 0; i < 20; i++) await (await ask(mirrored(0), { trace: 'none' })).text();
       await rows('none', 20);
       expect(slow.bodies).to.deep.equal([]);

@@ -85,7 +85,7 @@ describe('a key, while requests use it', () => {
     expect(new Set(later().map(({ status }) => status))).to.deep.equal(new Set([401]));
   });
 
-  it('has two texts while it is rotated, and the old one ends when it was told to', async () => {
+  it('has two texts while it is rotated, and the old one ends at the configured time', async () => {
     const { id, key } = await make();
     expect(await statusOf(key)).to.equal(200);
     const { key: next } = await admin('POST', `/api-keys/${id}/rotate`);

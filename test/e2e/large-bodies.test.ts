@@ -171,7 +171,7 @@ describe('a chat body of 5 MB through a running gateway', () => {
     for (const [s, slug] of slugs.entries()) {
       for (const [i, [name, shape]] of Object.entries(shapes).entries()) {
         if (!whole && i !== (d + s) % 3) continue;
-        it(`${api.name} to ${slug}: ${name} holds nobody up for ${most} ms`, async function () {
+        it(`${api.name} to ${slug}: ${name} delays no other request by ${most} ms`, async function () {
           this.timeout(20_000);
           expectWithinMs(await longestTurnOf(api, slug, shape(api)), most);
         });
@@ -195,7 +195,7 @@ describe('a chat body of 5 MB through a running gateway', () => {
     for (const [d, api] of clientApis.entries()) {
       for (const [s, slug] of slugs.entries()) {
         if (!whole && (d + s) % 2 !== 0) continue;
-        it(`${api.name} to ${slug}: an answer in one holds nobody up for ${most} ms`, async function () {
+        it(`${api.name} to ${slug}: a whole answer delays no other request by ${most} ms`, async function () {
           this.timeout(20_000);
           expectWithinMs(await longestTurnOf(api, slug, asked(api, false), isWhole), most);
         });
@@ -207,7 +207,7 @@ describe('a chat body of 5 MB through a running gateway', () => {
         [api.other, 2000],
         ['bedrock', 2000],
       ] as const) {
-        it(`${api.name} to ${slug}: a stream of ${chunks} pieces holds nobody up for ${most} ms`, async function () {
+        it(`${api.name} to ${slug}: a stream of ${chunks} pieces delays no other request by ${most} ms`, async function () {
           this.timeout(20_000);
           provider.fault('*', `chunks=${chunks}`);
           const longest = await longestTurnOf(api, slug, asked(api, true), (text) => {
@@ -219,7 +219,7 @@ describe('a chat body of 5 MB through a running gateway', () => {
       }
     }
 
-    it('a list of vectors to gemini holds nobody up for 20 ms', async function () {
+    it('a list of vectors to gemini delays no other request by 20 ms', async function () {
       this.timeout(20_000);
       let best = Number.POSITIVE_INFINITY;
       for (let i = 0; i < 5 && best >= most; i++) {

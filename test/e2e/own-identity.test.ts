@@ -130,7 +130,7 @@ describe('The gateway’s own identity at a cloud', () => {
     expect(changed.status, JSON.stringify(changed.json)).to.equal(403);
   });
 
-  it('is stored and used where it is allowed, by that workspace alone if so said', async function () {
+  it('is stored and used where it is allowed, in that workspace alone if it is limited to one', async function () {
     this.timeout(30_000);
     const other = await ask('POST', '/v1/admin/workspaces', { name: 'Other' });
     expect(other.status, JSON.stringify(other.json)).to.equal(200);

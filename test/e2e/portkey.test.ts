@@ -279,7 +279,7 @@ describe('the public Node client of the administration API', () => {
     expect(await statusOf(users.retrieve({ userId }))).to.equal(404);
   });
 
-  it('is told what is wrong in the form that it reads', async () => {
+  it('gets errors in the form that it reads', async () => {
     const stranger = new Portkey({ apiKey: 'pk-nobody', baseURL: `${gateway.url}/v1` });
     expect(await statusOf(stranger.configs.list())).to.equal(401);
     expect(await statusOf(workspace.configs.retrieve({ slug: 'pc-none' }))).to.equal(404);

@@ -80,7 +80,7 @@ describe('integrations, providers and virtual keys while requests use them', () 
     expect((await answered({}, '@lent/gpt-4o')).body.toString()).to.include('"gpt-4o"');
   });
 
-  it('are one record behind three faces', async () => {
+  it('are one record with three faces', async () => {
     await own.virtualKeys.createVirtualKey({
       slug: 'vk',
       name: 'VK',

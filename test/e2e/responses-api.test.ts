@@ -168,7 +168,7 @@ describe('the Responses API', () => {
         expect(JSON.parse(answer.output_text)).to.have.property('said').that.includes('Hello');
       });
 
-      it('says when the answer was cut short', async () => {
+      it('reports that the answer was cut short', async () => {
         const answer = await client.responses.create({ model, input: 'Hello there', max_output_tokens: 2 });
         expect(answer.status).to.equal('incomplete');
         expect(answer.incomplete_details?.reason).to.equal('max_output_tokens');
@@ -277,7 +277,7 @@ describe('the Responses API', () => {
     expect(provider.requests).to.have.length(0);
   });
 
-  it('passes calls for kept answers on to who keeps them, and tells others apart', async () => {
+  it('passes calls for stored answers on to the provider that stores them, and recognises the others', async () => {
     for (const [method, path] of [
       ['GET', '/v1/responses/resp_1'],
       ['DELETE', '/v1/responses/resp_1'],
@@ -296,7 +296,7 @@ describe('the Responses API', () => {
     }
   });
 
-  it('tells what was lost on the way', async () => {
+  it('reports what the conversion left out', async () => {
     const answer = await call(
       'POST',
       '/v1/responses',

@@ -87,7 +87,7 @@ describe('the administration plane over REST', () => {
     expect((await ask('GET', `/v1/configs/${slug}`)).json.status).to.equal('archived');
   });
 
-  it('takes the key under every configured prefix and as a bearer token, and says no to the rest', async () => {
+  it('accepts the key under every configured prefix and as a bearer token, and refuses the rest', async () => {
     const get = (headers: Record<string, string>) => fetch(`${gateway.url}/v1/configs`, { headers });
     expect((await get({ 'x-portkey-api-key': gateway.adminKey })).status).to.equal(200);
     expect((await get({ authorization: `Bearer ${gateway.adminKey}` })).status).to.equal(200);
@@ -100,7 +100,7 @@ describe('the administration plane over REST', () => {
     expect(await problem.json()).to.include({ status: 401, code: 'AB05' });
   });
 
-  it('says which methods a path takes', async () => {
+  it('lists the methods that a path allows', async () => {
     const wrong = await ask('PATCH', '/v1/configs', {});
     expect(wrong.status).to.equal(405);
     expect(wrong.headers.get('allow')).to.equal('POST, GET, HEAD, OPTIONS');

@@ -231,7 +231,7 @@ describe('a request whose key is revoked while it runs', function () {
     await ends(watched, performance.now(), /workspace/);
   });
 
-  it('ends as its format says, and an answer that has not begun is a 401', async () => {
+  it('ends as its format requires, and an answer that has not begun is a 401', async () => {
     const { id, key } = await make();
     const messages = await stream(key, '/v1/messages');
     const late = { model: 'sim-fault:slow-head=20000' };

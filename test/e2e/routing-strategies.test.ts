@@ -109,7 +109,7 @@ describe('strategies in a running gateway', () => {
     ...more,
   });
 
-  it('least_latency asks the quicker of two targets, once it knows them', async () => {
+  it('least_latency asks the faster of two targets, once it has measured them', async () => {
     const config = { strategy: { mode: 'least_latency' }, targets: [at(slower), at(quick)] };
     const targets: (string | null)[] = [];
     for (let i = 0; i < 12; i++) targets.push((await ask(config)).target);

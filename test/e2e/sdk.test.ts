@@ -149,7 +149,7 @@ describe('official SDKs, unchanged but for base URL and key', () => {
     expect(models.data.length).to.be.greaterThan(0);
   });
 
-  it('openai throws its own error classes, with a request id that the ledger knows', async () => {
+  it('openai throws its own error classes, with a request id that is in the ledger', async () => {
     const refused = await openai.chat.completions.create({ model: '@main/gpt-4o-mini', messages: [] }).then(
       () => null,
       (error: unknown) => error,

@@ -12,7 +12,7 @@ interface Told {
 }
 
 describe('headgate selftest', () => {
-  it('without a word more tries every format, simulated, and leaves nothing behind', async function () {
+  it('without arguments tries every format, simulated, and leaves no file', async function () {
     this.timeout(60_000);
     const { code, stdout, stderr } = await headgate({ HEADGATE_DATA_DIR: '/nonexistent' }, ['selftest']);
     expect(code, stdout + stderr).to.equal(0);
@@ -72,7 +72,7 @@ describe('headgate selftest', () => {
     const results = ({ cells }: Told, provider: string): string[] =>
       cells.filter((cell) => cell.provider === provider).map(({ result }) => result);
 
-    it('asks each for all there is, and tells apart what it does not have', async () => {
+    it('asks each for all capabilities, and marks those that it lacks', async () => {
       const [code, told] = await selftest(
         ...['--provider', '@mine/gpt-4o', 'claude/claude-sonnet-4-5'],
         ...['--embedding-model', 'text-embedding-3-small'],
@@ -149,7 +149,7 @@ describe('headgate selftest', () => {
       for (const { metadata } of rows) expect(metadata).to.deep.include({ _selftest: 'true' });
     });
 
-    it('says what is missing', async () => {
+    it('reports what is missing', async () => {
       const { code, stderr } = await headgateHere(['selftest', '--provider', 'mine'], gateway.env);
       expect(code).to.equal(2);
       expect(stderr).to.include('--model');

@@ -171,7 +171,7 @@ describe('npm start, in a tree of its own', function () {
     expect(ended).to.equal(true);
   });
 
-  describe('says in one line what is missing, and exits non-zero:', () => {
+  describe('reports in one line what is missing, and exits non-zero:', () => {
     let taken: Server;
 
     before((done) => {

@@ -363,7 +363,7 @@ describe('the commands that work on the store itself', function () {
     expect(readdirSync(folder)).to.deep.equal([]);
   });
 
-  it('do what docs/backup.md says to type', async () => {
+  it('do what docs/backup.md describes', async () => {
     const examples = examplesOf('docs/backup.md').filter(({ language }) => language === 'sh');
     expect(examples.length).to.be.greaterThan(5);
     cpSync(join(dataDir, 'audit-anchors.jsonl'), join(folder, 'process.log'));

@@ -82,7 +82,7 @@ for (const [name, create] of [
       expect(await more.json()).to.have.nested.property('data.errorCode', 'AB01');
     });
 
-    it('answers 503 and when to come again, where the control process says nothing', async () => {
+    it('answers 503 with Retry-After, where the control process does not answer', async () => {
       isAwake = false;
       waits.answerMs = 300;
       const response = await post('{}');
@@ -185,7 +185,7 @@ for (const [name, create] of [
       expect(text).to.equal('cut');
     });
 
-    it('tells the control process that a client has gone before the answer', async () => {
+    it('notifies the control process that a client disconnected before the answer', async () => {
       let gone: AbortSignal | null = null;
       answer = (request) => {
         gone = request.gone;

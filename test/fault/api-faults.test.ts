@@ -218,7 +218,7 @@ describe('faults in every API', () => {
           });
         }
 
-        it('bytes behind an answer reach nobody', async () => {
+        it('bytes after an answer reach no client', async () => {
           await ask(api, slug, false, 'sim-fault:wrong-length-long');
           for (let i = 0; i < 5; i++) {
             const { answer, text } = await ask(api, slug, false);

@@ -292,7 +292,7 @@ describe('hostile requests to every API', () => {
           }
         });
 
-        it('keys that come twice, or with something behind them, are none', async () => {
+        it('keys that come twice, or with something after them, are invalid', async () => {
           for (const key of [
             `${gateway.workspaceKey}x`,
             `x${gateway.workspaceKey}`,
@@ -390,7 +390,7 @@ describe('hostile requests to every API', () => {
           }
         });
 
-        it('a key in the query is nobody’s key, and goes no further', async () => {
+        it('a key in the query is not used, and is not passed on', async () => {
           const path = `${api.path(false)}${api.path(false).includes('?') ? '&' : '?'}api_key=sk-of-mine`;
           const answer = await post(text, { path });
           expect(answer.status, answer.text).to.be.oneOf([200, 400]);
@@ -479,7 +479,7 @@ describe('hostile requests to every API', () => {
       expect(provider.requests).to.have.length(0);
     });
 
-    it('a path of the administration behind a provider’s, however it is spelled, does not lead to it', async () => {
+    it('a path of the administration after a provider’s, in any spelling, does not lead to it', async () => {
       for (const path of [
         '/v1beta/api-keys',
         '/v1/openai/api-keys',

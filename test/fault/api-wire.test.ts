@@ -173,7 +173,7 @@ describe('bytes of an upstream, for every API', () => {
           await Promise.all(Array.from({ length: 24 }, worker));
         }
 
-        it('a stream cut at every byte of what is said, or of an end of a line, is the same', async function () {
+        it('a stream cut at every byte of its data, or of a line end, is the same', async function () {
           this.timeout(30_000);
           await expectSame(stream, cutsOf(stream));
           const other = stream.toString();
@@ -198,7 +198,7 @@ describe('bytes of an upstream, for every API', () => {
           }
         });
 
-        it('an event of an unknown name is nobody’s end and nobody’s error', async () => {
+        it('an event of an unknown name is neither an end nor an error', async () => {
           const at = /\r?\n\r?\n/.exec(stream.toString('latin1'))!.index + (stream.includes('\r\n') ? 4 : 2);
           const odd = Buffer.concat([
             stream.subarray(0, at),
@@ -212,7 +212,7 @@ describe('bytes of an upstream, for every API', () => {
           else expect(fresh(text)).to.equal(fresh(plain.text));
         });
 
-        it('an answer nobody asked for, on a connection that is kept, reaches nobody', async function () {
+        it('an unrequested answer on a kept connection reaches no client', async function () {
           this.timeout(30_000);
           const poison = okReply('{"poisoned":true}', json);
           let cut = Promise.resolve();

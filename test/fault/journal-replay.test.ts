@@ -128,7 +128,7 @@ describe('journals after a crash', () => {
     journal.close();
   });
 
-  it('a dead writer is noticed without being told, and not taken for a live process that has its id now', async function () {
+  it('a dead writer is noticed without a message, and not confused with a live process that has its id now', async function () {
     if (process.platform !== 'linux') return this.skip();
     write(`0-${process.pid}-1.log`, header('another boot:123'), intentText(intentOf('open')));
     await ingest().flush();

@@ -12,7 +12,7 @@ describe('a gateway of which one part does not start', () => {
   });
   afterEach(() => rmSync(dataDir, { recursive: true, force: true }));
 
-  it('says which in one line, exits with 1 and leaves no process', async () => {
+  it('names the part in one line, exits with 1 and leaves no process', async () => {
     writeFileSync(join(dataDir, 'ledger.db'), 'no database'.repeat(100), { mode: 0o600 });
     const [port, grpcPort, opsPort] = await freePorts(3);
     const { status, stdout, stderr } = spawnSync(process.execPath, [mainFile, 'serve'], {

@@ -193,7 +193,7 @@ for (const transport of ['uws', 'node'] as const) {
       });
     }
 
-    it('in the log phase: the client is not told, the ledger has its row all the same', async () => {
+    it('in the log phase: the client sees no error, and the ledger still has its row', async () => {
       const answer = await ask('log');
       expect(answer.status).to.equal(200);
       const id = answer.headers.get('x-gateway-request-id');

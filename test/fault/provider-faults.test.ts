@@ -250,7 +250,7 @@ describe('a provider that fails', () => {
     expectWithinMs(performance.now() - began, 10_000);
   });
 
-  it('the provider’s own 401 is told apart from ours, and not retried', async () => {
+  it("the provider’s own 401 is distinguished from the gateway's, and not retried", async () => {
     const seen = provider.requests.length;
     const answer = await ask('gpt-4o-mini', {
       config: { provider: '@main', override_params: { model: 'sim-fault:401' }, retry: { attempts: 3 } },
@@ -260,7 +260,7 @@ describe('a provider that fails', () => {
     expect(provider.requests.length - seen).to.equal(1);
   });
 
-  it('a redirect is an error on a unified route and returned on passthrough; nobody follows it', async () => {
+  it('a redirect is an error on a unified route and returned on passthrough, and is never followed', async () => {
     const seen = provider.requests.length;
     const answer = await ask('sim-fault:redirect');
     expect(answer.status).to.equal(502);

@@ -116,7 +116,7 @@ describe('a gateway with a Redis that is not there', function () {
   });
   after(() => gateway?.stop());
 
-  it('starts, answers, is ready, and says what it does without', async () => {
+  it('starts, answers, is ready, and reports how it works without Redis', async () => {
     const response = await fetch(`${gateway.url}/v1/chat/completions`, {
       method: 'POST',
       headers: { 'content-type': 'application/json', 'x-gateway-api-key': gateway.workspaceKey },

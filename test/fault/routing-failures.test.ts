@@ -238,7 +238,7 @@ describe('routing while targets fail', function () {
     expectWithinMs(waits.at(-1)!, 320, { atLeast: 295, what: `the last of ${waits}` });
   });
 
-  it('where all targets are dead it is said at once, and the first request after a recovery succeeds', async () => {
+  it('where all targets fail the client gets the error at once, and the first request after a recovery succeeds', async () => {
     await Promise.all([one.close(), two.close()]);
     const config = { ...fallback(), retry: { attempts: 5 } };
     // Until its breaker opens, a target that cannot be connected to is retried, as the config asks.
@@ -352,7 +352,7 @@ describe('two nodes with one Redis, while a target fails', function () {
       });
     };
 
-    it('what the one opened the other skips; one of all their requests probes; both are told that it is well', async () => {
+    it('a target that one node opened is skipped by the other; one request of both probes; both learn that it recovered', async () => {
       const config = fallback();
       await opens(config);
       // A busy machine is late with a probe, or Redis with its word: one undisturbed stretch of several shows what they do.

@@ -62,7 +62,7 @@ describe('a data worker that has stopped', () => {
     await eventually('it is in the log', async () => gateway.output().includes('did not confirm a change'));
   });
 
-  it('does not keep a revocation waiting while it knows no key: it cannot answer by what it never asked', async function () {
+  it('does not delay a revocation while it has no key in memory: it cannot answer from what it never asked', async function () {
     this.timeout(30_000);
     const { id, key } = await make();
     const stopped = worker();

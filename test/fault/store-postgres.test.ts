@@ -49,7 +49,7 @@ describe('a store on PostgreSQL', function () {
       expect(isBack).to.equal(true);
     });
 
-    it('has made nothing of a unit that was cut, and says so with a code', async () => {
+    it('rolls back a unit that was cut, and reports it with a code', async () => {
       const error = await refusal(
         store.unit(organisation, async () => {
           await store.audit.append(entryOf(organisation, { requestId: 'cut' }));

@@ -137,7 +137,7 @@ describe('upstream: what goes wrong out there', () => {
       await narrow.close();
     });
 
-    it('a name without an address is upstream_connect_failed, and 200 hanging names hold nobody up', async () => {
+    it('a name without an address is upstream_connect_failed, and 200 hanging names delay no other request', async () => {
       const to = await server({ request: (socket) => socket.write(okReply('here')) });
       const named = createUpstream({
         connectionsPerOrigin: 8,
@@ -557,7 +557,7 @@ describe('upstream: what goes wrong out there', () => {
       ],
     ];
     for (const [what, act] of broken) {
-      it(`${what} is upstream_truncated, behind what had come`, async () => {
+      it(`${what} is upstream_truncated, after the bytes that had come`, async () => {
         const [flight, code] = await errorOf({ request: act });
         expect(code).to.equal('upstream_truncated');
         expect(flight.text).to.equal('half');
@@ -601,7 +601,7 @@ describe('upstream: what goes wrong out there', () => {
       expectOnTime(flight, 8 * 80 + 200);
     });
 
-    it('nobody is called late for time in which our own event loop was held up', async () => {
+    it('a request is not late by time in which our own event loop was blocked', async () => {
       const to = await server({
         request: (socket) => {
           socket.write(`${head('content-length: 8')}1234`);
@@ -618,7 +618,7 @@ describe('upstream: what goes wrong out there', () => {
       expect([flight.text, flight.failure]).to.deep.equal(['12345678', null]);
     });
 
-    it("a reader that pauses longer than the idle timeout is nobody's fault", async () => {
+    it('a reader that pauses longer than the idle timeout causes no error', async () => {
       const to = await server({
         request: (socket) =>
           void socket.write(`${head('content-length: 8')}1234`, () =>
@@ -801,8 +801,8 @@ describe('upstream: what goes wrong out there', () => {
     expect(most - before).to.be.below(128 * 1024 * 1024);
   });
 
-  describe('bytes nobody asked for', () => {
-    it('what follows a reply whose Content-Length was too short reaches nobody', async () => {
+  describe('unrequested bytes', () => {
+    it('what follows a reply whose Content-Length was too short reaches no request', async () => {
       const to = await server({
         request: (socket, { number }) =>
           void socket.write(
@@ -814,7 +814,7 @@ describe('upstream: what goes wrong out there', () => {
       }
     });
 
-    it('a second, unsolicited reply on an idle connection reaches nobody, 1000 times', async function () {
+    it('a second, unsolicited reply on an idle connection reaches no request, 1000 times', async function () {
       this.timeout(20_000);
       const to = await server({
         request: (socket, { head: asked, number }) => {
@@ -1045,7 +1045,7 @@ describe('upstream: what goes wrong out there', () => {
       }
     });
 
-    it('before the connection stands, nothing is sent', async () => {
+    it('before the connection is open, nothing is sent', async () => {
       const to = await server({ request: (socket) => void socket.write(okReply('x')) });
       const flights = Array.from({ length: 100 }, () => fly(upstream, to.url));
       for (const flight of flights) flight.flight.cancel();
@@ -1054,7 +1054,7 @@ describe('upstream: what goes wrong out there', () => {
       expect((await fly(upstream, to.url).finished).text).to.equal('x');
     });
 
-    it('a thousand at once leave no connection behind', async () => {
+    it('a thousand at once leave no connection open', async () => {
       const wide = createUpstream({ connectionsPerOrigin: 200, keepAliveMs: 5_000, egressAllow: [] });
       const to = await server({ request: (socket) => void socket.write(head('content-length: 9')) });
       const flights = Array.from({ length: 1_000 }, () => fly(wide, to.url));

@@ -238,7 +238,7 @@ describe('the admission to the administration plane', () => {
     expect(bytes).to.deep.equal([0, 0, 0]);
   });
 
-  it('bounds what one address may have open with keys that nobody has accepted', async () => {
+  it('bounds what one address may have open with keys that were never accepted', async () => {
     reply = null;
     const { perAddress, unproven } = limits.calls;
     const calls = Array.from({ length: perAddress + 1 }, () => ask());
@@ -383,7 +383,7 @@ describe('the admission to the administration plane', () => {
 });
 
 describe('a quota', () => {
-  it('remembers nobody who has given back all of it', () => {
+  it('forgets an address that has given back all of it', () => {
     const quota = new Quota(adminLimits(1).calls);
     const accounts = Array.from({ length: 200 }, (_, i) => ({
       ...{ trust: i % 2 ? ('formed' as const) : ('keyless' as const), key: i % 2 ? `k${i}` : null },

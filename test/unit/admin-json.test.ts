@@ -95,7 +95,7 @@ describe('JSON of the administration plane, coming in', () => {
     expect(readMessage(request, { is_on: true })).to.include({ is_on: true });
   });
 
-  it('takes null for nothing said', () => {
+  it('reads null as not set', () => {
     expect(readMessage(request, { name: null, part: null, metadata: null, states: null })).to.deep.equal(
       readMessage(request, {}),
     );
@@ -132,7 +132,7 @@ describe('JSON of the administration plane, going out', () => {
     expect(written['parts']).to.deep.equal([{ word: 'w', count: 1, note: null }]);
   });
 
-  it('says the same of a message that has been over the wire', () => {
+  it('gives the same for a message that has been over the wire', () => {
     const message = {
       ...{ id: 'a', name: 'n', metadata: { x: 'y' }, at: '2030-01-31T00:00:00.500Z', is_on: true, size: -5 },
       settings: { deep: [1, null, { x: 'é' }] },

@@ -42,7 +42,7 @@ describe('the mask of an update', () => {
     expect(() => checkedMask(request, ['kind'])).to.throw(AdminError, 'kind cannot be changed.');
   });
 
-  it('says of each field whether it is kept, cleared or set', () => {
+  it('shows for each field whether it is kept, cleared or set', () => {
     const update = {
       name: 'abc',
       price: null,

@@ -58,7 +58,7 @@ describe('an answer of the administration plane', () => {
 });
 
 describe('a time of the administration plane', () => {
-  it('is what Date says of it', () => {
+  it('agrees with Date', () => {
     const edges = [
       0, -1, 1, 999, 86_399_999, 86_400_000, -86_400_001, 253_402_300_799_999, -62_135_596_800_000,
     ];

@@ -114,13 +114,13 @@ describe('the operations of the administration plane', () => {
     expect(wrong).to.deep.equal([]);
   });
 
-  it('that update a record say what they change', () => {
+  it('that update a record declare what they change', () => {
     const partial = methods.filter(({ comment }) => comment.includes('Absent fields stay'));
     expect(partial).to.have.length.above(5);
     for (const { name, request } of partial) expect(request.field('update_mask')?.apart, name).to.equal(true);
   });
 
-  it('need what stands in their paths', () => {
+  it('require the parameters of their paths', () => {
     const wrong = problemsOf(({ name, request, bindings }) => {
       const places = bindings.flatMap(({ path }) =>
         [...path.matchAll(/\{([^}]*)\}/g)].map(([, place]) => place!),

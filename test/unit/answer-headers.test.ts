@@ -54,7 +54,7 @@ describe('the headers of answers', () => {
     expect(header({ headers: [...refused.headers] }, 'x-gateway-trace-id')).to.equal(refused.id);
   });
 
-  it('say no-cache on streams, and what the provider says on other answers', async () => {
+  it("have no-cache on streams, and the provider's value on other answers", async () => {
     expect(findEndpoint('GET', '/v1/files').format).to.equal('none');
     const answered = async (how: Ask, type: string, cacheControl?: string): Promise<string | undefined> => {
       const [client, { handler }] = await worker.asking(worker.key(), how);

@@ -56,7 +56,7 @@ describe('anchoring of the audit logs', () => {
     return Object.fromEntries(history.newest().map(({ organisation, seq }) => [organisation, seq]));
   };
 
-  it('records rows, and accepts a restore, after the clock was set back behind the newest anchor', async () => {
+  it('records rows, and accepts a restore, after the clock was set back before the newest anchor', async () => {
     const first = start();
     await first.started;
     now -= 86_400_000;

@@ -158,7 +158,7 @@ describe('auth stage', () => {
     expect(() => stage.request?.(x)).to.throw(GatewayError, 'the key in the query is not a gateway key');
   });
 
-  it('refuses a key in Authorization without the scheme Bearer, and says how to send it', async () => {
+  it('refuses a key in Authorization without the scheme Bearer, and explains how to send it', async () => {
     for (const value of [key, ` ${key} `]) {
       const error = await refusal(['authorization', value]);
       expect(error).to.include({ code: '03', status: 401, param: 'authorization' });
@@ -222,7 +222,7 @@ describe('auth stage', () => {
     expect(stage.request?.(exchange(['x-gateway-api-key', key]))).to.equal(undefined);
   });
 
-  it('tells an admin key to stay with administration', async () => {
+  it('refuses an admin key for model requests, and explains its use', async () => {
     const error = await refusal(['x-gateway-api-key', admin], {
       [admin]: principal({
         workspaceId: null,

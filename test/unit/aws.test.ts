@@ -117,7 +117,7 @@ describe('Credentials of AWS', () => {
     });
   }
 
-  it('signs what the body says: a changed one is refused', async () => {
+  it('signs the content of the body: a changed one is refused', async () => {
     const to = await authorized(fromTarget(given));
     to.body = Buffer.from(String(body).replace('Grüße', 'Others'));
     expect((await send(to)).message).to.include('does not match');
@@ -242,7 +242,7 @@ describe('Credentials of AWS', () => {
     });
   });
 
-  it('tells the external id, and says what STS said where it refuses', async () => {
+  it('sends the external id, and passes on the reason of an STS refusal', async () => {
     const fields = { ...given, aws_role_arn: `${role}-guarded` };
     expect((await send(await authorized(fromTarget({ ...fields, aws_external_id: 'sim' })))).status).to.equal(
       200,
@@ -255,7 +255,7 @@ describe('Credentials of AWS', () => {
       .and.not.include(awsKeys.secretAccessKey);
   });
 
-  it('never mixes stored credentials with what a caller says', async () => {
+  it('never mixes stored credentials with those of a caller', async () => {
     const { aws_region: _, ...keys } = given;
     const stored = fromStore(keys, {
       aws_region: 'us-west-2',

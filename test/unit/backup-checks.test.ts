@@ -58,7 +58,7 @@ describe('checks of a backup', () => {
     await checkSchema(folder, 'the present version');
   });
 
-  it('say of a backup that a newer version has made that it is newer, not that it was altered', async () => {
+  it('report that a backup is of a newer version, not that it was altered', async () => {
     await (await openStore({ dataDir: folder, masterKey })).close();
     const newer = migrations.length + 1;
     await change((database) =>

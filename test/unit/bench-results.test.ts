@@ -87,7 +87,7 @@ describe('the results of a benchmark', () => {
     expect(readdirSync(folder)).to.have.length(4);
   });
 
-  it('say so when the run before was noisy or made with other options', () => {
+  it('show that the previous run was noisy or had other options', () => {
     const of = (seconds: number, nginx: number[], minute: number) =>
       record(
         { command: 'other', options: { seconds }, rows: [row('nginx', nginx)] },

@@ -88,7 +88,7 @@ describe('memory that callers fill', function () {
     expect(grown).to.be.below(2);
   });
 
-  it('knows a target by a short name, whatever its model and its host are called', () => {
+  it('identifies a target by a short name, whatever its model and its host are called', () => {
     const named = (n: number): string =>
       targetName({ ...defaultTarget, overrideParams: { model: long(n, 100_000) } });
     expect(named(1).length).to.be.at.most(256);

@@ -3,7 +3,7 @@ import { BreakerNodes } from '../../src/control-plane/shared-state/breaker-nodes
 import type { Redis } from '../../src/control-plane/shared-state/redis.js';
 import { silent } from '../support/shared.js';
 
-describe('what nodes tell each other of circuit breakers', () => {
+describe('messages between nodes about circuit breakers', () => {
   it('is passed over where it is none of this version: another node may be of the next', () => {
     let tell: (text: string) => void = () => {};
     const redis = { subscribe: (_channel, listener) => (tell = listener), onUp() {} } as Partial<Redis>;

@@ -100,7 +100,7 @@ describe('scopes of the cache', () => {
     expect(nameOf({ metadata: { a: '1', b: '2' } })).to.equal(nameOf({ metadata: { b: '2', a: '1' } }));
   });
 
-  it('a body that comes again has the name it would have anew, behind every scope', async () => {
+  it('a repeated body has the name that it would get the first time, in every scope', async () => {
     const stage = await CacheStage.open();
     const host = { directory: { provider: () => null }, sentOnHeaders } as never;
     const asked = { namespace: null } as never;

@@ -114,7 +114,7 @@ describe('answers found by what their questions mean', () => {
     return { stage, ask, hub };
   }
 
-  it('gives the answer to a question in other words, and says so', async () => {
+  it('gives the answer to a question in other words, and reports it', async () => {
     const { ask } = await open();
     const first = await ask(asking('How do I reset my password?'), 'Click on "forgotten".');
     expect(first.x.cache).to.equal('SEMANTIC MISS');
@@ -125,7 +125,7 @@ describe('answers found by what their questions mean', () => {
     expect([other.x.cache, other.text]).to.deep.equal(['SEMANTIC MISS', 'You cannot.']);
   });
 
-  it('is looked up by the exact question first, for which nobody embeds anything', async () => {
+  it('is looked up by the exact question first, without an embedding', async () => {
     const { ask } = await open();
     await ask(asking('How do I reset my password?'));
     const embedded = asides.length;
@@ -197,7 +197,7 @@ describe('answers found by what their questions mean', () => {
     expect((await asked).x.cache).to.equal('MISS');
   });
 
-  it('by default embeds where the deployment says; where nobody does, the cache is a simple one', async () => {
+  it("by default uses the deployment's embedder; without one, the cache is a simple one", async () => {
     const own = JSON.stringify({ provider: '@up', cache: { mode: 'semantic' } });
     const set = await open(byWords, { embedding: '@ours/some/model' });
     set.stage.config = own;
@@ -384,7 +384,7 @@ describe('answers found by what their questions mean', () => {
       expect(said({ messages: [messages[0]] })).to.equal(null);
     });
 
-    it('texts alone: with a picture, a file or nothing said there is nothing to compare', () => {
+    it('texts alone: with a picture, a file or no text there is nothing to compare', () => {
       const text = (value: unknown) => ({ type: 'text', text: value });
       expect(said({ messages: [user([text('a'), text('b')])] })?.text).to.equal('a\nb');
       expect(said({ messages: [user([text('a'), { type: 'image_url', image_url: {} }])] })).to.equal(null);
@@ -516,7 +516,7 @@ describe('answers found by what their questions mean', () => {
       expect(x.request.json).to.not.have.property('stream');
     });
 
-    it('counts an answer that says the same, be it in other words', async () => {
+    it('counts an answer with the same meaning, in other words', async () => {
       const same = await afterOne(answering('the button: click the RED'));
       expect(same.counts).to.include({ agreed: 1, disagreed: 0 });
       expect(same.after).to.equal('SEMANTIC HIT');
@@ -528,7 +528,7 @@ describe('answers found by what their questions mean', () => {
       expect(other.after).to.equal('SEMANTIC MISS');
     });
 
-    it('says nothing where there is no fresh answer', async () => {
+    it('counts nothing where there is no fresh answer', async () => {
       const none = await afterOne((x, target) =>
         x.endpoint.name === 'embeddings' ? byWords(x, target) : Promise.resolve(null),
       );

@@ -151,7 +151,7 @@ describe('the cache stage', () => {
     expect(left, 'nobody waits any more').to.equal(1);
   });
 
-  it('tells a stream as a plain answer in a turn of its own, and counts what that takes', async () => {
+  it('sends a stream as a plain answer in a turn of its own, and counts the memory for that', async () => {
     const x = lead(streamed);
     const feed = new Feed();
     readingOf(stage.answer(x, feed, true));
@@ -175,7 +175,7 @@ describe('the cache stage', () => {
     expect(bytes() - before).to.equal(bodyOf(told).length);
   });
 
-  it('breaks the stream of all where the upstream breaks it, and asks anew after that', () => {
+  it('breaks the stream of all where the upstream breaks it, and asks again after that', () => {
     const x = lead(streamed);
     const feed = new Feed();
     readingOf(stage.answer(x, feed, true));
@@ -223,7 +223,7 @@ describe('the cache stage', () => {
     expect(await Promise.all(answers)).to.deep.equal([undefined, undefined, undefined, undefined]);
   });
 
-  it('lets a waiting call go whose client leaves, and tells the first that nobody waits', async () => {
+  it('removes a waiting call whose client disconnects, and notifies the first when none waits', async () => {
     const first = lead();
     const follower = stage.call();
     const answer = Promise.resolve(stage.look(follower)).then(
@@ -236,7 +236,7 @@ describe('the cache stage', () => {
     expect([await answer, left]).to.deep.equal(['client_gone', 1]);
   });
 
-  it('a call whose client left before it was known what it asks for leads nobody', async () => {
+  it('a call whose client disconnected before its key was known does not become the leader', async () => {
     const x = stage.call();
     stage.slowly();
     const looked = Promise.resolve(stage.look(x)).then(
@@ -272,7 +272,7 @@ describe('the cache stage', () => {
     expect(await waited).to.equal(undefined);
   });
 
-  it('misses what stands broken in the shared store', async () => {
+  it('misses where an entry of the shared store is broken', async () => {
     const good = JSON.parse(
       writeEntry({ ...meta, storedAt: Date.now(), maxAge: 600, forms: { plain: completion('x') } }),
     );
@@ -335,7 +335,7 @@ describe('the cache stage', () => {
     }
   });
 
-  it('tells streams and plain chats apart where the config does, and headers by which sessions are told', () => {
+  it('separates streams and plain chats where the config does, and headers that select a session', () => {
     const two = '"targets":[{"name":"a","provider":"@up"},{"provider":"@up","name":"b"}]';
     const byStream = `{"strategy":{"mode":"conditional","conditions":[{"query":{"params.stream":true},"then":"a"}],"default":"b"},${two},"cache":{"mode":"simple"}}`;
     const first = lead({ ...usualFacts, config: byStream });
@@ -366,7 +366,7 @@ describe('the cache stage', () => {
     expect(bodyOf(stage.look(stage.call({ ...usualFacts, key: 'high' })))).to.include('of high');
   });
 
-  it('what a tool has said is part of the question', () => {
+  it('the output of a tool is part of the question', () => {
     const said = (content: string) => ({
       ...usualFacts,
       body: { model: 'm', messages: [{ role: 'tool', tool_call_id: 'a', content }] },
@@ -435,7 +435,7 @@ const saidIn = ({ index, message, finish_reason, logprobs }: OpenAI.ChatCompleti
   tokens: logprobs?.content?.map(({ token }) => token),
 });
 
-describe('a chat told in another form', () => {
+describe('a chat converted to another form', () => {
   const calls = [
     {
       id: 'call_1',
@@ -463,7 +463,7 @@ describe('a chat told in another form', () => {
     system_fingerprint: 'fp',
   });
 
-  it('comes back the same by way of a stream, tool calls, choices and usage included', () => {
+  it('comes back the same after a conversion to a stream, tool calls, choices and usage included', () => {
     const stream = convertStored(whole, 'plain', 'stream-usage', null)!;
     expect(JSON.parse(convertStored(stream, 'stream-usage', 'plain', null)!.toString())).to.deep.equal(
       JSON.parse(whole.toString()),
@@ -507,7 +507,7 @@ describe('a chat told in another form', () => {
     expect(plain.usage).to.include({ prompt_tokens: 5, completion_tokens: 2, total_tokens: 7 });
   });
 
-  it('is read whatever the blanks before its events, and not told where a choice has no place', () => {
+  it('is read with any blanks before its events, and not converted where a choice has no place', () => {
     const spaced = wholeStream.replaceAll('data: {', 'data:  {');
     const read = (text: string) => convertStored(Buffer.from(text), 'stream', 'plain', null);
     expect(read(spaced)).to.deep.equal(read(wholeStream));
@@ -517,7 +517,7 @@ describe('a chat told in another form', () => {
       ).to.equal(null);
   });
 
-  it('is not told where something would be lost', () => {
+  it('is not converted where something would be lost', () => {
     const odd = chunk({ content: 'x', content_blocks: [{ delta: {} }] }) + chunk({}, 'stop');
     expect(convertStored(Buffer.from(odd), 'stream', 'plain', null)).to.equal(null);
     expect(

@@ -324,7 +324,7 @@ describe('a circuit breaker', () => {
       expect(board.list('org-1', null)).to.have.length(0);
     });
 
-    it('begins its counts anew when it has closed', async () => {
+    it('restarts its counts when it has closed', async () => {
       let healthy = false;
       const worker = new Worker(({ path }) => (path.endsWith('[0]') && !healthy ? 503 : 200));
       const config = compile(two());
@@ -360,7 +360,7 @@ describe('a circuit breaker', () => {
       expect(await lives.tries(config)).to.deep.equal(['[0]', '[1]']);
     });
 
-    it('is not probed by a request to count tokens, which would tell nothing of it', async () => {
+    it('is not probed by a request to count tokens, which would prove nothing', async () => {
       const worker = new Worker(firstFails);
       const config = compile(two());
       await worker.fail(config, 3);
@@ -388,7 +388,7 @@ describe('a circuit breaker', () => {
       expect(await worker.tries(config)).to.deep.equal(['[0]', '[1]']);
     });
 
-    it('is probed a cooldown later when nobody waited for the probe', async () => {
+    it('is probed a cooldown later when no client waited for the probe', async () => {
       let gone = false;
       const worker = new Worker(({ path }, x) => {
         if (!path.endsWith('[0]')) return 200;
@@ -407,7 +407,7 @@ describe('a circuit breaker', () => {
       expect(await worker.tries(config)).to.deep.equal(['[0]', '[1]']);
     });
 
-    it('is told to a worker that starts', async () => {
+    it('is sent to a worker that starts', async () => {
       const config = compile(two());
       await new Worker(firstFails).fail(config, 3);
       const later = new Worker(firstFails);

@@ -31,7 +31,7 @@ class SlowClient implements ReplySink {
 }
 
 describe('a client that others wait with', () => {
-  it('holds up nobody once it has gone, slow as it was, and its exchange is settled at the end', () => {
+  it('delays no other client once it has disconnected, slow as it was, and its exchange is settled at the end', () => {
     let upstream: Sink | null = null;
     const source: Source = { start: (sink) => (upstream = sink), resume() {}, cancel() {} };
     const stream = new Broadcast(

@@ -29,7 +29,7 @@ describe('a saved config', () => {
     expect(seen).to.deep.equal({ asked: 1, compiled: 1 });
   });
 
-  it('is compiled anew once it was changed, and its calls before keep what they began with', async () => {
+  it('is compiled again once it was changed, and earlier calls keep what they began with', async () => {
     let attempts = 1;
     const { known, seen } = directory(() => `{"retry":{"attempts":${attempts}}}`);
     const first = await known.config('ws', 'pc-1');

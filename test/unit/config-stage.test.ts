@@ -189,7 +189,7 @@ describe('config stage', () => {
       run({ mayOverride: false, headers: { 'x-gateway-config': 'pc-one' } });
     });
 
-    it('says which config is not there, and asks for none that cannot be', () => {
+    it('names the missing config, and looks up none that cannot exist', () => {
       expect(refusal({ headers: { 'x-gateway-config': 'pc-two' } })).to.include({
         code: 'config_not_found',
         status: 400,
@@ -267,7 +267,7 @@ describe('config stage', () => {
       expect(run({ model: '@a/b' }).config).to.equal(run({ model: '@c/d' }).config);
     });
 
-    it('says what to send where no provider is named', () => {
+    it('explains what to send where no provider is named', () => {
       for (const given of [
         {},
         { model: 'gpt-4o' },
@@ -476,7 +476,7 @@ describe('config stage', () => {
       });
     });
 
-    it('is what the headers say', () => {
+    it('is taken from the headers', () => {
       expect(
         trace({
           'x-gateway-trace-id': 't',
@@ -583,7 +583,7 @@ describe('config stage', () => {
       expect(metadata({ metadata: { k: 'k' } })).to.deep.equal({ k: 'k' });
     });
 
-    it('takes user of the body for _user where nobody else says', () => {
+    it('uses user of the body as _user where no other source sets it', () => {
       expect(metadata({ json: { user: 'u' } })).to.deep.equal({ _user: 'u' });
       expect(metadata({ json: { user: 'u' }, headers: header({ _user: 'h' }) })).to.deep.equal({
         _user: 'h',

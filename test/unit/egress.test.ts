@@ -390,7 +390,7 @@ describe('egress: addresses that a caller had a word in', () => {
       expect(to.connections).to.equal(0);
     });
 
-    it('resolves once and connects to what it checked, whatever the name says next', async () => {
+    it('resolves once and connects to the checked address, whatever the name resolves to next', async () => {
       const rebinding = table({ 'rebind.example.org': [['127.0.0.1'], ['127.0.0.2'], ['127.0.0.2']] });
       const flight = await send(['127.0.0.1/32'], `http://rebind.example.org:${to.port}/`, rebinding);
       expect(flight.text).to.equal(body);

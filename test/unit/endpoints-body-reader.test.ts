@@ -143,7 +143,7 @@ describe('body reader', () => {
     }
   });
 
-  it('says that it is overloaded when the queue is full', async () => {
+  it('reports that it is overloaded when the queue is full', async () => {
     const small = createBodyReader({ maxQueue: 1 });
     try {
       const bytes = dense(2);

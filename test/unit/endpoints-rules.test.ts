@@ -304,7 +304,7 @@ describe('body of a chat completion', () => {
     [raw('"toString":1,"constructor":{"prototype":{}},"__proto__":{"n":"x"}'), 'ok'],
   ]);
 
-  it('takes a thousand messages and says which one is wrong', () => {
+  it('accepts a thousand messages and names the one that is wrong', () => {
     const messages: object[] = Array(1000).fill(user);
     expect(verdict('chat', chat({ messages }))).to.equal('ok');
     expect(verdict('chat', chat({ messages: [...messages, { role: 'x' }] }))).to.equal('messages[1000].role');
@@ -510,7 +510,7 @@ describe('reading a body', () => {
     expect(verdict('chat', raw('"user":"a\\u0000b\\ud800"'))).to.equal('ok');
   });
 
-  it('tells a position where it can, and nothing of the body', () => {
+  it('reports a position where it can, and nothing of the body', () => {
     const message = (body: string): string => {
       try {
         readBody(endpoint('chat'), json, Buffer.from(body));

@@ -119,7 +119,7 @@ describe('Reading event streams of AWS', () => {
     expect(read(awsEvent('a', 'x'.repeat(maxEventBytes - 200)))).to.have.length(1);
   });
 
-  it('knows such a stream by its first bytes', () => {
+  it('recognises such a stream by its first bytes', () => {
     const bytes = awsEvent('a', {});
     expect(looksLikeEventStream(bytes)).to.equal(true);
     expect(looksLikeEventStream(bytes.subarray(0, 11))).to.equal(null);

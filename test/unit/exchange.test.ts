@@ -35,7 +35,7 @@ describe('an exchange that is aborted', () => {
     thrown = [];
   });
 
-  it('tells every listener once, with the reason, and those that come later at once', () => {
+  it('notifies every listener once, with the reason, and later ones at once', () => {
     x.onAbort((reason) => heard.push(['before', reason]));
     x.signal.addEventListener('abort', () => heard.push(['signal', x.signal.reason]));
     const off = x.onAbort(() => heard.push('taken back'));
@@ -151,7 +151,7 @@ describe('an exchange that is forked', () => {
     expect(x.fork().aborted).to.equal(gone);
   });
 
-  it('is no copy: one of those begins anew, and outlives what it was copied from', () => {
+  it('is no copy: a copy starts fresh, and outlives its original', () => {
     x.attempts.push(attempt);
     x.abort(gone, () => {});
     const copy = x.copy('x-2');

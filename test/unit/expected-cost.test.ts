@@ -61,7 +61,7 @@ describe('what a request is expected to cost', () => {
     return cost === null ? null : dollarsOf(cost) * 1000;
   };
 
-  it('goes by the model that is asked for, in each request anew', () => {
+  it('uses the requested model, for each request again', () => {
     const target = targetOf({ provider: 'openai' });
     const models = ['small', 'large', 'small', 'unknown', 'small'];
     expect(models.map((model) => priceOf(target, exchange(model)))).to.deep.equal([1, 10, 1, null, 1]);

@@ -111,7 +111,7 @@ describe('explanations', () => {
     expect(await decisions({ strategy: { mode: 'fallback' }, targets: [openai, groq] })).to.equal(null);
   });
 
-  it('say which condition held, and that none did', async () => {
+  it('show which condition held, and that none did', async () => {
     const config = {
       strategy: {
         mode: 'conditional',
@@ -145,7 +145,7 @@ describe('explanations', () => {
     expect(branch).to.have.property('query').with.length(201);
   });
 
-  it('say what a load balancer drew, and for whose session', async () => {
+  it('show what a load balancer drew, and for which session', async () => {
     const targets = [openai, groq];
     const byWeight = { strategy: { mode: 'loadbalance' }, targets };
     expect(await decisions(byWeight, undefined, { random: () => 0.9 })).to.deep.equal([
@@ -157,7 +157,7 @@ describe('explanations', () => {
     expect(pick).to.include({ kind: 'pick', by: 'session' });
   });
 
-  it('say by which figures the others were passed over', () => {
+  it('show the figures by which the others were passed over', () => {
     const meters = new Meters();
     const costs: Record<string, number | null> = { a: 900e6, b: 400e6, c: null };
     const chooser = new Chooser(
@@ -203,7 +203,7 @@ describe('explanations', () => {
     );
   });
 
-  it('say from whom a fallback moved on, and why; not from the last, from which nobody moves on', async () => {
+  it('show which target a fallback moved on from, and why; not for the last one', async () => {
     const config = { strategy: { mode: 'fallback' }, targets: [openai, groq] };
     expect(await decisions(config, failFirst(429))).to.deep.equal([
       { kind: 'moved_on', target: 'config.targets[0]', because: 429 },
@@ -214,7 +214,7 @@ describe('explanations', () => {
     expect(await decisions(config, () => 500)).to.have.length(1);
   });
 
-  it('say after what a target was asked again, when, and what stood against it', async () => {
+  it('show after what a target was asked again, when, and what prevented it', async () => {
     const config = { ...openai, retry: { attempts: 2 } };
     expect(await decisions(config, () => 503, { backoffMs: 2 })).to.deep.equal([
       { kind: 'retry', target: 'config', because: 503, ms: 1 },
@@ -226,7 +226,7 @@ describe('explanations', () => {
     ]);
   });
 
-  it('say when the budget of retries was used up', async () => {
+  it('show when the budget of retries was used up', async () => {
     const config = { ...openai, retry: { attempts: 5 } };
     const hooks = await routerOf(() => 503);
     const { now } = performance;
@@ -241,7 +241,7 @@ describe('explanations', () => {
     }
   });
 
-  it('say which breakers are open, who probes, and that all are', async () => {
+  it('show which breakers are open, which request probes, and that all are open', async () => {
     const hub = new SharedHub();
     const board = new SharedBreakers(hub.server, silent);
     const config = {
@@ -284,7 +284,7 @@ describe('explanations', () => {
     }
   });
 
-  it('say when a second target was asked beside a late one, and which was first', async () => {
+  it('show when a second target was asked beside a late one, and which was first', async () => {
     const time = new VirtualTime().install();
     try {
       const config = {
@@ -306,12 +306,12 @@ describe('explanations', () => {
     }
   });
 
-  it('say to whom a request was copied', async () => {
+  it('show the target that a request was copied to', async () => {
     const config = { ...openai, mirror: { share: 1, target: groq } };
     expect(await decisions(config)).to.deep.equal([{ kind: 'mirror', target: 'config.mirror.target' }]);
   });
 
-  it('say how long a request waited for a turn', async () => {
+  it('show how long a request waited for a turn', async () => {
     const admission = new Admission({ workers: 1, weightOf: () => 1, upstreamKey: () => 'up' });
     const rule = { min: 1, max: 1, queue: 10, maxWaitMs: 1000, priority: 'normal' } as const;
     const target = { ...defaultTarget, path: 'config.targets[0]' };
@@ -333,7 +333,7 @@ describe('explanations', () => {
     expect(x.route).to.have.length(maxDecisions);
   });
 
-  it('fit a header: the last decisions are left out, and that is said', () => {
+  it('fit a header: the last decisions are left out, and cut is true', () => {
     const x = exchange(openai);
     const query = `{"metadata.plan":{"$eq":"${'ü'.repeat(150)}"}}`;
     for (let i = 0; i < 50; i++) x.decided({ kind: 'branch', target: `config.targets[${i}]`, query });
@@ -404,7 +404,7 @@ describe('a plan', () => {
     ]);
   });
 
-  it('says of every condition whether it holds', async () => {
+  it('shows for every condition whether it holds', async () => {
     const plan = (name: string): object => when({ 'metadata.plan': { $eq: name } }, name);
     const config = {
       strategy: {
@@ -423,7 +423,7 @@ describe('a plan', () => {
     expect((await planned(config)).at(-1)).to.deep.equal(['1 [3]', 'no condition holds: the default']);
   });
 
-  it('draws as a request would, and tells the shares', async () => {
+  it('draws as a request would, and shows the shares', async () => {
     const config = {
       strategy: { mode: 'loadbalance' },
       targets: [
@@ -448,7 +448,7 @@ describe('a plan', () => {
     expect(first![1]).to.match(/^number 2, where the one before it fails/);
   });
 
-  it('says where a session is, and leaves it as it was', async () => {
+  it('shows the target of a session, and does not change it', async () => {
     let now = 0;
     const sessions = new Sessions(() => now);
     const sticky = { enabled: true, hash_fields: ['metadata.user'], ttl: 60 };

@@ -16,7 +16,7 @@ const prefixes: Record<KeyType, string> = {
 const types = Object.keys(prefixes) as KeyType[];
 
 describe('gateway keys', () => {
-  it('say by their prefix what they are and pass their own check', () => {
+  it('show by their prefix what they are and pass their own check', () => {
     for (const type of types) {
       for (let i = 0; i < 200; i++) {
         const key = makeGatewayKey(type);

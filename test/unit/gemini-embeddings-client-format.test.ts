@@ -14,7 +14,7 @@ const content = (...texts: string[]) => ({ parts: texts.map((text) => ({ text })
 const asked = { model: 'm', stream: false };
 
 describe('Embeddings for Gemini’s clients', () => {
-  it('ask OpenAI for as many vectors as there are texts, and say what it cannot take', () => {
+  it('ask OpenAI for as many vectors as there are texts, and report what it cannot take', () => {
     const requests = ['one', 'two'].map((text) => ({
       model: 'models/x',
       content: content(text, 'more'),
@@ -86,7 +86,7 @@ describe('Embeddings for Gemini’s clients', () => {
 });
 
 describe('A Gemini body for a model of another name', () => {
-  it('says it wherever it says a model, and is untouched where it says none', () => {
+  it('adds it wherever a model is named, and nowhere else', () => {
     const silent = { contents: [] };
     expect(geminiRenamed(silent, 'b')).to.equal(silent);
     expect(geminiRenamed({ model: 'models/@x/a', content: 1 }, 'b')).to.deep.equal({

@@ -249,7 +249,7 @@ describe('Google’s tokens', () => {
       expect(asked).to.deep.equal(['/computeMetadata/v1/instance/service-accounts/default/token ']);
     });
 
-    it('come from the federation that its environment names, and nobody is asked for a project', async () => {
+    it('come from the federation that its environment names, without a look-up of the project', async () => {
       writeFileSync(join(folder, 'token'), 'pod-token');
       const file = join(folder, 'federation.json');
       const federation = {
@@ -266,7 +266,7 @@ describe('Google’s tokens', () => {
       expect(asked[0]).to.include('/v1/token ').and.include('pod-token');
     });
 
-    it('are told as missing where there is no such identity', async () => {
+    it('are reported as missing where there is no such identity', async () => {
       process.env['METADATA_SERVER_DETECTION'] = 'none';
       const error = await token().catch((thrown: unknown) => thrown);
       expect(error).to.be.instanceOf(GatewayError);
@@ -288,7 +288,7 @@ describe('Kept tokens', () => {
     expect(await get()).to.include({ n: 2 });
   });
 
-  it('are told apart by keys that do not hold what they were made of', () => {
+  it('are identified by keys that do not contain their secrets', () => {
     expect(tokenKey('a', 'b')).to.not.equal(tokenKey('ab', ''));
     expect(tokenKey('a', null)).to.not.equal(tokenKey('a', 'null'));
     expect(tokenKey('secret')).to.not.include('secret');

@@ -51,13 +51,13 @@ describe('guardrail checks', () => {
     });
   }
 
-  it('that nobody knows are refused by their id', () => {
+  it('with an unknown id are refused', () => {
     expect(lines('default.nothing', {})).to.deep.equal(['checks[0].id names no check: "default.nothing"']);
     expect(lines('__proto__', {})).to.deep.equal(['checks[0].id names no check: "__proto__"']);
     expect(lines('x'.repeat(500))[0]).to.have.length.below(120);
   });
 
-  it('say which parameter is wrong and what it must be', () => {
+  it('report which parameter is wrong and what it must be', () => {
     expect(lines('default.wordCount', { minWords: -1, not: 'no' })).to.have.members([
       'checks[0].parameters.minWords must be a whole number from 0 to 2147483647',
       'checks[0].parameters.not must be true or false',

@@ -208,7 +208,7 @@ describe('the text of a journal', () => {
 });
 
 describe('who wrote a journal', () => {
-  it('is told from a later process with the same id', () => {
+  it('is distinguished from a later process with the same id', () => {
     expect(isAlive(process.pid, ownIdentity())).to.equal(true);
     expect(isAlive(process.pid, '')).to.equal(true);
     if (process.platform === 'linux') expect(isAlive(process.pid, `${ownIdentity()}0`)).to.equal(false);
@@ -270,7 +270,7 @@ describe('a journal', () => {
     expect(files(dir)).to.include.members(before);
   });
 
-  it('that cannot be opened says so once, keeps its records in memory, and has them on file once it can be', async () => {
+  it('that cannot be opened reports so once, keeps its records in memory, and writes them once it can be', async () => {
     const path = join(dir, 'journal');
     writeFileSync(path, 'a file in the way');
     const journal = openJournal({

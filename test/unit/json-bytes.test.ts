@@ -49,7 +49,7 @@ describe('json bytes', () => {
     expect(jsonBytes(parseJson(text)).toString()).to.equal(text);
   });
 
-  it('escape every character that must be, wherever it stands in a text of any length', () => {
+  it('escape every character that needs it, at any place in a text of any length', () => {
     const escaped = [...Array(0x20).keys()]
       .map((code) => String.fromCharCode(code))
       .concat('"', '\\', '\x7f');

@@ -175,7 +175,7 @@ describe('JSON Schema', () => {
     });
   }
 
-  it('is read in bounded time for a check of a guardrail, which says what is wrong with it', () => {
+  it('is read in bounded time for a check of a guardrail, which reports what is wrong with it', () => {
     const wrong = { schema: { properties: { a: { pattern: '(' } } } };
     const [finding] = findingsOfCheck('default.jsonSchema', wrong, 'checks[0]');
     expect(finding?.path).to.equal('checks[0].parameters.schema');

@@ -93,7 +93,7 @@ describe('json', () => {
     );
   });
 
-  it('tells objects, numbers and integers apart', () => {
+  it('distinguishes objects, numbers and integers', () => {
     expect(isJsonObject(parseJson('12345678901234567890'))).to.equal(false);
     expect(isJsonObject([])).to.equal(false);
     expect(isJsonObject(null)).to.equal(false);

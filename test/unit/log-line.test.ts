@@ -63,7 +63,7 @@ describe('the format of the log', () => {
     return spawnSync(command!, args, { encoding: 'utf8' }).stdout;
   };
 
-  it('is JSON in a pipe and readable at a terminal, unless log_format says otherwise', function () {
+  it('is JSON in a pipe and readable at a terminal, unless log_format is set', function () {
     this.timeout(20_000);
     expect(JSON.parse(run('auto', false))).to.include({ msg: 'hello', a: 1 });
     expect(run('pretty', false)).to.match(/INFO {2}hello .*a=1/);

@@ -59,7 +59,7 @@ describe('lists of models', () => {
     ]);
   });
 
-  it('say that there is no more on the last page', async () => {
+  it('report that there is no more on the last page', async () => {
     const providers = [named('a', numbered(4))];
     expect(await ask(providers, 'anthropic', 'limit=2&after_id=@a/m00001')).to.include({ has_more: false });
     expect(await ask(providers, 'gemini', 'pageSize=4')).to.not.have.property('nextPageToken');

@@ -5,12 +5,12 @@ import { loadSettings, SettingsError } from '../../src/common/settings/settings.
 describe('The gateway’s own identity', () => {
   const tenant = { organisationId: 'o-1', workspaceId: 'w-1' };
 
-  it('is nobody’s unless the operator says so', () => {
+  it('is used by no one unless the operator allows it', () => {
     const { ownIdentity } = loadSettings({ env: {}, file: null });
     expect(new OwnIdentities(ownIdentity).allow('aws', tenant)).to.equal(false);
   });
 
-  it('is lent at one cloud to everybody, to an organisation, or to a workspace', () => {
+  it('is allowed at one cloud to all, to an organisation, or to a workspace', () => {
     const env = { HEADGATE_OWN_IDENTITY: 'aws, azure:o-1, google:w-1' };
     const own = new OwnIdentities(loadSettings({ env, file: null }).ownIdentity);
     const elsewhere = { organisationId: 'o-2', workspaceId: 'w-2' };

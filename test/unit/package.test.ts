@@ -131,7 +131,7 @@ describe('the package', function () {
     ).to.equal('region');
   });
 
-  it('has a command that says its version', () => {
+  it('has a command that prints its version', () => {
     const { version } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as { version: string };
     expect(run(process.execPath, [join(installed, 'dist/src/main.js'), '--version'], folder)).to.include(
       version,

@@ -21,7 +21,7 @@ describe('whole events', () => {
     }
   });
 
-  it('leave the unfinished one behind until it is whole', () => {
+  it('keep the unfinished event until it is whole', () => {
     const events = new WholeEvents('throw');
     expect(passed(events, 'data: a\n\ndata: b', '', '1\n', '\n', 'data: c\n\n')).to.deep.equal([
       'data: a\n\n',
@@ -216,7 +216,7 @@ describe('a stream in the format of its client', () => {
     expect(await answered(part(), gemini, 'google')).to.include('"error"');
   });
 
-  it("has no second error event behind a provider's own", async () => {
+  it("has no second error event after a provider's own", async () => {
     const error = { code: 'server_error', message: 'Provider disconnected' };
     const openRouter = data({
       id: 'gen-1',

@@ -70,7 +70,7 @@ describe('a table of paths', () => {
     expect(() => table.at('/v1/{id}', () => '')).to.throw('literal');
   });
 
-  it('tells a path with a hundred thousand segments fast', async () => {
+  it('rejects a path with a hundred thousand segments fast', async () => {
     const path = `/v1/things${'/a'.repeat(100_000)}`;
     expect(found(path)).to.equal(null);
     expectWithinMs(await quickest(5, () => found(path)), 200);

@@ -120,7 +120,7 @@ describe('an error of a provider', () => {
     expect((await answered(google, gemini[0])).text).to.equal(google);
   });
 
-  it('is unchanged on a path that is passed through, and where a target says passthrough', async () => {
+  it('is unchanged on a path that is passed through, and for a target with passthrough', async () => {
     for (const [, body] of bodies.filter(([, text]) => text !== '')) {
       const passed = await answered(body, { method: 'GET', path: '/v1/files' });
       expect(passed.text).to.equal(body);

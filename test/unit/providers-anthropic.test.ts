@@ -154,7 +154,7 @@ describe('The Anthropic format', () => {
     );
   });
 
-  it('knows models by the version in their name, wherever it stands', () => {
+  it('recognises models by the version anywhere in their name', () => {
     const max = (model: string): number => claudeTraits(model).defaultMaxTokens;
     expect(max('claude-3-opus-20240229')).to.equal(4096);
     expect(max('claude-3-5-haiku-latest')).to.equal(8192);

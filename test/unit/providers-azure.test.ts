@@ -91,7 +91,7 @@ describe('Azure OpenAI', () => {
     expect(row(theirs, { resource_name: 'contoso' }).auth.kind).to.equal('header');
   });
 
-  it('finds a deployment in a list, and says what there is where it finds none', () => {
+  it('finds a deployment in a list, and lists the others where it finds none', () => {
     const config = JSON.stringify([
       {
         alias: 'a',
@@ -114,7 +114,7 @@ describe('Microsoft Foundry', () => {
   const row = (...args: Parameters<typeof call>): ProviderDefinition => azureFoundry.forCall!(call(...args));
   const host = 'https://contoso.services.ai.azure.com';
 
-  it('knows by its address which API is meant', () => {
+  it('recognises by its address which API is meant', () => {
     const at = (azure_foundry_url: string) => url(row({ azure_foundry_url }));
     const models = `${host}/models/chat/completions?api-version=2024-05-01-preview`;
     expect(at(host)).to.equal(models);
@@ -232,7 +232,7 @@ describe('Signing in at Entra', () => {
     expect(tokens()).to.equal(1);
   });
 
-  it('a wrong secret is told without it, and is not kept', async function () {
+  it('a wrong secret is reported without its text, and is not kept', async function () {
     this.timeout(20_000);
     const signIn = new EntraSignIn();
     for (let i = 0; i < 2; i++) {
@@ -304,7 +304,7 @@ describe('Signing in at Entra', () => {
     }
   });
 
-  it('says which field is missing, and knows no other modes', async () => {
+  it('names the missing field, and refuses other modes', async () => {
     const signIn = new EntraSignIn();
     const { azure_entra_tenant_id: _, ...rest } = fields();
     expect((await header(rest, null, signIn).catch((error) => error)).param).to.equal(

@@ -82,7 +82,7 @@ describe('The simulated provider', () => {
       });
     });
 
-    it('stops at max_tokens and says so', async () => {
+    it('stops at max_tokens and reports it', async () => {
       const reply = await openai.chat.completions.create({
         model: 'gpt-4o',
         messages: hello,
@@ -130,7 +130,7 @@ describe('The simulated provider', () => {
       expect(streamed.usage.output_tokens).to.equal(reply.usage.output_tokens);
     });
 
-    it('uses a tool and thinks first when told to', async () => {
+    it('uses a tool and thinks first on request', async () => {
       const asked = {
         model: 'claude-opus-5-5',
         max_tokens: 100,
@@ -207,7 +207,7 @@ describe('The simulated provider', () => {
     });
   });
 
-  it('knows no path outside of /v1/, as the real one does not: a base URL without it is told so', async () => {
+  it('has no path outside of /v1/, as the real one: a base URL without it is an error', async () => {
     for (const path of ['/chat/completions', '/v1', '/', '/v2/models']) {
       const answer = await fetch(`${provider.url}${path}`, {
         method: 'POST',
@@ -338,7 +338,7 @@ describe('The simulated provider', () => {
       expect((await ask('huge=200000', false)).text).to.have.length.above(200_000);
     });
 
-    it('keeps to the pace it is told', async () => {
+    it('keeps the requested pace', async () => {
       const began = performance.now();
       const paced = await ask('chunks=4,delay=15', true);
       expect(performance.now() - began).to.be.above(60);
@@ -350,7 +350,7 @@ describe('The simulated provider', () => {
       expect(JSON.parse(dripped.text).choices[0].message.content).to.equal('You said: Hello there');
     });
 
-    it('fails by model name, by path, and not at all once told to stop', async () => {
+    it('fails by model name, by path, and not at all once switched off', async () => {
       const byModel = await openai.chat.completions
         .create({ model: 'sim-fault:503', messages: hello })
         .catch((error) => error.status);
@@ -365,7 +365,7 @@ describe('The simulated provider', () => {
       ).to.equal(200);
     });
 
-    it('says so when it is asked for a fault it does not have', async () => {
+    it('reports an unknown fault', async () => {
       expect(() => provider.fault('*', 'explode')).to.throw('there is no fault "explode"');
       expect((await ask('explode', false)).text).to.contain('there is no fault');
       expect(faults).to.include('hang');

@@ -28,7 +28,7 @@ describe('The tail of a stream that passes through', () => {
   const long = Array.from({ length: 3000 }, (_, i) => chunk(`word ${i} `)).join('');
 
   for (const size of [1, 7, 1000, 1_000_000]) {
-    it(`tells end, usage and model of a long OpenAI stream in pieces of ${size} bytes`, () => {
+    it(`finds end, usage and model of a long OpenAI stream in pieces of ${size} bytes`, () => {
       const bytes = Buffer.from(`${size === 1 ? long.slice(-30_000) : long}${usageChunk}data: [DONE]\n\n`);
       const found = watch('openai-chat', bytes, size);
       expect(found.done).to.equal(true);
@@ -37,7 +37,7 @@ describe('The tail of a stream that passes through', () => {
     });
   }
 
-  it('says that a stream without its end marker is not done', () => {
+  it('reports a stream without its end marker as not done', () => {
     expect(watch('openai-chat', Buffer.from(long), 500)).to.deep.equal({
       done: false,
       marked: false,
@@ -125,7 +125,7 @@ describe('The tail of a stream that passes through', () => {
     expect(watch('openai-responses', Buffer.from(failed), 700)).to.include({ done: true, usage: null });
   });
 
-  it('finds the end of a Gemini stream, also behind a large picture', () => {
+  it('finds the end of a Gemini stream, also after a large picture', () => {
     for (const part of [
       { text: 'Hello' },
       { inlineData: { mimeType: 'image/png', data: 'A'.repeat(90_000) } },
@@ -193,7 +193,7 @@ describe('Whether a body can be a stream of events', () => {
   for (const text of no)
     it(`${JSON.stringify(text)} cannot`, () => expect(looksLikeEvents(Buffer.from(text))).to.equal(false));
   for (const text of unsure)
-    it(`${JSON.stringify(text)} is too little to tell`, () =>
+    it(`${JSON.stringify(text)} is too short to decide`, () =>
       expect(looksLikeEvents(Buffer.from(text))).to.equal(null));
 
   it('does not wait for ever on blank lines or half a byte order mark', () => {

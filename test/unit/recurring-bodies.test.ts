@@ -31,7 +31,7 @@ describe('bodies that come again', () => {
 
   const chat = '{"model":"m","stream":true,"messages":[{"role":"user","content":"Hello"}]}';
 
-  it('are read once, and say the same', () => {
+  it('are read once, with the same content', () => {
     const first = read(one, chat);
     recurring.keep(first);
     const again = read(one, chat);
@@ -54,7 +54,7 @@ describe('bodies that come again', () => {
       expect(other.request.json).to.not.equal(first.request.json);
   });
 
-  it('do not excuse a header that says they are something else', () => {
+  it('do not excuse a header that announces something else', () => {
     recurring.keep(read(one, chat));
     expect(() => read(one, chat, undefined, 'text/plain')).to.throw(GatewayError, /application\/json/);
   });

@@ -8,7 +8,7 @@ describe('resolver: names to addresses', () => {
     expect(await resolve('2001:db8::1')).to.deep.equal(['2001:db8::1']);
   });
 
-  it('knows this machine without asking DNS', async () => {
+  it('resolves this machine without asking DNS', async () => {
     const resolve = createResolver();
     for (const host of ['localhost', 'a.localhost']) {
       const addresses = await resolve(host);

@@ -254,7 +254,7 @@ describe('admission to an upstream', () => {
     await Promise.all(sent);
   });
 
-  it('lets nobody wait past max_wait or the request’s deadline', async () => {
+  it('lets no request wait past max_wait or its deadline', async () => {
     const upstream = new Upstream();
     const full = [upstream.send(exchange()), upstream.send(exchange())];
     const began = performance.now();
@@ -266,7 +266,7 @@ describe('admission to an upstream', () => {
     await Promise.all(full);
   });
 
-  it('leaves an upstream alone for as long as its Retry-After says', async () => {
+  it('pauses an upstream for its Retry-After', async () => {
     const upstream = new Upstream();
     const first = upstream.send(exchange());
     await turn();
@@ -282,7 +282,7 @@ describe('admission to an upstream', () => {
     await second;
   });
 
-  it('lets the first after an idle hour wait, as long as requests take and not as long as nobody came', async () => {
+  it('lets the first after an idle hour wait as long as requests take, not as long as the pause was', async () => {
     const time = new VirtualTime().install();
     try {
       const upstream = new Upstream();
@@ -361,7 +361,7 @@ describe('admission to an upstream', () => {
     expect([upstream.gauge('in_flight'), upstream.gauge('queued')]).to.deep.equal([0, 0]);
   });
 
-  it('forgets whoever goes while waiting, and loses no place over a thousand random endings', async () => {
+  it('forgets a request that ends while waiting, and loses no place over a thousand random endings', async () => {
     const upstream = new Upstream();
     const sent: Promise<unknown>[] = [];
     const waiting: Exchange[] = [];

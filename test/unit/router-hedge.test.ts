@@ -164,7 +164,7 @@ describe('times to first token', () => {
     }
   });
 
-  it('are those of lately: what a target was like a thousand answers ago is forgotten', () => {
+  it('are recent: times from a thousand answers ago are forgotten', () => {
     const times = new Latencies();
     for (let i = 0; i < 5000; i++) times.add(5000);
     for (let i = 0; i < 5000; i++) times.add(100);
@@ -265,7 +265,7 @@ describe('hedging', () => {
     expect(outcomes(x)).to.deep.equal(['[0] 200']);
   });
 
-  it('does not know what is late before it has seen twenty answers, unless min_delay says it', async () => {
+  it('has no limit for late before it has seen twenty answers, unless min_delay sets one', async () => {
     const slow = { '[0]': { ms: 5000 } };
     const { x } = await onceLearned(hedged({ max_extra: 1 }, ...two), slow, {}, 19);
     expect(outcomes(x)).to.deep.equal(['[0] 200']);
@@ -433,7 +433,7 @@ describe('hedging', () => {
     });
   });
 
-  it('tells a balancer that goes by latency how long the loser was waited for at least', async () => {
+  it('reports to a balancer by latency how long the loser was waited for at least', async () => {
     await simulate(async () => {
       const simulation = await Simulation.of(hedged({}, ...two));
       const meters = new Meters();

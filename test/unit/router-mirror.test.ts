@@ -98,7 +98,7 @@ describe('mirrored requests', () => {
     expect(asked[0]!.x.aborted).to.equal(null);
   });
 
-  it('are as many as the share says', async () => {
+  it('are as many as the share', async () => {
     random = seeded(5);
     const all = mirrors({ running: 1e6, waiting: 0, bytes: 1e12 });
     for (let i = 0; i < 10_000; i++) all.copy(exchange(), { share: 0.1, target });

@@ -236,7 +236,7 @@ describe('sticky sessions', () => {
     expect(seen['a']).to.be.closeTo(500, 80);
   });
 
-  it('are told apart by the beginning of a value, however large: nothing is spelled out that may be a whole body', () => {
+  it('are identified by the beginning of a value, however large: no whole body is copied', () => {
     const sticky = { enabled: true, hash_fields: ['params.messages'] };
     const config = balance({ mode: 'loadbalance', sticky }, named('a'), named('b'));
     const session = rootOf(exchange(config)).sticky!.session;
@@ -280,7 +280,7 @@ describe('session affinity', () => {
     }
   });
 
-  it('tells conversations apart by system text, tools, first question and model, in each client format', () => {
+  it('identifies conversations by system text, tools, first question and model, in each client format', () => {
     const session = rootOf(exchange(config)).sticky!.session;
     const of = (json: Record<string, unknown>) => session(exchange(config, { json }));
     const bodies = [
@@ -348,7 +348,7 @@ describe('least_latency', () => {
     expect(meter.latencyMs).to.equal(1000);
   });
 
-  it('tries one that was slow again, after nobody has asked it for a while', () => {
+  it('tries one that was slow again, after it was not asked for a while', () => {
     const meters = new Meters();
     const choose = chooser({ meters });
     const x = exchange(balance({ mode: 'least_latency' }, named('was-slow'), named('steady')));

@@ -302,7 +302,7 @@ describe('a fallback', () => {
     expect(slept).to.deep.equal([]);
   });
 
-  it('ends with the exchange: nobody waits for the next target', async () => {
+  it('ends with the exchange: no wait for the next target', async () => {
     for (const step of [503, 'upstream_reset'] as const) {
       const x = exchange(three);
       const body = new Body();
@@ -386,7 +386,7 @@ describe('a load balancer', () => {
     );
   });
 
-  it('never draws one of weight 0 where the share is too small to be told from the whole', async () => {
+  it('never draws one of weight 0, even if its share is lost in rounding', async () => {
     const config = balance({ weight: 5e-324 }, { weight: 0 });
     expect(await run(config, [200], { random: () => 0.9 })).to.deep.equal([200, ['[0]'], 0, '[0]']);
   });
@@ -604,7 +604,7 @@ describe('a wait that the provider asks for', () => {
     });
   }
 
-  it('is honoured as a date, in each form that HTTP knows', async () => {
+  it('is honoured as a date, in each form of HTTP', async () => {
     const date = new Date(Date.now() + 5000);
     const imf = date.toUTCString();
     const [, day, month, year, time] = /^\w+, (\d+) (\w+) (\d+) ([\d:]+)/.exec(imf) ?? [];

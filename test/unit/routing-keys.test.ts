@@ -458,7 +458,7 @@ describe('the targets of a conditional strategy', () => {
     });
   }
 
-  it('are told of once where they cannot be read', () => {
+  it('are reported once where they cannot be read', () => {
     expect(findings(conditional({}, [{ name: 'a', weight: -1 }, { name: 'b' }]))).to.deep.equal([
       'config.targets[0].weight: must be a number from 0 to 1000000000',
     ]);

@@ -365,7 +365,7 @@ describe('a routing config is accepted at the edge of each rule and refused past
   }
 });
 
-describe('a routing config has to say something', () => {
+describe('a routing config must not be empty', () => {
   const nothing = [
     'config: must have a provider with its api_key, a virtual_key, a strategy with targets, cache, retry, deadline or request_timeout',
   ];
@@ -400,7 +400,7 @@ describe('a routing config has to say something', () => {
   });
 });
 
-describe('what a refused config says', () => {
+describe('the errors of a refused config', () => {
   it('is everything that is wrong, each with its path', () => {
     expect(
       of({

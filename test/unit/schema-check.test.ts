@@ -32,7 +32,7 @@ describe('the schema of routing configs', () => {
     value: fc.oneof({ maxDepth: 4 }, scalar, fc.array(scalar, { maxLength: 20 }), tie('object')),
   }));
 
-  it('says of any value what a validator of JSON Schema says of it', () => {
+  it('agrees with a validator of JSON Schema on any value', () => {
     const config = fc.dictionary(fc.constantFrom(...(keysOf(nodeSchema)[0] ?? [])), value, { maxKeys: 3 });
     let accepted = 0;
     fc.assert(

@@ -20,7 +20,7 @@ describe('sealed values', () => {
   const key = randomBytes(32);
   const clear = Buffer.from('sk-canary-1234567890');
 
-  it('open where they were sealed, and say the version of their key', () => {
+  it('open where they were sealed, and have the version of their key', () => {
     const sealed = seal(key, 7, place, clear);
     expect(unseal(key, place, sealed)).to.deep.equal(clear);
     expect(sealedVersion(sealed)).to.equal(7);

@@ -217,7 +217,7 @@ describe('settings', () => {
     expect(loadSettings({ env, file: null })).to.include({ port: 8787, opsPort: 9464 });
   });
 
-  it('refuses an unknown variable and says which was meant', () => {
+  it('refuses an unknown variable and suggests the one that was meant', () => {
     expect(problemsOf({ env: { HEADGATE_PROT: '1' } })).to.deep.equal([
       'HEADGATE_PROT: no such setting; did you mean HEADGATE_PORT?',
     ]);
@@ -242,7 +242,7 @@ describe('settings', () => {
     expect(problemsOf({ env: wrong })).to.have.length(1);
   });
 
-  it('says where a wrong value stands and what would be right', () => {
+  it('reports where a wrong value is and what would be right', () => {
     const file = yaml(
       'port: "8787"\nworkers: 0\nplugins:\n  insert:\n    - { name: a, before: auht }\n    - { name: b, before: auth, after: auth }\n    - { before: auth }\n',
     );
@@ -299,7 +299,7 @@ describe('settings', () => {
     ]);
   });
 
-  it('says what is wrong with a file that is not settings', () => {
+  it('reports what is wrong with a file that is not settings', () => {
     expect(problemsOf({ file: join(folder, 'absent.yaml') })[0]).to.match(
       /absent.yaml: cannot be read \(ENOENT\)/,
     );

@@ -106,7 +106,7 @@ describe('the host of a stage', () => {
     );
   });
 
-  it('says how to ask for a capability that is used without', () => {
+  it('explains how to ask for a capability that was not declared', () => {
     const host = explainMissing('mine', hostOf({ needs: ['costs'] }), capabilities);
     expect(host.cost(exchange())).to.equal(5);
     expect(() => host.attempt).to.throw(

@@ -18,7 +18,7 @@ function connection(failing: string, at: number) {
 }
 
 describe('changes that share a commit', () => {
-  it('are all refused where a savepoint cannot be set: the one before it must not be undone and told that it was done', async () => {
+  it('are all refused where a savepoint cannot be set: the one before it must not be undone and reported as done', async () => {
     const { said, writer } = connection('SAVEPOINT', 2);
     const ends = await Promise.allSettled([1, 2, 3].map((n) => writer.transaction(async () => n)));
     expect(ends.map(({ status }) => status)).to.deep.equal(['rejected', 'rejected', 'rejected']);

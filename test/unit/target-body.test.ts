@@ -60,7 +60,7 @@ describe('the body for a target that speaks the format of the client', () => {
   const body =
     '{ "model":"m",\n "temperature": 1.0, "seed": 9007199254740993, "tools":[{"a":1, "b":2},{"a":3}] }';
 
-  it('is what the client sent, byte for byte, where no rule says anything', () => {
+  it('is what the client sent, byte for byte, where no rule applies', () => {
     const { x, address } = call(body);
     expect(sameFormatBody(x, targetOf({}), address)).to.equal(x.request.bytes);
   });
@@ -112,13 +112,13 @@ describe('the body for a target that speaks the format of the client', () => {
     });
   }
 
-  it('is named as the address says, whatever an override says, and loses the name where it is dropped', () => {
+  it('has the model of the address, whatever an override sets, and loses it where it is dropped', () => {
     expect(sent('{"model":"@s/m"}', { override_params: { model: '@s/n' } }, 'n')).to.equal('{"model":"n"}');
     expect(sent('{"a":1}', { default_params: { model: 'n' } }, 'n')).to.equal('{"a":1,"model":"n"}');
     expect(sent('{"model":"@s/m","a":1}', { drop_params: ['model'] }, 'm')).to.equal('{"a":1}');
   });
 
-  it('has no rule for the model where that stands in the path', () => {
+  it('has no rule for the model where the path contains it', () => {
     const { x, address } = call('{"contents":[]}', 'm', [], true);
     const target = targetOf({
       default_params: { model: 'd', a: 1 },
@@ -147,7 +147,7 @@ describe('the body for a target that speaks the format of the client', () => {
     expect(x.request.bytes?.toString()).to.equal(body);
   });
 
-  it('says the same by its bytes as it does when it is converted', () => {
+  it('has the same content by its bytes as after conversion', () => {
     const key = fc.constantFrom('a', 'b', 'c', 'model', '__proto__');
     const value = fc.oneof(
       fc.integer(),

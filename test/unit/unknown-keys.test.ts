@@ -51,7 +51,7 @@ describe('unknown gateway keys', () => {
     for (const { status } of refused) expect(status).to.equal(401);
   }
 
-  it('are refused with a 429 that says when to come back, once an address has sent too many of them', async () => {
+  it('are refused with a 429 and Retry-After, once an address has sent too many of them', async () => {
     await exhaust();
     const { lookups } = worker;
     const refused = await ask(unknown());

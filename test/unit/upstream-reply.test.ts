@@ -186,7 +186,7 @@ describe('a reply of an upstream, byte by byte', () => {
     expect(read('HTTP/1.').outcome).to.equal('unfinished');
   });
 
-  it('ends with the connection where it says neither length nor chunks', () => {
+  it('ends with the connection where it has neither length nor chunks', () => {
     const text = `${ok('x-a: b')}all of it`;
     expect(read(text).outcome).to.equal('unfinished');
     expect([read(text, false, true).outcome, read(text, false, true).body]).to.deep.equal([
@@ -202,7 +202,7 @@ describe('a reply of an upstream, byte by byte', () => {
     }
   });
 
-  it('has no body to HEAD, whatever its head says', () => {
+  it('has no body to HEAD, whatever its head announces', () => {
     for (const head of [ok('content-length: 5'), chunked, ok()]) {
       expect([read(head, true).outcome, read(`${head}x`, true).outcome]).to.deep.equal([
         'whole',
@@ -211,7 +211,7 @@ describe('a reply of an upstream, byte by byte', () => {
     }
   });
 
-  it('says whether the connection goes on', () => {
+  it('shows whether the connection continues', () => {
     const says = (version: string, ...lines: string[]): boolean =>
       read(ok('content-length: 0', ...lines).replace('1.1', version)).persistent;
     expect(says('1.1')).to.equal(true);

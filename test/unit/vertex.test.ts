@@ -43,7 +43,7 @@ describe('Vertex AI’s addresses', () => {
     });
   }
 
-  it('need no project where the key knows it', () => {
+  it('need no project where the key contains it', () => {
     const { base, paths } = row(vertex, {}, { streaming: true });
     expect(base).to.equal('https://aiplatform.googleapis.com/v1');
     expect(paths['gemini-generate-content']).to.equal(

@@ -48,7 +48,7 @@ describe('a line of those who wait', () => {
     expect([line.first, line.size]).to.deep.equal([null, 0]);
   });
 
-  it('keeps nobody who has left it', () => {
+  it('keeps no waiter that has left it', () => {
     const line = new WaitingLine<Named>();
     const [one, two] = [named('one'), named('two')];
     line.push(one);

@@ -44,6 +44,14 @@ const retiredIn = (path: string): string[] =>
     return word === undefined ? [] : [`${path}:${line}: ${word}`];
   });
 
+const testTitle = /\b(?:it|describe)(?:\.\w+)?\(\s*(['"`])((?:\\.|(?!\1)[^\\])*)\1/g;
+
+/** The titles of a test file, without what is computed in them. */
+const titlesOf = (path: string): string[] =>
+  [...readFileSync(join(root, path), 'utf8').matchAll(testTitle)].map(([, , title]) =>
+    title!.replace(/\$\{[^}]*\}/g, ''),
+  );
+
 const declared =
   /^export (?:declare )?(?:abstract )?(?:class|interface|type|enum) (\w+)(?![^;={]*=\s*\w+\s*;)/gm;
 
@@ -53,6 +61,14 @@ const ambiguous = new Set(['BodyReader', 'TokenCounter', 'Place']);
 describe('Words of the source and its pages', () => {
   it('are plain: no retired word in comments and pages', () => {
     expect(texts.flatMap(retiredIn)).to.deep.equal([]);
+  });
+
+  it('are plain in the titles of tests', () => {
+    const found = [...filesIn('test')]
+      .filter((path) => path.endsWith('.ts'))
+      .flatMap((path) => titlesOf(path).map((title) => `${path}: ${title}`))
+      .filter((line) => retired.test(line));
+    expect(found).to.deep.equal([]);
   });
 
   it('give each exported type its own name', () => {
