@@ -122,7 +122,9 @@ describe('migrations', function () {
         (refused: Error) => refused,
       );
       expect(error).to.be.instanceOf(RefusedStart);
-      expect(error.message).to.match(/^The store is at version 999, usable from version 999 on, .+ backup from before its upgrade\.$/);
+      expect(error.message).to.match(
+        /^The store is at version 999, usable from version 999 on, .+ backup from before its upgrade\.$/,
+      );
     });
   });
 });

@@ -222,6 +222,7 @@ export const folders: readonly Folder[] = [
     imports: [
       'src/common/core',
       'src/common/bytes',
+      'src/common/http',
       'src/common/access',
       'src/common/plugin-host',
       'src/common/ipc',

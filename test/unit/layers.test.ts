@@ -46,7 +46,7 @@ const fenced: Readonly<Record<string, readonly string[]>> = {
   ],
   knex: ['src/control-plane/store/sql/'],
   commander: ['src/cli/'],
-  redis: ['src/control-plane/shared-state/redis.ts'],
+  redis: ['src/control-plane/shared-state/redis-link.ts'],
 };
 
 /** Lines of a file that can still be understood as one thing. */

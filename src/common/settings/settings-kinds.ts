@@ -151,6 +151,11 @@ export function secret(pattern: string, wanted: string): SettingKind<Secret> {
   };
 }
 
+/** Text that is never printed, checked by a function: problems such as `.port: must be …`, which quote nothing of it. */
+export function checkedSecret(problems: (text: string) => readonly string[]): SettingKind<Secret> {
+  return { ...secret('', ''), problems: (checked) => problems(checked as string) };
+}
+
 /** A custom plugin and its place in the chain. */
 export interface PluginInsert {
   readonly name: string;

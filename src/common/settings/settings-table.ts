@@ -1,8 +1,10 @@
 import { availableParallelism, hostname } from 'node:os';
 import { clouds } from '../access/own-identity.js';
 import { allowProblem } from '../http/egress-allow.js';
+import { redisUrlProblems } from '../http/redis-address.js';
 import {
   checkedList,
+  checkedSecret,
   choice,
   list,
   milliseconds,
@@ -248,9 +250,9 @@ export const table = {
     { env: 'DATABASE_URL' },
   ),
   redisUrl: setting(
-    secret('^rediss?://', 'must be a redis:// or rediss:// URL'),
+    checkedSecret(redisUrlProblems),
     null,
-    'Redis (6 or later) for what nodes share: circuit breakers, cache. A node goes on by itself while it is away.',
+    'Redis (6 or later) for what nodes share: circuit breakers, cache, shared state of plugins. Also redis-cluster:// and redis-sentinel://, and rediss… with TLS: docs/nodes.md. A node goes on by itself while it is away.',
     { env: 'REDIS_URL' },
   ),
   smtpUrl: setting(

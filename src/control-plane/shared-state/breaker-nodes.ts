@@ -3,6 +3,7 @@ import type { Breaker } from '../../common/core/target.js';
 import type { BreakerPlace, BreakerReport } from '../../common/ipc/breaker.js';
 import type { Logger } from '../../common/plugin-host/plugin.js';
 import type { Redis } from './redis.js';
+import { redisScript } from './redis-script.js';
 
 /** What another node decided. */
 export interface OpenedElsewhere {
@@ -45,26 +46,59 @@ const hash = 'breakers';
 const staleMs = 3_600_000;
 /** A request may wait for this. */
 const claimMs = 30;
+/** Where Redis has lost everything, nodes write what they opened again, this long afterwards at most. */
+const checkMs = 2000;
+/** What this node opened, and what Redis has not taken yet: as many as there are breakers. */
+const maxKept = 10_000;
+/** A field of the hash that is gone with it. */
+const generationField = 'generation';
+
+/** Which generation of the hash this is; another one than before shows that Redis has lost it meanwhile. */
+const generationScript = redisScript(`
+local generation = redis.call('HGET', KEYS[1], ARGV[1])
+if not generation then
+  generation = ARGV[2]
+  redis.call('HSET', KEYS[1], ARGV[1], generation)
+end
+return generation`);
+
+/** A change that Redis has not taken. `at`: Unix milliseconds. */
+type Unsent = Opened | { readonly t: 'closed'; readonly place: BreakerPlace; readonly at: number };
 
 /**
  * The messages by which the nodes of a deployment share their circuit breakers, through Redis. While that is
- * unavailable each node uses its own.
+ * unavailable each node uses its own, and sends its changes when Redis is back.
  */
 export class BreakerNodes {
   readonly #node = randomUUID();
   readonly #redis: Redis;
   readonly #log: Logger;
+  /** Those that this node opened last, by field. */
+  readonly #own = new Map<string, Opened>();
+  readonly #unsent = new Map<string, Unsent>();
+  readonly #timer: NodeJS.Timeout;
+  #generation: string | null = null;
 
   constructor(redis: Redis, log: Logger) {
     this.#redis = redis;
     this.#log = log;
+    this.#timer = setInterval(() => {
+      if (this.#own.size > 0 && redis.up) this.#check().catch((error: unknown) => this.#failed(error));
+    }, checkMs);
+    this.#timer.unref();
   }
 
   follow(news: NodeNews): void {
     this.#redis.subscribe(channel, (text) => this.#take(text, news));
     this.#redis.onUp(() => {
-      this.#read(news).catch((error: unknown) => this.#failed(error));
+      this.#read(news)
+        .then(() => this.#check())
+        .catch((error: unknown) => this.#failed(error));
     });
+  }
+
+  close(): void {
+    clearInterval(this.#timer);
   }
 
   opened({ state: _, nextProbeAt: until, ...report }: BreakerReport, rule: Breaker): void {
@@ -84,35 +118,28 @@ export class BreakerNodes {
       openedAt,
       until,
     };
-    const text = JSON.stringify(message);
-    this.#send([
-      this.#redis.run((client) => client.hSet(hash, fieldOf(place), text)),
-      this.#redis.run((client) => client.del(probeKey(place))),
-      this.#redis.publish(channel, text),
-    ]);
+    keep(this.#own, fieldOf(place), message);
+    this.#send(message);
   }
 
   closed(place: BreakerPlace): void {
-    this.#send([
-      this.#redis.run((client) => client.hDel(hash, fieldOf(place))),
-      this.#redis.run((client) => client.del(probeKey(place))),
-      this.#publish({ t: 'closed', node: this.#node, place }),
-    ]);
+    this.#own.delete(fieldOf(place));
+    this.#send({ t: 'closed', place, at: Date.now() });
   }
 
   /** May this node probe? Yes where Redis does not answer. */
   async claim(place: BreakerPlace, ms: number): Promise<boolean> {
     try {
       const set = await this.#redis.run(
-        (client) =>
-          client.set(probeKey(place), this.#node, {
+        (commands) =>
+          commands.set(probeKey(place), this.#node, {
             condition: 'NX',
             expiration: { type: 'PX', value: ms },
           }),
         claimMs,
       );
       if (set === null) return false;
-      this.#send([this.#publish({ t: 'probed', node: this.#node, place })]);
+      this.#publish({ t: 'probed', node: this.#node, place }).catch((error: unknown) => this.#failed(error));
     } catch (error) {
       this.#failed(error);
     }
@@ -121,38 +148,96 @@ export class BreakerNodes {
 
   /** A probe was claimed and not made. */
   release(place: BreakerPlace): void {
-    this.#send([this.#redis.run((client) => client.del(probeKey(place)))]);
+    this.#redis
+      .run((commands) => commands.del(probeKey(place)))
+      .catch((error: unknown) => this.#failed(error));
   }
 
   #publish(message: BreakerMessage): Promise<void> {
     return this.#redis.publish(channel, JSON.stringify(message));
   }
 
-  #send(sent: readonly Promise<unknown>[]): void {
-    for (const one of sent) one.catch((error: unknown) => this.#failed(error));
+  /** What Redis does not take is sent when it is back, unless it has changed again by then. */
+  #send(change: Unsent): void {
+    const { place } = change;
+    const field = fieldOf(place);
+    keep(this.#unsent, field, change);
+    const message: BreakerMessage = change.t === 'open' ? change : { t: 'closed', node: this.#node, place };
+    const text = JSON.stringify(message);
+    Promise.all([
+      this.#redis.run<unknown>((commands) =>
+        change.t === 'open' ? commands.hSet(hash, field, text) : commands.hDel(hash, field),
+      ),
+      this.#redis.run((commands) => commands.del(probeKey(place))),
+      this.#redis.publish(channel, text),
+    ]).then(
+      () => {
+        if (this.#unsent.get(field) === change) this.#unsent.delete(field);
+      },
+      (error: unknown) => this.#failed(error),
+    );
   }
 
-  /** That Redis is away is in the log already. */
+  /** That Redis is unavailable is in the log already. */
   #failed(error: unknown): void {
     if (this.#redis.up) this.#log.warn({ err: error }, 'circuit breakers are not shared with other nodes');
   }
 
+  /** What others have changed, and then what this node has changed without Redis; the later change counts. */
   async #read(news: NodeNews): Promise<void> {
-    const all = await this.#redis.run((client) => client.hGetAll(hash), 1000);
+    const all = await this.#redis.run((commands) => commands.hGetAll(hash), 1000);
     for (const [field, text] of Object.entries(all)) {
+      if (field === generationField) continue;
       const message = read(text);
-      if (message?.t === 'open' && Math.abs(Date.now() - message.until) < staleMs)
-        news.open(relative(message));
-      else await this.#redis.run((client) => client.hDel(hash, field));
+      if (message?.t !== 'open' || Math.abs(Date.now() - message.until) >= staleMs) {
+        await this.#redis.run((commands) => commands.hDel(hash, field));
+        continue;
+      }
+      const unsent = this.#unsent.get(field);
+      if (unsent !== undefined && changedAt(unsent) >= message.openedAt) continue;
+      this.#unsent.delete(field);
+      if (message.node !== this.#node) news.open(relative(message));
+    }
+    for (const change of [...this.#unsent.values()]) this.#send(change);
+  }
+
+  /** Writes again what this node opened, where Redis has lost it: flushed, evicted, started again without a file. */
+  async #check(): Promise<void> {
+    const generation = await this.#redis.script<string>(
+      generationScript,
+      [hash],
+      [generationField, randomUUID()],
+      1000,
+    );
+    const before = this.#generation;
+    this.#generation = generation;
+    if (before === null || before === generation) return;
+    for (const [field, message] of this.#own) {
+      if (Date.now() - message.until >= staleMs) this.#own.delete(field);
+      else this.#send(message);
     }
   }
 
   #take(text: string, news: NodeNews): void {
     const message = read(text);
     if (message === null || message.node === this.#node) return;
+    // Another node has decided: what this one decided before is no longer its to repeat.
+    if (message.t !== 'probed') {
+      this.#own.delete(fieldOf(message.place));
+      this.#unsent.delete(fieldOf(message.place));
+    }
     if (message.t === 'open') news.open(relative(message));
     else news[message.t](message.place);
   }
+}
+
+const changedAt = (change: Unsent): number => (change.t === 'open' ? change.openedAt : change.at);
+
+/** Sets it; the entry that was set least recently makes room. */
+function keep<T>(map: Map<string, T>, field: string, value: T): void {
+  map.delete(field);
+  map.set(field, value);
+  if (map.size > maxKept) map.delete(map.keys().next().value!);
 }
 
 /** Another node's clock may be wrong: the wait is never longer than the cooldown. */

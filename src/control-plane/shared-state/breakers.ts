@@ -93,6 +93,7 @@ export class SharedBreakers {
 
   close(): void {
     clearInterval(this.#sweep);
+    this.#nodes?.close();
   }
 
   #counted(counts: BreakerCounts): void {

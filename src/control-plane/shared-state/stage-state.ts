@@ -1,6 +1,7 @@
 import type { SharedServer } from '../../common/ipc/shared.js';
 import { maxKeyLength, maxValueLength, type StateKey } from '../../common/plugin-host/shared-state.js';
 import type { Redis } from './redis.js';
+import { redisScript } from './redis-script.js';
 
 interface Entry {
   sum: number;
@@ -14,8 +15,11 @@ const maxEntries = 50_000;
 const maxLength = 64 * 1024 * 1024;
 /** UTF-16 units that an entry takes besides its key and its text. */
 const entryLength = 100;
-/** A stage waits for an answer of Redis no longer than this. */
-const redisMs = 50;
+/** The key expires by its first addition, so that a window ends however often is added. */
+const addScript = redisScript(`
+local sum = redis.call('INCRBY', KEYS[1], ARGV[1])
+if redis.call('PTTL', KEYS[1]) < 0 then redis.call('PEXPIRE', KEYS[1], ARGV[2]) end
+return sum`);
 
 /**
  * Serves the shared state that stages declare: from Redis where the deployment has one, so that nodes share it, else from
@@ -31,14 +35,14 @@ export function serveStageState(server: SharedServer, redis: Redis | null): void
     const { amount, ms } = asked;
     const key = keyOf(asked);
     return inRedis(
-      (shared) => add(shared, key, amount, ms),
+      (shared) => shared.script<number>(addScript, [`state:${key}`], [String(amount), String(ms)]),
       () => own.add(key, amount, ms),
     );
   });
   server.answer('state-get', (asked) => {
     const key = keyOf(asked);
     return inRedis(
-      (shared) => shared.run((client) => client.get(`state:${key}`), redisMs),
+      (shared) => shared.run((commands) => commands.get(`state:${key}`)),
       () => own.get(key),
     );
   });
@@ -55,27 +59,12 @@ export function serveStageState(server: SharedServer, redis: Redis | null): void
 
 const keyOf = ({ stage, name, key }: StateKey): string => `${stage}:${name}:${key.slice(0, maxKeyLength)}`;
 
-/** The key expires by its first addition, so that a window ends however often is added. */
-async function add(redis: Redis, key: string, amount: number, ms: number): Promise<number> {
-  const name = `state:${key}`;
-  const [, sum] = await redis.run(
-    (client) =>
-      client
-        .multi()
-        .set(name, 0, { condition: 'NX', expiration: { type: 'PX', value: ms } })
-        .incrBy(name, amount)
-        .exec(),
-    redisMs,
-  );
-  return Number(sum);
-}
-
 async function set(redis: Redis, key: string, value: string | null, ms: number): Promise<void> {
   const name = `state:${key}`;
-  await redis.run<unknown>(
-    (client) =>
-      value === null ? client.del(name) : client.set(name, value, { expiration: { type: 'PX', value: ms } }),
-    redisMs,
+  await redis.run<unknown>((commands) =>
+    value === null
+      ? commands.del(name)
+      : commands.set(name, value, { expiration: { type: 'PX', value: ms } }),
   );
 }
 

@@ -30,6 +30,7 @@ export const opsPart: ProcessPart<
         ...workerMetrics(workers.report(), droppedLines()),
         ...breakers.metrics(),
         ...node.metrics(),
+        ...(redis?.metrics() ?? []),
       ],
       maxConnections: controlConnections(descriptorLimit()).ops,
       log,
