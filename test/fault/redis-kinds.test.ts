@@ -162,7 +162,7 @@ describe('Redis under Sentinels', function () {
     for (const server of [sentinel, replica, master]) await server?.remove();
   });
 
-  it('is not connected under a name that they do not monitor, which the log says', async () => {
+  it('is not connected under a name that they do not monitor, and the log shows why', async () => {
     const warned: unknown[] = [];
     const log = { ...silent, warn: (fields: object) => void warned.push(fields) };
     const redis = new Redis({
