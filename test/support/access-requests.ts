@@ -158,6 +158,7 @@ export const requests: Readonly<Record<string, RequestOf>> = {
   'Logs.ListLogs': within,
   'Models.GetModelPricing': () => ({ provider: 'openai', model: 'gpt-4o-mini' }),
   'Models.ListModels': within,
+  'Nodes.ListNodes': nothing,
   'Organisations.GetAuthSettings': nothing,
   'Organisations.GetOrganisation': nothing,
   'Organisations.GetOrganisationDefaults': nothing,

@@ -4,7 +4,7 @@ import { hostname } from 'node:os';
 
 /**
  * Names a directory of this machine until the machine starts again. A copy has another, on this machine or elsewhere; the
- * directory is held by one process at a time, so whoever reported from this place before has ended.
+ * directory is held by one process at a time, so a process that reported from this place before has ended.
  */
 export function placeOf(dataDir: string): string {
   const { dev, ino } = statSync(dataDir);
