@@ -541,6 +541,8 @@ export interface CreateRateLimitsPolicyRequest {
   readonly workspace_id?: string | null;
   /** The key's own. */
   readonly organisation_id?: string | null;
+  /** true: what is beyond it is counted and reported, and nothing is refused. */
+  readonly shadow?: boolean | null;
   /** A repeat with the same request_id and body within 24 hours gets the first answer again. */
   readonly request_id?: string | null;
 }
@@ -2442,18 +2444,24 @@ export interface Provider {
 
 /** A rate limit of a provider: the shortest unit is a minute. */
 export interface ProviderRateLimit {
-  readonly type: 'requests' | 'tokens';
-  /** Per minute, hour, day or week. */
-  readonly unit: 'rpm' | 'rph' | 'rpd' | 'rpw';
+  /** What is counted; `concurrency`: requests under way at the same time. */
+  readonly type: 'requests' | 'tokens' | 'concurrency';
+  /** Per minute, hour, day or week; required unless the type is `concurrency`, which has none. */
+  readonly unit?: 'rpm' | 'rph' | 'rpd' | 'rpw' | null;
   readonly value: number;
+  /** true: what is beyond it is counted and reported, and nothing is refused. */
+  readonly shadow?: boolean | null;
 }
 
 /** How many requests or tokens may pass in a second, minute, hour, day or week. */
 export interface RateLimit {
-  readonly type: 'requests' | 'tokens';
-  /** Per second, minute, hour, day or week. */
-  readonly unit: 'rps' | 'rpm' | 'rph' | 'rpd' | 'rpw';
+  /** What is counted; `concurrency`: requests under way at the same time. */
+  readonly type: 'requests' | 'tokens' | 'concurrency';
+  /** Per second, minute, hour, day or week; required unless the type is `concurrency`, which has none. */
+  readonly unit?: 'rps' | 'rpm' | 'rph' | 'rpd' | 'rpw' | null;
   readonly value: number;
+  /** true: what is beyond it is counted and reported, and nothing is refused. */
+  readonly shadow?: boolean | null;
 }
 
 export interface RateLimitsPolicy {
@@ -2476,6 +2484,8 @@ export interface RateLimitsPolicy {
   readonly object: 'policy_rate_limits';
   /** Names this state of it; for If-Match and the etag of a change. */
   readonly etag: string;
+  /** true: what is beyond it is counted and reported, and nothing is refused. */
+  readonly shadow: boolean;
 }
 
 export interface RemoveWorkspaceMemberRequest {
@@ -3003,6 +3013,8 @@ export interface UpdateRateLimitsPolicyRequest {
   readonly status?: 'active' | 'archived' | null;
   /** Id or slug. */
   readonly workspace_id?: string | null;
+  /** true: what is beyond it is counted and reported, and nothing is refused. */
+  readonly shadow?: boolean | null;
   /** Fields to change; one that is named and absent is cleared. What is present, unless given. */
   readonly update_mask?: readonly string[] | null;
   /** Refused with 409 when the record has another etag by now. */

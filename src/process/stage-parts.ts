@@ -14,6 +14,8 @@ export interface StageParts {
 
 export interface StagePartsOptions {
   readonly settings: Settings;
+  /** Data workers of this node. */
+  readonly workers: number;
   readonly shared: SharedServer;
   /** null: the deployment has none. */
   readonly redis: Redis | null;
@@ -23,6 +25,7 @@ export interface StagePartsOptions {
 /** Starts the part of every stage that has one here, and serves the state that stages share. */
 export async function startStageParts({
   settings,
+  workers,
   shared,
   redis,
   log,
@@ -38,6 +41,7 @@ export async function startStageParts({
     shared,
     nodes,
     dataDir: settings.dataDir,
+    workers,
     async openDatabase(path, pragmas) {
       const { SqliteConnection } = await import('../control-plane/database/sqlite.js');
       return SqliteConnection.open(path, pragmas);

@@ -4,8 +4,8 @@ import { join } from 'node:path';
 import { hashGatewayKey, makeGatewayKey } from '../../src/common/access/gateway-key.js';
 import { noUsage } from '../../src/common/core/usage.js';
 import type { HeaderList } from '../../src/common/http/headers.js';
-import type { Forget, WorkerInit } from '../../src/common/ipc/messages.js';
-import type { KeyRecord, ProviderRecord } from '../../src/common/ipc/records.js';
+import type { Forget, FromWorker, WorkerInit } from '../../src/common/ipc/messages.js';
+import type { KeyRecord, PoliciesRecord, ProviderRecord } from '../../src/common/ipc/records.js';
 import type { Settlement } from '../../src/common/ledger/record.js';
 import { LookupChannel } from '../../src/data-plane/directory/channel.js';
 import type { WorkerDirectory } from '../../src/data-plane/directory/directory.js';
@@ -70,7 +70,11 @@ export class BareWorker {
   /** Called for each call to the provider. */
   onAsked: (asked: Asked) => void = () => {};
   readonly #providers = new Map<string, ProviderRecord>();
+  /** Policies by workspace. */
+  readonly policies = new Map<string, PoliciesRecord>();
   readonly settled: Settlement[] = [];
+  /** Called with what this worker asks or tells the control process. */
+  onShared: (message: FromWorker, shared: SharedChannel) => void = () => {};
   /** Is the store away? */
   away = false;
   /** Lookups of keys wait for this. */
@@ -89,16 +93,19 @@ export class BareWorker {
       const found = message.kind === 'key' ? (this.keys.get(message.name) ?? null) : null;
       if (message.kind === 'key' && this.away) setImmediate(() => channel.failed(message.id));
       else if (message.kind === 'key') void this.slow.then(() => channel.answered(message.id, found));
+      else if (message.kind === 'policies')
+        setImmediate(() => channel.answered(message.id, this.policies.get(message.workspace!) ?? null));
       else
         setImmediate(() =>
           channel.answered(message.id, this.#providers.get(message.name) ?? providerOf(message.name)),
         );
     });
+    const shared: SharedChannel = new SharedChannel((message) => this.onShared(message, shared));
     const quiet = { info() {}, warn: console.warn, error: console.error };
     const { pipeline, directory } = await assemble(
       { ...init, journalDir: this.dir },
       channel,
-      new SharedChannel(() => {}),
+      shared,
       quiet,
       () => {},
       upstream ?? {

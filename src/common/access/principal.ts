@@ -1,4 +1,5 @@
 import type { EndpointName } from '../core/endpoint.js';
+import type { RateRule } from '../core/rate-rules.js';
 
 export type KeyType = 'organisation-service' | 'workspace-service' | 'workspace-user';
 
@@ -18,6 +19,8 @@ export interface Principal {
   readonly blockInline: boolean;
   /** false: its workspace keeps no bodies of requests and answers in the log. */
   readonly keepBodies?: boolean;
+  /** Rate limits of the key and of its workspace; absent: none. */
+  readonly limits?: readonly RateRule[];
   readonly defaults: {
     readonly configId: string | null;
     readonly allowConfigOverride: boolean;

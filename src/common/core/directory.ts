@@ -1,6 +1,7 @@
 import type { Principal } from '../access/principal.js';
 import type { Secret } from '../access/secret.js';
 import type { FieldValues } from '../vocabulary/provider-fields.js';
+import type { RatePolicy, RateRule } from './rate-rules.js';
 import type { ResolvedConfig } from './target.js';
 
 /** A value now where it is known, else later: a synchronous answer costs no await. */
@@ -30,6 +31,13 @@ export interface StoredProvider {
   readonly exhausted: 'virtual_key' | 'integration' | null;
   /** null: every model may be asked for. */
   readonly models: StoredModels | null;
+  /** Rate limits of the provider, and of its integration in this workspace; absent: none. */
+  readonly limits?: readonly RateRule[];
+}
+
+/** The policies of a workspace that are in force. The same object until one of them changes. */
+export interface Policies {
+  readonly rates: readonly RatePolicy[];
 }
 
 export interface StoredModels {
@@ -57,6 +65,8 @@ export interface Directory {
   key(hash: string, sender?: Sender): Awaitable<Principal | null>;
   config(workspaceId: string, slugOrId: string): Awaitable<ResolvedConfig | null>;
   provider(workspaceId: string, slug: string): Awaitable<StoredProvider | null>;
+  /** null: the workspace has none. */
+  policies(workspaceId: string): Awaitable<Policies | null>;
   /** Another number once providers have been forgotten: what was derived from one holds until then. */
   readonly providersVersion: number;
 }

@@ -29,7 +29,9 @@ export function errorBody(error: GatewayError, requestId: string | null): string
     status: 'failure',
     message,
     // Refusals of what a call brings inline name the header as clients know it from there (spec/api.md §3.1).
-    error: error.code.startsWith('inline_') ? { ...fields, field: error.param } : fields,
+    error: error.code.startsWith('inline_')
+      ? { ...fields, field: error.param }
+      : { ...fields, ...(error.limit === null ? {} : { limit: error.limit }) },
     ...(error.errors === null ? {} : { errors: error.errors }),
   });
 }

@@ -133,6 +133,12 @@ export interface ErrorDetail {
   errors?: readonly string[];
   /** Milliseconds after which it may be tried again. */
   retryAfterMs?: number;
+  /** `error.type`, where the code has more than one. */
+  type?: string;
+  /** Sent with the answer besides its own: names in lower case, each followed by its value. */
+  headers?: readonly string[];
+  /** Which limit refused: a member of the error's body. */
+  limit?: Readonly<Record<string, string | number | null>>;
   /** Does the client's stream already contain the provider's own error? Then the gateway adds no error event. */
   isReported?: boolean;
   cause?: unknown;
@@ -145,6 +151,9 @@ export class GatewayError extends Error {
   readonly errors: readonly string[] | null;
   readonly retryAfterMs: number | null;
   readonly isReported: boolean;
+  readonly headers: readonly string[] | null;
+  readonly limit: Readonly<Record<string, string | number | null>> | null;
+  readonly #type: string | null;
 
   constructor(code: ErrorCode, message: string, detail?: ErrorDetail) {
     super(message, detail?.cause === undefined ? undefined : { cause: detail.cause });
@@ -154,6 +163,9 @@ export class GatewayError extends Error {
     this.errors = detail?.errors ?? null;
     this.retryAfterMs = detail?.retryAfterMs ?? null;
     this.isReported = detail?.isReported ?? false;
+    this.headers = detail?.headers ?? null;
+    this.limit = detail?.limit ?? null;
+    this.#type = detail?.type ?? null;
   }
 
   /** The same error, of which the client's stream has been a report already. */
@@ -166,7 +178,7 @@ export class GatewayError extends Error {
   }
 
   get type(): string {
-    return rowOf(this.code).type;
+    return this.#type ?? rowOf(this.code).type;
   }
 
   get blame(): Blame {

@@ -1,20 +1,21 @@
 import type { Metric } from '../plugin-host/metrics.js';
 import type { Explained, ToExplain } from './explained.js';
-import type { ConfigRecord, KeyRecord, ProviderRecord } from './records.js';
+import type { ConfigRecord, KeyRecord, PoliciesRecord, ProviderRecord } from './records.js';
 import type { NewsKind, QuestionKind } from './shared.js';
 
 /** What crosses between the control process and a data worker, over Node's IPC channel. Plain JSON, and bytes. */
 
-export type LookupKind = 'key' | 'config' | 'provider';
+export type LookupKind = 'key' | 'config' | 'provider' | 'policies';
 
 export interface LookupRecords {
   key: KeyRecord;
   config: ConfigRecord;
   provider: ProviderRecord;
+  policies: PoliciesRecord;
 }
 
 /**
- * What to forget. `name`: key hash, config slug or id, provider slug, `*` for all. `workspace` is null for a key by its
+ * What to forget. `name`: key hash, config slug or id, provider slug, `*` for all (policies have no other). `workspace` is null for a key by its
  * hash; with `*` for keys it narrows them to those of a workspace, and `user` to those of a user.
  */
 export interface Forget {

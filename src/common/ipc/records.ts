@@ -1,4 +1,5 @@
 import type { KeyType } from '../access/principal.js';
+import type { RatePolicy, RateRule } from '../core/rate-rules.js';
 
 /** Wire form of a Principal. */
 export interface KeyRecord {
@@ -14,6 +15,8 @@ export interface KeyRecord {
   blockInline: boolean;
   /** Are the bodies of its calls kept in the log? Absent: yes. */
   keepBodies?: boolean;
+  /** Rate limits of the key and of its workspace; absent: none. */
+  limits?: RateRule[];
   defaults: { configId: string | null; allowConfigOverride: boolean; metadata: Record<string, string> };
 }
 
@@ -48,6 +51,13 @@ export interface ProviderRecord {
   exhausted: 'virtual_key' | 'integration' | null;
   /** null: every model. */
   models: ModelRules | null;
+  /** Rate limits of the provider, and of its integration in this workspace; absent: none. */
+  limits?: RateRule[];
+}
+
+/** The rate-limit policies of a workspace that are in force. */
+export interface PoliciesRecord {
+  rates: RatePolicy[];
 }
 
 /** Which models a stored provider may be asked for. */

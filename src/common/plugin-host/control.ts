@@ -41,6 +41,8 @@ export interface ControlHost {
   /** null: the deployment has no Redis. */
   readonly nodes: Nodes | null;
   readonly dataDir: string;
+  /** Data workers of this node. */
+  readonly workers: number;
   openDatabase(path: string, pragmas: readonly string[]): Promise<StageDatabase>;
   /** null: this deployment has none. `maxBytes`: beyond them the oldest go. */
   openVectors(maxBytes: number): Promise<Vectors | null>;

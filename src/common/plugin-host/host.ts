@@ -38,6 +38,14 @@ export interface KeptConfigs {
   set(key: string, config: ResolvedConfig): void;
 }
 
+/** How many tokens a request may use. */
+export interface ExpectedTokens {
+  /** Of the question and of the longest answer that it allows. */
+  readonly tokens: number;
+  /** Does the request limit the length of its answer? Else the answer's part is a guess. */
+  readonly isBounded: boolean;
+}
+
 /** What a stage can ask for by name (`needs`) beyond the public part. Its members are then members of its host. */
 export interface Capabilities {
   /** Calls to providers. */
@@ -68,6 +76,11 @@ export interface Capabilities {
   tokens: {
     /** Tokens of the exchange's request, counted on another thread; null: they could not be counted in time. */
     inputTokens(x: Exchange): Promise<number | null>;
+    /**
+     * What the request may use, before it is answered: an estimate by its length, or counted where it is long. `target`:
+     * the one that is asked, whose parameters count; null: none yet.
+     */
+    expectedTokens(x: Exchange, target: Target | null): Awaitable<ExpectedTokens>;
   };
   /** This node. */
   node: {

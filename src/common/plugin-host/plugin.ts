@@ -1,6 +1,6 @@
 import type { Awaitable } from '../core/directory.js';
 import type { StageErrorRow } from '../core/errors.js';
-import type { Exchange, Outcome, Reply, StreamEvent, UpstreamCall } from '../core/exchange.js';
+import type { Attempt, Exchange, Outcome, Reply, StreamEvent, UpstreamCall } from '../core/exchange.js';
 import type { Plan } from '../ipc/explained.js';
 import type { CapabilityName, HostWith } from './host.js';
 import type { StageLedgerField } from './ledger-fields.js';
@@ -22,8 +22,8 @@ export interface Hooks {
    * everything else as it is. Stages without it are passed over.
    */
   explain?(x: Exchange, plan: Plan): Awaitable<void>;
-  /** Before each upstream try; may edit the call. Throwing a GatewayError fails this try. */
-  attempt?(x: Exchange, call: UpstreamCall): Awaitable<void>;
+  /** Before each upstream try; may edit the call. `attempt`: its record. Throwing a GatewayError fails this try. */
+  attempt?(x: Exchange, call: UpstreamCall, attempt: Attempt): Awaitable<void>;
   /** Head of the answer known, not yet written. Runs in reverse order. */
   reply?(x: Exchange, reply: Reply): Awaitable<Reply | undefined | void>;
   /** Per streamed event, in reverse order. null: swallow it, the client sees nothing. */

@@ -1,7 +1,7 @@
 import type { Principal } from '../../common/access/principal.js';
 import { Secret } from '../../common/access/secret.js';
 import { retainedBytes } from '../../common/bytes/retained-bytes.js';
-import type { Awaitable, Directory, Sender, StoredProvider } from '../../common/core/directory.js';
+import type { Awaitable, Directory, Policies, Sender, StoredProvider } from '../../common/core/directory.js';
 import { GatewayError } from '../../common/core/errors.js';
 import type { ResolvedConfig } from '../../common/core/target.js';
 import type { Forget } from '../../common/ipc/messages.js';
@@ -14,8 +14,13 @@ export interface DirectoryOptions {
   readonly channel: LookupChannel;
   /** Compiles a stored config's text, once per version. */
   readonly compile: (record: ConfigRecord) => ResolvedConfig;
-  /** Bytes of heap that each kind may keep. Default 32 MB for keys, 64 for configs, 32 for providers. */
-  readonly maxBytes?: { readonly keys: number; readonly configs: number; readonly providers: number };
+  /** Bytes of heap that each kind may keep. Default 32 MB for keys, 64 for configs, 32 for providers and for policies. */
+  readonly maxBytes?: {
+    readonly keys: number;
+    readonly configs: number;
+    readonly providers: number;
+    readonly policies?: number;
+  };
 }
 
 /** The name that means all of a kind. */
@@ -26,7 +31,12 @@ const maxJoined = 10_000;
 const longestName = 255;
 
 const megabyte = 1024 * 1024;
-const defaultMaxBytes = { keys: 32 * megabyte, configs: 64 * megabyte, providers: 32 * megabyte };
+const defaultMaxBytes = {
+  keys: 32 * megabyte,
+  configs: 64 * megabyte,
+  providers: 32 * megabyte,
+  policies: 32 * megabyte,
+};
 
 /**
  * Names within workspaces, each joined once: a new text has to be copied together and hashed before it can
@@ -63,6 +73,7 @@ export class WorkerDirectory implements Directory {
   readonly #keys: KeyDirectory;
   readonly #configs: Remembered<ResolvedConfig>;
   readonly #providers: Remembered<StoredProvider>;
+  readonly #policies: Remembered<Policies>;
   readonly #names = new Names();
 
   constructor(options: DirectoryOptions) {
@@ -103,6 +114,10 @@ export class WorkerDirectory implements Directory {
         return record === null ? null : toStoredProvider(record);
       },
     );
+    this.#policies = new Remembered<Policies>(
+      { entries: 5_000, bytes: maxBytes.policies ?? defaultMaxBytes.policies, bytesOf: retainedBytes },
+      (workspace) => ask(channel.ask('policies', workspace, everything)),
+    );
   }
 
   key(hash: string, sender?: Sender): Awaitable<Principal | null> {
@@ -124,12 +139,20 @@ export class WorkerDirectory implements Directory {
     return this.#providers.get(this.#names.within(workspaceId, slug));
   }
 
+  policies(workspaceId: string): Awaitable<Policies | null> {
+    return this.#policies.get(workspaceId);
+  }
+
   forget(what: readonly Forget[]): void {
     for (const one of what) {
       const { kind, workspace, name } = one;
       if (kind === 'key') {
         if (name === everything) this.#keys.forgetAll(one);
         else this.#keys.forget(name);
+        continue;
+      }
+      if (kind === 'policies') {
+        this.#policies.forget(workspace ?? '');
         continue;
       }
       if (kind === 'provider') this.providersVersion += 1;

@@ -106,10 +106,16 @@ function leave(
 function hook(pipeline: Pipeline, x: Exchange, outgoing: Outgoing, record: Attempt): Promise<Reply> {
   const hooks = pipeline.chain.attempt;
   if (hooks === null) return authorize(pipeline, x, outgoing, record);
-  return runAttempt(hooks, x, outgoing.call).then(
-    () => authorize(pipeline, x, outgoing, record),
-    (thrown) => failed(x, record, thrown),
-  );
+  try {
+    const later = runAttempt(hooks, x, outgoing.call, record);
+    if (!(later instanceof Promise)) return authorize(pipeline, x, outgoing, record);
+    return later.then(
+      () => authorize(pipeline, x, outgoing, record),
+      (thrown) => failed(x, record, thrown),
+    );
+  } catch (thrown) {
+    return failed(x, record, thrown);
+  }
 }
 
 /** An answer of the gateway itself: no upstream was called. */

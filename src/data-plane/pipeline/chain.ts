@@ -1,5 +1,12 @@
 import type { Awaitable } from '../../common/core/directory.js';
-import type { Exchange, Outcome, Reply, StreamEvent, UpstreamCall } from '../../common/core/exchange.js';
+import type {
+  Attempt,
+  Exchange,
+  Outcome,
+  Reply,
+  StreamEvent,
+  UpstreamCall,
+} from '../../common/core/exchange.js';
 import type { Hooks, Logger } from '../../common/plugin-host/plugin.js';
 
 type RequestHook = NonNullable<Hooks['request']>;
@@ -77,12 +84,19 @@ export function runRequest(
   return null;
 }
 
-export async function runAttempt(
+/** Runs the `attempt` phase. Stays synchronous for as long as the hooks do. */
+export function runAttempt(
   hooks: readonly AttemptHook[],
   x: Exchange,
   call: UpstreamCall,
-): Promise<void> {
-  for (const hook of hooks) await hook(x, call);
+  attempt: Attempt,
+  from = 0,
+): Awaitable<void> {
+  for (let i = from; i < hooks.length; i++) {
+    const later = hooks[i]!(x, call, attempt);
+    if (isThenable(later))
+      return Promise.resolve(later).then(() => runAttempt(hooks, x, call, attempt, i + 1));
+  }
 }
 
 /** Runs the `reply` phase. Stays synchronous for as long as the hooks do. */

@@ -136,6 +136,7 @@ export class Writer implements Sink {
 export function errorReply(x: Exchange, error: GatewayError): Reply {
   const headers = ['content-type', 'application/json'];
   if (error.retryAfterMs !== null) headers.push('retry-after', String(Math.ceil(error.retryAfterMs / 1000)));
+  if (error.headers !== null) headers.push(...error.headers);
   return {
     status: error.status,
     headers,

@@ -12,7 +12,13 @@ interface StagesGiven {
 export const stagesPart: ProcessPart<Base & WorkerProcesses & RedisGiven, StagesGiven> = {
   name: 'parts of stages',
   async start({ settings, workers, redis, log }) {
-    const stages = await startStageParts({ settings, shared: workers.shared, redis, log });
+    const stages = await startStageParts({
+      settings,
+      workers: workers.options.count,
+      shared: workers.shared,
+      redis,
+      log,
+    });
     workers.onGone((worker) => stages.workerGone(worker));
     return { stages };
   },

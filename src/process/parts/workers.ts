@@ -42,5 +42,6 @@ async function lookup(
 ): Promise<LookupRecords[LookupKind] | null> {
   if (kind === 'key') return store.keys.findByHash(name);
   if (workspace === null) return null;
+  if (kind === 'policies') return store.rateLimitsPolicies.inForce(workspace);
   return kind === 'config' ? store.configs.find(workspace, name) : store.providers.find(workspace, name);
 }

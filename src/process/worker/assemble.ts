@@ -19,6 +19,7 @@ import { upstreamKey } from '../../data-plane/pipeline/outgoing/upstream-key.js'
 import type { Pipeline } from '../../data-plane/pipeline/parts.js';
 import { aside } from '../../data-plane/pipeline/plugins/aside.js';
 import { composeStages } from '../../data-plane/pipeline/plugins/compose.js';
+import { expectedTokens } from '../../data-plane/pipeline/request/expected-tokens.js';
 import { inputTokens } from '../../data-plane/pipeline/request/input-tokens.js';
 import { bodyReading } from '../../data-plane/pipeline/request/read-body.js';
 import { RecurringBodies } from '../../data-plane/pipeline/request/recurring-bodies.js';
@@ -86,7 +87,10 @@ export async function assemble(
       cost: (x) => costOf(pipeline, x.attempts),
       expectedCost: (x, target, outputTokens) => costs.of(x, target, outputTokens),
     },
-    tokens: { inputTokens: (x) => inputTokens(pipeline, x) },
+    tokens: {
+      inputTokens: (x) => inputTokens(pipeline, x),
+      expectedTokens: (x, target) => expectedTokens(pipeline, x, target),
+    },
     node: { workers: init.workers, weightOf: (workspaceId) => weights.get(workspaceId) ?? 1 },
     configs: { configs: new CompiledConfigs(isProvider, init.headerPrefixes), isProvider },
     keys: { hashKey: (key) => hasher.hash(key) },

@@ -4,7 +4,7 @@ import type { Provider, ProviderChange } from '../../store/store.js';
 import { AdminError } from '../admin-error.js';
 import { changeOf } from '../audit/mask.js';
 import { msOf, timeOrNull } from '../grpc/wire.js';
-import { rateLimitsOf, usageLimitsMessage, usageLimitsOf } from '../resources/limits.js';
+import { rateLimitMessages, rateLimitsOf, usageLimitsMessage, usageLimitsOf } from '../resources/limits.js';
 
 /** What providers and virtual keys have alike, wherever their credential comes from. */
 type Terms = Pick<ProviderChange, 'note' | 'usageLimits' | 'usage' | 'rateLimits' | 'expiresAt' | 'tags'>;
@@ -75,7 +75,7 @@ export const termsMessage = (provider: Provider, now: number) => ({
   note: provider.note,
   status: statusOf(provider, now),
   usage_limits: provider.usageLimits && usageLimitsMessage(provider.usageLimits, provider.usage),
-  rate_limits: provider.rateLimits as readonly ProviderRateLimit[],
+  rate_limits: rateLimitMessages(provider.rateLimits) as readonly ProviderRateLimit[],
   expires_at: timeOrNull(provider.expiresAt),
   last_reset_at: timeOrNull(provider.usage.lastResetAt),
   tags: provider.tags,

@@ -1,7 +1,7 @@
 import type { ProviderRateLimit, UsageLimits as UsageLimitsMessage } from '../../../../proto/messages.js';
 import { unused } from '../../store/records/usage.js';
 import type { RateLimit, UsageLimits } from '../../store/records/usage-limits.js';
-import { usageLimitsMessage } from './limits.js';
+import { rateLimitMessages, usageLimitsMessage } from './limits.js';
 
 interface Limits {
   readonly usageLimits: UsageLimits | null;
@@ -15,6 +15,6 @@ export function limitsMessage({ usageLimits, rateLimits }: Limits): {
 } {
   return {
     usage_limits: usageLimits === null ? [] : [usageLimitsMessage(usageLimits, unused)],
-    rate_limits: rateLimits as readonly ProviderRateLimit[],
+    rate_limits: rateLimitMessages(rateLimits) as readonly ProviderRateLimit[],
   };
 }

@@ -18,7 +18,7 @@ import { AdminError } from '../admin-error.js';
 import { usageReset } from '../credentials/provider-terms.js';
 import type { AdminParts, Service } from '../service.js';
 import type { Find } from './integration-finder.js';
-import { rateLimitsOf, usageLimitsMessage, usageLimitsOf } from './limits.js';
+import { rateLimitMessages, rateLimitsOf, usageLimitsMessage, usageLimitsOf } from './limits.js';
 import { forgetProvider } from './providers.js';
 
 type Methods = Pick<Service<'Integrations'>, 'ListIntegrationWorkspaces' | 'UpdateIntegrationWorkspaces'>;
@@ -132,7 +132,7 @@ export function integrationWorkspaces(
             id: workspace,
             enabled: isOpenTo(globalAccess, own),
             usage_limits: usageLimits === null ? [] : [usageLimitsMessage(usageLimits, own?.usage ?? unused)],
-            rate_limits: rateLimits as readonly ProviderRateLimit[],
+            rate_limits: rateLimitMessages(rateLimits) as readonly ProviderRateLimit[],
           };
         });
       return { total: workspaces.length, workspaces };

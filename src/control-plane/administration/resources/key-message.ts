@@ -2,7 +2,7 @@ import type { ApiKey as ApiKeyMessage } from '../../../../proto/messages.js';
 import type { ApiKey } from '../../store/store.js';
 import { rotationPolicyMessage } from '../credentials/rotation.js';
 import { timeOf, timeOrNull } from '../grpc/wire.js';
-import { usageLimitsMessage } from './limits.js';
+import { rateLimitMessages, usageLimitsMessage } from './limits.js';
 
 /** A key as it is shown. */
 export function keyMessage(key: ApiKey): ApiKeyMessage {
@@ -20,7 +20,7 @@ export function keyMessage(key: ApiKey): ApiKeyMessage {
     created_at: timeOf(key.createdAt),
     last_updated_at: timeOf(key.updatedAt),
     creation_mode: key.creationMode,
-    rate_limits: key.rateLimits,
+    rate_limits: rateLimitMessages(key.rateLimits),
     usage_limits: usageLimits && usageLimitsMessage(usageLimits, usage),
     scopes: key.scopes,
     defaults: {

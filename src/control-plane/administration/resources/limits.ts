@@ -79,12 +79,26 @@ export function usageLimitsOf(
 
 /** The rate limits that a request asks for: one of each type. */
 export function rateLimitsOf(asked: readonly RateLimitMessage[], path: string): RateLimit[] {
-  return asked.map(({ type, unit, value }, i) => {
+  return asked.map(({ type, unit: given, value, shadow }, i) => {
     if (asked.findIndex((other) => other.type === type) < i)
       throw AdminError.field(`${path}[${i}].type`, `is ${type} a second time: give one limit of each type.`);
-    return { type, unit, value };
+    const unit = given || null;
+    if (type === 'concurrency' && unit !== null)
+      throw AdminError.field(`${path}[${i}].unit`, 'does not go with concurrency: leave it out.');
+    if (type !== 'concurrency' && unit === null)
+      throw AdminError.field(`${path}[${i}].unit`, 'is required: rpm limits by the minute.');
+    return { type, unit, value, ...(shadow && { shadow }) };
   });
 }
+
+/** The rate limits of a record. */
+export const rateLimitMessages = (limits: readonly RateLimit[]): RateLimitMessage[] =>
+  limits.map(({ type, unit, value, shadow }) => ({
+    type,
+    ...(unit !== null && { unit }),
+    value,
+    ...(shadow && { shadow }),
+  }));
 
 /** A budget and its state. */
 export function usageLimitsMessage(limits: UsageLimits, usage: BudgetUsage): UsageLimitsState {

@@ -1,4 +1,5 @@
 import type { RateLimitsPolicy as PolicyMessage } from '../../../../proto/messages.js';
+import type { Forget } from '../../../common/ipc/messages.js';
 import type { RateLimitsPolicy } from '../../store/store.js';
 import { AdminError } from '../admin-error.js';
 import { changeOf, setOf } from '../audit/mask.js';
@@ -13,7 +14,15 @@ const toMessage = (policy: RateLimitsPolicy): PolicyMessage => ({
   unit: policy.unit,
   value: policy.value,
   target: policy.target,
+  shadow: policy.shadow,
   object: 'policy_rate_limits',
+});
+
+/** What data workers know of the policies of its workspace. */
+const inForce = ({ workspaceId }: RateLimitsPolicy): Forget => ({
+  kind: 'policies',
+  workspace: workspaceId,
+  name: '*',
 });
 
 /** Rate limits over requests that share something (spec/api.md §5.12). */
@@ -31,9 +40,10 @@ export function rateLimitsPoliciesService({ store }: AdminParts): Service<'RateL
         unit: request.unit,
         value: request.value,
         target,
+        shadow: request.shadow ?? false,
       });
       if (made === 'missing') throw new AdminError('AB02', 'workspace_id: there is no such workspace.');
-      caller.changed(made);
+      caller.changed(made, [inForce(made)]);
       return { id: made.id, object: 'policy_rate_limits' };
     },
 
@@ -65,10 +75,12 @@ export function rateLimitsPoliciesService({ store }: AdminParts): Service<'RateL
         conditions: conditions && conditionsOf(conditions, target),
         unit: setOf(request, 'unit'),
         value: setOf(request, 'value'),
+        shadow: setOf(request, 'shadow'),
         status: setOf(request, 'status'),
         etag: request.etag ?? undefined,
       });
-      caller.changed(settled(policy, 'policy'));
+      const changed = settled(policy, 'policy');
+      caller.changed(changed, [inForce(changed)]);
       return {};
     },
 
@@ -76,7 +88,8 @@ export function rateLimitsPoliciesService({ store }: AdminParts): Service<'RateL
       const found = await policies.get(caller.organisationId, id);
       await inSight(caller, workspace_id, found?.status === 'active' ? found : null, 'policy');
       const change = { status: 'archived', etag: etag ?? undefined } as const;
-      caller.changed(settled(await policies.update(caller.organisationId, id, change), 'policy'));
+      const archived = settled(await policies.update(caller.organisationId, id, change), 'policy');
+      caller.changed(archived, [inForce(archived)]);
       return {};
     },
   };

@@ -6,7 +6,7 @@ import type {
 import { unused } from '../../store/records/usage.js';
 import type { SettingsInForce, Workspace, WorkspaceUsageLimits } from '../../store/store.js';
 import { timeOf, timeOrNull } from '../grpc/wire.js';
-import { usageLimitsMessage } from './limits.js';
+import { rateLimitMessages, usageLimitsMessage } from './limits.js';
 
 function settingsMessage({ settings }: Workspace, inForce: SettingsInForce): WorkspaceSettingsMessage {
   return {
@@ -57,7 +57,7 @@ export function workspaceMessage(
       object: 'workspace',
     },
     usage_limits: workspace.usageLimits.map((limits) => limitsMessage(limits, usage)),
-    rate_limits: [...workspace.rateLimits],
+    rate_limits: rateLimitMessages(workspace.rateLimits),
     status: workspace.status,
     security_settings: inForce.security,
     settings: settingsMessage(workspace, inForce),

@@ -1,9 +1,6 @@
-/** Which requests a policy is about: `value` names those that are, `excludes` those that are not. */
-export interface PolicyCondition {
-  readonly key: string;
-  readonly value?: string | readonly string[];
-  readonly excludes?: string | readonly string[];
-}
+import type { PolicyCondition } from '../../../common/core/rate-rules.js';
+
+export type { PolicyCondition } from '../../../common/core/rate-rules.js';
 
 /** What policies of both kinds have. */
 export interface Policy {

@@ -10,8 +10,4 @@ export interface UsageLimits {
   readonly nextUsageResetAt: number | null;
 }
 
-export interface RateLimit {
-  readonly type: 'requests' | 'tokens';
-  readonly unit: 'rps' | 'rpm' | 'rph' | 'rpd' | 'rpw';
-  readonly value: number;
-}
+export type { RateLimit } from '../../../common/core/rate-rules.js';

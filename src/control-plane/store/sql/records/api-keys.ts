@@ -3,6 +3,7 @@ import type { Knex } from 'knex';
 import { hashGatewayKey, makeGatewayKey, maskGatewayKey } from '../../../../common/access/gateway-key.js';
 import type { KeyType } from '../../../../common/access/principal.js';
 import { Secret } from '../../../../common/access/secret.js';
+import { type RateRule, rateRulesOf } from '../../../../common/core/rate-rules.js';
 import type { KeyRecord } from '../../../../common/ipc/records.js';
 import type {
   ApiKey,
@@ -33,6 +34,9 @@ interface Surroundings {
   /** JSON. */
   readonly workspace_settings: string | null;
   readonly workspace_status: string | null;
+  readonly workspace_slug: string | null;
+  /** JSON. */
+  readonly workspace_rate_limits: string | null;
   readonly user_role: string | null;
   readonly member_role: string | null;
 }
@@ -258,6 +262,8 @@ export class SqlApiKeys implements ApiKeyStore {
         'workspaces.status as workspace_status',
         'workspaces.defaults as workspace_defaults',
         'workspaces.settings as workspace_settings',
+        'workspaces.slug as workspace_slug',
+        'workspaces.rate_limits as workspace_rate_limits',
       );
     if (!ofUser) return query;
     return query
@@ -290,6 +296,17 @@ function keepsBodies(settings: string | null): boolean {
   return own.debug_log !== 0;
 }
 
+/** Rate limits of the key and of its workspace, where there are any. */
+function limitsOf(row: FoundRow): { limits?: RateRule[] } {
+  const { organisation_id: organisation, workspace_id: workspace, workspace_slug: slug } = row;
+  const limits = rateRulesOf(organisation, 'api_key', row.id, row.name, JSON.parse(row.rate_limits));
+  if (workspace !== null) {
+    const shared = JSON.parse(row.workspace_rate_limits ?? '[]');
+    limits.push(...rateRulesOf(organisation, 'workspace', workspace, slug ?? workspace, shared));
+  }
+  return limits.length === 0 ? {} : { limits };
+}
+
 function toRecord(row: FoundRow, expiresAt: number | null): KeyRecord | null {
   if (!isInPlace(row)) return null;
   const settings: { readonly block_inline_configs?: boolean } = JSON.parse(row.settings);
@@ -304,6 +321,7 @@ function toRecord(row: FoundRow, expiresAt: number | null): KeyRecord | null {
     expiresAt,
     blockInline: settings.block_inline_configs === true,
     ...(keepsBodies(row.workspace_settings) ? {} : { keepBodies: false }),
+    ...limitsOf(row),
     defaults: {
       configId: row.default_config_id,
       allowConfigOverride: Boolean(row.allow_config_override),

@@ -1,3 +1,4 @@
+import { type RateLimit, type RateRule, rateRulesOf } from '../../../../common/core/rate-rules.js';
 import type { ModelRules, ProviderRecord } from '../../../../common/ipc/records.js';
 import type { UsableProvider } from '../../records/providers.js';
 import type { Sql } from '../connection/driver.js';
@@ -74,6 +75,7 @@ export class ProviderLookup {
       unresolved: unresolvedIn(row),
       exhausted: exhaustedOf(row, null),
       models: null,
+      ...limitsOf(row, null, []),
     };
   }
 
@@ -98,6 +100,7 @@ export class ProviderLookup {
       unresolved: unresolvedIn(lender),
       exhausted: exhaustedOf(row, own),
       models: await modelsOf(sql, lender),
+      ...limitsOf(row, lender, JSON.parse(own === null ? lender.global_rate_limits : own.rate_limits)),
     };
   }
 }
@@ -143,6 +146,21 @@ const termsOf = (row: ProviderRow): Pick<ProviderRecord, 'id' | 'slug' | 'worksp
   workspaceId: row.workspace_id,
   expiresAt: row.expires_at === null ? null : Number(row.expires_at),
 });
+
+/** Rate limits of the provider, and those of its integration in the provider's workspace, where there are any. */
+function limitsOf(
+  row: ProviderRow,
+  lender: IntegrationRow | null,
+  lent: readonly RateLimit[],
+): { limits?: RateRule[] } {
+  const { organisation_id: organisation } = row;
+  const limits = rateRulesOf(organisation, 'virtual_key', row.id, row.slug, JSON.parse(row.rate_limits));
+  if (lender !== null) {
+    const id = `${lender.id}/${row.workspace_id}`;
+    limits.push(...rateRulesOf(organisation, 'integration', id, lender.slug, lent));
+  }
+  return limits.length === 0 ? {} : { limits };
+}
 
 function exhaustedOf(row: ProviderRow, access: AccessRow | null): ProviderRecord['exhausted'] {
   if (row.usage_limits !== null && usageOf(row.usage).isExhausted) return 'virtual_key';

@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import type { PoliciesRecord } from '../../../../common/ipc/records.js';
 import type { Listed, Page, Place } from '../../records/place.js';
 import type { PolicyFilter } from '../../records/policies.js';
 import type {
@@ -15,7 +16,9 @@ import { hasWorkspace } from './workspaces.js';
 
 interface RateLimitsPolicyRow
   extends PolicyRow,
-    Pick<RateLimitsPolicy, 'type' | 'unit' | 'value' | 'target'> {}
+    Pick<RateLimitsPolicy, 'type' | 'unit' | 'value' | 'target'> {
+  readonly shadow: boolean | number;
+}
 
 const table = 'rate_limits_policies';
 
@@ -25,6 +28,7 @@ const fromRow = (row: RateLimitsPolicyRow): RateLimitsPolicy => ({
   unit: row.unit,
   value: row.value,
   target: row.target,
+  shadow: Boolean(row.shadow),
 });
 
 export class SqlRateLimitsPolicies implements RateLimitsPolicyStore {
@@ -42,6 +46,20 @@ export class SqlRateLimitsPolicies implements RateLimitsPolicyStore {
     });
   }
 
+  inForce(workspaceId: string): Promise<PoliciesRecord | null> {
+    return this.database.read(async (sql) => {
+      const rows: RateLimitsPolicyRow[] = await sql(table)
+        .where({ workspace_id: workspaceId, status: 'active', target: 'llm' })
+        .orderBy('created_at');
+      if (rows.length === 0) return null;
+      const rates = rows.map(fromRow).map(({ id, organisationId, name, conditions, groupBy, ...policy }) => ({
+        ...{ id, organisationId, name, conditions, groupBy },
+        ...{ measure: policy.type, unit: policy.unit, value: policy.value, shadow: policy.shadow },
+      }));
+      return { rates };
+    });
+  }
+
   list(place: Place, filter: PolicyFilter, page: Page): Promise<Listed<RateLimitsPolicy>> {
     return this.database.read((sql) =>
       listed(wantedPolicies(sql, table, place, filter), newestFirst, page, fromRow),
@@ -51,8 +69,9 @@ export class SqlRateLimitsPolicies implements RateLimitsPolicyStore {
   create(place: Place, input: NewRateLimitsPolicy): Promise<RateLimitsPolicy | 'missing'> {
     return this.database.write(async (sql) => {
       if (!(await hasWorkspace(sql, place))) return 'missing';
-      const { type, unit, value, target } = input;
-      const row = { ...toPolicyRow(randomUUID(), place, input, this.now()), type, unit, value, target };
+      const { type, unit, value, target, shadow } = input;
+      const made = toPolicyRow(randomUUID(), place, input, this.now());
+      const row = { ...made, type, unit, value, target, shadow };
       await sql(table).insert(row);
       return fromRow(row);
     });
@@ -74,6 +93,7 @@ export class SqlRateLimitsPolicies implements RateLimitsPolicyStore {
         ...changedPolicy(row, change, this.now()),
         unit: change.unit ?? row.unit,
         value: change.value ?? row.value,
+        shadow: change.shadow ?? row.shadow,
       });
       return written === 'stale' ? written : fromRow(written);
     });

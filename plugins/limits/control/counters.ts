@@ -1,0 +1,215 @@
+import { LRUCache } from 'lru-cache';
+import type { Back, Grant, LimitRefusal, Wanted } from '../channel.js';
+import { Window } from './window.js';
+
+/** A worker's part in a counter: what it was granted beyond its requests, and how often it has asked of late. */
+interface Share {
+  slot: number;
+  asked: number;
+  extra: number;
+}
+
+/** One counter: a window, or the requests under way. */
+export class LimitCounter {
+  readonly window: Window | null;
+  /** Of `concurrency`: permits in the hands of each worker. */
+  readonly held = new Map<number, number>();
+  readonly shares = new Map<number, Share>();
+  /** Until this slot has passed, nothing is granted ahead: the limit is nearly used up. */
+  tightSlot = -1;
+  /** When workers were last asked to give back permits of `concurrency`. Unix milliseconds. */
+  recalledAt = 0;
+
+  constructor(
+    readonly name: string,
+    windowMs: number | null,
+    kept: readonly (readonly [number, number])[] = [],
+  ) {
+    this.window = windowMs === null ? null : new Window(windowMs, kept);
+  }
+
+  used(now: number): number {
+    if (this.window !== null) return this.window.sum(now);
+    let sum = 0;
+    for (const permits of this.held.values()) sum += permits;
+    return sum;
+  }
+
+  slotAt(now: number): number {
+    return this.window === null ? 0 : this.window.slotAt(now);
+  }
+}
+
+/** Most requests for which a worker is granted permits ahead. */
+const mostAhead = 4096;
+/** Of what is left, each worker is granted at most this part of its equal share ahead. */
+const sharePart = 8;
+/** A limit of requests under way may be reached for long: how often workers are asked for what they do not use. */
+const recallEveryMs = 20;
+/** Counters that are kept, at most; those used least recently make room. */
+const mostCounters = 200_000;
+/** Characters of their names, all together. */
+const longestNames = 64 * 1024 * 1024;
+const leastLength = 256;
+
+export interface CountersOptions {
+  /** Data workers of this node. */
+  readonly workers: number;
+  /** Unix milliseconds. */
+  readonly now?: () => number;
+}
+
+/** The counters of all limits of this node. */
+export class Counters {
+  readonly #counters = new LRUCache<string, LimitCounter>({
+    max: mostCounters,
+    maxSize: longestNames,
+    sizeCalculation: (_, name) => leastLength + name.length,
+  });
+  readonly #changed = new Set<LimitCounter>();
+  /** The clock of windows never goes back: what was taken would count twice, or not at all. */
+  #latest = 0;
+
+  constructor(readonly options: CountersOptions) {}
+
+  now(): number {
+    this.#latest = Math.max(this.#latest, (this.options.now ?? Date.now)());
+    return this.#latest;
+  }
+
+  /** Grants all of it, or nothing: then which limit has no room. Limits in shadow mode refuse nothing. */
+  take(worker: number, wanted: readonly Wanted[]): readonly Grant[] | LimitRefusal {
+    const now = this.now();
+    const counters = wanted.map((one) => this.#of(one));
+    let refusal: LimitRefusal | null = null;
+    for (const [i, one] of wanted.entries()) {
+      if (one.shadow) continue;
+      const refused = this.#refusal(counters[i]!, one, i, now);
+      if (refused !== null && (refusal === null || isLonger(refused, refusal))) refusal = refused;
+    }
+    if (refusal !== null) return refusal;
+    return wanted.map((one, i) => this.#grant(counters[i]!, one, worker, now));
+  }
+
+  /** The workers that hold permits of what was refused, beyond those of their requests; none where asking them would not help. */
+  holders(worker: number, { counter: name, amount, value }: Wanted): readonly number[] {
+    const counter = this.#counters.get(name);
+    if (counter === undefined || amount > value) return [];
+    const now = this.now();
+    if (counter.window === null) {
+      if (now - counter.recalledAt < recallEveryMs) return [];
+      counter.recalledAt = now;
+      return [...counter.held.keys()].filter((other) => other !== worker);
+    }
+    const slot = counter.slotAt(now);
+    counter.tightSlot = slot;
+    return [...counter.shares]
+      .filter(([other, share]) => other !== worker && share.slot === slot && share.extra > 0)
+      .map(([other]) => other);
+  }
+
+  /** Permits that a worker has not used; below 0: tokens that it has used beyond them. */
+  back(worker: number, back: readonly Back[]): void {
+    const now = this.now();
+    for (const { counter: name, windowMs, slot, amount } of back) {
+      const counter =
+        this.#counters.get(name) ?? (amount < 0 ? this.#of({ counter: name, windowMs }) : undefined);
+      if (counter === undefined) continue;
+      const share = counter.shares.get(worker);
+      if (share !== undefined) share.extra = 0;
+      if (counter.window === null) this.#release(counter, worker, amount);
+      else if (amount < 0) counter.window.add(counter.window.slotAt(now), -amount);
+      else counter.window.add(slot, -amount);
+      this.#changed.add(counter);
+    }
+  }
+
+  /** A worker has ended: its requests are over. What it was granted of windows stays counted. */
+  gone(worker: number): void {
+    for (const counter of this.#counters.values()) {
+      counter.held.delete(worker);
+      counter.shares.delete(worker);
+    }
+  }
+
+  /** What counts of windows, by counter; what has not changed since the last call is left out. */
+  changes(): { readonly name: string; readonly windowMs: number; readonly text: string }[] {
+    const changed = [...this.#changed].filter(({ window }) => window !== null);
+    this.#changed.clear();
+    return changed.map(({ name, window }) => ({
+      name,
+      windowMs: window!.windowMs,
+      text: JSON.stringify(window),
+    }));
+  }
+
+  /** Goes on with what an earlier process has counted. */
+  restore(name: string, windowMs: number, kept: readonly (readonly [number, number])[]): void {
+    this.#counters.set(name, new LimitCounter(name, windowMs, kept));
+  }
+
+  #of({ counter: name, windowMs }: Pick<Wanted, 'counter' | 'windowMs'>): LimitCounter {
+    let counter = this.#counters.get(name);
+    if (counter === undefined) {
+      counter = new LimitCounter(name, windowMs);
+      this.#counters.set(name, counter);
+    }
+    return counter;
+  }
+
+  #refusal(
+    counter: LimitCounter,
+    { amount, value, isBounded }: Wanted,
+    i: number,
+    now: number,
+  ): LimitRefusal | null {
+    const remaining = Math.max(0, value - counter.used(now));
+    const needed = isBounded ? amount : Math.min(amount, 1);
+    if (remaining >= needed) return null;
+    const at = counter.window === null ? now : counter.window.freeAt(needed, value);
+    return { refused: i, remaining, waitMs: at === null ? null : Math.max(1, at - now) };
+  }
+
+  #grant(counter: LimitCounter, { amount, value, isBounded }: Wanted, worker: number, now: number): Grant {
+    const room = value - counter.used(now);
+    const isWithin = room >= (isBounded ? amount : Math.min(amount, 1));
+    const taken = isBounded || room <= 0 ? amount : Math.min(amount, room);
+    const slot = counter.slotAt(now);
+    this.#changed.add(counter);
+    if (counter.window === null) {
+      counter.held.set(worker, (counter.held.get(worker) ?? 0) + taken);
+      return { taken, extra: 0, slot, validMs: null, isWithin };
+    }
+    const extra = isWithin ? this.#ahead(counter, worker, slot, amount, room - taken) : 0;
+    counter.window.add(slot, taken + extra);
+    return { taken, extra, slot, validMs: counter.window.left(slot, now), isWithin };
+  }
+
+  /** Permits beyond those asked for: twice as many with each question in the same slot, fewer as less is left. */
+  #ahead(counter: LimitCounter, worker: number, slot: number, amount: number, room: number): number {
+    const share = this.#shareOf(counter, worker, slot);
+    if (counter.tightSlot === slot) return 0;
+    const most = Math.floor(room / (sharePart * this.options.workers));
+    share.extra = Math.min(amount * Math.min(2 ** (share.asked - 1) - 1, mostAhead), most);
+    return share.extra;
+  }
+
+  #shareOf(counter: LimitCounter, worker: number, slot: number): Share {
+    let share = counter.shares.get(worker);
+    if (share === undefined || share.slot !== slot) {
+      share = { slot, asked: 0, extra: 0 };
+      counter.shares.set(worker, share);
+    }
+    share.asked++;
+    return share;
+  }
+
+  #release(counter: LimitCounter, worker: number, amount: number): void {
+    const left = (counter.held.get(worker) ?? 0) - amount;
+    if (left > 0) counter.held.set(worker, left);
+    else counter.held.delete(worker);
+  }
+}
+
+const isLonger = (one: LimitRefusal, other: LimitRefusal): boolean =>
+  one.waitMs === null || (other.waitMs !== null && one.waitMs > other.waitMs);

@@ -1,0 +1,98 @@
+import type { Principal } from '../../src/common/access/principal.js';
+import type { Awaitable, Policies, StoredProvider } from '../../src/common/core/directory.js';
+import type { Attempt, Exchange } from '../../src/common/core/exchange.js';
+import type { Target } from '../../src/common/core/target.js';
+import { definePlugin, type NeedsOf } from '../../src/common/plugin-host/plugin.js';
+import { Held, heldSlot, LimitAdmission } from './admission.js';
+import type { Limit } from './permits.js';
+import { PolicySet } from './policies/policy-set.js';
+import stage from './stage.js';
+
+/**
+ * Rate limits. Those of the key, its workspace and the policies that name no target are met once, before anything is
+ * sent; those of providers, integrations and policies that name targets at each try.
+ */
+export default definePlugin<Record<string, never>, NeedsOf<typeof stage>>({
+  ...stage,
+  setup(_options, host) {
+    const admission = new LimitAdmission(host);
+    const ofPrincipals = new WeakMap<Principal, readonly Limit[]>();
+    const ofProviders = new WeakMap<StoredProvider, readonly Limit[]>();
+    const sets = new WeakMap<Policies, PolicySet>();
+
+    const setOf = (policies: Policies): PolicySet => {
+      let set = sets.get(policies);
+      if (set === undefined) {
+        set = new PolicySet(policies.rates);
+        sets.set(policies, set);
+      }
+      return set;
+    };
+
+    const ofPrincipal = (principal: Principal): readonly Limit[] => {
+      if (principal.limits === undefined) return none;
+      let limits = ofPrincipals.get(principal);
+      if (limits === undefined) {
+        limits = admission.limits(principal.limits);
+        ofPrincipals.set(principal, limits);
+      }
+      return limits;
+    };
+
+    const ofProvider = (provider: StoredProvider | null): readonly Limit[] => {
+      if (provider?.limits === undefined) return none;
+      let limits = ofProviders.get(provider);
+      if (limits === undefined) {
+        limits = admission.limits(provider.limits);
+        ofProviders.set(provider, limits);
+      }
+      return limits;
+    };
+
+    const admitRequest = (x: Exchange, policies: Policies | null): Awaitable<void> => {
+      const own = ofPrincipal(x.principal);
+      const rules = policies === null ? [] : setOf(policies).ofRequest(x);
+      const limits = rules.length === 0 ? own : [...own, ...admission.limits(rules)];
+      if (limits.length > 0) return admission.admit(x, limits, null, null);
+    };
+
+    const admitAttempt = (
+      x: Exchange,
+      attempt: Attempt,
+      target: Target,
+      provider: StoredProvider | null,
+      policies: Policies | null,
+    ): Awaitable<void> => {
+      const own = ofProvider(provider);
+      const rules = policies === null ? [] : setOf(policies).ofTarget(x, attempt);
+      const limits = rules.length === 0 ? own : [...own, ...admission.limits(rules)];
+      if (limits.length > 0) return admission.admit(x, limits, attempt, target);
+    };
+
+    return {
+      request(x) {
+        x.set(heldSlot, new Held());
+        const { workspaceId } = x.principal;
+        const policies = workspaceId === null ? null : host.directory.policies(workspaceId);
+        if (policies instanceof Promise) return policies.then((found) => admitRequest(x, found));
+        return admitRequest(x, policies);
+      },
+      attempt(x, call, attempt) {
+        const { workspaceId } = x.principal;
+        if (workspaceId === null) return;
+        const provider = attempt.slug === null ? null : host.directory.provider(workspaceId, attempt.slug);
+        const policies = host.directory.policies(workspaceId);
+        if (provider instanceof Promise || policies instanceof Promise)
+          return Promise.all([provider, policies]).then(([stored, found]) =>
+            admitAttempt(x, attempt, call.target, stored, found),
+          );
+        return admitAttempt(x, attempt, call.target, provider, policies);
+      },
+      log: (x) => {
+        if (x.principal !== undefined) admission.settle(x);
+      },
+    };
+  },
+});
+
+const none: readonly Limit[] = [];

@@ -1,0 +1,118 @@
+import { LRUCache } from 'lru-cache';
+import { type RateRule, rateWindows } from '../../src/common/core/rate-rules.js';
+import type { Back, Grant } from './channel.js';
+
+/** What this data worker may take of one counter without asking. */
+export class Permits {
+  left = 0;
+  /** The part of the window that `left` is counted in. */
+  slot = 0;
+  /** Until when `left` is valid, by the monotonic clock. */
+  #until = 0;
+  /** Resolves when the question for more of it has been answered; null: there is none. */
+  asking: Promise<void> | null = null;
+  /** When something was last taken, by the monotonic clock. */
+  #takenAt = 0;
+
+  constructor(
+    readonly counter: string,
+    readonly windowMs: number | null,
+  ) {}
+
+  /** Takes `amount` where so much is left. */
+  take(amount: number, now: number): boolean {
+    if (this.left < amount || now >= this.#until) return false;
+    this.left -= amount;
+    this.#takenAt = now;
+    return true;
+  }
+
+  /** Returns what was left of an earlier part of the window; null: nothing. */
+  granted({ extra, slot, validMs }: Grant, askedAt: number): Back | null {
+    const isSame = slot === this.slot && askedAt < this.#until;
+    const before = isSame || this.left === 0 ? null : this.empty();
+    this.left += extra;
+    this.slot = slot;
+    this.#until = validMs === null ? Number.POSITIVE_INFINITY : askedAt + validMs;
+    this.#takenAt = askedAt;
+    return before;
+  }
+
+  /** Takes back what a request has not used; false: it was counted elsewhere, and has to be sent there. */
+  restore(amount: number, slot: number, now: number): boolean {
+    if (slot !== this.slot || now >= this.#until) return false;
+    this.left += amount;
+    return true;
+  }
+
+  isUnused(now: number, idleMs: number): boolean {
+    return this.left > 0 && (now >= this.#until || now - this.#takenAt > idleMs);
+  }
+
+  /** Everything that is left, which is then no longer here. */
+  empty(): Back {
+    const { counter, windowMs, slot, left } = this;
+    this.left = 0;
+    return { counter, windowMs, slot, amount: left };
+  }
+}
+
+/** A limit with what this worker may take of it. */
+export interface Limit {
+  readonly rule: RateRule;
+  readonly permits: Permits;
+}
+
+/** Characters of the counters that are kept, all together; a key of a policy may have a new one with each request. */
+const maxLength = 4 * 1024 * 1024;
+/** Of a counter with no name. */
+const leastLength = 128;
+
+/** The permits of this worker, by counter. */
+export class PermitTable {
+  readonly #permits = new LRUCache<string, Permits>({
+    maxSize: maxLength,
+    sizeCalculation: (_, counter) => leastLength + counter.length,
+    dispose: (permits) => {
+      this.#holding.delete(permits);
+      if (permits.left > 0) this.dropped(permits.empty());
+    },
+  });
+  /** Those of which something may be left. */
+  readonly #holding = new Set<Permits>();
+
+  /** `dropped` is called with permits that make room for others. */
+  constructor(readonly dropped: (back: Back) => void) {}
+
+  of(rule: RateRule): Limit {
+    const { counter, unit } = rule;
+    let permits = this.#permits.get(counter);
+    if (permits === undefined) {
+      permits = new Permits(counter, unit === null ? null : rateWindows[unit]);
+      this.#permits.set(counter, permits);
+    }
+    return { rule, permits };
+  }
+
+  find(counter: string): Permits | undefined {
+    return this.#permits.peek(counter);
+  }
+
+  hold(permits: Permits): void {
+    this.#holding.add(permits);
+  }
+
+  get isHolding(): boolean {
+    return this.#holding.size > 0;
+  }
+
+  /** What no request has taken for so long, and what is no longer valid. */
+  unused(now: number, idleMs: number): Back[] {
+    const back: Back[] = [];
+    for (const permits of this.#holding) {
+      if (permits.isUnused(now, idleMs)) back.push(permits.empty());
+      if (permits.left === 0) this.#holding.delete(permits);
+    }
+    return back;
+  }
+}

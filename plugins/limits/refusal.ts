@@ -1,0 +1,104 @@
+import type { ErrorCode } from '../../src/common/core/errors.js';
+import { GatewayError } from '../../src/common/core/errors.js';
+import type { Exchange } from '../../src/common/core/exchange.js';
+import { type RateHolder, type RateRule, rateWindows } from '../../src/common/core/rate-rules.js';
+import type { LimitRefusal } from './channel.js';
+
+const codes: Readonly<Record<RateHolder, ErrorCode>> = {
+  api_key: '05',
+  workspace: '05',
+  virtual_key: 'virtual_key_rate_limited',
+  integration: 'integration_rate_limited',
+  rate_limits_policy: 'rate_limits_policy_exceeded',
+};
+
+const shown: Readonly<Record<RateHolder, string>> = {
+  api_key: 'API key',
+  workspace: 'workspace',
+  virtual_key: 'provider',
+  integration: 'integration',
+  rate_limits_policy: 'rate-limit policy',
+};
+
+const periods = { rps: 'second', rpm: 'minute', rph: 'hour', rpd: 'day', rpw: 'week' } as const;
+
+/** Waits of this length and more are not worth a client's automatic retry. Milliseconds. */
+const longWaitMs = 120_000;
+/** Requests that run end at no known time: try again after this. Milliseconds. */
+const concurrencyWaitMs = 1000;
+
+/** The answer to a request that a limit has no room for. */
+export function refusalOf(x: Exchange, rule: RateRule, { remaining, waitMs }: LimitRefusal): GatewayError {
+  const wait = rule.measure === 'concurrency' ? concurrencyWaitMs : waitMs;
+  const { of, name, measure, unit, value } = rule;
+  return new GatewayError(codes[of], messageOf(rule, remaining, wait), {
+    ...(of === 'workspace' && { type: 'workspace_rate_limit_error' }),
+    ...(wait !== null && { retryAfterMs: wait }),
+    headers: headersOf(x, rule, remaining, wait),
+    limit: {
+      on: of,
+      name,
+      type: measure,
+      unit,
+      value,
+      remaining,
+      retry_after_ms: wait === null ? null : Math.ceil(wait),
+    },
+  });
+}
+
+function messageOf(
+  { of, name, measure, unit, value }: RateRule,
+  remaining: number,
+  waitMs: number | null,
+): string {
+  const whose = `The ${shown[of]} ${JSON.stringify(name)}`;
+  if (measure === 'concurrency')
+    return `${whose} may have ${value} requests under way at a time, and it has: try again when one has ended.`;
+  const limit = `${whose} may use ${value} ${measure} per ${periods[unit!]}`;
+  if (waitMs === null)
+    return `${limit}, and this request may use more: lower max_tokens, shorten the request, or raise the limit.`;
+  const left = measure === 'tokens' ? `; ${remaining} are left, too few for this request` : '; none are left';
+  return `${limit}${left}: try again in ${Math.ceil(waitMs / 1000)} s.`;
+}
+
+/** The headers that official clients read, and those of the IETF's draft; `retry-after` is the error's own. */
+function headersOf(
+  x: Exchange,
+  { measure, unit, value }: RateRule,
+  remaining: number,
+  waitMs: number | null,
+): string[] {
+  const headers: string[] = [];
+  if (unit !== null) {
+    const seconds = waitMs === null ? null : Math.ceil(waitMs / 1000);
+    headers.push(
+      'ratelimit-policy',
+      `"${measure}";q=${value};w=${rateWindows[unit] / 1000}`,
+      'ratelimit',
+      `"${measure}";r=${remaining}${seconds === null ? '' : `;t=${seconds}`}`,
+    );
+    if (x.endpoint.format === 'anthropic-messages' || x.endpoint.format === 'anthropic-count-tokens') {
+      const prefix = `anthropic-ratelimit-${measure}-`;
+      headers.push(`${prefix}limit`, String(value), `${prefix}remaining`, String(remaining));
+      if (waitMs !== null) headers.push(`${prefix}reset`, new Date(Date.now() + waitMs).toISOString());
+    } else {
+      headers.push(`x-ratelimit-limit-${measure}`, String(value));
+      headers.push(`x-ratelimit-remaining-${measure}`, String(remaining));
+      if (waitMs !== null) headers.push(`x-ratelimit-reset-${measure}`, goDuration(waitMs));
+    }
+  }
+  if (waitMs === null || waitMs >= longWaitMs) headers.push('x-should-retry', 'false');
+  return headers;
+}
+
+/** As Go prints durations, which OpenAI's clients expect: `12ms`, `1.5s`, `6m0s`. */
+export function goDuration(ms: number): string {
+  if (ms < 1000) return `${Math.ceil(ms)}ms`;
+  const seconds = Math.ceil(ms) / 1000;
+  const hours = Math.floor(seconds / 3600);
+  const minutes = Math.floor((seconds % 3600) / 60);
+  const rest = `${Number((seconds % 60).toFixed(3))}s`;
+  if (hours > 0) return `${hours}h${minutes}m${rest}`;
+  return minutes > 0 ? `${minutes}m${rest}` : rest;
+}

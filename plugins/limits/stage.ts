@@ -1,0 +1,57 @@
+import { defineStage } from '../../src/common/plugin-host/plugin.js';
+
+declare module '../../src/common/core/errors.js' {
+  interface StageErrors {
+    '05': true;
+    virtual_key_rate_limited: true;
+    integration_rate_limited: true;
+    rate_limits_policy_exceeded: true;
+  }
+}
+
+export default defineStage({
+  name: 'limits',
+  needs: ['tokens', 'node', 'channel'],
+  control: true,
+  errors: {
+    '05': {
+      status: 429,
+      type: 'api_key_rate_limit_error',
+      blame: 'client',
+      doc: 'a rate limit of the gateway key or of its workspace is used up (`error.type` names which)',
+    },
+    virtual_key_rate_limited: {
+      status: 429,
+      type: 'virtual_key_rate_limit_error',
+      blame: 'client',
+      fallback: true,
+      doc: 'a rate limit of the stored provider is used up',
+    },
+    integration_rate_limited: {
+      status: 429,
+      type: 'integration_rate_limit_error',
+      blame: 'client',
+      fallback: true,
+      doc: 'a rate limit of the integration in this workspace is used up',
+    },
+    rate_limits_policy_exceeded: {
+      status: 429,
+      type: 'rate_limits_policy_exhaust_error',
+      blame: 'client',
+      fallback: true,
+      doc: 'a rate-limit policy of the workspace has no room for the request',
+    },
+  },
+  ledgerFields: {
+    refused_by: {
+      type: 'string',
+      doc: 'The limit that refused the request: what it is set on, and its name.',
+    },
+    shadow: { type: 'string', doc: 'Limits in shadow mode that would have refused the request.' },
+  },
+  metrics: {
+    gateway_limits_refused_total:
+      'Requests refused by a rate limit, by what it is set on and what it counts.',
+    gateway_limits_shadow_total: 'Requests that a rate limit in shadow mode would have refused.',
+  },
+});

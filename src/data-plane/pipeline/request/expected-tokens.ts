@@ -1,0 +1,42 @@
+import type { Awaitable } from '../../../common/core/directory.js';
+import type { Exchange } from '../../../common/core/exchange.js';
+import type { Target } from '../../../common/core/target.js';
+import type { ExpectedTokens } from '../../../common/plugin-host/host.js';
+import { maxTokens } from '../outgoing/max-tokens.js';
+import type { Parts } from '../parts.js';
+import { inputTokens } from './input-tokens.js';
+
+/** Of a JSON body, on the safe side: English has more than four. */
+const bytesPerToken = 3;
+/** Longer bodies may be images: their tokens are counted, on another thread. */
+const longBody = 16 * 1024;
+/** The answer of a request that sets itself no limit. */
+const defaultOutput = 4096;
+/** No model answers with more. */
+const mostOutput = 1_000_000;
+
+/** What the request may use, before anyone has answered it. */
+export function expectedTokens(
+  parts: Pick<Parts, 'counter'>,
+  x: Exchange,
+  target: Target | null,
+): Awaitable<ExpectedTokens> {
+  const bytes = x.request.bytes?.length ?? 0;
+  const byLength = Math.ceil(bytes / bytesPerToken);
+  if (bytes <= longBody) return withAnswer(x, target, byLength);
+  return inputTokens(parts, x).then((counted) => withAnswer(x, target, counted ?? byLength));
+}
+
+function withAnswer(x: Exchange, target: Target | null, input: number): ExpectedTokens {
+  if (x.endpoint.format.includes('embed') || x.endpoint.format.includes('moderation'))
+    return { tokens: input, isBounded: true };
+  const most = maxTokens(x, target);
+  if (most === null || most < 0) return { tokens: input + defaultOutput, isBounded: false };
+  return { tokens: input + Math.min(most, mostOutput) * answers(x), isBounded: true };
+}
+
+/** How many answers are asked for. */
+function answers(x: Exchange): number {
+  const n = x.request.json?.['n'];
+  return typeof n === 'number' && Number.isInteger(n) && n > 1 ? Math.min(n, 128) : 1;
+}

@@ -1,0 +1,106 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import startLimits from '../../plugins/limits/control.js';
+import type { RunningPart } from '../../src/common/plugin-host/control.js';
+import { SqliteConnection } from '../../src/control-plane/database/sqlite.js';
+import { Desk } from '../../src/control-plane/shared-state/desk.js';
+import type { SharedChannel } from '../../src/data-plane/directory/shared-channel.js';
+import { type Ask, BareWorker, type Client, soon } from './bare-worker.js';
+
+const silent = { info() {}, warn() {}, error() {} };
+
+/** Data workers in this process, with the counters of limits that they share, and a provider that answers at once. */
+export class LimitedWorkers {
+  readonly dataDir = mkdtempSync(join(tmpdir(), 'headgate-limits-'));
+  readonly workers: BareWorker[] = [];
+  /** Requests that the provider has got. */
+  sent = 0;
+  /** What the provider says was used. */
+  usage = { prompt_tokens: 10, completion_tokens: 20, total_tokens: 30 };
+  /** Called for each request of the provider; returns whether it is answered now. */
+  answers: () => boolean = () => true;
+  #control: RunningPart | null = null;
+  readonly #channels = new Map<number, SharedChannel>();
+
+  static async start(count: number): Promise<LimitedWorkers> {
+    const all = new LimitedWorkers();
+    await all.#start(count);
+    return all;
+  }
+
+  async #start(count: number): Promise<void> {
+    const desk = new Desk((message) => {
+      if (message.t !== 'shared-news') return;
+      for (const channel of this.#channels.values())
+        setImmediate(() => channel.told(message.kind, message.news as never));
+    }, silent);
+    this.#control = await startLimits(
+      {},
+      {
+        log: silent,
+        desk,
+        nodes: null,
+        dataDir: this.dataDir,
+        workers: count,
+        openDatabase: SqliteConnection.open,
+        openVectors: async () => null,
+      },
+    );
+    for (let number = 0; number < count; number++) {
+      const worker = new BareWorker();
+      worker.onShared = (message, shared) => {
+        this.#channels.set(number, shared);
+        if (message.t !== 'shared-question' && message.t !== 'shared-news') return;
+        setImmediate(() =>
+          desk.take(message, number, (reply) => {
+            if (reply.t === 'shared-answer') shared.answered(reply.id, reply.value);
+            else if (reply.t === 'shared-failed') shared.failed(reply.id);
+          }),
+        );
+      };
+      worker.onAsked = ({ handler }) => {
+        this.sent++;
+        if (!this.answers()) return;
+        setImmediate(() => {
+          handler.head(200, ['content-type', 'application/json']);
+          handler.data(
+            Buffer.from(
+              JSON.stringify({
+                id: 'c',
+                object: 'chat.completion',
+                model: 'gpt-4o-mini',
+                choices: [{ index: 0, message: { role: 'assistant', content: 'Hi' }, finish_reason: 'stop' }],
+                usage: this.usage,
+              }),
+            ),
+          );
+          handler.end();
+        });
+      };
+      this.workers.push(await worker.start());
+    }
+  }
+
+  /** Sends a chat by one of the workers; resolves when it is answered. */
+  async ask(key: string, how: Ask & { readonly worker?: number } = {}): Promise<Client> {
+    const client = this.workers[how.worker ?? 0]!.ask(key, {
+      stream: false,
+      ...how,
+    });
+    await soon('the request is answered', () => client.ended);
+    return client;
+  }
+
+  async close(): Promise<void> {
+    for (const worker of this.workers) worker.close();
+    await this.#control?.close?.();
+    rmSync(this.dataDir, { recursive: true, force: true });
+  }
+}
+
+/** The value of a header of an answer; undefined: it has none. */
+export function headerOf({ headers }: Client, name: string): string | undefined {
+  const at = headers.findIndex((text, i) => i % 2 === 0 && text === name);
+  return at < 0 ? undefined : headers[at + 1];
+}

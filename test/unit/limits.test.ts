@@ -1,0 +1,228 @@
+import { expect } from 'chai';
+import type { RatePolicy, RateRule } from '../../src/common/core/rate-rules.js';
+import { soon } from '../support/bare-worker.js';
+import { headerOf, LimitedWorkers } from '../support/limited-workers.js';
+
+const rule = (more: Partial<RateRule> = {}): RateRule => ({
+  counter: `org/${more.of ?? 'api_key'}/1/${more.measure ?? 'requests'}/${more.unit ?? 'rpm'}`,
+  of: 'api_key',
+  name: 'mine',
+  measure: 'requests',
+  unit: 'rpm',
+  value: 2,
+  shadow: false,
+  ...more,
+});
+
+const policy = (more: Partial<RatePolicy> = {}): RatePolicy => ({
+  id: 'policy',
+  organisationId: 'org',
+  name: null,
+  conditions: [{ key: 'workspace_id', value: '*' }],
+  groupBy: ['api_key'],
+  measure: 'requests',
+  unit: 'rpm',
+  value: 2,
+  shadow: false,
+  ...more,
+});
+
+const body = { model: 'gpt-4o-mini', max_tokens: 50, messages: [{ role: 'user', content: 'Hello' }] };
+
+describe('rate limits', () => {
+  let all: LimitedWorkers;
+
+  beforeEach(async () => {
+    all = await LimitedWorkers.start(2);
+  });
+  afterEach(() => all.close());
+
+  /** A key that both workers know. */
+  const key = (limits: RateRule[], more: object = {}): string => {
+    const text = all.workers[0]!.key({ ...(limits.length > 0 && { limits }), ...more });
+    for (const worker of all.workers)
+      worker.keys.set(worker.hashOf(text), all.workers[0]!.keys.get(worker.hashOf(text))!);
+    return text;
+  };
+  const policies = (...rates: RatePolicy[]): void => {
+    for (const worker of all.workers) worker.policies.set('ws', { rates });
+  };
+
+  it('let as many requests through as they say, over all workers, and send none beyond', async () => {
+    const text = key([rule()]);
+    const statuses: number[] = [];
+    for (const worker of [0, 1, 0]) statuses.push((await all.ask(text, { worker })).status);
+    expect(statuses).to.deep.equal([200, 200, 429]);
+    expect(all.sent).to.equal(2);
+  });
+
+  it('refuse with the limit, its value, what is left, and when there is room again', async () => {
+    const text = key([rule({ value: 1 })]);
+    await all.ask(text);
+    const refused = await all.ask(text);
+    const { error } = JSON.parse(refused.text);
+    expect(error).to.deep.include({ code: '05', type: 'api_key_rate_limit_error' });
+    expect(error.message).to.match(
+      /^The API key "mine" may use 1 requests per minute; none are left: try again in \d+ s\.$/,
+    );
+    expect(error.limit).to.include({ on: 'api_key', type: 'requests', unit: 'rpm', value: 1, remaining: 0 });
+    expect(Number(headerOf(refused, 'retry-after'))).to.be.within(1, 61);
+    expect(headerOf(refused, 'x-ratelimit-limit-requests')).to.equal('1');
+    expect(headerOf(refused, 'x-ratelimit-remaining-requests')).to.equal('0');
+    expect(headerOf(refused, 'x-ratelimit-reset-requests')).to.match(/^(1m)?\d+(\.\d+)?s$/);
+    expect(headerOf(refused, 'ratelimit-policy')).to.equal('"requests";q=1;w=60');
+    expect(headerOf(refused, 'ratelimit')).to.match(/^"requests";r=0;t=\d+$/);
+    const { settled } = all.workers[0]!;
+    expect(settled.at(-1)).to.deep.include({ status: 429, error: '05' });
+    expect(settled.at(-1)?.stages).to.deep.equal({ limits: { refused_by: 'api_key mine requests rpm' } });
+  });
+
+  it("have Anthropic's headers where Anthropic's clients read them", async () => {
+    const text = key([rule({ value: 0 })]);
+    const refused = await all.ask(text, { path: '/v1/messages', body, config: '{"provider":"@anthropic"}' });
+    expect(refused.status).to.equal(429);
+    expect(JSON.parse(refused.text)).to.include({ type: 'error' });
+    expect(headerOf(refused, 'anthropic-ratelimit-requests-limit')).to.equal('0');
+    expect(headerOf(refused, 'x-should-retry')).to.equal('false');
+  });
+
+  it("name the workspace where the workspace's limit refuses", async () => {
+    const text = key([rule({ value: 5 }), rule({ of: 'workspace', name: 'default', value: 0 })]);
+    const { error } = JSON.parse((await all.ask(text)).text);
+    expect(error).to.deep.include({ code: '05', type: 'workspace_rate_limit_error' });
+    expect(error.message).to.include('The workspace "default"');
+  });
+
+  it('take nothing from the other limits of a request that one refuses', async () => {
+    const refused = key([rule({ value: 1 }), rule({ of: 'workspace', name: 'w', value: 0 })]);
+    for (let i = 0; i < 3; i++) expect((await all.ask(refused)).status).to.equal(429);
+    const other = key([rule({ value: 1 })]);
+    expect((await all.ask(other)).status).to.equal(200);
+  });
+
+  it('settle tokens to what the provider reported', async () => {
+    const tokens = rule({ measure: 'tokens', value: 190 });
+    const text = key([tokens]);
+    // About 80 tokens are held back for each of these, and 30 are used.
+    for (let i = 0; i < 4; i++) expect((await all.ask(text, { body })).status, String(i)).to.equal(200);
+    const refused = await all.ask(text, { body });
+    expect(refused.status).to.equal(429);
+    const { limit, message } = JSON.parse(refused.text).error;
+    expect(limit).to.include({ type: 'tokens', value: 190, remaining: 70 });
+    expect(message).to.match(/70 are left, too few for this request/);
+  });
+
+  it('say that a request can never fit where it may use more than the limit', async () => {
+    const text = key([rule({ measure: 'tokens', value: 40 })]);
+    const refused = await all.ask(text, { body });
+    expect(JSON.parse(refused.text).error.message).to.include('lower max_tokens');
+    expect(headerOf(refused, 'retry-after')).to.equal(undefined);
+    expect(headerOf(refused, 'x-should-retry')).to.equal('false');
+  });
+
+  it('limit requests under way, whichever worker has them', async () => {
+    const text = key([rule({ measure: 'concurrency', unit: null, value: 1 })]);
+    const answered: (() => void)[] = [];
+    all.answers = () => false;
+    for (const worker of all.workers) {
+      const { onAsked } = worker;
+      worker.onAsked = (asked) => {
+        onAsked(asked);
+        answered.push(() => asked.handler.end());
+      };
+    }
+    const [first, asked] = await all.workers[0]!.asking(text, { stream: false });
+    const refused = await all.ask(text, { worker: 1 });
+    expect(refused.status).to.equal(429);
+    expect(JSON.parse(refused.text).error.message).to.include('1 requests under way');
+    asked.handler.head(200, ['content-type', 'application/json']);
+    asked.handler.data(Buffer.from('{"choices":[]}'));
+    asked.handler.end();
+    await soon('the first is answered', () => first.ended);
+    all.answers = () => true;
+    // What the first worker may keep for its own next request, it gives back when another asks.
+    await new Promise((later) => setTimeout(later, 30));
+    expect((await all.ask(text, { worker: 1 })).status).to.equal(200);
+  });
+
+  it('of a provider make the next target be asked, and settle to what each try used', async () => {
+    const limited = { provider: 'openai', limits: [rule({ of: 'virtual_key', name: 'a', value: 1 })] };
+    for (const worker of all.workers) worker.addProvider('a', limited);
+    const config = JSON.stringify({
+      strategy: { mode: 'fallback' },
+      targets: [{ provider: '@a' }, { provider: '@p' }],
+    });
+    const text = key([]);
+    expect((await all.ask(text, { config })).status).to.equal(200);
+    expect((await all.ask(text, { config })).status).to.equal(200);
+    const [first, second] = all.workers[0]!.settled;
+    expect(first?.attempts.map(({ error }) => error)).to.deep.equal([null]);
+    expect(second?.attempts.map(({ error }) => error)).to.deep.equal(['virtual_key_rate_limited', null]);
+    const alone = await all.ask(text, { config: '{"provider":"@a"}' });
+    expect(alone.status).to.equal(429);
+    expect(JSON.parse(alone.text).error.type).to.equal('virtual_key_rate_limit_error');
+  });
+
+  it('of a policy count each value of its groups apart', async () => {
+    policies(policy({ groupBy: ['metadata.team'], value: 1 }));
+    const text = key([]);
+    const as = (team: string) => ({ headers: ['x-gateway-metadata', JSON.stringify({ team })] });
+    expect((await all.ask(text, as('a'))).status).to.equal(200);
+    expect((await all.ask(text, as('b'))).status).to.equal(200);
+    const refused = await all.ask(text, as('a'));
+    expect(refused.status).to.equal(429);
+    expect(JSON.parse(refused.text).error).to.include({
+      code: 'rate_limits_policy_exceeded',
+      type: 'rate_limits_policy_exhaust_error',
+    });
+    // No team: the policy is not about it.
+    expect((await all.ask(text)).status).to.equal(200);
+  });
+
+  const cases: readonly [string, RatePolicy['conditions'], boolean][] = [
+    ['a value', [{ key: 'endpoint_type', value: 'chatComplete' }], true],
+    ['another value', [{ key: 'endpoint_type', value: 'embed' }], false],
+    ['a list with the value', [{ key: 'endpoint_type', value: ['embed', 'chatComplete'] }], true],
+    ['a value that is excluded', [{ key: 'endpoint_type', value: '*', excludes: 'chatComplete' }], false],
+    ['an exclusion of another value', [{ key: 'endpoint_type', excludes: ['embed'] }], true],
+    ['a key that the request does not have', [{ key: 'metadata.team', excludes: 'a' }], false],
+    [
+      'two conditions of which one fails',
+      [
+        { key: 'workspace_id', value: 'ws' },
+        { key: 'config', value: 'x' },
+      ],
+      false,
+    ],
+    ['the model of the target', [{ key: 'model', value: '@p/gpt-4o-mini' }], true],
+    ['every model of the target', [{ key: 'model', value: '@p/*' }], true],
+    ['every model of another', [{ key: 'model', value: '@q/*' }], false],
+    ['the provider', [{ key: 'provider', value: 'p' }], true],
+    ['the virtual key', [{ key: 'virtual_key', value: ['x', 'p'] }], true],
+  ];
+  for (const [name, conditions, isAbout] of cases) {
+    it(`of a policy hold for ${name}: ${isAbout ? 'yes' : 'no'}`, async () => {
+      policies(policy({ conditions, value: 1 }));
+      const text = key([]);
+      await all.ask(text);
+      expect((await all.ask(text)).status).to.equal(isAbout ? 429 : 200);
+    });
+  }
+
+  it('in shadow mode refuse nothing, and are told in the log', async () => {
+    const text = key([rule({ value: 0, shadow: true })]);
+    expect((await all.ask(text)).status).to.equal(200);
+    expect(all.workers[0]!.settled[0]?.stages).to.deep.equal({
+      limits: { shadow: 'api_key mine requests rpm' },
+    });
+  });
+
+  it('never let more through than they say, with many at a time by several workers', async () => {
+    const text = key([rule({ value: 137 }), rule({ of: 'workspace', name: 'w', value: 500 })]);
+    const clients = await Promise.all(
+      Array.from({ length: 400 }, (_, i) => all.ask(text, { worker: i % 2 })),
+    );
+    const through = clients.filter(({ status }) => status === 200).length;
+    expect({ through, sent: all.sent }).to.deep.equal({ through: 137, sent: 137 });
+  });
+});
