@@ -55,7 +55,7 @@ export class LimitAdmission {
 
   constructor(readonly host: Host) {
     this.#table = new PermitTable((back) => this.#giveBack(back));
-    host.shared.hear('limits-recall', ({ counter }) => this.#recalled(counter));
+    host.shared.on('limits-recall', ({ counter }) => this.#recalled(counter));
     host.metrics.show(() => [
       ...metricsOf('gateway_limits_refused_total', this.#refused),
       ...metricsOf('gateway_limits_shadow_total', this.#shadow),
@@ -227,7 +227,7 @@ export class LimitAdmission {
 
   #send(): void {
     const back = this.#takeBack();
-    if (back.length > 0) this.host.shared.tell('limits-back', { back });
+    if (back.length > 0) this.host.shared.send('limits-back', { back });
   }
 
   #recalled(counter: string): void {

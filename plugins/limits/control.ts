@@ -16,7 +16,7 @@ export default async function start(_settings: unknown, host: ControlHost): Prom
   const { shared, workers } = host;
   const counters = new Counters({ workers });
   const kept = await KeptWindows.open(counters, host);
-  const recalls = new Recalls((counter) => shared.tell('limits-recall', { counter }));
+  const recalls = new Recalls((counter) => shared.broadcast('limits-recall', { counter }));
   const take = async (
     worker: number,
     wanted: readonly Wanted[],
@@ -33,7 +33,7 @@ export default async function start(_settings: unknown, host: ControlHost): Prom
     counters.back(worker, back);
     return take(worker, wanted);
   });
-  shared.hear('limits-back', ({ back }, worker) => {
+  shared.on('limits-back', ({ back }, worker) => {
     counters.back(worker, back);
     recalls.answered(worker, back);
   });

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import startLimits from '../../plugins/limits/control.js';
 import type { RunningPart } from '../../src/common/plugin-host/control.js';
 import { SqliteConnection } from '../../src/control-plane/database/sqlite.js';
-import { Desk } from '../../src/control-plane/shared-state/desk.js';
+import { SharedStateServer } from '../../src/control-plane/shared-state/server.js';
 import type { SharedChannel } from '../../src/data-plane/directory/shared-channel.js';
 import { type Ask, BareWorker, type Client, soon } from './bare-worker.js';
 
@@ -30,16 +30,16 @@ export class LimitedWorkers {
   }
 
   async #start(count: number): Promise<void> {
-    const desk = new Desk((message) => {
+    const server = new SharedStateServer((message) => {
       if (message.t !== 'shared-news') return;
       for (const channel of this.#channels.values())
-        setImmediate(() => channel.told(message.kind, message.news as never));
+        setImmediate(() => channel.received(message.kind, message.news as never));
     }, silent);
     this.#control = await startLimits(
       {},
       {
         log: silent,
-        desk,
+        shared: server,
         nodes: null,
         dataDir: this.dataDir,
         workers: count,
@@ -53,7 +53,7 @@ export class LimitedWorkers {
         this.#channels.set(number, shared);
         if (message.t !== 'shared-question' && message.t !== 'shared-news') return;
         setImmediate(() =>
-          desk.take(message, number, (reply) => {
+          server.take(message, number, (reply) => {
             if (reply.t === 'shared-answer') shared.answered(reply.id, reply.value);
             else if (reply.t === 'shared-failed') shared.failed(reply.id);
           }),

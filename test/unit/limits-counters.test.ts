@@ -30,7 +30,7 @@ describe('the counters of limits', () => {
     return true;
   };
 
-  it('grant as much as the limit within its window, and say when there is room again', () => {
+  it('grant as much as the limit within its window, and know when there is room again', () => {
     const counters = open();
     for (let i = 0; i < 10; i++) expect(takeOne(counters, wanted())).to.equal(true);
     const refusal = counters.take(0, [wanted()]) as LimitRefusal;

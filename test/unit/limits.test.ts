@@ -48,7 +48,7 @@ describe('rate limits', () => {
     for (const worker of all.workers) worker.policies.set('ws', { rates });
   };
 
-  it('let as many requests through as they say, over all workers, and send none beyond', async () => {
+  it('let the allowed number of requests through over all workers, and send none beyond', async () => {
     const text = key([rule()]);
     const statuses: number[] = [];
     for (const worker of [0, 1, 0]) statuses.push((await all.ask(text, { worker })).status);
@@ -112,7 +112,7 @@ describe('rate limits', () => {
     expect(message).to.match(/70 are left, too few for this request/);
   });
 
-  it('say that a request can never fit where it may use more than the limit', async () => {
+  it('refuse a request that may use more than the limit without a time to try again', async () => {
     const text = key([rule({ measure: 'tokens', value: 40 })]);
     const refused = await all.ask(text, { body });
     expect(JSON.parse(refused.text).error.message).to.include('lower max_tokens');
@@ -209,7 +209,7 @@ describe('rate limits', () => {
     });
   }
 
-  it('in shadow mode refuse nothing, and are told in the log', async () => {
+  it('refuse nothing in shadow mode, and record what they would have refused', async () => {
     const text = key([rule({ value: 0, shadow: true })]);
     expect((await all.ask(text)).status).to.equal(200);
     expect(all.workers[0]!.settled[0]?.stages).to.deep.equal({
@@ -217,7 +217,7 @@ describe('rate limits', () => {
     });
   });
 
-  it('never let more through than they say, with many at a time by several workers', async () => {
+  it('never let more than allowed through, with many at a time by several workers', async () => {
     const text = key([rule({ value: 137 }), rule({ of: 'workspace', name: 'w', value: 500 })]);
     const clients = await Promise.all(
       Array.from({ length: 400 }, (_, i) => all.ask(text, { worker: i % 2 })),

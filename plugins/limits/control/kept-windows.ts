@@ -32,7 +32,7 @@ interface Row {
   readonly counts: string;
 }
 
-/** Keeps what windows have counted in `<data dir>/limits.db`, so that a restart does not start them anew. */
+/** Keeps what windows have counted in `<data dir>/limits.db`, so that a restart does not start them again from 0. */
 export class KeptWindows {
   #timer: NodeJS.Timeout | null = null;
   #pruned = 0;
@@ -58,7 +58,10 @@ export class KeptWindows {
       kept.#wait();
       return kept;
     } catch (error) {
-      host.log.error({ err: error }, 'limits.db cannot be opened: rate limits start anew with each restart');
+      host.log.error(
+        { err: error },
+        'limits.db cannot be opened: rate limits start from 0 with each restart',
+      );
       return null;
     }
   }
