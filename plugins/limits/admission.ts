@@ -153,6 +153,14 @@ export class LimitAdmission {
           { cause, retryAfterMs: 1000 },
         );
       });
+    if (answer === null) {
+      this.#undo(x, before);
+      throw new GatewayError(
+        'limits_unavailable',
+        'The limits of this request are counted in Redis, which does not answer: try again shortly.',
+        { retryAfterMs: 1000 },
+      );
+    }
     if ('refused' in answer) {
       this.#undo(x, before);
       throw this.#refuse(x, missing[answer.refused]!.rule, answer);

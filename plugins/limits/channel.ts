@@ -49,7 +49,8 @@ declare module '../../src/common/ipc/shared.js' {
     /** All of them, or none. Permits of the same counters that are left go back with it. */
     'limits-take': {
       readonly question: { readonly wanted: readonly Wanted[]; readonly back: readonly Back[] };
-      readonly answer: readonly Grant[] | LimitRefusal;
+      /** null: they cannot be checked, and none is to be passed over. */
+      readonly answer: readonly Grant[] | LimitRefusal | null;
     };
   }
 

@@ -4,6 +4,7 @@ import type { Attempt, Exchange } from '../../src/common/core/exchange.js';
 import type { Target } from '../../src/common/core/target.js';
 import { definePlugin, type NeedsOf } from '../../src/common/plugin-host/plugin.js';
 import { Held, heldSlot, LimitAdmission } from './admission.js';
+import type { LimitSettings } from './control.js';
 import type { Limit } from './permits.js';
 import { PolicySet } from './policies/policy-set.js';
 import stage from './stage.js';
@@ -12,7 +13,7 @@ import stage from './stage.js';
  * Rate limits. Those of the key, its workspace and the policies that name no target are met once, before anything is
  * sent; those of providers, integrations and policies that name targets at each try.
  */
-export default definePlugin<Record<string, never>, NeedsOf<typeof stage>>({
+export default definePlugin<LimitSettings, NeedsOf<typeof stage>>({
   ...stage,
   setup(_options, host) {
     const admission = new LimitAdmission(host);

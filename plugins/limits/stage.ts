@@ -6,6 +6,7 @@ declare module '../../src/common/core/errors.js' {
     virtual_key_rate_limited: true;
     integration_rate_limited: true;
     rate_limits_policy_exceeded: true;
+    limits_unavailable: true;
   }
 }
 
@@ -13,6 +14,15 @@ export default defineStage({
   name: 'limits',
   needs: ['tokens', 'node', 'channel'],
   control: true,
+  settings: {
+    withoutRedis: {
+      type: 'local_share or closed',
+      pattern: '^(local_share|closed)$',
+      wanted: 'must be local_share or closed',
+      default: 'local_share',
+      doc: 'Limits of several nodes while Redis is away: `local_share` lets each node count for itself up to its share of every limit; `closed` refuses requests that have a limit.',
+    },
+  },
   errors: {
     '05': {
       status: 429,
@@ -40,6 +50,12 @@ export default defineStage({
       blame: 'client',
       fallback: true,
       doc: 'a rate-limit policy of the workspace has no room for the request',
+    },
+    limits_unavailable: {
+      status: 503,
+      type: 'server_error',
+      blame: 'gateway',
+      doc: 'the request has limits, Redis does not answer, and `limits_without_redis` is `closed`',
     },
   },
   ledgerFields: {

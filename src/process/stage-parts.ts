@@ -77,6 +77,11 @@ export function nodesOf(redis: Redis): Nodes {
         withinMs,
       );
     },
+    script: (lua, keys, args, withinMs) =>
+      redis.run(
+        (client) => client.eval(lua, { keys: [...keys], arguments: [...args] }),
+        withinMs,
+      ) as Promise<never>,
     publish: (channel, text) => redis.publish(channel, text),
     subscribe: (channel, listener) => redis.subscribe(channel, listener),
   };

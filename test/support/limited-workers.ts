@@ -36,7 +36,7 @@ export class LimitedWorkers {
         setImmediate(() => channel.received(message.kind, message.news as never));
     }, silent);
     this.#control = await startLimits(
-      {},
+      { withoutRedis: 'local_share' },
       {
         log: silent,
         shared: server,

@@ -17,6 +17,10 @@ export class LimitCounter {
   readonly shares = new Map<number, Share>();
   /** Until this slot has passed, nothing is granted ahead: the limit is nearly used up. */
   tightSlot = -1;
+  /** Which Redis has counted what is here: another one has lost it. */
+  born = '';
+  /** What this node may have taken while it cannot ask the others; null: not known. */
+  most: number | null = null;
   /** When workers were last asked to give back permits of `concurrency`. Unix milliseconds. */
   recalledAt = 0;
 
@@ -143,6 +147,60 @@ export class Counters {
     }));
   }
 
+  /** Permits that a worker should be granted ahead, if there are enough. */
+  ahead(worker: number, one: Wanted): number {
+    const counter = this.#of(one);
+    if (counter.window === null) return 0;
+    const slot = counter.slotAt(this.now());
+    const share = this.#shareOf(counter, worker, slot);
+    return counter.tightSlot === slot ? 0 : aheadOf(one.amount, share);
+  }
+
+  /**
+   * Counts what all nodes have granted, for the time when this one is alone. `born`: as `known` gives it. `share`: of what is
+   * left, the part that is this node's.
+   */
+  record(worker: number, one: Wanted, { taken, extra, slot }: Grant, born: string, share: number): void {
+    const counter = this.#of(one);
+    if (counter.window === null) {
+      counter.held.set(worker, (counter.held.get(worker) ?? 0) + taken);
+      return;
+    }
+    counter.born = born;
+    counter.window.add(slot, taken + extra);
+    counter.most = counter.window.sum(this.now()) + share;
+    const ofWorker = counter.shares.get(worker);
+    if (ofWorker !== undefined) ofWorker.extra = extra;
+  }
+
+  /** What was last known of the counter in Redis, and whether this node has taken anything of it. */
+  known(name: string): { readonly born: string; readonly hasTaken: boolean } {
+    const counter = this.#counters.get(name);
+    return { born: counter?.born ?? '', hasTaken: (counter?.window?.sum(this.now()) ?? 0) > 0 };
+  }
+
+  most(name: string): number | null {
+    return this.#counters.get(name)?.most ?? null;
+  }
+
+  born(name: string, born: string): void {
+    const counter = this.#counters.get(name);
+    if (counter !== undefined) counter.born = born;
+  }
+
+  /** What this node has taken of a window, by slot. */
+  counts(name: string): readonly (readonly [number, number])[] {
+    return this.#counters.get(name)?.window?.toJSON() ?? [];
+  }
+
+  /** Requests under way on this node, by counter. */
+  underWay(): { readonly name: string; readonly count: number }[] {
+    const now = this.now();
+    return [...this.#counters.values()]
+      .filter(({ window, held }) => window === null && held.size > 0)
+      .map((counter) => ({ name: counter.name, count: counter.used(now) }));
+  }
+
   /** Goes on with what an earlier process has counted. */
   restore(name: string, windowMs: number, kept: readonly (readonly [number, number])[]): void {
     this.#counters.set(name, new LimitCounter(name, windowMs, kept));
@@ -190,7 +248,7 @@ export class Counters {
     const share = this.#shareOf(counter, worker, slot);
     if (counter.tightSlot === slot) return 0;
     const most = Math.floor(room / (sharePart * this.options.workers));
-    share.extra = Math.min(amount * Math.min(2 ** (share.asked - 1) - 1, mostAhead), most);
+    share.extra = Math.min(aheadOf(amount, share), most);
     return share.extra;
   }
 
@@ -210,6 +268,10 @@ export class Counters {
     else counter.held.delete(worker);
   }
 }
+
+/** None for the first question in a slot. */
+const aheadOf = (amount: number, { asked }: Share): number =>
+  amount * Math.min(2 ** (asked - 1) - 1, mostAhead);
 
 const isLonger = (one: LimitRefusal, other: LimitRefusal): boolean =>
   one.waitMs === null || (other.waitMs !== null && one.waitMs > other.waitMs);

@@ -8,6 +8,11 @@ export interface Nodes {
   get(key: string, withinMs: number): Promise<string | null>;
   /** `ttl`: seconds. */
   set(key: string, text: string, ttl: number, withinMs: number): Promise<void>;
+  /**
+   * Runs a Lua script as one step. The keys have one hash tag (`{tenant}`), so that a cluster has them on one server.
+   * Numbers, texts and lists of them come back.
+   */
+  script<T>(lua: string, keys: readonly string[], args: readonly string[], withinMs?: number): Promise<T>;
   /** Reaches every node that subscribes, this one included. */
   publish(channel: string, text: string): Promise<void>;
   /** From now on, through every reconnection. What was published while Redis was away is lost. */

@@ -1,0 +1,177 @@
+import { randomUUID } from 'node:crypto';
+import type { Nodes } from '../../../src/common/plugin-host/control.js';
+import type { Logger } from '../../../src/common/plugin-host/logger.js';
+import type { Back, Grant, LimitRefusal, Wanted } from '../channel.js';
+import type { Counters } from './counters.js';
+import { aliveScript, backScript, nodesScript, takeScript, tellScript } from './scripts.js';
+import { slotsPerWindow } from './window.js';
+
+/** Milliseconds after which the requests under way of a node that is not heard of no longer count. */
+const aliveMs = 15_000;
+/** How often a node writes that it is there, and what it has under way. Milliseconds. */
+const beatMs = 5000;
+
+type Answer =
+  | {
+      readonly grants: readonly (Omit<Grant, 'validMs'> & {
+        readonly validMs: number;
+        readonly born: string;
+        /** What all nodes have taken, this grant included. */
+        readonly sum: number;
+      })[];
+    }
+  | { readonly refused: number; readonly remaining: number; readonly waitMs: number }
+  | { readonly unknown: readonly number[] };
+
+export interface RedisCountersOptions {
+  readonly nodes: Nodes;
+  /** What this node has granted: what counts while Redis is away. */
+  readonly own: Counters;
+  readonly workers: number;
+  /** `local_share`: while Redis is away each node grants its share. `closed`: nothing. */
+  readonly without: 'local_share' | 'closed';
+  readonly log: Logger;
+}
+
+/** Counters of limits that all nodes share, in Redis. */
+export class RedisCounters {
+  #awaySince = 0;
+  readonly #node = randomUUID().slice(0, 8);
+  /** Nodes, as far as is known. */
+  count = 1;
+  #isAway = false;
+  readonly #timer: NodeJS.Timeout;
+
+  constructor(readonly options: RedisCountersOptions) {
+    this.#timer = setInterval(() => void this.beat(), beatMs).unref();
+    void this.beat();
+  }
+
+  /** null: limits cannot be checked, and none is to be passed over. */
+  async take(worker: number, wanted: readonly Wanted[]): Promise<readonly Grant[] | LimitRefusal | null> {
+    const { own, without } = this.options;
+    try {
+      const answer = await this.#take(worker, wanted);
+      this.#went(false);
+      return answer;
+    } catch (error) {
+      this.#went(true, error);
+      if (without === 'closed') return null;
+      // Redis is to be told of it before it counts again.
+      for (const { counter } of wanted) own.born(counter, '');
+      const shares = wanted.map((one) => ({ ...one, value: this.#alone(one) }));
+      return own.take(worker, shares);
+    }
+  }
+
+  /**
+   * What this node may have granted of a limit while Redis is away. Within the first window: what it had, and its share of
+   * what was left; the nodes together grant no more than the limit. Later: its share of the limit.
+   */
+  #alone({ counter, windowMs, value }: Wanted): number {
+    if (value === 0) return 0;
+    const most =
+      windowMs !== null && Date.now() - this.#awaySince < windowMs ? this.options.own.most(counter) : null;
+    return most === null ? Math.max(1, Math.floor(value / this.count)) : Math.min(most, value);
+  }
+
+  back(worker: number, back: readonly Back[]): void {
+    this.options.own.back(worker, back);
+    for (const { counter, windowMs, slot, amount } of back) {
+      if (amount === 0) continue;
+      const args = [this.#node, windowMs === null ? '' : String(windowMs), String(slot), String(amount)];
+      this.options.nodes
+        .script(backScript, [keyOf(counter)], [...args, String(slotsPerWindow)])
+        // It stays counted until its window is over.
+        .catch(() => {});
+    }
+  }
+
+  close(): void {
+    clearInterval(this.#timer);
+  }
+
+  async #take(worker: number, wanted: readonly Wanted[]): Promise<readonly Grant[] | LimitRefusal> {
+    // Counters of one organisation are on one server of a cluster; a request has no others.
+    for (let tries = 0; ; tries++) {
+      const answer = await this.#ask(worker, wanted);
+      if ('refused' in answer) {
+        const { refused, remaining, waitMs } = answer;
+        return { refused, remaining, waitMs: waitMs < 0 ? null : waitMs };
+      }
+      if ('grants' in answer) return this.#granted(worker, wanted, answer.grants);
+      if (tries > 0) throw new Error('Redis lost its counts twice within one question');
+      for (const i of answer.unknown) await this.#tell(wanted[i]!);
+    }
+  }
+
+  async #ask(worker: number, wanted: readonly Wanted[]): Promise<Answer> {
+    const { own, workers, nodes } = this.options;
+    const question = {
+      node: this.#node,
+      slots: slotsPerWindow,
+      aliveMs,
+      parts: 8 * workers * this.count,
+      wanted: wanted.map((one) => {
+        const { windowMs, value, amount, isBounded, shadow } = one;
+        const { born, hasTaken } = own.known(one.counter);
+        const needed = isBounded ? amount : Math.min(amount, 1);
+        return { windowMs, value, amount, needed, shadow, born, hasTaken, ahead: own.ahead(worker, one) };
+      }),
+    };
+    const keys = wanted.map(({ counter }) => keyOf(counter));
+    return JSON.parse(await nodes.script<string>(takeScript, keys, [JSON.stringify(question)])) as Answer;
+  }
+
+  #granted(
+    worker: number,
+    wanted: readonly Wanted[],
+    grants: Extract<Answer, { grants: unknown }>['grants'],
+  ): Grant[] {
+    return grants.map(({ born, sum, ...grant }, i) => {
+      const given = { ...grant, validMs: grant.validMs < 0 ? null : grant.validMs };
+      const share = Math.max(0, Math.floor((wanted[i]!.value - sum) / this.count));
+      this.options.own.record(worker, wanted[i]!, given, born, share);
+      return given;
+    });
+  }
+
+  /** Redis has lost what this node had taken of the counter. */
+  async #tell({ counter }: Wanted): Promise<void> {
+    const { own, nodes } = this.options;
+    const born = await nodes.script<string>(
+      tellScript,
+      [keyOf(counter)],
+      [this.#node, JSON.stringify(own.counts(counter))],
+    );
+    own.born(counter, born);
+  }
+
+  #went(isAway: boolean, error?: unknown): void {
+    if (isAway === this.#isAway) return;
+    this.#isAway = isAway;
+    if (isAway) this.#awaySince = Date.now();
+    const { log, without } = this.options;
+    if (isAway) log.warn({ err: error, limits: without }, 'limits: Redis is away');
+    else log.info({}, 'limits: Redis counts again');
+  }
+
+  /** Writes that this node is there, and what it has under way. */
+  async beat(): Promise<void> {
+    const { nodes, own } = this.options;
+    try {
+      const times = [this.#node, String(3 * beatMs)];
+      this.count = Math.max(1, Number(await nodes.script(nodesScript, ['limits:nodes'], times)));
+      for (const { name, count } of own.underWay())
+        await nodes.script(aliveScript, [keyOf(name)], [this.#node, String(count), String(aliveMs)]);
+    } catch {
+      // The number of nodes stays what it was.
+    }
+  }
+}
+
+/** The organisation is the hash tag: a request's counters are on one server of a cluster. */
+function keyOf(counter: string): string {
+  const slash = counter.indexOf('/');
+  return `limits:{${counter.slice(0, slash)}}${counter.slice(slash)}`;
+}

@@ -1,0 +1,120 @@
+import { expect } from 'chai';
+import type { Grant, LimitRefusal, Wanted } from '../../plugins/limits/channel.js';
+import { Counters } from '../../plugins/limits/control/counters.js';
+import { RedisCounters } from '../../plugins/limits/control/redis-counters.js';
+import { Secret } from '../../src/common/access/secret.js';
+import { Redis } from '../../src/control-plane/shared-state/redis.js';
+import { nodesOf } from '../../src/process/stage-parts.js';
+import { eventually } from '../support/gateway.js';
+import { RedisServer } from '../support/redis.js';
+
+const silent = { info() {}, warn() {}, error() {} };
+
+const wanted = (more: Partial<Wanted> = {}): Wanted => ({
+  counter: 'org/api_key/1/requests/rph',
+  windowMs: 3_600_000,
+  value: 30,
+  amount: 1,
+  isBounded: true,
+  shadow: false,
+  ...more,
+});
+
+describe('the counters of limits of several nodes', function () {
+  this.timeout(30_000);
+  let server: RedisServer;
+  let redis: Redis[];
+  let nodes: RedisCounters[];
+
+  const start = async (without: 'local_share' | 'closed' = 'local_share'): Promise<void> => {
+    redis = [0, 1, 2].map(
+      () => new Redis({ url: new Secret(server.url), prefix: 'headgate:test:', log: silent }),
+    );
+    await eventually('all are connected', async () => redis.every(({ up }) => up));
+    nodes = [];
+    for (const connection of redis) {
+      const own = new Counters({ workers: 1 });
+      nodes.push(new RedisCounters({ nodes: nodesOf(connection), own, workers: 1, without, log: silent }));
+    }
+    // Each learns of those that came after it.
+    await eventually('they know of each other', async () => {
+      for (const node of nodes) await node.beat();
+      return nodes.every(({ count }) => count === 3);
+    });
+  };
+
+  beforeEach(async () => {
+    server = await RedisServer.start();
+  });
+  afterEach(async () => {
+    for (const node of nodes) node.close();
+    for (const connection of redis) connection.close();
+    await server.remove();
+  });
+
+  const isGranted = (answer: readonly Grant[] | LimitRefusal | null): answer is readonly Grant[] =>
+    answer !== null && !('refused' in answer);
+  /** How many of so many requests, in turn by all nodes, are let through. What is granted ahead goes back. */
+  const through = async (requests: number, one = wanted()): Promise<number> => {
+    let count = 0;
+    for (let i = 0; i < requests; i++) {
+      const node = nodes[i % 3]!;
+      const answer = await node.take(0, [one]);
+      if (!isGranted(answer)) continue;
+      count++;
+      const [{ extra, slot } = { extra: 0, slot: 0 }] = answer;
+      if (extra > 0) {
+        node.back(0, [{ counter: one.counter, windowMs: one.windowMs, slot, amount: extra }]);
+        await new Promise((later) => setTimeout(later, 5));
+      }
+    }
+    return count;
+  };
+
+  it('grant together as much as the limit, and name the wait', async () => {
+    await start();
+    expect(await through(45)).to.equal(30);
+    const refusal = (await nodes[1]!.take(0, [wanted()])) as LimitRefusal;
+    expect(refusal).to.include({ refused: 0, remaining: 0 });
+    expect(refusal.waitMs).to.be.within(3_500_000, 3_660_000);
+    expect(await nodes[0]!.take(0, [wanted({ counter: 'org/b', amount: 31 })])).to.include({ waitMs: null });
+  });
+
+  it('grant all limits of a request or none', async () => {
+    await start();
+    const full = wanted({ counter: 'org/workspace/w/requests/rph', value: 0 });
+    expect(await nodes[0]!.take(0, [wanted(), full])).to.include({ refused: 1 });
+    expect(await through(31)).to.equal(30);
+  });
+
+  it('go on with their shares while Redis is away, and count together again when it is back with nothing', async () => {
+    await start();
+    expect(await through(15)).to.equal(15);
+    await server.kill();
+    // Each node had 5 and gets a third of the 15 that were left; a question of two nodes was not the last.
+    const alone = await through(60);
+    expect(15 + alone).to.be.within(27, 33);
+    await server.start();
+    await eventually('Redis answers again', async () => redis.every(({ up }) => up));
+    // The nodes write what they have granted: the limit is used up.
+    const first = await through(9);
+    expect(15 + alone + first).to.be.at.most(33);
+  });
+
+  it('refuse what they cannot count where they are to be closed without Redis', async () => {
+    await start('closed');
+    await server.kill();
+    await eventually('Redis is away', async () => redis.every(({ up }) => !up));
+    expect(await nodes[0]!.take(0, [wanted()])).to.equal(null);
+  });
+
+  it('limit requests under way on all nodes, and forget those of a node that gives them back', async () => {
+    await start();
+    const one = wanted({ counter: 'org/c', windowMs: null, value: 2 });
+    expect(isGranted(await nodes[0]!.take(0, [one]))).to.equal(true);
+    expect(isGranted(await nodes[1]!.take(0, [one]))).to.equal(true);
+    expect(isGranted(await nodes[2]!.take(0, [one]))).to.equal(false);
+    nodes[0]!.back(0, [{ counter: one.counter, windowMs: null, slot: 0, amount: 1 }]);
+    await eventually('there is room', async () => isGranted(await nodes[2]!.take(0, [one])));
+  });
+});
