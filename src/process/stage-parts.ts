@@ -3,6 +3,7 @@ import type { ControlHost, Nodes, RunningPart, Vectors } from '../common/plugin-
 import type { Logger } from '../common/plugin-host/logger.js';
 import type { Settings } from '../common/settings/settings.js';
 import type { Redis } from '../control-plane/shared-state/redis.js';
+import { type RedisScript, redisScript } from '../control-plane/shared-state/redis-script.js';
 import { loadControlParts } from '../data-plane/pipeline/plugins/stages.js';
 
 /** The parts that stages have in the control process. */
@@ -69,6 +70,8 @@ export async function startStageParts({
 }
 
 export function nodesOf(redis: Redis): Nodes {
+  /** The scripts of stages are constants: there are a few. */
+  const scripts = new Map<string, RedisScript>();
   return {
     get: (key, withinMs) => redis.run((client) => client.get(key), withinMs),
     async set(key, text, ttl, withinMs) {
@@ -77,11 +80,14 @@ export function nodesOf(redis: Redis): Nodes {
         withinMs,
       );
     },
-    script: (lua, keys, args, withinMs) =>
-      redis.run(
-        (client) => client.eval(lua, { keys: [...keys], arguments: [...args] }),
-        withinMs,
-      ) as Promise<never>,
+    script(lua, keys, args, withinMs) {
+      let script = scripts.get(lua);
+      if (script === undefined) {
+        script = redisScript(lua);
+        scripts.set(lua, script);
+      }
+      return redis.script(script, keys, args, withinMs);
+    },
     publish: (channel, text) => redis.publish(channel, text),
     subscribe: (channel, listener) => redis.subscribe(channel, listener),
   };

@@ -101,7 +101,7 @@ describe('migrations', function () {
       await bare.close();
     }
 
-    it('leave a newer store as it is that says that this program can use it', async () => {
+    it('leave a newer store as it is where it admits this program', async () => {
       const dataDir = folder();
       await upgraded(dataDir, 10);
       const store = await openStore(await optionsOf(dataDir));

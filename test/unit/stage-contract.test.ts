@@ -58,6 +58,7 @@ describe('the order of stages', () => {
       'config',
       'models',
       'cache',
+      'limits',
       'router',
       'logger',
     ]);

@@ -3,10 +3,10 @@ import type { Nodes } from '../../../src/common/plugin-host/control.js';
 import type { Logger } from '../../../src/common/plugin-host/logger.js';
 import type { Back, Grant, LimitRefusal, Wanted } from '../channel.js';
 import type { Counters } from './counters.js';
-import { aliveScript, backScript, nodesScript, takeScript, tellScript } from './scripts.js';
+import { aliveScript, backScript, nodesScript, takeScript, writeScript } from './scripts.js';
 import { slotsPerWindow } from './window.js';
 
-/** Milliseconds after which the requests under way of a node that is not heard of no longer count. */
+/** Milliseconds after which the requests under way of a node that has not written lately no longer count. */
 const aliveMs = 15_000;
 /** How often a node writes that it is there, and what it has under way. Milliseconds. */
 const beatMs = 5000;
@@ -57,7 +57,7 @@ export class RedisCounters {
     } catch (error) {
       this.#went(true, error);
       if (without === 'closed') return null;
-      // Redis is to be told of it before it counts again.
+      // Redis gets it before it counts again.
       for (const { counter } of wanted) own.born(counter, '');
       const shares = wanted.map((one) => ({ ...one, value: this.#alone(one) }));
       return own.take(worker, shares);
@@ -101,7 +101,7 @@ export class RedisCounters {
       }
       if ('grants' in answer) return this.#granted(worker, wanted, answer.grants);
       if (tries > 0) throw new Error('Redis lost its counts twice within one question');
-      for (const i of answer.unknown) await this.#tell(wanted[i]!);
+      for (const i of answer.unknown) await this.#restore(wanted[i]!);
     }
   }
 
@@ -137,10 +137,10 @@ export class RedisCounters {
   }
 
   /** Redis has lost what this node had taken of the counter. */
-  async #tell({ counter }: Wanted): Promise<void> {
+  async #restore({ counter }: Wanted): Promise<void> {
     const { own, nodes } = this.options;
     const born = await nodes.script<string>(
-      tellScript,
+      writeScript,
       [keyOf(counter)],
       [this.#node, JSON.stringify(own.counts(counter))],
     );

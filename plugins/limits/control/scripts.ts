@@ -41,7 +41,7 @@ end
 /**
  * Takes all or nothing. KEYS: the counters. ARGV[1]: JSON `{ node, slots, aliveMs, parts, wanted: [{ windowMs, value, needed,
  * amount, ahead, shadow, born }] }`. Answers JSON: `{ grants }`, `{ refused, remaining, waitMs }`, or `{ unknown: [index] }`
- * where this node has to tell first what it has taken, since Redis has lost it.
+ * where this node has to write first what it has taken, since Redis has lost it.
  */
 export const takeScript = `${common}
 local asked = cjson.decode(ARGV[1])
@@ -139,7 +139,7 @@ if left then redis.call('HSET', KEYS[1], field, math.max(0, tonumber(left) - amo
 return 0`;
 
 /** Writes what this node has counted, where Redis does not have it. KEYS[1]: the counter. ARGV: the node, JSON `[[slot, count]]`. */
-export const tellScript = `
+export const writeScript = `
 for _, pair in ipairs(cjson.decode(ARGV[2])) do
   redis.call('HSET', KEYS[1], string.format('%.0f:', pair[1]) .. ARGV[1], pair[2])
 end
