@@ -23,6 +23,8 @@ export interface GatewayOptions {
   readonly logBodies?: boolean;
   /** A certificate to trust. */
   readonly trusted?: Certificate | null;
+  /** Further settings, as variables. */
+  readonly env?: Readonly<Record<string, string>>;
 }
 
 /** A gateway that was started, and an administrator's key to it. */
@@ -32,7 +34,12 @@ export interface Gateway extends Server {
 }
 
 /** Headgate with default settings and one data worker: control process, journal and ledger on disk. */
-export async function startHeadgate({ providers, logBodies, trusted }: GatewayOptions): Promise<Gateway> {
+export async function startHeadgate({
+  providers,
+  logBodies,
+  trusted,
+  env,
+}: GatewayOptions): Promise<Gateway> {
   const dir = mkdtempSync(join(tmpdir(), 'headgate-bench-'));
   const [port, grpcPort, opsPort] = [await freePort(), await freePort(), await freePort()];
   const child = spawn(process.execPath, [here('../src/main.js'), 'serve'], {
@@ -49,6 +56,7 @@ export async function startHeadgate({ providers, logBodies, trusted }: GatewayOp
       HEADGATE_EGRESS_ALLOW: '127.0.0.1',
       ...(logBodies !== undefined && { HEADGATE_LOG_BODIES: String(logBodies) }),
       ...(trusted && { NODE_EXTRA_CA_CERTS: trusted.file }),
+      ...env,
     },
   });
   endsWithThis(child);
