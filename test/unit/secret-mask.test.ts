@@ -131,6 +131,27 @@ describe('A mask for secrets', () => {
     }
   });
 
+  it('finds a secret that is cut at a line end, or begins behind one', () => {
+    const mask = new SecretMask(['sk-one\ntwo-three', 'sk-four-five']);
+    const chunks = ['data: sk-one\n', 'two-three\n\n', 'sk-fo', 'ur-five\n\n', '\n', 'x\n\n'];
+    const text = chunks.join('');
+    const clean = text.replace(/sk-one\ntwo-three|sk-four-five/g, (found) => '*'.repeat(found.length));
+    const out = poured(
+      mask,
+      chunks.map((chunk) => Buffer.from(chunk)),
+    );
+    expect(out.toString()).to.equal(clean);
+  });
+
+  it('passes a chunk that ends with a line end uncopied, also where it follows the beginning of a secret', () => {
+    const stream = new StreamMask(new SecretMask(['sk-four-five']));
+    const clean = Buffer.from('data: {"a":1}\n\n');
+    expect(stream.push(clean)).to.equal(clean);
+    expect(stream.push(Buffer.from('data: sk-fo'))?.toString()).to.equal('data: ');
+    expect(stream.push(Buffer.from('\n'))?.toString()).to.equal('sk-fo\n');
+    expect(stream.push(clean)).to.equal(clean);
+  });
+
   it('takes time that grows with the bytes alone, whatever the secret is', function () {
     this.timeout(60_000);
     const half = 'a'.repeat(2_000);

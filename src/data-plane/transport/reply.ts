@@ -1,3 +1,4 @@
+import { type Flushable, flushAfterRead } from '../../common/bytes/read-turn.js';
 import type { GatewayError } from '../../common/core/errors.js';
 import type { ReplySink } from './transport.js';
 
@@ -18,10 +19,6 @@ export interface Wire {
   cut(notified: boolean): void;
 }
 
-function run(reply: QueuedReply): void {
-  reply.flush();
-}
-
 function write(reply: QueuedReply): void {
   reply.writeQueue();
 }
@@ -30,7 +27,9 @@ function write(reply: QueuedReply): void {
  * The body of a begun answer: what is written in one turn of the event loop leaves together, the source is stopped
  * while the client takes nothing, and a client that takes nothing for too long is cut.
  */
-export class QueuedReply implements ReplySink {
+export class QueuedReply implements ReplySink, Flushable {
+  /** What is to be written next, before the queue: most often it is all there is. */
+  #next: Buffer | string | null = null;
   #queue: (Buffer | string)[] = [];
   #queued = 0;
   #blocked = false;
@@ -58,7 +57,8 @@ export class QueuedReply implements ReplySink {
       }
       this.#queued += bytes.length;
     } else if (chunk.length > 0) {
-      this.#queue.push(chunk);
+      if (this.#queued === 0) this.#next = chunk;
+      else this.#queue.push(chunk);
       this.#queued += chunk.length;
     }
     if (!this.#blocked) this.#schedule();
@@ -102,7 +102,20 @@ export class QueuedReply implements ReplySink {
 
   writeQueue(): void {
     const wire = this.#wire;
-    const queue = this.#queue;
+    const next = this.#next;
+    if (next !== null && !this.#blocked && !this.#over) {
+      this.#next = null;
+      this.#queued -= next.length;
+      if (!wire.write(next)) this.#block();
+    }
+    if (this.#queue.length > 0) this.#writeRest(wire, this.#queue);
+    if (this.#ending && !this.#blocked && !this.#over) {
+      this.stop();
+      wire.finish();
+    }
+  }
+
+  #writeRest(wire: Wire, queue: (Buffer | string)[]): void {
     let taken = 0;
     while (taken < queue.length && !this.#blocked && !this.#over) {
       const piece = queue[taken++]!;
@@ -111,16 +124,13 @@ export class QueuedReply implements ReplySink {
     }
     if (taken === queue.length) this.#queue = [];
     else if (taken > 0) queue.splice(0, taken);
-    if (this.#ending && !this.#blocked && !this.#over) {
-      this.stop();
-      wire.finish();
-    }
   }
 
   /** Nothing is written after this. */
   stop(): void {
     this.#over = true;
-    this.#queue = [];
+    this.#next = null;
+    if (this.#queue.length > 0) this.#queue = [];
     if (this.#timer !== null) clearTimeout(this.#timer);
     this.#timer = null;
   }
@@ -128,7 +138,7 @@ export class QueuedReply implements ReplySink {
   #schedule(): void {
     if (this.#scheduled) return;
     this.#scheduled = true;
-    process.nextTick(run, this);
+    flushAfterRead(this);
   }
 
   #block(): void {

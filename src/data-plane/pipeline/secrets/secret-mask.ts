@@ -28,6 +28,8 @@ export class SecretMask {
   #made: TextAutomaton | null = null;
   /** Of each secret the bytes that are looked for first; null where there are many. */
   #probes: readonly Buffer[] | null = null;
+  /** By byte: does any secret hold it? */
+  readonly #held = new Uint8Array(256);
 
   /** `base`: a mask whose secrets this one finds as well. */
   constructor(secrets: readonly string[], base: SecretMask | null = null) {
@@ -64,6 +66,17 @@ export class SecretMask {
   /** The same buffer where it contains no secret, else a changed copy. */
   bytes(bytes: Buffer): Buffer {
     return bytes.length < this.#shortest ? bytes : this.search(bytes, 0, 0).bytes;
+  }
+
+  /**
+   * Is there certainly neither a secret in these bytes nor the beginning of one at their end? Quick, and true of most
+   * chunks of a stream: none of the bytes that are looked for first is there, and the last one, a line end, is in no
+   * secret.
+   */
+  isFreeOf(bytes: Buffer): boolean {
+    if (this.#made === null) void this.automaton;
+    const probes = this.#probes;
+    return probes !== null && this.#held[bytes[bytes.length - 1]!] === 0 && !holdsAny(bytes, probes);
   }
 
   /** Goes on from a state at `from`. What is before `from` belongs to the caller, who has it overwritten in place. */
@@ -137,6 +150,7 @@ export class SecretMask {
         if (utf8.length > secret.length) texts.push(Buffer.from(secret, 'latin1'));
       }
       this.#made = new TextAutomaton(texts);
+      for (const text of texts) for (const byte of text) this.#held[byte] = 1;
       if (texts.length <= maxProbes) this.#probes = texts.map(probeOf);
     }
     return this.#made;
@@ -158,6 +172,7 @@ export class StreamMask {
   /** What may be passed on; null: nothing yet. */
   push(chunk: Buffer): Buffer | null {
     const held = this.#held;
+    if (held === null && this.mask.isFreeOf(chunk)) return chunk;
     const from = held === null ? 0 : held.length;
     const { bytes, state } = this.mask.search(
       held === null ? chunk : Buffer.concat([held, chunk]),

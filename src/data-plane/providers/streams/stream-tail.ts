@@ -35,7 +35,7 @@ export class StreamTail {
   /** The data found in the stream; no more is pushed afterwards. */
   end(): TailFindings {
     if (this.#findings === null) {
-      this.#findings = findingsOf(this.format, this.#head.bytes().toString(), this.#tail.bytes().toString());
+      this.#findings = findingsOf(this.format, this.#head.bytes(), this.#tail.bytes());
       this.#tail.release();
     }
     return this.#findings;

@@ -5,6 +5,7 @@ import { ChoiceEnds } from '../formats/choice-ends.js';
 import { geminiUsage } from '../formats/gemini-usage.js';
 import { asObject } from '../formats/json-shape.js';
 import { openAiUsage } from '../formats/openai-usage.js';
+import { type TailEvent, TailEvents } from './tail-events.js';
 
 export type TailFormat =
   | 'openai-chat'
@@ -31,11 +32,6 @@ export interface TailFindings {
 
 type PlainFindings = Omit<TailFindings, 'error'>;
 
-interface TailEvent {
-  readonly name: string;
-  readonly data: string;
-}
-
 /** What a whole stream ends with; '' where its last event is the end. */
 export function endOf(format: TailFormat): string {
   switch (format) {
@@ -50,54 +46,46 @@ export function endOf(format: TailFormat): string {
 }
 
 /** From the first and the last bytes of a stream, which may overlap, and whose cut events are left out. */
-export function findingsOf(format: TailFormat, head: string, text: string): TailFindings {
-  const tail = eventsIn(text);
-  return { ...formatFindings(format, head, tail, text), error: errorIn(tail) };
+export function findingsOf(format: TailFormat, head: Buffer, bytes: Buffer): TailFindings {
+  const tail = new TailEvents(bytes);
+  return { ...formatFindings(format, head, tail), error: errorIn(tail) };
 }
 
-function formatFindings(
-  format: TailFormat,
-  head: string,
-  tail: readonly TailEvent[],
-  text: string,
-): PlainFindings {
+function formatFindings(format: TailFormat, head: Buffer, tail: TailEvents): PlainFindings {
   switch (format) {
     case 'openai-chat':
     case 'openai-completions':
       return openAiFindings(tail);
     case 'gemini-generate-content':
-      return geminiFindings(tail, text);
+      return geminiFindings(tail);
     case 'anthropic-messages':
-      return anthropicFindings(eventsIn(head), tail);
+      return anthropicFindings(head, tail);
     default:
-      return responsesFindings(eventsIn(head), tail, text);
+      return responsesFindings(head, tail);
   }
 }
 
 /** Are all events in these bytes complete, the closing blank line aside? */
 export function areWhole(bytes: Buffer): boolean {
-  return eventsIn(bytes.toString()).every(({ data }) => isEnd(data) || parseObject(data) !== null);
+  const events = new TailEvents(bytes);
+  for (let i = 0; ; i++) {
+    const event = events.fromEnd(i);
+    if (event === null) return true;
+    if (!event.isEnd && event.object === null) return false;
+  }
 }
 
-const isEnd = (data: string): boolean => data.trimEnd() === '[DONE]';
-
-/** The lines of data; one that lost its start to the ring simply will not parse. */
-function eventsIn(text: string): TailEvent[] {
-  const found: TailEvent[] = [];
-  let name = '';
-  for (const line of text.split(/\r\n|\r|\n/)) {
-    if (line === '') name = '';
-    else if (line.startsWith('data:'))
-      found.push({ name, data: line.slice(line.charCodeAt(5) === 0x20 ? 6 : 5) });
-    else if (line.startsWith('event:')) name = line.slice(6).trim();
-  }
-  return found;
+/** The events at the start of a stream whose first bytes these are, in their order. */
+function* eventsFrom(head: Buffer): Generator<TailEvent> {
+  const events = new TailEvents(head);
+  let count = 0;
+  while (events.fromEnd(count) !== null) count += 1;
+  while (count > 0) yield events.fromEnd(--count)!;
 }
 
 /** In any of the shapes in which providers report one after their stream has begun. */
-function errorIn(tail: readonly TailEvent[]): JsonObject | null {
-  const last = tail.findLast(({ data }) => !isEnd(data));
-  const event = parseObject(last?.data ?? '');
+function errorIn({ last }: TailEvents): JsonObject | null {
+  const event = last?.object ?? null;
   if (event === null) return null;
   const hasError = event['error'] !== undefined && event['error'] !== null;
   // Events of the Responses API have an `error` within their `response`, and are named by their `type`.
@@ -113,17 +101,24 @@ function parseObject(text: string): JsonObject | null {
   }
 }
 
-function openAiFindings(tail: readonly TailEvent[]): PlainFindings {
+/** The name under which OpenAI's format, and what resembles it, reports tokens. */
+const usageName = Buffer.from('"usage"');
+
+function openAiFindings(tail: TailEvents): PlainFindings {
+  const usageAt = tail.bytes.lastIndexOf(usageName);
   let marked = false;
   let usage: Usage | null = null;
   let model: string | null = null;
-  for (let i = tail.length - 1; i >= 0 && (usage === null || model === null); i--) {
-    const { data } = tail[i]!;
-    if (isEnd(data)) {
+  for (let i = 0; usage === null || model === null; i++) {
+    const event = tail.fromEnd(i);
+    if (event === null) break;
+    if (event.isEnd) {
       marked = true;
       continue;
     }
-    const chunk = parseObject(data);
+    // The model is known, and no event up to this one has usage: the rest need not be parsed.
+    if (model !== null && usageAt < event.line) continue;
+    const chunk = event.object;
     if (chunk === null) continue;
     if (model === null && typeof chunk['model'] === 'string' && chunk['model'] !== '') model = chunk['model'];
     usage ??= openAiUsage(chunk);
@@ -132,27 +127,31 @@ function openAiFindings(tail: readonly TailEvent[]): PlainFindings {
 }
 
 /** Did each choice of a stream without its end marker end? Those are asked of which there is something in its last KiB. */
-function haveEnded(tail: readonly TailEvent[]): boolean {
+function haveEnded(tail: TailEvents): boolean {
   const ends = new ChoiceEnds();
-  for (const { data } of tail) ends.add(parseObject(data)?.['choices']);
-  return ends.all;
+  for (let i = 0; ; i++) {
+    const event = tail.fromEnd(i);
+    if (event === null) return ends.all;
+    ends.add(event.object?.['choices']);
+  }
 }
 
-function anthropicFindings(head: readonly TailEvent[], tail: readonly TailEvent[]): PlainFindings {
+function anthropicFindings(head: Buffer, tail: TailEvents): PlainFindings {
   let marked = false;
   let ended = false;
   let model: string | null = null;
   let raw: JsonObject | null = null;
-  for (const { data } of head) {
-    const event = parseObject(data);
+  for (const { object: event } of eventsFrom(head)) {
     if (event?.['type'] !== 'message_start') continue;
     const message = event['message'] as JsonObject | undefined;
     if (typeof message?.['model'] === 'string') model = message['model'];
     raw = asObject(message?.['usage']);
     break;
   }
-  for (let i = tail.length - 1; i >= 0; i--) {
-    const event = parseObject(tail[i]!.data);
+  for (let i = 0; ; i++) {
+    const found = tail.fromEnd(i);
+    if (found === null) break;
+    const event = found.object;
     if (event?.['type'] === 'message_stop') marked = true;
     if (event?.['type'] !== 'message_delta') continue;
     const last = asObject(event['usage']);
@@ -163,27 +162,23 @@ function anthropicFindings(head: readonly TailEvent[], tail: readonly TailEvent[
   return { done: marked || ended, marked, usage: raw === null ? null : anthropicUsage(raw), model };
 }
 
-/** The last event but an end marker; null where its start was lost to the ring. */
-function lastEvent(tail: readonly TailEvent[]): JsonObject | null {
-  return parseObject(tail.findLast(({ data }) => !isEnd(data))?.data ?? '');
-}
-
 /** The object under a name at the end of an event whose start was lost; within a text its quotes would be escaped. */
-function lastObject(text: string, name: string): JsonObject | null {
+function lastObject({ bytes }: TailEvents, name: string): JsonObject | null {
+  const text = bytes.toString();
   if (!/[}\]]$/.test(text.trimEnd())) return null;
   const objects = text.matchAll(new RegExp(`"${name}":\\s*(\\{(?:[^{}]|\\{[^{}]*\\})*\\})`, 'g'));
   return parseObject([...objects].at(-1)?.[1] ?? '');
 }
 
 /** Each event is a whole answer with the next parts: the last has its usage, and why it ended. */
-function geminiFindings(tail: readonly TailEvent[], text: string): PlainFindings {
-  const last = lastEvent(tail);
+function geminiFindings(tail: TailEvents): PlainFindings {
+  const last = tail.last?.object ?? null;
   const usage =
-    asObject(last?.['usageMetadata']) ?? (last === null ? lastObject(text, 'usageMetadata') : null);
+    asObject(last?.['usageMetadata']) ?? (last === null ? lastObject(tail, 'usageMetadata') : null);
   const candidates = last?.['candidates'];
   const ended = Array.isArray(candidates)
     ? candidates.some((candidate) => asObject(candidate)?.['finishReason'])
-    : last === null && /"finishReason":\s*"/.test(text);
+    : last === null && /"finishReason":\s*"/.test(tail.bytes.toString());
   return {
     done: ended || asObject(last?.['promptFeedback'])?.['blockReason'] !== undefined,
     marked: false,
@@ -199,19 +194,16 @@ const responseEnds: ReadonlySet<unknown> = new Set([
 ]);
 
 /** The last event repeats the whole answer, so of a long one only the end is there: its usage identifies it. */
-function responsesFindings(
-  head: readonly TailEvent[],
-  tail: readonly TailEvent[],
-  text: string,
-): PlainFindings {
-  const first = asObject(parseObject(head[0]?.data ?? '')?.['response']);
+function responsesFindings(head: Buffer, tail: TailEvents): PlainFindings {
+  const [event] = eventsFrom(head);
+  const first = asObject(event?.object?.['response']);
   let model = typeof first?.['model'] === 'string' ? first['model'] : null;
-  const last = lastEvent(tail);
+  const last = tail.last?.object ?? null;
   const response = asObject(last?.['response']);
   if (response !== null && responseEnds.has(last?.['type'])) {
     if (typeof response['model'] === 'string') model = response['model'];
     return { done: true, marked: false, usage: openAiUsage(response), model };
   }
-  const usage = last === null ? openAiUsage({ usage: lastObject(text, 'usage') }) : null;
+  const usage = last === null ? openAiUsage({ usage: lastObject(tail, 'usage') }) : null;
   return { done: usage !== null, marked: false, usage, model };
 }

@@ -38,6 +38,20 @@ export function corkReply(
   res.cork(writeCorkedReply);
 }
 
+/** No closure: it runs for each chunk of a stream. */
+function writeCorkedReply(): void {
+  const call = corkedCall;
+  const reply = corkedReply;
+  corkedCall = null;
+  corkedReply = null;
+  if (call === null || reply === null) return;
+  try {
+    corkedFlush?.(reply);
+  } catch (thrown) {
+    call.transport.options.onProblem(thrown, 'write');
+  }
+}
+
 function runCorked(run: (call: Corked) => void): void {
   const call = corkedCall;
   corkedCall = null;
@@ -51,7 +65,3 @@ function runCorked(run: (call: Corked) => void): void {
 
 const writeCorkedCall = (): void => runCorked((call) => call.writeWhole(call.transport.draining));
 const writeCorkedClosing = (): void => runCorked((call) => call.writeWhole(true));
-const writeCorkedReply = (): void =>
-  runCorked(() => {
-    if (corkedReply !== null) corkedFlush?.(corkedReply);
-  });

@@ -1,4 +1,5 @@
 import type { Socket } from 'node:net';
+import { beginRead, endRead } from '../../../common/bytes/read-turn.js';
 import type { GatewayError } from '../../../common/core/errors.js';
 import { connectTimeout, failure, fromConnect, fromTransport } from '../failure.js';
 import type { ReplyHeadReader } from '../reply/reply-head.js';
@@ -263,7 +264,17 @@ export class Connection implements Waiter {
     return !this.#stopped;
   }
 
+  /** What a reader writes of it leaves together. */
   #take(carried: ConnectionHandler, bytes: Buffer, length: number): void {
+    beginRead();
+    try {
+      this.#parse(carried, bytes, length);
+    } finally {
+      endRead();
+    }
+  }
+
+  #parse(carried: ConnectionHandler, bytes: Buffer, length: number): void {
     const parser = this.#parser;
     parser.read(bytes, length);
     const { body } = parser;
