@@ -1,9 +1,13 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import startLimits from '../plugins/limits/control.js';
 import { hashGatewayKey, makeGatewayKey } from '../src/common/access/gateway-key.js';
+import type { RatePolicy, RateRule } from '../src/common/core/rate-rules.js';
 import type { HeaderList } from '../src/common/http/headers.js';
 import type { FromWorker, WorkerInit } from '../src/common/ipc/messages.js';
+import { SqliteConnection } from '../src/control-plane/database/sqlite.js';
+import { SharedStateServer } from '../src/control-plane/shared-state/server.js';
 import { LookupChannel } from '../src/data-plane/directory/channel.js';
 import { SharedChannel } from '../src/data-plane/directory/shared-channel.js';
 import { createHandler } from '../src/data-plane/pipeline/handle.js';
@@ -35,12 +39,19 @@ export interface BenchAnswer {
   readonly pieces: readonly Buffer[];
 }
 
+/** Rate limits of the caller's key, and policies of its workspace. */
+export interface Limited {
+  readonly limits: readonly RateRule[];
+  readonly policies: readonly RatePolicy[];
+}
+
 const pepper = Buffer.alloc(32, 1);
 
 /** `rows`: the provider row behind each slug; `answer` is asked for every call by its URL. */
 export async function openInProcess(
   rows: ReadonlyMap<string, string>,
   answer: (url: string) => BenchAnswer,
+  limited: Limited = { limits: [], policies: [] },
 ): Promise<InProcessGateway> {
   const dir = mkdtempSync(join(tmpdir(), 'headgate-bench-'));
   const key = makeGatewayKey('workspace-service');
@@ -49,17 +60,43 @@ export async function openInProcess(
     const row = message.kind === 'provider' ? rows.get(message.name) : undefined;
     const known =
       message.kind === 'key' && message.name === hashGatewayKey(pepper, key)
-        ? principal
-        : row === undefined
-          ? null
-          : { ...storedProvider, slug: message.name, provider: row };
+        ? { ...principal, ...(limited.limits.length > 0 && { limits: [...limited.limits] }) }
+        : message.kind === 'policies' && limited.policies.length > 0
+          ? { rates: [...limited.policies] }
+          : row === undefined
+            ? null
+            : { ...storedProvider, slug: message.name, provider: row };
     setImmediate(() => channel.answered(message.id, known));
   });
   const quiet = { info() {}, warn: console.warn, error: console.error };
+  const server = new SharedStateServer((message) => {
+    if (message.t === 'shared-news') shared.received(message.kind, message.news as never);
+  }, quiet);
+  const counters = await startLimits(
+    { withoutRedis: 'local_share' },
+    {
+      log: quiet,
+      shared: server,
+      nodes: null,
+      dataDir: dir,
+      workers: 1,
+      openDatabase: SqliteConnection.open,
+      openVectors: async () => null,
+    },
+  );
+  const shared: SharedChannel = new SharedChannel((message) => {
+    const isOfLimits = 'kind' in message && message.kind.startsWith('limits-');
+    if (!isOfLimits || (message.t !== 'shared-question' && message.t !== 'shared-news')) return;
+    setImmediate(() =>
+      server.take(message, 0, (reply) => {
+        if (reply.t === 'shared-answer') shared.answered(reply.id, reply.value);
+      }),
+    );
+  });
   const { pipeline } = await assemble(
     { ...init, journalDir: dir },
     channel,
-    new SharedChannel(() => {}),
+    shared,
     quiet,
     () => {},
     upstreamOf(answer),
@@ -90,6 +127,7 @@ export async function openInProcess(
       return { user: user / count, system: system / count };
     },
     close() {
+      void counters.close?.();
       pipeline.journal.close();
       rmSync(dir, { recursive: true, force: true });
     },

@@ -62,8 +62,8 @@ export class LimitAdmission {
     ]);
   }
 
-  limits(rules: readonly RateRule[]): Limit[] {
-    return rules.map((rule) => this.#table.of(rule));
+  limit(rule: RateRule): Limit {
+    return this.#table.of(rule);
   }
 
   /**

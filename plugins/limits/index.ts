@@ -24,7 +24,7 @@ export default definePlugin<LimitSettings, NeedsOf<typeof stage>>({
     const setOf = (policies: Policies): PolicySet => {
       let set = sets.get(policies);
       if (set === undefined) {
-        set = new PolicySet(policies.rates);
+        set = new PolicySet(policies.rates, (rule) => admission.limit(rule));
         sets.set(policies, set);
       }
       return set;
@@ -34,7 +34,7 @@ export default definePlugin<LimitSettings, NeedsOf<typeof stage>>({
       if (principal.limits === undefined) return none;
       let limits = ofPrincipals.get(principal);
       if (limits === undefined) {
-        limits = admission.limits(principal.limits);
+        limits = principal.limits.map((rule) => admission.limit(rule));
         ofPrincipals.set(principal, limits);
       }
       return limits;
@@ -44,7 +44,7 @@ export default definePlugin<LimitSettings, NeedsOf<typeof stage>>({
       if (provider?.limits === undefined) return none;
       let limits = ofProviders.get(provider);
       if (limits === undefined) {
-        limits = admission.limits(provider.limits);
+        limits = provider.limits.map((rule) => admission.limit(rule));
         ofProviders.set(provider, limits);
       }
       return limits;
@@ -52,8 +52,8 @@ export default definePlugin<LimitSettings, NeedsOf<typeof stage>>({
 
     const admitRequest = (x: Exchange, policies: Policies | null): Awaitable<void> => {
       const own = ofPrincipal(x.principal);
-      const rules = policies === null ? [] : setOf(policies).ofRequest(x);
-      const limits = rules.length === 0 ? own : [...own, ...admission.limits(rules)];
+      const more = policies === null ? none : setOf(policies).ofRequest(x);
+      const limits = more.length === 0 ? own : own.length === 0 ? more : [...own, ...more];
       if (limits.length > 0) return admission.admit(x, limits, null, null);
     };
 
@@ -65,8 +65,8 @@ export default definePlugin<LimitSettings, NeedsOf<typeof stage>>({
       policies: Policies | null,
     ): Awaitable<void> => {
       const own = ofProvider(provider);
-      const rules = policies === null ? [] : setOf(policies).ofTarget(x, attempt);
-      const limits = rules.length === 0 ? own : [...own, ...admission.limits(rules)];
+      const more = policies === null ? none : setOf(policies).ofTarget(x, attempt);
+      const limits = more.length === 0 ? own : own.length === 0 ? more : [...own, ...more];
       if (limits.length > 0) return admission.admit(x, limits, attempt, target);
     };
 

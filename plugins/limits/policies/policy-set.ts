@@ -5,67 +5,157 @@ import {
   type RatePolicy,
   type RateRule,
 } from '../../../src/common/core/rate-rules.js';
+import type { Limit } from '../permits.js';
 import { keysOfTargets, keyValue } from './key-values.js';
 
-const listOf = (texts: string | readonly string[] | undefined): readonly string[] =>
-  texts === undefined ? [] : typeof texts === 'string' ? [texts] : texts;
+/** Texts of a condition: those that are meant exactly, and `@slug/*`, which is every model of that provider. */
+class Patterns {
+  readonly exact: ReadonlySet<string>;
+  readonly #beginnings: readonly string[];
+  readonly #isAny: boolean;
 
-/** `@slug/*` is every model of that provider. */
-const matches = (pattern: string, value: string): boolean =>
-  pattern === '*' || pattern === value || (pattern.endsWith('/*') && value.startsWith(pattern.slice(0, -1)));
+  constructor(given: string | readonly string[]) {
+    const texts = typeof given === 'string' ? [given] : given;
+    this.#isAny = texts.includes('*');
+    this.#beginnings = texts.filter((text) => text.endsWith('/*')).map((text) => text.slice(0, -1));
+    this.exact = new Set(texts.filter((text) => text !== '*' && !text.endsWith('/*')));
+  }
 
-/** A key that the request does not have fails its condition. */
-function holds({ key, value, excludes }: PolicyCondition, x: Exchange, attempt: Attempt | null): boolean {
-  const found = keyValue(key, x, attempt);
-  if (found === null) return false;
-  if (value !== undefined && !listOf(value).some((pattern) => matches(pattern, found))) return false;
-  return !listOf(excludes).some((pattern) => matches(pattern, found));
+  get isExact(): boolean {
+    return !this.#isAny && this.#beginnings.length === 0;
+  }
+
+  match(value: string): boolean {
+    if (this.#isAny || this.exact.has(value)) return true;
+    for (const beginning of this.#beginnings) if (value.startsWith(beginning)) return true;
+    return false;
+  }
 }
 
-/** The values by which a condition can be looked up; null: it can only be tried. */
-function exactValues({ value }: PolicyCondition): readonly string[] | null {
-  const values = listOf(value);
-  return values.length === 0 || values.some((pattern) => pattern.endsWith('*')) ? null : values;
+class Condition {
+  readonly key: string;
+  readonly values: Patterns | null;
+  readonly #excludes: Patterns | null;
+
+  constructor({ key, value, excludes }: PolicyCondition) {
+    this.key = key;
+    this.values = value === undefined ? null : new Patterns(value);
+    this.#excludes = excludes === undefined ? null : new Patterns(excludes);
+  }
+
+  /** A key that the request does not have fails its condition. */
+  holds(x: Exchange, attempt: Attempt | null): boolean {
+    const found = keyValue(this.key, x, attempt);
+    if (found === null) return false;
+    if (this.values !== null && !this.values.match(found)) return false;
+    return this.#excludes === null || !this.#excludes.match(found);
+  }
 }
 
-/** The policies of one phase of a request, found by the values of one of their conditions each. */
+type LimitOf = (rule: RateRule) => Limit;
+
+/** A policy, ready to be applied. */
+class CompiledPolicy {
+  readonly conditions: readonly Condition[];
+  readonly #policy: RatePolicy;
+  readonly #limitOf: LimitOf;
+  /** The group that was met last, and its limit: most policies have few groups, and bursts come from one. */
+  #group = '';
+  #limit: Limit | null = null;
+
+  constructor(policy: RatePolicy, limitOf: LimitOf) {
+    this.#policy = policy;
+    this.#limitOf = limitOf;
+    this.conditions = policy.conditions.map((condition) => new Condition(condition));
+  }
+
+  /** null: the policy is not about this request. */
+  limit(x: Exchange, attempt: Attempt | null): Limit | null {
+    for (const condition of this.conditions) if (!condition.holds(x, attempt)) return null;
+    const { groupBy } = this.#policy;
+    if (groupBy.length === 1) {
+      const value = keyValue(groupBy[0]!, x, attempt);
+      return value === null ? null : this.#of(value, () => `${groupBy[0]}:${value}`);
+    }
+    const parts: string[] = [];
+    for (const key of groupBy) {
+      const value = keyValue(key, x, attempt);
+      // The policy counts by these values: without one it is not about this request.
+      if (value === null) return null;
+      parts.push(`${key}:${value}`);
+    }
+    const joined = parts.join('-');
+    return this.#of(joined, () => joined);
+  }
+
+  #of(group: string, text: () => string): Limit {
+    if (this.#limit !== null && this.#group === group) return this.#limit;
+    const { id, organisationId, name, measure, unit, value, shadow } = this.#policy;
+    const of = 'rate_limits_policy';
+    const counter = counterName(organisationId, of, `${id}/${text()}`, measure, unit);
+    const limit = this.#limitOf({ counter, of, name: name ?? id, measure, unit, value, shadow });
+    if (group.length <= longestGroup) {
+      this.#group = group;
+      this.#limit = limit;
+    }
+    return limit;
+  }
+}
+
+/** Of a group that is remembered, in characters. */
+const longestGroup = 256;
+
+/** The policies of one phase of a request, each found by the values of one of its conditions. */
 class PolicyIndex {
-  readonly #byKey = new Map<string, Map<string, RatePolicy[]>>();
+  readonly #byKey = new Map<string, Map<string, CompiledPolicy[]>>();
   /** Those without a condition that names values. */
-  readonly #others: RatePolicy[] = [];
+  readonly #others: CompiledPolicy[] = [];
 
-  add(policy: RatePolicy): void {
-    let best: { readonly key: string; readonly values: readonly string[] } | null = null;
+  add(policy: CompiledPolicy): void {
+    let best: Condition | null = null;
     for (const condition of policy.conditions) {
-      const values = exactValues(condition);
-      if (values === null || rank(condition.key) >= (best === null ? worst : rank(best.key))) continue;
-      best = { key: condition.key, values };
+      if (condition.values?.isExact !== true) continue;
+      if (best === null || rank(condition.key) < rank(best.key)) best = condition;
     }
     if (best === null) {
       this.#others.push(policy);
       return;
     }
-    const byValue = this.#byKey.get(best.key) ?? new Map<string, RatePolicy[]>();
+    const byValue = this.#byKey.get(best.key) ?? new Map<string, CompiledPolicy[]>();
     this.#byKey.set(best.key, byValue);
-    for (const value of new Set(best.values)) {
+    for (const value of best.values!.exact) {
       const policies = byValue.get(value);
       if (policies === undefined) byValue.set(value, [policy]);
       else policies.push(policy);
     }
   }
 
-  /** Rules of the policies that are about this request, each for its own group. */
-  rules(x: Exchange, attempt: Attempt | null, found: RateRule[]): void {
-    for (const policy of this.#others) addRule(policy, x, attempt, found);
+  /** Limits of the policies that are about this request, each for its own group. */
+  limits(x: Exchange, attempt: Attempt | null): Limit[] {
+    const found: Limit[] = [];
+    addLimits(this.#others, x, attempt, found);
     for (const [key, byValue] of this.#byKey) {
       const value = keyValue(key, x, attempt);
       const policies = value === null ? undefined : byValue.get(value);
-      if (policies !== undefined) for (const policy of policies) addRule(policy, x, attempt, found);
+      if (policies !== undefined) addLimits(policies, x, attempt, found);
     }
+    return found;
   }
 
   get isEmpty(): boolean {
     return this.#others.length === 0 && this.#byKey.size === 0;
+  }
+}
+
+function addLimits(
+  policies: readonly CompiledPolicy[],
+  x: Exchange,
+  attempt: Attempt | null,
+  found: Limit[],
+): void {
+  for (const policy of policies) {
+    const limit = policy.limit(x, attempt);
+    if (limit !== null) found.push(limit);
   }
 }
 
@@ -79,31 +169,12 @@ const ranks: readonly string[] = [
   'provider',
   'endpoint_type',
 ];
-const worst = ranks.length + 1;
 const rank = (key: string): number => {
   const at = ranks.indexOf(key.startsWith('metadata.') ? 'metadata' : key);
   return at < 0 ? ranks.length : at;
 };
 
-function addRule(policy: RatePolicy, x: Exchange, attempt: Attempt | null, found: RateRule[]): void {
-  for (const condition of policy.conditions) if (!holds(condition, x, attempt)) return;
-  const parts: string[] = [];
-  for (const key of policy.groupBy) {
-    const value = keyValue(key, x, attempt);
-    // The values of a policy's groups are what it counts by: without one it is not about this request.
-    if (value === null) return;
-    parts.push(`${key}:${value}`);
-  }
-  const { id, organisationId, name, measure, unit, value, shadow } = policy;
-  const counter = counterName(
-    organisationId,
-    'rate_limits_policy',
-    `${id}/${parts.join('-')}`,
-    measure,
-    unit,
-  );
-  found.push({ counter, of: 'rate_limits_policy', name: name ?? id, measure, unit, value, shadow });
-}
+const noLimits: readonly Limit[] = [];
 
 /** The rate-limit policies of a workspace. */
 export class PolicySet {
@@ -111,22 +182,20 @@ export class PolicySet {
   readonly #ofRequests = new PolicyIndex();
   readonly #ofTargets = new PolicyIndex();
 
-  constructor(policies: readonly RatePolicy[]) {
+  /** `limitOf`: a rule with what this worker may take of it. */
+  constructor(policies: readonly RatePolicy[], limitOf: LimitOf) {
     for (const policy of policies) {
       const keys = [...policy.conditions.map(({ key }) => key), ...policy.groupBy];
-      (keys.some((key) => keysOfTargets.has(key)) ? this.#ofTargets : this.#ofRequests).add(policy);
+      const index = keys.some((key) => keysOfTargets.has(key)) ? this.#ofTargets : this.#ofRequests;
+      index.add(new CompiledPolicy(policy, limitOf));
     }
   }
 
-  ofRequest(x: Exchange): RateRule[] {
-    const found: RateRule[] = [];
-    this.#ofRequests.rules(x, null, found);
-    return found;
+  ofRequest(x: Exchange): readonly Limit[] {
+    return this.#ofRequests.isEmpty ? noLimits : this.#ofRequests.limits(x, null);
   }
 
-  ofTarget(x: Exchange, attempt: Attempt): RateRule[] {
-    const found: RateRule[] = [];
-    if (!this.#ofTargets.isEmpty) this.#ofTargets.rules(x, attempt, found);
-    return found;
+  ofTarget(x: Exchange, attempt: Attempt): readonly Limit[] {
+    return this.#ofTargets.isEmpty ? noLimits : this.#ofTargets.limits(x, attempt);
   }
 }
