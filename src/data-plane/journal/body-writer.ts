@@ -12,6 +12,13 @@ export interface BodyWriterOptions {
   readonly onProblem: (error: Error) => void;
 }
 
+/** Whose bodies these are, and that in JSON. */
+interface Tenant {
+  readonly org: string;
+  readonly workspace: string | null;
+  readonly json: string;
+}
+
 const defaultFileBytes = 16 * 1024 * 1024;
 /** At most this late on file. */
 const flushMs = 250;
@@ -39,6 +46,7 @@ export class BodyWriter {
   #leavingBytes = 0;
   #timer: NodeJS.Timeout | null = null;
   #isReported = false;
+  #lastTenant: Tenant = { org: '', workspace: null, json: '"",null' };
   #closed = false;
   /** Bodies given up because the disk did not keep up or could not be written. */
   dropped = 0;
@@ -51,20 +59,33 @@ export class BodyWriter {
   add(bodies: BodiesToKeep): void {
     const { id, at, org, workspace, request, response, cut } = bodies;
     const asked = request === null ? null : bytesOf(request);
-    const answered = partsOf(response);
-    const lengths = [asked?.length ?? -1, answered === null ? -1 : lengthOf(answered)];
-    const bytes = Math.max(0, lengths[0]!) + Math.max(0, lengths[1]!);
+    const answered = typeof response === 'string' ? Buffer.from(response) : response;
+    const askedBytes = asked?.length ?? -1;
+    const answeredBytes = answered === null ? -1 : lengthOf(answered);
+    const bytes = Math.max(0, askedBytes) + Math.max(0, answeredBytes);
     if (this.#waiting.length + this.#leavingBytes + bytes > maxWaitingBytes) {
       this.dropped++;
       return;
     }
-    this.#waiting.addLatin1(`B${asciiJson([id, at, org, workspace, cut ? 1 : 0, ...lengths])}\n`);
+    this.#waiting.addLatin1(
+      `B[${idJson(id)},${at},${this.#tenantJson(org, workspace)},${cut ? 1 : 0},${askedBytes},${answeredBytes}]\n`,
+    );
     if (asked !== null) this.#waiting.add(asked);
-    for (const part of answered ?? []) this.#waiting.add(part);
+    if (Buffer.isBuffer(answered)) this.#waiting.add(answered);
+    else for (const part of answered ?? []) this.#waiting.add(part);
     this.#waiting.addLatin1('\n');
     this.#waitingCount += 1;
     this.#timer ??= setTimeout(() => this.#flush(), flushMs).unref();
     if (this.#waiting.length >= flushBytes) this.#flush();
+  }
+
+  /** Consecutive requests are often one tenant's. */
+  #tenantJson(org: string, workspace: string | null): string {
+    const last = this.#lastTenant;
+    if (last.org === org && last.workspace === workspace) return last.json;
+    const json = `${asciiJson(org)},${asciiJson(workspace)}`;
+    this.#lastTenant = { org, workspace, json };
+    return json;
   }
 
   #flush(): void {
@@ -185,14 +206,16 @@ export class BodyWriter {
 
 const bytesOf = (body: Buffer | string): Buffer => (typeof body === 'string' ? Buffer.from(body) : body);
 
-const partsOf = (body: BodiesToKeep['response']): readonly Buffer[] | null =>
-  typeof body === 'string' || Buffer.isBuffer(body) ? [bytesOf(body)] : body;
-
-function lengthOf(parts: readonly Buffer[]): number {
+function lengthOf(body: Buffer | readonly Buffer[]): number {
+  if (Buffer.isBuffer(body)) return body.length;
   let length = 0;
-  for (const part of parts) length += part.length;
+  for (const part of body) length += part.length;
   return length;
 }
+
+/** As nearly all ids are, and needs no escape. */
+const plainId = /^[0-9a-zA-Z-]+$/;
+const idJson = (id: string): string => (plainId.test(id) ? `"${id}"` : asciiJson(id));
 
 /** What is left of these once so many bytes of them are written. */
 function behind(blocks: readonly Buffer[], written: number): Buffer[] {

@@ -121,10 +121,13 @@ function keepBodies(parts: Parts, x: Exchange): void {
     at: x.startedAt,
     org: x.principal.organisationId,
     workspace: x.principal.workspaceId,
-    request: request?.subarray(0, cap) ?? null,
-    response: isRecord ? record.parts() : (record?.subarray(0, cap) ?? null),
+    request: upTo(cap, request),
+    response: isRecord ? record.parts() : upTo(cap, record),
     cut,
   });
 }
+
+const upTo = (cap: number, bytes: Buffer | null): Buffer | null =>
+  bytes === null || bytes.length <= cap ? bytes : bytes.subarray(0, cap);
 
 const round = (ms: number): number => Math.round(ms * 1000) / 1000;
