@@ -4,6 +4,7 @@ import { GatewayError } from '../../src/common/core/errors.js';
 import { bootstrap } from '../../src/control-plane/store/bootstrap.js';
 import { RefusedStart } from '../../src/control-plane/store/files/refused-start.js';
 import { openStore, type Store } from '../../src/control-plane/store/store.js';
+import { pause } from '../support/gateway.js';
 import { entryOf, folder, forEachStore, masterKey } from '../support/stores.js';
 
 const refusal = (work: Promise<unknown>): Promise<Error> =>
@@ -101,9 +102,11 @@ describe('a store on PostgreSQL', function () {
       });
       let unit: Promise<void> = ended;
       await new Promise<void>((begun) => {
-        unit = store.unit(organisation, () => {
+        unit = store.unit(organisation, async () => {
           begun();
-          return ended;
+          // A transaction in which nothing happens for five seconds is ended by the server.
+          const isOver = ended.then(() => true);
+          while (!(await Promise.race([isOver, pause(1000)]))) await store.first();
         });
       });
       const error = await refusal(other.unit(organisation, () => other.audit.append(entryOf(organisation))));

@@ -2,8 +2,11 @@ import { connect, createServer, type Server, type Socket } from 'node:net';
 
 type Direction = 'toServer' | 'toClient';
 
-/** What becomes of a piece of bytes: passed on; lost, with all that follows on its connection; or its connection is reset. */
-export type Fate = 'pass' | 'lose' | 'reset';
+/**
+ * What becomes of a piece of bytes: passed on; lost, with all that follows on its connection; held, as everything after it
+ * (`freeze`); or its connection is reset.
+ */
+export type Fate = 'pass' | 'lose' | 'hold' | 'reset';
 
 /**
  * `pass`: bytes go through. `refuse`: nothing listens. `swallow`: nothing comes through and nothing is reset; a connection on
@@ -75,7 +78,10 @@ class Link {
     const fate = this.proxy.rule?.(piece, direction) ?? 'pass';
     if (fate === 'lose') this.dead = true;
     else if (fate === 'reset') this.reset();
-    else if (!to.destroyed) to.write(piece);
+    else if (fate === 'hold') {
+      this.proxy.freeze();
+      this.#held.push(() => to.write(piece));
+    } else if (!to.destroyed) to.write(piece);
   }
 
   thaw(): void {

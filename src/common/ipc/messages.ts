@@ -25,6 +25,13 @@ export interface Forget {
   user?: string;
 }
 
+/** All that is remembered of records. */
+export const forgetEverything: readonly Forget[] = [
+  { kind: 'key', workspace: null, name: '*' },
+  { kind: 'config', workspace: null, name: '*' },
+  { kind: 'provider', workspace: null, name: '*' },
+];
+
 /** Does a change with the name `*` concern the keys of that workspace and user? */
 export function concernsKey(
   { kind, workspace, user }: Forget,

@@ -21,6 +21,16 @@ export interface Change extends NewChange {
   readonly at: number;
 }
 
+/** A place in the feed. */
+export interface ChangePoint {
+  readonly seq: number;
+  /** Of the change with that number: another change has another, as in a store that was set back. Empty: not known. */
+  readonly mark: string;
+}
+
+/** `missed`: there may have been changes that can no longer be listed one by one. */
+export type ChangeListener = (changes: readonly Change[] | 'missed') => void;
+
 /** The feed of changes, kept for a week: what nodes and clients learn of each other's changes by. */
 export interface ChangeStore {
   /** Joins the unit of work. */
@@ -31,7 +41,12 @@ export interface ChangeStore {
   since(seq: number, limit: number, organisationId?: string): Promise<readonly Change[] | 'pruned'>;
   /**
    * Reports every change committed from now on, by any node, once and in order: at once on this node, within a
-   * second on others. Returns how to stop.
+   * second on others; those of a time without a store once it is back. `from`: for the first listener, those after that
+   * point. Returns how to stop.
    */
-  watch(listener: (changes: readonly Change[]) => void): Promise<() => void>;
+  watch(listener: ChangeListener, from?: ChangePoint): Promise<() => void>;
+  /** Calls the listener whenever every change up to a point has been reported. */
+  onCurrent(listener: (point: ChangePoint) => void): void;
+  /** Milliseconds since every change was known; null: they are not watched. */
+  readonly behindMs: number | null;
 }

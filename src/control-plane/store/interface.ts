@@ -58,6 +58,14 @@ export interface Store {
   readonly changes: ChangeStore;
   /** What goes into the hash of every gateway key; data workers hash by it. */
   readonly pepper: Buffer;
+  /** Vouches for the ends of the audit logs. */
+  readonly auditKey: Buffer;
+  /** Do several nodes use it? */
+  readonly isShared: boolean;
+  /** As far as it is known, without asking. What is asked of a store that is away fails at once. */
+  readonly state: 'up' | 'read-only' | 'away';
+  /** Something was not answered in time: finds out soon whether the store still answers. */
+  suspect(): void;
   /** Grows with every change that this node makes of keys, people, workspaces or organisations. */
   readonly rightsChanged: number;
   /** Hash of a gateway key's text under the pepper. */

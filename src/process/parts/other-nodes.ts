@@ -1,3 +1,4 @@
+import { forgetEverything } from '../../common/ipc/messages.js';
 import type { ProcessPart } from '../part-list.js';
 import type { Base } from './base.js';
 import type { Records } from './store.js';
@@ -9,7 +10,7 @@ export const otherNodes: ProcessPart<Base & Records & WorkerProcesses, void> = {
   async start({ settings, store, workers, log }) {
     if (settings.databaseUrl === null) return;
     await store.changes.watch((changes) => {
-      const what = changes.flatMap(({ forget = [] }) => forget);
+      const what = changes === 'missed' ? forgetEverything : changes.flatMap(({ forget = [] }) => forget);
       if (what.length === 0) return;
       workers.forget(what).catch((error) => log.error({ err: error }, 'changes of other nodes'));
     });

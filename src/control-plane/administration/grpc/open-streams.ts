@@ -78,10 +78,11 @@ export class OpenStreams {
     const stream = new OpenStream(options);
     this.#open.add(stream);
     this.#watching ??= this.store.changes.watch((changes) => {
-      const what = changes.flatMap(({ forget = [] }) => forget).filter(({ kind }) => kind === 'key');
-      if (what.length === 0) return;
+      const isMissed = changes === 'missed';
+      const all = isMissed ? [] : changes.flatMap(({ forget = [] }) => forget);
+      const what = all.filter(({ kind }) => kind === 'key');
       for (const open of this.#open) {
-        if (what.some((one) => open.isConcerned(one))) void open.recheck();
+        if (isMissed || what.some((one) => open.isConcerned(one))) void open.recheck();
       }
     });
     try {

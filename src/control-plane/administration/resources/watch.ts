@@ -71,7 +71,7 @@ class Bell {
 
   async hang({ changes }: Store, organisation: string): Promise<void> {
     this.#stop = await changes.watch((made) => {
-      if (!made.some(({ organisationId }) => organisationId === organisation)) return;
+      if (made !== 'missed' && !made.some(({ organisationId }) => organisationId === organisation)) return;
       this.#rung = true;
       this.#ring();
     });

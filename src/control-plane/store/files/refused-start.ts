@@ -2,3 +2,6 @@
 export class RefusedStart extends Error {
   override readonly name = 'RefusedStart';
 }
+
+/** The database does not answer, or takes no changes for now: that may pass by itself. */
+export class StoreAway extends RefusedStart {}

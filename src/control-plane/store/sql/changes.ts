@@ -1,4 +1,4 @@
-import type { Change, ChangeStore, NewChange } from '../changes.js';
+import type { Change, ChangeListener, ChangePoint, ChangeStore, NewChange } from '../changes.js';
 import type { Database, Sql } from './connection/driver.js';
 import { insertRow } from './connection/statements.js';
 
@@ -36,13 +36,35 @@ async function prunedTo(sql: Sql): Promise<number> {
   return Number(row?.value ?? 0);
 }
 
-type Listener = (changes: readonly Change[]) => void;
+const markOf = ({ at, record_id }: Pick<ChangeRow, 'at' | 'record_id'>): string => `${at} ${record_id}`;
+
+async function newestPoint(sql: Sql): Promise<ChangePoint> {
+  const row: ChangeRow | undefined = await sql('changes').orderBy('seq', 'desc').first();
+  if (row !== undefined) return { seq: row.seq, mark: markOf(row) };
+  return { seq: await prunedTo(sql), mark: '' };
+}
+
+/** A piece of them. `missed`: some are no longer kept, or the feed is not the one that the point was in. */
+async function rowsAfter(sql: Sql, { seq, mark }: ChangePoint): Promise<readonly ChangeRow[] | 'missed'> {
+  const rows: ChangeRow[] = await sql('changes')
+    .where('seq', '>=', seq)
+    .orderBy('seq')
+    .limit(pieceOf + 1);
+  // Asked last: what is removed in between must not be missed in silence.
+  const pruned = await prunedTo(sql);
+  if (seq < pruned) return 'missed';
+  if (rows[0]?.seq === seq) return mark !== '' && markOf(rows[0]) !== mark ? 'missed' : rows.slice(1);
+  return seq > pruned ? 'missed' : rows.slice(0, pieceOf);
+}
 
 export class SqlChanges implements ChangeStore {
-  readonly #listeners = new Set<Listener>();
+  readonly #listeners = new Set<ChangeListener>();
+  readonly #onCurrent: ((point: ChangePoint) => void)[] = [];
   /** Deliveries and new listeners, one after the other: none misses a change or gets one twice. */
   #turn: Promise<void> = Promise.resolve();
-  #delivered = 0;
+  #delivered: ChangePoint = { seq: 0, mark: '' };
+  /** Monotonic milliseconds. */
+  #currentAt: number | null = null;
   #waiting = false;
   #stopWaking: (() => void) | null = null;
 
@@ -86,9 +108,12 @@ export class SqlChanges implements ChangeStore {
     });
   }
 
-  async watch(listener: Listener): Promise<() => void> {
+  async watch(listener: ChangeListener, from?: ChangePoint): Promise<() => void> {
     const added = this.#turn.then(async () => {
-      if (this.#listeners.size === 0) this.#delivered = await this.newest();
+      if (this.#listeners.size === 0) {
+        this.#delivered = from ?? (await this.database.read(newestPoint));
+        this.#currentAt = performance.now();
+      }
       this.#listeners.add(listener);
     });
     this.#turn = added.catch(() => {});
@@ -100,8 +125,17 @@ export class SqlChanges implements ChangeStore {
     };
   }
 
+  onCurrent(listener: (point: ChangePoint) => void): void {
+    this.#onCurrent.push(listener);
+  }
+
+  get behindMs(): number | null {
+    return this.#currentAt === null ? null : performance.now() - this.#currentAt;
+  }
+
   stop(): void {
     this.#listeners.clear();
+    this.#currentAt = null;
     this.#stopWaking?.();
     this.#stopWaking = null;
   }
@@ -112,23 +146,34 @@ export class SqlChanges implements ChangeStore {
     this.#turn = this.#turn
       .then(async () => {
         this.#waiting = false;
-        for (let more = true; more && this.#listeners.size > 0; ) {
-          const found = await this.since(this.#delivered, pieceOf);
-          // Some changes are already deleted: those that remain are delivered.
-          const changes = found === 'pruned' ? [] : found;
-          if (found === 'pruned') this.#delivered = await this.database.read(prunedTo);
-          this.#notify(changes);
-          more = found === 'pruned' || changes.length === pieceOf;
-        }
+        for (let more = true; more && this.#listeners.size > 0; ) more = await this.#deliverPiece();
       })
       // The store is away: the next commit or wake-up tries again.
       .catch(() => {});
   }
 
-  #notify(changes: readonly Change[]): void {
-    const last = changes.at(-1);
-    if (last === undefined) return;
-    this.#delivered = last.seq;
+  /** Are there more? */
+  async #deliverPiece(): Promise<boolean> {
+    const from = performance.now();
+    const rows = await this.database.read((sql) => rowsAfter(sql, this.#delivered));
+    if (rows === 'missed') {
+      // Read first: what is committed after it is reported as well.
+      this.#delivered = await this.database.read(newestPoint);
+      this.#notify('missed');
+      return true;
+    }
+    const last = rows.at(-1);
+    if (last !== undefined) {
+      this.#delivered = { seq: last.seq, mark: markOf(last) };
+      this.#notify(rows.map(fromRow));
+    }
+    if (rows.length === pieceOf) return true;
+    if (this.#listeners.size > 0) this.#currentAt = from;
+    for (const listener of this.#onCurrent) listener(this.#delivered);
+    return false;
+  }
+
+  #notify(changes: readonly Change[] | 'missed'): void {
     for (const listener of this.#listeners) {
       try {
         listener(changes);

@@ -1,14 +1,16 @@
 import { randomUUID } from 'node:crypto';
 import { hashGatewayKey } from '../../../common/access/gateway-key.js';
 import { scopesOf } from '../../../common/access/scopes.js';
+import { StoreAway } from '../files/refused-start.js';
 import type { FirstKeys, Store, UnitOptions } from '../interface.js';
 import { migrations } from '../migrations/list.js';
 import type { NodeStore } from '../records/nodes.js';
 import type { Place } from '../records/place.js';
 import { takeManifest } from './backup-manifest.js';
 import { SqlChanges } from './changes.js';
-import type { Database, Sql, Transaction } from './connection/driver.js';
+import type { Database, DatabaseState, Sql, Transaction } from './connection/driver.js';
 import { openDatabase, type StoreOptions } from './connection/open-database.js';
+import { openPostgres } from './connection/postgres.js';
 import { DataKeys } from './keys/data-keys.js';
 import { SystemKeys } from './keys/system-keys.js';
 import { migrate, requireCurrent } from './migrate.js';
@@ -102,6 +104,22 @@ class SqlStore implements Store {
     return this.keys.pepper;
   }
 
+  get auditKey(): Buffer {
+    return this.parts.systemKeys.audit;
+  }
+
+  get isShared(): boolean {
+    return this.database.dialect === 'postgres';
+  }
+
+  get state(): DatabaseState {
+    return this.database.state;
+  }
+
+  suspect(): void {
+    this.database.suspect();
+  }
+
   hashKey(text: string): string {
     return hashGatewayKey(this.pepper, text);
   }
@@ -183,28 +201,57 @@ class SqlStore implements Store {
   }
 }
 
-/** Opens the store: migrated, and proven to belong to this master key. Throws RefusedStart. */
+/**
+ * Opens the store: migrated, and proven to belong to this master key; with `known`, where PostgreSQL is away, that is done
+ * when it is back. Throws RefusedStart.
+ */
 export async function openStore(options: StoreOptions): Promise<Store> {
   const now = options.clock ?? Date.now;
   const systemKeys = new SystemKeys(options.masterKey, now);
   const dataKeys = new DataKeys(options.masterKey, now);
   const chain = new AuditChain(() => systemKeys.audit);
-  let database = await openDatabase(options, true);
-  try {
-    if (options.existing !== undefined)
-      await requireCurrent(database, migrations, options.existing === 'usable');
-    // Before anything is changed: a wrong master key must change nothing.
-    await systemKeys.load(database);
-    await migrate(database, migrations, { storeName: database.name, systemKeys, dataKeys, chain }, now);
-    await systemKeys.load(database);
-    await dataKeys.check(database);
-    if (database.dialect === 'postgres') {
+  const open = async (): Promise<Database> => {
+    const database = await openDatabase(options);
+    try {
+      if (options.existing !== undefined)
+        await requireCurrent(database, migrations, options.existing === 'usable');
+      // Before anything is changed: a wrong master key must change nothing.
+      await systemKeys.load(database);
+      await migrate(database, migrations, { storeName: database.name, systemKeys, dataKeys, chain }, now);
+      await systemKeys.load(database);
+      await dataKeys.check(database);
+      return database;
+    } catch (error) {
       await database.close();
-      database = await openDatabase(options, false);
+      throw error;
     }
-    return new SqlStore({ database, dataKeys, systemKeys, chain, now });
+  };
+  const database = await openOrAwait(options, open, systemKeys);
+  return new SqlStore({ database, dataKeys, systemKeys, chain, now });
+}
+
+async function openOrAwait(
+  options: StoreOptions,
+  open: () => Promise<Database>,
+  systemKeys: SystemKeys,
+): Promise<Database> {
+  const { databaseUrl, known = null, connections, onState, onProblem } = options;
+  if (!databaseUrl) return open();
+  const more = { ...(connections !== undefined && { connections }), ...(onState && { onState }) };
+  try {
+    await (await open()).close();
+    return await openPostgres(databaseUrl, more);
   } catch (error) {
-    await database.close();
-    throw error;
+    if (!(error instanceof StoreAway) || known === null) throw error;
   }
+  systemKeys.adopt(known);
+  const prepare = async (): Promise<void> => {
+    try {
+      await (await open()).close();
+    } catch (error) {
+      if (!(error instanceof StoreAway)) onProblem?.(error);
+      throw error;
+    }
+  };
+  return openPostgres(databaseUrl, { ...more, prepare });
 }

@@ -1,5 +1,6 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 import type { Knex } from 'knex';
+import { GatewayError } from '../../../../common/core/errors.js';
 import { coded, isConflict } from './failure.js';
 
 /** What queries are written against: a connection, or one transaction of it. SQLite and PostgreSQL by the same calls. */
@@ -15,8 +16,15 @@ export interface WriteOptions {
   readonly repeatable?: boolean;
 }
 
+/** Does a database answer? `read-only`: it takes no changes, as a standby that was not promoted yet. */
+export type DatabaseState = 'up' | 'read-only' | 'away';
+
 /** One database, as the store uses it. */
 export interface Database {
+  /** As far as it is known; what is asked of a database that is away fails at once. */
+  readonly state: DatabaseState;
+  /** Something was not answered in time: finds out soon whether the database still answers. */
+  suspect(): void;
   readonly dialect: 'sqlite' | 'postgres';
   /** Where it is, as may be printed. */
   readonly name: string;
@@ -41,6 +49,8 @@ export interface Database {
 /** What differs between one engine and the other. */
 export interface Engine {
   readonly dialect: Database['dialect'];
+  readonly state: DatabaseState;
+  suspect(): void;
   readonly name: string;
   readonly reader: Knex;
   /** A transaction on a connection that writes. */
@@ -71,6 +81,11 @@ interface Root {
 
 const triesAfterConflict = 3;
 
+const away = (): GatewayError =>
+  new GatewayError('store_unavailable', 'The store does not answer: nothing was changed. Try again.', {
+    retryAfterMs: 1000,
+  });
+
 export class SqlDatabase implements Database {
   readonly #engine: Engine;
   readonly #frames = new AsyncLocalStorage<Frame>();
@@ -87,10 +102,19 @@ export class SqlDatabase implements Database {
     return this.#engine.name;
   }
 
+  get state(): DatabaseState {
+    return this.#engine.state;
+  }
+
+  suspect(): void {
+    this.#engine.suspect();
+  }
+
   async read<T>(work: (sql: Sql) => Promise<T>): Promise<T> {
     const frame = this.#frames.getStore();
     // The error is left unchanged: only the outermost transaction can repeat the work after a conflict.
     if (frame?.root.open) return this.#join(frame, (inner) => this.#within(inner, work));
+    if (this.#engine.state === 'away') throw away();
     try {
       return await work(this.#engine.reader);
     } catch (error) {
@@ -107,6 +131,7 @@ export class SqlDatabase implements Database {
       );
     }
     for (let tries = 0; ; tries++) {
+      if (this.#engine.state === 'away') throw away();
       try {
         return await this.#transact(work, options);
       } catch (error) {

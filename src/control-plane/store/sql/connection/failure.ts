@@ -58,12 +58,16 @@ export function coded(error: unknown, committing = false): unknown {
   const isOutage =
     unanswered || sqliteOutages.test(code) || postgresOutages.test(code) || networkOutages.test(code);
   if (!isOutage) return error;
-  return new GatewayError('store_unavailable', words(code, committing), { cause: new Error(code) });
+  return new GatewayError('store_unavailable', words(code, committing), {
+    cause: new Error(code),
+    retryAfterMs: 1000,
+  });
 }
 
 function words(code: string, committing: boolean): string {
   if (code === 'SQLITE_FULL' || code === '53100')
     return 'The disk of the store is full: nothing was changed.';
+  if (code === '25006') return 'The store takes no changes at the moment: nothing was changed. Try again.';
   if (committing)
     return 'The store did not confirm the change: look whether it was made before trying again.';
   return 'The store did not answer: nothing was changed. Try again.';

@@ -1,21 +1,43 @@
 import knex, { type Knex } from 'knex';
 import type pg from 'pg';
 import type { Secret } from '../../../../common/access/secret.js';
-import { RefusedStart } from '../../files/refused-start.js';
+import { RefusedStart, StoreAway } from '../../files/refused-start.js';
 import { versionTable } from '../migrate.js';
-import { type Database, SqlDatabase, type Transaction, type WriteOptions } from './driver.js';
+import {
+  type Database,
+  type DatabaseState,
+  SqlDatabase,
+  type Transaction,
+  type WriteOptions,
+} from './driver.js';
 import { codeOf } from './failure.js';
-import { dialectOf, lean } from './lean.js';
-import { isListenedTo, listen, notify } from './postgres-listener.js';
+import { abandon, deadline, type PostgresClient, postgresClient } from './postgres-client.js';
+import { PostgresTransactions, stamp } from './postgres-transaction.js';
+import { isListenedTo, notify, PostgresWatch } from './postgres-watch.js';
 import { quiet } from './quiet.js';
 
-const connections = 10;
+export interface PostgresOptions {
+  /** Are statements given as long as they take? */
+  readonly patient?: boolean;
+  /** At most, the one that listens included; at least 2. */
+  readonly connections?: number;
+  /** The database is away, and this is to be done before it is used again; what it throws is reported by it. */
+  readonly prepare?: () => Promise<void>;
+  onState?(state: DatabaseState): void;
+}
+
+const defaultConnections = 10;
+/** Milliseconds. */
+const connectMs = 2000;
+/** For the first connection of a start, which shows whether there is a server at all. */
+const reachMs = 3000;
 
 /** Of every connection. A commit is acknowledged when it is on disk, whatever the server's own default. */
 const session = (patient: boolean): string =>
   [
     `statement_timeout = ${patient ? 0 : 5000}`,
-    'idle_in_transaction_session_timeout = 15000',
+    // What a node that was cut off holds, others wait for.
+    `idle_in_transaction_session_timeout = ${patient ? 15_000 : 5000}`,
     'synchronous_commit = on',
     "timezone = 'UTC'",
   ]
@@ -34,65 +56,98 @@ const storeLock = "SELECT pg_advisory_xact_lock(hashtext('headgate'), hashtext(c
 /** Numbers are given out before commits: who takes one holds this until its own. */
 const changesLock = "SELECT pg_advisory_xact_lock(hashtext('headgate changes'), hashtext(current_schema()))";
 
-/**
- * Opens a PostgreSQL database: the records of several nodes. `patient`: its statements may take their time. `existing`:
- * nothing is made in it.
- */
-export async function openPostgres(url: Secret, patient = false, existing = false): Promise<Database> {
-  const name = nameOf(url.reveal());
-  // Loaded only where it is wanted: it costs a start 40 ms.
-  const driver = (await import('pg')).default;
+/** Loaded only where it is wanted: it costs a start 40 ms. */
+const loadDriver = async (): Promise<typeof pg> => (await import('pg')).default;
+
+const settingsOf = (url: Secret) => ({
+  connectionString: url.reveal(),
+  application_name: 'headgate',
+  connectionTimeoutMillis: connectMs,
+  keepAlive: true,
+  keepAliveInitialDelayMillis: 5000,
+});
+
+/** The database itself, whether or not its server answers. */
+export async function openPostgres(url: Secret, options: PostgresOptions = {}): Promise<Database> {
+  const { patient = false, connections = defaultConnections, prepare = null, onState = () => {} } = options;
+  const driver = await loadDriver();
+  const settings = settingsOf(url);
   // Counts are far below 2^53: numbers, not texts.
   const types: Knex.PgCustomTypesConfig = {
     getTypeParser: (oid, format) =>
       oid === driver.types.builtins.INT8 ? Number : driver.types.getTypeParser(oid, format as 'text'),
   };
-  const settings = {
-    connectionString: url.reveal(),
-    application_name: 'headgate',
-    connectionTimeoutMillis: 5000,
-    // For a server that has gone without a word; its own timeout comes first.
-    ...(patient ? {} : { query_timeout: 20_000 }),
-    keepAlive: true,
-  };
   const sql = knex({
-    client: lean(dialectOf('pg')),
+    client: postgresClient(),
     connection: { ...settings, types },
     ...quiet,
+    patient,
+    session: session(patient),
     acquireConnectionTimeout: 5000,
-    pool: {
-      min: 0,
-      max: connections,
-      afterCreate(connection: pg.Client, done: (error: Error | null, connection: pg.Client) => void) {
-        connection.query(session(patient), (error) => done(error, connection));
-      },
-    },
-  });
-  const engine = {
+    pool: { min: 0, max: Math.max(1, connections - 1) },
+  } as object as Knex.Config);
+  const pool = sql.client as PostgresClient;
+  const open = () => new driver.Client(settings);
+  const transactions = new PostgresTransactions(pool, open);
+  const watch = new PostgresWatch({ pool, open, prepare, onState });
+  return new SqlDatabase({
     dialect: 'postgres',
-    name,
+    name: nameOf(url.reveal()),
+    get state() {
+      return watch.state;
+    },
+    suspect: () => watch.suspect(),
     reader: sql,
-    transaction: <T>(work: (transaction: Transaction) => Promise<T>) => sql.transaction(work),
+    transaction: (work) => transactions.run(work),
     begin: (transaction: Transaction, { lock }: WriteOptions) =>
       lock === undefined ? transaction.raw(storeLock) : lock(transaction),
     // A statement that failed and was passed over has undone the transaction, and COMMIT would not report it.
-    beforeCommit: (transaction: Transaction) => transaction.raw('SELECT 1'),
+    beforeCommit: stamp,
     announce: (transaction: Transaction) => transaction.raw(`${changesLock}; ${notify}`),
-    onCommitElsewhere: (wake: () => void) =>
-      listen(() => new driver.Client({ ...settings, query_timeout: 5000 }), wake),
+    onCommitElsewhere: (wake) => watch.start(wake),
     isServed: isListenedTo,
     close: () => sql.destroy(),
-  } as const;
-  const database = new SqlDatabase(engine);
+  });
+}
+
+const refusal = (name: string, error: unknown): string => {
+  const cause = error instanceof Error && error.cause instanceof Error ? error.cause.message : codeOf(error);
+  return `The database ${name} cannot be opened (${cause || 'no connection'}): check that PostgreSQL runs there and that DATABASE_URL names a database this user may write to.`;
+};
+
+/** What PostgreSQL refuses for good. Everything else may pass: no answer, starting up, too many clients, read-only. */
+const isMistake = (error: unknown): boolean => /^(28|3D|3F|42)...$/.test(codeOf(error));
+
+/** Is there a server at all? Throws a StoreAway, or a RefusedStart that no waiting mends. */
+async function reach(url: Secret): Promise<void> {
+  const client = new (await loadDriver()).Client(settingsOf(url));
+  client.on('error', () => {});
+  const answered = deadline(reachMs, () => abandon(client));
+  try {
+    await client.connect();
+    await client.query('SELECT 1');
+    await client.end();
+  } catch (error) {
+    abandon(client);
+    throw new (isMistake(error) ? RefusedStart : StoreAway)(refusal(nameOf(url.reveal()), error));
+  } finally {
+    answered();
+  }
+}
+
+/**
+ * Opens it for migrations: a server that answers and takes changes. `existing`: nothing is made in it. Throws RefusedStart,
+ * where that may pass a StoreAway.
+ */
+export async function preparePostgres(url: Secret, existing: boolean): Promise<Database> {
+  await reach(url);
+  const database = await openPostgres(url, { patient: true });
   try {
     await database.write((transaction) => transaction.raw(existing ? 'SELECT 1' : versionTable));
   } catch (error) {
-    await sql.destroy();
-    const cause =
-      error instanceof Error && error.cause instanceof Error ? error.cause.message : codeOf(error);
-    throw new RefusedStart(
-      `The database ${name} cannot be opened (${cause || 'no connection'}): check that PostgreSQL runs there and that DATABASE_URL names a database this user may write to.`,
-    );
+    await database.close();
+    const code = error instanceof Error && error.cause instanceof Error ? error.cause.message : '';
+    throw new (/^(28|3D|3F|42)/.test(code) ? RefusedStart : StoreAway)(refusal(database.name, error));
   }
   return database;
 }

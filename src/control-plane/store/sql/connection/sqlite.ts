@@ -79,6 +79,8 @@ export async function openSqlite(dataDir: string): Promise<Database> {
   const reader = open(path, readers, ['query_only = ON']);
   return new SqlDatabase({
     dialect: 'sqlite',
+    state: 'up',
+    suspect: () => {},
     name: path,
     reader,
     transaction: (work) => writer.transaction(work),

@@ -1,41 +1,8 @@
 import type { Knex } from 'knex';
+import { hold, sqlOf } from './held.js';
 import type { LeanDialect } from './lean.js';
 
-type Held = LeanDialect & { readonly transacting: true; end(): void };
 type Work = (sql: Knex.Transaction) => Promise<unknown>;
-
-/** The same client, whose statements all go to one connection, until its end. */
-function hold(client: LeanDialect, connection: object): Held {
-  let isOver = false;
-  const own: Partial<Held> = {
-    run(query, runner = null) {
-      if (isOver) return Promise.reject(new Error('A statement came after the end of its transaction.'));
-      return client
-        .query(connection, query)
-        .then((answered: typeof query) => client.processResponse(answered, runner));
-    },
-    acquireConnection: async () => connection,
-    releaseConnection: async () => {},
-    // What knex does for a change of columns in a transaction of its own, it does in a savepoint.
-    transacting: true,
-    end: () => {
-      isOver = true;
-    },
-  };
-  return Object.assign(Object.create(client), own);
-}
-
-/** Of what knex offers in a transaction, as much as the store asks for. */
-function sqlOf(client: Held): Knex.Transaction {
-  const sql = Object.assign((table: string) => client.queryBuilder().table(table), {
-    client,
-    raw: (...said: unknown[]) => client.raw(...said),
-    ref: (column: string) => client.ref(column),
-  });
-  return Object.defineProperty(sql, 'schema', {
-    get: () => client.schemaBuilder(),
-  }) as unknown as Knex.Transaction;
-}
 
 /** At most this many share one commit: the first resolves when the last has done its work. */
 const mostTogether = 8;

@@ -34,7 +34,7 @@ export async function rotateMasterKey(
   onProgress: (done: number, of: number) => void = () => {},
 ): Promise<void> {
   if (next.id === options.masterKey.id) throw new RefusedStart('The new master key is the old one.');
-  const database = await openDatabase({ ...options, existing: 'same' }, true);
+  const database = await openDatabase({ ...options, existing: 'same' });
   try {
     await requireCurrent(database, migrations);
     await new Rotation(database, options.masterKey, next, options.clock ?? Date.now).run(onProgress);

@@ -44,6 +44,11 @@ export class SystemKeys {
     return this.#key('audit');
   }
 
+  /** Takes those of a store that is away. When it is back, `load` accepts no others. */
+  adopt(known: Readonly<Record<Name, Buffer>>): void {
+    for (const name of names) this.#keys.set(name, known[name]);
+  }
+
   /** Once in a store's life. A store from before there were such keys has hashes under the master key's own pepper. */
   async create(sql: Transaction, storeName: string): Promise<void> {
     const old: { value: string } | undefined = await sql('meta').where({ name: 'seal_check' }).first();
@@ -74,7 +79,13 @@ export class SystemKeys {
       if (row === undefined) {
         throw new RefusedStart(`${database.name} has lost its key "${name}": restore a backup.`);
       }
-      this.#keys.set(name, this.#unwrap(database.name, systemKeyPlace(name), row.wrapped));
+      const key = this.#unwrap(database.name, systemKeyPlace(name), row.wrapped);
+      if (this.#keys.get(name)?.equals(key) === false) {
+        throw new RefusedStart(
+          `${database.name} is not the store that this node has served before: check DATABASE_URL, or start with an empty data directory.`,
+        );
+      }
+      this.#keys.set(name, key);
     }
   }
 

@@ -4,6 +4,10 @@ import type { Database } from '../connection/driver.js';
 export const watched = (database: Database, changed: () => void): Database => ({
   dialect: database.dialect,
   name: database.name,
+  get state() {
+    return database.state;
+  },
+  suspect: () => database.suspect(),
   read: (work) => database.read(work),
   write: (work, options) =>
     database.write((sql) => {
