@@ -97,7 +97,7 @@ describe('a store whose PostgreSQL goes away', function () {
       expect(await written()).to.not.include('refused');
     });
 
-    it('that goes silent is noticed within five seconds, and tells what was changed meanwhile within two of its return', async () => {
+    it('that goes silent is noticed within five seconds, and what was changed meanwhile is known within two of its return', async () => {
       await write('before silence');
       proxy.swallow();
       const from = performance.now();
@@ -128,7 +128,7 @@ describe('a store whose PostgreSQL goes away', function () {
       expectWithinMs(performance.now() - from, 5000);
     });
 
-    it('that takes no changes for a while says so, answers reads, and takes them again within five seconds', async () => {
+    it('that takes no changes for a while answers reads, and takes changes within five seconds of its return', async () => {
       const schema = new URL(direct.databaseUrl?.reveal() ?? '').searchParams.get('application_name') ?? '';
       const admin = new pg.Client({ connectionString: server });
       await admin.connect();
@@ -202,7 +202,7 @@ describe('a store whose PostgreSQL goes away', function () {
       expect(await written()).to.not.include('cut before commit');
     });
 
-    it('tells that changes were missed when some are no longer kept, and when the store was set back', async () => {
+    it('reports that changes were missed when some are no longer kept, and when the store was set back', async () => {
       const bare = new pg.Client({ connectionString: direct.databaseUrl?.reveal() });
       await bare.connect();
       try {
