@@ -1961,6 +1961,28 @@ export interface ListRateLimitsPoliciesResponse {
   readonly data: readonly RateLimitsPolicy[];
 }
 
+export interface ListScheduleRunsRequest {
+  readonly name: string;
+  /** 50 unless given, 1000 at most. */
+  readonly page_size?: number | null;
+  /** Counts from 0. */
+  readonly current_page?: number | null;
+}
+
+export interface ListScheduleRunsResponse {
+  readonly object: 'list';
+  readonly total: number;
+  readonly data: readonly ScheduleRun[];
+}
+
+export type ListSchedulesRequest = Readonly<Record<string, never>>;
+
+export interface ListSchedulesResponse {
+  readonly object: 'list';
+  readonly total: number;
+  readonly data: readonly Schedule[];
+}
+
 export interface ListUsageLimitsEntitiesRequest {
   /** Id of the record. */
   readonly id: string;
@@ -2563,6 +2585,25 @@ export interface SavedGuardrail {
   readonly slug: string;
   /** Absent where checks and actions stayed the same. */
   readonly version_id?: string | null;
+}
+
+export interface Schedule {
+  readonly name: string;
+  /** Seconds between two due times (HEADGATE_SCHEDULES). */
+  readonly interval_s: number;
+  readonly next_due_at: string;
+  readonly last_run?: ScheduleRun | null;
+}
+
+export interface ScheduleRun {
+  readonly due_at: string;
+  /** The node that did it. */
+  readonly node_id: string;
+  /** By the database's clock. */
+  readonly started_at: string;
+  readonly ended_at?: string | null;
+  /** running; done; failed; lost, where its node gave no sign of life: the next due time does its work. */
+  readonly outcome: 'running' | 'done' | 'failed' | 'lost';
 }
 
 /** Takes a credential from a secret reference. */
@@ -3778,6 +3819,13 @@ export interface AdminServices {
   Requests: {
     /** Explains which targets a request would be sent to, in which order and why, and with which body. */
     ExplainRequest: [ExplainRequestRequest, Explanation];
+  };
+  /** Work that one node does for all of them when it is due. */
+  Schedules: {
+    /** Lists them by name, each with its last run. */
+    ListSchedules: [ListSchedulesRequest, ListSchedulesResponse];
+    /** Lists the runs of a schedule, newest first. They are kept for a week. */
+    ListScheduleRuns: [ListScheduleRunsRequest, ListScheduleRunsResponse];
   };
   /** Budgets over requests that share something: a key, a model, a metadata value. */
   UsageLimitsPolicies: {

@@ -58,6 +58,8 @@ export const adminPaths: readonly string[] = [
   '/v1/providers/models',
   '/v1/providers/{slug}',
   '/v1/requests/explain',
+  '/v1/schedules',
+  '/v1/schedules/{name}/runs',
   '/v1/virtual-keys',
   '/v1/virtual-keys/migrate',
   '/v1/virtual-keys/{slug}',

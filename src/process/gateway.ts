@@ -21,6 +21,7 @@ import { otherNodes } from './parts/other-nodes.js';
 import { ownPriority } from './parts/own-priority.js';
 import { pruning } from './parts/pruning.js';
 import { redisPart } from './parts/redis.js';
+import { runsOfSchedules, schedulesPart } from './parts/schedules.js';
 import { simulatedProvider } from './parts/simulated-provider.js';
 import { stagesPart } from './parts/stages.js';
 import { storePart } from './parts/store.js';
@@ -47,6 +48,7 @@ const parts = PartList.given<Base>()
   .with(workerProcesses)
   .with(storePart)
   .with(nodePart)
+  .with(schedulesPart)
   .with(ledgerPart)
   .with(ingestionPart)
   .with(firstKeysPart)
@@ -60,6 +62,7 @@ const parts = PartList.given<Base>()
   .with(anchoringPart)
   .with(administration)
   .with(workersPart)
+  .with(runsOfSchedules)
   .with(ownPriority)
   .with(opsPart);
 

@@ -5,6 +5,7 @@ import type { Settings } from '../common/settings/settings.js';
 import type { Redis } from '../control-plane/shared-state/redis.js';
 import { type RedisScript, redisScript } from '../control-plane/shared-state/redis-script.js';
 import { loadControlParts } from '../data-plane/pipeline/plugins/stages.js';
+import type { ScheduleRunner } from './node/schedule-runner.js';
 
 /** The parts that stages have in the control process. */
 export interface StageParts {
@@ -20,6 +21,7 @@ export interface StagePartsOptions {
   readonly shared: SharedServer;
   /** null: the deployment has none. */
   readonly redis: Redis | null;
+  readonly schedules: ScheduleRunner;
   readonly log: Logger;
 }
 
@@ -29,6 +31,7 @@ export async function startStageParts({
   workers,
   shared,
   redis,
+  schedules,
   log,
 }: StagePartsOptions): Promise<StageParts> {
   const [{ serveStageState }, loaded] = await Promise.all([
@@ -37,7 +40,7 @@ export async function startStageParts({
   ]);
   serveStageState(shared, redis);
   const nodes = redis === null ? null : nodesOf(redis);
-  const host: ControlHost = {
+  const hostOf = (stage: string): ControlHost => ({
     log,
     shared,
     nodes,
@@ -47,15 +50,16 @@ export async function startStageParts({
       const { SqliteConnection } = await import('../control-plane/database/sqlite.js');
       return SqliteConnection.open(path, pragmas);
     },
+    schedule: (name, work) => schedules.add(`${stage}-${name}`, work),
     openVectors: (maxBytes) => openVectors(settings, maxBytes, log),
-  };
+  });
   const running: RunningPart[] = [];
   const close = async (): Promise<void> => {
     for (const part of running) await part.close?.();
   };
   for (const { name, start } of loaded) {
     try {
-      running.push(await start(settings.stages[name] ?? {}, host));
+      running.push(await start(settings.stages[name] ?? {}, hostOf(name)));
     } catch (error) {
       await close();
       throw error;

@@ -52,6 +52,7 @@ describe('three gateways on one PostgreSQL', function () {
         DATABASE_URL: databaseUrl?.reveal() ?? '',
         HEADGATE_MASTER_KEY: randomBytes(32).toString('hex'),
         HEADGATE_SIMULATED: 'true',
+        HEADGATE_SCHEDULES: 'prune=1',
       };
       database = new pg.Client({ connectionString: env['DATABASE_URL'] });
       await database.connect();
@@ -106,6 +107,20 @@ describe('three gateways on one PostgreSQL', function () {
       expect(JSON.parse(ran.stdout), ran.stderr).to.have.length(3);
       const metrics = await (await fetch(`${nodes[2]!.opsUrl}/metrics`)).text();
       expect(metrics).to.match(/^gateway_nodes\{state="up"\} [123]$/m);
+    });
+
+    it('do what is due once a second on one of them at a time', async () => {
+      const { json } = await overRest(nodes[1]!, 'GET', '/v1/schedules');
+      expect(json.data.map(({ name }: { name: string }) => name)).to.include('prune');
+      const runs = await eventually('five runs', async () => {
+        const found = (await overRest(nodes[2]!, 'GET', '/v1/schedules/prune/runs')).json.data;
+        return found.length > 5 && found.slice(-5);
+      });
+      const due = runs.map((run: { due_at: string }) => Date.parse(run.due_at));
+      expect(due.map((at: number) => due[0] - at)).to.deep.equal([0, 1000, 2000, 3000, 4000]);
+      const ids = (await listed(nodes[0]!)).map(({ id }) => id);
+      for (const run of runs) expect(ids).to.include(run.node_id);
+      expect((await overRest(nodes[0]!, 'GET', '/v1/schedules/nothing/runs')).status).to.equal(404);
     });
 
     it('a copy of a data directory is refused while its node is alive', async () => {

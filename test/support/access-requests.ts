@@ -190,6 +190,8 @@ export const requests: Readonly<Record<string, RequestOf>> = {
   'RateLimitsPolicies.UpdateRateLimitsPolicy': about('id', 'ratePolicy', { name: 'other' }),
   'RateLimitsPolicies.DeleteRateLimitsPolicy': about('id', 'ratePolicy'),
   'Requests.ExplainRequest': (at) => ({ request_body: { model: 'gpt' }, ...within(at) }),
+  'Schedules.ListSchedules': nothing,
+  'Schedules.ListScheduleRuns': () => ({ name: 'prune' }),
   'UsageLimitsPolicies.CreateUsageLimitsPolicy': (at) => ({
     ...condition,
     type: 'cost',

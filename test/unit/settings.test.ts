@@ -68,6 +68,24 @@ describe('settings', () => {
     ]);
   });
 
+  it('takes seconds between the runs of schedules that there are, and nothing else', () => {
+    const of = (text: string) => loadSettings({ env: { HEADGATE_SCHEDULES: text }, file: null }).schedules;
+    expect(loadSettings({ env: {}, file: null }).schedules).to.deep.include({ prune: 600 });
+    expect(of('prune=5')).to.deep.include({ prune: 5 });
+    expect(loadSettings({ env: {}, file: yaml('schedules: {prune: 7}') }).schedules['prune']).to.equal(7);
+    for (const [text, problem] of [
+      ['prune=0', '.prune: must be at least 1.'],
+      ['prune=often', '.prune: must be a whole number.'],
+      ['prune', '.prune: must be a whole number.'],
+      ['prune=100000', '.prune: must be at most 86400.'],
+      ['prun=5', '.prun: no such key; did you mean prune?'],
+    ] as const) {
+      expect(problemsOf({ env: { HEADGATE_SCHEDULES: text } })).to.deep.equal([
+        `HEADGATE_SCHEDULES${problem}`,
+      ]);
+    }
+  });
+
   it('names every setting alike as flag, variable and YAML key', () => {
     for (const row of settingsTable) {
       const flag = row.flag.replace(/^--/, '').replaceAll('-', '_');

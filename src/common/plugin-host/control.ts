@@ -38,6 +38,20 @@ export interface Vectors {
   close(): Promise<void>;
 }
 
+/** A run of a schedule. No other node makes one for the same due time. */
+export interface ScheduledRun {
+  /** Unix milliseconds. */
+  readonly dueAt: number;
+  /** Greater than that of every run of the schedule before. */
+  readonly fence: number;
+  /** Aborted when the node stops, or gave no sign of life for so long that the run is lost. */
+  readonly signal: AbortSignal;
+  /** Within a unit of work of the store: throws where the run is lost, so that the unit is undone. */
+  confirm(): Promise<void>;
+}
+
+export type ScheduledWork = (run: ScheduledRun) => Promise<void>;
+
 /** What the part of a stage in the control process is given. */
 export interface ControlHost {
   readonly log: Logger;
@@ -49,6 +63,8 @@ export interface ControlHost {
   /** Data workers of this node. */
   readonly workers: number;
   openDatabase(path: string, pragmas: readonly string[]): Promise<StageDatabase>;
+  /** Gives the work of one of the stage's `schedules`. While the part starts. */
+  schedule(name: string, work: ScheduledWork): void;
   /** null: this deployment has none. `maxBytes`: beyond them the oldest go. */
   openVectors(maxBytes: number): Promise<Vectors | null>;
 }

@@ -1,4 +1,5 @@
 import { availableParallelism, hostname } from 'node:os';
+import { stages } from '../../data-plane/pipeline/plugins/stages.js';
 import { clouds } from '../access/own-identity.js';
 import { allowProblem } from '../http/egress-allow.js';
 import { redisUrlProblems } from '../http/redis-address.js';
@@ -20,6 +21,7 @@ import {
   whole,
 } from './settings-kinds.js';
 import { type PriceSettings, prices } from './settings-prices.js';
+import { declaredSchedules, defaultSeconds, schedulesKind } from './settings-schedules.js';
 import type { Setting } from './settings-setting.js';
 import { stageRows } from './settings-stages.js';
 
@@ -46,6 +48,10 @@ function plain(value: unknown): string {
 const noPlugins: PluginSettings = { directory: null, insert: [] };
 const noText: readonly string[] = [];
 const noPrices: PriceSettings = {};
+const scheduleTable = declaredSchedules(stages);
+const scheduleDocs = Object.entries(scheduleTable)
+  .map(([name, { doc }]) => `${name} ${doc}`)
+  .join('; ');
 const noNumbers: Readonly<Record<string, number>> = {};
 
 /**
@@ -105,6 +111,16 @@ export const table = {
     choice('all', 'data'),
     'all',
     'What this node does: all, or data, which serves model calls alone: no administration (404, no gRPC port), no schedules, and nothing is made or migrated in the database. data needs DATABASE_URL.',
+  ),
+  schedules: setting<Readonly<Record<string, number>>, Readonly<Record<string, number>>>(
+    schedulesKind(scheduleTable),
+    defaultSeconds(scheduleTable),
+    `Seconds between runs of what one node does for all (prune=600,…): ${scheduleDocs}.`,
+    {
+      fallbackText: Object.entries(defaultSeconds(scheduleTable))
+        .map((pair) => pair.join('='))
+        .join(','),
+    },
   ),
   controlNice: setting(
     whole('nice', 0, 19),

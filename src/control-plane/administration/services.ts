@@ -17,6 +17,7 @@ import { organisationsService } from './resources/organisations.js';
 import { providersService } from './resources/providers.js';
 import { rateLimitsPoliciesService } from './resources/rate-limits-policies.js';
 import { requestsService } from './resources/requests.js';
+import { schedulesService } from './resources/schedules.js';
 import { usageLimitsPoliciesService } from './resources/usage-limits-policies.js';
 import { usersService } from './resources/users.js';
 import { virtualKeysService } from './resources/virtual-keys.js';
@@ -44,6 +45,7 @@ const services: { readonly [Name in ServiceName]: (parts: AdminParts) => Service
   Providers: providersService,
   RateLimitsPolicies: rateLimitsPoliciesService,
   Requests: requestsService,
+  Schedules: schedulesService,
   UsageLimitsPolicies: usageLimitsPoliciesService,
   Users: usersService,
   VirtualKeys: virtualKeysService,

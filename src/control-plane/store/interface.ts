@@ -15,6 +15,7 @@ import type { OrganisationStore } from './records/organisations.js';
 import type { Place } from './records/place.js';
 import type { ProviderStore } from './records/providers.js';
 import type { RateLimitsPolicyStore } from './records/rate-limits-policies.js';
+import type { ScheduleStore } from './records/schedules.js';
 import type { UsageLimitsPolicyStore } from './records/usage-limits-policies.js';
 import type { UserStore } from './records/users.js';
 import type { WorkspaceStore } from './records/workspaces.js';
@@ -53,6 +54,7 @@ export interface Store {
   readonly usageLimitsPolicies: UsageLimitsPolicyStore;
   readonly rateLimitsPolicies: RateLimitsPolicyStore;
   readonly nodes: NodeStore;
+  readonly schedules: ScheduleStore;
   readonly audit: AuditStore;
   readonly idempotency: IdempotencyStore;
   readonly changes: ChangeStore;

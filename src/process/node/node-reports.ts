@@ -1,10 +1,10 @@
 import { randomUUID } from 'node:crypto';
 import { scheduler } from 'node:timers/promises';
-import { GatewayError } from '../../common/core/errors.js';
 import type { Metric } from '../../common/plugin-host/metrics.js';
 import type { Logger } from '../../common/plugin-host/plugin.js';
 import { RefusedStart } from '../../control-plane/store/files/refused-start.js';
 import type { Node, NodeReport, NodeStart, NodeStore, OtherStart } from '../../control-plane/store/store.js';
+import { isAway } from './away.js';
 
 const everyMs = 1000;
 /** A node that reports once a second and has not for so long is dead. Milliseconds. */
@@ -128,6 +128,3 @@ export class NodeReports {
     });
   }
 }
-
-const isAway = (error: unknown): boolean =>
-  error instanceof GatewayError && error.code === 'store_unavailable';

@@ -6,16 +6,17 @@ import type { Base } from './base.js';
 import type { BreakersGiven } from './breakers.js';
 import type { NodeGiven } from './node.js';
 import type { RedisGiven } from './redis.js';
+import type { SchedulesGiven } from './schedules.js';
 import type { Records } from './store.js';
 import type { WorkerProcesses } from './worker-processes.js';
 
 /** Probes and metrics, on a port of their own. */
 export const opsPart: ProcessPart<
-  Base & Records & WorkerProcesses & NodeGiven & RedisGiven & BreakersGiven,
+  Base & Records & WorkerProcesses & NodeGiven & SchedulesGiven & RedisGiven & BreakersGiven,
   { readonly ops: OpsServer }
 > = {
   name: 'health port',
-  async start({ settings, store, workers, node, redis, breakers, log, droppedLines }) {
+  async start({ settings, store, workers, node, schedules, redis, breakers, log, droppedLines }) {
     const checks: Check[] = [
       { name: 'workers', ok: () => workers.ready > 0 },
       { name: 'shutdown', ok: () => !workers.leaving },
@@ -30,6 +31,7 @@ export const opsPart: ProcessPart<
         ...workerMetrics(workers.report(), droppedLines()),
         ...breakers.metrics(),
         ...node.metrics(),
+        ...schedules.metrics(),
         ...(redis?.metrics() ?? []),
       ],
       maxConnections: controlConnections(descriptorLimit()).ops,

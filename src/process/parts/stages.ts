@@ -2,6 +2,7 @@ import type { ProcessPart } from '../part-list.js';
 import { type StageParts, startStageParts } from '../stage-parts.js';
 import type { Base } from './base.js';
 import type { RedisGiven } from './redis.js';
+import type { SchedulesGiven } from './schedules.js';
 import type { WorkerProcesses } from './worker-processes.js';
 
 interface StagesGiven {
@@ -9,14 +10,15 @@ interface StagesGiven {
 }
 
 /** What stages of the chain have in the control process, and the state that they share. */
-export const stagesPart: ProcessPart<Base & WorkerProcesses & RedisGiven, StagesGiven> = {
+export const stagesPart: ProcessPart<Base & WorkerProcesses & RedisGiven & SchedulesGiven, StagesGiven> = {
   name: 'parts of stages',
-  async start({ settings, workers, redis, log }) {
+  async start({ settings, workers, redis, schedules, log }) {
     const stages = await startStageParts({
       settings,
       workers: workers.options.count,
       shared: workers.shared,
       redis,
+      schedules,
       log,
     });
     workers.onGone((worker) => stages.workerGone(worker));

@@ -9,6 +9,7 @@ import { up as secretsOfGuardrails } from './0008-secrets-of-guardrails.js';
 import { up as emailKeys } from './0009-email-keys.js';
 import { up as compatibleVersions } from './0010-compatible-versions.js';
 import { up as nodes } from './0011-nodes.js';
+import { up as schedules } from './0012-schedules.js';
 import { up as shadowLimits } from './0013-shadow-limits.js';
 import type { Migration } from './migration.js';
 
@@ -28,5 +29,6 @@ export const migrations: readonly Migration[] = [
   { version: 9, name: 'e-mail keys', kind: 'contract', up: emailKeys },
   { version: 10, name: 'compatible versions', kind: 'expand', up: compatibleVersions },
   { version: 11, name: 'nodes', kind: 'expand', up: nodes },
+  { version: 12, name: 'schedules', kind: 'expand', up: schedules },
   { version: 13, name: 'limits in shadow', kind: 'expand', up: shadowLimits },
 ];

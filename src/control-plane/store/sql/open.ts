@@ -30,6 +30,7 @@ import { OwnNode, SqlNodes } from './records/nodes.js';
 import { insertOrganisation, type OrganisationParts, SqlOrganisations } from './records/organisations.js';
 import { SqlProviders } from './records/providers.js';
 import { SqlRateLimitsPolicies } from './records/rate-limits-policies.js';
+import { SqlSchedules } from './records/schedules.js';
 import { SqlUsageLimitsPolicies } from './records/usage-limits-policies.js';
 import { SqlUsers } from './records/users.js';
 import { watched } from './records/watched.js';
@@ -61,6 +62,7 @@ class SqlStore implements Store {
   readonly nodes: NodeStore;
   readonly organisations: SqlOrganisations;
   readonly providers: SqlProviders;
+  readonly schedules: SqlSchedules;
   readonly users: SqlUsers;
   readonly workspaces: SqlWorkspaces;
 
@@ -88,6 +90,7 @@ class SqlStore implements Store {
     this.nodes = database.dialect === 'postgres' ? new SqlNodes(database) : new OwnNode(now);
     this.organisations = new SqlOrganisations(ofRights, now);
     this.providers = new SqlProviders(database, dataKeys, this.integrations, now);
+    this.schedules = new SqlSchedules(database, now);
     this.users = new SqlUsers(ofRights, now);
     this.workspaces = new SqlWorkspaces(ofRights, now);
   }
@@ -193,6 +196,7 @@ class SqlStore implements Store {
     await this.idempotency.prune();
     await this.changes.prune();
     await this.nodes.prune();
+    await this.schedules.prune();
   }
 
   close(): Promise<void> {

@@ -1,0 +1,54 @@
+import type { StageDeclaration } from '../plugin-host/plugin.js';
+import type { SettingKind } from './settings-kinds.js';
+
+interface DeclaredSchedule {
+  /** Between two runs, unless set otherwise. */
+  readonly seconds: number;
+  readonly doc: string;
+}
+
+/** Schedules of the gateway itself. A part of the control process adds the work under the same name. */
+const own: Readonly<Record<string, DeclaredSchedule>> = {
+  prune: { seconds: 600, doc: 'removes records whose time is over' },
+};
+
+/** A day at most. */
+const longest = 86_400;
+
+/** Every schedule: the gateway's own, and those of stages as `<stage>-<name>`. */
+export function declaredSchedules(
+  stages: readonly StageDeclaration[],
+): Readonly<Record<string, DeclaredSchedule>> {
+  const all = { ...own };
+  for (const { name: stage, schedules = {} } of stages)
+    for (const [name, declared] of Object.entries(schedules)) all[`${stage}-${name}`] = declared;
+  return all;
+}
+
+export const defaultSeconds = (
+  declared: Readonly<Record<string, DeclaredSchedule>>,
+): Readonly<Record<string, number>> =>
+  Object.fromEntries(Object.entries(declared).map(([name, { seconds }]) => [name, seconds]));
+
+/** Seconds by the name of a schedule; those that are not named keep their own. As text `prune=600,other=60`. */
+export function schedulesKind(
+  declared: Readonly<Record<string, DeclaredSchedule>>,
+): SettingKind<Readonly<Record<string, number>>> {
+  const seconds = { type: 'integer', minimum: 1, maximum: longest };
+  return {
+    type: 'seconds by name',
+    schema: {
+      type: 'object',
+      additionalProperties: false,
+      properties: Object.fromEntries(Object.keys(declared).map((name) => [name, seconds])),
+    },
+    fromText: (line) =>
+      Object.fromEntries(
+        line.split(',').map((item) => {
+          const [name = '', value = ''] = item.split('=').map((part) => part.trim());
+          return [name, /^\d{1,15}$/.test(value) ? Number(value) : value];
+        }),
+      ),
+    make: (checked) => Object.freeze({ ...defaultSeconds(declared), ...(checked as Record<string, number>) }),
+  };
+}
