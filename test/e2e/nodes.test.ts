@@ -105,8 +105,10 @@ describe('three gateways on one PostgreSQL', function () {
       const env = { ...nodes[1]!.env, HEADGATE_ADMIN_KEY: first.admin_key };
       const ran = await headgate(env, ['nodes', 'list', '--json']);
       expect(JSON.parse(ran.stdout), ran.stderr).to.have.length(3);
-      const metrics = await (await fetch(`${nodes[2]!.opsUrl}/metrics`)).text();
-      expect(metrics).to.match(/^gateway_nodes\{state="up"\} [123]$/m);
+      await eventually('the metric', async () => {
+        const metrics = await (await fetch(`${nodes[2]!.opsUrl}/metrics`)).text();
+        return /^gateway_nodes\{state="up"\} 3$/m.test(metrics);
+      });
     });
 
     it('do what is due once a second on one of them at a time', async () => {
