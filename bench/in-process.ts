@@ -167,6 +167,7 @@ const init: WorkerInit = {
   nodeId: '0190a1b2-0000-7000-8000-0000000000a1',
   workers: 1,
   administration: true,
+  deployment: null,
   workspaceWeights: {},
   prices: {},
   pepper: pepper.toString('hex'),

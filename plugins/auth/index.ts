@@ -1,5 +1,6 @@
 import { isGatewayKey } from '../../src/common/access/gateway-key.js';
 import { isExpired, mayCall, type Principal } from '../../src/common/access/principal.js';
+import type { DeploymentRules } from '../../src/common/core/directory.js';
 import { GatewayError } from '../../src/common/core/errors.js';
 import type { Exchange } from '../../src/common/core/exchange.js';
 import { bearerToken } from '../../src/common/http/bearer.js';
@@ -19,14 +20,23 @@ export default definePlugin<Record<string, never>, NeedsOf<typeof stage>>({
     const ranks = new Map(clientHeaders.map((name, rank) => [name, rank]));
     for (const name of ownHeaders) ranks.set(name, own);
     const shown = ownHeaders[0]!;
+    const { deployment } = host.directory;
+    /** Accepts the call, where the deployment of this node serves the key. */
+    const admit = (x: Exchange, principal: Principal | null, place: string): void | Promise<void> => {
+      const accepted = accept(x, principal, place);
+      if (deployment === null) return;
+      const rules = deployment();
+      if (rules instanceof Promise) return rules.then((found) => serves(found, accepted));
+      serves(rules, accepted);
+    };
     /** `place`: the header that holds the key, or `key` of the query. */
     const look = (x: Exchange, key: string, place: string): void | Promise<void> => {
       // The form of a key is no secret, so the time of the answer may differ between garbage and an unknown key.
       const hash = host.hashKey(key);
       if (hash === null) throw invalidKey(place);
       const found = host.directory.key(hash, x.request);
-      if (found instanceof Promise) return found.then((principal) => accept(x, principal, place));
-      accept(x, found, place);
+      if (found instanceof Promise) return found.then((principal) => admit(x, principal, place));
+      return admit(x, found, place);
     };
     return {
       request(x) {
@@ -118,7 +128,20 @@ function invalidKey(place: string): GatewayError {
   );
 }
 
-function accept(x: Exchange, principal: Principal | null, place: string): void {
+/** Throws where this node, as the gateway of a deployment, does not serve the key. */
+function serves({ organisationId, disabled, workspaces }: DeploymentRules, principal: Principal): void {
+  const refused = (message: string): GatewayError => new GatewayError('permission_denied', message);
+  if (disabled) throw refused('This gateway is turned off: use another one, or have its deployment enabled.');
+  if (principal.organisationId !== organisationId)
+    throw refused('This gateway belongs to another organisation: use one of your own.');
+  const { workspaceId } = principal;
+  if (workspaces !== null && workspaceId !== null && !workspaces.has(workspaceId))
+    throw refused(
+      'This gateway does not serve your workspace: use another one, or have it added to workspaces_allowed of the deployment.',
+    );
+}
+
+function accept(x: Exchange, principal: Principal | null, place: string): Principal {
   if (principal === null) throw invalidKey(place);
   if (isExpired(principal, Date.now())) {
     throw new GatewayError('01', 'Expired API key: rotate it or use another one.', { param: place });
@@ -139,4 +162,5 @@ function accept(x: Exchange, principal: Principal | null, place: string): void {
     );
   }
   x.principal = principal;
+  return principal;
 }

@@ -11,6 +11,7 @@ import { anchoringPart } from './parts/anchoring.js';
 import type { Base } from './parts/base.js';
 import { breakersPart } from './parts/breakers.js';
 import { dataDirectory } from './parts/data-directory.js';
+import { deploymentPart } from './parts/deployment.js';
 import { firstKeysPart } from './parts/first-keys.js';
 import { ingestionPart } from './parts/ingestion.js';
 import { ledgerPart } from './parts/ledger.js';
@@ -48,6 +49,7 @@ const parts = PartList.given<Base>()
   .with(workerProcesses)
   .with(storePart)
   .with(nodePart)
+  .with(deploymentPart)
   .with(schedulesPart)
   .with(ledgerPart)
   .with(ingestionPart)

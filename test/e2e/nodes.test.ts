@@ -169,10 +169,18 @@ describe('three gateways on one PostgreSQL', function () {
 
     describe('and a fourth one with the role data', () => {
       let node: RunningGateway;
+      let deployment: { readonly id: string; readonly auth_secret: string };
 
       before(async () => {
+        const body = { name: 'edge', auth_settings: { workspaces_allowed: ['default'] } };
+        deployment = (await overRest(nodes[0]!, 'POST', '/v1/deployments', body)).json;
+        const more = {
+          HEADGATE_ROLE: 'data',
+          HEADGATE_DRAIN_DELAY_MS: '2000',
+          HEADGATE_DEPLOYMENT_SECRET: deployment.auth_secret,
+        };
         node = await startGateway({
-          env: { ...env, HEADGATE_ROLE: 'data', HEADGATE_DRAIN_DELAY_MS: '2000' },
+          env: { ...env, ...more },
           dataDir: mkdtempSync(join(tmpdir(), 'headgate-test-')),
         });
       });
@@ -189,6 +197,41 @@ describe('three gateways on one PostgreSQL', function () {
           () => 'closed',
         );
         expect(grpc).to.equal('closed');
+      });
+
+      it('reports as the deployment whose secret it has, and serves whom that lets in', async () => {
+        const path = `/v1/deployments/${deployment.id}`;
+        const ping = await eventually('a report', async () => {
+          const { json } = await overRest(nodes[1]!, 'GET', `${path}/ping`);
+          return json.success && json;
+        });
+        expect(Date.now() - Date.parse(ping.last_seen_at)).to.be.lessThan(60_000);
+        const put = (auth_settings: object) => overRest(nodes[0]!, 'PUT', path, { auth_settings });
+        const refusal = async (): Promise<string> =>
+          ((await (await chat(node, first.workspace_key)).json()) as { error?: { message: string } }).error
+            ?.message ?? '';
+        expect((await put({ disable_gateway: 'true' })).status).to.equal(200);
+        await eventually(
+          'turned off',
+          async () => (await refusal()).startsWith('This gateway is turned off'),
+          2000,
+        );
+        expect(await statusAt(nodes[0]!, first.workspace_key)).to.equal(200);
+        const other = await overRest(nodes[0]!, 'POST', '/v1/admin/workspaces', {
+          name: 'Other',
+          slug: 'other',
+        });
+        expect(other.status).to.equal(200);
+        await put({
+          disable_gateway: 'false',
+          workspaces_allowed: ['other'],
+          remove_workspaces_allowed: ['default'],
+        });
+        await eventually('another workspace', async () =>
+          (await refusal()).includes('does not serve your workspace'),
+        );
+        await put({ allow_all_workspaces: true });
+        await eventually('all workspaces', async () => (await statusAt(node, first.workspace_key)) === 200);
       });
 
       it('is listed with its role', async () => {

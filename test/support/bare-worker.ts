@@ -294,6 +294,7 @@ const init: WorkerInit = {
   worker: 0,
   workers: 1,
   administration: true,
+  deployment: null,
   workspaceWeights: {},
   prices: {},
   pepper: pepper.toString('hex'),

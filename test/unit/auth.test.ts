@@ -2,7 +2,7 @@ import { expect } from 'chai';
 import auth from '../../plugins/auth/index.js';
 import { hashGatewayKey, KeyHasher, makeGatewayKey } from '../../src/common/access/gateway-key.js';
 import type { Principal } from '../../src/common/access/principal.js';
-import type { Awaitable } from '../../src/common/core/directory.js';
+import type { Awaitable, DeploymentRules } from '../../src/common/core/directory.js';
 import type { EndpointName } from '../../src/common/core/endpoint.js';
 import { errorBody } from '../../src/common/core/error-body.js';
 import { GatewayError } from '../../src/common/core/errors.js';
@@ -31,13 +31,18 @@ const principal = (more: Partial<Principal> = {}): Principal => ({
 
 let asked: string[] = [];
 
-async function hooks(keys: Record<string, Principal>, later = false): Promise<Hooks> {
+async function hooks(
+  keys: Record<string, Principal>,
+  later = false,
+  rules: Awaitable<DeploymentRules> | null = null,
+): Promise<Hooks> {
   asked = [];
   const known = new Map(Object.entries(keys).map(([text, one]) => [hashGatewayKey(pepper, text), one]));
   const host = {
     headerPrefixes: ['x-gateway-', 'x-portkey-'],
     hashKey: (text: string) => hasher.hash(text),
     directory: {
+      deployment: rules === null ? null : () => rules,
       key(hash: string): Awaitable<Principal | null> {
         asked.push(hash);
         const found = known.get(hash) ?? null;
@@ -112,6 +117,27 @@ describe('auth stage', () => {
     expect(answer).to.be.instanceOf(Promise);
     await answer;
     expect(x.principal.keyId).to.equal('k');
+  });
+
+  it('serves at the gateway of a deployment whom that lets in', async () => {
+    const rules = { organisationId: 'o', disabled: false, workspaces: new Set(['w']) };
+    const known = { [key]: principal({ organisationId: 'o', workspaceId: 'w' }) };
+    const answer = async (found: Awaitable<DeploymentRules>): Promise<string> => {
+      const stage = await hooks(known, false, found);
+      try {
+        await stage.request?.(exchange(['x-gateway-api-key', key]));
+        return 'served';
+      } catch (error) {
+        return `${(error as GatewayError).code}: ${(error as Error).message}`;
+      }
+    };
+    for (const served of [rules, Promise.resolve(rules), { ...rules, workspaces: null }])
+      expect(await answer(served)).to.equal('served');
+    expect(await answer({ ...rules, disabled: true })).to.match(/^permission_denied: .+ turned off/);
+    expect(await answer({ ...rules, organisationId: 'p' })).to.match(/^permission_denied: .+ organisation/);
+    const others = { ...rules, workspaces: new Set(['v']) };
+    for (const refused of [others, Promise.resolve(others)])
+      expect(await answer(refused)).to.match(/^permission_denied: .+ workspace/);
   });
 
   it('asks for a key where there is none', async () => {

@@ -47,6 +47,15 @@ export interface StoredModels {
   readonly named: ReadonlyMap<string, { readonly enabled: boolean; readonly baseUrl: string | null }>;
 }
 
+/** Whom the gateway of a deployment serves. */
+export interface DeploymentRules {
+  readonly organisationId: string;
+  /** It is turned off, or archived. */
+  readonly disabled: boolean;
+  /** Ids; null: every workspace of the organisation. */
+  readonly workspaces: ReadonlySet<string> | null;
+}
+
 /** Who sent a key. */
 export interface Sender {
   /** IP address; empty where the client has disconnected. */
@@ -67,6 +76,8 @@ export interface Directory {
   provider(workspaceId: string, slug: string): Awaitable<StoredProvider | null>;
   /** null: the workspace has none. */
   policies(workspaceId: string): Awaitable<Policies | null>;
+  /** Rules of the deployment that this node reports as; null: of none. */
+  readonly deployment: (() => Awaitable<DeploymentRules>) | null;
   /** Another number once providers have been forgotten: what was derived from one holds until then. */
   readonly providersVersion: number;
 }

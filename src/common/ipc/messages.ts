@@ -1,22 +1,24 @@
 import type { Metric } from '../plugin-host/metrics.js';
 import type { Explained, ToExplain } from './explained.js';
-import type { ConfigRecord, KeyRecord, PoliciesRecord, ProviderRecord } from './records.js';
+import type { ConfigRecord, DeploymentRecord, KeyRecord, PoliciesRecord, ProviderRecord } from './records.js';
 import type { NewsKind, QuestionKind } from './shared.js';
 
 /** What crosses between the control process and a data worker, over Node's IPC channel. Plain JSON, and bytes. */
 
-export type LookupKind = 'key' | 'config' | 'provider' | 'policies';
+export type LookupKind = 'key' | 'config' | 'provider' | 'policies' | 'deployment';
 
 export interface LookupRecords {
   key: KeyRecord;
   config: ConfigRecord;
   provider: ProviderRecord;
   policies: PoliciesRecord;
+  deployment: DeploymentRecord;
 }
 
 /**
- * What to forget. `name`: key hash, config slug or id, provider slug, `*` for all (policies have no other). `workspace` is null for a key by its
- * hash; with `*` for keys it narrows them to those of a workspace, and `user` to those of a user.
+ * What to forget. `name`: key hash, config slug or id, provider slug, deployment id, `*` for all (policies have no other).
+ * `workspace` is null for a deployment, and for a key by its hash; with `*` for keys it narrows them to those of a
+ * workspace, and `user` to those of a user.
  */
 export interface Forget {
   kind: LookupKind;
@@ -64,6 +66,8 @@ export interface WorkerInit {
   workers: number;
   /** false: this node has no administration plane. */
   administration: boolean;
+  /** Id of the deployment that this node reports as; null: none. */
+  deployment: string | null;
   /** By workspace id; others weigh 1. */
   workspaceWeights: Record<string, number>;
   /** An operator's own prices, by provider and model. */

@@ -20,6 +20,15 @@ export interface KeyRecord {
   defaults: { configId: string | null; allowConfigOverride: boolean; metadata: Record<string, string> };
 }
 
+/** Whom the gateway of a deployment serves. */
+export interface DeploymentRecord {
+  organisationId: string;
+  /** It is turned off, or archived. */
+  disabled: boolean;
+  /** Ids; null: every workspace of the organisation. */
+  workspaces: string[] | null;
+}
+
 export interface ConfigRecord {
   slug: string;
   version: string;

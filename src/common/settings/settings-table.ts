@@ -169,6 +169,11 @@ export const table = {
     'Seals stored provider credentials. Losing it loses them. Its file must be closed to other users (chmod 600).',
     { fallbackText: 'generated into the data directory' },
   ),
+  deploymentSecret: setting(
+    secret('^hgd_[A-Za-z0-9_-]{20,}$', 'must be the secret of a deployment (hgd_…)'),
+    null,
+    'Secret of the deployment that this gateway is: it reports as that one, and serves whom its record lets in.',
+  ),
   adminKey: setting(
     secret('^\\S+$', 'must be one word'),
     null,

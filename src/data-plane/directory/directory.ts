@@ -1,11 +1,18 @@
 import type { Principal } from '../../common/access/principal.js';
 import { Secret } from '../../common/access/secret.js';
 import { retainedBytes } from '../../common/bytes/retained-bytes.js';
-import type { Awaitable, Directory, Policies, Sender, StoredProvider } from '../../common/core/directory.js';
+import type {
+  Awaitable,
+  DeploymentRules,
+  Directory,
+  Policies,
+  Sender,
+  StoredProvider,
+} from '../../common/core/directory.js';
 import { GatewayError } from '../../common/core/errors.js';
 import type { ResolvedConfig } from '../../common/core/target.js';
 import type { Forget } from '../../common/ipc/messages.js';
-import type { ConfigRecord, KeyRecord, ProviderRecord } from '../../common/ipc/records.js';
+import type { ConfigRecord, DeploymentRecord, KeyRecord, ProviderRecord } from '../../common/ipc/records.js';
 import type { LookupChannel } from './channel.js';
 import { KeyDirectory } from './keys.js';
 import { Remembered } from './remembered.js';
@@ -14,6 +21,8 @@ export interface DirectoryOptions {
   readonly channel: LookupChannel;
   /** Compiles a stored config's text, once per version. */
   readonly compile: (record: ConfigRecord) => ResolvedConfig;
+  /** Id of the deployment that this node reports as; null, the default: none. */
+  readonly deployment?: string | null;
   /** Bytes of heap that each kind may keep. Default 32 MB for keys, 64 for configs, 32 for providers and for policies. */
   readonly maxBytes?: {
     readonly keys: number;
@@ -74,7 +83,9 @@ export class WorkerDirectory implements Directory {
   readonly #configs: Remembered<ResolvedConfig>;
   readonly #providers: Remembered<StoredProvider>;
   readonly #policies: Remembered<Policies>;
+  readonly #deployments: Remembered<DeploymentRules>;
   readonly #names = new Names();
+  readonly deployment: Directory['deployment'];
 
   constructor(options: DirectoryOptions) {
     const { channel, maxBytes = defaultMaxBytes } = options;
@@ -118,6 +129,13 @@ export class WorkerDirectory implements Directory {
       { entries: 5_000, bytes: maxBytes.policies ?? defaultMaxBytes.policies, bytesOf: retainedBytes },
       (workspace) => ask(channel.ask('policies', workspace, everything)),
     );
+    this.#deployments = new Remembered<DeploymentRules>(
+      { entries: 1, bytes: megabyte, bytesOf: ({ workspaces }) => 100 * (workspaces?.size ?? 0) },
+      async (id) => toRules(await ask(channel.ask('deployment', null, id))),
+    );
+    const { deployment = null } = options;
+    this.deployment =
+      deployment === null ? null : () => this.#deployments.get(deployment) as Awaitable<DeploymentRules>;
   }
 
   key(hash: string, sender?: Sender): Awaitable<Principal | null> {
@@ -155,12 +173,26 @@ export class WorkerDirectory implements Directory {
         this.#policies.forget(workspace ?? '');
         continue;
       }
+      if (kind === 'deployment') {
+        this.#deployments.forget(name);
+        continue;
+      }
       if (kind === 'provider') this.providersVersion += 1;
       const kept = kind === 'config' ? this.#configs : this.#providers;
       if (name === everything) kept.clear();
       else kept.forget(this.#names.within(workspace ?? '', name));
     }
   }
+}
+
+/** A deployment whose record is gone serves no one. */
+function toRules(record: DeploymentRecord | null): DeploymentRules {
+  const { organisationId = '', disabled = true, workspaces = null } = record ?? {};
+  return Object.freeze({
+    organisationId,
+    disabled,
+    workspaces: workspaces === null ? null : new Set(workspaces),
+  });
 }
 
 function toPrincipal(record: KeyRecord): Principal {

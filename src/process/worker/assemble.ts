@@ -52,6 +52,7 @@ export async function assemble(
   const upstream = given ?? (await openUpstream(init));
   const directory = new WorkerDirectory({
     channel,
+    deployment: init.deployment,
     compile: (record) =>
       compileConfig(record.text, {
         slug: record.slug,

@@ -6,7 +6,11 @@ export function workerInit(
   settings: Settings,
   worker: number,
   count: number,
-  { journalDir, nodeId }: { readonly journalDir: string; readonly nodeId: string },
+  {
+    journalDir,
+    nodeId,
+    deployment,
+  }: { readonly journalDir: string; readonly nodeId: string; readonly deployment: string | null },
   pepper: string,
 ): WorkerInit {
   return {
@@ -16,6 +20,7 @@ export function workerInit(
     port: settings.port,
     workers: count,
     administration: settings.role === 'all',
+    deployment,
     workspaceWeights: { ...settings.workspaceWeights },
     prices: settings.prices,
     shared: count > 1,

@@ -33,6 +33,9 @@ const loginOf = (given: DeploymentCredentials | null | undefined): DeploymentLog
 
 const makeSecret = (): string => `hgd_${randomBytes(32).toString('base64url')}`;
 
+/** Its gateways report every 30 s. Milliseconds. */
+const presentMs = 90_000;
+
 /** Gateways of the organisation (spec/api.md §5.24). */
 export function deploymentsService({ store }: AdminParts): Service<'Deployments'> {
   const { deployments } = store;
@@ -45,7 +48,8 @@ export function deploymentsService({ store }: AdminParts): Service<'Deployments'
 
   async function announce(caller: Caller, deployment: Deployment): Promise<void> {
     const workspaceId = null;
-    caller.changed({ id: deployment.id, slug: deployment.slug, workspaceId });
+    const forget = { kind: 'deployment', workspace: null, name: deployment.id } as const;
+    caller.changed({ id: deployment.id, slug: deployment.slug, workspaceId }, [forget]);
     if (!deployment.isDefault) return;
     for (const { id, slug } of await deployments.dropDefault(caller.organisationId, deployment.id))
       caller.changed({ id, slug, workspaceId, action: 'update' });
@@ -128,7 +132,8 @@ export function deploymentsService({ store }: AdminParts): Service<'Deployments'
 
     async PingDeployment(caller, { deployment_id }) {
       const { status, lastSeenAt } = await found(caller, deployment_id);
-      return { success: lastSeenAt !== null, status, last_seen_at: timeOrNull(lastSeenAt) };
+      const success = lastSeenAt !== null && Date.now() - lastSeenAt < presentMs;
+      return { success, status, last_seen_at: timeOrNull(lastSeenAt) };
     },
   };
 }

@@ -1,4 +1,5 @@
 import type { Secret } from '../../../common/access/secret.js';
+import type { DeploymentRecord } from '../../../common/ipc/records.js';
 import type { Listed, Page } from './place.js';
 
 type JsonObject = Readonly<Record<string, unknown>>;
@@ -80,6 +81,12 @@ export interface DeploymentStore {
   get(organisationId: string, name: string): Promise<Deployment | null>;
   /** Is this the hash of the secret with which it signs in? false for an archived one. */
   signsIn(organisationId: string, id: string, authHash: string): Promise<boolean>;
+  /** The active one that signs in with the secret of this hash. */
+  bySecret(authHash: string): Promise<Deployment | null>;
+  /** Whom its gateways serve. null: there is no such deployment. */
+  rules(id: string): Promise<DeploymentRecord | null>;
+  /** A gateway of it is there. false: it no longer signs in with the secret of this hash. */
+  seen(id: string, authHash: string): Promise<boolean>;
   /** Newest first. */
   list(organisationId: string, filter: DeploymentFilter, page: Page): Promise<Listed<Deployment>>;
   create(organisationId: string, input: NewDeployment): Promise<Deployment | 'taken'>;

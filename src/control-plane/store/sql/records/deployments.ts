@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import type { DeploymentRecord } from '../../../../common/ipc/records.js';
 import type {
   Deployment,
   DeploymentChange,
@@ -12,6 +13,7 @@ import type { Listed, Page } from '../../records/place.js';
 import { makeSlug } from '../../records/slug.js';
 import type { Database, Sql, Transaction } from '../connection/driver.js';
 import { isDuplicate } from '../connection/failure.js';
+import { databaseNow } from '../database-clock.js';
 import type { DataKeys } from '../keys/data-keys.js';
 import { containing } from '../lists.js';
 import { isCurrent, replaceRow } from '../revision.js';
@@ -84,6 +86,41 @@ export class SqlDeployments implements DeploymentStore {
     const wanted = { organisation_id: organisationId, id, auth_hash: authHash, status: 'active' };
     return this.database.read(
       async (sql) => (await sql('deployments').where(wanted).first('id')) !== undefined,
+    );
+  }
+
+  bySecret(authHash: string): Promise<Deployment | null> {
+    return this.database.read(async (sql) => {
+      const row: DeploymentRow | undefined = await sql('deployments')
+        .where({ auth_hash: authHash, status: 'active' })
+        .first();
+      return row === undefined ? null : fromRow(row);
+    });
+  }
+
+  rules(id: string): Promise<DeploymentRecord | null> {
+    return this.database.read(async (sql) => {
+      const row: DeploymentRow | undefined = await sql('deployments').where({ id }).first();
+      if (row === undefined) return null;
+      const { organisationId, status, access } = fromRow(row);
+      const { disableGateway, workspacesAllowed: allowed } = access;
+      return {
+        organisationId,
+        disabled: status === 'archived' || disableGateway === 'true',
+        workspaces: allowed.length === 0 ? null : [...allowed],
+      };
+    });
+  }
+
+  /** Not a change of the record: its etag stays. */
+  seen(id: string, authHash: string): Promise<boolean> {
+    return this.database.write(
+      async (sql) => {
+        const last_seen_at = this.database.dialect === 'postgres' ? await databaseNow(sql) : this.now();
+        const at = { id, auth_hash: authHash, status: 'active' };
+        return (await sql('deployments').where(at).update({ last_seen_at })) === 1;
+      },
+      { lock: async () => {} },
     );
   }
 
