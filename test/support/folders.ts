@@ -69,7 +69,13 @@ export const folders: readonly Folder[] = [
   {
     path: 'src/common/ipc',
     holds: 'messages between the processes, and what data workers share',
-    imports: ['src/common/core', 'src/common/access', 'src/common/plugin-host', 'src/common/vocabulary'],
+    imports: [
+      'src/common/core',
+      'src/common/access',
+      'src/common/plugin-host',
+      'src/common/vocabulary',
+      'src/common/prices',
+    ],
   },
   {
     path: 'src/common/settings',
@@ -81,6 +87,7 @@ export const folders: readonly Folder[] = [
       'src/common/access',
       'src/common/plugin-host',
       'src/data-plane/pipeline',
+      'src/common/prices',
     ],
   },
   {

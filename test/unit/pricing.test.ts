@@ -1,15 +1,9 @@
 import { expect } from 'chai';
 import fc from 'fast-check';
 import type { Usage } from '../../src/common/core/usage.js';
+import { toPrice } from '../../src/common/prices/price.js';
 import { builtInPrices, priceLists } from '../../src/common/prices/prices.js';
-import {
-  costOf,
-  createPricing,
-  type Price,
-  priceOf,
-  pricing,
-  reserveOf,
-} from '../../src/common/prices/pricing.js';
+import { costOf, createPricing, priceOf, pricing, reserveOf } from '../../src/common/prices/pricing.js';
 import { maxPicos } from '../../src/common/vocabulary/money.js';
 import { providers } from '../../src/data-plane/providers/rows.js';
 
@@ -41,10 +35,28 @@ describe('prices', () => {
     }
   });
 
-  it('name each model of a provider once', () => {
+  it('name each model of a provider once for a day', () => {
     for (const [provider, rows] of Object.entries(builtInPrices)) {
-      expect(new Set(rows.map((row) => row.model)).size, provider).to.equal(rows.length);
+      const names = new Set(rows.map(({ model, since }) => `${model} ${since}`));
+      expect(names.size, provider).to.equal(rows.length);
     }
+  });
+
+  it('hold from their day on, and for requests of before as before', () => {
+    const cachedAt = (day: string) =>
+      priceOf('anthropic', 'claude-sonnet-5-5', Date.parse(`${day}Z`))?.cached;
+    expect(cachedAt('2026-10-06T23:59:59')).to.equal(200_000);
+    expect(cachedAt('2026-10-07T00:00:00')).to.equal(100_000);
+    const own = createPricing({
+      prices: { x: { y: [{ input: 1, output: 1, since: '2030-01-01' }] } },
+    });
+    expect(own.priceOf('x', 'y', Date.parse('2029-12-31'))).to.equal(null);
+    expect(own.priceOf('x', 'y', Date.parse('2030-01-01'))?.input).to.equal(1_000_000);
+    const twice = { input: 1, output: 1, since: '2030-01-01' };
+    expect(() => createPricing({ prices: { x: { y: [twice, twice] } } })).to.throw('same day');
+    expect(() =>
+      createPricing({ prices: { x: { y: { input: 1, output: 1, since: '2030-02-30' } } } }),
+    ).to.throw('2030-02-30 is no day');
   });
 
   it('are known for at least 300 models, of providers that can be called', () => {
@@ -174,7 +186,7 @@ describe('costs', () => {
   });
 
   it('are never rounded: a single token of the cheapest model has its cost', () => {
-    const price: Price = { input: 2000, output: 83_333, cached: 1, cacheWrite: 0, above: null };
+    const price = toPrice({ input: 0.002, output: 0.083333, cached: 0.000001, cacheWrite: 0 });
     expect(costOf(usage({ input: 1 }), price)).to.equal(2000);
     expect(costOf(usage({ output: 3 }), price)).to.equal(249_999);
     expect(costOf(usage({ input: 1, cached: 1 }), price)).to.equal(1);
@@ -206,13 +218,10 @@ describe('costs', () => {
       cachedShare: fc.integer({ min: 0, max: 100 }),
       writeShare: fc.integer({ min: 0, max: 100 }),
     });
-    const price = fc.record({
-      input: rate,
-      output: rate,
-      cached: rate,
-      cacheWrite: rate,
-      above: fc.constant(null),
-    });
+    const dollars = rate.map((picos) => picos / 1e6);
+    const price = fc
+      .record({ input: dollars, output: dollars, cached: dollars, cacheWrite: dollars })
+      .map((given) => toPrice(given));
     fc.assert(
       fc.property(fc.array(call, { minLength: 1, maxLength: 20 }), price, (calls, p) => {
         for (const { input, output, cachedShare, writeShare } of calls) {

@@ -1,6 +1,29 @@
 /** Where the figures come from: the provider's own report, a tokeniser of ours, or nowhere. */
 export type UsageSource = 'provider' | 'counted' | 'none';
 
+/** A way to be served that providers bill apart: the answer names it. */
+export type ServiceTier = 'batch' | 'flex' | 'priority';
+
+/** What some models bill apart from text, or by other units than tokens. Absent: none of it. Whole numbers. */
+export interface UsageKinds {
+  /** Of `cacheWrite`: kept for an hour. */
+  readonly cacheWriteHour?: number;
+  /** Of `input`, cached ones included. */
+  readonly audioInput?: number;
+  readonly imageInput?: number;
+  /** Of `cached`. */
+  readonly audioCached?: number;
+  readonly imageCached?: number;
+  /** Of `output`. */
+  readonly audioOutput?: number;
+  readonly imageOutput?: number;
+  /** Of sound that was transcribed, where it is billed by time. */
+  readonly seconds?: number;
+  /** Of text that was spoken. */
+  readonly characters?: number;
+  readonly tier?: ServiceTier;
+}
+
 /** Tokens of one exchange. `input` includes `cached`; `output` includes `reasoning`. */
 export interface Usage {
   input: number;
@@ -10,6 +33,7 @@ export interface Usage {
   cacheWrite: number;
   reasoning: number;
   source: UsageSource;
+  kinds?: UsageKinds | undefined;
 }
 
 export const noUsage = (): Usage => ({
@@ -20,3 +44,20 @@ export const noUsage = (): Usage => ({
   reasoning: 0,
   source: 'none',
 });
+
+/** Records those that are above 0. `tier` null: the usual one. */
+export function setKinds(
+  usage: Usage,
+  counts: Omit<UsageKinds, 'tier'>,
+  tier: ServiceTier | null = null,
+): void {
+  for (const name in counts) {
+    const value = counts[name as keyof typeof counts] ?? 0;
+    if (value > 0) usage.kinds = { ...usage.kinds, [name]: value };
+  }
+  if (tier !== null) usage.kinds = { ...usage.kinds, tier };
+}
+
+/** As providers name it in answers; null: the usual one, or one that they do not bill apart. */
+export const serviceTier = (name: unknown): ServiceTier | null =>
+  name === 'batch' || name === 'flex' || name === 'priority' ? name : null;

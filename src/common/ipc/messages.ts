@@ -1,4 +1,5 @@
 import type { Metric } from '../plugin-host/metrics.js';
+import type { OwnPrices } from '../prices/pricing.js';
 import type { Explained, ToExplain } from './explained.js';
 import type { ConfigRecord, DeploymentRecord, KeyRecord, PoliciesRecord, ProviderRecord } from './records.js';
 import type { NewsKind, QuestionKind } from './shared.js';
@@ -46,15 +47,6 @@ export function concernsKey(
   );
 }
 
-/** Dollars for a million tokens; `above`: of the whole request once its input exceeds `tokens`. */
-interface OwnPrice {
-  readonly input: number;
-  readonly output: number;
-  readonly cached?: number;
-  readonly cacheWrite?: number;
-  readonly above?: { readonly tokens: number } & Omit<OwnPrice, 'above'>;
-}
-
 /** What a data worker is given when it starts; the master key is not among it. */
 export interface WorkerInit {
   worker: number;
@@ -71,7 +63,7 @@ export interface WorkerInit {
   /** By workspace id; others weigh 1. */
   workspaceWeights: Record<string, number>;
   /** An operator's own prices, by provider and model. */
-  prices: Readonly<Record<string, Readonly<Record<string, OwnPrice>>>>;
+  prices: OwnPrices;
   /** Do several workers share the port? */
   shared: boolean;
   transport: 'uws' | 'node';

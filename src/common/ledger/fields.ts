@@ -236,6 +236,12 @@ export const restFields = [
       since: 3,
     },
   ),
+  field<Settlement['usage']['kinds'] | null>('json', true)(
+    'usage_kinds',
+    'what is billed apart, of the tokens or by other units: cacheWriteHour, audioInput, audioCached, audioOutput, imageInput, imageCached, imageOutput, seconds, characters; and the tier (batch, flex, priority)',
+    (s) => s.usage.kinds ?? null,
+    { since: 4, filledBy: 'provider' },
+  ),
 ] as const;
 
 /** One of `rest.attempts`; what is null is left out, and of a single attempt what the row has: usage and cost. */

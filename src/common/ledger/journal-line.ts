@@ -108,6 +108,7 @@ function writeRest(to: LineWriter, s: Settlement): void {
   if (s.dropped.length > 0) writeJson(to, ',"dropped":', s.dropped);
   if (s.route !== null && s.route.length > 0) writeJson(to, ',"route":', s.route);
   if (s.stages !== null) writeJson(to, ',"stages":', s.stages);
+  if (s.usage.kinds !== undefined) writeJson(to, ',"usage_kinds":', s.usage.kinds);
 }
 
 function writeAttempt(to: LineWriter, attempt: AttemptRecord, withUsage: boolean): void {
@@ -145,6 +146,7 @@ function writeUsage(to: LineWriter, usage: Usage): void {
   to.number(usage.reasoning);
   to.raw(',"source":');
   to.text(usage.source);
+  if (usage.kinds !== undefined) writeJson(to, ',"kinds":', usage.kinds);
   to.raw('}');
 }
 

@@ -1,6 +1,6 @@
 import type { Decision } from '../core/decision.js';
 import type { AttemptRecord } from '../core/exchange.js';
-import { noUsage, type Usage } from '../core/usage.js';
+import { noUsage, type Usage, type UsageKinds } from '../core/usage.js';
 import {
   type ContextColumns,
   columnFields,
@@ -23,6 +23,7 @@ export interface Rest {
   readonly dropped?: readonly string[];
   readonly route?: readonly Decision[];
   readonly stages?: Readonly<Record<string, unknown>>;
+  readonly usage_kinds?: UsageKinds;
 }
 
 interface RestAttempt {
@@ -57,6 +58,7 @@ export function rowOf(values: StoredValues, rest: Rest, state: RowState): Ledger
     cacheWrite: columns.cache_write_tokens,
     reasoning: columns.reasoning_tokens,
     source: columns.usage_source,
+    ...(rest.usage_kinds !== undefined && { kinds: rest.usage_kinds }),
   };
   const attempts = rest.attempts ?? [];
   const { cost } = columns;
@@ -148,6 +150,7 @@ export function restOf(row: LedgerRow): Rest {
     ...(dropped.length > 0 && { dropped }),
     ...(route !== null && route.length > 0 && { route }),
     ...(row.stages !== null && { stages: row.stages }),
+    ...(row.usage.kinds !== undefined && { usage_kinds: row.usage.kinds }),
   };
 }
 
@@ -167,13 +170,14 @@ function restAttempt(attempt: AttemptRecord, withUsage: boolean): RestAttempt {
   };
 }
 
-const restUsage = ({ input, output, cached, cacheWrite, reasoning, source }: Usage) => ({
+const restUsage = ({ input, output, cached, cacheWrite, reasoning, source, kinds }: Usage) => ({
   input,
   output,
   cached,
   cache_write: cacheWrite,
   reasoning,
   source,
+  ...(kinds !== undefined && { kinds }),
 });
 
 /** The row that an intent becomes when no settlement ever comes. */

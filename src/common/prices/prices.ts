@@ -26,7 +26,7 @@ import { nebius } from './lists/nebius.js';
 import { novitaAi } from './lists/novita-ai.js';
 import { openai } from './lists/openai.js';
 import { openrouter } from './lists/openrouter.js';
-import type { DollarPrice, PriceList, PriceRow } from './lists/price-list.js';
+import type { DollarPrice, PriceList, PriceRow, PriceSheet } from './lists/price-list.js';
 import { togetherAi } from './lists/together-ai.js';
 import { upstage } from './lists/upstage.js';
 import { vertexAi } from './lists/vertex-ai.js';
@@ -41,8 +41,8 @@ export type { DollarPrice, PriceList };
 
 /**
  * Standard prices of well-known models by provider, as a starting point: providers change them without notice, and a
- * contract may have its own. What is not here has no price, rather than a guessed one: models billed by the request, the
- * picture or the second, by the way that they think, or in another currency than dollars; free ones too, for free ends.
+ * contract may have its own. What is not here has no price, rather than a guessed one: models billed by the picture, by the
+ * way that they think, or in another currency than dollars; free ones too, for free ends.
  */
 export const priceLists: Readonly<Record<string, PriceList>> = {
   '302ai': p302ai,
@@ -86,23 +86,39 @@ export const priceLists: Readonly<Record<string, PriceList>> = {
 
 export interface ListedPrice extends DollarPrice {
   readonly model: string;
+  /** The day from which on it holds (UTC); absent: always, until another row's day. */
+  readonly since?: string;
+  /** Where it was read, and on which day. */
+  readonly source: string;
+  readonly readOn: string;
 }
 
-/** Their rows, by provider. */
+/** Their rows, by provider. A model has several where its price has changed. */
 export const builtInPrices: Readonly<Record<string, readonly ListedPrice[]>> = Object.fromEntries(
-  Object.entries(priceLists).map(([provider, { sheets }]) => [
+  Object.entries(priceLists).map(([provider, list]) => [
     provider,
-    sheets.flatMap(({ rows }) => rows.map(listed)),
+    list.sheets.flatMap((sheet) => sheet.rows.map((row) => listed(row, sheet, list))),
   ]),
 );
 
-function listed([model, input, output, cached, cacheWrite, above]: PriceRow): ListedPrice {
+function listed(
+  [model, input, output, cached, cacheWrite, above, more]: PriceRow,
+  { from, on, since }: PriceSheet,
+  { tiers, cacheWriteHour }: PriceList,
+): ListedPrice {
+  const hour = cacheWriteHour !== undefined && typeof cacheWrite === 'number' ? cacheWriteHour : null;
   return {
     model,
     input,
     output,
     ...(typeof cached === 'number' && { cached }),
     ...(typeof cacheWrite === 'number' && { cacheWrite }),
-    ...(above && { above }),
+    ...(hour !== null && { cacheWriteHour: hour * input }),
+    ...(above && { above: hour === null ? above : { ...above, cacheWriteHour: hour * above.input } }),
+    ...(tiers && { tiers }),
+    ...more,
+    ...(since !== undefined && { since }),
+    source: from,
+    readOn: on,
   };
 }

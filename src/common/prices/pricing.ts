@@ -1,25 +1,25 @@
 import type { Usage } from '../core/usage.js';
-import { maxPicos } from '../vocabulary/money.js';
+import { atMost, costOf, type Price, priceFor, toPrice } from './price.js';
 import { builtInPrices, type DollarPrice, priceLists } from './prices.js';
 
-/** Picodollars for a token, whole numbers: the same as micro-dollars for a million tokens. */
-export interface Price {
-  readonly input: number;
-  readonly output: number;
-  readonly cached: number;
-  readonly cacheWrite: number;
-  /** Holds for the whole request once its input exceeds `tokens`. */
-  readonly above: { readonly tokens: number; readonly price: Price } | null;
-}
+export { costOf, type Price } from './price.js';
 
-/** An operator's own prices, by provider and model; they go before the built-in ones. */
-export type OwnPrices = Readonly<Record<string, Readonly<Record<string, DollarPrice>>>>;
+/** A price and the day from which on it holds (UTC); absent: always, until another one's day. */
+export type DatedPrice = DollarPrice & { readonly since?: string };
 
-/** What things cost, in picodollars. */
+/**
+ * An operator's own prices, by provider and model; they go before the built-in ones. Several of one model hold from
+ * different days.
+ */
+export type OwnPrices = Readonly<
+  Record<string, Readonly<Record<string, DatedPrice | readonly DatedPrice[]>>>
+>;
+
+/** What things cost, in picodollars. `at`: Unix milliseconds, now unless given. */
 export interface PriceBook {
-  priceOf(provider: string, model: string): Price | null;
+  priceOf(provider: string, model: string, at?: number): Price | null;
   /** null where no price is known. */
-  cost(provider: string, model: string, usage: Usage): number | null;
+  cost(provider: string, model: string, usage: Usage, at?: number): number | null;
   /** What a request may cost, by its size and its `max_tokens`, before anyone has answered it. */
   reserve(provider: string, model: string, requestBytes: number, maxTokens: number | null): number | null;
 }
@@ -31,49 +31,62 @@ const defaultMaxTokens = 4096;
  * An estimate for holding money back, never one to bill by.
  */
 const bytesPerToken = 3;
-const perMillion = 1_000_000;
 /** No model answers with more; a larger `max_tokens` would only tie money up. */
 const mostTokens = 1_000_000;
 const maxRemembered = 4096;
 /** Longest name that is remembered. */
 const maxModel = 256;
 
-function toPrice(given: DollarPrice): Price {
-  return {
-    input: picos(given.input),
-    output: picos(given.output),
-    cached: picos(given.cached ?? given.input),
-    cacheWrite: picos(given.cacheWrite ?? given.input),
-    above: given.above === undefined ? null : { tokens: given.above.tokens, price: toPrice(given.above) },
-  };
+/** The prices of a model, the latest first. `from`: Unix milliseconds. */
+type Schedule = readonly { readonly from: number; readonly price: Price }[];
+
+/** Throws an Error for a day that is none, and for two prices of one day. */
+function scheduleOf(prices: readonly DatedPrice[]): Schedule {
+  const schedule = prices
+    .map((price) => ({ from: dayOf(price.since), price: toPrice(price) }))
+    .sort((a, b) => b.from - a.from);
+  if (schedule.some(({ from }, i) => from === schedule[i + 1]?.from))
+    throw new Error('prices: two prices of one model hold from the same day.');
+  return schedule;
 }
 
-/** Of a token, by the price of a million. */
-function picos(dollars: number): number {
-  const value = Math.round(dollars * perMillion);
-  if (!Number.isSafeInteger(value) || value < 0) {
-    throw new Error(`prices: ${dollars} is no price; give dollars for a million tokens, for example 0.15.`);
-  }
-  return value;
+function dayOf(since: string | undefined): number {
+  if (since === undefined) return Number.NEGATIVE_INFINITY;
+  const at = /^\d{4}-\d{2}-\d{2}$/.test(since) ? Date.parse(`${since}T00:00:00Z`) : Number.NaN;
+  if (Number.isNaN(at) || new Date(at).toISOString().slice(0, 10) !== since)
+    throw new Error(`prices: ${since} is no day; write it as in 2026-10-07.`);
+  return at;
+}
+
+function at(schedule: Schedule, when: number): Price | null {
+  for (const { from, price } of schedule) if (when >= from) return price;
+  return null;
 }
 
 /** Looks prices up among an operator's own, then the built-in ones. */
 export function createPricing(options: { readonly prices?: OwnPrices } = {}): PriceBook {
-  const known = new Map<string, Map<string, Price>>();
-  const add = (provider: string, model: string, price: DollarPrice): void => {
-    const models = known.get(provider) ?? new Map<string, Price>();
+  const known = new Map<string, Map<string, Schedule>>();
+  const modelsOf = (provider: string): Map<string, Schedule> => {
+    const models = known.get(provider) ?? new Map<string, Schedule>();
     known.set(provider, models);
-    models.set(model, toPrice(price));
+    return models;
   };
-  for (const [provider, rows] of Object.entries(builtInPrices))
-    for (const row of rows) add(provider, row.model, row);
-  for (const [provider, models] of Object.entries(options.prices ?? {})) {
-    for (const [model, price] of Object.entries(models)) add(provider, model, price);
+  for (const [provider, rows] of Object.entries(builtInPrices)) {
+    const models = modelsOf(provider);
+    for (const [model, prices] of byModel(rows)) models.set(model, scheduleOf(prices));
+  }
+  for (const [provider, own] of Object.entries(options.prices ?? {})) {
+    const models = modelsOf(provider);
+    for (const [model, prices] of Object.entries(own))
+      models.set(
+        model,
+        scheduleOf(Array.isArray(prices) ? (prices as DatedPrice[]) : [prices as DatedPrice]),
+      );
   }
 
-  let remembered = new Map<string, Map<string, Price | null>>();
+  let remembered = new Map<string, Map<string, Schedule | null>>();
   let rememberedCount = 0;
-  const find = (provider: string, model: string): Price | null => {
+  const find = (provider: string, model: string): Schedule | null => {
     const models = known.get(provider);
     if (models === undefined) return null;
     const exact = models.get(model);
@@ -82,26 +95,34 @@ export function createPricing(options: { readonly prices?: OwnPrices } = {}): Pr
     const leftOff = Object.hasOwn(priceLists, provider) ? priceLists[provider]?.leftOff : undefined;
     return leftOff === undefined ? null : (models.get(model.replace(leftOff, '')) ?? null);
   };
-  const priceOf = (provider: string, model: string): Price | null => {
+  const scheduled = (provider: string, model: string): Schedule | null => {
     const models = remembered.get(provider);
-    let price = models?.get(model);
-    if (price === undefined) {
-      price = find(provider, model);
-      if (model.length > maxModel) return price;
+    let schedule = models?.get(model);
+    if (schedule === undefined) {
+      schedule = find(provider, model);
+      if (model.length > maxModel) return schedule;
       // Names come from clients: a flood of invented ones must not grow this.
       if (rememberedCount++ >= maxRemembered) {
         remembered = new Map();
         rememberedCount = 0;
       }
-      if (models !== undefined && remembered.has(provider)) models.set(model, price);
-      else remembered.set(provider, new Map([[model, price]]));
+      if (models !== undefined && remembered.has(provider)) models.set(model, schedule);
+      else remembered.set(provider, new Map([[model, schedule]]));
     }
-    return price;
+    return schedule;
+  };
+  const priceOf = (provider: string, model: string, when?: number): Price | null => {
+    const schedule = scheduled(provider, model);
+    if (schedule === null) return null;
+    // Most models have one price, which always holds.
+    const only = schedule.length === 1 ? schedule[0]! : null;
+    if (only !== null && only.from === Number.NEGATIVE_INFINITY) return only.price;
+    return at(schedule, when ?? Date.now());
   };
   return {
     priceOf,
-    cost(provider, model, usage) {
-      const price = priceOf(provider, model);
+    cost(provider, model, usage, when) {
+      const price = priceOf(provider, model, when);
       return price === null ? null : costOf(usage, price);
     },
     reserve(provider, model, requestBytes, maxTokens) {
@@ -111,36 +132,34 @@ export function createPricing(options: { readonly prices?: OwnPrices } = {}): Pr
   };
 }
 
-/** Exactly what `usage` costs, nothing rounded; at most `maxPicos`. */
-export function costOf(usage: Usage, price: Price): number {
-  const { input, output, cached, cacheWrite } = atInput(usage.input, price);
-  const plain = Math.max(0, usage.input - usage.cached - usage.cacheWrite);
-  return atMost(
-    plain * input + usage.cached * cached + usage.cacheWrite * cacheWrite + usage.output * output,
-  );
+/** Rows by their model, in order. */
+export function byModel<Row extends { readonly model: string }>(rows: readonly Row[]): Map<string, Row[]> {
+  const models = new Map<string, Row[]>();
+  for (const row of rows) {
+    const others = models.get(row.model);
+    if (others === undefined) models.set(row.model, [row]);
+    else others.push(row);
+  }
+  return models;
 }
 
 /** What so many tokens would cost, in picodollars: for comparing, not for billing. */
 export function estimateOf(price: Price, inputTokens: number, outputTokens: number): number {
-  const { input, output } = atInput(inputTokens, price);
+  const { input, output } = priceFor(price, inputTokens, undefined);
   return inputTokens * input + outputTokens * output;
 }
 
 /** What a call of so many input tokens costs at most: its answer as long as allowed, its input at the highest rate. */
 export function reserveOf(inputTokens: number, maxTokens: number | null, price: Price): number {
-  const { input, output, cached, cacheWrite } = atInput(inputTokens, price);
-  const highest = Math.max(input, cached, cacheWrite);
+  const rates = priceFor(price, inputTokens, undefined);
+  const { input: text, cached, cacheWrite, cacheWriteHour, audioInput, imageInput } = rates;
+  const input = Math.max(text, cached, cacheWrite, cacheWriteHour, audioInput, imageInput);
+  const output = Math.max(rates.output, rates.reasoning, rates.audioOutput, rates.imageOutput);
   // `maxTokens` is a client's number: it may be anything.
   const asked = maxTokens !== null && maxTokens >= 0 ? Math.trunc(maxTokens) : defaultMaxTokens;
   const answer = Math.min(asked, mostTokens);
-  return atMost(inputTokens * highest + answer * output);
+  return atMost(inputTokens * input + answer * output + rates.request);
 }
-
-/** Whole numbers up to it are exact, and so are their sums; a sum beyond it was rounded. */
-const atMost = (picos: number): number => Math.min(picos, maxPicos);
-
-const atInput = (tokens: number, price: Price): Price =>
-  price.above !== null && tokens > price.above.tokens ? price.above.price : price;
 
 /** The built-in prices alone. */
 export const pricing: PriceBook = createPricing();

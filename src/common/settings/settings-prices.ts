@@ -1,25 +1,34 @@
+import type { DollarPrice, DollarRates } from '../prices/lists/price-list.js';
 import type { SettingKind } from './settings-kinds.js';
 
-/** Dollars for a million tokens. `cached`, `cacheWrite`: what `input` costs where they are absent. */
-export interface PriceSetting {
-  readonly input: number;
-  readonly output: number;
-  readonly cached?: number;
-  readonly cacheWrite?: number;
-  /** What a whole request costs once its input exceeds so many tokens. */
-  readonly above?: { readonly tokens: number } & Omit<PriceSetting, 'above'>;
-}
-
 /** By provider, and by the exact name of a model. */
-export type PriceSettings = Readonly<Record<string, Readonly<Record<string, PriceSetting>>>>;
+export type PriceSettings = Readonly<Record<string, Readonly<Record<string, DollarPrice>>>>;
 
-interface Written extends Omit<PriceSetting, 'cacheWrite' | 'above'> {
-  readonly cache_write?: number;
-  readonly above?: { readonly tokens: number } & Written;
-}
+const snake = (name: string): string => name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
+const camel = (name: string): string =>
+  name.replace(/_([a-z])/g, (_, letter: string) => letter.toUpperCase());
+
+/** Every rate, in the order in which the pages name them. */
+const rates: Readonly<Record<keyof DollarRates, true>> = {
+  input: true,
+  output: true,
+  cached: true,
+  cacheWrite: true,
+  cacheWriteHour: true,
+  reasoning: true,
+  audioInput: true,
+  audioCached: true,
+  audioOutput: true,
+  imageInput: true,
+  imageCached: true,
+  imageOutput: true,
+  request: true,
+  second: true,
+  character: true,
+};
 
 const dollars = { type: 'number', minimum: 0, maximum: 1_000_000 };
-const parts = { input: dollars, output: dollars, cached: dollars, cache_write: dollars };
+const parts = Object.fromEntries(Object.keys(rates).map((name) => [snake(name), dollars]));
 const price = (more: Readonly<Record<string, unknown>>, required: readonly string[]) => ({
   type: 'object',
   additionalProperties: false,
@@ -27,12 +36,27 @@ const price = (more: Readonly<Record<string, unknown>>, required: readonly strin
   properties: { ...parts, ...more },
 });
 const tokens = { type: 'integer', minimum: 1, maximum: 1_000_000_000 };
-const row = price({ above: price({ tokens }, ['tokens', 'input', 'output']) }, ['input', 'output']);
+const tier = price({}, ['input', 'output']);
+
+/** A price as operators write it, in YAML and in files of prices. */
+export const priceSchema = (more: Readonly<Record<string, unknown>> = {}, required: readonly string[] = []) =>
+  price(
+    {
+      above: price({ tokens }, ['tokens', 'input', 'output']),
+      tiers: {
+        type: 'object',
+        additionalProperties: false,
+        properties: { batch: tier, flex: tier, priority: tier },
+      },
+      ...more,
+    },
+    ['input', 'output', ...required],
+  );
 
 /** Prices of an operator's own: a YAML mapping; as text the same mapping in JSON. */
 export const prices: SettingKind<PriceSettings> = {
   type: 'mapping',
-  schema: { type: 'object', additionalProperties: { type: 'object', additionalProperties: row } },
+  schema: { type: 'object', additionalProperties: { type: 'object', additionalProperties: priceSchema() } },
   fromText(line) {
     try {
       return JSON.parse(line) as unknown;
@@ -41,17 +65,27 @@ export const prices: SettingKind<PriceSettings> = {
     }
   },
   make: (checked) =>
-    mapped(checked as Record<string, Record<string, Written>>, (models) => mapped(models, priceOf)),
+    Object.fromEntries(
+      Object.entries(checked as Record<string, Record<string, object>>).map(([provider, models]) => [
+        provider,
+        Object.fromEntries(Object.entries(models).map(([model, written]) => [model, readPrice(written)])),
+      ]),
+    ),
 };
 
-function mapped<From, To>(of: Readonly<Record<string, From>>, to: (value: From) => To): Record<string, To> {
-  return Object.fromEntries(Object.entries(of).map(([name, value]) => [name, to(value)]));
-}
+/** As the program has it, from what was written: `cache_write` is `cacheWrite`. */
+export const readPrice = (written: object): DollarPrice => renamed(written, camel) as unknown as DollarPrice;
 
-function priceOf({ cache_write: cacheWrite, above, ...rest }: Written): PriceSetting {
-  return {
-    ...rest,
-    ...(cacheWrite === undefined ? {} : { cacheWrite }),
-    ...(above === undefined ? {} : { above: { ...priceOf(above), tokens: above.tokens } }),
-  };
+/** The other way. */
+export const writePrice = (given: object): Record<string, unknown> => renamed(given, snake);
+
+function renamed(value: object, name: (name: string) => string): Record<string, unknown> {
+  return Object.fromEntries(
+    Object.entries(value).map(([key, part]) => [
+      name(key),
+      typeof part === 'object' && part !== null && !Array.isArray(part)
+        ? renamed(part as object, name)
+        : part,
+    ]),
+  );
 }

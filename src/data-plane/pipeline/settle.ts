@@ -57,7 +57,7 @@ function settlement(parts: Parts, x: Exchange, outcome: Outcome): Settlement {
     retries: x.retries,
     target: x.target?.path ?? null,
     usage: x.usage,
-    cost: x.saved === null ? costOf(parts, x.attempts) : 0,
+    cost: x.saved === null ? costOf(parts, x.attempts, x.startedAt) : 0,
     cache: x.cache,
     metadata: x.metadata,
     trace: x.trace?.traceId ?? x.id,
@@ -75,14 +75,21 @@ function settlement(parts: Parts, x: Exchange, outcome: Outcome): Settlement {
 /** The end user on whose behalf the client calls, by its metadata. */
 export const userOf = (x: Exchange): string | null => x.metadata['_user'] ?? null;
 
-/** Prices each attempt, in its record, and adds them up: each attempt costs, whichever one answered. */
-export function costOf({ pricing }: Pick<Parts, 'pricing'>, attempts: readonly Attempt[]): number | null {
+/**
+ * Prices each attempt, in its record, and adds them up: each attempt costs, whichever one answered. `at`: Unix milliseconds
+ * of the request, whose day's prices hold.
+ */
+export function costOf(
+  { pricing }: Pick<Parts, 'pricing'>,
+  attempts: readonly Attempt[],
+  at: number,
+): number | null {
   let sum: number | null = null;
   for (const attempt of attempts) {
     const { provider, usage } = attempt;
     const model = attempt.modelUsed ?? attempt.model;
     if (usage === null || usage.source === 'none' || model === null) continue;
-    attempt.cost = pricing.cost(provider, model, usage);
+    attempt.cost = pricing.cost(provider, model, usage, at);
     if (attempt.cost !== null) sum = (sum ?? 0) + attempt.cost;
   }
   return sum;

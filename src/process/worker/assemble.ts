@@ -85,7 +85,7 @@ export async function assemble(
       sentOnHeaders,
     },
     costs: {
-      cost: (x) => costOf(pipeline, x.attempts),
+      cost: (x) => costOf(pipeline, x.attempts, x.startedAt),
       expectedCost: (x, target, outputTokens) => costs.of(x, target, outputTokens),
     },
     tokens: {

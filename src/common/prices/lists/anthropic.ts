@@ -1,10 +1,12 @@
 import type { PriceList } from './price-list.js';
 
-/** `cacheWrite` is the five-minute cache; an hour's is more expensive, and usage does not report which it was. */
+/** `cacheWrite` is the five-minute cache. */
 export const anthropic: PriceList = {
   page: 'https://platform.claude.com/docs/en/about-claude/pricing',
   // Dated snapshots cost what the model does.
   leftOff: /[-@](?:20\d{6}|latest)$/g,
+  tiers: { batch: 0.5 },
+  cacheWriteHour: 2,
   sheets: [
     {
       from: 'https://platform.claude.com/docs/en/about-claude/pricing',
@@ -33,11 +35,17 @@ export const anthropic: PriceList = {
       ],
     },
     {
-      // From a public list. Cache reads of Sonnet 5.5 were halved on 2026-10-07.
+      // From a public list: cache reads were halved on that day.
+      from: 'https://platform.claude.com/docs/en/about-claude/pricing',
+      on: '2026-10-24',
+      since: '2026-10-07',
+      rows: [['claude-sonnet-5-5', 2, 10, 0.1, 2.5]],
+    },
+    {
       from: 'https://platform.claude.com/docs/en/about-claude/pricing',
       on: '2026-10-24',
       rows: [
-        ['claude-sonnet-5-5', 2, 10, 0.1, 2.5],
+        ['claude-sonnet-5-5', 2, 10, 0.2, 2.5],
         [
           'claude-haiku-5-5',
           0.1,

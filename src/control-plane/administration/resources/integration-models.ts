@@ -29,16 +29,18 @@ const toMessage = (model: IntegrationModel): IntegrationModelMessage => ({
 /** Models of the catalogue without an entry, and those with one. */
 function allModels(integration: Integration, named: readonly IntegrationModel[]): IntegrationModel[] {
   const known = new Set(named.map(({ slug }) => slug));
-  const catalogue = (builtInPrices[integration.provider] ?? []).filter(({ model }) => !known.has(model));
-  const rest = catalogue.map(({ model }) => ({
-    slug: model,
-    enabled: integration.allowAllModels,
-    isCustom: false,
-    isFinetune: false,
-    baseModelSlug: null,
-    customHost: null,
-    pricingConfig: null,
-  }));
+  const catalogue = new Set(builtInPrices[integration.provider]?.map(({ model }) => model));
+  const rest = [...catalogue]
+    .filter((model) => !known.has(model))
+    .map((model) => ({
+      slug: model,
+      enabled: integration.allowAllModels,
+      isCustom: false,
+      isFinetune: false,
+      baseModelSlug: null,
+      customHost: null,
+      pricingConfig: null,
+    }));
   return [...named, ...rest].sort((a, b) => (a.slug < b.slug ? -1 : 1));
 }
 

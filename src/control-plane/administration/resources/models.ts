@@ -1,4 +1,5 @@
 import type { ModelPricing, Price } from '../../../../proto/messages.js';
+import type { RateName, Price as Rates } from '../../../common/prices/price.js';
 import { priceOf } from '../../../common/prices/pricing.js';
 import { AdminError } from '../admin-error.js';
 import type { AdminParts, Service } from '../service.js';
@@ -26,6 +27,34 @@ const calculate = {
   response: times('output_tokens', 'rates.response_token'),
 };
 
+/** Names of the units that few models have; one that costs what text does, or nothing, is left out. */
+const unitNames: readonly (readonly [RateName, string, RateName | null])[] = [
+  ['reasoning', 'thinking_token', 'output'],
+  ['cacheWriteHour', 'cache_write_1h_input_token', 'cacheWrite'],
+  ['imageInput', 'input_image', 'input'],
+  ['imageCached', 'cache_read_image_input_token', 'cached'],
+  ['imageOutput', 'response_image_token', 'output'],
+  ['character', 'character', null],
+  ['second', 'second', null],
+  ['request', 'request', null],
+];
+
+/** Absent where sound costs what text does, or there is none. */
+const soundOf = (price: Rates) => ({
+  ...(price.audioInput !== price.input && {
+    request_audio_token: centsOf(price.audioInput),
+    cache_read_audio_input_token: centsOf(price.audioCached),
+  }),
+  ...(price.audioOutput !== price.output && { response_audio_token: centsOf(price.audioOutput) }),
+});
+
+const additionalUnits = (price: Rates): Record<string, Price> =>
+  Object.fromEntries(
+    unitNames
+      .filter(([name, , usual]) => price[name] !== (usual === null ? 0 : price[usual]))
+      .map(([name, unit]) => [unit, centsOf(price[name])]),
+  );
+
 /** Models that workspaces can call, and what they cost (spec/api.md §5.25). */
 export function modelsService({ store }: AdminParts): Service<'Models'> {
   return {
@@ -49,7 +78,8 @@ export function modelsService({ store }: AdminParts): Service<'Models'> {
           response_token: centsOf(price.output),
           cache_write_input_token: centsOf(price.cacheWrite),
           cache_read_input_token: centsOf(price.cached),
-          additional_units: {},
+          ...soundOf(price),
+          additional_units: additionalUnits(price),
         },
         calculate,
         currency: 'USD',

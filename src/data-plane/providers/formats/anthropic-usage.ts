@@ -1,5 +1,5 @@
 import type { JsonObject } from '../../../common/core/exchange.js';
-import { noUsage, type Usage } from '../../../common/core/usage.js';
+import { noUsage, serviceTier, setKinds, type Usage } from '../../../common/core/usage.js';
 import { asObject, count } from './json-shape.js';
 
 /**
@@ -15,6 +15,12 @@ export function anthropicUsage(raw: JsonObject): Usage {
   usage.reasoning = Math.min(
     usage.output,
     count(asObject(raw['output_tokens_details'])?.['thinking_tokens']),
+  );
+  const writes = asObject(raw['cache_creation']);
+  setKinds(
+    usage,
+    { cacheWriteHour: Math.min(usage.cacheWrite, count(writes?.['ephemeral_1h_input_tokens'])) },
+    serviceTier(raw['service_tier']),
   );
   usage.source = 'provider';
   return usage;

@@ -1,5 +1,5 @@
 import type { JsonObject } from '../../../common/core/exchange.js';
-import { noUsage, type Usage } from '../../../common/core/usage.js';
+import { noUsage, setKinds, type Usage } from '../../../common/core/usage.js';
 import { asArray, asObject, count } from './json-shape.js';
 
 /**
@@ -12,6 +12,14 @@ export function geminiUsage(raw: JsonObject): Usage {
   usage.reasoning = count(raw['thoughtsTokenCount']);
   usage.output = count(raw['candidatesTokenCount']) + usage.reasoning;
   usage.cached = Math.min(usage.input, count(raw['cachedContentTokenCount']));
+  setKinds(usage, {
+    audioInput: ofModality(raw['promptTokensDetails'], 'AUDIO'),
+    audioCached: ofModality(raw['cacheTokensDetails'], 'AUDIO'),
+    imageInput: ofModality(raw['promptTokensDetails'], 'IMAGE'),
+    imageCached: ofModality(raw['cacheTokensDetails'], 'IMAGE'),
+    audioOutput: ofModality(raw['candidatesTokensDetails'], 'AUDIO'),
+    imageOutput: ofModality(raw['candidatesTokensDetails'], 'IMAGE'),
+  });
   usage.source = 'provider';
   return usage;
 }
@@ -32,8 +40,11 @@ export function canonicalGeminiUsage(raw: JsonObject): JsonObject {
 }
 
 function sound(details: unknown): JsonObject {
-  const tokens = (asArray(details) ?? [])
-    .map(asObject)
-    .reduce((sum, entry) => sum + (entry?.['modality'] === 'AUDIO' ? count(entry['tokenCount']) : 0), 0);
+  const tokens = ofModality(details, 'AUDIO');
   return tokens === 0 ? {} : { audio_tokens: tokens };
 }
+
+const ofModality = (details: unknown, modality: string): number =>
+  (asArray(details) ?? [])
+    .map(asObject)
+    .reduce((sum, entry) => sum + (entry?.['modality'] === modality ? count(entry['tokenCount']) : 0), 0);

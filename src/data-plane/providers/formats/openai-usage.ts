@@ -1,5 +1,5 @@
 import type { JsonObject } from '../../../common/core/exchange.js';
-import { noUsage, type Usage } from '../../../common/core/usage.js';
+import { noUsage, serviceTier, setKinds, type Usage } from '../../../common/core/usage.js';
 import { asObject, count } from './json-shape.js';
 
 /**
@@ -23,6 +23,21 @@ export function openAiUsage(body: JsonObject): Usage | null {
   if (reasoning > 0 && count(raw['total_tokens']) === usage.input + usage.output + reasoning)
     usage.output += reasoning;
   usage.reasoning = Math.min(usage.output, reasoning);
+  const cached = asObject(prompt?.['cached_tokens_details']);
+  setKinds(
+    usage,
+    {
+      audioInput: count(prompt?.['audio_tokens']),
+      audioCached: count(cached?.['audio_tokens']),
+      imageInput: count(prompt?.['image_tokens']),
+      imageCached: count(cached?.['image_tokens']),
+      audioOutput: count(completion?.['audio_tokens']),
+      imageOutput: count(completion?.['image_tokens']),
+      // Whisper is billed by time, in whole seconds.
+      seconds: raw['type'] === 'duration' ? count(raw['seconds']) : 0,
+    },
+    serviceTier(body['service_tier']),
+  );
   usage.source = 'provider';
   return usage;
 }

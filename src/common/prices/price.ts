@@ -1,0 +1,207 @@
+import type { ServiceTier, Usage, UsageKinds } from '../core/usage.js';
+import { maxPicos } from '../vocabulary/money.js';
+import type { DollarPrice, DollarRates } from './lists/price-list.js';
+
+/** What is billed, in the order in which a cost is explained; the unit of each, and how dollars are given for it. */
+export const rateUnits = {
+  input: 'token',
+  cached: 'token',
+  cacheWrite: 'token',
+  cacheWriteHour: 'token',
+  audioInput: 'token',
+  audioCached: 'token',
+  imageInput: 'token',
+  imageCached: 'token',
+  output: 'token',
+  reasoning: 'token',
+  audioOutput: 'token',
+  imageOutput: 'token',
+  character: 'character',
+  second: 'second',
+  request: 'request',
+} as const;
+
+export type RateName = keyof typeof rateUnits;
+export const rateNames = Object.keys(rateUnits) as RateName[];
+
+/** Picodollars for one of each unit, whole numbers. A picodollar a token is a micro-dollar for a million tokens. */
+export type Rates = Readonly<Record<RateName, number>>;
+
+export interface Price extends Rates {
+  /** Holds for the whole request once its input exceeds `tokens`. */
+  readonly above: { readonly tokens: number; readonly price: Price } | null;
+  /** Where a tier is not there, the price is that of the usual one. */
+  readonly tiers: Readonly<Partial<Record<ServiceTier, Price>>>;
+  /** Does text alone cost anything, reasoning what other output does? Then four products are the cost. */
+  readonly isPlain: boolean;
+}
+
+/** One line of a bill. `cost` is `quantity` × `rate`, in picodollars. */
+export interface CostLine {
+  readonly rate: RateName;
+  readonly quantity: number;
+  readonly picos: number;
+  readonly cost: number;
+}
+
+const perMillion = 1_000_000;
+const picosPerDollar = 1_000_000_000_000;
+
+/** Picodollars for one; dollars are for a million tokens or characters, and for one second or request. */
+function picosOf(name: RateName, dollars: number): number {
+  const unit = rateUnits[name];
+  return whole(dollars * (unit === 'second' || unit === 'request' ? picosPerDollar : perMillion), dollars);
+}
+
+function whole(value: number, dollars: number): number {
+  const rounded = Math.round(value);
+  // What binary fractions are off by is far below this.
+  if (!Number.isSafeInteger(rounded) || rounded < 0 || Math.abs(value - rounded) > 1e-3)
+    throw new Error(
+      `prices: ${dollars} is no price; give dollars for a million tokens, with six digits after the point at most, for example 0.15.`,
+    );
+  return rounded;
+}
+
+/** A price from dollars, everything that is not given derived. Throws an Error for what is no price. */
+export function toPrice(given: DollarPrice): Price {
+  const rates = ratesOf(given);
+  const above = given.above;
+  const long = above === undefined ? null : ratesOf(above);
+  const tiers: Partial<Record<ServiceTier, Price>> = {};
+  for (const [name, tier] of Object.entries(given.tiers ?? {}) as [ServiceTier, number | DollarRates][]) {
+    const ofTier = (usual: Rates): Rates =>
+      typeof tier === 'number' ? times(usual, tier) : ratesOf({ ...tier });
+    tiers[name] = priceOf(
+      ofTier(rates),
+      typeof tier === 'number' && long !== null ? { tokens: above!.tokens, rates: ofTier(long) } : null,
+      {},
+    );
+  }
+  return priceOf(rates, long === null ? null : { tokens: above!.tokens, rates: long }, tiers);
+}
+
+function priceOf(
+  rates: Rates,
+  above: { readonly tokens: number; readonly rates: Rates } | null,
+  tiers: Price['tiers'],
+): Price {
+  return {
+    ...rates,
+    above: above && { tokens: above.tokens, price: priceOf(above.rates, null, {}) },
+    tiers,
+    isPlain: rates.reasoning === rates.output && rates.request === 0,
+  };
+}
+
+function ratesOf(given: DollarRates): Rates {
+  const rate = (name: RateName, otherwise: number): number =>
+    given[name] === undefined ? otherwise : picosOf(name, given[name]);
+  const input = picosOf('input', given.input);
+  const output = picosOf('output', given.output);
+  const cached = rate('cached', input);
+  const cacheWrite = rate('cacheWrite', input);
+  const audioInput = rate('audioInput', input);
+  const imageInput = rate('imageInput', input);
+  return {
+    input,
+    cached,
+    cacheWrite,
+    cacheWriteHour: rate('cacheWriteHour', cacheWrite),
+    audioInput,
+    audioCached: rate('audioCached', given.audioInput === undefined ? cached : audioInput),
+    imageInput,
+    imageCached: rate('imageCached', given.imageInput === undefined ? cached : imageInput),
+    output,
+    reasoning: rate('reasoning', output),
+    audioOutput: rate('audioOutput', output),
+    imageOutput: rate('imageOutput', output),
+    character: rate('character', 0),
+    second: rate('second', 0),
+    request: rate('request', 0),
+  };
+}
+
+/** A discount or surcharge on everything. What is no whole number then is refused, not rounded. */
+function times(rates: Rates, factor: number): Rates {
+  const of = {} as Record<RateName, number>;
+  for (const name of rateNames) of[name] = whole(rates[name] * factor, (rates[name] * factor) / perMillion);
+  return of;
+}
+
+/** The price by the tier that answered and by the length of the input. */
+export function priceFor(price: Price, input: number, tier: ServiceTier | undefined): Price {
+  const ofTier = tier === undefined ? price : (price.tiers[tier] ?? price);
+  return ofTier.above !== null && input > ofTier.above.tokens ? ofTier.above.price : ofTier;
+}
+
+/** Exactly what `usage` costs, nothing rounded; at most `maxPicos`. */
+export function costOf(usage: Usage, price: Price): number {
+  const { kinds } = usage;
+  const rates = priceFor(price, usage.input, kinds?.tier);
+  if (kinds === undefined && rates.isPlain) {
+    const plain = Math.max(0, usage.input - usage.cached - usage.cacheWrite);
+    return atMost(
+      plain * rates.input +
+        usage.cached * rates.cached +
+        usage.cacheWrite * rates.cacheWrite +
+        usage.output * rates.output,
+    );
+  }
+  let sum = 0;
+  const quantities = quantitiesOf(usage, kinds ?? {});
+  for (const name of rateNames) sum += quantities[name] * rates[name];
+  return atMost(sum);
+}
+
+/** The same, line by line: what was used. Their sum is the cost. */
+export function costLines(usage: Usage, price: Price): CostLine[] {
+  const rates = priceFor(price, usage.input, usage.kinds?.tier);
+  const quantities = quantitiesOf(usage, usage.kinds ?? {});
+  return rateNames
+    .filter((name) => quantities[name] > 0 && (rateUnits[name] !== 'request' || rates.request > 0))
+    .map((name) => ({
+      rate: name,
+      quantity: quantities[name],
+      picos: rates[name],
+      cost: quantities[name] * rates[name],
+    }));
+}
+
+/** Each unit in one of them: a part that exceeds what it is part of counts up to that. */
+function quantitiesOf(usage: Usage, kinds: UsageKinds): Readonly<Record<RateName, number>> {
+  const audioCached = Math.min(usage.cached, kinds.audioCached ?? 0);
+  const imageCached = Math.min(usage.cached - audioCached, kinds.imageCached ?? 0);
+  const cacheWriteHour = Math.min(usage.cacheWrite, kinds.cacheWriteHour ?? 0);
+  let input = Math.max(0, usage.input - usage.cached - usage.cacheWrite);
+  const audioInput = Math.min(input, Math.max(0, (kinds.audioInput ?? 0) - audioCached));
+  input -= audioInput;
+  const imageInput = Math.min(input, Math.max(0, (kinds.imageInput ?? 0) - imageCached));
+  input -= imageInput;
+  let { output } = usage;
+  const audioOutput = Math.min(output, kinds.audioOutput ?? 0);
+  output -= audioOutput;
+  const imageOutput = Math.min(output, kinds.imageOutput ?? 0);
+  output -= imageOutput;
+  const reasoning = Math.min(output, usage.reasoning);
+  return {
+    input,
+    cached: usage.cached - audioCached - imageCached,
+    cacheWrite: usage.cacheWrite - cacheWriteHour,
+    cacheWriteHour,
+    audioInput,
+    audioCached,
+    imageInput,
+    imageCached,
+    output: output - reasoning,
+    reasoning,
+    audioOutput,
+    imageOutput,
+    character: kinds.characters ?? 0,
+    second: kinds.seconds ?? 0,
+    request: 1,
+  };
+}
+
+/** Whole numbers up to it are exact, and so are their sums; a sum beyond it was rounded. */
+export const atMost = (picos: number): number => Math.min(picos, maxPicos);
