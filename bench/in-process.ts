@@ -159,6 +159,7 @@ export const storedProvider = {
   expiresAt: null,
   unresolved: [],
   exhausted: null,
+  integration: null,
   models: null,
 };
 

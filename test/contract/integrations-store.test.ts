@@ -87,6 +87,7 @@ describe('integrations in the store', () => {
         credential: 'sk-canary-0123456789',
         baseUrl: 'https://llm.example/v1',
         exhausted: null,
+        integration: 'sealed',
         models: null,
       });
       expect((await store.providers.find(place.workspaceId, 'lent'))?.headers).to.deep.equal([
@@ -237,7 +238,10 @@ describe('integrations in the store', () => {
       expect(made.slug).to.match(/^own-[0-9a-f]{6}$/);
       expect(made.secretMappings[0]?.targetField).to.equal('configurations.x');
       const { fields, ...after } = here(await store.providers.find(place.workspaceId, 'once'));
-      expect({ ...after, fields: { openai_project: fields['openai_project'] } }).to.deep.equal(before);
+      expect({ ...after, fields: { openai_project: fields['openai_project'] } }).to.deep.equal({
+        ...before,
+        integration: made.slug,
+      });
       expect(here(await store.providers.migrate(place, 'once')).id).to.equal(made.id);
     });
 

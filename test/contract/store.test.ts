@@ -162,6 +162,7 @@ describe('the store', () => {
           expiresAt: null,
           unresolved: [],
           exhausted: null,
+          integration: null,
           models: null,
         });
         for (const file of readdirSync(dataDir)) {

@@ -1,7 +1,10 @@
 // lane: shared gateway
+import { join } from 'node:path';
 import { expect } from 'chai';
 import type { AdminApi } from '../../src/client/index.js';
+import { SqliteConnection } from '../../src/control-plane/database/sqlite.js';
 import { type SimulatedProvider, type SimulatedRequest, startSimulated } from '../../src/simulated/index.js';
+import { eventually } from '../support/gateway.js';
 import { type SharedGateway, shareGateway, twoWorkers } from '../support/shared-gateway.js';
 
 describe('integrations, providers and virtual keys while requests use them', () => {
@@ -99,6 +102,28 @@ describe('integrations, providers and virtual keys while requests use them', () 
     }
     await own.virtualKeys.migrateVirtualKey({ virtual_key_id: 'vk' });
     expect((await answered(of('vk'))).headers['authorization']).to.equal('Bearer sk-vk');
+  });
+
+  it('are in the ledger with the integration of the target that answered', async () => {
+    const ledger = await SqliteConnection.open(join(gateway.dataDir, 'ledger.db'), []);
+    const row = (trace: string) =>
+      eventually(`a row of ${trace}`, async () => {
+        const query = 'SELECT provider_slug, integration FROM exchanges WHERE trace = ?';
+        return (await ledger.all(query, [trace]))[0];
+      });
+    try {
+      const targets = [{ provider: '@nowhere' }, { provider: '@lent' }];
+      const config = JSON.stringify({ strategy: { mode: 'fallback', on_status_codes: [400] }, targets });
+      const traced = (name: string) => ({ 'x-gateway-trace-id': `${gateway.workspaceId}-${name}` });
+      await answered({ 'x-gateway-config': config, ...traced('lent') });
+      await answered({ ...of('own'), ...traced('own') });
+      const lent = await row(traced('lent')['x-gateway-trace-id']);
+      expect(lent).to.deep.equal({ provider_slug: 'lent', integration: 'lent' });
+      const own = await row(traced('own')['x-gateway-trace-id']);
+      expect(own).to.deep.equal({ provider_slug: 'own', integration: null });
+    } finally {
+      await ledger.close();
+    }
   });
 
   it('call with a new key once its change is answered, whichever worker they ask', async () => {

@@ -12,6 +12,7 @@ import {
 } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
 import { expect } from 'chai';
 import { SqliteConnection } from '../../src/control-plane/database/sqlite.js';
 import { openSqlite } from '../../src/control-plane/store/sql/connection/sqlite.js';
@@ -320,6 +321,15 @@ describe('the commands that work on the store itself', function () {
     const ran = await command('restore', backup('r'), '--ledger', backup('altered-l'));
     expect(ran.stderr).to.include('it has the trigger t');
     expect((await command('audit', 'verify')).code, 'what was there is still there').to.equal(0);
+  });
+
+  it('show the upgrade of a ledger of an earlier version while it is restored', async () => {
+    expect((await command('backup', backup('r'))).code).to.equal(0);
+    const old = fileURLToPath(new URL('../fixtures/ledger-v2/ledger.db', import.meta.url));
+    const ran = await command('restore', backup('r'), '--ledger', old);
+    expect(ran.code, ran.stderr).to.equal(0);
+    expect(ran.stderr).to.match(/^The ledger is upgraded: 100 % of \d+ rows\.$/m);
+    expect(ran.stdout).to.include(`${old} is restored.`);
   });
 
   it('refuse a backup whose audit log was cut, with its end or without, unless that is accepted', async () => {

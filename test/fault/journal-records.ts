@@ -17,6 +17,7 @@ export const intentOf = (id: string, change: Partial<Intent> = {}): Intent => ({
   path: '/v1/chat/completions',
   provider: 'openai',
   slug: null,
+  integration: null,
   model: 'gpt-4o-mini',
   trace: id,
   reserved: 1234,

@@ -283,6 +283,7 @@ const provider = {
   secrets: {},
   expiresAt: null,
   exhausted: null,
+  integration: null,
   models: null,
   unresolved: [],
 };

@@ -161,6 +161,7 @@ function storedProvider(facts: CallFacts): StoredProvider {
     fields: {},
     expiresAt: null,
     exhausted: null,
+    integration: null,
     models: null,
   };
 }

@@ -21,6 +21,7 @@ const plain: StoredProvider = {
   fields: {},
   expiresAt: null,
   exhausted: null,
+  integration: null,
   models: null,
 };
 

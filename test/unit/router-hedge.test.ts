@@ -65,6 +65,7 @@ class Simulation {
     const attempt: Attempt = {
       target: target.path,
       slug: null,
+      integration: null,
       provider: target.provider ?? '',
       model: 'm',
       startedAt: x.elapsedMs(),

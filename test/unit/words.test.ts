@@ -21,7 +21,7 @@ function* filesIn(folder: string): Generator<string> {
 }
 
 const sources = ['src', 'plugins', 'workers', 'proto', 'docs'];
-const texts = [...sources.flatMap((folder) => [...filesIn(folder)]), 'README.md'];
+const texts = [...sources.flatMap((folder) => [...filesIn(folder)]), 'README.md', 'CHANGELOG.md'];
 
 const comment = /^\s*(?:\/\/|\/?\*(?!\w))|\s\/\/\s/;
 

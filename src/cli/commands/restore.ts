@@ -1,6 +1,7 @@
 import type { Command } from 'commander';
 import { SqliteConnection } from '../../control-plane/database/sqlite.js';
 import { openLedger } from '../../control-plane/ledger/sql.js';
+import { upgradeReport } from '../../control-plane/ledger/upgrade-report.js';
 import { restoreDatabase } from '../../control-plane/store/files/backup.js';
 import { RefusedStart } from '../../control-plane/store/files/refused-start.js';
 import type { MasterKey } from '../../control-plane/store/secrets/master-key.js';
@@ -142,7 +143,8 @@ async function proveLedger(folder: string, file: string): Promise<void> {
     await bare.close();
   }
   try {
-    await (await openLedger({ dataDir: folder })).close();
+    const onUpgrade = upgradeReport({ info: (_, message) => writeErrorLine(message) });
+    await (await openLedger({ dataDir: folder, onUpgrade })).close();
   } catch (error) {
     throw new RefusedStart((error as Error).message);
   }

@@ -14,6 +14,8 @@ export interface StoredProvider {
   readonly workspaceId: string;
   /** Name of the provider row whose wire it speaks: `openai`, `anthropic`, … */
   readonly provider: string;
+  /** Slug of the integration whose credential it uses; null: it has its own. */
+  readonly integration: string | null;
   readonly credential: Secret | null;
   /** An operator's own base URL for it, version segment included; null: the row's. */
   readonly baseUrl: string | null;

@@ -54,6 +54,8 @@ export interface AttemptRecord {
 export interface Attempt extends AttemptRecord {
   /** Of the stored provider that was asked; null: none, or not known yet. */
   slug: string | null;
+  /** Slug of that provider's integration; null: it has none. */
+  integration: string | null;
   /** The model that answered, by its own account. */
   modelUsed: string | null;
   /** Milliseconds since the exchange began at which the first byte of its answer arrived; null: none did. */

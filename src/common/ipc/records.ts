@@ -41,6 +41,8 @@ export interface ProviderRecord {
   slug: string;
   workspaceId: string;
   provider: string;
+  /** Slug of the integration whose credential it uses; null: it has its own. */
+  integration: string | null;
   /** Opened credential: the channel is a private socket pair between parent and child. */
   credential: string | null;
   baseUrl: string | null;

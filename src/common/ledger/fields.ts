@@ -94,7 +94,7 @@ export const contextFields = [
   maybeText('provider_slug', 'slug of the stored provider', (s) => s.slug, { filledBy: 'config' }),
   maybeText(
     'integration',
-    'slug of the integration that the stored provider belongs to',
+    'slug of the integration whose credential the stored provider uses; null: it has its own',
     (s) => s.integration,
     {
       since: 3,
@@ -128,7 +128,7 @@ export const contextFields = [
   }),
   maybeText('config', 'slug of the stored config', (s) => s.config, { filledBy: 'config' }),
   maybeText('config_version', 'version of that config', (s) => s.configVersion, { filledBy: 'config' }),
-  maybeText('prompt', 'slug of the stored prompt; not filled yet', (s) => s.prompt, {
+  maybeText('prompt', 'slug of the stored prompt; always null until prompts can be stored', (s) => s.prompt, {
     since: 3,
     filledBy: 'client',
   }),

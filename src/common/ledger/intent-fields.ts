@@ -17,4 +17,5 @@ export const intentFields = [
   'endpoint',
   'method',
   'path',
+  'integration',
 ] as const satisfies readonly (keyof Intent)[];

@@ -189,6 +189,7 @@ function intent(given: IntentPositions): Intent {
     path,
     provider,
     slug: null,
+    integration: null,
     model,
     trace,
     reserved: picos(reserved),

@@ -25,6 +25,8 @@ export interface Intent {
   readonly provider: string;
   /** Of the stored provider; null: there is none. */
   readonly slug: string | null;
+  /** Of that provider's integration; null: it has none. */
+  readonly integration: string | null;
   readonly model: string | null;
   readonly trace: string;
   /** Reserved cost in picodollars; null: no price is known. */
@@ -45,7 +47,7 @@ export interface Settlement {
   readonly config: string | null;
   /** null: the worker died before the end of the request. */
   readonly configVersion: string | null;
-  /** Slug of the stored prompt; null: the request has none. */
+  /** Slug of the stored prompt; always null until prompts can be stored. */
   readonly prompt: string | null;
   readonly endpoint: string;
   readonly method: string;
@@ -53,7 +55,7 @@ export interface Settlement {
   readonly provider: string | null;
   /** Of the stored provider that answered, or was asked last; null: none, or not recorded by the version that wrote it. */
   readonly slug: string | null;
-  /** Slug of the integration that the stored provider belongs to; null: it has none, or an earlier version wrote the row. */
+  /** Slug of that provider's integration; null: it has none, or an earlier version wrote the row. */
   readonly integration: string | null;
   readonly modelAsked: string | null;
   readonly modelUsed: string | null;

@@ -198,7 +198,7 @@ export const unknownRow = (intent: Intent, node: string | null): LedgerRow => ({
   path: intent.path,
   provider: intent.provider,
   slug: intent.slug,
-  integration: null,
+  integration: intent.integration,
   modelAsked: intent.model,
   modelUsed: intent.model,
   status: 0,

@@ -32,6 +32,7 @@ export function attempt(pipeline: Pipeline, x: Exchange, target: Target): Promis
   const record: Attempt = {
     target: target.path,
     slug: null,
+    integration: null,
     provider: target.provider ?? target.virtualKey ?? '',
     model: x.modelAsked,
     startedAt: round(x.elapsedMs()),
@@ -72,6 +73,7 @@ function leave(
   try {
     record.provider = address.provider.name;
     record.slug = address.slug;
+    record.integration = address.integration;
     record.model = address.model;
     if (x.endpoint.counts === true && address.provider.paths[x.endpoint.format] === undefined) {
       return countHere(pipeline, x, address).then(
@@ -196,6 +198,7 @@ function intentOf(pipeline: Pipeline, x: Exchange, { call, address }: Outgoing, 
     path: x.request.path,
     provider: address.provider.name,
     slug: record.slug,
+    integration: record.integration,
     model,
     trace: x.trace.traceId,
     reserved: x.attempts.length === 1 ? record.reserved : reservedFor(x.attempts),

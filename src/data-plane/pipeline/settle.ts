@@ -43,7 +43,7 @@ function settlement(parts: Parts, x: Exchange, outcome: Outcome): Settlement {
     path: x.request.path,
     provider,
     slug: (x.answeredBy ?? last)?.slug ?? null,
-    integration: null,
+    integration: (x.answeredBy ?? last)?.integration ?? null,
     modelAsked: x.modelAsked,
     modelUsed: model,
     status: outcome.status,

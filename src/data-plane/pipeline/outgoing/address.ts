@@ -15,6 +15,8 @@ export interface Address {
   readonly provider: ProviderDefinition;
   /** Of the stored provider; null: the provider is named by itself. */
   readonly slug: string | null;
+  /** Slug of the stored provider's integration; null: it has none. */
+  readonly integration: string | null;
   /** Base URL, version segment included, no slash at the end. */
   readonly base: string;
   readonly credential: Secret | null;
@@ -89,6 +91,7 @@ function directAddress(
   return {
     provider,
     slug: null,
+    integration: null,
     base: target.customHost ?? provider.base,
     credential,
     account: credential === null ? '' : accountOf(credential),
@@ -131,6 +134,7 @@ function storedAddress(
   return {
     provider,
     slug: record.slug,
+    integration: record.integration,
     base: target.customHost ?? ownBase ?? provider.base,
     credential,
     account: credential === null ? record.id : accountOf(credential),

@@ -66,6 +66,7 @@ export class ProviderLookup {
     return {
       ...termsOf(row),
       provider: row.provider,
+      integration: null,
       credential: key,
       baseUrl: baseUrl ?? addressIn(configurations),
       hostTrusted: Boolean(row.host_trusted),
@@ -91,6 +92,7 @@ export class ProviderLookup {
     return {
       ...termsOf(row),
       provider: lender.provider,
+      integration: lender.slug,
       credential: key,
       baseUrl: addressIn(configurations),
       hostTrusted: Boolean(lender.host_trusted),
