@@ -9,8 +9,10 @@ export const root = fileURLToPath(new URL('..', import.meta.url));
 const at = (...parts) => join(root, ...parts);
 
 const sources = ['src', 'proto', 'plugins', 'workers', 'test', 'bench'];
-const installStamp = at('node_modules', '.headgate-installed');
+/** Holds the machine that native parts were chosen and compiled for. */
+const installStamp = at('node_modules', '.headgate-installed-for');
 const buildStamp = at('dist', '.built');
+const bundler = at('tools', 'bundle.mjs');
 
 function checkNode() {
   const [major, minor] = process.versions.node.split('.').map(Number);
@@ -34,10 +36,9 @@ const read = (file) => {
   }
 };
 
-/** What an install depends on: the lock, and the machine that native parts are chosen and compiled for. */
-function installKey() {
+function thisMachine() {
   const { platform, arch, versions } = process;
-  return digest([read(at('package-lock.json')) ?? '', platform, arch, versions.modules]);
+  return `${platform} ${arch} ${versions.modules}`;
 }
 
 function digest(parts) {
@@ -49,9 +50,9 @@ function digest(parts) {
 function installIsCurrent() {
   // A link leads to what another checkout has installed: npm would clear that one's.
   if (lstatSync(at('node_modules'), { throwIfNoEntry: false })?.isSymbolicLink()) return true;
-  const stamp = read(installStamp);
-  if (stamp !== null) return stamp === installKey();
-  // Installed by hand: npm notes what it put there.
+  const machine = read(installStamp);
+  if (machine !== null && machine !== thisMachine()) return false;
+  // Compared with what npm notes that it put there: a lock in which nothing but a range or a reason has changed needs nothing.
   const there = read(at('node_modules', '.package-lock.json'));
   const wanted = read(at('package-lock.json'));
   if (there === null || wanted === null) return false;
@@ -63,7 +64,7 @@ function installIsCurrent() {
 
 function install() {
   if (installIsCurrent()) {
-    if (!existsSync(installStamp)) writeFileSync(installStamp, installKey());
+    if (!existsSync(installStamp)) writeFileSync(installStamp, thisMachine());
     return;
   }
   console.log('Installing packages. sqlite3 is compiled on the way: a minute or two, this once.');
@@ -72,7 +73,7 @@ function install() {
     ? [process.execPath, process.env.npm_execpath]
     : ['npm'];
   run([...npm, 'ci', '--no-audit', '--no-fund', '--include=dev'], 'npm ci did not succeed: see above.');
-  writeFileSync(installStamp, installKey());
+  writeFileSync(installStamp, thisMachine());
 }
 
 function* walk(folder) {
@@ -85,7 +86,12 @@ function* walk(folder) {
 }
 
 function buildKey() {
-  const parts = [read(at('tsconfig.json')) ?? '', installKey()];
+  const parts = [
+    read(at('tsconfig.json')) ?? '',
+    read(bundler) ?? '',
+    read(at('package-lock.json')) ?? '',
+    thisMachine(),
+  ];
   for (const folder of sources) {
     const files = [...walk(at(folder))].filter((file) => file.endsWith('.ts')).sort();
     for (const file of files) parts.push(relative(root, file), readFileSync(file));
@@ -111,6 +117,7 @@ function build() {
   if (!existsSync(at('dist', 'src', 'main.js'))) rmSync(at('dist', '.tsbuildinfo'), { force: true });
   const tsc = at('node_modules', 'typescript', 'bin', 'tsc');
   run([process.execPath, tsc, '-p', 'tsconfig.json'], 'The build failed: see above.');
+  run([process.execPath, bundler], 'The modules could not be bundled: see above.');
   writeFileSync(buildStamp, key);
 }
 

@@ -154,7 +154,7 @@ describe('npm start, in a tree of its own', function () {
   });
 
   it('does not outlive an npm that was killed while it was still preparing', async () => {
-    rmSync(join(copy, 'node_modules', '.headgate-installed'));
+    rmSync(join(copy, 'node_modules', '.headgate-installed-for'));
     const lock = join(copy, '.prepare.lock');
     writeFileSync(lock, String(process.pid));
     const started = start();

@@ -2,12 +2,12 @@ import { readFileSync } from 'node:fs';
 
 /** The program's version, from the package.json above wherever this was built to. */
 export function version(): string {
-  for (const up of ['../../../', '../../../../']) {
+  for (const up of ['../../../', '../../../../', '../../../../../']) {
     try {
       const text = readFileSync(new URL(`${up}package.json`, import.meta.url), 'utf8');
       return (JSON.parse(text) as { version: string }).version;
     } catch {
-      // Source and build lie at different depths: the other one it is.
+      // Source, build and bundle lie at different depths: another one it is.
     }
   }
   return 'unknown';
