@@ -1,15 +1,19 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { pause, type RunningGateway, startGateway } from '../support/gateway.js';
+import { isLong } from '../support/long-forms.js';
 import { expectWithinMs } from '../support/time-limits.js';
 
 /** Milliseconds on a quiet machine, with default settings. */
 const limits = { worker: 1000, control: 2000 };
 
-for (const [machine, factor] of [
+/** The long form measures three times each, and also beside a program that keeps a core busy. */
+const machines = [
   ['', 1],
   [' while another program keeps a core busy', 2],
-] as const) {
+] as const;
+
+for (const [machine, factor] of isLong ? machines : machines.slice(0, 1)) {
   describe(`a gateway with default settings${machine}`, () => {
     let gateway: RunningGateway;
     let busy: ChildProcess | null = null;
@@ -46,20 +50,22 @@ for (const [machine, factor] of [
       while (!(await isAnswered())) await pause(5);
     }
 
-    /** The second fastest of three, so that one interruption by another program does not count. */
-    async function secondOfThree(once: () => Promise<number>): Promise<number> {
+    /** The second fastest of three, so that one interruption by another program does not count; one that is `good` is enough. */
+    async function secondOfThree(good: number, once: () => Promise<number>): Promise<number> {
       const times: number[] = [];
       for (let i = 0; i < 3; i++) {
         for (let sent = 0; sent < 20; sent++) await answered();
         // One that lived for less than a second is started again with a delay.
         await pause(1200);
-        times.push(await once());
+        const ms = await once();
+        if (!isLong && ms <= good) return ms;
+        times.push(ms);
       }
       return times.sort((a, b) => a - b)[1]!;
     }
 
     it(`answers again within ${(factor * limits.worker) / 1000} s of the kill -9 of its data worker`, async () => {
-      const ms = await secondOfThree(async () => {
+      const ms = await secondOfThree(factor * limits.worker, async () => {
         const { pid } = gateway.process;
         const worker = Number(readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').trim());
         const began = performance.now();
@@ -71,7 +77,7 @@ for (const [machine, factor] of [
     }).timeout(40_000);
 
     it(`is ready within ${(factor * limits.control) / 1000} s when headgate serve is started again after a kill -9`, async () => {
-      const ms = await secondOfThree(async () => {
+      const ms = await secondOfThree(factor * limits.control, async () => {
         const gone = new Promise((done) => gateway.process.once('exit', done));
         gateway.process.kill('SIGKILL');
         await gone;

@@ -1,10 +1,28 @@
 // Required by mocha (.mocharc.json).
+import { AsyncLocalStorage } from 'node:async_hooks';
 
 // uWebSockets.js reads this once a process, when it is first loaded, and tests of several files share a process: the first
 // to load it may be one that opens no server, such as that of `headgate doctor`. The gateway's own value.
 process.env['UWS_HTTP_MAX_HEADERS_SIZE'] ??= String(80 * 1024);
 
 const tasks: (() => unknown)[] = [];
+
+/**
+ * Each storage that was once used makes every promise of its process slower from then on, several times so where there
+ * are some of them: those that one lane has used would slow down the lanes after it.
+ */
+const storages = new Set<AsyncLocalStorage<unknown>>();
+const { run, enterWith } = AsyncLocalStorage.prototype;
+Object.assign(AsyncLocalStorage.prototype, {
+  run(this: AsyncLocalStorage<unknown>, ...given: Parameters<typeof run>) {
+    storages.add(this);
+    return run.apply(this, given);
+  },
+  enterWith(this: AsyncLocalStorage<unknown>, store: unknown) {
+    storages.add(this);
+    enterWith.call(this, store);
+  },
+});
 
 /** Has `task` done once the tests that run now have ended, with those of other files of the same lane. */
 export function cleanUpLater(task: () => unknown): void {
@@ -15,5 +33,7 @@ export function cleanUpLater(task: () => unknown): void {
 export const mochaHooks = {
   async afterAll(): Promise<void> {
     for (const task of tasks.splice(0)) await task();
+    for (const storage of storages) storage.disable();
+    storages.clear();
   },
 };

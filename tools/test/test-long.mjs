@@ -83,6 +83,12 @@ const parts = [
     minutes: 2,
   },
   {
+    name: 'restarts beside a busy program, outputs that take no lines, and memory after 20,000 requests',
+    files: ['test/fault/restart-time.test.ts', 'test/fault/log-output.test.ts', 'test/e2e/memory.test.ts'],
+    env: { whole: { WHOLE_LOAD: 'true' }, short: {} },
+    minutes: 2,
+  },
+  {
     name: 'memory under 10 minutes of load (soak)',
     soakMinutes: { whole: 10, short: 0.5 },
     minutes: 11,
