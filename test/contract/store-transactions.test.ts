@@ -1,3 +1,4 @@
+import { AsyncResource } from 'node:async_hooks';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -31,6 +32,20 @@ describe("a transaction on SQLite's writing connection", () => {
   });
   const children = () =>
     database.read((sql) => rowsOf<object>(sql, 'SELECT * FROM children ORDER BY id', []));
+
+  it('costs the promises of the process nothing any more, once the database is closed', async () => {
+    // Each storage that is in use adds a property to whatever is begun.
+    const inUse = (): number => Object.getOwnPropertySymbols(new AsyncResource('TEST')).length;
+    const before = inUse();
+    for (let i = 0; i < 3; i++) {
+      const folder = mkdtempSync(join(tmpdir(), 'headgate-test-'));
+      const other = await openSqlite(folder);
+      await other.write((sql) => sql.raw('CREATE TABLE things (id text PRIMARY KEY)'));
+      await other.close();
+      rmSync(folder, { recursive: true });
+    }
+    expect(inUse()).to.equal(before);
+  });
 
   it('takes no statement after its end', async () => {
     let kept: Transaction | null = null;

@@ -4,8 +4,12 @@ import type { Resolve } from '../../src/data-plane/upstream/address/resolver.js'
 import type { UpstreamOptions } from '../../src/data-plane/upstream/dispatch.js';
 import type { Upstream, UpstreamRequest } from '../../src/data-plane/upstream/upstream.js';
 import { HostileUpstream, okReply } from '../support/hostile-upstream.js';
+import { isLong } from '../support/long-forms.js';
 import { fly, sleep, until } from '../support/recorded-flight.js';
 import { forEachUpstream } from '../support/upstreams.js';
+
+/** Of each kind of answer there are seven, which every other round waits for. */
+const rounds = isLong ? 400 : 84;
 
 /** An upstream that records, of each connection, who has used it. */
 class Observed {
@@ -90,7 +94,7 @@ describe('kept connections to an upstream', () => {
         );
         const upstream = gateway();
         let answered = 0;
-        for (let round = 0; round < 400; round++) {
+        for (let round = 0; round < rounds; round++) {
           const more = { callerChosen };
           const attack = ask(upstream, observed.server.url, 'attacker', more);
           if (round % 2 === 0) await attack;
@@ -100,7 +104,7 @@ describe('kept connections to an upstream', () => {
           expect(victim.text).to.equal('for victim');
           answered += 1;
         }
-        expect(answered).to.equal(400);
+        expect(answered).to.equal(rounds);
         expect(observed.shared).to.deep.equal([]);
         // What was kept is used: the victim has not paid for a connection each time.
         const victims = [...observed.users.values()].filter((users) => users.has('victim'));

@@ -8,8 +8,8 @@ process.env['UWS_HTTP_MAX_HEADERS_SIZE'] ??= String(80 * 1024);
 const tasks: (() => unknown)[] = [];
 
 /**
- * Each storage that was once used makes every promise of its process slower from then on, several times so where there
- * are some of them: those that one lane has used would slow down the lanes after it.
+ * Each storage that was used makes every promise of its process slower from then on: those that one lane has used (the
+ * scope of plugins, those of client SDKs) would slow down the lanes after it.
  */
 const storages = new Set<AsyncLocalStorage<unknown>>();
 const { run, enterWith } = AsyncLocalStorage.prototype;

@@ -59,6 +59,7 @@ const parts = [
       'test/fault/journal-replay.test.ts',
       'test/e2e/admin-hostile-text.test.ts',
       'test/contract/store-audit.test.ts',
+      'test/contract/upstream-tenants.test.ts',
     ],
     env: { whole: { WHOLE_LOAD: 'true' }, short: {} },
     minutes: 4,

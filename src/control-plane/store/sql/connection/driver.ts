@@ -241,7 +241,9 @@ export class SqlDatabase implements Database {
     return this.#engine.isServed(sql);
   }
 
-  close(): Promise<void> {
-    return this.#engine.close();
+  async close(): Promise<void> {
+    await this.#engine.close();
+    // Until then every promise of the process is given the frame of the one that made it, by each database ever opened.
+    this.#frames.disable();
   }
 }
