@@ -80,6 +80,7 @@ export async function openInProcess(
       nodes: null,
       dataDir: dir,
       workers: 1,
+      schedule() {},
       openDatabase: SqliteConnection.open,
       openVectors: async () => null,
     },

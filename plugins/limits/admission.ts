@@ -19,14 +19,14 @@ interface Taken {
 }
 
 /** What a request has taken of all its limits. */
-export class Held {
+export class TakenPermits {
   readonly taken: Taken[] = [];
   /** Has it been given back, as far as it was not used? */
   isSettled = false;
 }
 
 /** Shared by the forks of an exchange: it is set before there are any. */
-export const heldSlot = new Slot<Held>('limits-held', () => new Held());
+export const takenSlot = new Slot<TakenPermits>('limits-held', () => new TakenPermits());
 
 /** A limit that a request meets, and what it would take. */
 interface Asked extends Limit {
@@ -89,7 +89,7 @@ export class LimitAdmission {
     attempt: Attempt | null,
     expected: ExpectedTokens | null,
   ): Awaitable<void> {
-    const { taken } = x.get(heldSlot);
+    const { taken } = x.get(takenSlot);
     const from = taken.length;
     const now = performance.now();
     let missing: Asked[] | null = null;
@@ -142,7 +142,7 @@ export class LimitAdmission {
     const wanted = missing.map(({ rule, amount }) => wantedOf(rule, amount, expected));
     // Too little for this request: it counts as used here for as long as it is here.
     for (const { permits } of missing) if (permits.left > 0) this.#back.push(permits.empty());
-    const held = x.get(heldSlot);
+    const held = x.get(takenSlot);
     const answer = await this.host.shared
       .ask('limits-take', { wanted, back: this.#takeBack() })
       .catch((cause: unknown) => {
@@ -181,14 +181,14 @@ export class LimitAdmission {
   /** Gives back what was taken for a request that goes no further now. */
   #undo(x: Exchange, before: readonly Taken[]): void {
     if (before.length === 0) return;
-    const { taken } = x.get(heldSlot);
+    const { taken } = x.get(takenSlot);
     for (const one of before) this.#restore(one, one.amount);
     taken.splice(0, taken.length, ...taken.filter((one) => !before.includes(one)));
   }
 
   /** Gives back what the request has not used, and counts what it has used beyond. */
   settle(x: Exchange): void {
-    const held = x.get(heldSlot);
+    const held = x.get(takenSlot);
     held.isSettled = true;
     if (held.taken.length === 0) return;
     const isSent = x.attempts.some(wasSent);

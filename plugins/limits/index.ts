@@ -3,7 +3,7 @@ import type { Awaitable, Policies, StoredProvider } from '../../src/common/core/
 import type { Attempt, Exchange } from '../../src/common/core/exchange.js';
 import type { Target } from '../../src/common/core/target.js';
 import { definePlugin, type NeedsOf } from '../../src/common/plugin-host/plugin.js';
-import { Held, heldSlot, LimitAdmission } from './admission.js';
+import { LimitAdmission, TakenPermits, takenSlot } from './admission.js';
 import type { LimitSettings } from './control.js';
 import type { Limit } from './permits.js';
 import { PolicySet } from './policies/policy-set.js';
@@ -72,7 +72,7 @@ export default definePlugin<LimitSettings, NeedsOf<typeof stage>>({
 
     return {
       request(x) {
-        x.set(heldSlot, new Held());
+        x.set(takenSlot, new TakenPermits());
         const { workspaceId } = x.principal;
         const policies = workspaceId === null ? null : host.directory.policies(workspaceId);
         if (policies instanceof Promise) return policies.then((found) => admitRequest(x, found));

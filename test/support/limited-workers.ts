@@ -43,6 +43,7 @@ export class LimitedWorkers {
         nodes: null,
         dataDir: this.dataDir,
         workers: count,
+        schedule() {},
         openDatabase: SqliteConnection.open,
         openVectors: async () => null,
       },
