@@ -82,6 +82,7 @@ export async function openInProcess(
       workers: 1,
       schedule() {},
       openDatabase: SqliteConnection.open,
+      schedule() {},
       openVectors: async () => null,
     },
   );

@@ -45,6 +45,7 @@ export class LimitedWorkers {
         workers: count,
         schedule() {},
         openDatabase: SqliteConnection.open,
+        schedule() {},
         openVectors: async () => null,
       },
     );

@@ -5,5 +5,6 @@ export async function undoNewest(sql: Transaction): Promise<void> {
   await sql('schema_version').where('version', '>=', 10).delete();
   await sql.schema.alterTable('rate_limits_policies', (t) => t.dropColumn('shadow'));
   for (const table of ['schedule_runs', 'schedules', 'nodes']) await sql.schema.dropTable(table);
+  await sql.schema.alterTable('rate_limits_policies', (t) => t.dropColumn('shadow'));
   await sql.schema.alterTable('schema_version', (t) => t.dropColumn('compatible_from'));
 }

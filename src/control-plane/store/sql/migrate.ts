@@ -94,9 +94,11 @@ export async function migrate(
   context: MigrationContext,
   now: () => number,
 ): Promise<void> {
-  const found = await usable(database, migrations);
+  await usable(database, migrations);
+  // Not up to the newest alone: a version may have come to the list after a higher one was applied.
+  const applied = new Set(await database.read<number[]>((sql) => sql('schema_version').pluck('version')));
   for (const { version, name, kind, up } of migrations) {
-    if (version <= found) continue;
+    if (applied.has(version)) continue;
     await database.write(async (sql) => {
       // Another process may have made this step while this one waited for the lock.
       if ((await sql('schema_version').where({ version }).first()) !== undefined) return;
