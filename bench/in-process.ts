@@ -13,7 +13,7 @@ import { SharedChannel } from '../src/data-plane/directory/shared-channel.js';
 import { createHandler } from '../src/data-plane/pipeline/handle.js';
 import type { Call, ReplySink } from '../src/data-plane/transport/transport.js';
 import type { Upstream } from '../src/data-plane/upstream/upstream.js';
-import { assemble } from '../src/process/worker/assemble.js';
+import { partsInProcess } from '../src/process/worker/worker-parts.js';
 
 /** One request, to be sent many times. */
 export interface BenchRequest {
@@ -95,14 +95,14 @@ export async function openInProcess(
       }),
     );
   });
-  const { pipeline } = await assemble(
-    { ...init, journalDir: dir },
+  const base = {
+    init: { ...init, journalDir: dir },
+    log: quiet,
     channel,
     shared,
-    quiet,
-    () => {},
-    upstreamOf(answer),
-  );
+    send: () => {},
+  };
+  const { pipeline } = await partsInProcess(upstreamOf(answer)).running(base, quiet).start();
   const handle = createHandler(pipeline);
   const send = (request: BenchRequest, count: number): Promise<void> =>
     new Promise((resolve) => {

@@ -13,8 +13,13 @@ import { SharedChannel } from '../../src/data-plane/directory/shared-channel.js'
 import { createHandler } from '../../src/data-plane/pipeline/handle.js';
 import type { Pipeline } from '../../src/data-plane/pipeline/parts.js';
 import type { Call, ReplySink } from '../../src/data-plane/transport/transport.js';
-import type { Upstream, UpstreamHandler, UpstreamRequest } from '../../src/data-plane/upstream/upstream.js';
-import { assemble } from '../../src/process/worker/assemble.js';
+import type {
+  Upstream,
+  UpstreamFlight,
+  UpstreamHandler,
+  UpstreamRequest,
+} from '../../src/data-plane/upstream/upstream.js';
+import { partsInProcess } from '../../src/process/worker/worker-parts.js';
 import { eventually } from './gateway.js';
 
 const pepper = Buffer.alloc(32, 1);
@@ -63,6 +68,13 @@ export interface Ask {
   body?: object | string;
 }
 
+export interface WorkerOptions {
+  /** Where requests to providers go; to the test where absent. */
+  readonly upstream?: Upstream;
+  /** Are bodies kept in the log? false where absent. */
+  readonly logBodies?: boolean;
+}
+
 /** A data worker without sockets or a control process: its keys, its provider and its clients are the test's. */
 export class BareWorker {
   readonly keys = new Map<string, KeyRecord>();
@@ -85,8 +97,7 @@ export class BareWorker {
   directory!: WorkerDirectory;
   readonly dir = mkdtempSync(join(tmpdir(), 'headgate-test-'));
 
-  /** `upstream`: where requests to providers go; to the test where absent. */
-  async start(upstream?: Upstream): Promise<this> {
+  async start({ upstream, logBodies = false }: WorkerOptions = {}): Promise<this> {
     const channel: LookupChannel = new LookupChannel((message) => {
       if (message.t !== 'lookup') return;
       if (message.kind === 'key') this.lookups++;
@@ -102,28 +113,15 @@ export class BareWorker {
     });
     const shared: SharedChannel = new SharedChannel((message) => this.onShared(message, shared));
     const quiet = { info() {}, warn: console.warn, error: console.error };
-    const { pipeline, directory } = await assemble(
-      { ...init, journalDir: this.dir },
+    const base = {
+      init: { ...init, journalDir: this.dir, logBodies },
+      log: quiet,
       channel,
       shared,
-      quiet,
-      () => {},
-      upstream ?? {
-        send: (request, handler) => {
-          const asked: Asked = { request, handler, cancelled: false };
-          this.asked.push(asked);
-          this.onAsked(asked);
-          return {
-            sent: true,
-            resume() {},
-            cancel() {
-              asked.cancelled = true;
-            },
-          };
-        },
-        async close() {},
-      },
-    );
+      send: () => {},
+    };
+    const parts = partsInProcess(upstream ?? { send: (...given) => this.#send(...given), async close() {} });
+    const { pipeline, directory } = await parts.running(base, quiet).start();
     const { journal } = pipeline;
     const settle = journal.settle.bind(journal);
     journal.settle = (settlement) => {
@@ -131,10 +129,23 @@ export class BareWorker {
       settle(settlement);
     };
     // Counting starts threads, and none of these tests asks how many tokens there were.
-    Object.assign(pipeline, { counter: { count: async () => noUsage(), exceeds: async () => null } });
+    Object.assign(pipeline.counter, { count: async () => noUsage(), exceeds: async () => null });
     this.pipeline = pipeline;
     this.directory = directory;
     return this;
+  }
+
+  #send(request: UpstreamRequest, handler: UpstreamHandler): UpstreamFlight {
+    const asked: Asked = { request, handler, cancelled: false };
+    this.asked.push(asked);
+    this.onAsked(asked);
+    return {
+      sent: true,
+      resume() {},
+      cancel() {
+        asked.cancelled = true;
+      },
+    };
   }
 
   /** A new key. */

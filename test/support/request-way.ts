@@ -101,7 +101,7 @@ export async function requestWay(): Promise<WayFunction[]> {
     keepAliveMs: 60_000,
     egressAllow: ['127.0.0.1'],
   });
-  const worker = await new BareWorker().start(upstream);
+  const worker = await new BareWorker().start({ upstream });
   worker.addProvider('openai', { provider: 'openai', baseUrl: `http://127.0.0.1:${providerPort}/v1` });
   const transport = await createUwsTransport({
     handler: createHandler(worker.pipeline),

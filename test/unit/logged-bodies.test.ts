@@ -5,8 +5,7 @@ describe('the bodies of requests', () => {
   let worker: BareWorker;
 
   before(async () => {
-    worker = await new BareWorker().start();
-    Object.assign(worker.pipeline, { logBodies: true });
+    worker = await new BareWorker().start({ logBodies: true });
   });
   after(() => worker.close());
 

@@ -1,83 +1,30 @@
 import { monitorEventLoopDelay } from 'node:perf_hooks';
 import type { Explained, ToExplain } from '../../common/ipc/explained.js';
 import type { FromControl, FromWorker, WorkerInit } from '../../common/ipc/messages.js';
-import type { Metrics } from '../../common/plugin-host/metrics.js';
 import type { Logger } from '../../common/plugin-host/plugin.js';
 import { LookupChannel } from '../../data-plane/directory/channel.js';
-import type { WorkerDirectory } from '../../data-plane/directory/directory.js';
 import { SharedChannel } from '../../data-plane/directory/shared-channel.js';
 import { explain } from '../../data-plane/pipeline/explain.js';
-import { createHandler, refusalAt } from '../../data-plane/pipeline/handle.js';
-import type { Pipeline } from '../../data-plane/pipeline/parts.js';
 import { pluginScope, scopeFields } from '../../data-plane/pipeline/plugins/plugin-scope.js';
-import { createNodeTransport } from '../../data-plane/transport/node/node.js';
-import type { Call, Transport } from '../../data-plane/transport/transport.js';
-import { createUwsTransport } from '../../data-plane/transport/uws/uws.js';
-import { clientConnections, descriptorLimit } from '../descriptors.js';
 import { exitProcess } from '../ending/exit.js';
 import { exitInternal } from '../ending/last-handler.js';
 import { openLog } from '../log/log.js';
-import { AdminForwarder } from './admin-forwarder.js';
-import { adminLimits } from './admission/limits.js';
-import { assemble } from './assemble.js';
+import type { AdminGiven } from './parts/admin.js';
+import type { DirectoryGiven } from './parts/directory.js';
+import type { PipelineGiven } from './parts/pipeline.js';
+import type { TransportGiven } from './parts/transport.js';
+import { workerParts } from './worker-parts.js';
 
 /** To a control process that has died, nothing: what is in flight is served to its end all the same. */
 const post = (message: FromWorker): void => {
   process.send?.(message, () => {});
 };
 
-/** A data worker: one process, one port shared with its siblings, no database. Started by the supervisor alone. */
-async function start(init: WorkerInit, channel: LookupChannel): Promise<Worker> {
-  const { log, dropped: droppedLines } = openLog(init.log, { worker: init.worker });
-  processLog = log;
-  const admin = new AdminForwarder(
-    (message, sent) => process.send?.(message, sent),
-    init.headerPrefixes,
-    undefined,
-    adminLimits(init.workers),
-  );
-  const open = (call: Call, path: string): void => admin.open(call, path);
-  const take = init.administration ? open : null;
-  const { pipeline, directory, metrics } = await assemble(init, channel, shared, log, take);
-  const create = init.transport === 'uws' ? createUwsTransport : createNodeTransport;
-  const transport = await create({
-    handler: createHandler(pipeline),
-    maxHeaderBytes: 80 * 1024,
-    maxConnections: clientConnections(descriptorLimit()),
-    writeTimeoutMs: init.writeTimeoutMs,
-    refusal(error, path) {
-      const { id, headers, body } = refusalAt(path, [], error, init.headerPrefixes);
-      log.info({ request_id: id, code: error.code, path }, error.message);
-      return { headers, body };
-    },
-    onProblem: (error, what) => log.warn({ err: error }, what),
-  });
-  const port = await listen(transport, init);
-  return { port, transport, pipeline, directory, metrics, admin, log, droppedLines };
-}
-
-/** The worker that had the port before may take a moment to let go of it. */
-async function listen(transport: Transport, init: WorkerInit): Promise<number> {
-  for (let tries = 0; ; tries++) {
-    try {
-      return await transport.listen(init.host, init.port, init.shared);
-    } catch (error) {
-      if (tries === 10) throw error;
-      await new Promise((wait) => setTimeout(wait, 100));
-    }
-  }
-}
-
-interface Worker {
-  readonly port: number;
-  readonly transport: Transport;
-  readonly pipeline: Pipeline;
-  readonly directory: WorkerDirectory;
-  readonly metrics: Metrics;
-  readonly admin: AdminForwarder;
+interface Worker extends TransportGiven, PipelineGiven, DirectoryGiven, AdminGiven {
   readonly log: Logger;
   /** Lines of the process log that were dropped. */
   readonly droppedLines: () => number;
+  readonly stop: () => Promise<void>;
 }
 
 const channel = new LookupChannel(post);
@@ -87,23 +34,29 @@ let worker: Worker | null = null;
 let processLog: Logger | null = null;
 let leaving = false;
 
+/** A data worker: one process, one port shared with its siblings, no database. Started by the supervisor alone. */
+async function start(init: WorkerInit): Promise<Worker> {
+  const { log, dropped: droppedLines } = openLog(init.log, { worker: init.worker });
+  processLog = log;
+  const send = (message: FromWorker, sent: () => void): void => void process.send?.(message, sent);
+  const running = workerParts.running({ init, log, channel, shared, send }, log);
+  return { ...(await running.start()), droppedLines, stop: () => running.stop() };
+}
+
 /** Ends in-flight work up to the deadline, then goes. New calls on kept connections are refused meanwhile. */
 async function drain(deadlineMs: number): Promise<void> {
   if (leaving) return;
   leaving = true;
   if (worker === null) process.exit(0);
-  const { transport, pipeline } = worker;
+  const { transport, pipeline, stop } = worker;
   pipeline.draining = true;
   transport.drain();
   beat();
   const until = performance.now() + deadlineMs;
   while (transport.inFlight > 0 && performance.now() < until)
     await new Promise((wait) => setTimeout(wait, 20));
-  transport.close();
-  // Calls cut by the close settle in this turn; the journal flushes when it closes.
-  await new Promise((wait) => setTimeout(wait, 20));
-  await pipeline.chain.close();
-  pipeline.journal.close();
+  // What failed to stop is logged.
+  await stop().catch(() => {});
   post({ t: 'drained' });
   exitProcess(0);
 }
@@ -111,7 +64,7 @@ async function drain(deadlineMs: number): Promise<void> {
 process.on('message', (message: FromControl) => {
   switch (message.t) {
     case 'init':
-      start(message.init, channel).then(
+      start(message.init).then(
         (started) => {
           worker = started;
           delay.reset();

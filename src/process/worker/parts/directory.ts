@@ -1,0 +1,25 @@
+import { WorkerDirectory } from '../../../data-plane/directory/directory.js';
+import { providers } from '../../../data-plane/providers/rows.js';
+import { compileConfig } from '../../../data-plane/routing/compile.js';
+import type { ProcessPart } from '../../part-list.js';
+import type { WorkerBase } from './base.js';
+
+export interface DirectoryGiven {
+  readonly directory: WorkerDirectory;
+  /** Is there a provider row of that name? */
+  readonly isProvider: (name: string) => boolean;
+}
+
+/** What this worker remembers of keys, configs and providers. */
+export const directoryPart: ProcessPart<WorkerBase, DirectoryGiven> = {
+  name: 'directory',
+  start({ init: { headerPrefixes }, channel }) {
+    const isProvider = (name: string): boolean => providers.has(name);
+    const directory = new WorkerDirectory({
+      channel,
+      compile: ({ text, slug, version }) =>
+        compileConfig(text, { slug, version, isProvider, headerPrefixes }),
+    });
+    return { directory, isProvider };
+  },
+};

@@ -1,0 +1,131 @@
+import { KeyHasher } from '../../../common/access/gateway-key.js';
+import { OwnIdentities } from '../../../common/access/own-identity.js';
+import type { Capabilities } from '../../../common/plugin-host/host.js';
+import { Metrics } from '../../../common/plugin-host/metrics.js';
+import { attempt } from '../../../data-plane/pipeline/attempt.js';
+import { composeChain } from '../../../data-plane/pipeline/chain.js';
+import { OpenExchanges } from '../../../data-plane/pipeline/open-exchanges.js';
+import { ExpectedCosts } from '../../../data-plane/pipeline/outgoing/expected-cost.js';
+import { upstreamKey } from '../../../data-plane/pipeline/outgoing/upstream-key.js';
+import type { Parts, Pipeline } from '../../../data-plane/pipeline/parts.js';
+import { aside } from '../../../data-plane/pipeline/plugins/aside.js';
+import { composeStages } from '../../../data-plane/pipeline/plugins/compose.js';
+import { expectedTokens } from '../../../data-plane/pipeline/request/expected-tokens.js';
+import { inputTokens } from '../../../data-plane/pipeline/request/input-tokens.js';
+import { bodyReading } from '../../../data-plane/pipeline/request/read-body.js';
+import { RecurringBodies } from '../../../data-plane/pipeline/request/recurring-bodies.js';
+import { costOf, settle } from '../../../data-plane/pipeline/settle.js';
+import { clientFormats } from '../../../data-plane/providers/client-formats/index.js';
+import { sentOnHeaders } from '../../../data-plane/providers/client-headers.js';
+import { formats, plainFormats } from '../../../data-plane/providers/formats/index.js';
+import { providers } from '../../../data-plane/providers/rows.js';
+import { CompiledConfigs } from '../../../data-plane/routing/compiled-cache.js';
+import type { ProcessPart } from '../../part-list.js';
+import type { AdminGiven } from './admin.js';
+import type { WorkerBase } from './base.js';
+import type { BodiesGiven } from './bodies.js';
+import type { DirectoryGiven } from './directory.js';
+import type { JournalGiven } from './journal.js';
+import type { PricesGiven } from './prices.js';
+import type { UpstreamGiven } from './upstream.js';
+
+type Needs = WorkerBase &
+  JournalGiven &
+  BodiesGiven &
+  UpstreamGiven &
+  DirectoryGiven &
+  PricesGiven &
+  AdminGiven;
+
+export interface PipelineGiven {
+  readonly pipeline: Pipeline;
+  readonly metrics: Metrics;
+}
+
+/** The chain of stages, and what a request meets on its way through it. */
+export const pipelinePart: ProcessPart<Needs, PipelineGiven> = {
+  name: 'chain',
+  async start(needs) {
+    const { init, log, directory, shared, admin } = needs;
+    const { headerPrefixes } = init;
+    const metrics = new Metrics();
+    const parts = partsOf(needs);
+    const capabilities: Capabilities = {
+      ...capabilitiesOf(needs, parts),
+      // Stages are set up before there is a pipeline: they make attempts by it once there are requests.
+      upstream: {
+        attempt: (x, target) => attempt(pipeline, x, target),
+        aside: (x, target) => aside(pipeline, x, target),
+        upstreamKey: (x, target) => upstreamKey(parts, x, target),
+        sentOnHeaders,
+      },
+    };
+    const { random } = Math;
+    const host = { log, headerPrefixes, directory, metrics, random, shared, capabilities };
+    const stages = await composeStages(init, host);
+    const pipeline: Pipeline = {
+      ...parts,
+      chain: composeChain(stages.map(({ hooks }) => hooks)),
+      open: new OpenExchanges(directory, log),
+      admin: init.administration ? (call, path) => admin.open(call, path) : null,
+      draining: false,
+    };
+    return { pipeline, metrics };
+  },
+  async stop({ pipeline }) {
+    pipeline.open.close();
+    await pipeline.chain.close();
+  },
+};
+
+function partsOf({ init, log, directory, journal, bodies, counter, upstream, pricing }: Needs): Parts {
+  return {
+    deployment: init.deployment,
+    directory,
+    providers,
+    formats,
+    clientFormats,
+    plainFormats,
+    upstream,
+    bodies,
+    counter,
+    pricing,
+    journal,
+    timeouts: init.timeouts,
+    limits: {
+      maxBodyBytes: init.bodyLimitBytes,
+      maxAnswerBytes: 32 * 1024 * 1024,
+      maxRecordBytes: 1024 * 1024,
+    },
+    headerPrefixes: init.headerPrefixes,
+    logBodies: init.logBodies,
+    ownIdentities: new OwnIdentities(init.ownIdentity),
+    log,
+  };
+}
+
+function capabilitiesOf(
+  { init, shared, directory, isProvider, bodies, counter, pricing }: Needs,
+  parts: Parts,
+): Omit<Capabilities, 'upstream'> {
+  const weights = new Map(Object.entries(init.workspaceWeights));
+  const hasher = new KeyHasher(Buffer.from(init.pepper, 'hex'));
+  const recurring = new RecurringBodies();
+  const costs = new ExpectedCosts({ directory, pricing });
+  return {
+    costs: {
+      cost: (x) => costOf(parts, x.attempts, x.startedAt),
+      expectedCost: (x, target, outputTokens) => costs.of(x, target, outputTokens),
+    },
+    tokens: {
+      inputTokens: (x) => inputTokens(parts, x),
+      expectedTokens: (x, target) => expectedTokens(parts, x, target),
+    },
+    node: { workers: init.workers, weightOf: (workspaceId) => weights.get(workspaceId) ?? 1 },
+    configs: { configs: new CompiledConfigs(isProvider, init.headerPrefixes), isProvider },
+    keys: { hashKey: (key) => hasher.hash(key) },
+    bodies: { readBody: bodyReading(bodies, recurring, counter), bodyRecurs: (x) => recurring.keep(x) },
+    settlement: { settle: (x, outcome) => settle(parts, x, outcome) },
+    channel: { shared },
+  };
+}
