@@ -6,7 +6,6 @@ import type { Exchange } from '../../src/common/core/exchange.js';
 import { bearerToken } from '../../src/common/http/bearer.js';
 import { getHeader, type HeaderList } from '../../src/common/http/headers.js';
 import { definePlugin, type NeedsOf } from '../../src/common/plugin-host/plugin.js';
-import { gatewayKeyHeader } from '../../src/common/plugin-host/slots.js';
 import stage from './stage.js';
 
 /** Headers in which official clients put their one key: the gateway's, where it is the gateway they call. */
@@ -29,53 +28,48 @@ export default definePlugin<Record<string, never>, NeedsOf<typeof stage>>({
       if (rules instanceof Promise) return rules.then((found) => serves(found, accepted));
       serves(rules, accepted);
     };
-    /** `place`: the header that holds the key, or `key` of the query. */
-    const look = (x: Exchange, key: string, place: string): void | Promise<void> => {
+    /** `hash` null: by its form it is no gateway key. `place`: the header that holds the key, or `key` of the query. */
+    const look = (x: Exchange, hash: string | null, place: string): void | Promise<void> => {
       // The form of a key is no secret, so the time of the answer may differ between garbage and an unknown key.
-      const hash = host.hashKey(key);
       if (hash === null) throw invalidKey(place);
       const found = host.directory.key(hash, x.request);
       if (found instanceof Promise) return found.then((principal) => admit(x, principal, place));
       return admit(x, found, place);
     };
+    const lookInQuery = (x: Exchange): void | Promise<void> => {
+      const key = isGeminiCall(x) ? queryKey(x.request.query) : null;
+      const hash = key === null ? null : host.hashKey(key);
+      if (hash === null) throw noKey(x.request.headers, key, shown);
+      return look(x, hash, 'key');
+    };
     return {
       request(x) {
         const { headers } = x.request;
-        const at = findKey(headers, ranks);
-        if (at < 0) {
-          const key = isGeminiCall(x) ? queryKey(x.request.query) : null;
-          if (key !== null && isGatewayKey(key)) return look(x, key, 'key');
-          throw noKey(headers, key, shown);
+        let place: string | null = null;
+        let hash: string | null = null;
+        let best = clientHeaders.length;
+        for (let i = 0; i < headers.length; i += 2) {
+          const name = headers[i]!;
+          const rank = ranks.get(name);
+          if (rank === undefined || rank >= best) continue;
+          const value = headers[i + 1]!;
+          const found = host.hashKey(name === 'authorization' ? (bearerToken(value) ?? '') : value);
+          // Our own header is meant for us whatever it holds; the clients' ones only when it is a gateway key.
+          if (found === null && rank !== own) continue;
+          place = name;
+          hash = found;
+          best = rank;
         }
-        const name = headers[at]!;
-        const key = keyText(name, headers[at + 1]!);
-        x.set(gatewayKeyHeader, name);
-        return look(x, key, name);
+        if (place === null) return lookInQuery(x);
+        x.keyHeader = place;
+        return look(x, hash, place);
       },
     };
   },
 });
 
-/** Rank of our own headers, before the clients'. */
+/** Rank of our own headers, before the clients'. The first of them counts. */
 const own = -1;
-
-/** Index of the header that holds the gateway key; -1: none does. `ranks`: of the headers that may. */
-function findKey(headers: HeaderList, ranks: ReadonlyMap<string, number>): number {
-  let client = -1;
-  let best = clientHeaders.length;
-  for (let i = 0; i < headers.length; i += 2) {
-    const name = headers[i]!;
-    const rank = ranks.get(name);
-    if (rank === undefined) continue;
-    // Our own header is meant for us whatever it holds; the clients' ones only when it is a gateway key.
-    if (rank === own) return i;
-    if (rank < best && isGatewayKey(keyText(name, headers[i + 1]!))) {
-      client = i;
-      best = rank;
-    }
-  }
-  return client;
-}
 
 const isGeminiCall = ({ endpoint, request }: Exchange): boolean =>
   endpoint.modelInPath === true || (endpoint.name === 'models' && request.path.startsWith('/v1beta/'));
@@ -143,7 +137,7 @@ function serves({ organisationId, disabled, workspaces }: DeploymentRules, princ
 
 function accept(x: Exchange, principal: Principal | null, place: string): Principal {
   if (principal === null) throw invalidKey(place);
-  if (isExpired(principal, Date.now())) {
+  if (principal.expiresAt !== null && isExpired(principal, Date.now())) {
     throw new GatewayError('01', 'Expired API key: rotate it or use another one.', { param: place });
   }
   const lists = x.endpoint.name === 'models';
@@ -154,7 +148,7 @@ function accept(x: Exchange, principal: Principal | null, place: string): Princi
       { param: place },
     );
   }
-  if (!mayCall(principal, x.endpoint.name)) {
+  if (!principal.scopes.includes('completions.write') && !mayCall(principal, x.endpoint.name)) {
     throw new GatewayError(
       'permission_denied',
       `This API key lacks the scope ${lists ? 'virtual_keys.list or completions.write' : 'completions.write'}: add it to the key or use another key.`,

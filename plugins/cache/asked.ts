@@ -59,9 +59,14 @@ export class AskedReader {
 
   /** null: nothing. Throws `invalid_request` for a header that cannot be read. */
   read(x: Exchange): Asked | null {
-    const rule = x.config.cache ?? this.#switched(x);
+    let rule = x.config.cache;
+    if (rule === null) {
+      const value = this.#header(x, 'cache');
+      if (value === undefined) return null;
+      rule = this.#switched(value);
+    }
     const { name } = x.endpoint;
-    if (rule === null || x.request.json === null || !cachable.has(name)) return null;
+    if (x.request.json === null || !cachable.has(name)) return null;
     if (ongoing[name] !== undefined && (x.request.json[ongoing[name]] ?? null) !== null) return null;
     if (x.request.bytes!.length > maxRequestBytes || this.#isSet(x, 'debug', 'false')) return null;
     const ttl = this.#header(x, 'cache-ttl');
@@ -78,9 +83,7 @@ export class AskedReader {
     };
   }
 
-  #switched(x: Exchange): CacheRule | null {
-    const value = this.#header(x, 'cache');
-    if (value === undefined) return null;
+  #switched(value: string): CacheRule {
     return switched.get(value.toLowerCase()) ?? this.#refuse('cache', 'must be simple or semantic');
   }
 

@@ -59,7 +59,10 @@ export default definePlugin<CacheOptions, NeedsOf<typeof stage>>({
     const cache = new Cache(options, host);
     return {
       close: () => cache.close(),
-      request: (x) => cache.look(x),
+      request(x) {
+        const asked = cache.reader.read(x);
+        return asked === null ? undefined : cache.look(x, asked);
+      },
       explain: async (x, plan) => {
         plan.cache = await cache.plan(x);
       },
@@ -73,7 +76,7 @@ export default definePlugin<CacheOptions, NeedsOf<typeof stage>>({
 });
 
 class Cache {
-  readonly #reader: AskedReader;
+  readonly reader: AskedReader;
   readonly #keys: Keys;
   readonly #memory: Memory;
   readonly #flights: Flights;
@@ -90,7 +93,7 @@ class Cache {
   ) {
     const { memoryBytes = 64 * mebibyte, entryBytes = mebibyte, maxAge = 7_776_000, shared = true } = options;
     const { embedding = null, checkPercent = 1 } = options;
-    this.#reader = new AskedReader(host.headerPrefixes, maxAge);
+    this.reader = new AskedReader(host.headerPrefixes, maxAge);
     this.#keys = new Keys(host);
     this.#memory = new Memory(memoryBytes);
     this.#flights = new Flights(entryBytes, (key, entry) => this.#memory.grown(key, entry));
@@ -115,9 +118,7 @@ class Cache {
   }
 
   /** Answers the call where its answer is known, or about to be. */
-  look(x: Exchange): Awaitable<Reply | undefined> {
-    const asked = this.#reader.read(x);
-    if (asked === null) return undefined;
+  look(x: Exchange, asked: Asked): Awaitable<Reply | undefined> {
     const key = this.#keys.of(x, asked);
     return key instanceof Promise
       ? key.then((name) => {
@@ -130,7 +131,7 @@ class Cache {
 
   /** What would be looked for; the store that all share is not asked. */
   async plan(x: Exchange): Promise<PlannedCache | null> {
-    const asked = this.#reader.read(x);
+    const asked = this.reader.read(x);
     if (asked === null) return null;
     const { rule, maxAge, namespace, refresh } = asked;
     const entry = this.#memory.get(await this.#keys.of(x, asked));

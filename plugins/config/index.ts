@@ -7,7 +7,7 @@ import type { ResolvedConfig } from '../../src/common/core/target.js';
 import { bearerToken } from '../../src/common/http/bearer.js';
 import { traceOf } from '../../src/common/http/trace.js';
 import { definePlugin, type HostWith, type NeedsOf } from '../../src/common/plugin-host/plugin.js';
-import { directCredential, gatewayKeyHeader } from '../../src/common/plugin-host/slots.js';
+import { directCredential } from '../../src/common/plugin-host/slots.js';
 import {
   createHeaderReader,
   credentialHeaders,
@@ -18,7 +18,7 @@ import {
 import { headerConfig, layeredConfig } from './header-layer.js';
 import { readHeaderTarget } from './header-target.js';
 import { refuseInline } from './inline.js';
-import { mergeMetadata, readMetadata } from './metadata.js';
+import { mergeMetadata, nothing, readMetadata } from './metadata.js';
 import stage from './stage.js';
 
 /**
@@ -44,7 +44,8 @@ export default definePlugin<Record<string, never>, NeedsOf<typeof stage>>({
       if (x.principal.blockInline) refuseInline(given, host.headerPrefixes[0]!);
       x.trace = traceOf(given, x.id);
       takeCredential(x, given);
-      const base = resolver.named(x, given);
+      const { configId } = x.principal.defaults;
+      const base = given.config === undefined && configId === null ? null : resolver.named(x, given);
       if (base instanceof Promise) return base.then((config) => resolver.settle(x, given, config));
       resolver.settle(x, given, base);
     };
@@ -93,31 +94,31 @@ class Resolver {
 
   /** Gives the exchange its config and metadata. */
   settle(x: Exchange, given: GivenHeaders, base: ResolvedConfig | null): void {
-    const config = this.#withHeaders(given, base);
-    if (base === null) this.#requireProvider(x, given);
+    const key = targetKey(given);
+    const name = base === null || key === null ? key : `${base.fingerprint}\n${key}`;
+    const config =
+      key === null || name === null
+        ? (base ?? this.#bare)
+        : (this.#host.configs.get(name) ?? this.#withHeaders(given, base, key, name));
+    if (base === null && given['virtual-key'] === undefined && given.provider === undefined)
+      this.#requireProvider(x, given);
     x.config = config;
     const { metadata } = x.principal.defaults;
-    const { pairs, dropped } = readMetadata(given.metadata);
+    const { pairs, dropped } = given.metadata === undefined ? nothing : readMetadata(given.metadata);
     x.metadata = mergeMetadata(metadata, config.metadata, pairs, x.request.json?.['user']);
     if (dropped.length > 0) x.droppedMetadata = dropped;
   }
 
-  #withHeaders(given: GivenHeaders, base: ResolvedConfig | null): ResolvedConfig {
-    const key = targetKey(given);
-    if (key === null) return base ?? this.#bare;
-    const { configs } = this.#host;
-    const name = base === null ? key : `${base.fingerprint}\n${key}`;
-    let config = configs.get(name);
-    if (config === undefined) {
-      const header = readHeaderTarget(given, this.#host);
-      config = base === null ? headerConfig(header, key) : layeredConfig(base, header, key);
-      if (key.length <= maxKeyLength && !holdsSecret(given)) configs.set(name, config);
-    }
+  /** `key`: the values of the headers; `name`: what the result is kept under. */
+  #withHeaders(given: GivenHeaders, base: ResolvedConfig | null, key: string, name: string): ResolvedConfig {
+    const header = readHeaderTarget(given, this.#host);
+    const config = base === null ? headerConfig(header, key) : layeredConfig(base, header, key);
+    if (key.length <= maxKeyLength && !holdsSecret(given)) this.#host.configs.set(name, config);
     return config;
   }
 
+  /** For a call whose config and headers name none: its model may. */
   #requireProvider(x: Exchange, given: GivenHeaders): void {
-    if (given['virtual-key'] !== undefined || given.provider !== undefined) return;
     const prefix = this.#host.headerPrefixes[0];
     if (given['custom-host'] !== undefined) {
       throw new GatewayError(
@@ -152,7 +153,7 @@ const isSlug = (text: string): boolean => /^[A-Za-z0-9][A-Za-z0-9._-]{0,127}$/.t
 
 /** Keeps the client's own provider key for an attempt that has no other. A gateway key is never one. */
 function takeCredential(x: Exchange, given: GivenHeaders): void {
-  const keyHeader = x.get(gatewayKeyHeader);
+  const keyHeader = x.keyHeader;
   for (const name of credentialHeaders) {
     const value = given[name];
     if (value === undefined || name === keyHeader) continue;

@@ -11,7 +11,8 @@ interface Read {
 }
 
 const nothingDropped: readonly string[] = Object.freeze([]);
-const nothing: Read = Object.freeze({ pairs: none, dropped: nothingDropped });
+/** Of a call without that header. */
+export const nothing: Read = Object.freeze({ pairs: none, dropped: nothingDropped });
 /** Callers choose the names, and every one listed goes into the log. */
 const mostDropped = 16;
 const longestName = 64;
@@ -20,8 +21,7 @@ const longestName = 64;
  * The pairs of the metadata header: strings of up to 128 characters. Whatever else it holds is left out and listed:
  * `metadata.<name>`, or `metadata` where it is no JSON object.
  */
-export function readMetadata(text: string | undefined): Read {
-  if (text === undefined) return nothing;
+export function readMetadata(text: string): Read {
   const parsed = objectOf(text);
   if (parsed === null) return { pairs: none, dropped: ['metadata'] };
   const pairs: Record<string, string> = Object.create(null);

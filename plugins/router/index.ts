@@ -61,7 +61,20 @@ export default definePlugin<RouterOptions, NeedsOf<typeof stage>>({
       { name: 'gateway_retries_refused_total', labels: { reason: 'budget' }, value: budget.refused },
     ]);
     return {
-      request: (x) => route(deps, x),
+      request(x) {
+        const { root } = x.config;
+        if (deps.breakers.open === 0 && root.kind === 'target' && !x.config.metered) {
+          // The usual case, without what other configs need.
+          const target = x.config.layer === null ? root.target : targetOf(x.config, root);
+          const { retry, mirror, concurrency, breaker, metadata } = target;
+          const isPlain = retry === null && mirror === null && concurrency === null && breaker === null;
+          if (isPlain && metadata === undefined) {
+            x.target = target;
+            return host.attempt(x, target);
+          }
+        }
+        return route(deps, x);
+      },
       explain(x, plan) {
         plan.route = planOf(onlooker, breakers, x);
       },

@@ -3,7 +3,7 @@ import type { Exchange } from '../../src/common/core/exchange.js';
 import type { Mirror, Target } from '../../src/common/core/target.js';
 import type { Metric } from '../../src/common/plugin-host/metrics.js';
 import type { HostWith } from '../../src/common/plugin-host/plugin.js';
-import { directCredential, gatewayKeyHeader } from '../../src/common/plugin-host/slots.js';
+import { directCredential } from '../../src/common/plugin-host/slots.js';
 import { uuidv7 } from '../../src/common/text/id.js';
 import { isRepeatable } from './health/outcome.js';
 
@@ -126,7 +126,6 @@ const tenantOf = ({ principal }: Exchange): string => principal.workspaceId ?? p
 /** In the log a copy is marked by its metadata and found by the trace of the original. */
 function copyOf(x: Exchange): Exchange {
   const copy = x.copy(uuidv7());
-  copy.set(gatewayKeyHeader, x.get(gatewayKeyHeader));
   copy.set(directCredential, x.get(directCredential));
   copy.metadata = { ...x.metadata, _mirror_of: x.id };
   copy.trace = {

@@ -8,7 +8,6 @@ import { errorBody } from '../../src/common/core/error-body.js';
 import { GatewayError } from '../../src/common/core/errors.js';
 import { Exchange } from '../../src/common/core/exchange.js';
 import type { FullHost, Hooks } from '../../src/common/plugin-host/plugin.js';
-import { gatewayKeyHeader } from '../../src/common/plugin-host/slots.js';
 
 const pepper = Buffer.alloc(32, 7);
 const hasher = new KeyHasher(pepper);
@@ -106,7 +105,7 @@ describe('auth stage', () => {
       const x = exchange(headers);
       expect(stage.request?.(x)).to.equal(undefined);
       expect(x.principal.keyId).to.equal('k');
-      expect(x.get(gatewayKeyHeader), headers.join()).to.equal(name);
+      expect(x.keyHeader, headers.join()).to.equal(name);
     }
   });
 

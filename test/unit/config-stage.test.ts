@@ -7,7 +7,7 @@ import { GatewayError } from '../../src/common/core/errors.js';
 import { Exchange, type JsonObject } from '../../src/common/core/exchange.js';
 import { type ResolvedConfig, type RouteNode, type Target, targetOf } from '../../src/common/core/target.js';
 import type { FullHost, Hooks } from '../../src/common/plugin-host/plugin.js';
-import { directCredential, gatewayKeyHeader } from '../../src/common/plugin-host/slots.js';
+import { directCredential } from '../../src/common/plugin-host/slots.js';
 import { compileConfig } from '../../src/data-plane/routing/compile.js';
 import { CompiledConfigs } from '../../src/data-plane/routing/compiled-cache.js';
 
@@ -441,7 +441,7 @@ describe('config stage', () => {
       keyHeader: string | null = 'x-gateway-api-key',
     ): string | null => {
       const x = exchange({ headers: { ...provider, ...headers } });
-      x.set(gatewayKeyHeader, keyHeader);
+      x.keyHeader = keyHeader;
       stage.request?.(x);
       return x.get(directCredential)?.reveal() ?? null;
     };

@@ -4,7 +4,7 @@ import { type ClientRequest, Exchange, type JsonObject } from '../../../src/comm
 import type { Target } from '../../../src/common/core/target.js';
 import { setHeader } from '../../../src/common/http/headers.js';
 import type { HostWith } from '../../../src/common/plugin-host/plugin.js';
-import { directCredential, gatewayKeyHeader } from '../../../src/common/plugin-host/slots.js';
+import { directCredential } from '../../../src/common/plugin-host/slots.js';
 import { uuidv7 } from '../../../src/common/text/id.js';
 
 /** A call of the cache's own. */
@@ -67,7 +67,7 @@ function exchangeFor(of: Exchange, call: AsideCall, prefix: string): Exchange {
   x.trace = { traceId: of.trace.traceId, spanId: null, parentSpanId: of.trace.spanId, spanName: 'cache' };
   x.modelAsked = typeof json['model'] === 'string' ? json['model'] : of.modelAsked;
   if (asClient) {
-    x.set(gatewayKeyHeader, of.get(gatewayKeyHeader));
+    x.keyHeader = of.keyHeader;
     x.set(directCredential, of.get(directCredential));
   }
   return x;

@@ -137,6 +137,8 @@ export class Exchange {
   principal!: Principal;
   config!: ResolvedConfig;
   trace!: Trace;
+  /** Lower-case name of the header in which the gateway key stood, so that it is never sent on. */
+  keyHeader: string | null = null;
   metadata: Readonly<Record<string, string>> = {};
   readonly attempts: Attempt[];
   /** The one whose answer the client gets, as far as is known. */
@@ -170,6 +172,8 @@ export class Exchange {
   fields: StageFields | null = null;
   /** Headers that stages have set on the reply, by their whole names; null: none. */
   replyHeaders: HeaderList | null = null;
+  /** Why it was cancelled (client disconnected, shutting down); null while it is open. Set by `abort` alone. */
+  aborted: GatewayError | null = null;
   /** Does the client want to know how it came to its answer? */
   explain = false;
   /** Unix milliseconds. */
@@ -177,7 +181,6 @@ export class Exchange {
   readonly #began: number;
   #slots: unknown[] | null = null;
   #onAbort: ((reason: GatewayError) => void)[] | null = null;
-  #aborted: GatewayError | null = null;
   #controller: AbortController | null = null;
   /** DecisionText what listeners threw; set by `abort`. */
   #report: ((thrown: unknown) => void) | null = null;
@@ -230,6 +233,7 @@ export class Exchange {
 
   #pass(to: Exchange): void {
     to.principal = this.principal;
+    to.keyHeader = this.keyHeader;
     to.config = this.config;
     to.trace = this.trace;
     to.metadata = this.metadata;
@@ -267,11 +271,6 @@ export class Exchange {
     this.#slots[slot.index] = value;
   }
 
-  /** Why the exchange was cancelled (client disconnected, shutting down); null while it is open. */
-  get aborted(): GatewayError | null {
-    return this.#aborted;
-  }
-
   /**
    * The same as an AbortSignal, made when first asked for: most exchanges never need one. Its listeners may throw as
    * those of `onAbort` may.
@@ -280,15 +279,15 @@ export class Exchange {
     if (this.#controller === null) {
       this.#controller = new AbortController();
       guardListeners(this.#controller.signal, (thrown) => this.#report?.(thrown));
-      if (this.#aborted !== null) this.#controller.abort(this.#aborted);
+      if (this.aborted !== null) this.#controller.abort(this.aborted);
     }
     return this.#controller.signal;
   }
 
   /** Calls `listener` when the exchange is aborted, at once if it was. Returns how to take it back. */
   onAbort(listener: (reason: GatewayError) => void): () => void {
-    if (this.#aborted !== null) {
-      this.#notify(listener, this.#aborted);
+    if (this.aborted !== null) {
+      this.#notify(listener, this.aborted);
       return () => {};
     }
     this.#onAbort ??= [];
@@ -301,8 +300,8 @@ export class Exchange {
 
   /** Calls every listener, even where another one threw; what they throw, at once or later, goes to `report`. */
   abort(reason: GatewayError, report: (thrown: unknown) => void): void {
-    if (this.#aborted !== null) return;
-    this.#aborted = reason;
+    if (this.aborted !== null) return;
+    this.aborted = reason;
     this.#report = report;
     const listeners = this.#onAbort;
     this.#onAbort = null;

@@ -10,8 +10,7 @@ type TraceHeaders = Partial<Record<(typeof traceHeaders)[number] | 'traceparent'
 const acceptable = /^[\x21-\x7e](?:[\x20-\x7e]{0,126}[\x21-\x7e])?$/;
 const traceparent = /^[0-9a-f]{2}-([0-9a-f]{32})-([0-9a-f]{16})-[0-9a-f]{2}(?:-.*)?$/;
 
-const accept = (value: string | undefined): string | null =>
-  value !== undefined && acceptable.test(value) ? value : null;
+const accept = (value: string): string | null => (acceptable.test(value) ? value : null);
 
 /**
  * The trace of a call: the gateway's own headers, then W3C `traceparent` for what they leave open. An id that is
@@ -19,11 +18,15 @@ const accept = (value: string | undefined): string | null =>
  */
 export function traceOf(given: TraceHeaders, id: string): Trace {
   const parent = given.traceparent === undefined ? null : readTraceparent(given.traceparent);
+  const trace = given['trace-id'];
+  const span = given['span-id'];
+  const parentSpan = given['parent-span-id'];
+  const name = given['span-name'];
   return {
-    traceId: accept(given['trace-id']) ?? parent?.traceId ?? id,
-    spanId: accept(given['span-id']) ?? (parent === null ? null : randomBytes(8).toString('hex')),
-    parentSpanId: accept(given['parent-span-id']) ?? parent?.spanId ?? null,
-    spanName: accept(given['span-name']),
+    traceId: (trace && accept(trace)) || (parent?.traceId ?? id),
+    spanId: (span && accept(span)) || (parent === null ? null : randomBytes(8).toString('hex')),
+    parentSpanId: (parentSpan && accept(parentSpan)) || (parent?.spanId ?? null),
+    spanName: (name && accept(name)) || null,
   };
 }
 

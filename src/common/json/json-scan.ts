@@ -22,6 +22,10 @@ export function jsonCaps(length: number): JsonCaps {
   return { maxDepth, maxTokens: Math.max(tokensPerMiB, Math.floor((length * tokensPerMiB) / 1_048_576)) };
 }
 
+/** Up to this length the caps are the same. */
+const smallBytes = 1_048_576;
+const smallCaps = jsonCaps(0);
+
 const quote = 1;
 const open = 2;
 const close = 3;
@@ -42,8 +46,9 @@ const longString = 96;
  * Counts depth and tokens of a JSON text, in one loop. It does not check whether the text is valid:
  * JSON.parse does. It checks whether JSON.parse is affordable.
  */
-export function scanJson(bytes: Uint8Array, caps: JsonCaps = jsonCaps(bytes.length)): JsonScan {
+export function scanJson(bytes: Uint8Array, given?: JsonCaps): JsonScan {
   const { length } = bytes;
+  const caps = given ?? (length <= smallBytes ? smallCaps : jsonCaps(length));
   let depth = 0;
   let tokens = 0;
   let bigNumbers = false;

@@ -6,6 +6,8 @@ for (let code = 0x20; code < 0x7f; code++) plain[code] = code === 0x22 || code =
 const longText = 128;
 /** The same of bytes, whose native copy allocates. */
 const longCopy = 256;
+/** The largest that V8 keeps as a plain integer on every machine. */
+const smallInteger = 0x3fffffff;
 
 // biome-ignore lint/suspicious/noControlCharactersInRegex: everything beyond ASCII, which JSON.stringify leaves as it is.
 const beyondAscii = /[^\x00-\x7f]/g;
@@ -39,7 +41,7 @@ export class LineWriter {
   /** ASCII as it is. */
   raw(text: string): void {
     const { length } = text;
-    this.#reserve(length);
+    if (this.used + length > this.bytes.length) this.#grow(length);
     const { bytes, used } = this;
     if (length > longText) bytes.write(text, used, 'latin1');
     else for (let i = 0; i < length; i++) bytes[used + i] = text.charCodeAt(i);
@@ -48,7 +50,7 @@ export class LineWriter {
 
   /** Bytes of another buffer as they are. */
   copy(bytes: Buffer, from: number, end: number): void {
-    this.#reserve(end - from);
+    if (this.used + end - from > this.bytes.length) this.#grow(end - from);
     const { used } = this;
     if (end - from > longCopy) bytes.copy(this.bytes, used, from, end);
     else for (let i = from, to = used; i < end; i++, to++) this.bytes[to] = bytes[i]!;
@@ -56,14 +58,15 @@ export class LineWriter {
   }
 
   comma(): void {
-    this.#byte(0x2c);
+    if (this.used === this.bytes.length) this.#grow(1);
+    this.bytes[this.used++] = 0x2c;
   }
 
   /** A JSON string, or null. */
   text(text: string | null): void {
     if (text === null) return this.raw('null');
     const { length } = text;
-    this.#reserve(length + 2);
+    if (this.used + length + 2 > this.bytes.length) this.#grow(length + 2);
     const { bytes, used } = this;
     bytes[used] = 0x22;
     for (let i = 0; i < length; i++) {
@@ -77,42 +80,26 @@ export class LineWriter {
 
   /** JSON has no NaN or Infinity, and one of them would spoil the whole batch it is read in. */
   number(value: number | null): void {
-    if (value === null || !Number.isFinite(value)) this.raw('null');
-    else if (value >= 0 && value <= 0x3fffffff && value === (value | 0)) this.#digits(value, 1);
-    else if (value >= 1_000_000_000 && value < 1e15 && Number.isInteger(value)) this.#long(value);
-    else this.raw(String(value));
-  }
-
-  /** An integer of ten to fifteen digits: a time in milliseconds, for one. */
-  #long(value: number): void {
-    const high = Math.floor(value / 1_000_000);
-    this.#digits(high, 1);
-    this.#digits(value - high * 1_000_000, 6);
-  }
-
-  /** A small integer, with leading zeros up to `width`. */
-  #digits(value: number, width: number): void {
-    this.#reserve(10);
+    if (value === null || !Number.isFinite(value)) return this.raw('null');
+    if (value < 0 || value >= 1e15 || !Number.isInteger(value)) return this.raw(String(value));
     let count = 1;
-    for (let rest = value; rest > 9; rest = (rest / 10) | 0) count++;
-    if (count < width) count = width;
+    for (let power = 10; power <= value; power *= 10) count++;
+    if (this.used + count > this.bytes.length) this.#grow(count);
     const { bytes, used } = this;
+    let at = used + count - 1;
     let rest = value;
-    for (let i = used + count - 1; i >= used; i--) {
-      const next = (rest / 10) | 0;
-      bytes[i] = 0x30 + rest - next * 10;
+    for (; rest > smallInteger; at--) {
+      const next = Math.floor(rest / 10);
+      bytes[at] = 0x30 + rest - next * 10;
       rest = next;
     }
+    // Divided without a double: most numbers are small, and those that are not have only a few digits more.
+    for (let small = rest | 0; at >= used; at--) {
+      const next = (small / 10) | 0;
+      bytes[at] = 0x30 + small - next * 10;
+      small = next;
+    }
     this.used = used + count;
-  }
-
-  #byte(code: number): void {
-    this.#reserve(1);
-    this.bytes[this.used++] = code;
-  }
-
-  #reserve(more: number): void {
-    if (this.used + more > this.bytes.length) this.#grow(more);
   }
 
   #grow(more: number): void {

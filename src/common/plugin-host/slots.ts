@@ -1,9 +1,6 @@
 import type { Secret } from '../access/secret.js';
 import { Slot } from '../core/exchange.js';
 
-/** Lower-case name of the header in which the gateway key stood, so that it is never sent on. */
-export const gatewayKeyHeader = new Slot<string | null>('gateway-key-header', () => null);
-
 /** The provider credential that the client sent itself (`Authorization: Bearer <provider key>`). */
 export const directCredential = new Slot<Secret | null>('direct-credential', () => null);
 

@@ -139,7 +139,7 @@ export class WorkerDirectory implements Directory {
   }
 
   key(hash: string, sender?: Sender): Awaitable<Principal | null> {
-    return this.#keys.get(hash, sender);
+    return this.#keys.remembered.known(hash) ?? this.#keys.get(hash, sender);
   }
 
   /** The hash under which a key was found; null: it was not found here. */

@@ -21,7 +21,8 @@ const spareEveryMs = 50;
  * many unknown keys gets few of them for a while.
  */
 export class KeyDirectory {
-  readonly #keys: Remembered<Principal>;
+  /** The keys in memory. */
+  readonly remembered: Remembered<Principal>;
   /** Hashes of keys that were accepted, or that the control process named, and may have been forgotten since. */
   readonly #accepted: LRUCache<string, true>;
   readonly #hashes = new WeakMap<Principal, string>();
@@ -38,7 +39,7 @@ export class KeyDirectory {
   ) {
     this.#failed = failed;
     this.#accepted = new LRUCache(atMost(bounds.entries));
-    this.#keys = new Remembered(bounds, async (hash) => {
+    this.remembered = new Remembered(bounds, async (hash) => {
       const principal = await ask(hash);
       if (principal !== null) {
         this.#hashes.set(principal, hash);
@@ -50,10 +51,10 @@ export class KeyDirectory {
 
   /** null: there is no such key. Throws `too_many_unknown_keys`; without a sender there is no limit. */
   get(hash: string, sender?: Sender): Awaitable<Principal | null> {
-    const known = this.#keys.known(hash);
+    const known = this.remembered.known(hash);
     if (known !== undefined) return known;
-    if (sender === undefined || this.#accepted.has(hash) || this.#keys.isAsked(hash))
-      return this.#keys.get(hash);
+    if (sender === undefined || this.#accepted.has(hash) || this.remembered.isAsked(hash))
+      return this.remembered.get(hash);
     return this.#lookUp(hash, networkOf(sender.remoteAddress));
   }
 
@@ -70,7 +71,7 @@ export class KeyDirectory {
     }
     this.#asking.set(network, asking + 1);
     try {
-      const principal = await this.#keys.get(hash);
+      const principal = await this.remembered.get(hash);
       if (principal === null) this.#failed.add(network);
       return principal;
     } finally {
@@ -95,12 +96,12 @@ export class KeyDirectory {
   /** Named one by one are keys that exist or did: a new key is looked up for everyone, at once. */
   forget(hash: string): void {
     this.#accepted.set(hash, true);
-    this.#keys.forget(hash);
+    this.remembered.forget(hash);
   }
 
   /** Handles a change with the name `*`. */
   forgetAll(what: Forget): void {
-    if (what.workspace === null && what.user === undefined) this.#keys.clear();
-    else this.#keys.forgetWhere((principal) => concernsKey(what, principal));
+    if (what.workspace === null && what.user === undefined) this.remembered.clear();
+    else this.remembered.forgetWhere((principal) => concernsKey(what, principal));
   }
 }

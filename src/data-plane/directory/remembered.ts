@@ -46,8 +46,12 @@ export class Remembered<T extends object> {
   }
 
   get(name: string): Awaitable<T | null> {
-    const known = this.known(name);
-    if (known !== undefined) return known;
+    return this.#known.get(name) ?? this.#ask(name);
+  }
+
+  /** For a name under which nothing is in memory. */
+  #ask(name: string): Awaitable<T | null> {
+    if (this.#absent.get(name) === true) return null;
     return this.#asked.get(name) ?? this.#question(name);
   }
 

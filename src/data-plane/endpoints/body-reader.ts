@@ -10,7 +10,6 @@ import { parseInSlices } from './parse-slices.js';
 import {
   answerText,
   checkBodyHeaders,
-  decodeBody,
   type ReadBody,
   readBody,
   scanBody,
@@ -84,7 +83,7 @@ export function createBodyReader(options: BodyReaderOptions = {}): BodyReader {
       const { code, message, param } = result;
       throw new GatewayError(code, message, param === null ? {} : { param });
     }
-    return summarise(await jsonOf(result, () => decodeBody(bytes)));
+    return summarise(await jsonOf(result, () => answerText(bytes)));
   }
 
   return {

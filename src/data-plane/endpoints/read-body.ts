@@ -42,7 +42,7 @@ export function readBody(endpoint: Endpoint, headers: HeaderList, bytes: Buffer)
 
 /** Parses and checks a body that `scanBody` let pass. */
 export function understand(endpoint: EndpointName, bytes: Buffer, bigNumbers: boolean): ReadBody {
-  const json = parseBody(decodeBody(bytes), bigNumbers);
+  const json = parseBody(bytes, bigNumbers);
   const rules = rulesOf[endpoint];
   if (rules !== undefined) checkBody(json, rules);
   return summarise(json);
@@ -87,9 +87,8 @@ export function scanBody(bytes: Buffer): JsonScan {
   return scan;
 }
 
-/** UTF-8 and nothing else; text without a character beyond ASCII, the usual case, is the cheapest. */
+/** UTF-8 and nothing else. */
 export function decodeBody(bytes: Buffer): string {
-  if (isAscii(bytes)) return bytes.toString('latin1');
   if (bytes[0] === 0xef && bytes[1] === 0xbb && bytes[2] === 0xbf) {
     throw malformed('The body begins with a byte order mark: send it without.');
   }
@@ -100,10 +99,12 @@ export function decodeBody(bytes: Buffer): string {
 /** A provider's UTF-8. What is none becomes the sign for that: an answer that is otherwise whole is not refused for it. */
 export const answerText = (bytes: Buffer): string => bytes.toString(isAscii(bytes) ? 'latin1' : 'utf8');
 
-function parseBody(text: string, bigNumbers: boolean): JsonObject {
+function parseBody(bytes: Buffer, bigNumbers: boolean): JsonObject {
+  // The usual case, and the cheapest: text without a character beyond ASCII.
+  const text = isAscii(bytes) ? bytes.toString('latin1') : decodeBody(bytes);
   let json: JsonValue;
   try {
-    json = parseJson(text, bigNumbers);
+    json = bigNumbers ? parseJson(text, true) : (JSON.parse(text) as JsonValue);
   } catch (thrown) {
     // The parser's own message quotes the body, which is the client's: only its position may be reported.
     const position = /at position (\d+)/.exec((thrown as Error).message)?.[1];

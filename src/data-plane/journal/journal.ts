@@ -101,18 +101,15 @@ class FileJournal implements Journal {
       return;
     }
     this.#waiters.push(waiter);
-    this.#endTurn();
+    if (!this.#turnScheduled) setImmediate(this.#flushTurn);
+    this.#turnScheduled = true;
   }
 
   settle(settlement: Settlement): void {
     this.#add(writeSettlement, settlement);
-    if (this.#healthy) this.#endTurn();
-  }
-
-  #endTurn(): void {
-    if (this.#turnScheduled) return;
-    this.#turnScheduled = true;
+    if (!this.#healthy || this.#turnScheduled) return;
     setImmediate(this.#flushTurn);
+    this.#turnScheduled = true;
   }
 
   keepBodies(bodies: BodiesToKeep): void {

@@ -14,7 +14,6 @@ import { passthroughCall } from './outgoing/passthrough-call.js';
 import type { Pipeline } from './parts.js';
 import { countHere } from './request/count-here.js';
 import { callSecrets, withoutSecrets } from './secrets/call-secrets.js';
-import { userOf } from './settle.js';
 
 /**
  * One upstream try of `target`: resolve the address, build the call, let `attempt` hooks edit it, write the intent,
@@ -35,7 +34,7 @@ export function attempt(pipeline: Pipeline, x: Exchange, target: Target): Promis
     integration: null,
     provider: target.provider ?? target.virtualKey ?? '',
     model: x.modelAsked,
-    startedAt: round(x.elapsedMs()),
+    startedAt: x.elapsedMs(),
     status: 0,
     error: null,
     durationMs: 0,
@@ -92,14 +91,17 @@ function leave(
       x.endpoint.format === 'none'
         ? passthroughCall(x, target, address, pipeline.headerPrefixes)
         : unifiedCall(x, target, address, pipeline);
-    if (outgoing.unwritten === null) return hook(pipeline, x, outgoing, record);
-    return writeJsonInSlices(outgoing.unwritten).then(
-      (body) => {
-        outgoing.call.body = body;
-        return hook(pipeline, x, outgoing, record);
-      },
-      (thrown) => failed(x, record, thrown),
-    );
+    if (outgoing.unwritten !== null) {
+      return writeJsonInSlices(outgoing.unwritten).then(
+        (body) => {
+          outgoing.call.body = body;
+          return hook(pipeline, x, outgoing, record);
+        },
+        (thrown) => failed(x, record, thrown),
+      );
+    }
+    const isReady = pipeline.chain.attempt === null && address.provider.auth.kind !== 'per-call';
+    return isReady ? send(pipeline, x, outgoing, record) : hook(pipeline, x, outgoing, record);
   } catch (thrown) {
     return failed(x, record, thrown);
   }
@@ -191,7 +193,8 @@ function intentOf(pipeline: Pipeline, x: Exchange, { call, address }: Outgoing, 
     org: x.principal.organisationId,
     workspace: x.principal.workspaceId,
     key: x.principal.keyId,
-    user: userOf(x),
+    // The end user on whose behalf the client calls.
+    user: x.metadata['_user'] ?? null,
     config: x.config.slug,
     endpoint: x.endpoint.name,
     method: x.request.method,

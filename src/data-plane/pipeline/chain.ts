@@ -69,10 +69,11 @@ export function runRequest(
 ): Awaitable<Reply | undefined | null> {
   for (let i = from; i < hooks.length; i++) {
     const answer = hooks[i]!(x);
+    if (answer === undefined) continue;
+    const next = i + 1;
+    // The last hook, usually the router's: no hook follows, so its promise is returned as it is.
+    if (next === hooks.length && answer instanceof Promise) return answer as Promise<Reply | undefined>;
     if (isThenable(answer)) {
-      const next = i + 1;
-      // The last hook, usually the router's: no hook follows, so its promise is returned as it is.
-      if (next === hooks.length && answer instanceof Promise) return answer as Promise<Reply | undefined>;
       return Promise.resolve(answer).then((reply) => {
         if (reply) return reply;
         if (x.aborted !== null) throw x.aborted;

@@ -11,8 +11,9 @@ import {
 import type { HeaderList } from '../../common/http/headers.js';
 import { traceIn } from '../../common/http/trace.js';
 import { uuidv7 } from '../../common/text/id.js';
+import { fixedEndpoints } from '../endpoints/fixed-endpoints.js';
 import { canonicalPath } from '../endpoints/paths/spelling.js';
-import { canonicalEndpoint, fixedEndpoint } from '../endpoints/table.js';
+import { canonicalEndpoint } from '../endpoints/table.js';
 import { errorsAt } from '../providers/client-formats/index.js';
 import type { Call } from '../transport/transport.js';
 import { runReply, runRequest } from './chain.js';
@@ -31,45 +32,37 @@ import type { Pipeline } from './parts.js';
  *   finish    usage, `log` phase, the journal             finish.ts
  */
 export function createHandler(pipeline: Pipeline): (call: Call) => void {
-  return (call) => receive(pipeline, call);
+  return (call) => {
+    if (pipeline.draining) return turnAway(pipeline, call, draining());
+    let { path } = call;
+    // Most requests name their endpoint exactly: only the others are looked at for how they spell it.
+    const fixed = fixedEndpoints.get(path);
+    let endpoint: Endpoint;
+    if (fixed?.method === call.method) {
+      endpoint = fixed.endpoint;
+    } else {
+      try {
+        path = canonicalPath(path);
+        endpoint = canonicalEndpoint(call.method, path);
+      } catch (thrown) {
+        return turnAway(pipeline, call, GatewayError.from(thrown));
+      }
+    }
+    if (endpoint.name === 'admin')
+      return pipeline.admin === null ? turnAway(pipeline, call, noAdmin()) : pipeline.admin(call, path);
+    if (endpoint.body === 'stream') {
+      const body = hasBody(call) ? call.stream(Number.POSITIVE_INFINITY) : null;
+      return run(pipeline, call, endpoint, new Received(call, path, null, body));
+    }
+    call.collect(pipeline.limits.maxBodyBytes, (error, bytes) => {
+      if (error !== null) turnAway(pipeline, call, error);
+      else run(pipeline, call, endpoint, new Received(call, path, bytes, null));
+    });
+  };
 }
 
-function receive(pipeline: Pipeline, call: Call): void {
-  if (pipeline.draining) {
-    return turnAway(
-      pipeline,
-      call,
-      new GatewayError(
-        'draining',
-        'This node is shutting down: send the request again, another will take it.',
-      ),
-    );
-  }
-  const { method } = call;
-  let { path } = call;
-  let endpoint: Endpoint | null;
-  try {
-    // Most requests name their endpoint exactly: only the others are looked at for how they spell it.
-    endpoint = fixedEndpoint(method, path);
-    if (endpoint === null) {
-      path = canonicalPath(path);
-      endpoint = canonicalEndpoint(method, path);
-    }
-  } catch (thrown) {
-    return turnAway(pipeline, call, GatewayError.from(thrown));
-  }
-  if (endpoint.name === 'admin')
-    return pipeline.admin === null ? turnAway(pipeline, call, noAdmin()) : pipeline.admin(call, path);
-  const found = endpoint;
-  if (found.body === 'stream') {
-    const body = hasBody(call) ? call.stream(Number.POSITIVE_INFINITY) : null;
-    return run(pipeline, call, found, new Received(call, path, null, body));
-  }
-  call.collect(pipeline.limits.maxBodyBytes, (error, bytes) => {
-    if (error !== null) turnAway(pipeline, call, error);
-    else run(pipeline, call, found, new Received(call, path, bytes, null));
-  });
-}
+const draining = (): GatewayError =>
+  new GatewayError('draining', 'This node is shutting down: send the request again, another will take it.');
 
 const noAdmin = (): GatewayError =>
   new GatewayError(

@@ -34,7 +34,7 @@ function settlement(parts: Parts, x: Exchange, outcome: Outcome): Settlement {
     org: x.principal.organisationId,
     workspace: x.principal.workspaceId,
     key: x.principal.keyId,
-    user: userOf(x),
+    user: x.metadata['_user'] ?? null,
     config: x.config?.slug ?? null,
     configVersion: x.config?.version ?? 'none',
     prompt: null,
@@ -71,9 +71,6 @@ function settlement(parts: Parts, x: Exchange, outcome: Outcome): Settlement {
     stages: x.fields,
   };
 }
-
-/** The end user on whose behalf the client calls, by its metadata. */
-export const userOf = (x: Exchange): string | null => x.metadata['_user'] ?? null;
 
 /**
  * Prices each attempt, in its record, and adds them up: each attempt costs, whichever one answered. `at`: Unix milliseconds

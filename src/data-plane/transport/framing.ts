@@ -26,17 +26,6 @@ function bad(message: string): never {
   throw new GatewayError('bad_framing', message);
 }
 
-/** Headers that identify the caller. With two of them, two parties may each trust a different one. */
-function isCredential(name: string): boolean {
-  return name === 'authorization' || name === 'api-key' || name.endsWith('-api-key');
-}
-
-function hasTwo(headers: HeaderList, name: string): boolean {
-  let count = 0;
-  for (let i = 0; i < headers.length; i += 2) if (headers[i] === name) count++;
-  return count > 1;
-}
-
 /**
  * Accepts a request's head only if it cannot be read in two ways, and returns the length of its body: bytes,
  * `chunkedBody` or `unsaidBody`. Throws a GatewayError where there is a doubt; the connection must then be closed,
@@ -54,6 +43,7 @@ export function checkHead(verb: string, path: string, query: string, headers: He
   let coding: string | null = null;
   let authority: string | null = null;
   let expect: string | null = null;
+  let credentials: string[] | null = null;
   for (let i = 0; i < headers.length; i += 2) {
     const name = headers[i]!;
     const value = headers[i + 1]!;
@@ -84,8 +74,12 @@ export function checkHead(verb: string, path: string, query: string, headers: He
     }
     // "y" of -api-key, "n" of authorization: spares the rest of the list a longer look.
     const last = name.charCodeAt(name.length - 1);
-    if ((last === 0x79 || last === 0x6e) && isCredential(name) && hasTwo(headers, name)) {
-      bad(`The request has more than one ${name} header.`);
+    const isKey = last === 0x79 && (name === 'api-key' || name.endsWith('-api-key'));
+    if (isKey || (last === 0x6e && name === 'authorization')) {
+      // It identifies the caller. With two of them, two parties may each trust a different one.
+      if (credentials?.includes(name)) bad(`The request has more than one ${name} header.`);
+      if (credentials === null) credentials = [name];
+      else credentials.push(name);
     }
   }
   if (authority === null) bad('The request has no Host header.');

@@ -26,8 +26,9 @@ export class Deadlines {
   #idleTicks = 0;
   #ticker: NodeJS.Timeout | null = null;
 
-  watch(timed: Timed): void {
-    timed.due = Number.POSITIVE_INFINITY;
+  /** From now on; the first time that it may take is `ms`, 0 for any. */
+  watch(timed: Timed, ms: number): void {
+    timed.due = ms === 0 ? Number.POSITIVE_INFINITY : this.#now + ms + resolutionMs;
     timed.slot = this.#watched.push(timed) - 1;
     if (this.#ticker === null) this.#startTicking();
   }

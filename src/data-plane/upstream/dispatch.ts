@@ -142,8 +142,7 @@ class Dispatch implements Upstream {
     const length = body === null ? 0 : Buffer.isBuffer(body) ? body.length : -1;
     const head = requestHead({ method, path, host: pool.target.host, length, ownIdentity }, headers);
     if (head === null) return flight.fail(failure('invalid_request', ''));
-    flight.prepare(head);
-    pool.send(flight);
+    pool.send(flight, head);
   }
 
   #open({ tenant, account }: UpstreamRequest, origin: string): Pool | GatewayError {

@@ -32,6 +32,8 @@ export class InFlightRequest implements UpstreamFlight, ConnectionHandler, Timed
   waits = false;
   /** The connection that was begun for it. Belongs to the pool. */
   begun: Connection | null = null;
+  /** Milliseconds that a connection begun for it may take. */
+  readonly connectMs: number;
   readonly #request: UpstreamRequest;
   readonly #handler: UpstreamHandler;
   readonly #deadlines: Deadlines;
@@ -55,8 +57,8 @@ export class InFlightRequest implements UpstreamFlight, ConnectionHandler, Timed
     this.#handler = handler;
     this.#deadlines = deadlines;
     this.#host = host;
-    deadlines.watch(this);
-    this.due = deadlines.after(request.timeouts.connectMs);
+    this.connectMs = request.timeouts.connectMs;
+    deadlines.watch(this, this.connectMs);
   }
 
   get sent(): boolean {
@@ -67,22 +69,16 @@ export class InFlightRequest implements UpstreamFlight, ConnectionHandler, Timed
     return this.#phase === 'done';
   }
 
-  get connectMs(): number {
-    return this.#request.timeouts.connectMs;
-  }
-
   /** `listener` is called once, when it ends. */
   whenDone(listener: () => void): void {
     this.#onDone = listener;
   }
 
-  waitIn(queue: Queue): void {
-    this.#queue = queue;
-  }
-
-  prepare(head: RequestHead): void {
+  /** Waits in `queue` for a connection, to which it is then to write `head`. */
+  prepare(head: RequestHead, queue: Queue): void {
     const { body } = this.#request;
     this.#head = head;
+    this.#queue = queue;
     if (body !== null && !Buffer.isBuffer(body)) this.#upload = new Upload(body, head.streamed, this);
   }
 

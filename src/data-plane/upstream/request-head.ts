@@ -61,7 +61,8 @@ export interface RequestLine {
 /** What is written before the body; null where HTTP does not allow it. */
 export function requestHead(line: RequestLine, headers: HeaderList): RequestHead | null {
   const { method, path, host, length } = line;
-  if (!isHeaderName(method) || method === 'CONNECT' || badPath.test(path)) return null;
+  if (method !== 'POST' && (!isHeaderName(method) || method === 'CONNECT')) return null;
+  if (badPath.test(path)) return null;
   const hasBody = methodsWithBody.has(method);
   const keep = method !== 'HEAD' && (hasBody || length === 0);
   let text = `${method} ${path} HTTP/1.1\r\nhost: ${host}\r\nconnection: ${keep ? 'keep-alive' : 'close'}\r\n`;

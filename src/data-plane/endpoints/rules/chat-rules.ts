@@ -93,7 +93,7 @@ function message(value: unknown, i: number): void {
     default:
       refuse(`messages[${i}].role`, `must be ${roles}`);
   }
-  if (!isString(content)) {
+  if (typeof content !== 'string') {
     if (Array.isArray(content)) contentParts(content, `messages[${i}].content`);
     else if (content === undefined || content === null) {
       if (!contentMayBeNull) {
@@ -106,7 +106,8 @@ function message(value: unknown, i: number): void {
 }
 
 const messages: FieldCheck = (value, path) => {
-  list(value, path, 1, Number.POSITIVE_INFINITY);
+  if (!Array.isArray(value)) refuse(path, 'must be a list');
+  if (value.length === 0) refuse(path, 'must have at least one item');
   for (let i = 0; i < value.length; i++) message(value[i], i);
 };
 
@@ -174,7 +175,7 @@ const thinking: FieldCheck = (value, path) => {
 };
 
 function across(body: JsonObject): void {
-  streamOptionsNeedStream(body);
+  if (body['stream_options'] !== undefined) streamOptionsNeedStream(body);
   const top = body['top_logprobs'];
   if (top !== undefined && top !== null && body['logprobs'] !== true) {
     refuse('top_logprobs', 'is only allowed when logprobs is true');

@@ -72,34 +72,30 @@ export class Answer implements IntentWaiter, UpstreamHandler, Inflow {
 
   /** The intent is on file: now the call may leave. */
   intended(): void {
-    if (this.#isDone()) return;
+    if (this.#mode === 'done') return;
+    const { call, address, wire } = this.outgoing;
+    const { principal } = this.x;
     try {
-      this.#send();
+      const flight = this.pipeline.upstream.send(
+        {
+          method: call.method,
+          url: call.url,
+          headers: call.headers,
+          body: call.body,
+          callerChosen: address.callerChosen,
+          tenant: principal.workspaceId ?? principal.organisationId,
+          account: address.account,
+          timeouts: this.pipeline.timeouts,
+          maxBodyBytes: wire !== 'none' && !this.x.streaming ? this.pipeline.limits.maxAnswerBytes : 0,
+        },
+        this,
+      );
+      // It may have failed before `send` returned: then there is nothing to hold.
+      if ((this.#mode as Mode) === 'done') flight.cancel();
+      else this.#flight = flight;
     } catch (thrown) {
       this.#fail(GatewayError.from(thrown));
     }
-  }
-
-  #send(): void {
-    const { call, address, wire } = this.outgoing;
-    const { principal } = this.x;
-    const flight = this.pipeline.upstream.send(
-      {
-        method: call.method,
-        url: call.url,
-        headers: call.headers,
-        body: call.body,
-        callerChosen: address.callerChosen,
-        tenant: principal.workspaceId ?? principal.organisationId,
-        account: address.account,
-        timeouts: this.pipeline.timeouts,
-        maxBodyBytes: wire !== 'none' && !this.x.streaming ? this.pipeline.limits.maxAnswerBytes : 0,
-      },
-      this,
-    );
-    // It may have failed before `send` returned: then there is nothing to hold.
-    if (this.#isDone()) flight.cancel();
-    else this.#flight = flight;
   }
 
   #isDone(): boolean {

@@ -45,13 +45,6 @@ export function splitModel(model: string | null): Named {
   return { provider: model.slice(0, slash), model: model.slice(slash + 1) };
 }
 
-function modelFor(x: Exchange, { overrideParams, defaultParams }: Target): string | null {
-  const override = overrideParams?.['model'];
-  if (typeof override === 'string') return override;
-  const given = defaultParams?.['model'];
-  return x.modelAsked ?? (typeof given === 'string' ? given : null);
-}
-
 /** Resolves a target. Synchronous where the directory has the stored provider. */
 export function resolveAddress(
   x: Exchange,
@@ -59,8 +52,16 @@ export function resolveAddress(
   directory: Directory,
   providers: ReadonlyMap<string, ProviderDefinition>,
 ): Awaitable<Address> {
-  const named = splitModel(modelFor(x, target));
-  const chosen = target.virtualKey ?? target.provider ?? named.provider;
+  const override = target.overrideParams?.['model'];
+  const given = target.defaultParams?.['model'];
+  let model =
+    typeof override === 'string' ? override : (x.modelAsked ?? (typeof given === 'string' ? given : null));
+  let chosen = target.virtualKey ?? target.provider;
+  if (model !== null && model.charCodeAt(0) === 64 /* @ */) {
+    const named = splitModel(model);
+    chosen ??= named.provider;
+    model = named.model;
+  }
   if (chosen === null) {
     throw new GatewayError(
       'missing_provider',
@@ -68,13 +69,13 @@ export function resolveAddress(
     );
   }
   const stored = target.virtualKey !== null || chosen.charCodeAt(0) === 64;
-  if (!stored) return directAddress(x, target, chosen, named.model, providers);
+  if (!stored) return directAddress(x, target, chosen, model, providers);
   const slug = chosen.charCodeAt(0) === 64 ? chosen.slice(1) : chosen;
   const workspace = x.principal.workspaceId;
   const found = workspace === null ? null : directory.provider(workspace, slug);
   return found instanceof Promise
-    ? found.then((record) => storedAddress(x, target, slug, record, named.model, providers))
-    : storedAddress(x, target, slug, found, named.model, providers);
+    ? found.then((record) => storedAddress(x, target, slug, record, model, providers))
+    : storedAddress(x, target, slug, found, model, providers);
 }
 
 function directAddress(
@@ -86,7 +87,7 @@ function directAddress(
 ): Address {
   const row = providers.get(name);
   if (row === undefined) throw unknownProvider(name, providers);
-  const provider = rowForCall(row, x, target, model, null, null);
+  const provider = row.forCall === undefined ? row : rowForCall(row, x, target, model, null, null);
   const credential = target.apiKey ?? x.get(directCredential);
   return {
     provider,
@@ -124,11 +125,12 @@ function storedAddress(
       { param: 'custom_host' },
     );
   }
-  checkTerms(record, slug);
-  if (!elsewhere) checkMappings(record, slug, target);
-  const ownBase = modelBase(x, record, slug, model) ?? record.baseUrl;
+  if (record.expiresAt !== null || record.exhausted !== null) checkTerms(record, slug);
+  if (!elsewhere && record.unresolved?.length !== 0) checkMappings(record, slug, target);
+  const modelBase = record.models === null ? null : baseOfModel(x, record.models, slug, model);
+  const ownBase = modelBase ?? record.baseUrl;
   const fields = elsewhere ? null : record.fields;
-  const provider = rowForCall(row, x, target, model, fields, ownBase);
+  const provider = row.forCall === undefined ? row : rowForCall(row, x, target, model, fields, ownBase);
   if (!elsewhere && ownBase === null) checkCredential(record, slug, target, provider);
   const credential = target.apiKey ?? record.credential;
   return {
@@ -153,10 +155,10 @@ function rowForCall(
   stored: FieldValues | null,
   ownBase: string | null,
 ): ProviderDefinition {
-  if (row.forCall === undefined) return row;
   const fields = new CallFields(stored, target.fields);
   const hasBase = target.customHost !== null || ownBase !== null;
-  return row.forCall({ format: x.endpoint.format, model, streaming: x.streaming, fields, hasBase });
+  const { format } = x.endpoint;
+  return row.forCall?.({ format, model, streaming: x.streaming, fields, hasBase }) ?? row;
 }
 
 function checkTerms(record: StoredProvider, slug: string): void {
@@ -212,13 +214,12 @@ function checkCredential(
 const bodiless: ReadonlySet<string> = new Set(['GET', 'HEAD', 'DELETE', 'OPTIONS']);
 
 /** The address that this model has for itself. Throws where the integration does not let it through. */
-function modelBase(
+function baseOfModel(
   x: Exchange,
-  { models }: StoredProvider,
+  models: NonNullable<StoredProvider['models']>,
   slug: string,
   model: string | null,
 ): string | null {
-  if (models === null) return null;
   if (model === null) {
     // A body that is passed on unread may name any model.
     if (bodiless.has(x.request.method)) return null;

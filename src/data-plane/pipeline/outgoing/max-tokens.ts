@@ -4,9 +4,12 @@ import { maxTokensIn } from '../../providers/client-formats/max-tokens.js';
 
 /** The longest answer that was asked for; null: none was named. */
 export function maxTokens(x: Exchange, target: Target | null): number | null {
-  const asked = limitIn(target?.overrideParams) ?? limitIn(x.request.json) ?? limitIn(target?.defaultParams);
+  const { json } = x.request;
+  const overrides = target === null ? null : target.overrideParams;
+  const defaults = target === null ? null : target.defaultParams;
+  const asked =
+    (overrides && maxTokensIn(overrides)) ??
+    (json && maxTokensIn(json)) ??
+    (defaults && maxTokensIn(defaults));
   return typeof asked === 'number' ? asked : null;
 }
-
-const limitIn = (body: Readonly<Record<string, unknown>> | null | undefined): unknown =>
-  body === null || body === undefined ? null : maxTokensIn(body);

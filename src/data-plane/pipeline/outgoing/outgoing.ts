@@ -42,8 +42,6 @@ const userAgent = 'headgate';
 /** Where the client's body has more bytes than these, what is made of it is written in slices. */
 const longBytes = 1024 * 1024;
 
-const isLong = (x: Exchange): boolean => x.request.bytes!.length > longBytes;
-
 /** What a call can be translated from and into. */
 interface Languages {
   readonly formats: ReadonlyMap<Format, ChatFormat>;
@@ -72,22 +70,24 @@ export function unifiedCall(
     userAgent,
   ];
   addProviderHeaders(x, target, address, headers);
-  const long = isLong(x);
+  const long = x.request.bytes!.length > longBytes;
   if (path !== undefined) {
-    const json = sameFormatJson(x, target, address);
+    const isRewritten = provider.quirks !== undefined || x.endpoint.modelInPath === true;
+    const json = isRewritten ? sameFormatJson(x, target, address) : null;
+    const isConverted = provider.dialect !== undefined || x.streaming;
     return {
       call: {
         target,
         provider: provider.name,
         method: x.request.method,
-        url: urlOf(address, path),
+        url: provider.query === undefined ? address.base + path : urlOf(address, path),
         headers,
         body: json === null ? sameFormatBytes(x, target, address) : long ? null : jsonBytes(json),
       },
       unwritten: long ? json : null,
       address,
       wire: format,
-      conversion: sameFormatConversion(x, target, address, formats, clientFormats),
+      conversion: isConverted ? sameFormatConversion(x, target, address, formats, clientFormats) : null,
       dropped: [],
     };
   }
@@ -200,7 +200,7 @@ function plainCall(
   headers: HeaderList,
 ): Outgoing {
   const { provider } = address;
-  const long = isLong(x);
+  const long = x.request.bytes!.length > longBytes;
   const asked = askedOf(x, address);
   const merged = mergedBody(x, target, address);
   const wire = convertRequest(clientFormat ?? asCanonical, format, provider.quirks, merged, asked);

@@ -3,7 +3,6 @@ import { GatewayError } from '../../../common/core/errors.js';
 import type { Exchange } from '../../../common/core/exchange.js';
 import type { Target } from '../../../common/core/target.js';
 import { getHeader, type HeaderList, setHeader } from '../../../common/http/headers.js';
-import { gatewayKeyHeader } from '../../../common/plugin-host/slots.js';
 import { passthroughPath } from '../../endpoints/paths/passthrough-path.js';
 import { type Address, urlOf } from './address.js';
 import type { Outgoing } from './outgoing.js';
@@ -37,7 +36,7 @@ export function passthroughCall(
   const { request } = x;
   const headers: HeaderList = [];
   const named = connectionNames(request.headers);
-  const keyHeader = x.get(gatewayKeyHeader);
+  const keyHeader = x.keyHeader;
   const key = gatewayKeyText(x);
   if (request.query.includes(key)) {
     throw new GatewayError(

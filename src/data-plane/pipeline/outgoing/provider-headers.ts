@@ -3,7 +3,6 @@ import type { Exchange } from '../../../common/core/exchange.js';
 import type { Target } from '../../../common/core/target.js';
 import { bearerToken } from '../../../common/http/bearer.js';
 import { getHeader, type HeaderList, setHeader } from '../../../common/http/headers.js';
-import { gatewayKeyHeader } from '../../../common/plugin-host/slots.js';
 import type { Address } from './address.js';
 
 /** Adds what a provider asks for, what of the client's headers it may see, and its credential. */
@@ -17,11 +16,14 @@ export function addProviderHeaders(x: Exchange, target: Target, address: Address
     }
   }
   if (provider.passHeaders !== undefined) {
-    for (const name of provider.passHeaders) {
-      const value =
-        fieldHeader(target.fields, name) ?? fieldHeader(address.fields, name) ?? getHeader(client, name);
-      if (value !== undefined) setHeader(headers, name, value);
+    // From the last to the first: of several of a name the first counts.
+    for (let i = client.length - 2; i >= 0; i -= 2) {
+      const name = client[i]!;
+      if (provider.passHeaders.includes(name)) setHeader(headers, name, client[i + 1]!);
     }
+    for (const field in address.fields)
+      passField(provider.passHeaders, field, address.fields[field], headers);
+    for (const field in target.fields) passField(provider.passHeaders, field, target.fields[field], headers);
   }
   for (const name of target.forwardHeaders) {
     const value = getHeader(client, name);
@@ -44,7 +46,7 @@ export function addProviderHeaders(x: Exchange, target: Target, address: Address
 
 /** The gateway key of this call, as text. */
 export function gatewayKeyText(x: Exchange): string {
-  const value = getHeader(x.request.headers, x.get(gatewayKeyHeader) ?? '') ?? '';
+  const value = getHeader(x.request.headers, x.keyHeader ?? '') ?? '';
   const text = bearerToken(value)?.trim() ?? value;
   // No key, nothing to look for: a text that no header holds.
   return text === '' ? '\n' : text;
@@ -55,11 +57,12 @@ function holdsGatewayKey(value: string): boolean {
 }
 
 /** A config may write `openai-organization` as `openai_organization`. */
-function fieldHeader(fields: Target['fields'] | null, name: string): string | undefined {
-  for (const field in fields) {
-    if (field.length !== name.length || field.replaceAll('_', '-') !== name) continue;
-    const value = fields[field];
-    return typeof value === 'string' ? value : undefined;
-  }
-  return undefined;
+function passField(
+  names: readonly string[],
+  field: string,
+  value: Target['fields'][string] | undefined,
+  headers: HeaderList,
+): void {
+  const name = field.replaceAll('_', '-');
+  if (typeof value === 'string' && names.includes(name)) setHeader(headers, name, value);
 }

@@ -78,7 +78,7 @@ export function sameFormatBytes(x: Exchange, target: Target, address: Address): 
     );
     return edits.length === 0 ? bytes : editJsonBytes(bytes, edits);
   }
-  const model = otherModel(x, address);
+  const model = address.model === x.modelAsked ? null : address.model;
   if (
     model === null &&
     target.overrideParams === null &&

@@ -24,7 +24,8 @@ export function bodyReading(
     }
     const read = bodies.read(x.endpoint, x.request.headers, x.request.bytes);
     if (read instanceof Promise) return read.then((body) => accept(x, body));
-    return accept(x, read);
+    if (x.endpoint.name === 'embeddings') return accept(x, read);
+    take(x, read);
   };
 }
 

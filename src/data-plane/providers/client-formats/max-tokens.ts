@@ -8,6 +8,6 @@ export function maxTokensIn(body: Readonly<Record<string, unknown>>): unknown {
     body['max_completion_tokens'] ??
     body['max_tokens'] ??
     body['max_output_tokens'] ??
-    (isJsonObject(config) ? config['maxOutputTokens'] : null)
+    (config !== undefined && isJsonObject(config) ? config['maxOutputTokens'] : null)
   );
 }

@@ -181,33 +181,31 @@ export class UwsCall implements Call, Wire, PausableBody, Corked {
     this.#limit = limit;
     if (this.#res === null) return;
     this.#reader = reader;
-    this.#res.onData((chunk, last) => this.#data(chunk, last));
+    this.#res.onData((chunk, last) => {
+      if (last) {
+        this.#bodyDone = true;
+        if (this.#paused) this.resumeBody();
+        if (this.#lingering !== null) setImmediate(closeLingering, this);
+      }
+      const taker = this.#reader;
+      if (this.#res === null || taker === null) return;
+      if (last) this.#reader = null;
+      // uWebSockets takes the chunk back when this returns.
+      const bytes = Buffer.allocUnsafe(chunk.byteLength);
+      bytes.set(new Uint8Array(chunk));
+      this.#inParser = true;
+      try {
+        if (!taker.push(bytes, last)) {
+          this.#reader = taker;
+          this.tooLarge();
+        }
+      } catch (thrown) {
+        this.failed(thrown, 'body');
+      }
+      this.#inParser = false;
+    });
     // Not now: the caller does not expect the callback before `collect` has returned.
     if (this.#length > limit) process.nextTick(refuseLength, this);
-  }
-
-  #data(chunk: ArrayBuffer, last: boolean): void {
-    if (last) {
-      this.#bodyDone = true;
-      this.resumeBody();
-      if (this.#lingering !== null) setImmediate(closeLingering, this);
-    }
-    const reader = this.#reader;
-    if (this.#res === null || reader === null) return;
-    if (last) this.#reader = null;
-    // uWebSockets takes the chunk back when this returns.
-    const bytes = Buffer.allocUnsafe(chunk.byteLength);
-    bytes.set(new Uint8Array(chunk));
-    this.#inParser = true;
-    try {
-      if (!reader.push(bytes, last)) {
-        this.#reader = reader;
-        this.tooLarge();
-      }
-    } catch (thrown) {
-      this.failed(thrown, 'body');
-    }
-    this.#inParser = false;
   }
 
   /** Writes the whole answer; `#res` must be corked. */

@@ -54,7 +54,7 @@ class UwsTransport implements Transport, Serving {
   ) {
     this.#app = uws.App();
     if (options.maxConnections !== undefined) this.#bound(options.maxConnections);
-    this.#app.any('/*', (res, req) => this.#request(res, req));
+    this.#app.any('/*', this.#request);
   }
 
   async listen(host: string, port: number, shared: boolean): Promise<number> {
@@ -116,7 +116,7 @@ class UwsTransport implements Transport, Serving {
     this.#app.close();
   }
 
-  #request(res: HttpResponse, req: HttpRequest): void {
+  readonly #request = (res: HttpResponse, req: HttpRequest): void => {
     let call: UwsCall | null = null;
     let path = '/';
     res.onAborted(() => call?.gone());
@@ -141,7 +141,7 @@ class UwsTransport implements Transport, Serving {
       call.failed(thrown, 'handler');
     }
     call.settle();
-  }
+  };
 }
 
 /**

@@ -36,31 +36,22 @@ export class OpenConnections {
 }
 
 /** The idle connections of many pools: of more than `max`, the one unused for longest is closed. */
-export class IdleConnections {
+export class IdleConnections extends WaitingLine<Connection> {
   readonly all: OpenConnections;
   readonly max: number;
-  readonly #line = new WaitingLine<Connection>();
 
   constructor(all: OpenConnections, max: number) {
+    super();
     this.all = all;
     this.max = max;
   }
 
-  get size(): number {
-    return this.#line.size;
-  }
-
   add(connection: Connection): void {
-    this.#line.push(connection);
-    if (this.#line.size > this.max || this.all.isOver) this.closeOldest();
-  }
-
-  /** Does nothing where it is not among them. */
-  remove(connection: Connection): void {
-    this.#line.remove(connection);
+    this.push(connection);
+    if (this.size > this.max || this.all.isOver) this.closeOldest();
   }
 
   closeOldest(): void {
-    this.#line.first?.destroy();
+    this.first?.destroy();
   }
 }

@@ -2,6 +2,7 @@ import type { GatewayError } from '../../../common/core/errors.js';
 import { failure } from '../failure.js';
 import type { InFlightRequest, Queue } from '../flight.js';
 import { ReplyHeadReader } from '../reply/reply-head.js';
+import type { RequestHead } from '../request-head.js';
 import type { Destination, Dial } from './connect.js';
 import { Connection, type ConnectionOwner } from './connection.js';
 import type { IdleConnections } from './open-connections.js';
@@ -79,9 +80,9 @@ export class Pool implements ConnectionOwner, Queue {
     return this.#waiting.size > 0 || this.#connections.size > this.#idle.length;
   }
 
-  send(flight: InFlightRequest): void {
+  send(flight: InFlightRequest, head: RequestHead): void {
     this.#connectMs = flight.connectMs;
-    flight.waitIn(this);
+    flight.prepare(head, this);
     this.#waiting.push(flight);
     const connection = this.#takeIdle();
     if (connection === null) return this.#refill();
@@ -127,7 +128,7 @@ export class Pool implements ConnectionOwner, Queue {
       if (connection === undefined) return null;
       this.#options.idle.remove(connection);
       if (connection.usable && connection.idleUntil > performance.now()) {
-        connection.reference(true);
+        if (!connection.referenced) connection.reference(true);
         return connection;
       }
       connection.destroy();
@@ -161,19 +162,22 @@ export class Pool implements ConnectionOwner, Queue {
     setImmediate(() => this.#refill());
   }
 
-  #leave(connection: Connection, flight: InFlightRequest): void {
-    this.#waiting.remove(flight);
-    flight.leave(connection);
-  }
-
   /** For the request it was begun for, or for the one that has waited longest. */
-  #use(connection: Connection, own: InFlightRequest | undefined): void {
-    if (own?.waits === true) return this.#leave(connection, own);
+  #use(connection: Connection, begunFor: InFlightRequest | undefined): void {
+    const own = begunFor?.waits === true ? begunFor : null;
     // Opened before the pool was renewed, perhaps to another address.
-    if (connection.usableUntil !== this.usableUntil && connection.usableUntil <= performance.now())
+    if (
+      own === null &&
+      connection.usableUntil !== this.usableUntil &&
+      connection.usableUntil <= performance.now()
+    )
       return connection.destroy();
-    const next = this.#waiting.first;
-    if (next !== null) return this.#leave(connection, next);
+    const next = own ?? this.#waiting.first;
+    if (next !== null) {
+      this.#waiting.remove(next);
+      next.leave(connection);
+      return;
+    }
     connection.state = 'idle';
     this.#idle.push(connection);
     this.#options.idle.add(connection);

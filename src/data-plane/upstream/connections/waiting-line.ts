@@ -13,17 +13,14 @@ export interface Waiter {
  */
 export class WaitingLine<T extends Waiter> {
   size = 0;
-  #first: T | null = null;
+  /** The one that has waited longest. Set by the line alone. */
+  first: T | null = null;
   #last: T | null = null;
-
-  get first(): T | null {
-    return this.#first;
-  }
 
   push(waiter: T): void {
     waiter.waits = true;
     waiter.ahead = this.#last;
-    if (this.#last === null) this.#first = waiter;
+    if (this.#last === null) this.first = waiter;
     else this.#last.behind = waiter;
     this.#last = waiter;
     this.size += 1;
@@ -33,7 +30,7 @@ export class WaitingLine<T extends Waiter> {
   remove(waiter: T): void {
     if (!waiter.waits) return;
     const { ahead, behind } = waiter;
-    if (ahead === null) this.#first = behind as T | null;
+    if (ahead === null) this.first = behind as T | null;
     else ahead.behind = behind;
     if (behind === null) this.#last = ahead as T | null;
     else behind.ahead = ahead;
@@ -45,7 +42,7 @@ export class WaitingLine<T extends Waiter> {
 
   /** Only the waiter that it has just returned may leave during the iteration. */
   *[Symbol.iterator](): Iterator<T> {
-    let waiter = this.#first;
+    let waiter = this.first;
     while (waiter !== null) {
       const behind = waiter.behind as T | null;
       yield waiter;

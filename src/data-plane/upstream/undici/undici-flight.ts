@@ -56,8 +56,7 @@ export class UndiciFlight implements UpstreamFlight, Dispatcher.DispatchHandler,
     this.#host = host;
     const { body } = request;
     this.upload = body === null || Buffer.isBuffer(body) ? null : new UploadStream(body, this);
-    deadlines.watch(this);
-    this.due = deadlines.after(request.timeouts.connectMs);
+    deadlines.watch(this, request.timeouts.connectMs);
   }
 
   get sent(): boolean {

@@ -13,10 +13,11 @@ export interface DirectoryGiven {
 /** What this worker remembers of keys, configs and providers. */
 export const directoryPart: ProcessPart<WorkerBase, DirectoryGiven> = {
   name: 'directory',
-  start({ init: { headerPrefixes }, channel }) {
+  start({ init: { headerPrefixes, deployment }, channel }) {
     const isProvider = (name: string): boolean => providers.has(name);
     const directory = new WorkerDirectory({
       channel,
+      deployment,
       compile: ({ text, slug, version }) =>
         compileConfig(text, { slug, version, isProvider, headerPrefixes }),
     });

@@ -80,7 +80,6 @@ export const pipelinePart: ProcessPart<Needs, PipelineGiven> = {
 
 function partsOf({ init, log, directory, journal, bodies, counter, upstream, pricing }: Needs): Parts {
   return {
-    deployment: init.deployment,
     directory,
     providers,
     formats,
