@@ -69,7 +69,7 @@ export class KeyHasher {
   constructor(readonly pepper: Buffer) {}
 
   /** null: by its form this is no gateway key. */
-  hash(text: string): string | null {
+  readonly hash = (text: string): string | null => {
     let hash = this.#seen.get(text);
     if (hash === undefined) {
       if (!isGatewayKey(text)) return null;
@@ -78,7 +78,7 @@ export class KeyHasher {
       this.#seen.set(text, hash);
     }
     return hash;
-  }
+  };
 }
 
 /** The part of every shown secret that replaces its middle. */

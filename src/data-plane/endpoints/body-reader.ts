@@ -11,8 +11,8 @@ import {
   answerText,
   checkBodyHeaders,
   type ReadBody,
-  readBody,
   scanBody,
+  smallBytes,
   summarise,
   understand,
 } from './read-body.js';
@@ -25,14 +25,13 @@ export interface BodyReaderOptions {
 }
 
 export interface BodyReader {
+  /** Reads and checks the body of an endpoint that parses it; `readBody` does it at once for `smallBytes`. */
   read(endpoint: Endpoint, headers: HeaderList, bytes: Buffer): Awaitable<ReadBody>;
   /** A provider's answer that is too large to be parsed where it arrives. null: it is no JSON object. */
   readAnswer(bytes: Buffer): Promise<JsonObject | null>;
   close(): Promise<void>;
 }
 
-/** Read where they arrive: at the token cap such a body costs 8 ms. */
-const smallBytes = 1024 * 1024;
 /** Read there too while it holds few values: at most 7 ms for its characters and 5 ms for those. */
 const mediumBytes = 2 * smallBytes;
 const mediumTokens = 100_000;
@@ -88,7 +87,6 @@ export function createBodyReader(options: BodyReaderOptions = {}): BodyReader {
 
   return {
     read(endpoint, headers, bytes) {
-      if (bytes.length <= smallBytes) return readBody(endpoint, headers, bytes);
       checkBodyHeaders(headers);
       if (bytes.length <= mediumBytes) {
         const { tokens, bigNumbers } = scanBody(bytes);

@@ -48,6 +48,8 @@ export interface Parts {
   readonly timeouts: Timeouts;
   readonly limits: PipelineLimits;
   readonly headerPrefixes: readonly string[];
+  /** `debug` with each prefix: the header by which a call keeps its bodies out of the logs. */
+  readonly debugHeaders: readonly string[];
   readonly logBodies: boolean;
   readonly ownIdentities: OwnIdentities;
   readonly log: Logger;

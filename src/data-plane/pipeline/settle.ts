@@ -107,8 +107,8 @@ function upstreamMs(attempts: readonly Attempt[]): number {
 /** `x-gateway-debug: false` keeps this call's bodies out of the logs, `debug_log: 0` those of a whole workspace. */
 function wantsBodies(parts: Parts, x: Exchange): boolean {
   if (x.principal.keepBodies === false) return false;
-  for (const prefix of parts.headerPrefixes) {
-    if (getHeader(x.request.headers, `${prefix}debug`)?.toLowerCase() === 'false') return false;
+  for (const name of parts.debugHeaders) {
+    if (getHeader(x.request.headers, name)?.toLowerCase() === 'false') return false;
   }
   return true;
 }

@@ -1,5 +1,5 @@
 import type { Exchange } from '../../../common/core/exchange.js';
-import { checkBodyHeaders, type ReadBody } from '../../endpoints/read-body.js';
+import { checkBodyHeaders, type ReadBody, readBody, smallBytes } from '../../endpoints/read-body.js';
 import type { BodyReader, TokenCounter } from '../parts.js';
 import { checkEmbeddingLength } from './embedding-limit.js';
 import type { RecurringBodies } from './recurring-bodies.js';
@@ -17,12 +17,14 @@ export function bodyReading(
   };
   return (x) => {
     if (x.request.bytes === null) return;
-    const known = recurring.find(x);
+    const { headers, bytes } = x.request;
+    const known = recurring.callers.has(x.principal) ? recurring.find(x) : null;
     if (known !== null) {
-      checkBodyHeaders(x.request.headers);
+      checkBodyHeaders(headers);
       return take(x, known);
     }
-    const read = bodies.read(x.endpoint, x.request.headers, x.request.bytes);
+    const isSmall = bytes.length <= smallBytes;
+    const read = isSmall ? readBody(x.endpoint, headers, bytes) : bodies.read(x.endpoint, headers, bytes);
     if (read instanceof Promise) return read.then((body) => accept(x, body));
     if (x.endpoint.name === 'embeddings') return accept(x, read);
     take(x, read);

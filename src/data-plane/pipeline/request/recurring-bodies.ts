@@ -30,8 +30,8 @@ interface Kept {
  * cache costs. Looked up for callers alone who have had such an answer; for all others this costs one look into a map.
  */
 export class RecurringBodies {
-  /** Each with a number of its own, by which its bodies' places differ from another caller's. */
-  readonly #callers = new WeakMap<Principal, number>();
+  /** Each with a number of its own, by which its bodies' places differ from another caller's. Of others nothing is kept. */
+  readonly callers = new WeakMap<Principal, number>();
   #known = 0;
   /** By place: of two bodies with the same one the later is kept. */
   readonly #kept = new LRUCache<number, Kept>({
@@ -41,7 +41,7 @@ export class RecurringBodies {
   /** The parsed content of a kept body with the same bytes; null: none, the body has to be read. */
   find(x: Exchange): ReadBody | null {
     const { bytes } = x.request;
-    const caller = this.#callers.get(x.principal);
+    const caller = this.callers.get(x.principal);
     if (caller === undefined || bytes === null || bytes.length > maxBodyBytes) return null;
     const kept = this.#kept.get(placeOf(bytes, caller));
     if (kept === undefined || !isOf(kept, x) || !kept.bytes.equals(bytes)) return null;
@@ -53,10 +53,10 @@ export class RecurringBodies {
   keep(x: Exchange): void {
     const { bytes, json } = x.request;
     if (bytes === null || json === null || bytes.length > maxBodyBytes || x.get(bodyDigest) !== null) return;
-    let caller = this.#callers.get(x.principal);
+    let caller = this.callers.get(x.principal);
     if (caller === undefined) {
       caller = ++this.#known;
-      this.#callers.set(x.principal, caller);
+      this.callers.set(x.principal, caller);
     }
     // A copy of its own: a slice of what a socket gave would keep all of that alive.
     const own = Buffer.allocUnsafeSlow(bytes.length);
