@@ -76,6 +76,7 @@ export default definePlugin<LimitSettings, NeedsOf<typeof stage>>({
         const { workspaceId } = x.principal;
         const policies = workspaceId === null ? null : host.directory.policies(workspaceId);
         if (policies instanceof Promise) return policies.then((found) => admitRequest(x, found));
+        if (x.principal.limits === undefined && (policies === null || policies.rates.length === 0)) return;
         return admitRequest(x, policies);
       },
       attempt(x, call, attempt) {
@@ -87,6 +88,7 @@ export default definePlugin<LimitSettings, NeedsOf<typeof stage>>({
           return Promise.all([provider, policies]).then(([stored, found]) =>
             admitAttempt(x, attempt, call.target, stored, found),
           );
+        if (provider?.limits === undefined && (policies === null || policies.rates.length === 0)) return;
         return admitAttempt(x, attempt, call.target, provider, policies);
       },
       log: (x) => {

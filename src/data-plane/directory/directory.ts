@@ -32,6 +32,9 @@ export interface DirectoryOptions {
   };
 }
 
+/** Of a workspace that has none: kept like others, so that it is not asked for again and again. */
+const noPolicies: Policies = Object.freeze({ rates: Object.freeze([]) });
+
 /** The name that means all of a kind. */
 const everything = '*';
 
@@ -127,7 +130,7 @@ export class WorkerDirectory implements Directory {
     );
     this.#policies = new Remembered<Policies>(
       { entries: 5_000, bytes: maxBytes.policies ?? defaultMaxBytes.policies, bytesOf: retainedBytes },
-      (workspace) => ask(channel.ask('policies', workspace, everything)),
+      async (workspace) => (await ask(channel.ask('policies', workspace, everything))) ?? noPolicies,
     );
     this.#deployments = new Remembered<DeploymentRules>(
       { entries: 1, bytes: megabyte, bytesOf: ({ workspaces }) => 100 * (workspaces?.size ?? 0) },

@@ -100,8 +100,7 @@ function leave(
         (thrown) => failed(x, record, thrown),
       );
     }
-    const isReady = pipeline.chain.attempt === null && address.provider.auth.kind !== 'per-call';
-    return isReady ? send(pipeline, x, outgoing, record) : hook(pipeline, x, outgoing, record);
+    return hook(pipeline, x, outgoing, record);
   } catch (thrown) {
     return failed(x, record, thrown);
   }
@@ -109,17 +108,19 @@ function leave(
 
 function hook(pipeline: Pipeline, x: Exchange, outgoing: Outgoing, record: Attempt): Promise<Reply> {
   const hooks = pipeline.chain.attempt;
-  if (hooks === null) return authorize(pipeline, x, outgoing, record);
   try {
-    const later = runAttempt(hooks, x, outgoing.call, record);
-    if (!(later instanceof Promise)) return authorize(pipeline, x, outgoing, record);
-    return later.then(
-      () => authorize(pipeline, x, outgoing, record),
-      (thrown) => failed(x, record, thrown),
-    );
+    const later = hooks === null ? undefined : runAttempt(hooks, x, outgoing.call, record);
+    if (later instanceof Promise) {
+      return later.then(
+        () => authorize(pipeline, x, outgoing, record),
+        (thrown) => failed(x, record, thrown),
+      );
+    }
   } catch (thrown) {
     return failed(x, record, thrown);
   }
+  const isSigned = outgoing.address.provider.auth.kind === 'per-call';
+  return isSigned ? authorize(pipeline, x, outgoing, record) : send(pipeline, x, outgoing, record);
 }
 
 /** An answer of the gateway itself: no upstream was called. */

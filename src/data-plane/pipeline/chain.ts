@@ -95,7 +95,7 @@ export function runAttempt(
 ): Awaitable<void> {
   for (let i = from; i < hooks.length; i++) {
     const later = hooks[i]!(x, call, attempt);
-    if (isThenable(later))
+    if (later !== undefined && isThenable(later))
       return Promise.resolve(later).then(() => runAttempt(hooks, x, call, attempt, i + 1));
   }
 }
