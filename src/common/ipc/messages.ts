@@ -33,6 +33,8 @@ export const forgetEverything: readonly Forget[] = [
   { kind: 'key', workspace: null, name: '*' },
   { kind: 'config', workspace: null, name: '*' },
   { kind: 'provider', workspace: null, name: '*' },
+  { kind: 'policies', workspace: null, name: '*' },
+  { kind: 'deployment', workspace: null, name: '*' },
 ];
 
 /** Does a change with the name `*` concern the keys of that workspace and user? */

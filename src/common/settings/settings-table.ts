@@ -270,6 +270,16 @@ export const table = {
     'PostgreSQL for records, in place of SQLite in the data directory.',
     { env: 'DATABASE_URL' },
   ),
+  databaseConnections: setting(
+    whole('count', 2, 1000),
+    10,
+    'Connections to PostgreSQL that a node opens at most for records; one of them listens for changes of other nodes.',
+  ),
+  staleMaxS: setting(
+    whole('seconds', 1, 31_536_000),
+    86_400,
+    'How long a node serves without PostgreSQL what it knows of keys, configs and providers. Then it answers 503 until PostgreSQL is back.',
+  ),
   redisUrl: setting(
     checkedSecret(redisUrlProblems),
     null,

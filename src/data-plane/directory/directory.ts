@@ -173,11 +173,13 @@ export class WorkerDirectory implements Directory {
         continue;
       }
       if (kind === 'policies') {
-        this.#policies.forget(workspace ?? '');
+        if (workspace === null) this.#policies.clear();
+        else this.#policies.forget(workspace);
         continue;
       }
       if (kind === 'deployment') {
-        this.#deployments.forget(name);
+        if (name === everything) this.#deployments.clear();
+        else this.#deployments.forget(name);
         continue;
       }
       if (kind === 'provider') this.providersVersion += 1;

@@ -10,6 +10,7 @@ import type { ProcessPart } from '../part-list.js';
 import type { Base } from './base.js';
 import type { BreakersGiven } from './breakers.js';
 import type { LedgerGiven } from './ledger.js';
+import type { ChangesGiven } from './other-nodes.js';
 import type { Records } from './store.js';
 import type { WorkerProcesses } from './worker-processes.js';
 
@@ -25,11 +26,11 @@ const graceMs = 1000;
 
 /** The administration plane: its gRPC port, and what answers the REST requests that data workers receive. */
 export const administration: ProcessPart<
-  Base & Records & LedgerGiven & WorkerProcesses & BreakersGiven,
+  Base & Records & LedgerGiven & WorkerProcesses & BreakersGiven & ChangesGiven,
   Administration
 > = {
   name: 'administration',
-  async start({ settings, store, ledger, workers, breakers, log }) {
+  async start({ settings, store, ledger, workers, breakers, forget, log }) {
     if (settings.role === 'data') return { admin: null, closeAdmin: async () => {} };
     const { startAdminServer } = await import('../../control-plane/administration/server.js');
     const admin = await startAdminServer({
@@ -42,7 +43,7 @@ export const administration: ProcessPart<
       writeTimeoutMs: settings.writeTimeoutMs,
       store,
       ledger,
-      changed: (what) => workers.forget(what),
+      changed: forget,
       async validateConfig(text) {
         const { compileConfig } = await import('../../data-plane/routing/compile.js');
         compileConfig(text, {

@@ -7,7 +7,8 @@ import type { Records } from './store.js';
 export const firstKeysPart: ProcessPart<Base & Records, { readonly firstKeys: FirstKeys | null }> = {
   name: 'first keys',
   async start({ settings: { dataDir, role, simulated }, store }) {
-    if (role === 'data') return { firstKeys: null };
+    // A node that starts without its store has served it before.
+    if (role === 'data' || store.state === 'away') return { firstKeys: null };
     const { bootstrap } = await import('../../control-plane/store/bootstrap.js');
     return { firstKeys: await bootstrap(store, { dataDir, simulated }) };
   },

@@ -5,6 +5,7 @@ import { workerMetrics } from '../workers/worker-metrics.js';
 import type { Base } from './base.js';
 import type { BreakersGiven } from './breakers.js';
 import type { NodeGiven } from './node.js';
+import type { ChangesGiven } from './other-nodes.js';
 import type { RedisGiven } from './redis.js';
 import type { SchedulesGiven } from './schedules.js';
 import type { Records } from './store.js';
@@ -12,15 +13,20 @@ import type { WorkerProcesses } from './worker-processes.js';
 
 /** Probes and metrics, on a port of their own. */
 export const opsPart: ProcessPart<
-  Base & Records & WorkerProcesses & NodeGiven & SchedulesGiven & RedisGiven & BreakersGiven,
+  Base & Records & WorkerProcesses & NodeGiven & SchedulesGiven & RedisGiven & BreakersGiven & ChangesGiven,
   { readonly ops: OpsServer }
 > = {
   name: 'health port',
-  async start({ settings, store, workers, node, schedules, redis, breakers, log, droppedLines }) {
+  async start(given) {
+    const { settings, store, workers, node, schedules, redis, breakers, storeMetrics, log, droppedLines } =
+      given;
     const checks: Check[] = [
       { name: 'workers', ok: () => workers.ready > 0 },
       { name: 'shutdown', ok: () => !workers.leaving },
-      { name: 'store', ok: () => store.ping() },
+      // Of one that is shared it is known whether it answers: there is no wait.
+      store.isShared
+        ? { name: 'store', optional: true, ok: () => store.state === 'up' }
+        : { name: 'store', ok: () => store.ping() },
     ];
     if (redis !== null) checks.push({ name: 'redis', optional: true, ok: () => redis.up });
     const ops = await startOpsServer({
@@ -32,6 +38,7 @@ export const opsPart: ProcessPart<
         ...breakers.metrics(),
         ...node.metrics(),
         ...schedules.metrics(),
+        ...storeMetrics(),
         ...(redis?.metrics() ?? []),
       ],
       maxConnections: controlConnections(descriptorLimit()).ops,

@@ -1,5 +1,4 @@
-import type { LookupKind, LookupRecords } from '../../common/ipc/messages.js';
-import type { Store } from '../../control-plane/store/store.js';
+import { Lookups } from '../../control-plane/store/known/lookups.js';
 import type { ProcessPart } from '../part-list.js';
 import { workerInit } from '../workers/worker-init.js';
 import type { Administration } from './administration.js';
@@ -19,12 +18,13 @@ export const workersPart: ProcessPart<
 > = {
   name: 'data workers',
   stopMs: ({ settings }) => settings.drainTimeoutMs + afterDrainMs,
-  async start({ settings, journalDir, nodeId, deployment, store, workers, admin }) {
+  async start({ settings, journalDir, nodeId, deployment, store, known, workers, admin }) {
     const pepper = store.pepper.toString('hex');
     const node = { journalDir, nodeId, deployment: deployment?.id ?? null };
+    const lookups = new Lookups(store, known);
     const port = await workers.serve({
       init: (worker) => workerInit(settings, worker, workers.options.count, node, pepper),
-      lookup: (kind, workspace, name) => lookup(store, kind, workspace, name),
+      lookup: (kind, workspace, name) => lookups.find(kind, workspace, name),
       admin(request) {
         // Workers of such a node answer by themselves.
         if (admin === null) throw new Error('This node has no administration plane.');
@@ -35,16 +35,3 @@ export const workersPart: ProcessPart<
   },
   stop: ({ settings, workers }) => workers.stop(settings.drainTimeoutMs),
 };
-
-async function lookup(
-  store: Store,
-  kind: LookupKind,
-  workspace: string | null,
-  name: string,
-): Promise<LookupRecords[LookupKind] | null> {
-  if (kind === 'key') return store.keys.findByHash(name);
-  if (kind === 'deployment') return store.deployments.rules(name);
-  if (workspace === null) return null;
-  if (kind === 'policies') return store.rateLimitsPolicies.inForce(workspace);
-  return kind === 'config' ? store.configs.find(workspace, name) : store.providers.find(workspace, name);
-}

@@ -59,6 +59,8 @@ export class WorkerGroup {
   readonly #failures = new Map<number, number>();
   readonly #forked: ((pid: number) => void)[] = [];
   readonly #gone: ((worker: number, pid: number) => void)[] = [];
+  /** Monotonic milliseconds until which failed lookups are not logged. */
+  #quietUntil = 0;
   #service: WorkerService | null = null;
   #started = false;
   #port = 0;
@@ -253,10 +255,18 @@ export class WorkerGroup {
       .then(
         (value) => this.#send(child, { t: 'answer', id: message.id, value }),
         (error: unknown) => {
-          this.options.log.error({ err: error, kind: message.kind }, 'lookup failed');
+          this.#logFailedLookup(error, message.kind);
           this.#send(child, { t: 'failed', id: message.id });
         },
       );
+  }
+
+  /** Once in ten seconds: while the store is away, every request for an unknown key fails. */
+  #logFailedLookup(error: unknown, kind: LookupKind): void {
+    const now = performance.now();
+    if (now < this.#quietUntil) return;
+    this.#quietUntil = now + 10_000;
+    this.options.log.error({ err: error, kind }, 'lookup failed');
   }
 
   /**

@@ -114,4 +114,6 @@ export interface ProviderStore {
   find(workspaceId: string, slug: string): Promise<ProviderRecord | null>;
   /** Base URL, in this process alone, of the providers of this slug that were created for one. */
   setRuntimeBaseUrl(slug: string, url: string): void;
+  /** null: there is none. */
+  runtimeBaseUrl(slug: string): string | null;
 }

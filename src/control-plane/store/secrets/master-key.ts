@@ -53,6 +53,11 @@ export class MasterKey {
     return unseal(this.wrappingKey(), place, wrapped);
   }
 
+  /** For `known.sealed`: one seals its entries, one keeps them in their order. */
+  knownKey(use: 'records' | 'order'): Buffer {
+    return this.#derive(`headgate known ${use} v1`);
+  }
+
   /** Goes into the hash of every gateway key. A row has the version under which its hash was made. */
   pepper(version = 1): Buffer {
     return this.#derive(`headgate gateway key pepper v${version}`);

@@ -308,4 +308,8 @@ export class SqlProviders implements ProviderStore {
   setRuntimeBaseUrl(slug: string, url: string): void {
     this.#lookup.runtimeBaseUrls.set(slug, url);
   }
+
+  runtimeBaseUrl(slug: string): string | null {
+    return this.#lookup.runtimeBaseUrls.get(slug) ?? null;
+  }
 }

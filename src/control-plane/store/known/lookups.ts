@@ -1,0 +1,117 @@
+import { GatewayError } from '../../../common/core/errors.js';
+import type { LookupKind, LookupRecords } from '../../../common/ipc/messages.js';
+import type { ProviderRecord } from '../../../common/ipc/records.js';
+import type { Store } from '../store.js';
+import type { KnownRecords } from './known-records.js';
+
+/** A request waits no longer for a record. Milliseconds. */
+const answerMs = 700;
+
+interface Asked<K extends LookupKind> {
+  readonly kind: K;
+  readonly workspace: string | null;
+  readonly name: string;
+}
+
+/** In place of a base URL that is known at run time alone. */
+const atRunTime = '';
+
+/**
+ * The records that data workers ask for, out of the store; where that does not answer in time, as they are known. What is
+ * not known either is refused, and never taken for absent.
+ */
+export class Lookups {
+  /** `known`: null for a store that does not go away. */
+  constructor(
+    readonly store: Store,
+    readonly known: KnownRecords | null,
+  ) {}
+
+  find<K extends LookupKind>(
+    kind: K,
+    workspace: string | null,
+    name: string,
+  ): Promise<LookupRecords[K] | null> {
+    const asked = { kind, workspace, name };
+    return this.known === null ? this.#ask(asked) : this.#inTime(asked, this.known);
+  }
+
+  #ask<K extends LookupKind>({ kind, workspace, name }: Asked<K>): Promise<LookupRecords[K] | null> {
+    return askStore(this.store, kind, workspace, name) as Promise<LookupRecords[K] | null>;
+  }
+
+  async #inTime<K extends LookupKind>(
+    asked: Asked<K>,
+    known: KnownRecords,
+  ): Promise<LookupRecords[K] | null> {
+    const from = known.forgets;
+    let timer: NodeJS.Timeout | undefined;
+    const late = new Promise<'late'>((resolve) => {
+      timer = setTimeout(resolve, answerMs, 'late');
+    });
+    const found = this.#twice(asked).then((record) => {
+      if (record !== null) known.keep(asked, this.#kept(asked.kind, record), from);
+      return { record };
+    });
+    try {
+      const first = await Promise.race([found, late]);
+      if (first !== 'late') return first.record;
+      // It is kept all the same when it comes.
+      found.catch(() => {});
+      this.store.suspect();
+      return this.#knownOf(asked, known, new Error('no answer in time'));
+    } catch (error) {
+      if (!(error instanceof GatewayError) || error.code !== 'store_unavailable') throw error;
+      return this.#knownOf(asked, known, error);
+    } finally {
+      clearTimeout(timer);
+    }
+  }
+
+  /** Once more where a connection broke and the store is there. */
+  async #twice<K extends LookupKind>(asked: Asked<K>): Promise<LookupRecords[K] | null> {
+    try {
+      return await this.#ask(asked);
+    } catch (error) {
+      if (this.store.state === 'away') throw error;
+      return this.#ask(asked);
+    }
+  }
+
+  #kept<K extends LookupKind>(kind: K, record: LookupRecords[K]): LookupRecords[K] {
+    if (kind !== 'provider') return record;
+    const { slug, baseUrl } = record as ProviderRecord;
+    return baseUrl !== null && baseUrl === this.store.providers.runtimeBaseUrl(slug)
+      ? { ...record, baseUrl: atRunTime }
+      : record;
+  }
+
+  #knownOf<K extends LookupKind>(asked: Asked<K>, known: KnownRecords, cause: unknown): LookupRecords[K] {
+    const record = known.find(asked.kind, asked.workspace, asked.name);
+    if (record === null) {
+      throw new GatewayError(
+        'store_unavailable',
+        'The store does not answer, and this is not known without it.',
+        {
+          cause,
+          retryAfterMs: 1000,
+        },
+      );
+    }
+    if (asked.kind !== 'provider' || (record as ProviderRecord).baseUrl !== atRunTime) return record;
+    return { ...record, baseUrl: this.store.providers.runtimeBaseUrl((record as ProviderRecord).slug) };
+  }
+}
+
+async function askStore(
+  store: Store,
+  kind: LookupKind,
+  workspace: string | null,
+  name: string,
+): Promise<LookupRecords[LookupKind] | null> {
+  if (kind === 'key') return store.keys.findByHash(name);
+  if (kind === 'deployment') return store.deployments.rules(name);
+  if (workspace === null) return null;
+  if (kind === 'policies') return store.rateLimitsPolicies.inForce(workspace);
+  return kind === 'config' ? store.configs.find(workspace, name) : store.providers.find(workspace, name);
+}
