@@ -278,7 +278,7 @@ export const table = {
   staleMaxS: setting(
     whole('seconds', 1, 31_536_000),
     86_400,
-    'How long a node serves without PostgreSQL what it knows of keys, configs and providers. Then it answers 503 until PostgreSQL is back.',
+    'How long a node serves without PostgreSQL, by the keys, configs and providers that it has looked up before. Then it answers 503 until PostgreSQL is back.',
   ),
   redisUrl: setting(
     checkedSecret(redisUrlProblems),

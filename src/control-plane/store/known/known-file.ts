@@ -42,7 +42,7 @@ export class KnownFile {
   /** While it is rewritten: what was appended meanwhile. */
   #meanwhile: KnownEntry[] | null = null;
   #retryAt = 0;
-  /** Written so far. */
+  /** Of the file, with what waits to be written. */
   bytes = 0;
 
   constructor(
@@ -98,6 +98,7 @@ export class KnownFile {
     if (this.#file === null) return;
     this.#mac = this.#macOf(this.#mac, entry);
     this.#waiting.push(...this.#written(this.#mac, entry));
+    this.bytes += headLength + entry.sealed.length + macLength;
     if (this.#timer !== null) return;
     this.#timer = setTimeout(() => this.flush(), gatherMs);
     this.#timer.unref();
@@ -112,7 +113,6 @@ export class KnownFile {
     this.#waiting = [];
     try {
       writeAll(this.#file, bytes);
-      this.bytes += bytes.length;
       fdatasync(this.#file, () => {});
     } catch (error) {
       this.#failed(error);

@@ -1,12 +1,12 @@
 import type { Knex } from 'knex';
 import type { LeanDialect } from './lean.js';
 
-export type Held = LeanDialect & { readonly transacting: true; end(): void };
+export type HeldClient = LeanDialect & { readonly transacting: true; end(): void };
 
 /** The same client, whose statements all go to one connection, until its end. */
-export function hold(client: LeanDialect, connection: object): Held {
+export function hold(client: LeanDialect, connection: object): HeldClient {
   let isOver = false;
-  const own: Partial<Held> = {
+  const own: Partial<HeldClient> = {
     run(query, runner = null) {
       if (isOver) return Promise.reject(new Error('A statement came after the end of its transaction.'));
       return client
@@ -25,7 +25,7 @@ export function hold(client: LeanDialect, connection: object): Held {
 }
 
 /** Of what knex offers in a transaction, as much as the store asks for. */
-export function sqlOf(client: Held): Knex.Transaction {
+export function sqlOf(client: HeldClient): Knex.Transaction {
   const sql = Object.assign((table: string) => client.queryBuilder().table(table), {
     client,
     raw: (...said: unknown[]) => client.raw(...said),
