@@ -7,8 +7,9 @@ import pg from 'pg';
 import type { FirstKeys } from '../../src/control-plane/store/store.js';
 import { headgate } from '../support/command.js';
 import { eventually, freePorts, type RunningGateway, startGateway } from '../support/gateway.js';
+import { restartAll } from '../support/rolling-restart.js';
 import { folder, forEachStore } from '../support/stores.js';
-import { expectWithinMs } from '../support/time-limits.js';
+import { expectWithinMs, scaled } from '../support/time-limits.js';
 
 const chat = (gateway: RunningGateway, key: string, more: object = {}): Promise<Response> =>
   fetch(`${gateway.url}/v1/chat/completions`, {
@@ -53,6 +54,7 @@ describe('three gateways on one PostgreSQL', function () {
         HEADGATE_MASTER_KEY: randomBytes(32).toString('hex'),
         HEADGATE_SIMULATED: 'true',
         HEADGATE_SCHEDULES: 'prune=1',
+        HEADGATE_DRAIN_DELAY_MS: String(scaled(1000)),
       };
       database = new pg.Client({ connectionString: env['DATABASE_URL'] });
       await database.connect();
@@ -167,6 +169,15 @@ describe('three gateways on one PostgreSQL', function () {
       expectWithinMs(performance.now() - revoked, 1000);
     });
 
+    it('are restarted one after the other without a failed request, a cut stream or a lost change', async () => {
+      const rolled = await restartAll(nodes, first, 1);
+      nodes = rolled.nodes;
+      expect(rolled.failures).to.deep.equal([]);
+      expect(rolled.requests).to.be.above(50);
+      const made = await rows("SELECT id FROM configs WHERE name = 'rolled'");
+      expect(made).to.have.length(rolled.changes);
+    });
+
     describe('and a fourth one with the role data', () => {
       let node: RunningGateway;
       let deployment: { readonly id: string; readonly auth_secret: string };
@@ -176,7 +187,7 @@ describe('three gateways on one PostgreSQL', function () {
         deployment = (await overRest(nodes[0]!, 'POST', '/v1/deployments', body)).json;
         const more = {
           HEADGATE_ROLE: 'data',
-          HEADGATE_DRAIN_DELAY_MS: '2000',
+          HEADGATE_DRAIN_DELAY_MS: String(scaled(2000)),
           HEADGATE_DEPLOYMENT_SECRET: deployment.auth_secret,
         };
         node = await startGateway({

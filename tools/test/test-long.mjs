@@ -46,6 +46,15 @@ const parts = [
     minutes: 8,
   },
   {
+    name: 'three nodes on one PostgreSQL: 100 revoked keys, 10 rolling restarts, two versions, schedules for 60 s',
+    files: ['test/fault/three-nodes.test.ts'],
+    env: {
+      whole: { WHOLE_LOAD: 'true' },
+      short: { WHOLE_LOAD: 'true', NODE_ROUNDS: '1', SCHEDULE_SECONDS: '20' },
+    },
+    minutes: 8,
+  },
+  {
     name: 'a store killed before each statement of its migrations and key rotation',
     files: ['test/fault/store-migrations.test.ts', 'test/fault/store-rotation.test.ts'],
     env: { whole: { STORE_KILLS: 'all' }, short: {} },
