@@ -17,7 +17,7 @@ import { printable, writeErrorLine } from './output/output.js';
 /** Settings of the place of the records and of the key that opens them. */
 export type StoredSettings = Pick<
   Settings,
-  'dataDir' | 'databaseUrl' | 'masterKey' | 'auditAnchors' | 'auditAnchorFile'
+  'dataDir' | 'databaseUrl' | 'ledgerDatabaseUrl' | 'masterKey' | 'auditAnchors' | 'auditAnchorFile'
 >;
 
 /** What the commands that work on the store itself are given. */

@@ -57,6 +57,12 @@ const lazyCommands: Readonly<Record<string, LazyCommand>> = {
     shown: true,
     load: () => import('./commands/restore.js'),
   },
+  journal: {
+    summary: 'hand over the records of a node that will not start again',
+    settings: ['databaseUrl', 'ledgerDatabaseUrl'],
+    shown: true,
+    load: () => import('./commands/journal.js'),
+  },
   selftest: {
     summary: 'call providers for real, or simulated ones, and tell what works',
     settings: ['host', 'port', 'dataDir'],

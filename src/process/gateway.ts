@@ -20,6 +20,7 @@ import { nodePart } from './parts/node.js';
 import { opsPart } from './parts/ops.js';
 import { otherNodes } from './parts/other-nodes.js';
 import { ownPriority } from './parts/own-priority.js';
+import { partitionsPart } from './parts/partitions.js';
 import { pruning } from './parts/pruning.js';
 import { redisPart } from './parts/redis.js';
 import { runsOfSchedules, schedulesPart } from './parts/schedules.js';
@@ -53,6 +54,7 @@ const parts = PartList.given<Base>()
   .with(schedulesPart)
   .with(ledgerPart)
   .with(ingestionPart)
+  .with(partitionsPart)
   .with(firstKeysPart)
   .with(simulatedProvider)
   .with(redisPart)

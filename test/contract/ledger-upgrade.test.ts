@@ -112,7 +112,7 @@ describe('a ledger of the version before', () => {
     return ledger;
   };
   const rowsOf = async (from: Ledger): Promise<Map<string, LedgerRow>> =>
-    new Map((await from.changes(0, 1000)).rows.map((row) => [row.id, row]));
+    new Map((await from.changes('0', 1000)).rows.map((row) => [row.id, row]));
   const row = (settlement: Settlement): LedgerRow => ({ ...settlement, state: 'settled', node: null });
 
   it('has all of its rows, in their order', async () => {
@@ -139,7 +139,7 @@ describe('a ledger of the version before', () => {
     const [intent] = await opened.openIntents();
     expect(intent?.intent).to.include({ id: uuid(30), reserved: 1_234_000_000, user: null });
     const { cursor } = await opened.recent({ org, limit: 1 });
-    expect(cursor).to.equal(10);
+    expect(cursor).to.equal('10');
     const ingestion = startIngestion({ dir: join(dataDir, 'journal'), ledger: opened, onProblem });
     await ingestion.flush();
     await ingestion.stop();

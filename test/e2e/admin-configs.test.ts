@@ -8,7 +8,7 @@ const retry = (attempts: number) => ({ retry: { attempts } });
 describe('configs over the administration plane', () => {
   const requests: LedgerRow[] = [];
   const ledger: LedgerReader = {
-    recent: async () => ({ rows: requests, cursor: 0 }),
+    recent: async () => ({ rows: requests, cursor: '0' }),
     get: async () => null,
     bodies: async () => null,
   };

@@ -476,7 +476,13 @@ describe('the administration plane', () => {
       args: string[],
     ): Promise<string> {
       const program = new Command('headgate').exitOverride().configureOutput({ writeErr: () => {} });
-      const ofStore = { databaseUrl: null, masterKey: null, auditAnchors: [], auditAnchorFile: null };
+      const ofStore = {
+        databaseUrl: null,
+        ledgerDatabaseUrl: null,
+        masterKey: null,
+        auditAnchors: [],
+        auditAnchorFile: null,
+      };
       for (const register of [registerKeys, registerProviders, registerConfigs, registerLogs]) {
         register(program, { settings: () => ({ ...settings(), ...ofStore }) });
       }

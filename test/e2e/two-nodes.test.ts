@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { copyFileSync, mkdtempSync } from 'node:fs';
+import { copyFileSync, mkdtempSync, readdirSync, readFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect } from 'chai';
@@ -134,6 +134,37 @@ describe('two gateways on one PostgreSQL', function () {
       const refused = await headgate(one.env, ['backup', 'nothing']);
       expect(refused.code).to.equal(2);
       expect(refused.stderr).to.match(/pg_dump --format=custom --file=/);
+    });
+
+    it('a request over the one is logged over the other within three seconds, with its bodies and its node', async () => {
+      expect(await statusAt(one, one.workspaceKey)).to.equal(200);
+      const answered = performance.now();
+      const node = readFileSync(join(one.dataDir, 'node-id'), 'utf8').trim();
+      const row = await eventually('the row', async () => {
+        const { data } = await two.admin().logs.list({ limit: 1 });
+        return data?.find(({ node_id }) => node_id === node);
+      });
+      const log = await eventually('its bodies', async () => {
+        const found = await two.admin().logs.get(row.id ?? '');
+        return found.request?.body && found.response?.body ? found : null;
+      });
+      expectWithinMs(performance.now() - answered, 3000);
+      expect(log.request?.body).to.contain('Hello');
+      expect(log).to.deep.equal(await one.admin().logs.get(row.id ?? ''));
+      const metrics = await (await fetch(`${one.opsUrl}/metrics`)).text();
+      expect(Number(/^gateway_journal_behind_seconds (\S+)$/m.exec(metrics)?.[1])).to.be.within(0, 3);
+    });
+
+    it('one that is stopped has handed over every row and body before it exits', async () => {
+      const before = (await two.admin().logs.list({ limit: 1000 })).data?.length ?? 0;
+      const statuses = await Promise.all(Array.from({ length: 40 }, () => statusAt(one, one.workspaceKey)));
+      expect(new Set(statuses)).to.deep.equal(new Set([200]));
+      await one.stop({ keep: true });
+      expect(readdirSync(join(one.dataDir, 'journal'))).to.deep.equal([]);
+      const { data } = await two.admin().logs.list({ limit: 1000 });
+      expect(data).to.have.length(before + 40);
+      const { response } = await two.admin().logs.get(data?.[0]?.id ?? '');
+      expect(response?.body).to.contain('choices');
     });
   });
 });

@@ -269,6 +269,7 @@ describe('journals after a crash', () => {
     let broken = true;
     const full = Object.assign(new Error('disk is full'), { code: 'SQLITE_FULL' });
     const failing: Ledger = {
+      keepBodies: null,
       apply: (batch) => (broken ? Promise.reject(full) : ledger.apply(batch)),
       positions: () => ledger.positions(),
       openIntents: () => ledger.openIntents(),

@@ -1,12 +1,12 @@
-// A data worker's journal at full speed, until it is killed. Arguments: the journal directory, and a file that plays
-// the upstream: an id is written there only after its intent is in the journal.
+// A data worker's journal at full speed, until it is killed. Arguments: the journal directory, a file that plays the
+// upstream: an id is written there only after its intent is in the journal; and `paced`: a few thousand a second only.
 import { openSync, writeSync } from 'node:fs';
-import { setImmediate as nextTurn } from 'node:timers/promises';
+import { setImmediate as nextTurn, setTimeout as pause } from 'node:timers/promises';
 import { uuidv7 } from '../../src/common/text/id.js';
 import { openJournal } from '../../src/data-plane/journal/journal.js';
 import { intentOf, settlementOf } from './journal-records.js';
 
-const [dir = '', upstream = ''] = process.argv.slice(2);
+const [dir = '', upstream = '', pace = ''] = process.argv.slice(2);
 const seen = openSync(upstream, 'a');
 const journal = openJournal({
   dir,
@@ -24,5 +24,6 @@ for (;;) {
     if (i % 4 === 0) setTimeout(end, Math.random() * 100);
     else end();
   }
-  await nextTurn();
+  if (pace === 'paced') await pause(5);
+  else await nextTurn();
 }

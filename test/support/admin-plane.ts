@@ -53,7 +53,7 @@ export interface AdminPlane {
 }
 
 const noLedger: LedgerReader = {
-  recent: async () => ({ rows: [], cursor: 0 }),
+  recent: async () => ({ rows: [], cursor: '0' }),
   get: async () => null,
   bodies: async () => null,
 };

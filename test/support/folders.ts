@@ -216,7 +216,13 @@ export const folders: readonly Folder[] = [
   {
     path: 'src/control-plane/ledger',
     holds: "the ledger's database: rows, batches, queries, upgrades",
-    imports: ['src/common/ledger', 'src/control-plane/ingestion', 'src/control-plane/database'],
+    imports: [
+      'src/common/core',
+      'src/common/access',
+      'src/common/ledger',
+      'src/control-plane/ingestion',
+      'src/control-plane/database',
+    ],
   },
   {
     path: 'src/control-plane/database',
@@ -294,6 +300,7 @@ export const folders: readonly Folder[] = [
       'src/data-plane/providers',
       'src/control-plane/administration',
       'src/control-plane/store',
+      'src/control-plane/ingestion',
       'src/control-plane/ledger',
       'src/control-plane/database',
       'src/process',

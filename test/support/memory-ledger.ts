@@ -10,6 +10,7 @@ interface Numbered {
 
 /** A ledger that takes rows, as a database other than SQLite does: the contract's second implementation. */
 export class MemoryLedger implements Ledger {
+  readonly keepBodies = null;
   readonly #rows = new Map<string, Numbered>();
   readonly #positions = new Map<string, number>();
   readonly #open = new Map<string, OpenIntent>();
@@ -43,9 +44,9 @@ export class MemoryLedger implements Ledger {
     return [...this.#open.values()];
   }
 
-  async changes(after: number, limit: number) {
-    const rows = this.#inOrder(({ seq }) => seq > after).slice(0, limit);
-    return { rows: rows.map(({ row }) => row), cursor: rows.at(-1)?.seq ?? after };
+  async changes(after: string, limit: number) {
+    const rows = this.#inOrder(({ seq }) => seq > Number(after)).slice(0, limit);
+    return { rows: rows.map(({ row }) => row), cursor: String(rows.at(-1)?.seq ?? after) };
   }
 
   #inOrder(matches: (one: Numbered) => boolean): Numbered[] {
@@ -59,14 +60,14 @@ export class MemoryLedger implements Ledger {
         (workspace === undefined || row.workspace === workspace) &&
         (trace === undefined || row.trace === trace) &&
         (keys === undefined || keys.includes(row.key ?? '')) &&
-        (after === undefined || seq > after),
+        (after === undefined || seq > Number(after)),
     );
     if (after === undefined) seen.sort((a, b) => b.row.at - a.row.at || b.seq - a.seq);
     const page = seen.slice(0, limit);
     const isCut = after !== undefined && page.length === limit;
     return {
       rows: page.map(({ row }) => row),
-      cursor: isCut ? (page.at(-1)?.seq ?? after) : this.#seq,
+      cursor: String(isCut ? (page.at(-1)?.seq ?? after) : this.#seq),
     };
   }
 

@@ -12,10 +12,10 @@ export class RowsLedger implements LedgerReader {
         (workspace === undefined || row.workspace === workspace) &&
         (trace === undefined || row.trace === trace) &&
         (keys === undefined || keys.includes(row.key ?? '')) &&
-        (after === undefined || i >= after),
+        (after === undefined || i >= Number(after)),
     );
     const rows = after === undefined ? seen.reverse().slice(0, limit) : seen.slice(0, limit);
-    return { rows, cursor: this.rows.length };
+    return { rows, cursor: String(this.rows.length) };
   }
 
   async get(org: string, id: string) {

@@ -43,6 +43,7 @@ const fenced: Readonly<Record<string, readonly string[]>> = {
     'src/control-plane/store/sql/connection/postgres.ts',
     'src/control-plane/store/sql/connection/postgres-listener.ts',
     'src/control-plane/vectors/postgres.ts',
+    'src/control-plane/ledger/postgres/',
   ],
   knex: ['src/control-plane/store/sql/'],
   commander: ['src/cli/'],

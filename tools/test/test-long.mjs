@@ -28,6 +28,12 @@ const parts = [
     minutes: 3,
   },
   {
+    name: 'nodes that share a ledger in PostgreSQL, killed 20 times, half of them while it is away',
+    files: ['test/fault/ledger-postgres.test.ts'],
+    env: { whole: { WHOLE_LOAD: 'true' }, short: {} },
+    minutes: 2,
+  },
+  {
     name: 'a config changed 100 times under 500 requests a second for 60 s',
     files: ['test/e2e/config-versions-in-use.test.ts'],
     env: { whole: { WHOLE_LOAD: 'true' }, short: {} },

@@ -12,6 +12,14 @@ export function refusePostgres({ databaseUrl }: StoredSettings, command: string)
   throw new CliError(`The records are in PostgreSQL, which has its own program for this: ${command}`, 2);
 }
 
+function refuseLedger({ ledgerDatabaseUrl }: StoredSettings): void {
+  if (ledgerDatabaseUrl === null) return;
+  throw new CliError(
+    'The ledger is in PostgreSQL, which has its own program for this: pg_dump --format=custom --file=<file> "$LEDGER_DATABASE_URL"',
+    2,
+  );
+}
+
 /** `headgate backup`. */
 export function register(program: Command, context: StoreContext): void {
   program
@@ -23,6 +31,7 @@ export function register(program: Command, context: StoreContext): void {
       inOneLine(async () => {
         const settings = context.settings();
         refusePostgres(settings, 'pg_dump --format=custom --file=<file> "$DATABASE_URL"');
+        if (ledger !== undefined) refuseLedger(settings);
         const source = join(settings.dataDir, 'headgate.db');
         await copyDatabase(source, file, (folder) => writeBackupManifest(folder, masterKeyOf(settings)));
         writeLine(`Records and audit log: ${resolve(file)}`);

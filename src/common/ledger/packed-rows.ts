@@ -14,6 +14,8 @@ export interface PackedRows {
   readonly records: Buffer;
   /** A JSON array with the `rest` of each row, an object. */
   readonly rest: Buffer;
+  /** Of each row, where its object ends in `rest`; longer than `count`. */
+  readonly restEnds: Int32Array;
   /** Id of the node that wrote the journal file. */
   readonly node: string | null;
 }

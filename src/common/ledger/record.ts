@@ -147,16 +147,19 @@ export interface LedgerFilter {
   readonly trace?: string;
   /** Ids of the gateway keys whose requests are meant; none: nothing is. */
   readonly keys?: readonly string[];
-  /** Only rows ingested after the row with this cursor (for `--follow`). */
-  readonly after?: number;
+  /** Only rows ingested after this cursor, of `LedgerPage`; '0' is the beginning. */
+  readonly after?: string;
   readonly limit: number;
 }
 
-/** Rows, and the cursor after which to ask for the next. */
+/** Rows, and the cursor after which to ask for the next. What it means is the ledger's own affair. */
 export interface LedgerPage {
   readonly rows: readonly LedgerRow[];
-  readonly cursor: number;
+  readonly cursor: string;
 }
+
+/** Could a ledger have given this cursor? */
+export const isCursor = (text: string): boolean => /^\d{1,19}(?:\.\d{1,10}(?:~[\d:,]{3,2000})?)?$/.test(text);
 
 export interface LedgerReader {
   /** Newest first, or in the order of ingestion when `after` is given. */

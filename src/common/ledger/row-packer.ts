@@ -48,6 +48,7 @@ export class RowPacker {
   readonly #contextTexts = writer();
   readonly #rest = writer();
   #records = Buffer.alloc(0);
+  #restEnds = new Int32Array(0);
 
   /** `node`: id of the node that wrote these bytes. */
   begin(bytes: Buffer, node: string | null): void {
@@ -82,6 +83,7 @@ export class RowPacker {
     if (this.#records.length < count * recordWidth)
       this.#records = Buffer.allocUnsafe(2 * count * recordWidth);
     this.#records.fill(space, 0, count * recordWidth);
+    if (this.#restEnds.length < count) this.#restEnds = new Int32Array(2 * count);
     this.#contexts.clear();
     this.#contextCount = 0;
     this.#lastContext = null;
@@ -104,6 +106,7 @@ export class RowPacker {
       contexts: this.#contextTexts.bytes.subarray(0, this.#contextTexts.used),
       records: this.#records.subarray(0, packed * recordWidth),
       rest: this.#rest.bytes.subarray(0, this.#rest.used),
+      restEnds: this.#restEnds,
       node: this.#node,
     };
   }
@@ -118,6 +121,7 @@ export class RowPacker {
     this.#writeNumber(record, contextSlot, this.#contextNumber(from + 1, row - 1));
     this.#rest.raw(index === 0 ? '[' : ',');
     this.#rest.copy(this.#bytes, rest, end - 1);
+    this.#restEnds[index] = this.#rest.used;
     return true;
   }
 

@@ -10,6 +10,7 @@ interface DeclaredSchedule {
 /** Schedules of the gateway itself. A part of the control process adds the work under the same name. */
 const own: Readonly<Record<string, DeclaredSchedule>> = {
   prune: { seconds: 600, doc: 'removes records whose time is over' },
+  partitions: { seconds: 3600, doc: 'makes and drops partitions of a ledger in PostgreSQL' },
 };
 
 /** A day at most. */

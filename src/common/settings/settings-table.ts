@@ -280,6 +280,22 @@ export const table = {
     86_400,
     'How long a node serves without PostgreSQL, by the keys, configs and providers that it has looked up before. Then it answers 503 until PostgreSQL is back.',
   ),
+  ledgerDatabaseUrl: setting(
+    secret('^postgres(ql)?://', 'must be a postgres:// URL'),
+    null,
+    'PostgreSQL for the ledger: rows of requests and their bodies, of all nodes.',
+    { env: 'LEDGER_DATABASE_URL', fallbackText: 'that of DATABASE_URL; without either, SQLite' },
+  ),
+  ledgerDays: setting(
+    whole('days', 0, 36_500),
+    0,
+    'Days for which a ledger in PostgreSQL keeps rows and bodies; 0: rows are never dropped.',
+  ),
+  ledgerBodiesBytes: setting(
+    whole('bytes', 1024 ** 2, 2 ** 50),
+    64 * 1024 ** 3,
+    'Bodies that a ledger in PostgreSQL keeps; beyond, those of the oldest days are dropped, and while those of today alone are more, new ones.',
+  ),
   redisUrl: setting(
     checkedSecret(redisUrlProblems),
     null,

@@ -4,7 +4,8 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Bodies } from '../../common/ledger/record.js';
 import { parseFileName } from '../../common/ledger/writer.js';
 
-type Header = [
+/** First line of a record in a file of bodies, after its letter; then the bytes of the two bodies follow. */
+export type BodyHeader = [
   id: string,
   at: number,
   org: string,
@@ -50,14 +51,14 @@ async function search(bytes: Buffer, org: string, id: string): Promise<Bodies | 
   for (let at = 0; at < bytes.length; ) {
     const end = bytes.indexOf(0x0a, at);
     if (end < 0) return null;
-    const [requestBytes, responseBytes] = lengths(bytes, at, end);
+    const [requestBytes, responseBytes] = bodyLengths(bytes, at, end);
     const request = end + 1;
     const response = request + Math.max(0, requestBytes);
     const next = response + Math.max(0, responseBytes);
     // A torn end, or a break in the middle: the start of what follows cannot be found.
     if (Number.isNaN(requestBytes + responseBytes) || bytes[next] !== 0x0a) return null;
     if (bytes.compare(wanted, 0, wanted.length, at, at + wanted.length) === 0) {
-      const header = JSON.parse(bytes.toString('latin1', at + 1, end)) as Header;
+      const header = JSON.parse(bytes.toString('latin1', at + 1, end)) as BodyHeader;
       if (header[2] === org) {
         return {
           id,
@@ -77,7 +78,7 @@ async function search(bytes: Buffer, org: string, id: string): Promise<Bodies | 
 }
 
 /** The two last numbers of a header line, read from its end. NaN where there are none. */
-function lengths(bytes: Buffer, from: number, end: number): [number, number] {
+export function bodyLengths(bytes: Buffer, from: number, end: number): [number, number] {
   if (bytes[from] !== 0x42 || bytes[end - 1] !== 0x5d) return [Number.NaN, Number.NaN];
   const second = bytes.lastIndexOf(0x2c, end);
   const first = bytes.lastIndexOf(0x2c, second - 1);
@@ -88,21 +89,23 @@ function lengths(bytes: Buffer, from: number, end: number): [number, number] {
   ];
 }
 
-interface BodyFile {
+export interface BodyFile {
+  readonly name: string;
   readonly path: string;
   readonly openedAt: number;
   readonly writtenAt: number;
   readonly bytes: number;
 }
 
-async function bodyFiles(dir: string): Promise<BodyFile[]> {
+export async function bodyFiles(dir: string): Promise<BodyFile[]> {
   const files: BodyFile[] = [];
   for (const name of await readdir(dir).catch(() => [])) {
     const parsed = parseFileName(name);
     if (parsed?.kind !== 'bodies') continue;
     const path = join(dir, name);
     const about = await stat(path).catch(() => null);
-    if (about !== null) files.push({ path, openedAt: parsed.n, writtenAt: about.mtimeMs, bytes: about.size });
+    if (about !== null)
+      files.push({ name, path, openedAt: parsed.n, writtenAt: about.mtimeMs, bytes: about.size });
   }
   return files;
 }

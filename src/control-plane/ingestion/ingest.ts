@@ -4,6 +4,7 @@ import type { Intent, LedgerRow } from '../../common/ledger/record.js';
 import { unknownRow } from '../../common/ledger/rows.js';
 import { isAlive, type JournalFileName, parseFileName } from '../../common/ledger/writer.js';
 import type { Ledger, LedgerBatch } from '../ledger/ledger.js';
+import { BodyIngestion } from './body-ingestion.js';
 import { pruneBodies } from './body-reader.js';
 import { type Chunk, JournalFile, type LineSink, ReadBuffers } from './journal-file.js';
 
@@ -23,6 +24,8 @@ export interface Ingestion {
   flush(): Promise<void>;
   /** A worker's process has ended: what it left open becomes `unknown`. */
   workerGone(worker: string, pid: number): Promise<void>;
+  /** Milliseconds since all that was on file then was in the ledger. */
+  readonly behindMs: number;
   stop(): Promise<void>;
 }
 
@@ -35,7 +38,7 @@ const defaultBodiesBytes = 4 * 1024 ** 3;
 const remindMs = 30_000;
 
 /** Failures of a batch's content rather than of the disk or a lock. */
-const contentFailure = /^SQLITE_(ERROR|CONSTRAINT|MISMATCH|TOOBIG)/;
+const contentFailure = /^SQLITE_(ERROR|CONSTRAINT|MISMATCH|TOOBIG)|^2[23]...$/;
 
 /** Starts tailing at once; the files of ended processes come first. */
 export function startIngestion(options: IngestionOptions): Ingestion {
@@ -70,6 +73,8 @@ const nothing: LedgerBatch = { settled: null, unknown: [], positions: new Map(),
 class Ingester implements Ingestion {
   readonly #options: IngestionOptions;
   readonly #buffers = new ReadBuffers();
+  /** null: bodies stay in their files. */
+  readonly #bodies: BodyIngestion | null;
   readonly #writers = new Map<string, Writer>();
   /** Names of files that a writer has, or that are done with. */
   readonly #known = new Set<string>();
@@ -83,15 +88,23 @@ class Ingester implements Ingestion {
   #stopped = false;
   #livenessAt = 0;
   #prunedAt = 0;
+  #caughtUpAt = performance.now();
   #lastProblem = '';
   #lastProblemAt = 0;
 
   constructor(options: IngestionOptions) {
     this.#options = options;
+    const { dir, ledger } = options;
+    const keep = ledger.keepBodies;
+    this.#bodies = keep === null ? null : new BodyIngestion({ dir, keep });
+  }
+
+  get behindMs(): number {
+    return performance.now() - this.#caughtUpAt;
   }
 
   start(): void {
-    this.flush().then(() => this.#schedule());
+    this.#enqueue(() => this.#pass(false)).then(() => this.#schedule());
   }
 
   #schedule(): void {
@@ -101,7 +114,7 @@ class Ingester implements Ingestion {
   }
 
   flush(): Promise<void> {
-    return this.#enqueue(() => this.#pass());
+    return this.#enqueue(() => this.#pass(true));
   }
 
   workerGone(worker: string, pid: number): Promise<void> {
@@ -110,7 +123,7 @@ class Ingester implements Ingestion {
       for (const writer of this.#writers.values()) {
         if (writer.worker === worker && writer.pid === pid) this.#gone.add(writer.key);
       }
-      await this.#pass();
+      await this.#pass(false);
     });
   }
 
@@ -156,7 +169,9 @@ class Ingester implements Ingestion {
     this.#options.onProblem(new Error(message, { cause }));
   }
 
-  async #pass(): Promise<void> {
+  /** `toEnd`: bodies too are read to their end. */
+  async #pass(toEnd: boolean): Promise<void> {
+    const startedAt = performance.now();
     await this.#discover();
     // Before reading: what is read to its end after the writer's death is all there will ever be.
     this.#checkLiveness();
@@ -166,6 +181,8 @@ class Ingester implements Ingestion {
       if (isDead) await this.#bury(writer);
     }
     await this.#deleteFinished();
+    const isAll = (await this.#bodies?.pass(this.#positions ?? new Map(), toEnd)) ?? true;
+    if (isAll) this.#caughtUpAt = startedAt;
     await this.#prune();
   }
 

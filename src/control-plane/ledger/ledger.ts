@@ -15,6 +15,26 @@ export interface OpenIntent {
   readonly intent: Intent;
 }
 
+/** Bodies of one request, as bytes. */
+export interface BodiesInBytes {
+  readonly id: string;
+  readonly at: number;
+  readonly org: string;
+  readonly workspace: string | null;
+  readonly cut: boolean;
+  readonly request: Buffer | null;
+  readonly response: Buffer | null;
+}
+
+/** What one step of reading a file of bodies changes, all of it or nothing. */
+export interface BodyBatch {
+  /** Kept until the call ends. */
+  readonly bodies: readonly BodiesInBytes[];
+  readonly source: string;
+  /** Where reading goes on. null: the source is about to be deleted. */
+  readonly position: number | null;
+}
+
 /** What one step of ingestion changes, all of it or nothing. */
 export interface LedgerBatch {
   readonly settled: RowBatch | null;
@@ -34,13 +54,15 @@ export interface LedgerBatch {
 export interface Ledger extends LedgerReader {
   /** One transaction. */
   apply(batch: LedgerBatch): Promise<void>;
+  /** Takes bodies, in one transaction. null: they stay in the files of the journals, where `bodies` finds them. */
+  readonly keepBodies: ((batch: BodyBatch) => Promise<void>) | null;
   positions(): Promise<Map<string, number>>;
   openIntents(): Promise<OpenIntent[]>;
   /**
-   * Rows of all organisations in the order of their ingestion, after a cursor: what rollups are derived from. 0 is the
+   * Rows of all organisations in the order of their ingestion, after a cursor: what rollups are derived from. '0' is the
    * beginning. A settlement that takes the place of an unknown row is a new row here.
    */
-  changes(after: number, limit: number): Promise<LedgerPage>;
+  changes(after: string, limit: number): Promise<LedgerPage>;
   /** Is all that was committed on disk for good? false: a reader prevents it, ask again. */
   checkpoint(): Promise<boolean>;
   close(): Promise<void>;

@@ -54,6 +54,7 @@ export async function openLedger(options: LedgerOptions): Promise<Ledger> {
 }
 
 class SqliteLedger implements Ledger {
+  readonly keepBodies = null;
   /** One transaction at a time: they share the connection. */
   #turn: Promise<unknown> = Promise.resolve();
 
@@ -161,7 +162,7 @@ class SqliteLedger implements Ledger {
     }
     if (filter.after !== undefined) {
       where.push('seq > ?');
-      parameters.push(filter.after);
+      parameters.push(Number.parseInt(filter.after, 10));
     }
     const order = filter.after === undefined ? 'at DESC, seq DESC' : 'seq';
     const rows = await this.reader.all<SelectedRow>(
@@ -169,15 +170,15 @@ class SqliteLedger implements Ledger {
       [...parameters, filter.limit],
     );
     const wasCut = filter.after !== undefined && rows.length === filter.limit;
-    return { rows: rows.map(selectedRow), cursor: wasCut ? (rows.at(-1)?.seq ?? filter.after) : top };
+    return { rows: rows.map(selectedRow), cursor: String(wasCut ? (rows.at(-1)?.seq ?? top) : top) };
   }
 
-  async changes(after: number, limit: number): Promise<LedgerPage> {
+  async changes(after: string, limit: number): Promise<LedgerPage> {
     const rows = await this.reader.all<SelectedRow>(`${selectRows} WHERE seq > ? ORDER BY seq LIMIT ?`, [
-      after,
+      Number.parseInt(after, 10),
       limit,
     ]);
-    return { rows: rows.map(selectedRow), cursor: rows.at(-1)?.seq ?? after };
+    return { rows: rows.map(selectedRow), cursor: String(rows.at(-1)?.seq ?? after) };
   }
 
   async get(org: string, id: string): Promise<LedgerRow | null> {

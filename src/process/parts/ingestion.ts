@@ -3,23 +3,29 @@ import type { ProcessPart } from '../part-list.js';
 import type { Base } from './base.js';
 import type { DataDirectory } from './data-directory.js';
 import type { LedgerGiven } from './ledger.js';
+import type { NodeGiven } from './node.js';
 import type { WorkerProcesses } from './worker-processes.js';
+
+export interface IngestionGiven {
+  readonly ingestion: Ingestion;
+}
 
 /** Turns the workers' journals into rows of the ledger; what an earlier run has left comes first. */
 export const ingestionPart: ProcessPart<
-  Base & DataDirectory & WorkerProcesses & LedgerGiven,
-  { readonly ingestion: Ingestion }
+  Base & DataDirectory & WorkerProcesses & LedgerGiven & NodeGiven,
+  IngestionGiven
 > = {
   name: 'ingestion of journals',
-  // The last records may be many.
-  stopMs: 10_000,
-  async start({ journalDir, ledger, workers, log }) {
+  // The last records may be many. What does not get there in time waits for the next start.
+  stopMs: ({ sharedLedger }) => (sharedLedger === null ? 10_000 : 30_000),
+  async start({ journalDir, ledger, workers, journal, log }) {
     const { startIngestion } = await import('../../control-plane/ingestion/ingest.js');
     const ingestion = startIngestion({
       dir: journalDir,
       ledger,
       onProblem: (error) => log.error({ err: error }, 'ingestion'),
     });
+    journal.behindMs = () => ingestion.behindMs;
     workers.onGone((worker, pid) => {
       ingestion
         .workerGone(String(worker), pid)

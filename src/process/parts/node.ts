@@ -10,6 +10,8 @@ import type { WorkerProcesses } from './worker-processes.js';
 
 export interface NodeGiven {
   readonly node: NodeReports;
+  /** Asked for each report; set by the ingestion of journals, which starts later. */
+  readonly journal: { behindMs: () => number };
 }
 
 /** This node among those of the deployment: refused where another one with its id is alive, reported until it has left. */
@@ -17,6 +19,7 @@ export const nodePart: ProcessPart<Base & DataDirectory & Records & WorkerProces
   name: 'entry of this node',
   async start({ settings, nodeId, store, workers, log }) {
     let hasServed = false;
+    const journal = { behindMs: () => 0 };
     const state = (): NodeReport['state'] => {
       if (workers.leaving) return 'draining';
       hasServed ||= workers.ready > 0;
@@ -29,7 +32,7 @@ export const nodePart: ProcessPart<Base & DataDirectory & Records & WorkerProces
       role: settings.role,
       place: placeOf(settings.dataDir),
       nodes: store.nodes,
-      now: () => ({ state: state(), workers: workers.ready, journalBehindMs: 0 }),
+      now: () => ({ state: state(), workers: workers.ready, journalBehindMs: journal.behindMs() }),
       end(reason) {
         log.error({}, `${reason} This node stops.`);
         process.exitCode = 1;
@@ -39,7 +42,7 @@ export const nodePart: ProcessPart<Base & DataDirectory & Records & WorkerProces
       log,
     });
     await node.begin();
-    return { node };
+    return { node, journal };
   },
   drain: ({ node }) => node.reportSoon(),
   stop: ({ node }) => node.leave(),

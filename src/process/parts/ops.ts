@@ -4,6 +4,7 @@ import type { ProcessPart } from '../part-list.js';
 import { workerMetrics } from '../workers/worker-metrics.js';
 import type { Base } from './base.js';
 import type { BreakersGiven } from './breakers.js';
+import type { IngestionGiven } from './ingestion.js';
 import type { NodeGiven } from './node.js';
 import type { ChangesGiven } from './other-nodes.js';
 import type { RedisGiven } from './redis.js';
@@ -13,13 +14,32 @@ import type { WorkerProcesses } from './worker-processes.js';
 
 /** Probes and metrics, on a port of their own. */
 export const opsPart: ProcessPart<
-  Base & Records & WorkerProcesses & NodeGiven & SchedulesGiven & RedisGiven & BreakersGiven & ChangesGiven,
+  Base &
+    Records &
+    WorkerProcesses &
+    NodeGiven &
+    SchedulesGiven &
+    RedisGiven &
+    BreakersGiven &
+    ChangesGiven &
+    IngestionGiven,
   { readonly ops: OpsServer }
 > = {
   name: 'health port',
   async start(given) {
-    const { settings, store, workers, node, schedules, redis, breakers, storeMetrics, log, droppedLines } =
-      given;
+    const {
+      settings,
+      store,
+      workers,
+      node,
+      schedules,
+      redis,
+      breakers,
+      storeMetrics,
+      ingestion,
+      log,
+      droppedLines,
+    } = given;
     const checks: Check[] = [
       { name: 'workers', ok: () => workers.ready > 0 },
       { name: 'shutdown', ok: () => !workers.leaving },
@@ -40,6 +60,7 @@ export const opsPart: ProcessPart<
         ...schedules.metrics(),
         ...storeMetrics(),
         ...(redis?.metrics() ?? []),
+        { name: 'gateway_journal_behind_seconds', labels: {}, value: ingestion.behindMs / 1000 },
       ],
       maxConnections: controlConnections(descriptorLimit()).ops,
       log,

@@ -1,6 +1,6 @@
 import type { LogMetrics } from '../../../../proto/messages.js';
 import { type Decision, describeDecision } from '../../../common/core/decision.js';
-import type { LedgerRow } from '../../../common/ledger/record.js';
+import { isCursor, type LedgerRow } from '../../../common/ledger/record.js';
 import { dollarsOf } from '../../../common/vocabulary/money.js';
 import type { Caller } from '../access/caller.js';
 import { AdminError } from '../admin-error.js';
@@ -80,10 +80,9 @@ function toMetrics(row: LedgerRow, { seesLogMetadata }: Caller): LogMetrics {
   };
 }
 
-function cursorOf(text: string): number {
-  const cursor = /^\d{1,15}$/.test(text) ? Number(text) : Number.NaN;
-  if (Number.isNaN(cursor)) throw new AdminError('AB01', 'after must be the cursor of an earlier answer.');
-  return cursor;
+function cursorOf(text: string): string {
+  if (isCursor(text)) return text;
+  throw new AdminError('AB01', 'after must be the cursor of an earlier answer, or 0.');
 }
 
 /** What passed through the gateway (spec/api.md §5.21). */
@@ -103,7 +102,7 @@ export function logsService({ ledger }: AdminParts): Service<'Logs'> {
         after: request.after ? cursorOf(request.after) : undefined,
         limit: Math.min(limit, 1000),
       });
-      return { object: 'list', data: rows.map((row) => toMetrics(row, caller)), cursor: String(cursor) };
+      return { object: 'list', data: rows.map((row) => toMetrics(row, caller)), cursor };
     },
 
     async GetLog(caller, { id }) {

@@ -1,0 +1,313 @@
+import type { Client } from 'pg';
+import type { Secret } from '../../../common/access/secret.js';
+import type { Bodies, LedgerFilter, LedgerPage, LedgerRow } from '../../../common/ledger/record.js';
+import type { BodyBatch, Ledger, LedgerBatch, OpenIntent } from '../ledger.js';
+import { copyInto, LedgerConnections, within } from './connections.js';
+import { copyBodies } from './copy-bodies.js';
+import { daysOf, linesOf, PackedLines } from './copy-lines.js';
+import { LedgerFailure } from './failure.js';
+import { LedgerReading } from './reading.js';
+import {
+  bytesOfBodies,
+  createStage,
+  type DroppedPartitions,
+  dayOf,
+  dayStart,
+  dropDays,
+  ensureDays,
+  givenColumns,
+  givenList,
+  prepareSchema,
+  quoted,
+  type Retention,
+  stage,
+} from './schema.js';
+
+export interface PostgresLedgerOptions {
+  readonly url: Secret;
+  /** The node whose journals are ingested: their positions are kept under it. */
+  readonly node: string;
+  /** false: tables are waited for until another node has made them. */
+  readonly makes?: boolean;
+  /** While bodies take more than this, new ones are dropped. */
+  readonly bodiesBytes?: number;
+  readonly onProblem?: (error: Error) => void;
+}
+
+/** Two rows have one id. */
+const duplicate = '23505';
+/** There is no partition for a row. */
+const noPartition = '23514';
+const maxTries = 4;
+const dayMs = 86_400_000;
+const roomMs = 60_000;
+
+/** A ledger in PostgreSQL, which the nodes share. Opened without a connection: its journals wait for PostgreSQL. */
+export async function openPostgresLedger(options: PostgresLedgerOptions): Promise<PostgresLedger> {
+  return new PostgresLedger(await LedgerConnections.load(options.url), options);
+}
+
+export class PostgresLedger implements Ledger {
+  readonly node: string;
+  readonly #connections: LedgerConnections;
+  readonly #reading: LedgerReading;
+  readonly #lines = new PackedLines();
+  /** Days that have their partitions, as far as this process has seen. */
+  readonly #days = new Set<number>();
+  #isPrepared = false;
+  #isRoom = true;
+  /** When it is asked for again. */
+  #roomUntil = 0;
+  /** Are lines read again that were read by a process that was killed? Until a batch has none that is there already. */
+  #isRepeating = false;
+  /** One transaction at a time: they share the connection. */
+  #turn: Promise<unknown> = Promise.resolve();
+
+  constructor(
+    connections: LedgerConnections,
+    readonly options: Omit<PostgresLedgerOptions, 'url'>,
+  ) {
+    this.node = options.node;
+    this.#connections = connections;
+    this.#reading = new LedgerReading(connections);
+  }
+
+  #write<T>(work: (client: Client) => Promise<T>): Promise<T> {
+    const done = this.#turn.then(() =>
+      this.#connections.write(async (client) => {
+        if (!this.#isPrepared) {
+          await prepareSchema(client, this.#connections.place, this.options.makes ?? true);
+          this.#isPrepared = true;
+        }
+        return work(client);
+      }),
+    );
+    this.#turn = done.catch(() => {});
+    return done;
+  }
+
+  /**
+   * Connects, makes the tables where they are missing, and the partitions of this day and the next two. Rejects with a
+   * LedgerFailure or a LaterLedger.
+   */
+  prepare(): Promise<void> {
+    return this.options.makes === false ? this.#write(async () => {}) : this.ensurePartitions(Date.now());
+  }
+
+  async apply(batch: LedgerBatch): Promise<void> {
+    // Most batches have no row that is there already: these are put in place directly, at a third of the cost.
+    let isStaged = batch.unknown.length > 0 || this.#isRepeating;
+    for (let tries = 1; ; tries++) {
+      try {
+        return await this.#write((client) => this.#apply(client, batch, isStaged));
+      } catch (error) {
+        const code = error instanceof LedgerFailure ? error.code : '';
+        if (tries === maxTries || (code !== duplicate && code !== noPartition)) throw error;
+        if (code === duplicate) isStaged = true;
+        this.#isRepeating ||= code === duplicate;
+        this.#days.clear();
+      }
+    }
+  }
+
+  async #apply(client: Client, batch: LedgerBatch, isStaged: boolean): Promise<void> {
+    const { settled, unknown, positions, opened, closed } = batch;
+    const packed = settled?.packed ?? null;
+    const rows = [...(settled?.rows ?? []), ...unknown];
+    const days = daysOf(packed, rows);
+    await this.#ensure(client, days);
+    const pieces: Buffer[] = [];
+    if (packed !== null) pieces.push(this.#lines.of(packed, 1));
+    if (rows.length > 0) pieces.push(linesOf(rows, 1 + (packed?.count ?? 0)));
+    const bookkeeping = this.#bookkeeping(client, positions, closed);
+    if (pieces.length === 0 && opened.length === 0) {
+      if (bookkeeping !== '') await within(client, client.query(bookkeeping));
+      return;
+    }
+    if (isStaged) await within(client, client.query(createStage));
+    await within(client, client.query(`BEGIN; ${bookkeeping}`));
+    if (pieces.length > 0) {
+      await copyInto(client, `COPY ${isStaged ? stage : 'exchanges'} (${givenList}) FROM STDIN`, pieces);
+      if (isStaged) {
+        const taken = await this.#takeStaged(client, days);
+        this.#isRepeating &&= taken < (packed?.count ?? 0) + rows.length;
+      }
+    }
+    for (const { writer, intent } of opened) {
+      // One that came after its own settlement is not open.
+      await within(
+        client,
+        client.query(
+          `INSERT INTO open_intents (node, id, writer, intent) SELECT $1, $2, $3, $4
+            WHERE NOT EXISTS (SELECT 1 FROM exchanges WHERE id = $2 AND at >= $5 AND at < $6)
+            ON CONFLICT (node, id) DO UPDATE SET writer = excluded.writer, intent = excluded.intent`,
+          [
+            this.node,
+            intent.id,
+            writer,
+            JSON.stringify(intent),
+            dayStart(dayOf(intent.at)),
+            dayStart(dayOf(intent.at) + 1),
+          ],
+        ),
+      );
+    }
+    await within(client, client.query('COMMIT'));
+  }
+
+  /**
+   * Of rows that may be there already: a settlement takes the place of an unknown row, of all others the first counts.
+   * Returns how many were not there.
+   */
+  async #takeStaged(client: Client, days: ReadonlySet<number>): Promise<number> {
+    const from = dayStart(Math.min(...days));
+    const to = dayStart(Math.max(...days) + 1);
+    const first = `SELECT DISTINCT ON (id) * FROM ${stage} ORDER BY id, state, n`;
+    const values = givenColumns.map((name) => `${quoted(name)} = arrived.${quoted(name)}`).join(', ');
+    const results = await within(
+      client,
+      client.query(`ANALYZE ${stage};
+        UPDATE exchanges AS present SET tx = pg_current_xact_id(), ${values} FROM (${first}) AS arrived
+          WHERE present.id = arrived.id AND present.at >= ${from} AND present.at < ${to}
+            AND present.at = arrived.at AND present.state = 1 AND arrived.state = 0;
+        INSERT INTO exchanges (${givenList}) SELECT ${givenList} FROM (${first}) AS arrived
+          WHERE NOT EXISTS (SELECT 1 FROM exchanges AS present
+            WHERE present.id = arrived.id AND present.at >= ${from} AND present.at < ${to})`),
+    );
+    // One for each of the statements.
+    return (results as unknown as readonly { readonly rowCount: number | null }[]).at(-1)?.rowCount ?? 0;
+  }
+
+  /** Statements for what a batch changes beside its rows, in one text: one way to the server and back. */
+  #bookkeeping(client: Client, positions: LedgerBatch['positions'], closed: readonly string[]): string {
+    const text = (value: string): string => client.escapeLiteral(value);
+    const node = text(this.node);
+    const statements: string[] = [];
+    for (const [source, position] of positions) {
+      statements.push(
+        position === null
+          ? `DELETE FROM journal_positions WHERE node = ${node} AND source = ${text(source)};`
+          : `INSERT INTO journal_positions VALUES (${node}, ${text(source)}, ${Math.trunc(position)})
+              ON CONFLICT (node, source) DO UPDATE SET position = excluded.position;`,
+      );
+    }
+    if (closed.length > 0) {
+      statements.push(
+        `DELETE FROM open_intents WHERE node = ${node} AND id IN (${closed.map(text).join(', ')});`,
+      );
+    }
+    return statements.join(' ');
+  }
+
+  readonly keepBodies = async ({ bodies, source, position }: BodyBatch): Promise<void> => {
+    const days = new Set(bodies.map(({ at }) => dayOf(at)));
+    for (let tries = 1; ; tries++) {
+      try {
+        return await this.#write(async (client) => {
+          await this.#ensure(client, days);
+          const bookkeeping = this.#bookkeeping(client, new Map([[source, position]]), []);
+          await within(client, client.query(`BEGIN; ${bookkeeping}`));
+          if (bodies.length > 0 && (await this.#hasRoom(client))) await copyBodies(client, bodies);
+          await within(client, client.query('COMMIT'));
+        });
+      } catch (error) {
+        if (tries === maxTries || !(error instanceof LedgerFailure) || error.code !== noPartition)
+          throw error;
+        this.#days.clear();
+      }
+    }
+  };
+
+  /** Asked once a minute: a sum over the partitions. */
+  async #hasRoom(client: Client): Promise<boolean> {
+    const { bodiesBytes = Number.POSITIVE_INFINITY, onProblem } = this.options;
+    const now = performance.now();
+    if (now < this.#roomUntil) return this.#isRoom;
+    this.#roomUntil = now + roomMs;
+    this.#isRoom = (await bytesOfBodies(client)) <= bodiesBytes;
+    if (!this.#isRoom) {
+      onProblem?.(
+        new Error(
+          `Bodies take more than ledger_bodies_bytes (${bodiesBytes}) in PostgreSQL: new ones are dropped. Raise it, or set HEADGATE_LOG_BODIES=false.`,
+        ),
+      );
+    }
+    return this.#isRoom;
+  }
+
+  async #ensure(client: Client, days: ReadonlySet<number>): Promise<void> {
+    const missing = [...days].filter((day) => !this.#days.has(day));
+    if (missing.length === 0) return;
+    await ensureDays(client, missing);
+    for (const day of missing) this.#days.add(day);
+  }
+
+  /** Makes the partitions of a day and of the two after it. */
+  async ensurePartitions(now: number): Promise<void> {
+    const today = dayOf(now);
+    await this.#write((client) => ensureDays(client, [today, today + 1, today + 2]));
+  }
+
+  /**
+   * Drops the partitions whose time is over. `rowDays`: so many whole days of rows and bodies are kept, null: all.
+   * `bodiesBytes`: beyond, bodies of the oldest days go, never those of today.
+   */
+  async dropPartitions(now: number, rowDays: number | null, bodiesBytes: number): Promise<DroppedPartitions> {
+    await this.prepare();
+    const rowsBefore = rowDays === null ? null : dayOf(now - rowDays * dayMs);
+    const retention: Retention = { rowsBefore, bodiesBytes, today: dayOf(now) };
+    return this.#connections.apart((client) => dropDays(client, retention));
+  }
+
+  positions(): Promise<Map<string, number>> {
+    return this.#write(async (client) => {
+      const { rows } = await within(
+        client,
+        client.query<{ source: string; position: number }>(
+          'SELECT source, position FROM journal_positions WHERE node = $1',
+          [this.node],
+        ),
+      );
+      return new Map(rows.map(({ source, position }) => [source, position]));
+    });
+  }
+
+  openIntents(): Promise<OpenIntent[]> {
+    return this.#write(async (client) => {
+      const { rows } = await within(
+        client,
+        client.query<{ writer: string; intent: string }>(
+          'SELECT writer, intent FROM open_intents WHERE node = $1',
+          [this.node],
+        ),
+      );
+      return rows.map(({ writer, intent }) => ({ writer, intent: JSON.parse(intent) }));
+    });
+  }
+
+  /** A commit is acknowledged when it is on disk. */
+  async checkpoint(): Promise<boolean> {
+    return true;
+  }
+
+  recent(filter: LedgerFilter): Promise<LedgerPage> {
+    return this.#reading.recent(filter);
+  }
+
+  changes(after: string, limit: number): Promise<LedgerPage> {
+    return this.#reading.changes(after, limit);
+  }
+
+  get(org: string, id: string): Promise<LedgerRow | null> {
+    return this.#reading.get(org, id);
+  }
+
+  bodies(org: string, id: string): Promise<Bodies | null> {
+    return this.#reading.bodies(org, id);
+  }
+
+  async close(): Promise<void> {
+    await this.#turn;
+    await this.#connections.close();
+  }
+}

@@ -1,0 +1,14 @@
+import type { ProcessPart } from '../part-list.js';
+import type { Base } from './base.js';
+import type { LedgerGiven } from './ledger.js';
+import type { SchedulesGiven } from './schedules.js';
+
+/** Partitions of a ledger in PostgreSQL: those of the next days are made, old ones dropped. */
+export const partitionsPart: ProcessPart<Base & LedgerGiven & SchedulesGiven, void> = {
+  name: 'partitions of the ledger',
+  async start({ settings, sharedLedger, schedules, log }) {
+    if (sharedLedger === null) return;
+    const { maintainPartitions } = await import('./shared-ledger.js');
+    schedules.add('partitions', () => maintainPartitions(sharedLedger, settings, Date.now(), log));
+  },
+};
