@@ -82,7 +82,6 @@ export async function openInProcess(
       workers: 1,
       schedule() {},
       openDatabase: SqliteConnection.open,
-      schedule() {},
       openVectors: async () => null,
     },
   );

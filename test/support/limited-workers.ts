@@ -45,7 +45,6 @@ export class LimitedWorkers {
         workers: count,
         schedule() {},
         openDatabase: SqliteConnection.open,
-        schedule() {},
         openVectors: async () => null,
       },
     );

@@ -131,7 +131,7 @@ describe('A mask for secrets', () => {
     }
   });
 
-  it('finds a secret that is cut at a line end, or begins behind one', () => {
+  it('finds a secret that is cut at a line end, or begins after one', () => {
     const mask = new SecretMask(['sk-one\ntwo-three', 'sk-four-five']);
     const chunks = ['data: sk-one\n', 'two-three\n\n', 'sk-fo', 'ur-five\n\n', '\n', 'x\n\n'];
     const text = chunks.join('');
