@@ -16,11 +16,11 @@ import { countHere } from './request/count-here.js';
 import { callSecrets, withoutSecrets } from './secrets/call-secrets.js';
 
 /**
- * One upstream try of `target`: resolve the address, build the call, let `attempt` hooks edit it, write the intent,
- * send, and read the answer's head (or, for an answer that is collected, all of it). Each try starts from the
+ * One upstream attempt at `target`: resolve the address, build the call, run the `attempt` hooks, write the intent,
+ * send, and read the answer's head (or, for an answer that is collected, all of it). Each attempt starts from the
  * client's own body. Rejects with a GatewayError where no answer came.
  *
- * Nothing is awaited where nothing has to be: an await costs as much as writing the intent.
+ * No unnecessary await: one costs as much as writing the intent.
  */
 export function attempt(pipeline: Pipeline, x: Exchange, target: Target): Promise<Reply> {
   if (x.aborted !== null) return Promise.reject(x.aborted);
@@ -209,7 +209,7 @@ function intentOf(pipeline: Pipeline, x: Exchange, { call, address }: Outgoing, 
   };
 }
 
-/** What all that may have to be paid for adds up to: of several intents, the ledger goes by the last. */
+/** The sum of all possible costs: of several intents, the ledger uses the last. */
 function reservedFor(attempts: readonly Attempt[]): number | null {
   let sum: number | null = null;
   for (const { reserved, endedAt, status } of attempts) {

@@ -29,7 +29,7 @@ export interface Chain {
 
 const orNull = <T>(list: T[]): readonly T[] | null => (list.length === 0 ? null : list);
 
-/** Composes stages, given in their order, into a chain. The way out (`reply`, `event`) runs in reverse. */
+/** Composes stages, given in their order, into a chain. The hooks `reply` and `event` run in reverse order. */
 export function composeChain(stages: readonly Hooks[]): Chain {
   const request: RequestHook[] = [];
   const explain: ExplainHook[] = [];
@@ -59,7 +59,7 @@ export function composeChain(stages: readonly Hooks[]): Chain {
 }
 
 /**
- * Runs the `request` phase until a stage answers. Stays synchronous for as long as the hooks do. Rejects where the
+ * Runs the `request` phase until a stage answers. Synchronous as long as the hooks are. Rejects if the
  * exchange was aborted while a hook ran: its `log` hooks may have run already, so a later stage could not clean up.
  */
 export function runRequest(
@@ -100,7 +100,7 @@ export function runAttempt(
   }
 }
 
-/** Runs the `reply` phase. Stays synchronous for as long as the hooks do. */
+/** Runs the `reply` phase. Synchronous as long as the hooks are. */
 export function runReply(hooks: readonly ReplyHook[], x: Exchange, reply: Reply, from = 0): Awaitable<Reply> {
   let current = reply;
   for (let i = from; i < hooks.length; i++) {
@@ -114,7 +114,7 @@ export function runReply(hooks: readonly ReplyHook[], x: Exchange, reply: Reply,
   return current;
 }
 
-/** Runs one event through every `event` hook; what a hook makes of it goes through the rest. */
+/** Runs one event through every `event` hook; each hook gets the results of the one before. */
 export function runEvent(
   hooks: readonly EventHook[],
   x: Exchange,
@@ -146,7 +146,7 @@ async function spread(
   return out;
 }
 
-/** A promise of any library's making. */
+/** Is it a promise of any library? */
 export function isThenable(value: unknown): value is PromiseLike<unknown> {
   return (
     typeof value === 'object' && value !== null && typeof (value as { then?: unknown }).then === 'function'
@@ -157,7 +157,7 @@ function threw(error: unknown, x: Exchange, log: Logger): void {
   log.error({ err: error, request_id: x.id }, 'a log hook threw');
 }
 
-/** Runs the `log` phase. A logger that throws is reported and never keeps the others from their turn. */
+/** Runs the `log` phase. A hook that throws is reported; the others still run. */
 export function runLog(hooks: readonly LogHook[], x: Exchange, outcome: Outcome, log: Logger): void {
   for (const hook of hooks) {
     try {

@@ -19,13 +19,12 @@ const framing = new Set(['content-length', 'transfer-encoding', 'connection']);
 /** How a reply reaches its client. */
 export type Client = Pick<Call, 'answer' | 'begin'>;
 
-/** For an exchange that goes on although its client has its answer. */
+/** For an exchange that continues after its client's answer has ended. */
 export const noClient: Client = { answer() {}, begin: () => deadReply };
 
 /**
- * Writes a reply to the client; `done` is called once, with what broke the body or null, and with the status that was
- * sent where it is not the reply's. Returns the writer of a body that comes as a stream, else null: then all of it was
- * written.
+ * Writes a reply to the client. `done` is called once, with the error that broke the body or null, and with the status
+ * that was sent if it is not the reply's. Returns the writer of a streamed body; null: everything was written.
  */
 export function deliver(
   pipeline: Pipeline,
@@ -59,7 +58,7 @@ export function deliver(
   return writer;
 }
 
-/** A stream that is there as a whole, as one that comes: `event` hooks look at it so. */
+/** Makes a source of a whole stream, for the `event` hooks. */
 function flowing(body: Reply['body']): Reply['body'] {
   if (body === null || isSource(body)) return body;
   let over = false;
@@ -79,15 +78,15 @@ function flowing(body: Reply['body']): Reply['body'] {
 export class Writer implements Sink {
   /** What was sent in place of the reply's status; undefined: nothing. */
   status: number | undefined;
-  /** null: nothing has been sent. */
+  /** null: nothing was sent. */
   #sink: ReplySink | null = null;
 
   constructor(
     readonly x: Exchange,
     readonly events: boolean,
-    /** The head goes with the first byte, or with the end. */
+    /** The head is sent with the first byte, or with the end. */
     readonly begin: () => ReplySink,
-    /** Answers with an error in place of the reply; gives its status. */
+    /** Answers with an error in place of the reply; returns its status. */
     readonly refuse: (error: GatewayError) => number,
     readonly done: (error: GatewayError | null, status?: number) => void,
   ) {}
@@ -109,7 +108,7 @@ export class Writer implements Sink {
   }
 
   /**
-   * Ends the client's answer although its source has not ended: what still comes is taken, and dropped. Before its first
+   * Ends the client's answer before its source has ended: later bytes are read and dropped. Before its first
    * byte the client is sent the error instead, unless it is a stream of events, which has an event for that.
    */
   break(error: GatewayError): void {
@@ -146,7 +145,7 @@ export function errorReply(x: Exchange, error: GatewayError): Reply {
   };
 }
 
-/** Names of the headers that answers carry, under the first of the prefixes. */
+/** Names of the gateway's answer headers, with the first of the prefixes. */
 interface OwnNames {
   readonly prefix: string;
   readonly requestId: string;
@@ -194,7 +193,7 @@ function replyHeaders(pipeline: Pipeline, x: Exchange, reply: Reply): HeaderList
   for (let i = 0; i < reply.headers.length; i += 2) {
     const name = reply.headers[i]!;
     if (name.startsWith(names.prefix)) continue;
-    // Of an answer to HEAD the length is all there is.
+    // An answer to HEAD has only the length of its body.
     if (framing.has(name) && (name !== 'content-length' || x.request.method !== 'HEAD')) continue;
     if (name === 'set-cookie' && !wantsCookies(x)) continue;
     if (unified && (name === 'content-encoding' || name === 'x-request-id')) continue;
@@ -234,13 +233,13 @@ function replyHeaders(pipeline: Pipeline, x: Exchange, reply: Reply): HeaderList
 }
 
 /**
- * A provider's cookies are for clients whose own cookies it gets: on a passed-through path, by a config or a header that
- * names `cookie` among the headers to be forwarded.
+ * A provider's cookies are sent only to clients whose own cookies it gets: on a passed-through path, with a config or
+ * header that has `cookie` in the list of forwarded headers.
  */
 const wantsCookies = ({ endpoint, target }: Exchange): boolean =>
   endpoint.format === 'none' && target?.forwardHeaders.includes('cookie') === true;
 
-/** Paths as a header's list. Clients name some of their fields themselves: what could end an item is escaped. */
+/** Paths as a list in a header. Some names come from clients, so characters that could end an item are escaped. */
 function listText(paths: readonly string[]): string {
   const items: string[] = [];
   let length = 0;
@@ -253,10 +252,10 @@ function listText(paths: readonly string[]): string {
   return items.join(', ');
 }
 
-/** More than this of parameters is not put in a header: clients, and proxies on the way, refuse long header blocks. */
+/** Longer parameters are not put in a header: clients and proxies refuse long header blocks. */
 const maxParamsBytes = 8 * 1024;
 
-/** A target's override_params as a header, made once for each; targets share what they inherit. */
+/** A target's override_params as header text, by object: targets share the objects that they inherit. */
 const paramsTexts = new WeakMap<object, string | null>();
 
 function paramsText(target: Target): string | null {
@@ -271,7 +270,7 @@ function paramsText(target: Target): string | null {
   return text;
 }
 
-/** JSON in a header: what is outside printable ASCII is escaped. */
+/** JSON for a header: characters outside printable ASCII are escaped. */
 function headerJson(value: unknown): string {
   return stringifyJson(value).replace(/[^\x20-\x7e]/g, escaped);
 }

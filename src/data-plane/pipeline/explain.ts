@@ -12,8 +12,8 @@ import { mergedBody } from './outgoing/target-body.js';
 import type { Pipeline } from './parts.js';
 
 /**
- * What would become of a request, found out by the stages that would see it: nothing is asked of an upstream, counted,
- * or written down.
+ * Plans a request with the stages that it would pass, without calling an upstream, counting
+ * or recording anything.
  */
 export async function explain(pipeline: Pipeline, asked: ToExplain): Promise<Explained> {
   const plan: Plan = { cache: null, route: null };
@@ -64,14 +64,14 @@ function exchangeOf(pipeline: Pipeline, { key, headers, config, body, ...asked }
   return x;
 }
 
-/** Bytes of all bodies that are shown; those of further targets are left out. */
+/** Limit for all shown bodies together, in bytes; those of further targets are left out. */
 const maxBodyBytes = 256 * 1024;
 
 type Addressed = Pick<ExplainedNode, 'provider' | 'model' | 'body' | 'error'>;
 
 const unaddressed: Addressed = { provider: null, model: null, body: null, error: null };
 
-/** Puts a plan into the words of the administration, each target with whom it leads to. */
+/** Converts a plan to the administration's message, with the address and body of each target. */
 class Teller {
   #bytes = 0;
 
@@ -107,7 +107,7 @@ class Teller {
   }
 }
 
-/** What a target does besides being asked once. */
+/** Settings of a target that add to a single call. */
 function notesOf({ retry, breaker, concurrency, mirror, requestTimeoutMs, deadlineMs }: Target): string[] {
   const notes: string[] = [];
   if (retry !== null && retry.attempts > 0) {

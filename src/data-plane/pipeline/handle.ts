@@ -23,7 +23,7 @@ import type { OpenExchange } from './open-exchanges.js';
 import type { Pipeline } from './parts.js';
 
 /**
- * The way of a request, from the transport to the ledger:
+ * The steps of a request, from the transport to the ledger:
  *
  *   receive   which endpoint, how its body is read          endpoints/table.ts
  *   run       the Exchange meets the `request` phase      chain.ts, order.ts, plugins/
@@ -70,7 +70,7 @@ const noAdmin = (): GatewayError =>
     'This node serves model calls alone (HEADGATE_ROLE=data): call a node with the role all.',
   );
 
-/** Refuses a call that never became an exchange: no endpoint for it, or a body that is not accepted. */
+/** Refuses a call before it becomes an exchange: there is no endpoint for it, or its body is not accepted. */
 function turnAway(pipeline: Pipeline, call: Call, error: GatewayError): void {
   const { id, headers, body } = refusalAt(call.path, call.headers, error, pipeline.headerPrefixes);
   call.answer(error.status, headers, body);
@@ -80,10 +80,10 @@ function turnAway(pipeline: Pipeline, call: Call, error: GatewayError): void {
   );
 }
 
-/** A refusal as clients at that path read it, under an id of its own. */
+/** A refusal in the format of that path, with an id of its own. */
 export function refusalAt(
   path: string,
-  /** Of the request; none where they could not be read. */
+  /** Headers of the request; empty if they could not be read. */
   asked: HeaderList,
   error: GatewayError,
   headerPrefixes: readonly string[],
@@ -136,7 +136,7 @@ class Received implements ClientRequest {
 
   constructor(
     call: Call,
-    /** As its endpoint has it; as received where it is passed on. */
+    /** The endpoint's path; as received if it is passed through. */
     readonly path: string,
     readonly bytes: Buffer | null,
     readonly stream: Source | null,
@@ -158,7 +158,7 @@ class RequestDelivery implements OpenExchange {
   next: OpenExchange | null = null;
   #status = 0;
   #over = false;
-  /** Set where the client's part has ended and others still wait for this exchange's answer. */
+  /** Set when the client's part has ended and others still wait for the answer. */
   #gone: Gone | null = null;
   #body: Source | null = null;
   #writer: Writer | null = null;
@@ -203,7 +203,7 @@ class RequestDelivery implements OpenExchange {
     deliver(this.pipeline, this.x, this.#client, errorReply(this.x, error), () => this.end(error));
   }
 
-  /** A reply that a plugin made may be anything: what can't be written costs this request a 500, and no more. */
+  /** A plugin's reply may be anything: one that can't be written makes this request fail with 500, and no other. */
   write(reply: Reply): void {
     if (this.#over) return discard(reply);
     try {
@@ -223,7 +223,7 @@ class RequestDelivery implements OpenExchange {
     });
   }
 
-  /** The client has gone: whatever still runs for it stops, and what it used is settled. */
+  /** The client has disconnected: its work stops, and its usage is settled. */
   leave(): void {
     if (this.#over) return;
     const gone = new GatewayError(
@@ -232,7 +232,7 @@ class RequestDelivery implements OpenExchange {
     );
     if (this.#gone === null && this.x.company?.outlasts(() => this.leave()) === true) {
       this.#goOn({ status: this.#status === 0 ? gone.status : this.#status, error: gone });
-      // It may have been too slow for what was coming: nothing holds that up any more.
+      // It may have paused the source by being slow.
       this.#body?.resume();
       return;
     }
@@ -247,7 +247,7 @@ class RequestDelivery implements OpenExchange {
     });
   }
 
-  /** Its key is no longer valid: the client's answer ends here. What others wait for goes on without it. */
+  /** Its key is no longer valid: the client's answer ends. An answer that others wait for goes on without it. */
   revoke(error: GatewayError): void {
     if (this.#over || this.#gone !== null) return;
     const status = this.#status === 0 ? error.status : this.#status;
@@ -255,7 +255,7 @@ class RequestDelivery implements OpenExchange {
     if (this.x.company?.outlasts(() => this.leave()) === true) {
       this.#endClient(error);
       this.#goOn({ status: this.#writer?.status ?? status, error });
-      // The client may have been too slow for what was coming.
+      // The client may have paused the source by being slow.
       this.#body?.resume();
       return;
     }
@@ -270,7 +270,7 @@ class RequestDelivery implements OpenExchange {
     });
   }
 
-  /** Others still wait for it: whether it ends is up to their keys. */
+  /** Others still wait for the answer: their keys decide when it ends. */
   #goOn(gone: Gone): void {
     this.#gone = gone;
     this.pipeline.open.remove(this);
@@ -297,7 +297,7 @@ class RequestDelivery implements OpenExchange {
   end(error: GatewayError | null): void {
     if (this.#over) return;
     this.#close();
-    // The transport may hold on to the call for a while: it must not hold on to the exchange too.
+    // The transport may keep the call for a while, which must not keep the exchange too.
     this.call.onAbort = null;
     const totalMs = this.x.elapsedMs();
     if (this.#gone === null) finish(this.pipeline, this.x, { status: this.#status, error, totalMs });
@@ -305,7 +305,7 @@ class RequestDelivery implements OpenExchange {
   }
 }
 
-/** What the client of an exchange was given when its part ended. */
+/** Status and error of a client whose part has ended. */
 type Gone = Pick<Outcome, 'status' | 'error'>;
 
 function discard(reply: Reply): void {

@@ -5,16 +5,16 @@ import type { Exchange } from '../../common/core/exchange.js';
 import { concernsKey, type Forget } from '../../common/ipc/messages.js';
 import type { Logger } from '../../common/plugin-host/plugin.js';
 
-/** An exchange under way. It is a link of the list itself, so that entering and leaving it allocates nothing. */
+/** An exchange in flight. It is itself an element of the linked list, so that adding and removing allocates nothing. */
 export interface OpenExchange {
   readonly x: Exchange;
   previous: OpenExchange | null;
   next: OpenExchange | null;
-  /** Ends it: its key is no longer valid. Does nothing where it has ended already. */
+  /** Ends it: its key is no longer valid. Does nothing if it has already ended. */
   revoke(error: GatewayError): void;
 }
 
-/** Where keys are looked up. */
+/** The look-up of keys. */
 export interface KeySource {
   key(hash: string): Awaitable<Principal | null>;
   /** The hash under which a key was found; null: it was not found there. */
@@ -24,20 +24,22 @@ export interface KeySource {
 /** Keys that are looked up at a time, so that new requests get their turn when every key was forgotten. */
 const maxLookups = 32;
 const sweepMs = 500;
-/** The end of an exchange costs some 0.2 ms: thousands of one key must not hold up those of others. */
+/**
+ * Milliseconds per turn. The end of an exchange takes some 0.2 ms: thousands of one key must not delay those of others.
+ */
 const endingMs = 5;
 
 /**
- * The exchanges of this worker that have not ended. Where a change concerns their keys, these are looked up again:
- * an exchange ends whose key no longer exists, has expired or may no longer do this, and goes on under what the key is
- * now otherwise.
+ * The exchanges of this worker that have not ended. When a change affects their keys, these are looked up again:
+ * an exchange ends if its key no longer exists, has expired or lost the permission; otherwise it goes on with the
+ * key's present state.
  */
 export class OpenExchanges {
   #first: OpenExchange | null = null;
   /** Exchanges whose keys have to be looked up, by the hash of the key. */
   readonly #unsure = new Map<string, OpenExchange[]>();
   readonly #lookups = new Set<string>();
-  /** What is about to be ended, and why. One that ends of itself meanwhile takes no notice. */
+  /** Exchanges to be ended, and why. One that has ended meanwhile ignores it. */
   #ending: { readonly exchange: OpenExchange; readonly error: GatewayError }[] = [];
   readonly #timer: NodeJS.Timeout;
 
@@ -65,7 +67,7 @@ export class OpenExchanges {
     exchange.next = null;
   }
 
-  /** To be called once the directory has forgotten the same. */
+  /** Call this after the directory has forgotten the same. */
   forgotten(what: readonly Forget[]): void {
     const names = new Set<string>();
     const wide: Forget[] = [];
@@ -78,7 +80,7 @@ export class OpenExchanges {
     const found = new Map<string, OpenExchange[]>();
     for (let open = this.#first; open !== null; open = open.next) {
       const { principal } = open.x;
-      // One that waits for its key has none yet, and gets it as it is now.
+      // An exchange that still waits for its key will get its present state.
       const hash = principal === undefined ? null : this.keys.hashOf(principal);
       if (hash === null) continue;
       if (!names.has(hash) && !wide.some((one) => concernsKey(one, principal))) continue;
@@ -90,7 +92,7 @@ export class OpenExchanges {
     this.#lookUp();
   }
 
-  /** For one whose key may have changed between its lookup and its entry here. */
+  /** For an exchange whose key may have changed between its look-up and being added here. */
   recheck(exchange: OpenExchange): void {
     const { principal } = exchange.x;
     const hash = this.keys.hashOf(principal);
@@ -104,9 +106,9 @@ export class OpenExchanges {
     this.#lookUp();
   }
 
-  /** Ends what has expired by `now` (Unix milliseconds), and looks up again what could not be looked up. */
+  /** Ends exchanges with keys expired at `now` (Unix milliseconds), and repeats failed look-ups. */
   sweep(now: number): void {
-    // What the sweep before has found is still in the list while it is being ended.
+    // Those that the previous sweep found are still in the list while they are being ended.
     if (this.#ending.length === 0) {
       for (let open = this.#first; open !== null; open = open.next) {
         const { principal } = open.x;
@@ -120,7 +122,7 @@ export class OpenExchanges {
     this.#lookUp();
   }
 
-  /** Ends what is to be ended, for a few milliseconds a turn. */
+  /** Ends the listed exchanges, for a few milliseconds per turn. */
   #end(): void {
     const from = performance.now();
     let done = 0;
@@ -187,7 +189,7 @@ const expired = (): GatewayError =>
     'The API key expired while this request ran: rotate it or use another one.',
   );
 
-/** Why a running exchange may not go on; null: it may. */
+/** The error that ends a running exchange; null: it may continue. */
 function faultOf(principal: Principal | null, { endpoint }: Exchange, now: number): GatewayError | null {
   if (principal === null) {
     return new GatewayError(

@@ -1,16 +1,16 @@
 /**
- * The order of the chain, and the only place that decides it. Each name is a folder of `plugins/`, with what the stage
- * brings (`stage.ts`), its hooks (`index.ts`) and, where it has one, its part in the control process (`control.ts`).
+ * The order of the chain, decided only here. Each name is a folder of `plugins/`, with the stage's declaration
+ * (`stage.ts`), its hooks (`index.ts`) and, if there is one, its part in the control process (`control.ts`).
  *
- * auth        who calls? Nothing is spent on a stranger.
- * body        reads the request's body: a stranger's is not worth parsing, and every later stage finds it read.
- * config      what governs this call: routing, metadata, trace.
+ * auth        identifies the caller. First, so that unknown callers cost little.
+ * body        reads the request's body. After auth, so that bodies of unknown callers are not parsed.
+ * config      determines the call's routing, metadata and trace.
  * models      lists of models. After config, since a key's default config may name a provider that is asked instead.
- * guardrails  may this be asked? Before the cache: a cached answer must not slip past a new rule.
- * cache       is the answer known? Before limits: a hit costs no upstream money.
- * limits      may this key still spend? Last check before money flows.
- * router      asks the provider, or several.
- * logger      writes down what happened; its `log` runs last, whatever happened before.
+ * guardrails  checks the request. Before the cache, so that a cached answer does not bypass a new rule.
+ * cache       looks for a stored answer. Before limits, since a hit has no upstream cost.
+ * limits      checks budgets and rates: the last check before a provider is called.
+ * router      calls the provider, or several.
+ * logger      records the request; its `log` runs last, in every case.
  */
 export const order = [
   'auth',
@@ -29,5 +29,5 @@ export const planned: ReadonlySet<StageName> = new Set(['guardrails']);
 
 export type StageName = (typeof order)[number];
 
-/** Where a deployment puts a custom plugin: directly before or after a stage. */
+/** The position of a custom plugin: directly before or after a stage. */
 export type Place = { readonly before: StageName } | { readonly after: StageName };

@@ -32,13 +32,13 @@ export interface PipelineLimits {
   readonly maxRecordBytes: number;
 }
 
-/** Everything a request meets on its way, put together once per data worker. */
+/** Everything that handles requests, assembled once per data worker. */
 export interface Parts {
   readonly directory: Directory;
   readonly providers: ReadonlyMap<string, ProviderDefinition>;
   readonly formats: ReadonlyMap<Format, ChatFormat>;
   readonly clientFormats: ReadonlyMap<Format, ClientFormat>;
-  /** By the client's format, which is their canonical shape: how others write embeddings. */
+  /** Formats of embeddings at other providers, by the client's format, which is the canonical one. */
   readonly plainFormats: ReadonlyMap<Format, readonly WireFormat[]>;
   readonly upstream: Upstream;
   readonly bodies: BodyReader;
@@ -55,15 +55,15 @@ export interface Parts {
   readonly log: Logger;
 }
 
-/** The parts with the chain that was composed over them. */
+/** The parts, with the chain composed of them. */
 export interface Pipeline extends Parts {
   readonly chain: Chain;
   readonly open: OpenExchanges;
   /**
-   * Takes over a call of the administration plane; the control process answers it. `path`: as the routes have it.
+   * Takes over a call of the administration plane; the control process answers it. `path`: in canonical form.
    * null: this node has none.
    */
   readonly admin: ((call: Call, path: string) => void) | null;
-  /** New calls are refused with 503 once true. */
+  /** If true, new calls are refused with 503. */
   draining: boolean;
 }

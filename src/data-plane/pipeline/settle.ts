@@ -4,7 +4,7 @@ import { getHeader } from '../../common/http/headers.js';
 import type { Settlement } from '../../common/ledger/record.js';
 import type { Parts } from './parts.js';
 
-/** Writes how an exchange ended into the journal; its bodies apart, where they are kept. */
+/** Writes the end of an exchange into the journal, and separately its bodies, if they are kept. */
 export function settle(parts: Parts, x: Exchange, outcome: Outcome): void {
   if (x.principal === undefined) {
     // No caller was identified and nothing was spent: a line in the process log, no row in a tenant's ledger.

@@ -32,7 +32,7 @@ export function compressionOf(headers: HeaderList): string | null {
 /** For a `content-encoding`; undefined: one that was not requested and cannot be decoded here. */
 export const decoderOf = (coding: string): Decode | undefined => decoders.get(coding);
 
-/** The JSON object that a body holds; null: it holds none. */
+/** The JSON object in a body; null: there is none. */
 export function parseObject(bytes: Buffer, parse: (text: string) => unknown): JsonObject | null {
   try {
     const value = parse(answerText(bytes));
@@ -42,7 +42,7 @@ export function parseObject(bytes: Buffer, parse: (text: string) => unknown): Js
   }
 }
 
-/** Refuses an answer that is none; `what` the provider sent instead. */
+/** The error for an invalid answer; `what`: what the provider sent instead. */
 export function invalidAnswer({ call }: Outgoing, what: string, cause?: unknown): GatewayError {
   return new GatewayError('upstream_invalid_response', `${call.provider} answered with ${what}.`, { cause });
 }

@@ -25,18 +25,18 @@ type Mode =
   | 'done';
 
 /**
- * One upstream answer, from its head to its end: what the provider's connection calls. Resolves its attempt with a
- * Reply once the answer is certain enough to commit to, rejects before.
+ * One upstream answer, from its head to its end, as the handler of the provider's connection. Resolves its attempt with
+ * a Reply once the gateway commits to the answer; rejects if it fails before.
  */
 export class Answer implements IntentWaiter, UpstreamHandler, Inflow {
   #mode: Mode = 'head';
   #flight: UpstreamFlight | null = null;
   #headers: HeaderList = [];
   #status = 0;
-  /** What is collected, or came of the first event. */
+  /** The collected body, or the bytes of the first event so far. */
   readonly #pieces = new Pieces();
   #flow: FlowingAnswer | null = null;
-  /** Of the call's secrets, for the body. */
+  /** Masks the call's secrets in the body. */
   #mask: SecretMask = emptyMask;
   #timer: NodeJS.Timeout | null = null;
   readonly #offAbort: () => void;
@@ -54,7 +54,7 @@ export class Answer implements IntentWaiter, UpstreamHandler, Inflow {
     if (deadlineMs !== null) {
       const leftMs = deadlineMs - x.elapsedMs();
       if (requestTimeoutMs === null || leftMs < requestTimeoutMs) {
-        // A timer may fire a moment early: by then the deadline is to be over.
+        // A timer may fire a moment early, but must not before the deadline.
         this.#limit(Math.ceil(leftMs) + 1, `the deadline of ${deadlineMs} ms that all attempts share`);
         return;
       }
@@ -70,7 +70,7 @@ export class Answer implements IntentWaiter, UpstreamHandler, Inflow {
     );
   }
 
-  /** The intent is on file: now the call may leave. */
+  /** The intent is on file: now the call may be sent. */
   intended(): void {
     if (this.#mode === 'done') return;
     const { call, address, wire } = this.outgoing;
@@ -102,7 +102,7 @@ export class Answer implements IntentWaiter, UpstreamHandler, Inflow {
     return this.#mode === 'done';
   }
 
-  // What the connection calls.
+  // Called by the connection.
 
   head(status: number, headers: HeaderList): void {
     if (this.#mode !== 'head') return;
@@ -131,7 +131,7 @@ export class Answer implements IntentWaiter, UpstreamHandler, Inflow {
     }
   }
 
-  /** What of the credential is repeated reaches neither the client nor the log nor the cache. */
+  /** A repeated credential reaches neither the client nor the log nor the cache. */
   #maskHead(status: number, headers: HeaderList): void {
     const secrets = callSecrets(this.outgoing, this.x, this.pipeline.chain.attempt !== null);
     if (secrets.errors.isEmpty) return;
@@ -160,7 +160,7 @@ export class Answer implements IntentWaiter, UpstreamHandler, Inflow {
     this.attempt.firstByteMs ??= this.x.elapsedMs();
     switch (this.#mode) {
       case 'collect':
-        // A stream was asked for, so upstream had no cap to hold this to.
+        // The request asked for a stream, so the upstream client applied no limit.
         if (this.#pieces.length + chunk.length > this.pipeline.limits.maxAnswerBytes)
           this.#fail(this.#tooLarge());
         else this.#pieces.add(chunk);
@@ -197,7 +197,7 @@ export class Answer implements IntentWaiter, UpstreamHandler, Inflow {
     else this.#fail(error);
   }
 
-  // What the body calls that flows out of it.
+  // Called by the FlowingAnswer.
 
   resume(): void {
     this.#flight?.resume();
@@ -305,7 +305,7 @@ export class Answer implements IntentWaiter, UpstreamHandler, Inflow {
     }
     this.#finish();
     this.attempt.error = error.code;
-    // Given up, not failed: what was sent is paid for, and so is what came.
+    // Given up, not failed: the sent request is paid for, and so is the received part of the answer.
     if (error.code === 'hedge_lost' && this.#flight?.sent === true) this.attempt.received = nothing;
     this.#flight?.cancel();
     this.reject(withoutSecrets(error, this.#mask));

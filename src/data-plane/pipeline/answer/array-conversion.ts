@@ -8,8 +8,8 @@ import { serverSentEvents } from '../../providers/streams/framing.js';
 import type { Conversion } from './conversion.js';
 
 /**
- * The same format on both sides, in another framing: the provider sends events, whose texts become the elements of the
- * JSON array that the client asked for.
+ * The same format on both sides with different framing: the provider sends events, whose texts become the elements of
+ * the JSON array that the client asked for.
  */
 export class ArrayConversion implements Conversion {
   readonly wire;

@@ -9,9 +9,9 @@ import type { SecretMask } from '../secrets/secret-mask.js';
 import { compressionOf, decoderOf, invalidAnswer, parseObject } from './answer-body.js';
 import { providerErrorBody } from './provider-error.js';
 
-/** Parsing an answer up to this size does not hold the event loop up; a larger one is only checked at its ends. */
+/** Parsing an answer up to this size does not block the event loop; of a larger one only both ends are checked. */
 const parseAtMost = 512 * 1024;
-/** One that is converted is written again too: 12 ms for so many bytes of vectors, 3 ms for text. */
+/** A converted answer is also written again: for this size 12 ms with vectors, 3 ms with text. */
 const convertAtMost = 256 * 1024;
 const nothing = Buffer.alloc(0);
 
@@ -28,7 +28,7 @@ export class CollectedAnswer {
     readonly isWanted: () => boolean,
   ) {}
 
-  /** The bytes for the client, at once where no pause is needed; takes usage and model. Fails as GatewayError. */
+  /** The bytes for the client, at once if no pause is needed; records usage and model. Fails with a GatewayError. */
   read(bytes: Buffer): Buffer | Promise<Buffer> {
     const coding = compressionOf(this.head.headers);
     if (coding === null) return this.#understand(bytes);
@@ -50,7 +50,7 @@ export class CollectedAnswer {
     return this.#readAnswer(bytes);
   }
 
-  /** Read off this thread, and written a slice at a time. */
+  /** Parsed in another thread, and written in slices. */
   async #convertLarge(bytes: Buffer): Promise<Buffer> {
     const json = await this.pipeline.bodies.readAnswer(bytes);
     return this.isWanted() ? writeJsonInSlices(this.#clientJson(json)) : nothing;
@@ -64,13 +64,13 @@ export class CollectedAnswer {
         throw invalidAnswer(this.outgoing, 'something that is not JSON');
       return bytes;
     }
-    // Digits matter only where what is read is written again.
+    // Exact digits matter only if the JSON is written again.
     const json = parseObject(bytes, conversion === null ? JSON.parse : parseJson);
     const forClient = this.#clientJson(json);
     return conversion === null ? bytes : jsonBytes(forClient);
   }
 
-  /** Takes usage and model from an answer; returns the client's JSON. */
+  /** Records usage and model of an answer; returns the client's JSON. */
   #clientJson(json: JsonObject | null): JsonObject {
     const { conversion, wire } = this.outgoing;
     if (json === null) throw invalidAnswer(this.outgoing, 'something that is not a JSON object');

@@ -24,18 +24,18 @@ import type {
 import { withQuirks } from '../../providers/quirks.js';
 import { type Framing, serverSentEvents } from '../../providers/streams/framing.js';
 
-/** How the answer of a provider that speaks another format than its client is read, and written as the client's. */
+/** Converts the answer of a provider whose format differs from the client's. */
 export interface Conversion {
   /** The format the provider speaks. */
   readonly wire: Format;
-  /** How a stream of it is cut into events. */
+  /** How its streams are divided into events. */
   readonly framing: Framing;
-  /** The answer's head has come; called before all that follow. */
+  /** The answer's head has arrived; called before the methods below. */
   headed(headers: HeaderList): void;
   usage(body: JsonObject): Usage | null;
   /** Throws `upstream_invalid_response`. */
   reply(body: JsonObject): JsonObject;
-  /** An error answer as the client's format has it, JSON text. */
+  /** An error answer in the client's format, as JSON text. */
   error(status: number, body: JsonObject | null): string;
   /** null where this endpoint never streams. */
   stream(): { readonly reader: StreamReader; readonly writer: StreamWriter } | null;
@@ -80,7 +80,7 @@ export class ChatConversion implements Conversion {
   }
 }
 
-/** For endpoints whose OpenAI shape is the canonical one and whose answers come whole: embeddings, rerank. */
+/** For endpoints whose canonical shape is OpenAI's and whose answers are never streamed: embeddings, rerank. */
 export class PlainConversion implements Conversion {
   readonly wire: Format;
   readonly framing = serverSentEvents;
@@ -137,11 +137,11 @@ export class PlainClientConversion extends PlainConversion {
 }
 
 export interface ConvertedRequest extends WireRequest {
-  /** What lay between the two formats. */
+  /** The request between the two conversions. */
   readonly canonical: CanonicalRequest;
 }
 
-/** A client's body as a provider's. What is dropped or refused on the way is called as the client called it. */
+/** Converts a client's body to a provider's. Dropped and refused fields have the client's names. */
 export function convertRequest(
   clientFormat: Pick<ClientFormat, 'readRequest'>,
   format: WireFormat,
@@ -158,7 +158,7 @@ export function convertRequest(
   };
 }
 
-/** On either half of the way; most requests lose nothing. */
+/** The dropped fields of both conversions; most requests have none. */
 function allDropped(read: CanonicalIn, wire: WireRequest): readonly string[] {
   if (wire.dropped.length === 0 && read.dropped.length < 2) return read.dropped;
   return [...new Set([...read.dropped, ...wire.dropped.map((path) => read.clientPath(path))])];

@@ -4,7 +4,10 @@ import type { Exchange, StreamEvent } from '../../../common/core/exchange.js';
 import { SseReader, writeEvent } from '../../providers/streams/sse.js';
 import { type Chain, runEvent } from '../chain.js';
 
-/** Takes a stream of events apart, lets the `event` hooks at each, and writes on what they make of it. Only there when a plugin has such a hook. */
+/**
+ * Passes each event of a stream through the `event` hooks and writes the results. Used only if a plugin has such a
+ * hook.
+ */
 export class EventStage implements Sink {
   readonly #sse: SseReader;
   #pending: Promise<void> | null = null;
@@ -28,7 +31,7 @@ export class EventStage implements Sink {
       this.#break(thrown);
     }
     if (this.#pending === null) return this.#open;
-    // A hook is still thinking: hold the upstream back until it is done.
+    // A hook is still running: pause the upstream until it is done.
     this.#pending.then(
       () => this.source.resume(),
       () => {},
@@ -65,7 +68,7 @@ export class EventStage implements Sink {
     for (const event of events) this.#open = this.next.data(Buffer.from(writeEvent(event.name, event.data)));
   }
 
-  /** Keeps the order: now if nothing is pending, else after what is. */
+  /** Keeps the order: runs `step` now if nothing is pending, else afterwards. */
   #after(step: () => void | Promise<void>): void {
     if (this.#over) return;
     if (this.#pending === null) {

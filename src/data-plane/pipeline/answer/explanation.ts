@@ -1,11 +1,11 @@
 import { describeDecision } from '../../../common/core/decision.js';
 import type { Exchange } from '../../../common/core/exchange.js';
 
-/** More than this is not put in a header: clients, and proxies on the way, refuse long header blocks. */
+/** A longer text is not put in a header: clients and proxies refuse long header blocks. */
 const maxBytes = 4 * 1024;
 
 /**
- * How an exchange came to its answer, as JSON for a header: the cache's part, the decisions, the attempts. Where
+ * The explanation of an exchange's answer, as JSON for a header: cache status, decisions, attempts. Where
  * that is too long, the last decisions are left out, and `cut` is true.
  */
 export function explanation(x: Exchange, headerJson: (value: unknown) => string): string {

@@ -8,37 +8,37 @@ import { withoutSecrets } from '../secrets/call-secrets.js';
 import { type SecretMask, StreamMask } from '../secrets/secret-mask.js';
 import type { StreamReading } from './stream-reading.js';
 
-/** Bytes of a stream that are converted in one turn of the event loop: the socket may have read many more at once. */
+/** Bytes of a stream that are converted in one turn of the event loop; the socket may have read many more at once. */
 const streamedPerTurn = 64 * 1024;
 
-/** Where the bytes come from. */
+/** The source of the bytes. */
 export interface Inflow {
   resume(): void;
-  /** No further call comes from it. */
+  /** It makes no further calls after this. */
   cancel(): void;
   /** The answer has ended, one way or the other. */
   over(): void;
 }
 
 /**
- * The body of an answer that the client gets as it comes: takes what the provider's connection gives, reads or
+ * The body of an answer that is passed on as it arrives: receives the provider's bytes, reads or
  * converts it, masks secrets, keeps a record, and is the source of the client's body.
  */
 export class FlowingAnswer implements Sink, Source {
   readonly #record: BodyRecord;
   readonly #masked: StreamMask | null;
-  /** What comes before it is asked for. */
+  /** Bytes that arrive before the client's side asks for them. */
   readonly #pieces = new Pieces();
   #reading: StreamReading | null;
   #convertedBytes = 0;
   #sink: Sink | null = null;
-  /** Nothing more is taken … */
+  /** No more bytes are accepted … */
   #isOver = false;
-  /** … and all is written that will be. */
+  /** … and everything was written. */
   #isWritten = false;
   #failure: GatewayError | null = null;
 
-  /** `reading` null: nothing of it is read. */
+  /** `reading` null: the bytes are passed on without being read. */
   constructor(
     readonly inflow: Inflow,
     readonly attempt: Attempt,
@@ -53,7 +53,7 @@ export class FlowingAnswer implements Sink, Source {
     attempt.received = this.#record;
   }
 
-  // What the provider's connection gives.
+  // Called by the provider's connection.
 
   data(chunk: Buffer): boolean {
     const goOn = this.#pass(chunk);
@@ -81,7 +81,7 @@ export class FlowingAnswer implements Sink, Source {
     this.#ended(error);
   }
 
-  // What the client's side calls.
+  // Called by the client's side.
 
   start(sink: Sink): void {
     this.#sink = sink;
@@ -120,7 +120,7 @@ export class FlowingAnswer implements Sink, Source {
     return clean === null || this.#pour(clean);
   }
 
-  /** To the reader; false: not so fast. */
+  /** Passes bytes to the reader; false: it is full. */
   #pour(bytes: Buffer): boolean {
     this.#record.add(bytes);
     if (this.#sink !== null) return this.#sink.data(bytes);
@@ -140,7 +140,7 @@ export class FlowingAnswer implements Sink, Source {
       }
     }
     if (failure !== null) failure = withoutSecrets(failure, this.mask);
-    // Text that came in one packet with what broke the stream is the client's all the same.
+    // The client still gets text that arrived in one packet with the break.
     if (failure !== null) {
       last = this.#reading?.rest() ?? null;
       if (this.#reading?.hasReportedError === true) failure = failure.asReported();

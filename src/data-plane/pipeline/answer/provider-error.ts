@@ -11,13 +11,13 @@ import type { Outgoing } from '../outgoing/outgoing.js';
 
 /** No useful error is longer. */
 const readAtMost = 512 * 1024;
-/** Of a text that is no JSON. */
+/** Of a text that is not JSON. */
 const quotedChars = 500;
 
 /**
- * The error answer of a provider as its client reads errors, whatever it is: JSON of any shape, a page, a text, nothing.
- * One that the client's format has already stays as it came, but for OpenAI's, whose envelope names the provider
- * (spec/api.md §3.1). null: the bytes go on as they are.
+ * The error answer of a provider in the client's format, whatever it was: JSON of any shape, a page, a text, nothing.
+ * One in the client's format stays unchanged, except OpenAI's, whose envelope names the provider.
+ * null: the bytes are passed on unchanged.
  */
 export function providerErrorBody(
   status: number,

@@ -10,26 +10,28 @@ import { areWhole, endOf, type TailFormat, tailFormatAt } from '../../providers/
 import { WholeEvents } from '../../providers/streams/whole-events.js';
 import type { Outgoing } from '../outgoing/outgoing.js';
 
-/** Reads an answer that flows: what the client gets of each chunk, and at the end what it cost. */
+/** Reads a streamed answer: returns the client's bytes for each chunk, and at the end its usage. */
 export interface StreamReading {
   /** The client's bytes for these; null: none yet. */
   push(chunk: Buffer): Buffer | null;
   /** The client's bytes for what was read before `push` or `end` threw; null: none. */
   rest(): Buffer | null;
-  /** What is still to be written. Throws `upstream_truncated` when the format's own end never came. */
+  /** The remaining bytes. Throws `upstream_truncated` when the format's own end is missing. */
   end(): Buffer | null;
-  /** What `end` would give, where that is too long for one turn of the event loop; `end` then gives no more. */
+  /**
+   * The result of `end` in slices, if it is too long for one turn of the event loop; `end` then returns nothing more.
+   */
   endInSlices?(): Iterable<Buffer> | null;
-  /** Has the client's stream a provider's error as its last event, so that no other is to follow? */
+  /** Is a provider's error the last event of the client's stream? Then no other may follow. */
   readonly hasReportedError: boolean;
   /** null for a stream that broke: the usage that it reported before is incomplete, so its text is counted. */
   readonly usage: Usage | null;
   readonly model: string | null;
-  /** What the client's answer is called; null: as the provider's. */
+  /** Content type of the client's answer; null: the provider's. */
   readonly contentType: string | null;
 }
 
-/** For a stream of an endpoint that the gateway understands. */
+/** For streams of endpoints that the gateway parses. */
 export function streamReading({ conversion, wire, call }: Outgoing): StreamReading {
   const stream = conversion?.stream() ?? null;
   if (conversion !== null && stream !== null)
@@ -37,13 +39,13 @@ export function streamReading({ conversion, wire, call }: Outgoing): StreamReadi
   return new Untouched(new StreamTail(wire as TailFormat), call.provider);
 }
 
-/** For a passthrough, whose bytes are the client's business: only its usage is noticed. null: it has none. */
+/** For a passthrough, whose bytes are not changed: only its usage is recorded. null: it has none. */
 export function untouchedReading(path: string, events: boolean): StreamReading | null {
   if (!events) return null;
   return new Untouched(new StreamTail(tailFormatAt(path)), null);
 }
 
-/** Same format on both sides: whole events pass through, and only the tail is looked at, once, at the end. */
+/** Same format on both sides: whole events pass through, and only the tail is parsed, once, at the end. */
 class Untouched implements StreamReading {
   usage: Usage | null = null;
   model: string | null = null;
@@ -51,7 +53,7 @@ class Untouched implements StreamReading {
   readonly #events: WholeEvents;
   #reported: boolean | null = null;
 
-  /** `provider` null: how a stream ends is not ours to judge. */
+  /** `provider` null: the end of the stream is not checked. */
   constructor(
     readonly tail: StreamTail,
     readonly provider: string | null,
@@ -94,13 +96,13 @@ class Untouched implements StreamReading {
   }
 }
 
-/** Events whose closing blank line never came, with it. */
+/** Adds the closing blank line that the last event lacks. */
 const closed = (events: string): string => (/[^\r\n]/.test(events) ? `${events.trimEnd()}\n\n` : events);
 
 const errorMessage = (event: JsonObject, provider: string): string =>
   readProviderError(200, event, { provider, strict: true, includeUsage: false }).message;
 
-/** Another format: each event is read, and written again as the client's. */
+/** Another format: each event is parsed and converted. */
 class Converted implements StreamReading {
   readonly #events: EventReader;
   readonly hasReportedError = false;

@@ -10,19 +10,22 @@ import { CallFields } from '../../providers/call-fields.js';
 import type { ProviderDefinition } from '../../providers/provider.js';
 import { accountOf } from './credential-digest.js';
 
-/** Where an attempt goes and with what: a target, resolved. */
+/** A resolved target: address, credential and headers of an attempt. */
 export interface Address {
   readonly provider: ProviderDefinition;
-  /** Of the stored provider; null: the provider is named by itself. */
+  /** Of the stored provider; null: the target names a built-in provider. */
   readonly slug: string | null;
   /** Slug of the stored provider's integration; null: it has none. */
   readonly integration: string | null;
   /** Base URL, version segment included, no slash at the end. */
   readonly base: string;
   readonly credential: Secret | null;
-  /** Did the caller influence the host? Then it goes through egress. */
+  /** Did the caller influence the host? Then the call goes through egress. */
   readonly callerChosen: boolean;
-  /** Which connections it may share: by its credential, or by the stored provider where that has none in one piece. */
+  /**
+   * Identifies the connections that it may share: by its credential, or by the stored provider if that has no single
+   * one.
+   */
   readonly account: string;
   /** The model to ask for; null where the body names none. */
   readonly model: string | null;
@@ -37,7 +40,7 @@ interface Named {
   readonly model: string | null;
 }
 
-/** `@slug/model` names a stored provider and a model in one; any other model is only a model. */
+/** `@slug/model` names both a stored provider and a model; any other text is only a model. */
 export function splitModel(model: string | null): Named {
   if (model === null || model.charCodeAt(0) !== 64 /* @ */) return { provider: null, model };
   const slash = model.indexOf('/');
@@ -193,7 +196,7 @@ function checkMappings({ unresolved }: StoredProvider, slug: string, { apiKey }:
 
 /**
  * A provider at its own public address is not called without a credential; servers at a stored address may need none.
- * Tokens and signatures are their makers' to judge.
+ * Tokens and signatures are checked by their authorizers.
  */
 function checkCredential(
   { credential, headers }: StoredProvider,
@@ -221,7 +224,7 @@ function baseOfModel(
   model: string | null,
 ): string | null {
   if (model === null) {
-    // A body that is passed on unread may name any model.
+    // A body that is passed through unread may name any model.
     if (bodiless.has(x.request.method)) return null;
     throw new GatewayError(
       'model_not_allowed',
@@ -238,7 +241,7 @@ function baseOfModel(
   );
 }
 
-/** Characters. Longer names are compared with nothing: the work grows with the square. */
+/** Characters. Longer names are not compared: the work grows with the square of the length. */
 const longestCompared = 64;
 /** Models of a provider that a name is compared with. */
 const mostCompared = 200;
@@ -272,7 +275,7 @@ function nearProvider(name: string, providers: ReadonlyMap<string, ProviderDefin
     : `${meant} without @ is the built-in provider, for calls with a key of their own; else `;
 }
 
-/** The address of a path below a provider's base, with the query that the provider wants on each. */
+/** The URL of a path below a provider's base, with the query that the provider requires. */
 export function urlOf({ base, provider }: Address, path: string): string {
   const url = base + path;
   if (provider.query === undefined) return url;

@@ -3,7 +3,7 @@ import type { Secret } from '../../../common/access/secret.js';
 
 const digests = new WeakMap<Secret, string>();
 
-/** Distinguishes credentials without holding them; made once for each. */
+/** A digest of a credential, computed once for each. */
 export function digestOf(credential: Secret): string {
   let digest = digests.get(credential);
   if (digest === undefined) {
@@ -13,10 +13,12 @@ export function digestOf(credential: Secret): string {
   return digest;
 }
 
-/** Of a key: service accounts are longer, and callers may send what they like. */
+/** Characters of a usual key. Service accounts are longer, and callers may send any text. */
 const shortCredential = 256;
 
-/** What connections go by: the text itself where it is short, since to hash one costs as much as a twentieth of a call. */
+/**
+ * Identifies the connections of a credential: a short text itself, since hashing takes a twentieth of a call's time.
+ */
 export function accountOf(credential: Secret): string {
   const text = credential.reveal();
   return text.length <= shortCredential ? text : digestOf(credential);

@@ -8,7 +8,7 @@ export function withoutParams<T>(body: T, paths: readonly ParamPath[]): T {
   return left as T;
 }
 
-/** What is shared stays as it is: only the objects and lists on the way are copied. */
+/** Only the objects and lists along the path are copied; the rest is shared. */
 function without(value: unknown, path: ParamPath, at: number): unknown {
   const step = path[at]!;
   const isLast = at === path.length - 1;

@@ -5,12 +5,12 @@ import { estimateOf, type Price, type PriceBook } from '../../../common/prices/p
 import { splitModel } from './address.js';
 import { maxTokens } from './max-tokens.js';
 
-/** Of a JSON body, on the whole: an estimate for comparing, never one to bill by. */
+/** Average for JSON bodies: an estimate for comparisons, never for billing. */
 const bytesPerToken = 4;
-/** The answer of a request that sets itself no limit, of a kind that was not seen before. */
+/** Tokens of an answer without a limit in its request and without earlier answers of its kind. */
 const defaultOutput = 500;
 
-/** The price of a target for a caller of this workspace who asks for this model. */
+/** The price of a target for a workspace and a requested model. */
 interface KnownPrice {
   readonly workspaceId: string | null;
   readonly modelAsked: string | null;
@@ -24,14 +24,14 @@ interface Parts {
   readonly pricing: Pick<PriceBook, 'priceOf'>;
 }
 
-/** What requests would cost at the targets of a config: a strategy compares twenty of them for one request. */
+/** Expected costs of requests at a config's targets; fast, since a strategy compares up to twenty for one request. */
 export class ExpectedCosts {
-  /** By the latest caller of each target: to find a price costs more than all the rest. */
+  /** For the latest caller of each target: finding a price takes longer than everything else. */
   readonly #prices = new WeakMap<Target, KnownPrice>();
 
   constructor(readonly parts: Parts) {}
 
-  /** In picodollars; null where no price, or not yet the target's provider, is known. */
+  /** In picodollars; null: the price, or the target's provider, is not known yet. */
   of(x: Exchange, target: Target, outputTokens: number | null): number | null {
     const price = this.#price(x, target);
     if (price === null) return null;
@@ -67,7 +67,7 @@ export class ExpectedCosts {
 /** Characters of the longest name of a model that is kept beside a target. */
 const maxModel = 256;
 
-/** Name of the provider row. A stored one that this worker has not met yet is asked for, and known the next time. */
+/** Name of the provider row. A stored provider that is not in memory is looked up, for the next time. */
 function providerOf(
   directory: Parts['directory'],
   x: Exchange,
@@ -82,7 +82,7 @@ function providerOf(
   if (workspace === null) return null;
   const found = directory.provider(workspace, at ? chosen.slice(1) : chosen);
   if (!(found instanceof Promise)) return found?.provider ?? null;
-  // Whatever is wrong with it shows when it is asked.
+  // An error will be reported when the target is called.
   found.catch(() => {});
   return null;
 }

@@ -24,7 +24,7 @@ import { type Address, urlOf } from './address.js';
 import { addProviderHeaders } from './provider-headers.js';
 import { mergedBody, sameFormatBytes, sameFormatJson } from './target-body.js';
 
-/** A call ready to leave, and how its answer is to be read. */
+/** A call ready to be sent, and how to read its answer. */
 export interface Outgoing {
   readonly call: UpstreamCall;
   /** The JSON of `call`'s body, where that is too long to be written in one turn; null: the body is complete. */
@@ -39,7 +39,7 @@ export interface Outgoing {
 
 const userAgent = 'headgate';
 
-/** Where the client's body has more bytes than these, what is made of it is written in slices. */
+/** If the client's body is longer, in bytes, the provider's body is written in slices. */
 const longBytes = 1024 * 1024;
 
 /** What a call can be translated from and into. */
@@ -49,7 +49,7 @@ interface Languages {
   readonly plainFormats: ReadonlyMap<Format, readonly WireFormat[]>;
 }
 
-/** Builds what is sent for a body that the gateway understands (`json` endpoints). */
+/** Builds the call for a body that the gateway parses (`json` endpoints). */
 export function unifiedCall(
   x: Exchange,
   target: Target,
@@ -162,12 +162,12 @@ function askedOf(x: Exchange, { model }: Address): CallOptions {
   return { model, stream: x.streaming, events: !wantsArray(x) };
 }
 
-/** Is this a stream that is to come as one JSON array? */
+/** Does the client want the stream as one JSON array? */
 function wantsArray(x: Exchange): boolean {
   return x.streaming && x.endpoint.wantsArray?.(x.request.query) === true;
 }
 
-/** For a request that goes as it came, and an answer that is not quite what the client reads; null: it is. */
+/** The conversion of an answer in the client's format that still has to change a little; null: none needed. */
 function sameFormatConversion(
   x: Exchange,
   target: Target,
@@ -235,7 +235,7 @@ function plainCall(
   };
 }
 
-/** The first of the formats in which this provider can be asked to chat. */
+/** The first chat format that this provider supports. */
 function chatFormatOf(
   provider: ProviderDefinition,
   formats: ReadonlyMap<Format, ChatFormat>,

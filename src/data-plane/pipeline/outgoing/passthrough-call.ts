@@ -26,7 +26,10 @@ const hopByHop = new Set([
 /** Headers in which official clients put a key; replaced by the provider's own credential where there is one. */
 const credentialHeaders = new Set(['authorization', 'x-api-key', 'api-key', 'x-goog-api-key']);
 
-/** Builds what is sent for a passthrough: the client's own bytes and headers, minus what is the gateway's or the connection's. */
+/**
+ * Builds the call for a passthrough: the client's bytes and headers, without those of the gateway and of the
+ * connection.
+ */
 export function passthroughCall(
   x: Exchange,
   target: Target,
@@ -48,16 +51,16 @@ export function passthroughCall(
     const name = request.headers[i]!;
     if (hopByHop.has(name) || name === keyHeader || named?.includes(name)) continue;
     if (prefixes.some((prefix) => name.startsWith(prefix))) continue;
-    // What is left in these is the client's own provider key; it is re-added from the address below.
+    // These now contain only the client's own provider key, which is added again from the address below.
     if (credentialHeaders.has(name) || name === 'cookie') continue;
     const value = request.headers[i + 1]!;
-    // Wherever else the client put it, the gateway's key stays here.
+    // The gateway's key is not passed on, in whatever header the client sent it.
     if (!value.includes(key)) headers.push(name, value);
   }
   const length = getHeader(request.headers, 'content-length');
   if (length !== undefined && request.stream !== null) headers.push('content-length', length);
   addProviderHeaders(x, target, address, headers);
-  // A credential that the provider repeats is searched for in the answer's bytes as they are.
+  // Repeated credentials can only be found in uncompressed answers.
   setHeader(headers, 'accept-encoding', 'identity');
   const rest = passthroughPath(request.path, request.query);
   return {
@@ -79,7 +82,7 @@ export function passthroughCall(
 
 const started = new WeakSet<Source>();
 
-/** A streamed upload is not kept, so it can leave once: a second target gets it only while nothing of it was read. */
+/** A streamed upload is not kept, so it can be sent once: a second target gets it only if nothing was read yet. */
 function resendable(stream: Source): Source {
   if (started.has(stream)) {
     throw new GatewayError(

@@ -5,7 +5,7 @@ import { bearerToken } from '../../../common/http/bearer.js';
 import { getHeader, type HeaderList, setHeader } from '../../../common/http/headers.js';
 import type { Address } from './address.js';
 
-/** Adds what a provider asks for, what of the client's headers it may see, and its credential. */
+/** Adds the headers that the provider requires, the client's headers that are forwarded, and the credential. */
 export function addProviderHeaders(x: Exchange, target: Target, address: Address, headers: HeaderList): void {
   const { provider, credential } = address;
   const client = x.request.headers;
@@ -48,7 +48,7 @@ export function addProviderHeaders(x: Exchange, target: Target, address: Address
 export function gatewayKeyText(x: Exchange): string {
   const value = getHeader(x.request.headers, x.keyHeader ?? '') ?? '';
   const text = bearerToken(value)?.trim() ?? value;
-  // No key, nothing to look for: a text that no header holds.
+  // No key: a text that no header contains.
   return text === '' ? '\n' : text;
 }
 

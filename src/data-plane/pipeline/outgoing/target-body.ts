@@ -7,15 +7,17 @@ import { withQuirks } from '../../providers/quirks.js';
 import type { Address } from './address.js';
 import { withoutParams } from './drop-params.js';
 
-/** A target's rules for bodies as edits of a JSON text, made once per target. Of two for one member the later counts. */
+/**
+ * A target's rules for bodies as edits of a JSON text, computed once per target. Of two for one member the later wins.
+ */
 interface BodyEdits {
-  /** For members that the body may lack. */
+  /** Applied only to members that the body lacks. */
   readonly defaults: readonly JsonEdit[];
   /** Paths that lead into a member of the body. */
   readonly inner: readonly ParamPath[];
   readonly overrides: readonly JsonEdit[];
   readonly drops: readonly JsonEdit[];
-  /** Both of these, for the many targets that have nothing else. */
+  /** Overrides and drops together, for the many targets without other rules. */
   readonly fixed: readonly JsonEdit[];
 }
 
@@ -27,7 +29,7 @@ function bodyEdits(given: Target): BodyEdits {
   if (edits === undefined) {
     const paths = target.dropParams ?? [];
     const inner = paths.filter((path) => path.length > 1);
-    // What is dropped inside a member that the target itself sets is left out of it from the beginning.
+    // Paths dropped inside a member that the target itself sets are removed from it in advance.
     const defaults = setMembers(withoutParams(target.defaultParams, inner));
     const overrides = setMembers(withoutParams(target.overrideParams, inner));
     const drops = paths.flatMap(([key, next]) =>
@@ -65,11 +67,11 @@ export function sameFormatJson(x: Exchange, target: Target, address: Address): J
   return withoutParams(merged, target.dropParams ?? []);
 }
 
-/** The model's name here, where that is another one. */
+/** The model's name at this provider, if it differs. */
 const otherModel = (x: Exchange, { model }: Address): string | null =>
   model !== x.modelAsked ? model : null;
 
-/** The client's bytes; edited only where a rule changes something, every other byte as it came. */
+/** The client's bytes, changed only where a rule applies. */
 export function sameFormatBytes(x: Exchange, target: Target, address: Address): Buffer {
   const bytes = x.request.bytes!;
   if (x.endpoint.modelInPath === true) {
@@ -90,7 +92,7 @@ export function sameFormatBytes(x: Exchange, target: Target, address: Address): 
   return editJsonBytes(bytes, editsFor(x.request.json!, target, model));
 }
 
-/** `model`: its other name, where it has one. */
+/** `model`: its name at the provider, if it differs. */
 function editsFor(json: JsonObject, target: Target, model: string | null): readonly JsonEdit[] {
   const { defaults, inner, overrides, drops, fixed } = bodyEdits(target);
   if (model === null && defaults.length === 0 && inner.length === 0) return fixed;
@@ -117,7 +119,7 @@ function withoutModel(params: Target['overrideParams']): JsonObject {
  * and nowhere where the address contains it.
  */
 export function mergedBody(x: Exchange, target: Target, address: Address): JsonObject {
-  // Apart for its speed: V8 copies an object in one step only where nothing was spread before it.
+  // Separate for speed: V8 copies an object in one step only if nothing was spread before it.
   const body: JsonObject =
     target.defaultParams === null
       ? { ...x.request.json, ...target.overrideParams }

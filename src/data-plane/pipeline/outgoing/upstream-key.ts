@@ -9,7 +9,7 @@ const keyOf = ({ provider, base, credential }: Address): string =>
   `${provider.name}\n${base}\n${credential === null ? '' : digestOf(credential)}`;
 
 /**
- * The upstream that a target leads to: an address with a credential, whichever workspaces name it. Rejects, or throws,
+ * Identifies a target's upstream: an address with a credential, whichever workspaces use it. Rejects, or throws,
  * as the attempt would.
  */
 export function upstreamKey(

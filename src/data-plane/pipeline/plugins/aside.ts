@@ -8,9 +8,9 @@ import type { OpenExchange } from '../open-exchanges.js';
 import type { Pipeline } from '../parts.js';
 
 /**
- * One upstream try of an exchange that no client waits for: its answer is read to its end, and what it used is settled.
- * A stream is let go: what is given back of it has no body. null: no whole answer came. Never rejects; `x.abort` ends
- * it sooner.
+ * One upstream attempt of an exchange without a waiting client: its answer is read to the end, and its usage is
+ * settled. A stream is discarded: the returned reply has no body. null: no whole answer came. Never rejects; `x.abort`
+ * ends it early.
  */
 export async function aside(pipeline: Pipeline, x: Exchange, target: Target): Promise<Reply | null> {
   let status = 0;
@@ -19,7 +19,7 @@ export async function aside(pipeline: Pipeline, x: Exchange, target: Target): Pr
   x.target = target;
   const open = new Unattended(pipeline, x);
   pipeline.open.add(open);
-  // It may have waited for its turn, and its key may have been revoked meanwhile.
+  // Its key may have been revoked while it waited.
   pipeline.open.recheck(open);
   try {
     const reply = await attempt(pipeline, x, target);
@@ -42,7 +42,7 @@ export async function aside(pipeline: Pipeline, x: Exchange, target: Target): Pr
   return whole;
 }
 
-/** An exchange without a client, which ends like others where its key does. */
+/** An exchange without a client, which also ends when its key becomes invalid. */
 class Unattended implements OpenExchange {
   previous: OpenExchange | null = null;
   next: OpenExchange | null = null;

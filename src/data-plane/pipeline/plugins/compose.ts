@@ -7,7 +7,7 @@ import { arrange, loadPlugins, type Stage, setUp } from './plugins.js';
 import { explainMissing, type HostParts, stageHost } from './stage-host.js';
 import { loadStages } from './stages.js';
 
-/** What the chain is composed of. Plain data of a data worker's settings. */
+/** The settings of the chain, as plain data of a data worker's settings. */
 export interface ChainSettings {
   /** Settings of the gateway's own stages, by stage. */
   readonly stages: Readonly<Record<string, Readonly<Record<string, unknown>>>>;
@@ -22,7 +22,10 @@ export interface ChainSettings {
   };
 }
 
-/** Sets every stage of the chain up: the gateway's own, then the custom plugins. In the order in which they run. */
+/**
+ * Sets up every stage of the chain: the gateway's own, then the custom plugins. Returns them in the order in which they
+ * run.
+ */
 export async function composeStages(settings: ChainSettings, parts: HostParts): Promise<Stage[]> {
   const builtIn = new Map<StageName, Stage>();
   for (const plugin of await loadStages()) {

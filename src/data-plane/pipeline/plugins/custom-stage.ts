@@ -10,11 +10,11 @@ import type { Stage } from './plugins.js';
 type HookName = keyof Hooks;
 type ExchangeHook = (x: Exchange, ...rest: never[]) => unknown;
 
-/** How long the `close` of a plugin may take before the worker goes without it. */
+/** Milliseconds that the `close` of a plugin may take before the worker exits without it. */
 const closeMs = 2000;
 
 /**
- * A custom plugin's stage as the chain runs it: what it must not change is frozen, what it returns is checked, and what
+ * A custom plugin's stage as the chain runs it: its arguments are frozen, its results are checked, and what
  * it throws is logged with its name. The gateway's own stages are not wrapped.
  */
 export function customStage({ name, hooks }: Stage, log: Logger): Stage {
@@ -53,7 +53,7 @@ function guarded(
       const isRefusal = thrown instanceof GatewayError && hook !== 'event' && hook !== 'log';
       if (!isRefusal)
         log.error({ ...scopeFields(scope), err: thrown }, `the plugin ${plugin} failed in ${hook}`);
-      // The log phase has no one to report to.
+      // In the log phase no caller waits for an error.
       if (hook !== 'log') throw thrown;
     };
     deepFreeze(x.metadata);
@@ -102,7 +102,7 @@ async function close(plugin: string, hooks: Hooks, log: Logger): Promise<void> {
   }
 }
 
-/** What a custom plugin is set up with: work of the gateway's that it asks for is not counted as its own. */
+/** The host of a custom plugin: the gateway's own work that it requests is not attributed to the plugin. */
 export function customHost(plugin: string, host: FullHost, declared?: MetricNames): FullHost {
   const custom: FullHost = {
     ...host,

@@ -1,4 +1,4 @@
 import { Slot } from '../../../common/core/exchange.js';
 
-/** Were the tokens that this call asks for counted by the gateway, and so only nearly right? */
+/** Did the gateway itself count the tokens that this call asks for? Then they are an estimate. */
 export const countedHere = new Slot<boolean>('counted-here', () => false);

@@ -3,14 +3,14 @@ import { readdirSync } from 'node:fs';
 import { dirname, extname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
-/** Files of a plugin's folder that are looked through for a syntax error, at some 40 ms each. */
+/** Files of a plugin's folder that are checked for a syntax error, some 40 ms each. */
 const maxChecked = 20;
 const checkMs = 5_000;
 
 /** `<file>:<line>` where the code of a file threw `error`, by its stack; null: no file is in it. */
 export function thrownAt(error: unknown): string | null {
   const stack = error instanceof Error ? (error.stack ?? '') : '';
-  // Above the message, for syntax errors of CommonJS files and for imports that have no export.
+  // The line above the message, for syntax errors of CommonJS files and for imports without an export.
   const above = /^(file:\/\/\/.+|\/.+|[A-Za-z]:\\.+):(\d+)\n/.exec(stack);
   if (above !== null) return `${fileOf(above[1]!)}:${above[2]}`;
   for (const frame of stack.split('\n    at ').slice(1)) {
@@ -23,13 +23,13 @@ export function thrownAt(error: unknown): string | null {
 const fileOf = (place: string): string => (place.startsWith('file://') ? fileURLToPath(place) : place);
 
 /**
- * `<file>:<line>` of what keeps the module `path` from being loaded; null: it is not known. The stack of a syntax error in
- * an ES module has no line, so files are parsed again, without being run: `path`, then the others of its folder.
+ * `<file>:<line>` of the error that prevents the module `path` from loading; null: unknown. The stack of a syntax error
+ * in an ES module has no line, so files are parsed again without being executed: `path`, then the others of its folder.
  */
 export function loadFaultAt(path: string, error: unknown): string | null {
   if (!(error instanceof SyntaxError) || /^\S+:\d+\n/.test(error.stack ?? '')) {
     const place = thrownAt(error);
-    // The import itself is a line of the gateway's.
+    // The import itself is in the gateway's own code.
     return place?.startsWith(dirname(path)) === true ? place : null;
   }
   const folder = dirname(path);

@@ -2,7 +2,7 @@ import type { Metric } from '../../../common/plugin-host/metrics.js';
 import type { Logger } from '../../../common/plugin-host/plugin.js';
 import { inPluginScope, scopeFields } from './plugin-scope.js';
 
-/** Lines of one source. They cross to the control process every second, and stay there. */
+/** Lines of one source. They are sent to the control process every second, and stay there. */
 const maxLines = 1000;
 const maxLabelLength = 256;
 
@@ -10,8 +10,8 @@ const maxLabelLength = 256;
 export type MetricNames = Readonly<Record<string, string>>;
 
 /**
- * A metric source of a custom plugin that cannot break those of others. While it throws, or returns what is no metric or
- * none that the plugin declares, it has no lines; that is logged when it begins.
+ * Isolates a metric source of a custom plugin from the others. While it throws, or returns an invalid metric or
+ * one that the plugin does not declare, it has no lines; that is logged when it begins.
  */
 export function checkedSource(
   plugin: string,

@@ -1,6 +1,6 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 
-/** The code of a custom plugin that runs now, or that started what runs now. */
+/** The plugin whose code is running, or has started the running code. */
 export interface PluginScope {
   readonly plugin: string;
   /** A hook's name; `setup`; `metrics`. */
@@ -9,15 +9,17 @@ export interface PluginScope {
   readonly requestId: string | null;
 }
 
-/** Costs nothing until the first custom plugin runs; from then on Node follows every promise of the process. */
+/** Costs nothing until the first custom plugin runs; from then on Node tracks every promise of the process. */
 const storage = new AsyncLocalStorage<PluginScope | null>();
 
-/** Whose code runs now; null: the gateway's own. Also where a rejection or an exception reaches the process. */
+/**
+ * The present scope; null: the gateway's own code. Also valid in the handlers of uncaught rejections and exceptions.
+ */
 export const pluginScope = (): PluginScope | null => storage.getStore() ?? null;
 
 export const inPluginScope = <T>(scope: PluginScope, work: () => T): T => storage.run(scope, work);
 
-/** For work of the gateway's own that a plugin has asked for: its faults are not the plugin's. */
+/** Runs the gateway's own work for a plugin: its errors are not attributed to the plugin. */
 export const outsidePluginScope = <T>(work: () => T): T => storage.run(null, work);
 
 /** The scope as fields of a log line. */

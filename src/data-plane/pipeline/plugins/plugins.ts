@@ -11,7 +11,7 @@ import { loadFaultAt, thrownAt } from './fault-place.js';
 import { inPluginScope } from './plugin-scope.js';
 import { stages } from './stages.js';
 
-/** A plugin, where it goes, and its options as the settings give them. */
+/** A plugin's name, position and options, as the settings give them. */
 export interface Insertion {
   readonly name: string;
   readonly place: Place;
@@ -72,7 +72,10 @@ const placed = (place: string | null): string => (place === null ? '' : ` (${pla
 
 const ajv = lazyAjv({ allErrors: true, useDefaults: true, strict: false, validateSchema: true });
 
-/** Sets a plugin up once, its options checked against its own schema, its hooks by name. Throws what it refuses. */
+/**
+ * Sets a plugin up once, after checking its options against its schema; checks the names of its hooks. Throws if
+ * invalid.
+ */
 export async function setUp(plugin: Plugin, options: unknown, host: FullHost): Promise<Stage> {
   const given = options ?? {};
   const validator = ajv();
@@ -93,7 +96,7 @@ export async function setUp(plugin: Plugin, options: unknown, host: FullHost): P
   return { name: plugin.name, hooks };
 }
 
-/** Every hook there is; a record, so that none is missing here. */
+/** All hooks; a record, so that the compiler requires each of them. */
 const hookNames: Readonly<Record<keyof Hooks, true>> = {
   request: true,
   explain: true,
@@ -104,7 +107,7 @@ const hookNames: Readonly<Record<keyof Hooks, true>> = {
   close: true,
 };
 
-/** A misspelt hook would never run: a plugin that was to refuse requests would let them all pass. */
+/** A misspelt hook would never run: a plugin meant to refuse requests would let all of them pass. */
 function checkHooks(plugin: string, hooks: unknown): asserts hooks is Hooks {
   if (typeof hooks !== 'object' || hooks === null)
     throw new Error(`plugin ${plugin}: setup must return an object of hooks.`);
@@ -123,7 +126,7 @@ function checkHooks(plugin: string, hooks: unknown): asserts hooks is Hooks {
   }
 }
 
-/** Own names, and for an instance of a class those of its methods. */
+/** Own property names, and for an instance of a class also those of its methods. */
 function namesIn(hooks: object): Set<string> {
   const names = new Set<string>();
   for (let at: object | null = hooks; at !== null && at !== Object.prototype; at = Object.getPrototypeOf(at))
@@ -133,8 +136,8 @@ function namesIn(hooks: object): Set<string> {
 }
 
 /**
- * Puts stages into their one order, insertions at their places; several at one place keep the order of the settings. A
- * stage that is no place for insertions stays with the one before it.
+ * Arranges stages in their order, with insertions at their positions; several at one position keep the order of the
+ * settings. A stage that allows no insertions stays with the one before it.
  */
 export function arrange(
   builtIn: ReadonlyMap<StageName, Stage>,

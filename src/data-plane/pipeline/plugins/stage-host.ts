@@ -13,15 +13,15 @@ import type { StageDeclaration } from '../../../common/plugin-host/plugin.js';
 import { nearest } from '../../../common/text/nearest.js';
 import { stateOf } from './stage-state.js';
 
-/** What the hosts of all stages are made of. */
+/** The parts that the hosts of all stages share. */
 export interface HostParts extends Pick<Host, 'log' | 'headerPrefixes' | 'directory' | 'metrics' | 'random'> {
   readonly shared: Shared;
   readonly capabilities: Capabilities;
 }
 
 /**
- * The host of one stage: the public part, and the members of the capabilities that it asks for. Throws where it may not
- * have one. `isOwn`: it comes with the gateway.
+ * The host of one stage: the public part, and the members of the capabilities that it requests. Throws if it may not
+ * have one. `isOwn`: it is one of the gateway's own stages.
  */
 export function stageHost(stage: StageDeclaration, parts: HostParts, isOwn: boolean): FullHost {
   const { log, headerPrefixes, directory, metrics, random, shared, capabilities } = parts;
@@ -91,7 +91,7 @@ function setReplyHeader(
   x.replyHeaders = headers;
 }
 
-/** Names members of capabilities that a custom plugin uses without asking for them. */
+/** Explains errors of a custom plugin that uses a capability without requesting it. */
 export function explainMissing(plugin: string, host: FullHost, capabilities: Capabilities): FullHost {
   for (const [name, members] of Object.entries(capabilities)) {
     for (const member of Object.keys(members)) {

@@ -2,13 +2,15 @@ import type { ControlPart } from '../../../common/plugin-host/control.js';
 import type { Plugin, StageDeclaration } from '../../../common/plugin-host/plugin.js';
 import { order, planned, type StageName } from '../order.js';
 
-/** What a file of a stage's folder exports by default. Found by the stage's name, so that `order.ts` alone lists stages. */
+/**
+ * The default export of a file of a stage's folder. Found by the stage's name, so that only `order.ts` lists stages.
+ */
 async function exported<T>(stage: string, file: 'stage' | 'index' | 'control'): Promise<T> {
   const loaded = (await import(`../../../../plugins/${stage}/${file}.js`)) as { default: T };
   return loaded.default;
 }
 
-/** What each stage brings, in the order of the chain. Loaded by every process; it is plain data. */
+/** The declaration of each stage, in the order of the chain. Loaded by every process; it is plain data. */
 export const stages: readonly (StageDeclaration & { readonly name: StageName })[] = await Promise.all(
   order.map((name) =>
     planned.has(name) ? { name } : exported<StageDeclaration & { readonly name: StageName }>(name, 'stage'),

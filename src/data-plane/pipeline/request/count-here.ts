@@ -4,7 +4,7 @@ import type { Address } from '../outgoing/address.js';
 import type { Pipeline } from '../parts.js';
 import { countedHere } from '../plugins/exchange-slots.js';
 
-/** The answer to a call that only counts input tokens, for a provider that cannot be asked. */
+/** The answer to a call that only counts input tokens, for a provider that cannot count. */
 export async function countHere(pipeline: Pipeline, x: Exchange, address: Address): Promise<Reply> {
   const write = pipeline.clientFormats.get(x.endpoint.format)?.writeCount;
   if (write === undefined) {

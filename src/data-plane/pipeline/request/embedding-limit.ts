@@ -5,8 +5,8 @@ import type { ReadBody } from '../../endpoints/read-body.js';
 import type { TokenCounter } from '../parts.js';
 
 /**
- * Rejects with `invalid_request` where the texts of an embedding request have more tokens than its model takes. Only a
- * text that could be too long, by its bytes, is counted, in another thread. What could not be counted in time is left
+ * Rejects with `invalid_request` if the texts of an embedding request have more tokens than its model allows. Only a
+ * text that could be too long, by its bytes, is counted, in another thread. If that takes too long, the check is left
  * to the provider, which has the same limit. null: nothing has to be counted.
  */
 export function checkEmbeddingLength(

@@ -4,7 +4,7 @@ import type { BodyReader, TokenCounter } from '../parts.js';
 import { checkEmbeddingLength } from './embedding-limit.js';
 import type { RecurringBodies } from './recurring-bodies.js';
 
-/** Reads the body of endpoints that understand theirs, and checks it. */
+/** Reads and checks the body of endpoints that parse it. */
 export function bodyReading(
   bodies: BodyReader,
   recurring: RecurringBodies,

@@ -7,16 +7,16 @@ import { scanJson } from '../../../common/json/json-scan.js';
 import { bodyDigest } from '../../../common/plugin-host/slots.js';
 import type { ReadBody } from '../../endpoints/read-body.js';
 
-/** A longer body costs more to keep, parsed, than its reading is worth. */
+/** Keeping a longer body in parsed form costs more than parsing it again. */
 const maxBodyBytes = 64 * 1024;
-/** Of heap, of bodies and what they were parsed to: an estimate. */
+/** Estimated heap of all kept bodies and their parsed form. */
 const maxBytes = 16 * 1024 * 1024;
-/** What a value, a list or an object takes at most, beside its text. */
+/** Heap bytes of a value, a list or an object at most, beside its text. */
 const tokenBytes = 48;
-/** With the name that the cache keeps for a body. */
+/** Bytes, including the name that the cache keeps for a body. */
 const entryOverhead = 4096;
 
-/** A body as it was read. */
+/** A body and its parsed form. */
 interface Kept {
   readonly bytes: Buffer;
   readonly digest: string;
@@ -26,14 +26,14 @@ interface Kept {
 }
 
 /**
- * Bodies that come again and again, as they were read the first time: parsing is a fifth of what an answer out of the
- * cache costs. Looked up for callers alone who have had such an answer; for all others this costs one look into a map.
+ * Bodies that recur, with their parsed form: parsing is a fifth of the cost of a cached
+ * answer. Only callers that have had such an answer have an entry; for all others this costs one look-up in a map.
  */
 export class RecurringBodies {
   /** Each with a number of its own, by which its bodies' places differ from another caller's. Of others nothing is kept. */
   readonly callers = new WeakMap<Principal, number>();
   #known = 0;
-  /** By place: of two bodies with the same one the later is kept. */
+  /** By checksum: of two bodies with the same one the later is kept. */
   readonly #kept = new LRUCache<number, Kept>({
     maxSize: maxBytes,
   });
@@ -49,7 +49,7 @@ export class RecurringBodies {
     return kept.body;
   }
 
-  /** The call's body may well come again. */
+  /** Keeps the call's body, which is likely to recur. */
   keep(x: Exchange): void {
     const { bytes, json } = x.request;
     if (bytes === null || json === null || bytes.length > maxBodyBytes || x.get(bodyDigest) !== null) return;
@@ -58,7 +58,7 @@ export class RecurringBodies {
       caller = ++this.#known;
       this.callers.set(x.principal, caller);
     }
-    // A copy of its own: a slice of what a socket gave would keep all of that alive.
+    // A copy: a slice of the socket's buffer would keep all of that alive.
     const own = Buffer.allocUnsafeSlow(bytes.length);
     own.set(bytes);
     const kept: Kept = {
@@ -77,5 +77,5 @@ export class RecurringBodies {
 const isOf = (kept: Kept, { principal, endpoint }: Exchange): boolean =>
   kept.organisation === principal.organisationId && kept.endpoint === endpoint;
 
-/** Whose place it is is then found by comparing all bytes. */
+/** Equal keys are not enough: all bytes are then compared. */
 const placeOf = (bytes: Buffer, caller: number): number => crc32(bytes, caller);

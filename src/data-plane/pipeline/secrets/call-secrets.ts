@@ -8,9 +8,9 @@ import type { FieldValues } from '../../../common/vocabulary/provider-fields.js'
 import type { Outgoing } from '../outgoing/outgoing.js';
 import { emptyMask, SecretMask, shortestSecret } from './secret-mask.js';
 
-/** What of a call must not come back with its answer. */
+/** The secrets of a call that its answer must not repeat. */
 export interface CallSecrets {
-  /** For every answer, its headers included. */
+  /** For every answer, including its headers. */
   readonly all: SecretMask;
   /** For the bodies of errors, which quote requests: the values of all stored headers as well. */
   readonly errors: SecretMask;
@@ -27,7 +27,7 @@ const credentialHeaders = [
   'cookie',
 ] as const;
 
-/** What they hold is public: an answer that explains them is to name it. */
+/** Their values are public, and answers that explain them may repeat them. */
 const publicHeaders = new Set([
   'accept',
   'anthropic-beta',
@@ -38,15 +38,15 @@ const publicHeaders = new Set([
 ]);
 /** A stored header with such a name holds a secret. */
 const secretName = /auth|key|token|secret|pass|cred|cookie|session|sign|jwt/;
-/** And so does one whose value looks like a random text, whatever its name. Words (`production`) occur in answers. */
+/** So does one whose value looks random, whatever its name. Words (`production`) occur in answers. */
 const randomValue = /^(?=.*[0-9])(?=.*[A-Za-z])[!-~]{16,}$/;
 
 const nothing: CallSecrets = { all: emptyMask, errors: emptyMask };
 
 /**
- * The secrets of a call that is about to leave: its credential, the stored provider's secret fields and headers, and
- * what authorizers, plugins and `forward_headers` have put into the headers by which providers are called. What is
- * stored is prepared once per credential.
+ * The secrets of a call that is about to be sent: its credential, the stored provider's secret fields and headers, and
+ * the credentials that authorizers, plugins and `forward_headers` have put into its headers. Masks of stored
+ * secrets are prepared once per credential.
  */
 export function callSecrets(outgoing: Outgoing, x: Exchange, hasAttemptHooks: boolean): CallSecrets {
   const { address, call } = outgoing;
@@ -56,7 +56,7 @@ export function callSecrets(outgoing: Outgoing, x: Exchange, hasAttemptHooks: bo
   return mayHaveMore ? withSent(masks, call.headers) : masks;
 }
 
-/** The same error where its message repeats no secret. Its cause may quote what its message does: it is left out. */
+/** The same error with a masked message. Without its cause, which may quote the same secret. */
 export function withoutSecrets(error: GatewayError, mask: SecretMask): GatewayError {
   const message = mask.text(error.message);
   if (message === error.message) return error;
@@ -75,12 +75,12 @@ interface Stored {
   readonly masks: CallSecrets;
 }
 
-/** Masks take many times the bytes of their secrets, and calls may bring ever new ones: in configs, too. */
+/** Bytes of a mask, many times those of its secrets. Calls may bring new secrets each time, in configs too. */
 const bytesOf = ({ all, errors }: CallSecrets): number =>
   all.heldBytes + (errors === all ? 0 : errors.heldBytes);
 const maxPrepared = 4_096;
 
-/** Of clients' own keys, by their text: each call has another object for it. */
+/** For clients' own keys, by text, since each call has another object for it. */
 const ownPrepared = new LRUCache<string, CallSecrets>({
   max: maxPrepared,
   maxSize: 8 * 1024 * 1024,
@@ -98,7 +98,7 @@ function ownSecrets(credential: Secret): CallSecrets {
   return masks;
 }
 
-/** By what they were made of. One each: a credential is stored with the same headers and fields from call to call. */
+/** By credential. One each: a stored credential has the same headers and fields in every call. */
 const prepared = new LRUCache<object, Stored>({
   max: maxPrepared,
   maxSize: 16 * 1024 * 1024,
@@ -146,8 +146,8 @@ function prepare(of: Omit<Stored, 'masks'> & { readonly credential: Secret | nul
 }
 
 /**
- * With what the call's headers carry by now: tokens and signatures that were got or made for it. These are prepared for
- * each call, so in the forms alone in which a text of Base64 comes back.
+ * Adds the tokens and signatures that the call's headers have by now. These are prepared for
+ * each call, so only in the forms in which a Base64 text can come back.
  */
 function withSent(masks: CallSecrets, headers: HeaderList): CallSecrets {
   const forms: string[] = [];
@@ -176,7 +176,7 @@ interface Sent {
   readonly masks: CallSecrets;
 }
 
-/** The latest over each mask: a token that was got for one call is sent with the next ones too. */
+/** The latest one for each mask: a token of one call is sent with the next ones too. */
 const sentPrepared = new LRUCache<SecretMask, Sent>({
   max: maxPrepared,
   maxSize: 8 * 1024 * 1024,
@@ -203,9 +203,9 @@ function masksOf(secrets: readonly string[], plain: readonly string[]): CallSecr
   };
 }
 
-/** The secrets that a value holds: itself, and what it is made of. */
+/** The secrets in a value: itself and its parts. */
 function secretsIn(given: string): string[] {
-  // A blank or a line break at its end would keep back every piece of a stream that ends so.
+  // A blank or a line break at its end would delay every piece of a stream with the same ending.
   const value = given.trim();
   if (value.startsWith('{')) return keysIn(value);
   if (!value.includes(' ')) return [value];
@@ -222,7 +222,7 @@ function secretsIn(given: string): string[] {
   }
 }
 
-/** RFC 7617: the password, and the user with it where it is short. */
+/** RFC 7617: the password, or user and password together if the password is short. */
 function passwordIn(base64: string): string[] {
   const pair = Buffer.from(base64, 'base64').toString();
   const colon = pair.indexOf(':');
@@ -231,7 +231,7 @@ function passwordIn(base64: string): string[] {
   return [password.length < shortestSecret ? pair : password];
 }
 
-/** Of a key file, such as a service account's: its long texts, URLs and e-mail addresses aside. */
+/** The long texts of a key file, such as a service account's, without URLs and e-mail addresses. */
 function keysIn(json: string): string[] {
   try {
     const texts = Object.values(JSON.parse(json) as object).filter(
@@ -244,13 +244,13 @@ function keysIn(json: string): string[] {
   }
 }
 
-/** Written alike everywhere, as most keys are. */
+/** Needs no escape anywhere, as most keys. */
 const plainText = /^[A-Za-z0-9._-]*$/;
 
-/** Longer ones are key files, which no URL holds: to prepare each form of them would cost more than it finds. Characters. */
+/** Characters. Longer ones are key files, which no URL contains: preparing all their forms is not worth it. */
 const maxManyForms = 256;
 
-/** How texts come back: as they are, or as JSON, URLs, forms and HTML write them. */
+/** The forms in which a text can come back: as it is, or as JSON, URLs, forms and HTML write it. */
 function formsOf(secret: string): string[] {
   if (plainText.test(secret)) return [secret];
   const text = wellFormed(secret);

@@ -5,33 +5,33 @@ export const shortestSecret = 8;
 
 const star = 42;
 
-/** What a search has come to. */
+/** The result of a search. */
 interface Searched {
-  /** What was searched, or a copy with asterisks. */
+  /** The searched bytes, or a copy with asterisks. */
   readonly bytes: Buffer;
   /** The automaton's state after it. */
   readonly state: number;
 }
 
 /**
- * Finds secrets in what a provider sends and overwrites each with as many asterisks, so that lengths stay as they
- * were. Made once per credential and shared by all calls that use it. One pass, however many secrets there are and
+ * Finds secrets in a provider's bytes and overwrites each with asterisks of the same
+ * length. Made once per credential and shared by all its calls. One pass, however many secrets there are and
  * whatever they and the bytes are: a hostile caller may choose both, and must not block the gateway.
  */
 export class SecretMask {
   /** Each once. */
   readonly #secrets: ReadonlySet<string>;
-  /** Characters of the shortest; Infinity where there is none. */
+  /** Characters of the shortest; Infinity: there is none. */
   readonly #shortest: number;
-  /** Those that hold characters beyond Latin-1, which no header has. */
+  /** Those with characters beyond Latin-1, which headers cannot contain. */
   readonly #wide: readonly string[];
   #made: TextAutomaton | null = null;
-  /** Of each secret the bytes that are looked for first; null where there are many. */
+  /** Bytes of each secret to search for first; null: too many secrets. */
   #probes: readonly Buffer[] | null = null;
   /** By byte: does any secret hold it? */
   readonly #held = new Uint8Array(256);
 
-  /** `base`: a mask whose secrets this one finds as well. */
+  /** `base`: a mask whose secrets are also found. */
   constructor(secrets: readonly string[], base: SecretMask | null = null) {
     const all = new Set(base === null ? [] : base.#secrets);
     for (const text of secrets) if (text.length >= shortestSecret) all.add(text);
@@ -102,7 +102,7 @@ export class SecretMask {
       if (length === 0) continue;
       if (clean === bytes && from === 0) clean = Buffer.from(bytes);
       const first = i + 1 - length;
-      // Of what overlaps, only what is new: a secret may end at each byte.
+      // Only the part that is not overwritten yet: a secret may end at each byte.
       clean.fill(star, first >= lastFirst ? Math.max(first, lastEnd) : first, i + 1);
       lastFirst = first;
       lastEnd = i + 1;
@@ -117,7 +117,7 @@ export class SecretMask {
     if (length < this.#shortest) return text;
     const { automaton } = this;
     const { root } = automaton;
-    /** The text in UTF-16, with asterisks; null: it has none yet. */
+    /** The text in UTF-16 with asterisks; null: none yet. */
     let starred: Uint16Array | null = null;
     let lastFirst = 0;
     let lastEnd = 0;
@@ -160,8 +160,8 @@ export class SecretMask {
 export const emptyMask = new SecretMask([]);
 
 /**
- * A mask for bytes that arrive in pieces: a secret is found wherever it is cut. Of a piece that ends with the beginning
- * of a secret, that end is kept back until the next one; all others pass undelayed, and uncopied where they are clean.
+ * A mask for bytes that arrive in pieces: a secret is found even if it is cut. If a piece ends with the beginning
+ * of a secret, that end is kept back until the next one; other pieces pass without delay, and without a copy if clean.
  */
 export class StreamMask {
   #held: Buffer | null = null;
@@ -190,7 +190,7 @@ export class StreamMask {
     return end === 0 ? null : bytes.subarray(0, end);
   }
 
-  /** What was kept back when the bytes ended; null: nothing. The beginning of a secret is masked as well. */
+  /** The bytes that were kept back at the end; null: none. The beginning of a secret is masked too. */
   end(): Buffer | null {
     const held = this.#held;
     this.#held = null;
@@ -205,9 +205,9 @@ function codesOf(text: string): Uint16Array {
   return codes;
 }
 
-/** More are looked for sooner in one pass. */
+/** For more secrets a single pass is faster. */
 const maxProbes = 8;
-/** A shorter probe would be found too often. A longer one could take as long for each byte as it has bytes. */
+/** A shorter probe would match too often. With a longer one the search per byte could take time in its length. */
 const probeBytes = { least: 4, most: 16 };
 
 /** By byte: how rare it is in texts and JSON; 0 for most. */
@@ -215,7 +215,7 @@ const rarity = new Uint8Array(256);
 for (const [i, char] of [...'vkxjzq_/=+%~ETSAINDRCOLFPMBHGUWVYKJXZQ'].entries())
   rarity[char.charCodeAt(0)] = i + 1;
 
-/** From its rarest byte on: a search stops at each byte with which what it looks for begins. */
+/** Starts at its rarest byte: a search stops at each occurrence of a probe's first byte. */
 function probeOf(secret: Buffer): Buffer {
   let at = 0;
   for (let i = 1; i <= secret.length - probeBytes.least; i++) {

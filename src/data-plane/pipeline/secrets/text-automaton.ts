@@ -1,7 +1,7 @@
 /**
- * Finds many texts in one pass: the automaton of Aho and Corasick. A state is the longest end of what was read with
- * which one of the texts begins; 0: there is none. Takes 20 bytes of memory for each byte of the texts, and time that
- * grows with the bytes read alone.
+ * Finds many texts in one pass: the automaton of Aho and Corasick. A state is the longest suffix of the input with
+ * which one of the texts begins; 0: there is none. Takes 20 bytes of memory for each byte of the texts, and time
+ * proportional to the input.
  */
 export class TextAutomaton {
   /** By byte: the state after it where the state before is 0. */
@@ -12,15 +12,15 @@ export class TextAutomaton {
   readonly depth: Int32Array;
   /** Bytes of the longest text. */
   readonly longest: number;
-  /** By state: itself where a text goes on from it, else the longest end of it from which one does. */
+  /** By state: itself if a text continues from it, else its longest suffix from which one does. */
   readonly open: Int32Array;
-  /** By state: that of its longest end that is another state. */
+  /** By state: the state of its longest proper suffix. */
   readonly #fallback: Int32Array;
-  /** By state: the byte that leads to the state that follows it by number; -1: none does. */
+  /** By state: the byte that leads to the state with the next number; -1: none. */
   readonly #first: Int16Array;
-  /** All other steps, by state * 256 + byte. */
+  /** All other transitions, by state * 256 + byte. */
   readonly #others = new Map<number, number>();
-  /** By state: has it other steps? */
+  /** By state: has it other transitions? */
   readonly #hasOthers: Uint8Array;
 
   constructor(texts: readonly Buffer[]) {
