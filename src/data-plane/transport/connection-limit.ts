@@ -1,7 +1,7 @@
-/** A transport at its limit is reported no more often than this. Milliseconds. */
+/** Milliseconds between two reports of a transport at its limit. */
 const everyMs = 60_000;
 
-/** Returns what to call for each connection that is closed because there are `maxConnections` already. */
+/** Returns the function to call for each connection that is closed because there are already `maxConnections`. */
 export function reportFull(
   maxConnections: number,
   onProblem: (error: unknown, what: string) => void,

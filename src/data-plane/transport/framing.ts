@@ -1,11 +1,11 @@
 import { GatewayError } from '../../common/core/errors.js';
 import type { HeaderList } from '../../common/http/headers.js';
 
-/** Answer of `checkHead` for a body whose length is not known beforehand. */
+/** Result of `checkHead` for a body whose length is not known beforehand. */
 export const chunkedBody = -1;
 
 /**
- * Answer of `checkHead` for a method that has a body, and a head without its length: it is empty, if the
+ * Result of `checkHead` for a method that has a body, and a head without its length: it is empty, if the
  * parser has seen the whole head.
  */
 export const unsaidBody = -2;
@@ -13,13 +13,13 @@ export const unsaidBody = -2;
 const maxUrl = 8192;
 const maxHeaders = 100;
 const contentLength = /^\d{1,10}$/;
-/** RFC 9110 §7.2: a registered name or an address, and a port. Nothing that a URL parser would read further into. */
+/** RFC 9110 §7.2: a registered name or an address, and a port. Nothing that a URL parser would interpret as more. */
 const host = /^(?:[A-Za-z0-9._~!$&'()*+,;=%-]+|\[[0-9A-Fa-f:.]+\])(?::\d{1,5})?$/;
-/** Printable ASCII without `#`: what else a request line carries is a mistake or an attack. */
+/** Printable ASCII without `#`: other characters in a request line are an error or an attack. */
 const target = /^[\x21\x22\x24-\x7e]*$/;
 const method = /^[A-Z][A-Z-]{0,31}$/;
 
-/** A client sends the same Host on every request: the grammar is looked at once for it. */
+/** A client sends the same Host with every request: its grammar is checked once. */
 let lastHost = '';
 
 function bad(message: string): never {
@@ -28,7 +28,7 @@ function bad(message: string): never {
 
 /**
  * Accepts a request's head only if it cannot be read in two ways, and returns the length of its body: bytes,
- * `chunkedBody` or `unsaidBody`. Throws a GatewayError where there is a doubt; the connection must then be closed,
+ * `chunkedBody` or `unsaidBody`. Throws a GatewayError otherwise; the connection must then be closed,
  * because it is unknown where the next request begins. `path` and `query` as received.
  */
 export function checkHead(verb: string, path: string, query: string, headers: HeaderList): number {
@@ -72,7 +72,7 @@ export function checkHead(verb: string, path: string, query: string, headers: He
         coding = value;
         break;
     }
-    // "y" of -api-key, "n" of authorization: spares the rest of the list a longer look.
+    // "y" of -api-key, "n" of authorization: avoids further checks of all other names.
     const last = name.charCodeAt(name.length - 1);
     const isKey = last === 0x79 && (name === 'api-key' || name.endsWith('-api-key'));
     if (isKey || (last === 0x6e && name === 'authorization')) {
@@ -106,7 +106,7 @@ export function checkHead(verb: string, path: string, query: string, headers: He
 /** Reports answer headers that may not be written. */
 export type OnProblem = (error: unknown, what: string) => void;
 
-/** Headers that frame an answer or belong to the connection: the transport writes its own. */
+/** Headers of framing and of the connection: the transport writes its own. */
 const owned = new Set([
   'content-length',
   'transfer-encoding',
@@ -122,12 +122,12 @@ export function isOwnedHeader(name: string): boolean {
   return owned.has(name);
 }
 
-/** Statuses whose answers have no body, whatever was given. RFC 9110 §6.4.1. */
+/** Do answers with this status have no body? RFC 9110 §6.4.1. */
 export function isBodiless(status: number): boolean {
   return status === 204 || status === 304;
 }
 
-/** A status that can be an answer's; 500 and a report for what cannot. */
+/** The status, if it is valid for an answer; else 500, with a report. */
 export function checkStatus(status: number, onProblem: OnProblem): number {
   if (Number.isInteger(status) && status >= 200 && status <= 599) return status;
   onProblem(new Error(`status ${status}`), 'answer with an impossible status');
@@ -135,8 +135,8 @@ export function checkStatus(status: number, onProblem: OnProblem): number {
 }
 
 /**
- * The length a HEAD answer reports. Its body is not sent, so the handler's `content-length` counts,
- * then the body it gave.
+ * The length in the answer to HEAD. Its body is not sent, so the handler's `content-length` counts,
+ * then the length of its body.
  */
 export function headLength(headers: HeaderList, body: Buffer | string | null): string | null {
   for (let i = 0; i < headers.length; i += 2) {

@@ -5,7 +5,7 @@ import type { TransportOptions } from './transport.js';
 
 const statusLines: (string | undefined)[] = [];
 for (const [code, reason] of Object.entries(STATUS_CODES)) statusLines[Number(code)] = `${code} ${reason}`;
-/** As nginx names it; the rest of the unlisted ones have no common name. */
+/** nginx's name; the other unlisted statuses have no common name. */
 statusLines[499] = '499 Client Closed Request';
 
 export const statusLine = (status: number): string => statusLines[status] ?? `${status} Unlisted`;
@@ -14,14 +14,14 @@ const sameNames = new Map<string, string>();
 const maxSameNames = 500;
 
 /**
- * One string for each header name, the one that the engine compares by its address: a head's names are compared with
- * others some hundred times on their way.
+ * One string for each header name, which the engine compares by address: the names of a head are compared with
+ * others some hundred times.
  */
 export function sameName(name: string): string {
   const known = sameNames.get(name);
   if (known !== undefined) return known;
   if (name.length > maxName) return name;
-  // A property's name is such a string.
+  // Names of properties are such strings.
   const [same = name] = Object.keys({ [name]: true });
   if (sameNames.size >= maxSameNames) sameNames.clear();
   sameNames.set(same, same);
@@ -29,8 +29,8 @@ export function sameName(name: string): string {
 }
 
 /**
- * How the lines of headers begin, by name: the same few dozen come with every answer. '': the transport writes this one
- * itself; null: this is no name.
+ * The beginnings of header lines, by name: the same few dozen occur in every answer. '': the transport writes this one
+ * itself; null: not a valid name.
  */
 const beginnings = new Map<string, string | null>();
 const maxBeginnings = 1000;
@@ -48,7 +48,7 @@ function beginningOf(name: string): string | null {
   return beginning;
 }
 
-/** Lines of headers, each with a line's end before it. A header that may not be written is left out and reported. */
+/** Lines of headers, each after a line end. A header that may not be written is left out and reported. */
 export function headerLines(headers: HeaderList, onProblem: TransportOptions['onProblem']): string {
   let lines = '';
   let good = '';

@@ -1,9 +1,9 @@
 import type { HttpResponse } from 'uWebSockets.js';
 
-/** Making the text costs more than finding it. */
+/** Creating the text takes longer than looking it up. */
 const addresses = new Map<number, string>();
 
-/** Octets of an IPv4 address, also of one that came to an IPv6 socket; text for other families. */
+/** Octets of an IPv4 address, also of one at an IPv6 socket; text for other families. */
 export function textOfAddress(res: HttpResponse): string {
   const bytes = new Uint8Array(res.getRemoteAddress());
   const at = bytes.length - 4;

@@ -2,7 +2,7 @@ import { errorBody } from '../../common/core/error-body.js';
 import type { GatewayError } from '../../common/core/errors.js';
 import type { Refusal, TransportOptions } from './transport.js';
 
-/** In the words that were given, else in plain ones. */
+/** In the format of the options' `refusal`, else as plain text. */
 export function refusalOf({ refusal }: TransportOptions, error: GatewayError, path: string): Refusal {
   if (refusal !== undefined) return refusal(error, path);
   return { headers: ['Content-Type', 'application/json'], body: errorBody(error, null) };

@@ -2,20 +2,20 @@ import { type Flushable, flushAfterRead } from '../../common/bytes/read-turn.js'
 import type { GatewayError } from '../../common/core/errors.js';
 import type { ReplySink } from './transport.js';
 
-/** Large chunks are written in pieces, so that a slow client's progress can be seen. */
+/** Large chunks are written in pieces, so that the progress of a slow client is visible. */
 const pieceBytes = 64 * 1024;
-/** What may wait in one turn before the source is asked to stop. */
+/** Bytes that may wait in one turn before the source is paused. */
 const highWater = 256 * 1024;
 
-/** What a parser's connection gives a reply to write with. */
+/** The write functions of a connection that a reply uses. */
 export interface Wire {
-  /** Runs `flush` so that its writes leave together. */
+  /** Runs `flush` so that its writes are sent together. */
   together(flush: (reply: QueuedReply) => void, reply: QueuedReply): void;
-  /** With the head before it, if that has not gone. false: takes no more until `QueuedReply.writable()` is called. */
+  /** Writes the head first, if it was not sent yet. false: accepts no more until `QueuedReply.writable()` is called. */
   write(piece: Buffer | string): boolean;
   /** Ends the body cleanly. */
   finish(): void;
-  /** Breaks the connection. `told`: the handler was already notified. */
+  /** Breaks the connection. `notified`: the handler was already notified. */
   cut(notified: boolean): void;
 }
 
@@ -24,8 +24,8 @@ function write(reply: QueuedReply): void {
 }
 
 /**
- * The body of a begun answer: what is written in one turn of the event loop leaves together, the source is stopped
- * while the client takes nothing, and a client that takes nothing for too long is cut.
+ * The body of a started answer: bytes of one turn of the event loop are sent together, the source is paused
+ * while the client does not read, and a client that does not read for too long is cut.
  */
 export class QueuedReply implements ReplySink, Flushable {
   /** What is to be written next, before the queue: most often it is all there is. */
@@ -82,7 +82,7 @@ export class QueuedReply implements ReplySink, Flushable {
     this.#wire.cut(true);
   }
 
-  /** The connection takes bytes again. */
+  /** The connection accepts bytes again. */
   writable(): void {
     if (this.#over) return;
     this.#blocked = false;
@@ -150,7 +150,7 @@ export class QueuedReply implements ReplySink, Flushable {
   }
 }
 
-/** Given to whom the client has already left: takes everything, does nothing. */
+/** The sink of a call whose client has already disconnected: ignores everything. */
 export const deadReply: ReplySink = {
   data: () => true,
   end() {},

@@ -3,32 +3,32 @@ import type { GatewayError } from '../../common/core/errors.js';
 import type { HeaderList } from '../../common/http/headers.js';
 
 /**
- * One request on the wire and the way to answer it. Everything readable was copied before the handler was called.
- * After `onAbort` fired, every method is a no-op: nothing here throws for a client that left.
+ * One request and the methods to answer it. Everything readable was copied before the handler was called.
+ * After `onAbort` fired, every method is a no-op: nothing here throws for a client that has disconnected.
  */
 export interface Call {
   /** Upper case. */
   readonly method: string;
   /** As received, without the query. */
   readonly path: string;
-  /** As received, without `?`; empty where there is none. */
+  /** As received, without `?`; empty: there is none. */
   readonly query: string;
   readonly headers: HeaderList;
-  /** Empty once the client has gone or the answer is given, unless it was asked for before. */
+  /** Empty after the client has disconnected or the answer was sent, unless it was read before. */
   readonly remoteAddress: string;
-  /** Has the client gone (or the connection broken)? */
+  /** Has the client disconnected (or the connection broken)? */
   readonly aborted: boolean;
-  /** Called at most once, when the client goes before the answer is complete. */
+  /** Called at most once, when the client disconnects before the answer is complete. */
   onAbort: (() => void) | null;
   /**
-   * Collects the body. `done` gets the bytes (the caller's to keep), or `body_too_large` as soon as `limit` is
-   * passed; never before `collect` has returned, and not at all if the client goes first. Call either `collect` or
-   * `stream`, once, in the handler's own turn.
+   * Collects the body. `done` gets the bytes (the caller may keep them), or `body_too_large` as soon as `limit` is
+   * exceeded; never before `collect` has returned, and not at all if the client disconnects first. Call either
+   * `collect` or `stream`, once, in the handler's own turn.
    */
   collect(limit: number, done: (error: GatewayError | null, bytes: Buffer) => void): void;
   /**
-   * The body as it comes, with back-pressure. An upload over `limit` bytes ends with a `body_too_large` error; one
-   * whose client goes ends with `client_gone`, after `onAbort`.
+   * The body as it arrives, with back-pressure. An upload over `limit` bytes ends with a `body_too_large` error; one
+   * whose client disconnects ends with `client_gone`, after `onAbort`.
    */
   stream(limit: number): Source;
   /**
@@ -39,13 +39,13 @@ export interface Call {
    */
   answer(status: number, headers: HeaderList, body: Buffer | string | null): void;
   /**
-   * An answer whose body follows through the returned sink, chunked. Its head leaves with the first bytes, or at the
-   * end. What is written in one turn leaves together.
+   * An answer whose body follows through the returned sink, chunked. Its head is sent with the first bytes, or at the
+   * end. Bytes of one turn are sent together.
    */
   begin(status: number, headers: HeaderList, resume: () => void): ReplySink;
 }
 
-/** Writes the body of a begun answer. `data` answers false under back-pressure; `resume` (of `begin`) follows. */
+/** Writes the body of a started answer. `data` returns false under back-pressure; `resume` (of `begin`) follows. */
 export interface ReplySink extends Sink {
   data(chunk: Buffer | string): boolean;
   end(): void;
@@ -61,21 +61,25 @@ export interface Refusal {
 }
 
 export interface TransportOptions {
-  /** Called in the turn in which the head arrived. What it throws is answered with 500. */
+  /** Called in the turn in which the head arrived. Errors that it throws become a 500. */
   readonly handler: (call: Call) => void;
   /** Bytes of request line and headers together. */
   readonly maxHeaderBytes: number;
-  /** Connections at once; a new one over it is closed at once, without an answer. As many as the system gives unless set. */
+  /**
+   * Limit of connections; a further one is closed at once, without an answer. Default: as many as the system allows.
+   */
   readonly maxConnections?: number;
-  /** A client that takes no byte for this long is cut. Milliseconds. */
+  /** A client that reads no byte for this long is cut. Milliseconds. */
   readonly writeTimeoutMs: number;
   /** The refusal in the format of this path (`/` where it cannot be read); plain text by default. */
   readonly refusal?: (error: GatewayError, path: string) => Refusal;
-  /** Called for what the transport itself refused or caught, for the process log. */
+  /** Called for the transport's own refusals and errors, for the process log. */
   readonly onProblem: (error: unknown, what: string) => void;
 }
 
-/** Accepts HTTP/1.1 and hands over calls. `uws.ts` and `node.ts` implement it; one contract suite holds both. */
+/**
+ * Accepts HTTP/1.1 and passes calls to the handler. `uws.ts` and `node.ts` implement it; one contract suite tests both.
+ */
 export interface Transport {
   /** Resolves with the port bound (useful with 0). Rejects when it is taken; `shared`: other processes may share it. */
   listen(host: string, port: number, shared: boolean): Promise<number>;
@@ -85,16 +89,16 @@ export interface Transport {
   drain(): void;
   /** Closes everything at once. */
   close(): void;
-  /** Calls begun and not yet ended. */
+  /** Calls that have not ended. */
   readonly inFlight: number;
 }
 
 /** The part of its transport that a call sees. */
 export interface Serving {
   readonly options: TransportOptions;
-  /** Is the connection to be closed after each answer? */
+  /** Is each connection to be closed after its answer? */
   readonly draining: boolean;
-  /** Counted down by a call that ends. */
+  /** Decremented by each call that ends. */
   inFlight: number;
 }
 

@@ -2,15 +2,15 @@ import type { Sink, Source } from '../../common/bytes/body.js';
 import { Pieces } from '../../common/bytes/pieces.js';
 import { GatewayError } from '../../common/core/errors.js';
 
-/** Takes a request body as it comes. */
+/** Receives a request body as it arrives. */
 export interface BodyReader {
-  /** The bytes are the reader's to keep. false: the limit is passed, `fail` follows and nothing else. */
+  /** The reader may keep the bytes. false: the limit is exceeded; only `fail` follows. */
   push(bytes: Buffer, last: boolean): boolean;
-  /** No more will come, and that is why. */
+  /** No more bytes will come, for this reason. */
   fail(error: GatewayError): void;
 }
 
-/** The connection a body comes from. */
+/** The connection that sends a body. */
 export interface PausableBody {
   pauseBody(): void;
   resumeBody(): void;
@@ -59,12 +59,12 @@ export class Collector implements BodyReader {
 }
 
 /**
- * The body as it comes. The connection is not read before `start` nor while the sink is full; what one packet held
- * besides (half a megabyte at most) waits here.
+ * The body as it arrives. The connection is not read before `start` nor while the sink is full; the rest of a packet
+ * (at most half a megabyte) waits here.
  */
 export class Uploader implements BodyReader, Source {
   #sink: Sink | null = null;
-  /** What the sink is being given, from `#at` on. */
+  /** The bytes that are being passed to the sink, from `#at` on. */
   #given: Buffer[] = [];
   #at = 0;
   readonly #waiting = new Pieces();
@@ -96,7 +96,7 @@ export class Uploader implements BodyReader, Source {
   cancel(): void {
     this.#over = true;
     this.#drop();
-    // Swallowed, or else the connection would see neither the body's end nor the client's.
+    // Discarded; otherwise the connection would see neither the end of the body nor a disconnect.
     this.#source.resumeBody();
   }
 

@@ -1,22 +1,22 @@
-/** A fallback begins within 20 ms of a timeout: two of these, and what the fallback itself takes. */
+/** A fallback starts within 20 ms of a timeout: two of these, and the time of the fallback itself. */
 const resolutionMs = 8;
-/** Of one tick, at most this much counts as time passed: the rest the event loop was held up, not the upstream. */
+/** The longest tick that counts as passed time: in the rest of it the event loop was blocked. */
 const longestTickMs = 60;
 const idleTicksBeforeStop = 125;
 
-/** Something that may run late. `due` and `slot` belong to Deadlines. */
+/** Something with a deadline. `due` and `slot` belong to Deadlines. */
 export interface Timed {
   due: number;
   slot: number;
-  /** Called once its time is up; it is no longer watched then. */
+  /** Called when its time is up; it is no longer watched then. */
   late(): void;
 }
 
 /**
- * Deadlines of many requests on one ticker. Setting and moving one is a plain assignment (a stream moves its own
- * with each chunk), at the price of a scan every 8 ms; it fires 0 to 16 ms late, never early.
+ * Deadlines of many requests on one ticker. Setting a deadline is a plain assignment (a stream moves its own
+ * with each chunk), in exchange for a scan every 8 ms; it fires 0 to 16 ms late, never early.
  *
- * The clock does not count time in which the event loop was held up: what arrived meanwhile is still unread, and
+ * The clock does not count time in which the event loop was blocked: bytes that arrived meanwhile are still unread, and
  * no request should be considered late for it.
  */
 export class Deadlines {
@@ -43,7 +43,7 @@ export class Deadlines {
     last.slot = slot;
   }
 
-  /** What `due` is to be for something due in `ms`; 0 is never. */
+  /** The value of `due` for a deadline in `ms`; 0: never. */
   after(ms: number): number {
     return ms === 0 ? Number.POSITIVE_INFINITY : this.#now + ms + resolutionMs;
   }
@@ -61,7 +61,7 @@ export class Deadlines {
     this.#ticked = performance.now();
     this.#idleTicks = 0;
     this.#ticker = setInterval(() => this.#tick(), resolutionMs);
-    // A request keeps the process alive by its socket; the ticker must not.
+    // The socket of a request keeps the process alive; the ticker must not.
     this.#ticker.unref();
   }
 
@@ -76,7 +76,7 @@ export class Deadlines {
       return;
     }
     this.#idleTicks = 0;
-    // Downwards: unwatching puts the last one, already seen, into the free slot.
+    // From the end: unwatching moves the last one, already checked, into the free slot.
     for (let i = watched.length - 1; i >= 0; i--) {
       const timed = watched[i];
       if (timed === undefined || timed.due > this.#now) continue;

@@ -23,15 +23,15 @@ export interface UpstreamOptions {
   readonly connectionsPerOrigin: number;
   /** How long an unused connection is kept. */
   readonly keepAliveMs: number;
-  /** Reserved addresses that caller-chosen connections may reach all the same: `host`, `host:port` or CIDR. */
+  /** Reserved addresses that caller-chosen connections may reach nevertheless: `host`, `host:port` or CIDR. */
   readonly egressAllow: readonly string[];
-  /** PEM, trusted besides the usual roots. */
+  /** PEM, trusted in addition to the default root certificates. */
   readonly ca?: string;
-  /** How names become addresses; the system's hosts file and DNS where absent. */
+  /** Resolves names; default: the system's hosts file and DNS. */
   readonly resolve?: Resolve;
-  /** Idle connections that are kept to providers at once, whichever tenants' they are; 1,024 where absent. */
+  /** Idle connections to providers, of all tenants together. Default 1,024. */
   readonly maxIdle?: number;
-  /** Connections, idle or not, beyond which idle ones are closed; no limit where absent. */
+  /** Number of connections above which idle ones are closed. Default: no limit. */
   readonly maxOpen?: number;
 }
 
@@ -40,7 +40,7 @@ const maxIdleProviders = 1_024;
 /** Hosts that callers choose: where they lead is outside our control, so fewer connections are kept. */
 const customLimits = { pools: 512, poolsPerTenant: 128 };
 const maxIdleCustom = 256;
-/** Connections to one custom host that stay open unused for longer than a moment. */
+/** Idle connections to one custom host that stay open for longer than between two sweeps. */
 const maxUnusedCustom = 8;
 
 /**
@@ -48,22 +48,22 @@ const maxUnusedCustom = 8;
  * end of its connection fails, since it is unknown whether it was read.
  */
 const unsaidKeepMsCustom = 4_000;
-/** Connections, to any host, that are still being opened though the requests they were begun for have gone. */
+/** Connections, to any host, that are still opening although their requests have ended. */
 const maxSpare = 64;
 
 /**
- * How long a check of a custom host's addresses holds. The resolver remembers an answer for 5 s: together no connection
- * is used that goes by an answer of the name service more than a minute old.
+ * How long a check of a custom host's addresses is valid. The resolver keeps an answer for 5 s: so no connection
+ * is based on an answer of the name service that is more than a minute old.
  */
 const checkedMs = 55_000;
 
-/** Of requests about the gateway's own identity: they share no connection with a tenant's. */
+/** For requests about the gateway's own identity, which share no connection with a tenant's. */
 const ownIdentityAccount = Symbol('own identity');
 
-/** How often idle connections are looked through. */
+/** How often idle connections are checked. */
 const sweepMs = 500;
 
-/** The outgoing side over HTTP/1.1: kept connections, in a pool for each tenant, origin and account. */
+/** The HTTP/1.1 client: keep-alive connections, in a pool for each tenant, origin and account. */
 export function createUpstream(options: UpstreamOptions): Upstream {
   return new Dispatch(options);
 }
@@ -220,7 +220,7 @@ class Dispatch implements Upstream {
     options: PoolOptions,
   ): Pool {
     const found = this.#custom.find(tenant, url.origin, account);
-    // Another request may have had them checked meanwhile.
+    // Another request may have checked them meanwhile.
     if (found !== undefined && found.usableUntil > performance.now()) return found;
     const target = targetOf(url);
     const dial = dialer(target, { resolve: () => Promise.resolve(addresses), trusted: this.#trusted });

@@ -1,8 +1,8 @@
 import { GatewayError } from '../../common/core/errors.js';
 
 /**
- * What a socket reports (null: its end) as the error our callers know. `headSeen` decides between a reply that never
- * began and one that broke off. Messages name the host and nothing the upstream wrote.
+ * Converts a socket's error (null: its end) to an error of the gateway. `headSeen` decides between a reply that never
+ * began and one that broke off. Messages name the host and never contain text of the upstream.
  */
 export function fromTransport(
   error: NodeJS.ErrnoException | null,
@@ -14,8 +14,8 @@ export function fromTransport(
 }
 
 /**
- * Why no connection was opened. `secured`: TCP was connected, and TLS failed. An address that was refused has an error of
- * its own. The sentence is chosen by the error's code; no address that the name resolved to is part of it.
+ * The error for a connection that was not opened. `secured`: TCP was connected, and TLS failed. A refused address has
+ * an error of its own. The error's code selects the sentence, which does not contain resolved addresses.
  */
 export function fromConnect(error: Error | null, host: string, secured: boolean): GatewayError {
   if (error instanceof GatewayError) return error;
@@ -36,7 +36,7 @@ const late: Readonly<Record<'pool' | 'open' | 'tcp' | 'tls', (host: string) => s
   tls: (host) => `${host} did not finish the TLS handshake`,
 };
 
-/** No connection in time. `step`: what was waited for; `open` where that is any of name, TCP and TLS. */
+/** No connection in time. `step`: the step that took too long; `open`: any of name, TCP and TLS. */
 export function connectTimeout(host: string, ms: number, step: keyof typeof late): GatewayError {
   return new GatewayError(
     'upstream_connect_timeout',
@@ -129,7 +129,7 @@ const sentences: Partial<Record<GatewayError['code'], (host: string) => string>>
   draining: () => 'The gateway is shutting down; try again.',
 };
 
-/** A coded error with the sentence for its code. */
+/** An error with a code and its sentence. */
 export function failure(code: GatewayError['code'], host: string, cause?: unknown): GatewayError {
   const sentence = sentences[code];
   return new GatewayError(code, sentence === undefined ? `${host} failed.` : sentence(host), { cause });

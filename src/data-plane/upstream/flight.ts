@@ -9,14 +9,14 @@ import { Upload, type UploadWatcher } from './upload.js';
 import type { UpstreamFlight, UpstreamHandler, UpstreamRequest } from './upstream.js';
 
 type Phase =
-  | 'connecting' // no connection has been given to this request yet
+  | 'connecting' // the request has no connection yet
   | 'sending' // the request is being written
   | 'awaiting-head'
-  | 'awaiting-body' // head given, no byte of the body yet
+  | 'awaiting-body' // the head was passed on, but no byte of the body yet
   | 'flowing'
   | 'done'; // end, error or cancel: the handler gets no more calls
 
-/** Where a request waits for a connection. */
+/** The queue in which a request waits for a connection. */
 export interface Queue {
   /** Are all connections that it may have in use? */
   readonly full: boolean;
@@ -30,7 +30,7 @@ export class InFlightRequest implements UpstreamFlight, ConnectionHandler, Timed
   ahead: Waiter | null = null;
   behind: Waiter | null = null;
   waits = false;
-  /** The connection that was begun for it. Belongs to the pool. */
+  /** The connection that was opened for it. Belongs to the pool. */
   begun: Connection | null = null;
   /** Milliseconds that a connection begun for it may take. */
   readonly connectMs: number;
@@ -44,9 +44,9 @@ export class InFlightRequest implements UpstreamFlight, ConnectionHandler, Timed
   #connection: Connection | null = null;
   #phase: Phase = 'connecting';
   #paused = false;
-  /** Inside the handler's `data`. */
+  /** The handler's `data` is running. */
   #telling = false;
-  /** All has been read, while the handler pauses: its `end` waits for it. */
+  /** The whole reply was read while the handler was paused: `end` waits for it. */
   #ended = false;
   #bodyBytes = 0;
   #queue: Queue | null = null;
@@ -107,7 +107,7 @@ export class InFlightRequest implements UpstreamFlight, ConnectionHandler, Timed
     connection.uncork();
   }
 
-  /** Ends the flight by our own decision: the connection goes with it. */
+  /** Ends the flight from this side, and closes its connection. */
   fail(error: GatewayError): void {
     if (this.#phase === 'done') return;
     this.#connection?.destroy();
@@ -194,7 +194,7 @@ export class InFlightRequest implements UpstreamFlight, ConnectionHandler, Timed
     this.fail(error);
   }
 
-  // Carried
+  // ConnectionHandler
 
   get written(): boolean {
     return this.#upload === null || this.#upload.ended;
@@ -214,7 +214,7 @@ export class InFlightRequest implements UpstreamFlight, ConnectionHandler, Timed
     this.#phase = 'awaiting-body';
     this.due = this.#deadlines.after(timeouts.firstTokenMs);
     if (method === 'HEAD' && length !== -1) headers.push('content-length', String(length));
-    // A refusal while we still upload: the rest would be sent for nothing.
+    // Refused during the upload: sending the rest would be useless.
     if (status >= 400) this.#upload?.halt();
     try {
       this.#handler.head(status, headers);
@@ -229,7 +229,7 @@ export class InFlightRequest implements UpstreamFlight, ConnectionHandler, Timed
     if (maxBodyBytes > 0 && this.#bodyBytes > maxBodyBytes) return this.fail(this.#tooLarge());
     this.#phase = 'flowing';
     this.due = this.#deadlines.after(timeouts.idleMs);
-    // Set before the call: the handler may resume before it returns.
+    // Set before the call, since the handler may resume before it returns.
     this.#paused = true;
     this.#telling = true;
     let more = true;
@@ -240,7 +240,7 @@ export class InFlightRequest implements UpstreamFlight, ConnectionHandler, Timed
     }
     this.#telling = false;
     if (more) this.#paused = false;
-    // While the reader pauses, the upstream owes us nothing.
+    // While the reader is paused, the upstream has no deadline.
     else if (this.#paused) this.due = Number.POSITIVE_INFINITY;
   }
 

@@ -1,6 +1,6 @@
 import { type HeaderList, isHeaderName } from '../../common/http/headers.js';
 
-/** Written by the connection itself, from the URL and the body: a caller's word on them could only be wrong. */
+/** Written by the connection itself, from the URL and the body: values of a caller could only be wrong. */
 const ownHeaders = new Set([
   'host',
   'connection',
@@ -29,20 +29,24 @@ export function isMetadataHeader(name: string): boolean {
 /** Methods whose requests have a body: without one, they announce length 0. */
 export const methodsWithBody = new Set(['POST', 'PUT', 'PATCH', 'QUERY', 'PROPFIND', 'PROPPATCH']);
 
-/** Of a name that may be sent, how its line begins; '' for those of the connection and of metadata services. */
+/**
+ * The beginning of a header's line, by name; '': not sent, since it belongs to the connection or to metadata services.
+ */
 const beginnings = new Map<string, string>();
 const maxBeginnings = 1_000;
 
-/** Narrower than `isHeaderValue`: heads leave in Latin-1, which cuts what is beyond it to a byte, and U+010D to a CR. */
+/**
+ * Narrower than `isHeaderValue`: heads are sent in Latin-1, which cuts other characters to a byte, and U+010D to a CR.
+ */
 const badPath = /[^\u0021-\u007e\u0080-\u00ff]/;
 const badValue = /[^\t\u0020-\u007e\u0080-\u00ff]/;
 
 export interface RequestHead {
-  /** In Latin-1, up to and with the empty line. */
+  /** In Latin-1, including the empty line. */
   readonly text: string;
-  /** Of a body that arrives over time: its length, or -1 where it goes chunked. */
+  /** Length of a body that arrives over time; -1: it is sent chunked. */
   readonly streamed: number;
-  /** May the connection be used again? Not after a request at which servers are known to lose their place. */
+  /** May the connection be used again? Not after a request whose end some servers are known to misread. */
   readonly keep: boolean;
 }
 
@@ -52,13 +56,13 @@ export interface RequestLine {
   readonly path: string;
   /** Of the URL, with its port. */
   readonly host: string;
-  /** Bytes of the body, 0 for none, or -1 where it arrives over time. */
+  /** Bytes of the body; 0: none; -1: it arrives over time. */
   readonly length: number;
-  /** Does the gateway ask about its own identity? Then headers of metadata services are sent. */
+  /** Is it a request about the gateway's own identity? Then headers of metadata services are sent. */
   readonly ownIdentity?: boolean | undefined;
 }
 
-/** What is written before the body; null where HTTP does not allow it. */
+/** The head of a request; null: HTTP does not allow it. */
 export function requestHead(line: RequestLine, headers: HeaderList): RequestHead | null {
   const { method, path, host, length } = line;
   if (method !== 'POST' && (!isHeaderName(method) || method === 'CONNECT')) return null;
@@ -91,10 +95,10 @@ export function requestHead(line: RequestLine, headers: HeaderList): RequestHead
   return { text, streamed, keep };
 }
 
-/** How a header's line begins; '' for those of the connection and of metadata services, null for what is no name. */
+/** The beginning of a header's line; '': a header of the connection or of metadata services; null: not a valid name. */
 export const lineBeginning = (name: string): string | null => beginnings.get(name) ?? beginningOf(name);
 
-/** May a value be sent as it is? */
+/** May a value be sent unchanged? */
 export const canSend = (value: string): boolean => !badValue.test(value);
 
 function beginningOf(name: string): string | null {
@@ -106,7 +110,7 @@ function beginningOf(name: string): string | null {
   return beginning;
 }
 
-/** An absolute http(s) URL cut in two by its text: parsing one properly costs more than sending 100 bytes. */
+/** Splits the text of an absolute http(s) URL in two: parsing it fully takes longer than sending 100 bytes. */
 export function splitUrl(url: string): { origin: string; path: string } {
   const from = url.startsWith('https://') ? 8 : 7;
   let cut = from;

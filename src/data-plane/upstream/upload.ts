@@ -3,28 +3,30 @@ import { Pieces } from '../../common/bytes/pieces.js';
 import type { GatewayError } from '../../common/core/errors.js';
 import { failure } from './failure.js';
 
-/** Where an upload goes: a connection. */
+/** The connection that an upload is written to. */
 export interface UploadTarget {
   cork(): void;
   uncork(): void;
-  /** false: no more, until `drained`. `taken`: called when the system has taken these bytes. */
+  /** false: no more, until `drained`. `taken`: called when the system has accepted these bytes. */
   write(bytes: Buffer | string, taken?: () => void): boolean;
 }
 
 /** Is notified of an upload's progress. */
 export interface UploadWatcher {
-  /** The upstream takes no more for now. */
+  /** The upstream accepts no more for now. */
   uploadHeld(): void;
-  /** The upstream wants more. */
+  /** The upstream accepts more again. */
   uploadWanted(): void;
   uploadEnded(): void;
-  /** The connection is in the middle of a body that will not be finished. */
+  /** The body will not be completed on this connection. */
   uploadFailed(error: GatewayError): void;
 }
 
-/** Chunks below this wait until those before have been taken: each that a socket keeps costs it some hundred bytes. */
+/**
+ * Smaller chunks wait until earlier ones were accepted: each chunk that a socket keeps takes some hundred extra bytes.
+ */
 const smallBytes = 4 * 1024;
-/** So many of them wait at most. */
+/** Bytes of them that wait at most. */
 const waitingBytes = 16 * 1024;
 
 /** A Source on its way to a connection. The source starts when the connection is open, never before. */
@@ -50,7 +52,7 @@ export class Upload implements Sink {
     this.#watcher = watcher;
   }
 
-  /** Has the source given all it has? */
+  /** Has the source ended? */
   get ended(): boolean {
     return this.#ended;
   }
@@ -61,7 +63,7 @@ export class Upload implements Sink {
     this.#source.start(this);
   }
 
-  /** Takes no more from the source. One that was not started is left alone: it can still go to another target. */
+  /** Reads no more from the source. One that was not started stays usable for another target. */
   halt(): void {
     if (this.#ended || this.#halted) return;
     this.#halted = true;
@@ -104,7 +106,7 @@ export class Upload implements Sink {
     return this.#write(bytes, true);
   }
 
-  /** Small chunks that come before this has been taken wait, if they `follow`. */
+  /** With `follow`, small chunks that arrive before this one was accepted have to wait. */
   #write(chunk: Buffer, follow: boolean): boolean {
     const target = this.#target!;
     if (follow) this.#isSmallUnderWay = true;

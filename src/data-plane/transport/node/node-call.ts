@@ -8,9 +8,9 @@ import { deadReply, QueuedReply, type Wire } from '../reply.js';
 import type { Call, ReplySink, Serving, Source } from '../transport.js';
 import { type BodyReader, bodyTooLarge, Collector, type PausableBody, Uploader } from '../upload.js';
 
-/** What of an unread body may still be swallowed to keep a connection, rather than close it. */
+/** Bytes of an unread body that are discarded to keep a connection; with more it is closed. */
 const swallowBytes = 64 * 1024;
-/** An answer this long is written in parts, so that a client which takes none of it is noticed. */
+/** A longer answer is written in parts, so that a client that reads none of it is noticed. */
 const wholeBytes = 256 * 1024;
 /** How long a client that is still sending may take to read its answer before the connection is closed. */
 const lingerUploadMs = 1000;
@@ -129,7 +129,7 @@ export class NodeCall implements Call, Wire, PausableBody {
     this.#over = true;
     this.transport.inFlight--;
     this.#reply?.stop();
-    // The answer is in the socket: the call ended well.
+    // The whole answer is in the socket: the call has succeeded.
     if (this.res.writableFinished) return;
     this.aborted = true;
     try {
@@ -190,7 +190,7 @@ export class NodeCall implements Call, Wire, PausableBody {
     }
   }
 
-  /** Sets status and headers. Will the connection be closed after this answer? */
+  /** Sets status and headers. Returns whether the connection is closed after this answer. */
   #head(status: number, headers: HeaderList, uploading: boolean): boolean {
     const { res } = this;
     const { onProblem } = this.transport.options;
@@ -218,11 +218,12 @@ export class NodeCall implements Call, Wire, PausableBody {
     else this.res.end(bytes);
   }
 
-  // Wire: what a QueuedReply writes with.
+  // Wire, for QueuedReply.
 
   together(flush: (reply: QueuedReply) => void, reply: QueuedReply): void {
     if (this.#over) return;
-    // Not the answer's own cork: from Node 22 on, a write refused under it may never be followed by a 'drain'.
+    // Not the answer's own cork: from Node 22 on, a write that returned false under it may never be followed by a
+    // 'drain'.
     const { socket } = this.req;
     socket.cork();
     try {

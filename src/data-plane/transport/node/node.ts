@@ -15,7 +15,7 @@ const headTimeoutMs = 10_000;
 const keepAliveMs = 10_000;
 const [major = 0, minor = 0] = process.versions.node.split('.').map(Number);
 /**
- * Can several processes listen on one port here? Node learnt SO_REUSEPORT in 22.12 and 23.1; under an older one this
+ * Can several processes listen on one port? Node has SO_REUSEPORT since 22.12 and 23.1; with an older version this
  * transport runs with a single data worker.
  */
 export const nodeTransportCanShare =
@@ -25,9 +25,9 @@ class NodeTransport implements Transport, Serving {
   inFlight = 0;
   draining = false;
   readonly #server: Server;
-  /** Connections whose next bytes may not be read as a request. */
+  /** Connections whose further bytes must not be parsed as a request. */
   readonly #spent = new WeakSet<Duplex>();
-  /** Answers still owed on a connection: an error page of ours must not take the place of one. */
+  /** Unfinished answers of a connection: an error of the transport must not replace one. */
   readonly #owed = new WeakMap<Duplex, number>();
   #closed = false;
 
@@ -42,7 +42,7 @@ class NodeTransport implements Transport, Serving {
       headersTimeout: headTimeoutMs,
       connectionsCheckingInterval: 1000,
     });
-    // Node drops silently what is over this; checkHead refuses it.
+    // Node silently drops headers above this number; checkHead refuses them.
     server.maxHeadersCount = 0;
     if (options.maxConnections !== undefined) {
       const full = reportFull(options.maxConnections, options.onProblem);
@@ -84,7 +84,7 @@ class NodeTransport implements Transport, Serving {
   drain(): void {
     this.draining = true;
     if (!this.#server.listening) return;
-    // Not the close of http.Server: that cuts idle connections, on which a request may be under way.
+    // Not the close of http.Server: that cuts idle connections, on which a request may be arriving.
     NetServer.prototype.close.call(this.#server);
   }
 
@@ -93,7 +93,7 @@ class NodeTransport implements Transport, Serving {
     if (this.#closed) return;
     this.#closed = true;
     this.#server.closeAllConnections();
-    // Ends the timer that looks for slow clients.
+    // Ends the timer that checks for slow clients.
     this.#server.close(ignore);
   }
 
@@ -163,7 +163,7 @@ class NodeTransport implements Transport, Serving {
     this.#refuse(socket, refusal);
   }
 
-  /** Refuses where there is no ServerResponse to do it with. */
+  /** Refuses a request without a ServerResponse. */
   #refuse(socket: Duplex, error: GatewayError): void {
     if (!socket.writable || (this.#owed.get(socket) ?? 0) > 0 || this.#spent.has(socket)) {
       socket.destroy();
@@ -183,7 +183,7 @@ class NodeTransport implements Transport, Serving {
 
 function ignore(): void {}
 
-/** HTTP/1.1 by Node's own parser, for where uWebSockets.js has no binary. */
+/** HTTP/1.1 with Node's own parser, for platforms without a binary of uWebSockets.js. */
 export async function createNodeTransport(options: TransportOptions): Promise<Transport> {
   return new NodeTransport(options);
 }

@@ -11,9 +11,9 @@ import type { Call, ReplySink, Serving, Source } from '../transport.js';
 import { type BodyReader, bodyTooLarge, Collector, type PausableBody, Uploader } from '../upload.js';
 import { type Corked, corkClosing, corkReply, corkWhole } from './uws-cork.js';
 
-/** An answer this long is handed over in parts, so that the rest need not be copied for a slow client. */
+/** A longer answer is written in parts, so that the rest need not be copied for a slow client. */
 const wholeBytes = 256 * 1024;
-/** What of an unread body may still be swallowed to keep a connection, rather than close it. */
+/** Bytes of an unread body that are discarded to keep a connection; with more it is closed. */
 const swallowBytes = 64 * 1024;
 /** How long a closing connection waits for the client to have read its answer, upload unfinished or not. */
 const lingerUploadMs = 1000;
@@ -23,7 +23,7 @@ const lingerMs = 50;
 export class UwsCall implements Call, Wire, PausableBody, Corked {
   aborted = false;
   onAbort: (() => void) | null = null;
-  /** null: answered, or the client has gone. Touching it then throws. */
+  /** null: answered, or the client has disconnected. Using it then throws. */
   #res: HttpResponse | null;
   /** Bytes of the body, or `chunkedBody`. */
   readonly #length: number;
@@ -32,11 +32,11 @@ export class UwsCall implements Call, Wire, PausableBody, Corked {
   #limit = 0;
   #paused = false;
   #bodyDone: boolean;
-  /** Is uWebSockets reading this connection's packet now? It has corked it then. */
+  /** Is uWebSockets reading a packet of this connection? Then the connection is corked. */
   #inParser = true;
   #begun = false;
   #over = false;
-  /** Does the handler know that the connection is cut? */
+  /** Was the handler notified that the connection is cut? */
   #notified = false;
   /** The connection may not carry another request. */
   #closing: boolean;
@@ -111,7 +111,7 @@ export class UwsCall implements Call, Wire, PausableBody, Corked {
     return this.#reply;
   }
 
-  // What follows is for this file and for the parts the call is made of.
+  // The methods below are for this file and for the parts of a call.
 
   /** The handler has returned. */
   settle(): void {
@@ -132,7 +132,7 @@ export class UwsCall implements Call, Wire, PausableBody, Corked {
     this.answer(500, ['content-type', 'application/json'], errorBody(GatewayError.from(thrown), null));
   }
 
-  /** uWebSockets reports that the connection has ended: nothing of `res` may be touched from here on. */
+  /** uWebSockets reports that the connection has ended: `res` must not be used from now on. */
   gone(): void {
     this.#res = null;
     this.#lingering = null;
@@ -216,10 +216,10 @@ export class UwsCall implements Call, Wire, PausableBody, Corked {
     this.head();
     if (this.method === 'HEAD' || isBodiless(this.#status)) {
       const length = this.method === 'HEAD' ? headLength(this.#headers, body) : null;
-      // Not as an argument of endWithoutBody: that would have it wait for a body which never comes.
+      // Not as an argument of endWithoutBody, which would then wait for a body that never comes.
       if (length !== null) res.writeHeader('Content-Length', length);
       if (close) {
-        // The empty line by hand: endWithoutBody closes only where it may write a length of its own.
+        // The empty line is written here: endWithoutBody closes only if it may write a length itself.
         res.writeHeader('Connection', 'close\r\n');
         this.#linger(res);
       } else {
@@ -274,7 +274,7 @@ export class UwsCall implements Call, Wire, PausableBody, Corked {
     });
   }
 
-  /** Closes once the client has had time to read its answer, which is complete but for uWebSockets. */
+  /** Closes once the client has had time to read its answer, which is complete except for uWebSockets. */
   #linger(res: HttpResponse): void {
     this.#finished();
     this.#lingering = res;
@@ -285,7 +285,7 @@ export class UwsCall implements Call, Wire, PausableBody, Corked {
     this.#lingering?.close();
   }
 
-  // Wire: what a QueuedReply writes with.
+  // Wire, for QueuedReply.
 
   together(flush: (reply: QueuedReply) => void, reply: QueuedReply): void {
     if (this.#res !== null) corkReply(this.#res, this, flush, reply);
@@ -297,7 +297,7 @@ export class UwsCall implements Call, Wire, PausableBody, Corked {
     this.#headWritten = true;
     const { onProblem } = this.transport.options;
     const status = checkStatus(this.#status, onProblem);
-    // `writeStatus` ends what it is given with a line's end and looks at nothing, so one call takes the whole head: each
+    // `writeStatus` only appends a line end to its text, so one call writes the whole head: each
     // call into native code costs more than the bytes it carries.
     res.writeStatus(statusLine(status) + headerLines(this.#headers, onProblem));
   }
@@ -345,7 +345,7 @@ export class UwsCall implements Call, Wire, PausableBody, Corked {
     this.#notified = notified;
     this.gone();
     this.#lingering = res;
-    // Not now: what was written in this turn may be corked still, and would be lost.
+    // Not now: bytes written in this turn may still be corked, and would be lost.
     setImmediate(closeLingering, this);
   }
 }

@@ -2,18 +2,18 @@ import type { HttpResponse } from 'uWebSockets.js';
 import type { QueuedReply } from '../reply.js';
 import type { Serving } from '../transport.js';
 
-/** A call that writes while its connection is corked: all of it leaves in one packet. */
+/** A call that writes while its connection is corked: all of it is sent in one packet. */
 export interface Corked {
   readonly transport: Serving;
   writeWhole(close: boolean): void;
 }
 
-/** What `cork` shall run: kept here, since it runs before `cork` returns, so that no call needs a closure. */
+/** The reply for `cork`: kept here, so that no call needs a closure; it runs before `cork` returns. */
 let corkedReply: QueuedReply | null = null;
 let corkedFlush: ((reply: QueuedReply) => void) | null = null;
 let corkedCall: Corked | null = null;
 
-/** Has `call` write its whole answer. */
+/** Lets `call` write its whole answer. */
 export function corkWhole(res: HttpResponse, call: Corked): void {
   corkedCall = call;
   res.cork(writeCorkedCall);
@@ -25,7 +25,7 @@ export function corkClosing(res: HttpResponse, call: Corked): void {
   res.cork(writeCorkedClosing);
 }
 
-/** Has `reply` flush what it holds. */
+/** Lets `reply` flush its buffer. */
 export function corkReply(
   res: HttpResponse,
   call: Corked,

@@ -8,7 +8,7 @@ let before: HeaderList = [];
 
 /**
  * The native part makes two new strings for each header. Where the previous head had the same at this place, its
- * strings are used: V8 has their hashes already, and compares them with what was looked up before by their address.
+ * strings are used: V8 has their hashes already, and compares them by address in later look-ups.
  */
 const copyHeader = (name: string, value: string): void => {
   const at = list.length;

@@ -9,7 +9,7 @@ import type { Refusal, Serving, Transport, TransportOptions } from '../transport
 import { UwsCall } from './uws-call.js';
 import { copiedHeaders } from './uws-headers.js';
 
-/** What the package has at run time and its types leave out. */
+/** Members of the package that its types lack. */
 interface NativeModule {
   App(): TemplatedApp & {
     listen(
@@ -32,7 +32,7 @@ const exclusivePort = 1;
  */
 const padding = ' '.repeat(16 * 1024);
 
-/** Refuses a request whose head is in doubt, and with it everything that follows on the connection. */
+/** Refuses a request with an invalid head, and with it everything that follows on the connection. */
 function refuse(res: HttpResponse, error: GatewayError, { headers, body }: Refusal): void {
   res.writeStatus(statusLine(error.status));
   for (let i = 0; i < headers.length; i += 2) res.writeHeader(headers[i]!, headers[i + 1]!);
@@ -60,7 +60,7 @@ class UwsTransport implements Transport, Serving {
   async listen(host: string, port: number, shared: boolean): Promise<number> {
     let wanted = port;
     if (shared && port === 0) {
-      // The native part does not share a port that the system chose: let it choose, then ask for that one.
+      // The native part cannot share a port chosen by the system: let the system choose, then bind that port.
       const chosen = await this.#bind(host, 0, false);
       wanted = this.uws.us_socket_local_port(chosen);
       this.uws.us_listen_socket_close(chosen);
@@ -86,8 +86,8 @@ class UwsTransport implements Transport, Serving {
   }
 
   /**
-   * The native part has no such limit. Without descriptors it tries to accept in a loop that takes a whole processor, so
-   * connections are closed before there are none.
+   * The native part has no such limit. Without free descriptors it retries accepting in a loop that uses a whole
+   * processor, so connections are closed before that.
    */
   #bound(maxConnections: number): void {
     const full = reportFull(maxConnections, this.options.onProblem);
@@ -145,7 +145,7 @@ class UwsTransport implements Transport, Serving {
 }
 
 /**
- * HTTP/1.1 by uWebSockets.js. Its limit on header bytes is read from the environment once, when it is first loaded:
+ * HTTP/1.1 with uWebSockets.js. Its limit of header bytes is read from the environment once, when it is first loaded:
  * a second transport in the same process shares the first one's.
  */
 export async function createUwsTransport(options: TransportOptions): Promise<Transport> {

@@ -7,13 +7,13 @@ import { isReserved } from './reserved.js';
 import type { Resolve } from './resolver.js';
 
 /**
- * The one way to an address that a caller had a word in: a custom host, and anything else a tenant names. Everything
- * refused is `invalid_custom_host`, and a name that does not exist reads like one that is internal.
+ * The only way to an address that a caller influences: a custom host, and anything else a tenant names. Everything
+ * refused is `invalid_custom_host`, and a name that does not exist gets the same error as an internal one.
  */
 export interface CheckedAddresses {
-  /** The URL, normalised, if its form, host and port may be reached at all. */
+  /** The URL, normalised, if its form, host and port are allowed. */
   checkUrl(url: string): URL;
-  /** The addresses to connect to, resolved once and every one of them checked. Connect to these, not to the name. */
+  /** The addresses to connect to, resolved once and all checked. Connect to these, not to the name. */
   addresses(url: URL): Promise<readonly string[]>;
 }
 
@@ -24,22 +24,22 @@ export interface Egress extends CheckedAddresses {
    * with `invalid_custom_host`.
    */
   stored(url: URL): Resolve;
-  /** For what the gateway asks a metadata service about its own identity: any address. */
+  /** For requests to metadata services about the gateway's own identity: any address. */
   readonly ownIdentity: CheckedAddresses;
 }
 
 export interface EgressOptions {
-  /** `host`, `host:port`, `address` or CIDR. What matches may be reserved; a `host:port` may be any port. */
+  /** `host`, `host:port`, `address` or CIDR. A matching address may be reserved; a `host:port` may have any port. */
   readonly allow: readonly string[];
   readonly resolve: Resolve;
 }
 
 const invalidCode = 'invalid_custom_host';
 
-/** Below 1024 only the web's own. */
+/** Of the ports below 1024 only those of the web. */
 const lowPorts = new Set([80, 443]);
 
-/** Above, services that obey a line of text, keep data without a password, or run code. */
+/** Ports above 1024 of services that accept commands as text lines, store data without a password, or run code. */
 const dangerousPorts = new Set([
   1433, 1434, 1521, 2049, 2181, 2222, 2375, 2376, 2379, 2380, 3306, 3389, 4369, 4505, 4506, 5432, 5433, 5672,
   5900, 5901, 5902, 5984, 5985, 5986, 6000, 6379, 6380, 6443, 7000, 7001, 7077, 7199, 7474, 8009, 8020, 8086,
@@ -124,7 +124,7 @@ export function createEgress(options: EgressOptions): Egress {
 }
 
 function parse(text: string): URL {
-  // The parser repairs `http:host`, backslashes and control characters; what needs repair was meant to mislead.
+  // The parser repairs `http:host`, backslashes and control characters; a URL that needs repair is probably an attack.
   if (!/^https?:\/\/[^/?#\\\s]/i.test(text) || !isPlain(text)) {
     throw refused('it must be a plain http:// or https:// URL');
   }
@@ -138,7 +138,7 @@ function parse(text: string): URL {
     throw refused('it must not hold a user name or password');
   }
   const host = bareHost(url);
-  // A dot at the end names the same host for DNS and another one for allow-lists, certificates and Host.
+  // With a dot at the end it is the same host for DNS and another one for allow-lists, certificates and Host.
   if (url.hostname.endsWith('.')) url.hostname = host;
   if (isIP(host) === 0 && !hostName.test(host)) throw refused('it has no valid host name');
   if (portOf(url) === 0) throw refused('port 0 may not be reached');
@@ -158,7 +158,7 @@ function isPlain(text: string): boolean {
   return true;
 }
 
-/** The host as resolvers and lists know it: no brackets, no trailing dot. The URL parser has lower-cased it. */
+/** The host as resolvers and lists use it: no brackets, no trailing dot. The URL parser has lower-cased it. */
 function bareHost(url: URL): string {
   const host = url.hostname;
   if (host.startsWith('[')) return host.slice(1, -1);
@@ -171,7 +171,7 @@ function portOf(url: URL): number {
 }
 
 function isInternalName(host: string): boolean {
-  // One label is a machine of the own network: `redis`, `metadata`, `kubernetes`.
+  // A single label is a machine of the own network: `redis`, `metadata`, `kubernetes`.
   if (!host.includes('.') || isMetadataHost(host)) return true;
   return internalSuffixes.some((suffix) => host.endsWith(suffix));
 }
@@ -193,7 +193,7 @@ function refused(why: string, cause?: unknown): GatewayError {
   return new GatewayError(invalidCode, message, { cause });
 }
 
-/** This machine's own addresses: our admin port may listen on a public one. */
+/** This machine's own addresses: the admin port may listen on a public one. */
 class OwnAddresses {
   #addresses: ReadonlySet<string> = new Set();
   #readAt = Number.NEGATIVE_INFINITY;

@@ -2,7 +2,7 @@ import { isIP } from 'node:net';
 import ipaddr from 'ipaddr.js';
 import { type Cidr, matches } from '../../../common/http/addresses.js';
 
-/** What ipaddr.js calls ordinary and IANA's registries, or a cloud, do not. */
+/** Addresses that ipaddr.js considers public and IANA's registries, or a cloud, reserve. */
 const alsoReserved: readonly Cidr[] = [
   '168.63.129.16/32', // Azure's host agent, in public space
   '192.88.99.0/24', // 6to4 relays
@@ -17,12 +17,12 @@ const alsoReserved: readonly Cidr[] = [
 
 const globalUnicast = ipaddr.parseCIDR('2000::/3');
 
-/** Is this anything but an ordinary public address? Text that is no address counts as reserved. */
+/** Is this not an ordinary public address? Text that is not an address counts as reserved. */
 export function isReserved(address: string): boolean {
   if (isIP(address) === 0) return true;
   const parsed = ipaddr.parse(address);
   if (parsed.range() !== 'unicast') return true;
-  // Outside 2000::/3 IANA has given out nothing that anyone could host a model on.
+  // Outside 2000::/3 IANA has assigned no addresses for public servers.
   if (parsed.kind() === 'ipv6' && !matches(parsed, globalUnicast)) return true;
   return alsoReserved.some((cidr) => matches(parsed, cidr));
 }

@@ -2,24 +2,24 @@ import { promises as dns, lookup } from 'node:dns';
 import { readFile } from 'node:fs/promises';
 import { isIP, type LookupFunction } from 'node:net';
 
-/** All addresses of a name, IPv4 first. Rejects where it has none. */
+/** All addresses of a name, IPv4 first. Rejects if it has none. */
 export type Resolve = (host: string) => Promise<readonly string[]>;
 
 const rememberMs = 5_000;
 const maxNames = 1_000;
-/** Addresses used of one name: an answer may hold thousands. */
+/** Addresses used per name: an answer may have thousands. */
 const maxAddresses = 32;
 const rereadHostsMs = 5_000;
 /** How long to wait for IPv6 after an IPv4 answer: some resolvers drop AAAA questions. */
 const otherFamilyMs = 300;
-/** Of libuv's four threads; the rest stay free for files and crypto whatever the name service does. */
+/** Of libuv's four threads; the others stay free for files and crypto, even if the name service is slow. */
 const systemLookups = 2;
 
 const unknownName = new Set(['ENOTFOUND', 'ENODATA', 'EBADNAME']);
 
 /**
- * Names to addresses off the thread pool: the hosts file, then DNS by c-ares. A name that DNS does not know (search
- * domains, mDNS, NIS) is asked of the system, two at a time. Equal questions share one answer.
+ * Resolves names without the thread pool: the hosts file, then DNS by c-ares. A name that is not in DNS (search
+ * domains, mDNS, NIS) is resolved by the system, two at a time. Simultaneous equal queries share one answer.
  */
 export function createResolver(): Resolve {
   const asking = new Map<string, Promise<readonly string[]>>();
@@ -68,7 +68,7 @@ export function createResolver(): Resolve {
   };
 }
 
-/** A Resolve in the shape in which `net.connect` asks. */
+/** A Resolve as the `lookup` option of `net.connect`. */
 export function asLookup(resolve: Resolve): LookupFunction {
   return (host, options, callback) => {
     resolve(host).then(
@@ -77,7 +77,7 @@ export function asLookup(resolve: Resolve): LookupFunction {
         const found = addresses
           .map((address) => ({ address, family: isIP(address) }))
           .filter((entry) => wanted === 0 || entry.family === wanted);
-        // Out of the promise: what the callback throws is the socket's, not a rejection.
+        // Outside the promise: an error that the callback throws belongs to the socket and is not a rejection.
         process.nextTick(() => {
           const first = found[0];
           if (first === undefined) callback(notFound(host), '', 0);

@@ -8,23 +8,25 @@ import {
 } from 'node:tls';
 import { asLookup, type Resolve } from '../address/resolver.js';
 
-/** Where connections go. */
+/** The server to connect to. */
 export interface Destination {
   readonly secure: boolean;
   /** A name or an address, IPv6 without brackets. */
   readonly hostname: string;
   readonly port: number;
-  /** As `Host` and messages name it. */
+  /** As in `Host` and in messages. */
   readonly host: string;
 }
 
 export interface ConnectOptions {
   readonly resolve: Resolve;
-  /** Made once by `trust`; absent: the usual roots. */
+  /** Made once by `trust`; absent: the default root certificates. */
   readonly trusted: SecureContext | undefined;
 }
 
-/** The usual roots and `ca` (PEM). Costs milliseconds, so once per process and never per connection. */
+/**
+ * The default root certificates and `ca` (PEM). Takes milliseconds, so call it once per process, not per connection.
+ */
 export function trust(ca: string | undefined): SecureContext | undefined {
   return ca === undefined ? undefined : createSecureContext({ ca: [...rootCertificates, ca] });
 }
@@ -40,24 +42,27 @@ export function targetOf(url: URL): Destination {
   };
 }
 
-/** Between happy-eyeballs attempts. Node's 250 ms gives up on addresses an ocean away. */
+/** Between happy-eyeballs attempts. Node's 250 ms is too short for distant addresses. */
 const nextAddressMs = 1_000;
 const probeAfterMs = 60_000;
 /** A TLS session longer than this is not kept: servers choose what is in it, and each pool keeps one. */
 const maxSessionBytes = 8 * 1024;
 /** Bytes of an upload that a socket buffers before it reports that it is full. */
 const highWaterMark = 64 * 1024;
-/** The same over TLS, where it is also what is read and kept for a reader that pauses: in one-byte records, at 140 bytes each. */
+/**
+ * The same over TLS, where it also limits the bytes read and kept for a paused reader: in one-byte records, 140 bytes
+ * each.
+ */
 const tlsHighWaterMark = 2 * 1024;
 
 /** Receives bytes: the first `length` of `bytes`, which it may use until it returns. false: no more for now. */
 export type Read = (bytes: Buffer, length: number) => boolean;
 
-/** Begins a connection. Reading that was stopped goes on by the socket's `resume`. */
+/** Opens a connection. Paused reading continues with the socket's `resume`. */
 export type Dial = (read: Read) => Socket;
 
 /**
- * What comes in plain lands here, whichever connection it comes from: it is read out before the next one has its turn.
+ * The read buffer of all plain connections: it is processed before the next connection is read.
  * A buffer for each read would cost more than the read.
  */
 const received = Buffer.allocUnsafeSlow(64 * 1024);
@@ -89,7 +94,7 @@ export function dialer(target: Destination, options: ConnectOptions): Dial {
       ...(options.trusted === undefined ? {} : { secureContext: options.trusted }),
       ...(session === undefined ? {} : { session }),
     } as ConnectionOptions);
-    // Not `onread`: of a record, TLS gives out what follows a stop all the same.
+    // Not `onread`: TLS passes on the rest of a record even after reading was paused.
     socket.on('data', (chunk) => {
       if (!read(chunk, chunk.length)) socket.pause();
     });
@@ -104,9 +109,9 @@ const isCutOff = (error: NodeJS.ErrnoException | null | undefined): boolean =>
   error?.syscall === 'write' && (error.code === 'EPIPE' || error.code === 'ECONNRESET');
 
 /**
- * An upstream may answer before it has read the whole request, and close: a 413. Its answer is there to be read, but Node
+ * An upstream may answer before it has read the whole request, and close (a 413). Its answer can be read, but Node
  * destroys a socket as soon as writing to it fails. Such a failure adds nothing to what the reading side reports after
- * the answer: so nothing more is written, and the rest is left to that.
+ * the answer: so nothing more is written, and the reading side reports the end.
  */
 function leaveEndToReader(socket: Socket): Socket {
   const unlessCutOff =

@@ -11,53 +11,53 @@ import type { Waiter } from './waiting-line.js';
 export interface ConnectionHandler {
   /** Has all of the request been written? Then the connection can be used again after the reply. */
   readonly written: boolean;
-  /** Does the reader want no more for now? */
+  /** Is the reader paused? */
   readonly paused: boolean;
-  /** The final head. `head` is read before this returns: it holds another reply's then. */
+  /** The final head. Read `head` before returning: afterwards it holds another reply's. */
   replyBegan(head: ReplyHeadReader): void;
   replyCame(chunk: Buffer): void;
   /** The connection no longer belongs to the request. */
   replyEnded(): void;
-  /** The same, but the reply is not whole. */
+  /** The same, but the reply is incomplete. */
   replyBroke(error: GatewayError): void;
-  /** The socket takes more. */
+  /** The socket accepts more. */
   drained(): void;
 }
 
 /** The opener of a connection, which gives it requests. */
 export interface ConnectionOwner {
   stands(connection: Connection): void;
-  /** It never stood. */
+  /** It could not be opened. */
   failed(connection: Connection, error: GatewayError): void;
-  /** Its reply is over, and it may carry another once the event loop has looked at it again. */
+  /** Its reply has ended; it may carry another request after the event loop has polled it again. */
   released(connection: Connection): void;
-  /** It was closed by its owner, or stood and carries nothing any more. */
+  /** It was closed by its owner, or closed after it had been open. */
   gone(connection: Connection): void;
 }
 
 type State =
   | 'opening'
   | 'busy'
-  | 'resting' // free, and waits for news of its socket
+  | 'resting' // free, until its socket was polled once more
   | 'idle'
   | 'closed';
 
-/** Head and body up to this size leave in one piece. */
+/** Head and body up to this size are sent in one piece. */
 const slabBytes = 16 * 1024 + 4 * 1024;
 let slab = Buffer.allocUnsafeSlow(slabBytes);
 
-/** One connection: one request at a time, its bytes out, its reply in. */
+/** One connection, which carries one request at a time and its reply. */
 export class Connection implements Waiter {
   state: State = 'opening';
   /** Its place among the idle or spare connections. Belongs to open-connections.ts. */
   ahead: Waiter | null = null;
   behind: Waiter | null = null;
   waits = false;
-  /** When it may be used for the last time, on `performance.now()`'s clock. Belongs to the pool. */
+  /** Until when it may be used, on `performance.now()`'s clock. Belongs to the pool. */
   usableUntil = Number.POSITIVE_INFINITY;
   /** When an idle one is closed, on `performance.now()`'s clock. Belongs to the pool. */
   idleUntil = 0;
-  /** Does it, though idle, keep the process alive? Belongs to the pool. */
+  /** Does it keep the process alive although it is idle? Belongs to the pool. */
   referenced = true;
   /** Milliseconds for which the upstream keeps it, as its latest reply announced, or -1. */
   keepMs = -1;
@@ -70,9 +70,9 @@ export class Connection implements Waiter {
   #headSeen = false;
   /** Does the upstream keep it after this reply? */
   #persistent = false;
-  /** Is nothing read, until `resume`? */
+  /** Is reading paused until `resume`? */
   #stopped = false;
-  /** What came while the reader paused. */
+  /** Bytes that arrived while the reader was paused. */
   #held: Buffer | null = null;
   /** Has the upstream ended the connection after what is held? TLS reports so even while reading is paused. */
   #endHeld = false;
@@ -108,12 +108,12 @@ export class Connection implements Waiter {
     return this.state === 'idle' && !this.#socket.destroyed;
   }
 
-  /** Is some of what was written not sent yet, as far as the socket has reported? */
+  /** Are there written bytes that the socket has not reported as sent? */
   get hasUnsent(): boolean {
     return this.#socket.writableLength > 0;
   }
 
-  /** Everything but the body that arrives over time, which follows by `write`. */
+  /** Sends the request; a body that arrives over time follows by `write`. */
   carry(
     carried: ConnectionHandler,
     head: string,
@@ -127,13 +127,13 @@ export class Connection implements Waiter {
     this.#headSeen = false;
     this.#parser.start(bodyless);
     const length = head.length + (body?.length ?? 0);
-    // TLS, and a corked socket, keep what is written for longer than this turn.
+    // TLS, and a corked socket, keep the written bytes for longer than this turn.
     if (length > slabBytes || this.#target.secure || this.#socket.writableCorked > 0)
       return this.#writeParts(head, body);
     slab.write(head, 'latin1');
     if (body !== null) body.copy(slab, head.length);
     this.#socket.write(slab.subarray(0, length));
-    // What the kernel did not take at once, the socket holds on to.
+    // The socket keeps the bytes that the kernel did not accept at once.
     if (this.#socket.writableLength > 0) slab = Buffer.allocUnsafeSlow(slabBytes);
   }
 
@@ -154,7 +154,7 @@ export class Connection implements Waiter {
     }
   }
 
-  /** Holds what is written until `uncork`, so that it leaves in one piece. */
+  /** Buffers writes until `uncork`, so that they are sent in one piece. */
   cork(): void {
     this.#socket.cork();
   }
@@ -163,17 +163,17 @@ export class Connection implements Waiter {
     this.#socket.uncork();
   }
 
-  /** false: wait for `drained`. `taken` is called when the system has taken these bytes, or never will. */
+  /** false: wait for `drained`. `taken` is called when the system has accepted these bytes, or never will. */
   write(bytes: Buffer | string, taken?: () => void): boolean {
     return typeof bytes === 'string'
       ? this.#socket.write(bytes, 'latin1', taken)
       : this.#socket.write(bytes, taken);
   }
 
-  /** The reader wants more again. */
+  /** The reader is no longer paused. */
   resume(): void {
     if (!this.#stopped) return;
-    // In a turn of its own: a reader that pauses lets others come first.
+    // In a separate turn, so that other connections come first.
     if (this.#held !== null) setImmediate(() => this.#takeHeld());
     else this.#readOn();
   }
@@ -195,7 +195,7 @@ export class Connection implements Waiter {
     this.#socket.resume();
   }
 
-  /** Lets the process end while this is idle, or not. */
+  /** Whether this keeps the process alive while it is idle. */
   reference(on: boolean): void {
     if (this.referenced === on) return;
     this.referenced = on;
@@ -255,7 +255,7 @@ export class Connection implements Waiter {
       // There was no request.
       this.destroy();
     } else if (carried.paused) {
-      // Most readers go on before anything more comes: so it is this that stops the reading, at a system call each.
+      // Most readers resume before more bytes arrive, so reading is stopped only now, which takes a system call.
       this.#held = Buffer.from(bytes.subarray(0, length));
       this.#stopped = true;
     } else {
@@ -279,7 +279,7 @@ export class Connection implements Waiter {
     parser.read(bytes, length);
     const { body } = parser;
     if (parser.headed) {
-      // Nothing has been made of the head yet, so that the request can still be answered with an error.
+      // The head was not passed on yet, so the request can still be answered with an error.
       if (parser.invalid) return this.abort(failure('upstream_invalid_response', this.host));
       const { head } = parser;
       this.#headSeen = true;
@@ -297,7 +297,7 @@ export class Connection implements Waiter {
 
   #release(carried: ConnectionHandler): void {
     const again = this.#keep && this.#persistent && !this.#parser.excess && carried.written;
-    // TLS reports what it has sent a turn late, after the answer of a fast upstream: the pool looks again.
+    // TLS reports sent bytes one turn late, after the answer of a fast upstream: the pool checks again.
     if (!again || (this.hasUnsent && !this.#target.secure)) return this.destroy();
     this.#carried = null;
     this.state = 'resting';

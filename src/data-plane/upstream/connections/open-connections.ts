@@ -2,8 +2,8 @@ import type { Connection } from './connection.js';
 import { WaitingLine } from './waiting-line.js';
 
 /**
- * All connections of one worker. Where there are more than `max`, idle ones make room, the one unused for longest first:
- * a connection that is only kept must not take the file descriptor that a request needs.
+ * All connections of one worker. Above `max`, idle ones are closed, the one unused for longest first:
+ * an idle connection must not take the file descriptor that a request needs.
  */
 export class OpenConnections {
   readonly max: number;
@@ -14,7 +14,7 @@ export class OpenConnections {
     this.max = max;
   }
 
-  /** A group of pools whose idle connections are counted together. Those of the first group make room first. */
+  /** A group of pools whose idle connections are counted together. Those of the first group are closed first. */
   group(maxIdle: number): IdleConnections {
     const group = new IdleConnections(this, maxIdle);
     this.#groups.push(group);

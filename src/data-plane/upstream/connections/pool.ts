@@ -10,13 +10,13 @@ import { afterPoll } from './turn.js';
 import { WaitingLine } from './waiting-line.js';
 
 export interface PoolOptions {
-  /** How many connections there may be. */
+  /** The limit of connections. */
   readonly connections: number;
   /** How long an unused one is kept at most. */
   readonly keepAliveMs: number;
   /** The same where the server does not announce how long it keeps it. */
   readonly unsaidKeepMs: number;
-  /** How many that were not used between two sweeps are kept. */
+  /** The number of connections unused between two sweeps that are kept. */
   readonly maxUnused: number;
   /** Where the idle connections of many pools are counted together. */
   readonly idle: IdleConnections;
@@ -27,25 +27,25 @@ export interface PoolOptions {
 /** A server may close a connection a little before the announced time. */
 const keepMarginMs = 2_000;
 
-/** One tenant's connections to an origin, and the requests that wait for one, in the order in which they came. */
+/** One tenant's connections to an origin, and the requests that wait for one, in order of arrival. */
 export class Pool implements ConnectionOwner, Queue {
   readonly target: Destination;
-  /** Until when its connections may be used: those begun later need another `renew`. */
+  /** Until when its connections may be used; later ones need another `renew`. */
   usableUntil: number;
-  /** Number of the sweep after which it was last given a request. Belongs to Pools. */
+  /** Number of the sweep after which it last got a request. Belongs to Pools. */
   usedAt = 0;
   readonly #options: PoolOptions;
   #dial: Dial;
   readonly #head = new ReplyHeadReader();
   readonly #connections = new Set<Connection>();
-  /** The one used last is taken first: it is the least likely to be closed meanwhile. */
+  /** The most recently used one is taken first: it is the least likely to have been closed. */
   readonly #idle: Connection[] = [];
   /** Connections that are still opening, and the request that each was begun for. */
   readonly #opening = new Map<Connection, InFlightRequest>();
   /** Requests without a connection. */
   readonly #waiting = new WaitingLine<InFlightRequest>();
   #resting = 0;
-  /** How long a connection may take: the latest request's word counts. */
+  /** The connect timeout: that of the latest request. */
   #connectMs = 0;
   #refillDue = false;
   #closed = false;
@@ -62,7 +62,7 @@ export class Pool implements ConnectionOwner, Queue {
     this.usableUntil = usableUntil;
   }
 
-  /** Connections begun from now on go by `dial`, and may be used until then; the others keep their own end. */
+  /** New connections use `dial` and may be used until `usableUntil`; existing ones keep their own limit. */
   renew(dial: Dial, usableUntil: number): void {
     this.#dial = dial;
     this.usableUntil = usableUntil;
@@ -96,7 +96,7 @@ export class Pool implements ConnectionOwner, Queue {
     this.#waiting.remove(flight);
     const { begun } = flight;
     flight.begun = null;
-    // The next request may use it. But requests that come and go must not each leave an open socket.
+    // The next request may use it. But many cancelled requests must not each leave an open socket.
     if (begun !== null && this.#opening.has(begun)) this.#options.spare.add(begun);
   }
 
@@ -109,11 +109,11 @@ export class Pool implements ConnectionOwner, Queue {
     this.#opening.clear();
   }
 
-  /** To be called every now and then: closes what has been idle for too long, and lets the process end beside the rest. */
+  /** Call it regularly: closes connections idle for too long; the others no longer keep the process alive. */
   sweep(now: number): void {
     if (this.#idle.length === 0) return;
     let excess = this.#idle.length - this.#options.maxUnused;
-    // From the one unused for longest.
+    // Starts with the one unused for longest.
     for (const connection of [...this.#idle]) {
       const wasUnused = !connection.referenced;
       if (connection.idleUntil <= now || (wasUnused && excess > 0)) connection.destroy();
@@ -135,7 +135,7 @@ export class Pool implements ConnectionOwner, Queue {
     }
   }
 
-  /** Begins connections for those who wait and can expect none. */
+  /** Opens connections for waiting requests that have none to expect. */
   #refill(): void {
     this.#refillDue = false;
     if (this.#closed) return;

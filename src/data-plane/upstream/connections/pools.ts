@@ -3,16 +3,16 @@ import type { ConnectionScope } from '../upstream.js';
 export interface PoolLimits {
   /** Pools of all tenants together. */
   readonly pools: number;
-  /** Pools of one tenant: one that uses ever new credentials or hosts loses its own first. */
+  /** Pools of one tenant: a tenant with many credentials or hosts loses its own pools first. */
   readonly poolsPerTenant: number;
 }
 
 /** Sweeps after which a pool without connections is forgotten, and its TLS session with it. */
 const forgottenAfter = 1_200;
 
-/** What Pools needs of a pool. */
+/** The part of a pool that Pools needs. */
 export interface PoolOfConnections {
-  /** Number of the sweep after which it was last given a request. Belongs to Pools. */
+  /** Number of the sweep after which it last got a request. Belongs to Pools. */
   usedAt: number;
   readonly usableUntil: number;
   readonly busy: boolean;
@@ -26,12 +26,12 @@ interface TenantPools<Pool> {
   size: number;
 }
 
-/** A part of a text keeps all of that text in memory; a copy does not. */
+/** A substring keeps the whole text in memory; a copy does not. */
 const copied = (text: string): string => Buffer.from(text).toString();
 
 /**
- * Pools by tenant, origin and account, so that no connection is shared between two of any of these: an answer that a
- * provider sends unasked can only reach those who use that provider with that credential.
+ * Pools by tenant, origin and account, so that different ones never share a connection: an answer that a
+ * provider sends unrequested can only reach callers that use that provider with that credential.
  */
 export class Pools<Pool extends PoolOfConnections> {
   readonly #limits: PoolLimits;
@@ -47,14 +47,14 @@ export class Pools<Pool extends PoolOfConnections> {
     return this.#size;
   }
 
-  /** The pool to send a request by; undefined where there is none. */
+  /** The pool for a request; undefined: there is none yet. */
   find(tenant: string, origin: string, account: ConnectionScope): Pool | undefined {
     const pool = this.#tenants.get(tenant)?.origins.get(origin)?.get(account);
     if (pool !== undefined) pool.usedAt = this.#sweeps;
     return pool;
   }
 
-  /** Over a limit, pools without a request in flight are closed, the one unused for longest first. */
+  /** Above a limit, pools without a request in flight are closed, the one unused for longest first. */
   add(tenant: string, origin: string, account: ConnectionScope, pool: Pool): void {
     let own = this.#tenants.get(tenant);
     if (own !== undefined && own.size >= this.#limits.poolsPerTenant) this.closeOldest(tenant);
@@ -75,7 +75,7 @@ export class Pools<Pool extends PoolOfConnections> {
     this.#size += 1;
   }
 
-  /** To be called twice a second: closes what has been idle for too long, forgets pools that nothing uses. */
+  /** Call it twice a second: closes connections idle for too long, and forgets unused pools. */
   sweep(now: number): void {
     this.#sweeps += 1;
     for (const [tenant, origin, account, pool] of this.#all()) {
@@ -114,7 +114,7 @@ export class Pools<Pool extends PoolOfConnections> {
     if (own.size === 0) this.#tenants.delete(tenant);
   }
 
-  /** What it has just given may be removed meanwhile. */
+  /** The pool just returned may be removed during the iteration. */
   *#all(of: string | null = null): Generator<[string, string, ConnectionScope, Pool]> {
     for (const [tenant, { origins }] of this.#tenants) {
       if (of !== null && tenant !== of) continue;

@@ -2,7 +2,7 @@ import type { Connection } from './connection.js';
 
 type Then = (connection: Connection) => void;
 
-/** Each connection followed by what is to be called with it. */
+/** Each connection is followed by the function to call with it. */
 let waiting: (Connection | Then)[] = [];
 
 /**

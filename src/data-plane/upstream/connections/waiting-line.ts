@@ -6,10 +6,10 @@ export interface Waiter {
 }
 
 /**
- * Who waits, in the order in which they came.
+ * Waiters in order of arrival.
  *
- * No Map, since the table that a Map outgrows refers to the one that takes its place: once one has become old, each keeps
- * the next through every minor collection, with all that ever waited in it, until a major one.
+ * Not a Map, since a table that a Map has outgrown refers to its successor: once one is in the old generation, each
+ * keeps the next one alive through every minor collection, with all its former entries, until a major one.
  */
 export class WaitingLine<T extends Waiter> {
   size = 0;
@@ -26,7 +26,7 @@ export class WaitingLine<T extends Waiter> {
     this.size += 1;
   }
 
-  /** Does nothing where it does not wait. */
+  /** Does nothing if it does not wait. */
   remove(waiter: T): void {
     if (!waiter.waits) return;
     const { ahead, behind } = waiter;

@@ -38,12 +38,12 @@ type State =
   | 'invalid';
 
 /**
- * What is around the chunks of a body, byte by byte: sizes, extensions, trailers (RFC 9112 §7.1). Extensions and trailers
- * are passed over, but have to be valid: what is not may be an attempt to have two readers see two different bodies. One
- * leniency: blanks at the end of a size's line, which some servers pad it with.
+ * Parses the framing around the chunks of a body, byte by byte: sizes, extensions, trailers (RFC 9112 §7.1). Extensions
+ * and trailers are skipped, but have to be valid: invalid ones may be an attempt to make two readers see different
+ * bodies. One exception: blanks at the end of a size's line, which some servers add as padding.
  */
 export class ChunkFraming {
-  /** Bytes to come of the chunk. */
+  /** Remaining bytes of the chunk. */
   left = 0;
   state: State = 'done';
   #sizeDigits = 0;
@@ -61,7 +61,7 @@ export class ChunkFraming {
     if (this.left === 0) this.state = 'chunk-cr';
   }
 
-  /** One byte that is not a chunk's. */
+  /** Parses one byte outside of chunks. */
   read(byte: number): void {
     switch (this.state) {
       case 'size':

@@ -2,7 +2,7 @@ import type { HeaderList } from '../../../common/http/headers.js';
 
 /** Bytes of a head; more is an invalid response. */
 export const maxReplyHeaderBytes = 64 * 1024;
-/** Header lines; more is an invalid response. No provider comes near it. */
+/** Header lines; more is an invalid response. Providers send far fewer. */
 export const maxReplyHeaderLines = 256;
 
 /** What `read` returns instead of an offset: more bytes are needed. */
@@ -10,7 +10,7 @@ export const incomplete = -1;
 /** What `read` returns instead of an offset: this is not HTTP/1.1. */
 export const invalid = -2;
 
-/** A larger head is not remembered for the next one: an upstream must not choose how much memory each pool takes. */
+/** A larger head is not kept for comparison: an upstream must not determine how much memory each pool takes. */
 const maxRememberedBytes = 4 * 1024;
 const maxRememberedLines = 64;
 
@@ -31,7 +31,7 @@ export const isValueByte = new Uint8Array(256).fill(1, space);
 isValueByte[tab] = 1;
 isValueByte[127] = 0;
 
-/** What a header means to the connection. RFC 9110 §7.6.1 and the framing describe it, not the answer. */
+/** The role of a header. RFC 9110 §7.6.1 and the framing belong to the connection, not to the answer. */
 export type Role =
   | 'answer'
   | 'connection'
@@ -51,7 +51,7 @@ const roles = new Map<string, Role>([
 ]);
 
 /**
- * Headers that speak for an origin, to browsers and to the proxies before it. A client takes them as the gateway's own:
+ * Headers that set rules for an origin, for browsers and proxies. A client would apply them to the gateway:
  * they would change how it reaches the gateway, what it keeps for it, and who may read its answers.
  */
 const originHeaders = new Set([
@@ -94,10 +94,10 @@ export function roleOf(name: string): Role {
     : 'answer';
 }
 
-/** A header line of the head before; offsets count from the beginning of that head. */
+/** A header line of the previous head; offsets count from the beginning of that head. */
 class Line {
   start = 0;
-  /** After the line's CRLF; equal to `start` where nothing is known. */
+  /** After the line's CRLF; equal to `start`: nothing is kept. */
   end = 0;
   /** Bytes from `start` through the colon. */
   nameBytes = 0;
@@ -107,13 +107,13 @@ class Line {
 }
 
 /**
- * Reads heads of replies, strictly: CRLF alone ends a line, and nothing is folded, guessed or repaired. An origin's
- * heads resemble each other, so that each line is first compared with the one at its place in the head before: where
+ * Parses heads of replies strictly: only CRLF ends a line, and nothing is folded, guessed or repaired. An origin's
+ * heads resemble each other, so each line is first compared with the one at its place in the previous head: if
  * the bytes are the same, they are neither checked nor made into strings again.
  */
 export class ReplyHeadReader {
   status = 0;
-  /** Names lower-case; without what belongs to the connection or speaks for the origin. The reader's of it to keep. */
+  /** Names in lower case, without headers of the connection or rules for the origin. The caller may keep the list. */
   headers: HeaderList = [];
   /** Content-Length, or -1. */
   length = -1;
@@ -227,7 +227,7 @@ export class ReplyHeadReader {
         return true;
       }
       case 'transfer-encoding':
-        // Any other coding would have to be undone before anyone could read the answer.
+        // Any other coding would have to be decoded before the answer can be read.
         if (this.chunked || value.toLowerCase() !== 'chunked') return false;
         this.chunked = true;
         return true;
@@ -256,7 +256,7 @@ export class ReplyHeadReader {
     }
   }
 
-  /** Of the lines from `first` on, the bytes are not those that will be kept. */
+  /** Invalidates the kept lines from `first` on. */
   #forget(first: number): void {
     for (let i = first; i < this.#lines.length; i++) {
       const line = this.#lines[i]!;
@@ -276,7 +276,7 @@ export class ReplyHeadReader {
   }
 }
 
-/** Can a reply begin with these bytes, as far as they go? */
+/** Can a reply begin with these bytes? */
 export function beginsReply(bytes: Buffer, from: number, to: number): boolean {
   const length = Math.min(version.length, to - from);
   for (let i = 0; i < length; i++) {

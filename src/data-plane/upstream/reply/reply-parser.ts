@@ -18,17 +18,17 @@ type State =
   | 'chunks'
   | 'done';
 
-/** Where in `CRLF CRLF` an incomplete head has come to. */
+/** The number of bytes of `CRLF CRLF` at the end of an incomplete head. */
 type HeadEnd = 0 | 1 | 2 | 3;
 
 /**
- * One connection's replies, one after another, as bytes come. `read` reports what a piece of them contained: a head,
- * some body, the end, or that they are not HTTP. As strict as a client may be: RFC 9112 without the leniencies.
+ * Parses one connection's replies, one after another, as bytes arrive. `read` reports what a piece of them contained: a
+ * head, some body, the end, or that they are not HTTP. As strict as RFC 9112 allows a client to be.
  */
 export class ReplyParser {
-  /** Did the latest `read` complete the head? Then `head` holds it until the next head of this origin. */
+  /** Did the latest `read` complete the head? Then `head` keeps it until the next head of this origin. */
   headed = false;
-  /** What the latest `read` brought of the body: a copy. */
+  /** A copy of the body's bytes in the latest `read`. */
   body: Buffer | null = null;
   /** The whole reply has been read. */
   done = false;
@@ -38,10 +38,10 @@ export class ReplyParser {
   readonly head: ReplyHeadReader;
   #state: State = 'done';
   #bodyless = false;
-  /** Bytes to come of a body of known length. */
+  /** Remaining bytes of a body of known length. */
   #left = 0;
   readonly #chunks = new ChunkFraming();
-  /** The beginning of a head that comes in pieces. */
+  /** The beginning of a head that arrives in pieces. */
   #pending: Buffer | null = null;
   #pendingBytes = 0;
   #headEnd: HeadEnd = 0;
@@ -58,12 +58,12 @@ export class ReplyParser {
     this.excess = false;
   }
 
-  /** Takes the first `length` bytes, which are the parser's to move about. */
+  /** Parses the first `length` bytes, and may move them within the buffer. */
   read(bytes: Buffer, length: number): void {
     this.headed = false;
     this.body = null;
     let at = 0;
-    // Interim replies announce; the answer follows.
+    // The answer follows after interim replies.
     while (this.#state === 'head') {
       if (at === length) return;
       at = this.#readHead(bytes, at, length);
@@ -79,7 +79,7 @@ export class ReplyParser {
     }
   }
 
-  /** The upstream has ended the connection: is the reply whole by that? */
+  /** The upstream has ended the connection: does that complete the reply? */
   end(): boolean {
     return this.#state === 'until-close';
   }
@@ -92,7 +92,7 @@ export class ReplyParser {
     return this.invalid ? invalid : behind;
   }
 
-  /** A head in pieces: what has come is looked at once, and read when its end is there. */
+  /** A head in pieces: each byte is scanned once, and the head is parsed when its end has arrived. */
   #readPieces(bytes: Buffer, from: number, to: number): number {
     let at = from;
     let ended = false;

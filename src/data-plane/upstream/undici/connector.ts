@@ -9,22 +9,22 @@ import { buildConnector as undiciConnector } from './parts.js';
 
 export interface ConnectorOptions {
   readonly resolve: Resolve;
-  /** Made once by `trust`; absent: the usual roots. */
+  /** Made once by `trust`; absent: the default root certificates. */
   readonly trusted: SecureContext | undefined;
   /** null: connections go to the host itself. */
   readonly proxy: ForwardProxy | null;
 }
 
-/** How long a pool's connections may take; that of its latest request. Milliseconds; 0 turns it off. */
+/** The connect timeout of a pool: that of its latest request. Milliseconds; 0: none. */
 export interface ConnectWait {
   connectMs: number;
 }
 
-/** Between happy-eyeballs attempts. Node's 250 ms gives up on addresses an ocean away. */
+/** Between happy-eyeballs attempts. Node's 250 ms is too short for distant addresses. */
 const nextAddressMs = 1_000;
 
 /**
- * undici's connector with our own resolver, a connect timeout that is exact (undici's own has a resolution of a second),
+ * undici's connector with the gateway's resolver, an exact connect timeout (undici's own has a resolution of a second),
  * and errors that show whether TCP or TLS failed.
  */
 export function createConnector(options: ConnectorOptions, wait: ConnectWait): buildConnector.connector {

@@ -38,8 +38,8 @@ interface Destination {
 type Opened = (...result: [error: Error, socket: null] | [error: null, socket: Socket]) => void;
 
 /**
- * Opens a tunnel to a host. The proxy resolves its name. Returns the socket at once, so that the attempt can be ended;
- * calls back once.
+ * Opens a tunnel to a host, whose name the proxy resolves. Returns the socket at once, so that the attempt can be
+ * cancelled; calls back once.
  */
 export function tunnel(
   proxy: ForwardProxy,
@@ -80,7 +80,7 @@ export function tunnel(
     if (end === -1 || status === undefined)
       return finish(failed('did not answer CONNECT with HTTP/1.1'), null);
     if (!status.startsWith('2')) return finish(failed(`refused the connection with status ${status}`), null);
-    // A host that speaks first would speak before the request: no server of HTTP or TLS does.
+    // No server of HTTP or TLS sends bytes before the request.
     if (reply.length > end + 4) return finish(failed('sent bytes after its answer to CONNECT'), null);
     socket.pause();
     finish(null, socket);

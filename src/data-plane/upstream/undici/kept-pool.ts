@@ -18,10 +18,10 @@ export interface KeptPoolOptions {
   readonly counted: (change: 1 | -1) => void;
 }
 
-/** Makes the connector of a pool, which reads how long a connection may take from `wait`. */
+/** Makes the connector of a pool, which reads its connect timeout from `wait`. */
 export type MakeConnector = (wait: ConnectWait) => buildConnector.connector;
 
-/** Timeouts are our own: undici's count in whole seconds, and do not stop while a reader pauses. */
+/** The gateway has its own timeouts: undici's count in whole seconds, and go on while a reader is paused. */
 const clientOptions: Client.Options = {
   headersTimeout: 0,
   bodyTimeout: 0,
@@ -30,9 +30,9 @@ const clientOptions: Client.Options = {
 
 /** One tenant's connections to an origin with one account. */
 export class KeptPool {
-  /** Until when its connections may be used; beyond, it has to be renewed. */
+  /** Until when its connections may be used; then it has to be renewed. */
   usableUntil: number;
-  /** Number of the sweep after which it was last given a request. Belongs to Pools. */
+  /** Number of the sweep after which it last got a request. Belongs to Pools. */
   usedAt = 0;
   readonly #wait: ConnectWait = { connectMs: 0 };
   readonly #options: KeptPoolOptions;
@@ -58,7 +58,7 @@ export class KeptPool {
     return !this.busy && this.#pool.stats.connected === 0;
   }
 
-  /** Requests to come use new connections; those under way finish on theirs. */
+  /** Later requests use new connections; those in flight finish on theirs. */
   renew(connector: MakeConnector, usableUntil: number): void {
     void this.#pool.close();
     this.#pool = this.#open(connector);
@@ -74,7 +74,7 @@ export class KeptPool {
       this.#inFlight -= 1;
     });
     const body = flight.upload ?? flight.bytes;
-    // `connection: close` after requests at which servers are known to lose their place.
+    // `connection: close` after requests whose end some servers are known to misread.
     const reset = method === 'HEAD' || (body !== null && !methodsWithBody.has(method));
     pool.dispatch({ path, method, headers, body, reset }, flight);
   }

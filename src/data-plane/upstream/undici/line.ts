@@ -4,7 +4,7 @@ import { ignoreContinue } from './parser-repairs.js';
 import { Client } from './parts.js';
 import { UndiciFlight } from './undici-flight.js';
 
-/** undici's client of one connection, which gives each flight its connection and can cut it. */
+/** undici's client of one connection, which assigns each flight its connection and can cut it. */
 export class UndiciLine extends Client {
   readonly #current: { socket: Socket | null };
 
@@ -34,7 +34,10 @@ export class UndiciLine extends Client {
     return super.dispatch(options, handler);
   }
 
-  /** Did the connection break, rather than end? undici takes a reset for the end of a body that ends with the connection. */
+  /**
+   * Did the connection break instead of ending? undici takes a reset for the end of a body that ends with the
+   * connection.
+   */
   get broken(): boolean {
     return (this.#current.socket?.errored ?? null) !== null;
   }

@@ -11,8 +11,8 @@ export function unpauseBeforeClosing(socket: Socket): void {
 }
 
 /**
- * undici treats a `100 Continue` that it did not ask for as a fault, while RFC 9110 §15.2 has a client ignore it. The
- * parser of this connection gets it as a 102, which is ignored. To be called once the connection has its parser.
+ * undici treats an unrequested `100 Continue` as an error, although RFC 9110 §15.2 requires a client to ignore it. The
+ * parser of this connection gets it as a 102, which is ignored. Call it once the connection has its parser.
  */
 export function ignoreContinue(socket: Socket): void {
   const parser = parserOf(socket);

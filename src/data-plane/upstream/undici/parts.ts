@@ -4,8 +4,8 @@ import type * as undici from 'undici';
 const load = createRequire(import.meta.url);
 
 /**
- * The parts of undici that are used, each from its own file. Its index loads fetch, WebSocket, caches and mocks with them:
- * 75 ms of CPU at each start of a data worker. The version is pinned, so that its files are where they were.
+ * The parts of undici that are used, each from its own file. Its index also loads fetch, WebSocket, caches and mocks:
+ * 75 ms of CPU at each start of a data worker. The version is pinned, so that the paths stay valid.
  */
 export const Client = load('undici/lib/dispatcher/client.js') as typeof undici.Client;
 export const UndiciPool = load('undici/lib/dispatcher/pool.js') as typeof undici.Pool;

@@ -20,7 +20,10 @@ const brokenConnection = new Set([
   'ENOTCONN',
 ]);
 
-/** What undici or its socket reports, as the error our callers get. Messages name the host and nothing the upstream wrote. */
+/**
+ * Converts an error of undici or its socket to an error of the gateway. Messages name the host and never contain text
+ * of the upstream.
+ */
 export function fromUndici(thrown: unknown, host: string, headSeen: boolean): GatewayError {
   if (thrown instanceof GatewayError) return thrown;
   const error = thrown as NodeJS.ErrnoException & { data?: unknown };
@@ -36,7 +39,7 @@ export function fromUndici(thrown: unknown, host: string, headSeen: boolean): Ga
   if (brokenConnection.has(code) || (isParserError && error.message.includes('EOF')))
     return failure(headSeen ? 'upstream_truncated' : 'upstream_reset', host, error);
   if (isParserError) {
-    // The parser attaches the bytes it stumbled over: an upstream's words, which must not reach a log.
+    // The parser attaches the bytes that it could not parse: text of the upstream, which must not reach a log.
     error.data = undefined;
     return failure('upstream_invalid_response', host, error);
   }

@@ -9,19 +9,19 @@ import { replyHeaders } from './undici-headers.js';
 import { type StreamWatcher, UploadStream } from './upload-stream.js';
 
 type Phase =
-  | 'connecting' // no connection has been given to this request yet
+  | 'connecting' // the request has no connection yet
   | 'sending' // the request is being written
   | 'awaiting-head'
-  | 'awaiting-body' // head given, no byte of the body yet
+  | 'awaiting-body' // the head was passed on, but no byte of the body yet
   | 'flowing'
   | 'done'; // end, error or cancel: the handler is not called again
 
-/** Thrown into undici to return a connection that a cancelled request would have got; reported nowhere. */
+/** Thrown into undici to return a connection of a cancelled request; never reported. */
 const notNeeded = new Error('the request was cancelled before it was sent');
 
 /**
  * undici may not be resumed while its (one) parser runs, and a handler can resume another flight from within its own
- * callback. More than 0: we are inside such a callback.
+ * callback. Above 0: such a callback is running.
  */
 let insideParser = 0;
 
@@ -33,7 +33,7 @@ export class UndiciFlight implements UpstreamFlight, Dispatcher.DispatchHandler,
   due = Number.POSITIVE_INFINITY;
   slot = -1;
   readonly upload: UploadStream | null;
-  /** Set by the line when it takes this request. */
+  /** Set by the line when it starts this request. */
   line: { cut(): void; readonly broken: boolean } | null = null;
   readonly #request: UpstreamRequest;
   readonly #handler: UpstreamHandler;
@@ -67,7 +67,7 @@ export class UndiciFlight implements UpstreamFlight, Dispatcher.DispatchHandler,
     return this.#request.timeouts.connectMs;
   }
 
-  /** The body, where it does not arrive over time. */
+  /** The body, unless it arrives over time. */
   get bytes(): Buffer | null {
     return this.upload === null ? (this.#request.body as Buffer | null) : null;
   }
@@ -85,7 +85,7 @@ export class UndiciFlight implements UpstreamFlight, Dispatcher.DispatchHandler,
     this.#isQueueFull = isFull;
   }
 
-  /** Ends the flight by our own decision: the connection goes with it. */
+  /** Ends the flight from this side, and closes its connection. */
   fail(error: GatewayError): void {
     if (this.#phase === 'done') return;
     this.#break(error);
@@ -176,7 +176,7 @@ export class UndiciFlight implements UpstreamFlight, Dispatcher.DispatchHandler,
 
   onHeaders(status: number, raw: Buffer[], resume: () => void): boolean {
     if (this.#phase === 'done') return true;
-    // 100, 102 and 103 announce; the answer follows. 101 was not asked for.
+    // The answer follows after 100, 102 and 103. 101 was not requested.
     if (status < 200 && status !== 101) return true;
     if (status === 101 || raw.length > 2 * maxReplyHeaderLines) {
       this.#break(failure('upstream_invalid_response', this.#host));
@@ -191,7 +191,7 @@ export class UndiciFlight implements UpstreamFlight, Dispatcher.DispatchHandler,
     this.#resume = resume;
     this.#phase = 'awaiting-body';
     this.due = this.#deadlines.after(timeouts.firstTokenMs);
-    // A refusal while we still upload: the rest would be sent for nothing. undici closes the connection at the end.
+    // Refused during the upload: sending the rest would be useless. undici closes the connection at the end.
     if (status >= 400) this.upload?.halt();
     if (method === 'HEAD' && length !== -1) headers.push('content-length', String(length));
     insideParser += 1;
@@ -206,7 +206,7 @@ export class UndiciFlight implements UpstreamFlight, Dispatcher.DispatchHandler,
   }
 
   onData(chunk: Buffer): boolean {
-    // A resumed parser reports the rest of a body that ends with the connection even where there is none.
+    // A resumed parser reports the rest of a body that ends with the connection even if there is none.
     if (this.#phase === 'done' || chunk.length === 0) return true;
     const { maxBodyBytes, timeouts } = this.#request;
     this.#bodyBytes += chunk.length;
@@ -216,7 +216,7 @@ export class UndiciFlight implements UpstreamFlight, Dispatcher.DispatchHandler,
     }
     this.#phase = 'flowing';
     this.due = this.#deadlines.after(timeouts.idleMs);
-    // Set before the call: the handler may resume before it returns.
+    // Set before the call, since the handler may resume before it returns.
     this.#paused = true;
     insideParser += 1;
     let more = true;
@@ -231,7 +231,7 @@ export class UndiciFlight implements UpstreamFlight, Dispatcher.DispatchHandler,
       this.#paused = false;
       return true;
     }
-    // While the reader pauses, the upstream owes us nothing.
+    // While the reader is paused, the upstream has no deadline.
     this.due = Number.POSITIVE_INFINITY;
     return false;
   }
@@ -269,7 +269,7 @@ export class UndiciFlight implements UpstreamFlight, Dispatcher.DispatchHandler,
     this.#handler.error(error);
   }
 
-  /** Before `onConnect`, the line may be busy with another request: then there is nothing of ours to cut. */
+  /** Before `onConnect`, the line may be busy with another request, which must not be cut. */
   #cut(): void {
     if (this.#phase !== 'connecting') this.line?.cut();
   }

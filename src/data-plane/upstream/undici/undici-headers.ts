@@ -5,11 +5,11 @@ import { headerNameToString } from './parts.js';
 
 export interface OutgoingHeaders {
   readonly headers: HeaderList;
-  /** Of a body that arrives over time: its length, or -1 where it goes chunked. */
+  /** Length of a body that arrives over time; -1: it is sent chunked. */
   readonly streamed: number;
 }
 
-/** The headers that are sent, as `requestHead` has them; null where HTTP does not allow one. */
+/** The headers to send, as in `requestHead`; null: HTTP does not allow one of them. */
 export function outgoingHeaders(
   given: HeaderList,
   isStreamed: boolean,
@@ -34,7 +34,7 @@ export function outgoingHeaders(
 }
 
 export interface ReplyHeaders {
-  /** Names lower-case; without what belongs to the connection or speaks for the origin. */
+  /** Names in lower case, without headers of the connection or rules for the origin. */
   readonly headers: HeaderList;
   /** Content-Length, or -1. */
   readonly length: number;

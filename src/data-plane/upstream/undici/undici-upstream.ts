@@ -31,14 +31,14 @@ const customLimits = { pools: 512, poolsPerTenant: 128 };
 const maxIdleProviders = 1_024;
 /** Where a custom host does not announce how long it keeps a connection, it may close it after 5 s. */
 const unsaidKeepMsCustom = 4_000;
-/** How long a check of a custom host's addresses holds. */
+/** How long a check of a custom host's addresses is valid. */
 const checkedMs = 55_000;
 const sweepMs = 500;
 
-/** Of requests about the gateway's own identity: they share no connection with a tenant's. */
+/** For requests about the gateway's own identity, which share no connection with a tenant's. */
 const ownIdentityAccount = Symbol('own identity');
 
-/** The outgoing side over undici, by the rules of the own client: a pool for each tenant, origin and account. */
+/** The client over undici, with the same rules as the gateway's own: a pool for each tenant, origin and account. */
 export function createUndiciUpstream(options: UndiciOptions): Upstream {
   return new UndiciUpstream(options);
 }
@@ -156,7 +156,7 @@ class UndiciUpstream implements Upstream {
     this.#custom.sweep(now);
   }
 
-  /** Closes the pool that was not used for longest, those of custom hosts first. */
+  /** Closes the pool unused for longest, those of custom hosts first. */
   #closeUnused(): void {
     if (!this.#custom.closeOldest()) this.#providers.closeOldest();
   }
@@ -214,7 +214,7 @@ class UndiciUpstream implements Upstream {
     options: KeptPoolOptions,
   ): KeptPool {
     const found = this.#custom.find(tenant, url.origin, account);
-    // Another request may have had them checked meanwhile.
+    // Another request may have checked them meanwhile.
     if (found !== undefined && found.usableUntil > performance.now()) return found;
     const connector = this.#connector(() => Promise.resolve(addresses), null);
     if (found !== undefined) {
@@ -233,7 +233,7 @@ class UndiciUpstream implements Upstream {
   }
 }
 
-/** undici would send U+010D in a path as a CR, and takes CONNECT for a tunnel. */
+/** undici would send U+010D in a path as a CR, and treats CONNECT as a tunnel. */
 const isSendable = (method: string, path: string): boolean =>
   method !== 'CONNECT' && !/[^\u0021-\u007e\u0080-\u00ff]/.test(path);
 

@@ -5,11 +5,11 @@ import { failure } from '../failure.js';
 
 const highWaterMark = 64 * 1024;
 
-/** Is notified of whether an upload waits for the upstream or for its source. */
+/** Is notified whether an upload waits for the upstream or for its source. */
 export interface StreamWatcher {
-  /** The upstream takes no more for now. */
+  /** The upstream accepts no more for now. */
   uploadHeld(): void;
-  /** The upstream wants more. */
+  /** The upstream accepts more again. */
   uploadWanted(): void;
 }
 
@@ -30,17 +30,17 @@ export class UploadStream extends Readable implements Sink {
     this.#watcher = watcher;
   }
 
-  /** So many bytes were announced, or -1. */
+  /** Sets the announced number of bytes; -1: unknown. */
   expect(bytes: number): void {
     this.#left = bytes;
   }
 
-  /** Has the source given all it has? */
+  /** Has the source ended? */
   get ended(): boolean {
     return this.#ended;
   }
 
-  /** Takes no more from the source. One that was not started is left alone: it can still go to another target. */
+  /** Reads no more from the source. One that was not started stays usable for another target. */
   halt(): void {
     if (this.#ended || this.#halted) return;
     this.#halted = true;
