@@ -50,7 +50,7 @@ describe('records that are known while the store is away', () => {
     return known;
   };
   const keep = (known: KnownRecords, name: string, more: Partial<KeyRecord> = {}): void =>
-    known.keep({ kind: 'key', workspace: null, name }, keyOf(name, more), known.forgets);
+    known.answered(known.ask('key', null, name), keyOf(name, more));
   const has = (known: KnownRecords, name: string): boolean => known.find('key', null, name)?.keyId === name;
 
   beforeEach(() => {
@@ -65,7 +65,7 @@ describe('records that are known while the store is away', () => {
   it('are there at the next start, with the keys of their store and the change up to which they are true', async () => {
     const known = await begun();
     keep(known, 'a');
-    known.keep({ kind: 'provider', workspace: 'w', name: 'main' }, provider, known.forgets);
+    known.answered(known.ask('provider', 'w', 'main'), provider);
     known.close();
     expect(statSync(path).mode & 0o777).to.equal(0o600);
     for (const secret of ['sk-very-secret', 'main', keys.pepper.toString('hex')])
@@ -92,12 +92,17 @@ describe('records that are known while the store is away', () => {
     expect(openKnown().size).to.equal(0);
   });
 
-  it('are not kept where something was forgotten while they were asked for', async () => {
+  it('are not kept where they were forgotten while they were asked for', async () => {
     const known = await begun();
-    const from = known.forgets;
+    const [a, b] = [known.ask('key', null, 'a'), known.ask('key', null, 'b')];
     known.forget([{ kind: 'key', workspace: null, name: 'a' }]);
-    known.keep({ kind: 'key', workspace: null, name: 'a' }, keyOf('a'), from);
-    expect(has(known, 'a')).to.equal(false);
+    known.answered(a, keyOf('a'));
+    known.answered(b, keyOf('b'));
+    expect([has(known, 'a'), has(known, 'b')]).to.deep.equal([false, true]);
+    const c = known.ask('key', null, 'c');
+    known.forget([{ kind: 'key', workspace: 'w', name: '*' }]);
+    known.answered(c, keyOf('c'));
+    expect(known.size).to.equal(0);
   });
 
   it('are not used once the store has been away for too long, nor at a start after that', async () => {

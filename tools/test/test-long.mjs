@@ -67,6 +67,12 @@ const parts = [
     minutes: 10,
   },
   {
+    name: 'two nodes without PostgreSQL: five states of 5 s each under 200 requests a second',
+    files: ['test/fault/nodes-store-away.test.ts'],
+    env: { whole: { WHOLE_LOAD: 'true' }, short: {} },
+    minutes: 2,
+  },
+  {
     name: 'hostile connections, upstream answers, texts and journals, in every combination',
     files: [
       'test/fault/api-wire.test.ts',

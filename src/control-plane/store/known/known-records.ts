@@ -27,6 +27,11 @@ interface StoreKeys {
   readonly audit: Buffer;
 }
 
+/** A record that the store is asked for. */
+interface KnownQuestion extends Pick<Head, 'kind' | 'workspace' | 'name'> {
+  isOvertaken: boolean;
+}
+
 /** A record, sealed, and what it can be forgotten by. */
 interface Known {
   readonly sealed: Buffer;
@@ -70,8 +75,8 @@ export class KnownRecords {
   #currentAt = Number.NEGATIVE_INFINITY;
   #currentWritten = Number.NEGATIVE_INFINITY;
   #evicted: Forget[] = [];
-  /** Grows whenever something is forgotten: an answer that was asked for before may be out of date. */
-  forgets = 0;
+  /** Questions to the store that are open. */
+  readonly #asked = new Set<KnownQuestion>();
 
   constructor(options: KnownOptions) {
     const { path, masterKey, maxBytes = defaultMaxBytes, staleMs, onProblem } = options;
@@ -153,14 +158,18 @@ export class KnownRecords {
     return { point: this.#point, at: Date.now() - (performance.now() - this.#currentAt) };
   }
 
-  /** `from`: `forgets` before the record was asked for. */
-  keep<K extends LookupKind>(
-    asked: { readonly kind: K; readonly workspace: string | null; readonly name: string },
-    record: LookupRecords[K],
-    from: number,
-  ): void {
-    if (from !== this.forgets) return;
-    const { kind, workspace, name } = asked;
+  /** To be called before the store is asked, and to be ended by `answered`. */
+  ask(kind: LookupKind, workspace: string | null, name: string): KnownQuestion {
+    const question = { kind, workspace, name, isOvertaken: false };
+    this.#asked.add(question);
+    return question;
+  }
+
+  /** Keeps the answer, unless it was forgotten while it was asked for: it may be out of date. null: there was none. */
+  answered(question: KnownQuestion, record: LookupRecords[LookupKind] | null): void {
+    this.#asked.delete(question);
+    if (record === null || question.isOvertaken) return;
+    const { kind, workspace, name } = question;
     const { workspaceId = null, userId = null } = record as {
       workspaceId?: string | null;
       userId?: string | null;
@@ -187,7 +196,11 @@ export class KnownRecords {
 
   /** On its way to the disk when this returns. */
   forget(what: readonly Forget[]): void {
-    this.forgets += 1;
+    for (const question of this.#asked) {
+      question.isOvertaken ||= what.some(
+        (one) => one.kind === question.kind && (one.name === '*' || nameOf(one) === nameOf(question)),
+      );
+    }
     if (!remove(this.#records, what)) return;
     this.#append(types.forgotten, what);
     this.#file.flush();

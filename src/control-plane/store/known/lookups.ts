@@ -21,6 +21,9 @@ const atRunTime = '';
  * not known either is refused, and never taken for absent.
  */
 export class Lookups {
+  /** Has the store not answered in time, and nothing since? */
+  #isLate = false;
+
   /** `known`: null for a store that does not go away. */
   constructor(
     readonly store: Store,
@@ -44,20 +47,30 @@ export class Lookups {
     asked: Asked<K>,
     known: KnownRecords,
   ): Promise<LookupRecords[K] | null> {
-    const from = known.forgets;
+    const question = known.ask(asked.kind, asked.workspace, asked.name);
     let timer: NodeJS.Timeout | undefined;
     const late = new Promise<'late'>((resolve) => {
       timer = setTimeout(resolve, answerMs, 'late');
     });
-    const found = this.#twice(asked).then((record) => {
-      if (record !== null) known.keep(asked, this.#kept(asked.kind, record), from);
-      return { record };
-    });
+    const found = this.#twice(asked).then(
+      (record) => {
+        this.#isLate = false;
+        known.answered(question, record === null ? null : this.#kept(asked.kind, record));
+        return { record };
+      },
+      (error) => {
+        known.answered(question, null);
+        throw error;
+      },
+    );
     try {
-      const first = await Promise.race([found, late]);
+      // A request asks several times: it waits once.
+      const isAnswered = this.#isLate && known.find(asked.kind, asked.workspace, asked.name) !== null;
+      const first = isAnswered ? 'late' : await Promise.race([found, late]);
       if (first !== 'late') return first.record;
       // It is kept all the same when it comes.
       found.catch(() => {});
+      this.#isLate = true;
       this.store.suspect();
       return this.#knownOf(asked, known, new Error('no answer in time'));
     } catch (error) {

@@ -42,7 +42,9 @@ export interface WatchOptions {
 export class PostgresWatch {
   state: DatabaseState;
   #wake: (() => void) | null = null;
-  #stopped = false;
+  /** The loop that runs, of several that were started one after the other; 0: none. */
+  #running = 0;
+  #started = 0;
   #client: Client | null = null;
   #prepare: WatchOptions['prepare'];
   #ring: () => void = () => {};
@@ -55,11 +57,11 @@ export class PostgresWatch {
   /** Calls `wake` at every notification, and every second. Returns how to stop. */
   start(wake: () => void): () => void {
     this.#wake = wake;
-    this.#stopped = false;
-    void this.#run();
+    this.#running = ++this.#started;
+    void this.#run(this.#running);
     return () => {
       this.#wake = null;
-      this.#stopped = true;
+      this.#running = 0;
       this.#ring();
       if (this.#client !== null) abandon(this.#client);
     };
@@ -70,8 +72,8 @@ export class PostgresWatch {
     this.#ring();
   }
 
-  async #run(): Promise<void> {
-    while (!this.#stopped) {
+  async #run(loop: number): Promise<void> {
+    while (this.#running === loop) {
       const client = await this.#connect();
       if (client === null) {
         this.#set('away');
@@ -84,7 +86,7 @@ export class PostgresWatch {
         await this.#pause(waitMs);
         continue;
       }
-      const isSilent = await this.#hold(client);
+      const isSilent = await this.#hold(client, loop);
       this.#client = null;
       // What a firewall has forgotten is rarely one alone.
       if (isSilent) this.options.pool.connections.abandonAll();
@@ -113,7 +115,7 @@ export class PostgresWatch {
   }
 
   /** Returns when this connection is of no more use; did it end without a word? */
-  async #hold(client: Client): Promise<boolean> {
+  async #hold(client: Client, loop: number): Promise<boolean> {
     let isOpen = true;
     let isSilent = false;
     const ask = <T>(work: () => Promise<T>): Promise<T> =>
@@ -129,11 +131,11 @@ export class PostgresWatch {
       this.#client = client;
       this.#set(state);
       // A later session may write: whether it may is asked with each.
-      while (isOpen && !this.#stopped) {
+      while (isOpen && this.#running === loop) {
         this.#wake?.();
         await this.#pause(pollMs);
         if (state === 'read-only') break;
-        if (isOpen && !this.#stopped) await ask(() => client.query('SELECT 1'));
+        if (isOpen && this.#running === loop) await ask(() => client.query('SELECT 1'));
       }
     } catch {
       // Another one is made.
