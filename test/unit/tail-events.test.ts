@@ -62,7 +62,7 @@ describe('Reading the events of a stream from its end', () => {
     }
   });
 
-  it('recognises an end marker, and an object from what is none or was cut', () => {
+  it('recognises an end marker, and an object, but nothing invalid or cut off', () => {
     const events = new TailEvents(Buffer.from('":1}\ndata: {"a":\n\ndata: {"a":1}\n\ndata: [DONE] \r\n\r\n'));
     expect(events.fromEnd(0)?.isEnd).to.equal(true);
     expect(events.last?.object).to.deep.equal({ a: 1 });
