@@ -10,7 +10,10 @@ export class Vocabulary {
   /** Rank + 1 by hash, with open addressing; 0: empty. */
   readonly #slots: Int32Array;
 
-  /** `file`: one of tiktoken's `encoders/*.json`. Read as bytes: as strings its tokens take a hundred megabytes for a while. */
+  /**
+   * `file`: one of tiktoken's `encoders/*.json`. Read as bytes: as strings its tokens would temporarily take a hundred
+   * megabytes.
+   */
   constructor(file: Uint8Array) {
     const { bytes, starts, count } = readTokens(file);
     this.#bytes = bytes;
@@ -45,11 +48,11 @@ export class Vocabulary {
 /** Counts the tokens of a text as tiktoken's `encode_ordinary` would. */
 export class TokenEncoder {
   readonly #vocabulary: Vocabulary;
-  /** Cuts a text into the pieces that no token crosses. */
+  /** Cuts a text into pieces; no token spans two of them. */
   readonly #pieces: RegExp;
   readonly #encoder = new TextEncoder();
   #bytes = new Uint8Array(1024);
-  /** Of the piece that is merged: where its parts begin, and the rank of each part joined with its neighbour. */
+  /** For the piece being merged: the start of each part, and the rank of each part joined with the next one. */
   #parts = new Int32Array(1024);
   #ranks = new Int32Array(1024);
 
@@ -76,7 +79,7 @@ export class TokenEncoder {
     return this.#vocabulary.rank(this.#bytes, 0, length) === noRank ? this.#merge(length) : 1;
   }
 
-  /** Puts a piece into `#bytes`, as UTF-8. Returns its bytes. */
+  /** Writes a piece into `#bytes` as UTF-8. Returns its length in bytes. */
   #write(text: string, from: number, to: number): number {
     if (3 * (to - from) >= this.#bytes.length) {
       const size = 4 * (to - from);
@@ -92,7 +95,7 @@ export class TokenEncoder {
     return to - from;
   }
 
-  /** Joins neighbours of the lowest rank until none are left that make a token. Returns how many parts remain. */
+  /** Joins the neighbours of lowest rank until no two make a token. Returns the number of remaining parts. */
   #merge(length: number): number {
     const parts = this.#parts;
     const ranks = this.#ranks;

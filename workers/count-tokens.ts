@@ -6,7 +6,7 @@ import { readRequest } from './read-request.js';
 
 export { exceedsLimit } from './token-limit.js';
 
-/** An exchange whose tokens were not reported: the request, and what came of the answer. */
+/** An exchange without reported tokens: the request, and the received part of the answer. */
 export interface CountTokensJob {
   readonly format: Format;
   readonly model: string | null;
@@ -21,13 +21,13 @@ export interface TokenCounts {
   readonly output: number;
 }
 
-/** Encoding is quadratic in a run without a break (`aaaa…`): pieces are cut at white space, or else short. */
+/** Encoding is quadratic in a run without a break (`aaaa…`): pieces are cut at white space, or else kept short. */
 const pieceLength = 4096;
 const unbrokenLength = 512;
-/** Beyond so many characters the rest is taken to be like the beginning. */
+/** Characters. The rest of a longer text is estimated from its beginning. */
 const maxLength = 1024 * 1024;
 
-/** Tokens of a text, to within a few where it had to be cut. */
+/** Tokens of a text; a few may be wrong if it had to be cut. */
 export function countText(encoder: Pick<TokenEncoder, 'count'>, text: string): number {
   let tokens = 0;
   const end = Math.min(text.length, maxLength);
@@ -46,7 +46,7 @@ function cut(text: string, from: number, end: number): number {
   const most = Math.min(end, from + pieceLength);
   for (let at = from; at < most; at++) {
     const code = text.charCodeAt(at);
-    // White space begins a token rather than ending one: the piece ends before it.
+    // White space begins a token and never ends one: the piece ends before it.
     if (code === 0x20 || code === 0x0a || code === 0x0d || code === 0x09) {
       breakAt = at;
       run = 0;
@@ -61,7 +61,7 @@ function cut(text: string, from: number, end: number): number {
 
 const isLowSurrogate = (code: number): boolean => code >= 0xdc00 && code <= 0xdfff;
 
-/** What Piscina calls. A pure function of its job. */
+/** Called by Piscina. A pure function of its job. */
 export default function countTokens(job: CountTokensJob): TokenCounts {
   const encoder = encoderFor(job.model);
   const count = (text: string): number => (text === '' ? 0 : countText(encoder, text));

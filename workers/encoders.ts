@@ -8,7 +8,7 @@ const require = createRequire(import.meta.url);
 
 /** Unicode's white space, as tiktoken's `\s`: JavaScript's has U+FEFF and lacks U+0085. */
 const white = String.raw`\t-\r \x85\xa0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000`;
-/** Without regard to case; U+017F is a long s. */
+/** Case-insensitive; U+017F is a long s. */
 const contraction = String.raw`'(?:[sS\u017f]|[tT]|[rR][eE]|[vV][eE]|[mM]|[lL][lL]|[dD])`;
 const afterWords = String.raw`\p{N}{1,3}| ?[^${white}\p{L}\p{N}]+`;
 const spaces = String.raw`[${white}]*[\r\n]+|[${white}]+(?![^${white}])|[${white}]+`;
@@ -25,7 +25,7 @@ const pieces: Readonly<Record<EncodingName, RegExp>> = {
   ),
 };
 
-/** Own table: tiktoken's has no model that is newer than itself. What is not here has `o200k_base`. */
+/** The gateway's own table, since tiktoken's lacks newer models. Other models use `o200k_base`. */
 const olderModels = /^(?:gpt-4(?!o|\.|-?5)|gpt-3\.5|text-embedding-)/;
 
 const encoders = new Map<EncodingName, TokenEncoder>();

@@ -1,6 +1,6 @@
 type Json = Record<string, unknown>;
 
-/** The texts of an answer, each whole: a token may span two of a stream's chunks. */
+/** The complete texts of an answer: a token may span two of a stream's chunks. */
 class Texts {
   readonly #texts = new Map<string, string>();
 
@@ -14,7 +14,7 @@ class Texts {
 }
 
 /**
- * Output tokens of an answer, or of as much of it as came: server-sent events or JSON, OpenAI's shapes, Anthropic's or
+ * Output tokens of an answer, or of its received part: server-sent events or JSON, OpenAI's shapes, Anthropic's or
  * Gemini's, distinguished by their fields.
  */
 export function readAnswer(bytes: Uint8Array, events: boolean, count: (text: string) => number): number {
@@ -71,7 +71,7 @@ function fromAnthropicEvent(event: Json, texts: Texts): void {
   if (isObject(block)) fromPart(of, block, texts);
   const delta = event['delta'];
   if (isObject(delta)) texts.add(of, delta['text'] ?? delta['thinking'] ?? delta['partial_json']);
-  // The Responses API sends its pieces unchanged.
+  // The Responses API has its pieces as plain texts.
   else texts.add(`item ${event['output_index'] ?? 0}`, delta);
 }
 
@@ -111,7 +111,7 @@ function fromPart(of: string, part: Json, texts: Texts): void {
   if (isObject(input) && Object.keys(input).length > 0) texts.add(of, JSON.stringify(input));
 }
 
-/** JSON that broke off: the strings under the names that hold what a model wrote, the last one as far as it goes. */
+/** Incomplete JSON: the strings in the members for a model's text, including an unfinished last one. */
 const written = /"(?:content|text|thinking|reasoning_content|arguments)"\s*:\s*"((?:[^"\\]|\\.)*)/g;
 
 function fromTorn(text: string, texts: Texts): void {

@@ -10,25 +10,25 @@ export interface ReadTask {
   readonly bytes: Uint8Array;
 }
 
-/** What crosses back to the thread that asked. */
+/** The result that is sent back to the calling thread. */
 export type ReadResult =
-  /** An error's class does not survive the crossing. */
+  /** An error's class is lost between threads. */
   { readonly code: ErrorCode; readonly message: string; readonly param: string | null } | ReadJson;
 
 export interface ReadJson {
   readonly code: null;
-  /** null: the body is right, but parsing it again costs less than handing it over. */
+  /** null: the body is valid, but parsing it again is faster than transferring it. */
   readonly json: JsonObject | null;
   readonly bigNumbers: boolean;
 }
 
 /**
- * Structured clone copies long strings at the speed of memory, where JSON.parse looks at each character; of many
- * small values it makes more work than JSON.parse does.
+ * Structured clone copies long strings at the speed of memory, while JSON.parse checks each character; for many
+ * small values it is slower than JSON.parse.
  */
 const cloneTokens = 20_000;
 
-/** A provider's tool calls may nest as they like, but the slices that they are parsed in are a call each. */
+/** A provider's tool calls may be nested deeply, but each level takes a call of the parser. */
 const answerCaps = { maxDepth: 1000, maxTokens: Number.POSITIVE_INFINITY };
 
 /** Runs in a worker thread: parses and checks a body. */
@@ -44,7 +44,7 @@ export default function readLargeBody({ endpoint, bytes }: ReadTask): ReadResult
   }
 }
 
-/** The same for what a provider answered. null: it is no JSON object. */
+/** The same for a provider's answer. null: it is not a JSON object. */
 export function readLargeAnswer(bytes: Uint8Array): Pick<ReadJson, 'json' | 'bigNumbers'> | null {
   const buffer = bufferOf(bytes);
   const { tokens, bigNumbers, problem } = scanJson(buffer, answerCaps);
@@ -61,5 +61,5 @@ export function readLargeAnswer(bytes: Uint8Array): Pick<ReadJson, 'json' | 'big
 const bufferOf = ({ buffer, byteOffset, byteLength }: Uint8Array): Buffer =>
   Buffer.from(buffer, byteOffset, byteLength);
 
-/** A LosslessNumber would come out of the clone as a bare object. */
+/** A cloned LosslessNumber would be a plain object. */
 const canBeCloned = (tokens: number, bigNumbers: boolean): boolean => tokens <= cloneTokens && !bigNumbers;

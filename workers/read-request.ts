@@ -3,13 +3,13 @@ import type { Format } from '../src/common/core/endpoint.js';
 type Count = (text: string) => number;
 type Json = Record<string, unknown>;
 
-// What surrounds a chat message, after OpenAI's cookbook ("How to count tokens with Tiktoken").
+// Tokens around a chat message, after OpenAI's cookbook ("How to count tokens with Tiktoken").
 const perMessage = 3;
 const perName = 1;
 const primesAnswer = 3;
-// What surrounds a tool's definition, from the same page (gpt-4o and later).
+// Tokens around a tool's definition, from the same page (gpt-4o and later).
 const tool = { start: 7, properties: 3, property: 3, enumStart: -3, enumItem: 3, end: 12 };
-/** A 1024×1024 picture at high detail. What a picture really costs depends on its size, which is not decoded here. */
+/** A 1024×1024 picture at high detail. The real number depends on the picture's size, which is not decoded here. */
 const perImage = 765;
 
 /** Input tokens of a request; 0 for one that cannot be read. */
@@ -47,7 +47,7 @@ function ofItems(body: Json, count: Count): number {
   return tokens;
 }
 
-/** Gemini's contents, its instruction and its tools; also as `countTokens` and the embedding calls wrap them. */
+/** Gemini's contents, instruction and tools; also in the wrappers of `countTokens` and of the embedding calls. */
 function ofGemini(body: Json, count: Count): number {
   const wrapped = body['generateContentRequest'];
   if (isObject(wrapped)) return ofGemini(wrapped, count);
@@ -96,7 +96,7 @@ function ofMessage(message: Json, count: Count): number {
   return tokens;
 }
 
-/** A string, or parts: text, pictures, the calling of tools and what they answered. */
+/** A string, or parts: text, pictures, tool calls and their results. */
 function ofContent(content: unknown, count: Count): number {
   if (typeof content === 'string') return count(content);
   let tokens = 0;

@@ -2,7 +2,7 @@ import type { TokenEncoder } from './byte-pairs.js';
 import { encoderFor } from './encoders.js';
 import { readRequest } from './read-request.js';
 
-/** An embedding request whose texts may be longer than its model takes. */
+/** An embedding request whose texts may exceed its model's limit. */
 export interface TokenLimitJob {
   readonly model: string | null;
   /** The body, JSON. */
@@ -14,13 +14,13 @@ export interface TokenLimitJob {
 /** Encoding is quadratic in a run without a break: texts are encoded in pieces of so many characters. */
 const pieceLength = 4096;
 const unbrokenLength = 512;
-/** Tokens that a cut in the middle of a run may add to what the text has. */
+/** Tokens that a cut in the middle of a run may add to the text's count. */
 const perRoughCut = 2;
 
 const letterOrDigit = /[\p{L}\p{N}]/u;
 const continuesWord = /[\p{L}\p{N}\p{M}\p{Cs}'’]/u;
 
-/** Where a piece ends, and whether the text has a token boundary there for certain. */
+/** The end of a piece, and whether the text certainly has a token boundary there. */
 interface Cut {
   readonly at: number;
   readonly exact: boolean;
@@ -28,7 +28,7 @@ interface Cut {
 
 /**
  * Letters and digits never share a token with white space or punctuation after them, in either encoding: a piece that
- * ends between them has the tokens that this part of the text has.
+ * ends between them has the same tokens as this part of the text.
  */
 export function nextCut(text: string, from: number): Cut {
   const end = Math.min(text.length, from + pieceLength);
@@ -41,7 +41,7 @@ export function nextCut(text: string, from: number): Cut {
   if (boundary > from) return { at: boundary, exact: true };
   const at = Math.min(end, from + unbrokenLength);
   if (at === text.length) return { at, exact: true };
-  // No character is cut in two.
+  // Never cuts a character in two.
   const code = text.charCodeAt(at);
   return { at: code >= 0xdc00 && code <= 0xdfff ? at - 1 : at, exact: false };
 }
@@ -50,7 +50,7 @@ function isBoundary(text: string, at: number): boolean {
   return letterOrDigit.test(text[at - 1]!) && !continuesWord.test(text[at]!);
 }
 
-/** Counts up to the limit and no further. A text that is over it by rough cuts alone is left to the provider. */
+/** Counts up to the limit. A text that exceeds it only by the tolerance of cuts is left to the provider. */
 export class LimitedCount {
   #tokens = 0;
   #rough = 0;
@@ -74,7 +74,7 @@ export class LimitedCount {
   }
 }
 
-/** Called by Piscina. Do the texts of the request have more tokens than the limit, all together? */
+/** Called by Piscina. Do the texts of the request together have more tokens than the limit? */
 export function exceedsLimit({ model, request, limit }: TokenLimitJob): boolean {
   const count = new LimitedCount(encoderFor(model), limit);
   readRequest('openai-embeddings', request, (text) => {

@@ -8,7 +8,7 @@ import { getHeader, type HeaderList } from '../../src/common/http/headers.js';
 import { definePlugin, type NeedsOf } from '../../src/common/plugin-host/plugin.js';
 import stage from './stage.js';
 
-/** Headers in which official clients put their one key: the gateway's, where it is the gateway they call. */
+/** Headers in which official clients send their key, which is the gateway's when they call the gateway. */
 const clientHeaders = ['authorization', 'x-api-key', 'api-key', 'x-goog-api-key'];
 
 /** Identifies the caller: a gateway key that exists, is valid and is allowed to do this. Every other call is refused. */
@@ -75,8 +75,8 @@ const isGeminiCall = ({ endpoint, request }: Exchange): boolean =>
   endpoint.modelInPath === true || (endpoint.name === 'models' && request.path.startsWith('/v1beta/'));
 
 /**
- * Gemini's clients may put their key into the address. The query of such a call goes no further, so a gateway key is
- * taken from it. null: the query has no `key`.
+ * Gemini's clients may put their key into the URL. The query of such a call is not passed on, so a gateway key is
+ * accepted in it. null: the query has no `key`.
  */
 function queryKey(query: string): string | null {
   return new URLSearchParams(query).get('key') || null;
@@ -86,7 +86,7 @@ function keyText(name: string, value: string): string {
   return name === 'authorization' ? (bearerToken(value) ?? '') : value;
 }
 
-/** Why no gateway key was found: a key of another kind was sent, or none at all. `inQuery`: Gemini's `key`. */
+/** The error for a missing gateway key: another kind of key was sent, or none. `inQuery`: Gemini's `key`. */
 function noKey(headers: HeaderList, inQuery: string | null, shown: string): GatewayError {
   const bare = getHeader(headers, 'authorization')?.trim();
   if (bare !== undefined && isGatewayKey(bare)) {
@@ -113,7 +113,7 @@ function noKey(headers: HeaderList, inQuery: string | null, shown: string): Gate
 const described = (place: string): string =>
   place === 'key' ? 'the key in the query' : `the value of ${place}`;
 
-/** One answer for a key that is malformed and for one that is unknown. */
+/** The same answer for a malformed key and an unknown one. */
 function invalidKey(place: string): GatewayError {
   return new GatewayError(
     '03',

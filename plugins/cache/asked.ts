@@ -4,18 +4,18 @@ import type { Exchange } from '../../src/common/core/exchange.js';
 import type { CacheRule } from '../../src/common/core/target.js';
 import { getHeader } from '../../src/common/http/headers.js';
 
-/** What a call and its config ask of the cache. */
+/** The cache options of a call, from its headers and config. */
 export interface Asked {
   readonly rule: CacheRule;
-  /** Seconds: no older answer, and none kept for longer. */
+  /** Seconds: an older answer is not used, and none is kept for longer. */
   readonly maxAge: number;
-  /** Calls that name one share answers, whatever their keys and metadata. */
+  /** Calls with the same namespace share answers, whatever their keys and metadata. */
   readonly namespace: string | null;
-  /** Is a new answer wanted in any case? It takes the old one's place. */
+  /** Forced refresh: the upstream is called, and its answer replaces the stored one. */
   readonly refresh: boolean;
 }
 
-/** Answers of these are JSON (or events of it) and mean the same when they are read again. */
+/** Their answers are JSON (or events of it) and can be repeated. */
 const cachable: ReadonlySet<EndpointName> = new Set([
   'chat',
   'completions',
@@ -26,7 +26,9 @@ const cachable: ReadonlySet<EndpointName> = new Set([
   'gemini-embed',
 ]);
 
-/** What goes on at the provider from call to call: there, the same words are another question each time. */
+/**
+ * Members of a call that continues a state at the provider, where the same words are a different question each time.
+ */
 const ongoing: Partial<Record<EndpointName, string>> = { responses: 'conversation', messages: 'container' };
 
 /** A longer body is not worth hashing on a data worker's event loop. */
@@ -43,21 +45,21 @@ const switched: ReadonlyMap<string, CacheRule> = new Map([
 const names = ['cache', 'cache-ttl', 'cache-namespace', 'cache-force-refresh', 'debug'] as const;
 type Name = (typeof names)[number];
 
-/** Reads what calls ask of the cache, by config and headers. */
+/** Reads the cache options of calls, from config and headers. */
 export class AskedReader {
   /** Each name with every prefix, the first prefix first. */
   readonly #headers: Readonly<Record<Name, readonly string[]>>;
 
   constructor(
     prefixes: readonly string[],
-    /** Seconds: no answer is kept for longer. */
+    /** Seconds: upper limit of `maxAge`. */
     readonly mostAge: number,
   ) {
     const spelt = names.map((name) => [name, prefixes.map((prefix) => prefix + name)] as const);
     this.#headers = Object.fromEntries(spelt) as unknown as Record<Name, readonly string[]>;
   }
 
-  /** null: nothing. Throws `invalid_request` for a header that cannot be read. */
+  /** null: the cache is off. Throws `invalid_request` for a header that cannot be read. */
   read(x: Exchange): Asked | null {
     let rule = x.config.cache;
     if (rule === null) {

@@ -1,16 +1,16 @@
 import { type ResolvedConfig, type RouteNode, type Target, targetOf } from '../../src/common/core/target.js';
 
-/** What the cache has to know of a config, found once for each. */
+/** Facts about a config that the cache needs, computed once for each. */
 export interface ConfigFacts {
   /** Slugs of the stored providers that its targets name, without `@`. */
   readonly slugs: readonly string[];
   /** Does a target take its provider from the model (`@slug/model`)? */
   readonly byModel: boolean;
-  /** Client headers that its targets send on, or that its conditions and sessions look at; lower case. */
+  /** Client headers that its targets forward, or that its conditions and sessions read; lower case. */
   readonly headers: ReadonlySet<string>;
-  /** Does whether a call streams decide where it goes? */
+  /** Does its routing depend on whether a call streams? */
   readonly byStreaming: boolean;
-  /** Does what a call asks, in its very words, decide where it goes? */
+  /** Does its routing depend on the text of the question? */
   readonly byWords: boolean;
   readonly targets: ReadonlyMap<string, Target>;
 }
@@ -67,7 +67,7 @@ export function slugOfModel(model: string): string | null {
   return model.startsWith('@') && slash > 1 ? model.slice(1, slash) : null;
 }
 
-/** Names of the fields in a condition's text. More than it looks at does no harm. */
+/** Names of the fields in a condition's text. Too many fields do no harm. */
 function fieldsIn(query: string): string[] {
   return [...query.matchAll(/"((?:headers|params)\.[^"]+)"/g)].map(([, field]) => field!);
 }

@@ -9,12 +9,12 @@ import { storedReply, streamOf } from './answers/stored-reply.js';
 import type { Asked } from './asked.js';
 import type { Question } from './semantic/semantic.js';
 
-/** A call that waits for the answer of another like it. */
+/** A call that waits for the answer of another equal call. */
 class Waiter {
   readonly #offAbort: () => void;
 
   constructor(
-    /** Whose answer it is. */
+    /** The flight that it waits for. */
     public flight: Flight,
     readonly x: Exchange,
     readonly asked: Asked,
@@ -33,14 +33,14 @@ class Waiter {
     this.resolve(reply);
   }
 
-  /** Lets it go on by itself. */
+  /** Lets it continue on its own. */
   goOn(): void {
     this.#offAbort();
     this.resolve(undefined);
   }
 }
 
-/** Calls under way whose answers others wait for, by the name that the answer will be kept under. */
+/** Calls in flight whose answers others may wait for, by cache key. */
 export class Flights {
   readonly #leading = new PassingMap<string, Flight>();
 
@@ -55,7 +55,7 @@ export class Flights {
     return this.#leading.get(key);
   }
 
-  /** Others may wait for it from now on. */
+  /** Starts a flight that other calls may wait for. */
   lead(x: Exchange, key: string, asked: Asked, form: Form, failures = 0): Flight {
     const flight = new Flight(this, x, key, asked, form, failures);
     this.#leading.set(key, flight);
@@ -73,15 +73,15 @@ export class Flights {
 }
 
 /**
- * One call that asks an upstream, and those like it that wait for its answer. Where it fails, one of them asks in its
- * place; where that fails too, each asks for itself.
+ * One call to an upstream, and the equal calls that wait for its answer. If it fails, one of them calls in its
+ * place; if that fails too, each calls for itself.
  */
 export class Flight implements Company {
-  /** What was kept of its answer; null: nothing, so far. */
+  /** The stored answer; null: none yet. */
   entry: Entry | null = null;
   /** Do other workers wait for it too? */
   leads = false;
-  /** What it asks, where answers are found by that; null: they are not. */
+  /** Its question, in the semantic mode; else null. */
   question: Question | null = null;
   /** Has its own exchange ended? */
   isOver = false;
@@ -128,7 +128,7 @@ export class Flight implements Company {
     this.#endIfAlone();
   }
 
-  /** Its answer streams: who waits for such a stream reads it as it comes. The stream for its own client. */
+  /** Its answer is a stream: waiting calls that want a stream join it. Returns the stream for its own client. */
   streams(reply: Reply, stream: Broadcast): Reply {
     this.#stream = stream;
     const own = { ...reply, body: stream.reader() };
@@ -145,7 +145,7 @@ export class Flight implements Company {
     this.#endIfAlone();
   }
 
-  /** The answer is there, whole and worth keeping, and remembered as `key`. */
+  /** The answer is complete and stored under `key`. */
   found(entry: Entry, status: CacheStatus = 'HIT', key = this.key): void {
     this.entry = entry;
     this.flights.over(this);
@@ -174,7 +174,7 @@ export class Flight implements Company {
     waiter.answer(reply);
   }
 
-  /** No answer worth keeping comes of it. */
+  /** It produced no answer that can be stored. */
   failed(): void {
     this.flights.over(this);
     const waiting = this.#waiters;
@@ -191,7 +191,7 @@ export class Flight implements Company {
     next.goOn();
   }
 
-  /** Its own exchange is over, whatever came of it. */
+  /** Its own exchange has ended. */
   over(): void {
     this.isOver = true;
     if (this.entry !== null) return;

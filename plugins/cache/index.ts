@@ -41,15 +41,15 @@ export interface CacheOptions {
 const mebibyte = 1024 * 1024;
 
 /**
- * Gives answers again (docs/cache.md).
+ * Repeats stored answers (docs/cache.md).
  *
- *   asked.ts         what a call and its config ask of the cache
+ *   asked.ts         the cache options of a call
  *   key.ts           which calls are the same
- *   flight.ts        one call asks for all that are the same at the moment; broadcast.ts: one stream for all of them
+ *   flight.ts        one call for all equal ones at the same time; broadcast.ts: one stream for all of them
  *   memory.ts        this worker's answers; shared-store.ts: all workers'
  *   storable.ts      which answers are kept
- *   semantic.ts      answers found by what their questions mean: question.ts, embedder.ts
- *   checks.ts        whether what was found so is right
+ *   semantic.ts      answers found by the meaning of their questions: question.ts, embedder.ts
+ *   checks.ts        whether such an answer is right
  *   asides.ts        calls that the cache itself makes, for these two
  *   stored-reply.ts  a stored answer in the form that a call needs; chat-replay.ts: streams from plain and back
  */
@@ -129,7 +129,7 @@ class Cache {
       : this.#find(x, asked, key);
   }
 
-  /** What would be looked for; the store that all share is not asked. */
+  /** What would be looked up; the shared store is not asked. */
   async plan(x: Exchange): Promise<PlannedCache | null> {
     const asked = this.reader.read(x);
     if (asked === null) return null;
@@ -155,11 +155,11 @@ class Cache {
     return asked.rule.mode === 'semantic' ? this.#resemble(own) : undefined;
   }
 
-  /** What this worker does not remember may be in the store that all share, or about to be. */
+  /** Looks in the shared store, where another worker may have the answer, or be about to. */
   async #ask(store: SharedStore, flight: Flight): Promise<Reply | undefined> {
     const { x, asked, key, form } = flight;
     let { entry, led } = await store.read(key);
-    // A stream is not waited for: its client would see nothing of it until its end.
+    // A call for a stream does not wait: its client would see nothing until the end.
     if (led && form === 'plain') ({ entry, led } = await store.wait(key));
     if (entry === null) {
       flight.leads = !led;
@@ -176,7 +176,7 @@ class Cache {
     return asked.rule.mode === 'semantic' && !flight.isOver ? this.#resemble(flight) : undefined;
   }
 
-  /** What this call asks may have been answered in other words. */
+  /** Looks for the answer to a question with the same meaning. */
   async #resemble(flight: Flight): Promise<Reply | undefined> {
     await this.#question(flight);
     const { x, asked, question } = flight;
@@ -195,7 +195,7 @@ class Cache {
     return reply;
   }
 
-  /** Takes it down now: once a target is asked, the exchange is no longer as it came. */
+  /** Records the question now: once a target is called, the exchange has changed. */
   async #question(flight: Flight): Promise<undefined> {
     flight.question = await this.#semantic.question(flight.x, flight.asked);
   }
@@ -227,7 +227,7 @@ class Cache {
     return reply;
   }
 
-  /** A call is over that may have asked. */
+  /** Counts a call at its end. */
   count({ cache }: Exchange): void {
     if (cache === 'DISABLED' || cache === 'REFRESH') return;
     if (cache === 'HIT') this.#counts.hits++;
@@ -236,13 +236,13 @@ class Cache {
     if (cache === 'SEMANTIC MISS') this.#counts.semanticMisses++;
   }
 
-  /** An upstream has answered: keeps that, and gives it to all who wait. */
+  /** Stores an upstream's answer, and passes it to all waiting calls. */
   keep(flight: Flight, reply: Reply): Reply | undefined {
     const { body } = reply;
     if (reply.status === 200 && reply.errorOrigin === null) {
       if (isSource(body) && reply.events) return this.#stream(flight, reply, body);
       if (Buffer.isBuffer(body)) {
-        // Some providers answer so although a stream was asked for.
+        // Some providers answer like this although a stream was requested.
         this.#keepBytes(flight, [body], 'plain', isPlainStorable);
         return undefined;
       }
@@ -289,7 +289,7 @@ class Cache {
     flight.found(entry);
   }
 
-  /** The exchange that asked is over, and its tokens are counted. */
+  /** The exchange of a flight has ended, and its tokens are counted. */
   over(flight: Flight): void {
     const { entry, x, key, asked } = flight;
     if (entry !== null) {

@@ -7,10 +7,10 @@ import type { Asked } from './asked.js';
 import { type ConfigFacts, factsOf, slugOfModel } from './config-facts.js';
 import { identityOf } from './provider-identity.js';
 
-/** A text with its length before it: no two lists of such texts run into the same one. */
+/** A text after its length: different lists of such texts never become equal when joined. */
 export const part = (text: string): string => `${text.length}:${text}`;
 
-/** Longer than this, what precedes a body's name is not kept with the body. Characters. */
+/** Characters. A longer scope is not kept with a body. */
 const maxKeptScope = 2048;
 
 export const withoutStream: readonly JsonEdit[] = [
@@ -19,15 +19,15 @@ export const withoutStream: readonly JsonEdit[] = [
 ];
 
 /**
- * Makes the names under which answers are kept. Two calls have one name only where organisation, workspace, key,
- * metadata, config and its version, guardrails, provider credentials, address, every header that a provider is sent,
- * and the body are the same to the byte. A namespace takes the place of key and metadata. A chat that differs only in
- * whether it streams is the same call.
+ * Makes the keys of stored answers. Two calls have the same key only if organisation, workspace, gateway key,
+ * metadata, config and its version, guardrails, provider credentials, address, every header that is sent to a provider,
+ * and the body are equal, byte by byte. A namespace replaces gateway key and metadata. A chat that differs only in
+ * streaming is the same call.
  */
 export class Keys {
   readonly #directory: Directory;
   readonly #sentOn: ReadonlySet<string>;
-  /** Of bodies that come again: the scope of the last call with it, and the name of both. */
+  /** For recurring bodies: the scope of the last call with it, and the key of both. */
   readonly #names = new WeakMap<JsonObject, { readonly scope: readonly string[]; readonly name: string }>();
 
   constructor(host: { readonly directory: Directory; readonly sentOnHeaders: ReadonlySet<string> }) {
@@ -40,7 +40,7 @@ export class Keys {
     return scope instanceof Promise ? scope.then((parts) => this.#nameOf(parts, x)) : this.#nameOf(scope, x);
   }
 
-  /** Everything but the body, unambiguous. Holds credentials: it is to be hashed, never to be kept. */
+  /** Everything but the body, as an unambiguous text. It contains credentials: hash it, never store it. */
   scope(x: Exchange, asked: Asked): Awaitable<string> {
     const scope = this.#scope(x, asked);
     return scope instanceof Promise ? scope.then(textOf) : textOf(scope);
@@ -97,7 +97,7 @@ export class Keys {
     return parts;
   }
 
-  /** Of every stored provider that may be asked. */
+  /** Identities of all stored providers that may be called. */
   #identities(x: Exchange, { slugs, byModel }: ConfigFacts): Awaitable<string> {
     const named = byModel && x.modelAsked !== null ? slugOfModel(x.modelAsked) : null;
     if (slugs.length === 0 && named === null) return '';
@@ -134,7 +134,7 @@ function areSame(some: readonly string[], others: readonly string[]): boolean {
 
 function metadataText(metadata: Exchange['metadata']): string {
   for (const _ in metadata) {
-    // By JSON, which keeps even broken characters apart.
+    // As JSON, which also distinguishes lone surrogates.
     const names = Object.keys(metadata).sort();
     return JSON.stringify(names.map((name) => [name, metadata[name]]));
   }

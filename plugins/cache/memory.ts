@@ -1,10 +1,10 @@
 import { LRUCache } from 'lru-cache';
 import { type Entry, sizeOf } from './answers/entry.js';
 
-/** What an entry takes beside its answer: its key, its objects, and its places in the list. */
+/** Bytes of an entry beside its answer: its key, its objects, and its places in the list. */
 const overheadBytes = 1536;
 
-/** A worker's own answers, the least recently used of them forgotten first. Bounded by bytes. */
+/** A worker's own answers: a least-recently-used cache, limited by bytes. */
 export class Memory {
   readonly #kept: LRUCache<string, Entry>;
 
@@ -20,12 +20,12 @@ export class Memory {
   }
 
   set(key: string, entry: Entry): void {
-    // The size of an entry that is there already would be left as it was.
+    // The size of an existing entry would not be updated.
     this.#kept.delete(key);
     this.#kept.set(key, entry);
   }
 
-  /** It takes more room now; no matter where it is remembered no more. */
+  /** Updates the size of an entry; does nothing if it is no longer kept. */
   grown(key: string, entry: Entry): void {
     if (this.#kept.peek(key) === entry) this.set(key, entry);
   }

@@ -6,7 +6,7 @@ const known = new WeakMap<StoredProvider, string>();
 
 /**
  * Distinguishes a stored provider in its current state from any other and from its earlier states: its credential, its
- * address, the models it lets through. An answer is never shared across a rotation.
+ * address, its enabled models. An answer is never shared across a rotation.
  */
 export function identityOf(provider: StoredProvider, now: number): string {
   let identity = known.get(provider);

@@ -14,7 +14,7 @@ export interface Said {
 /** In longer conversations the last message alone does not carry the meaning. */
 const maxMessages = 4;
 
-/** null: it is not of the kind that is compared by what it means. */
+/** null: calls of this kind are not compared by meaning. */
 export function questionIn(x: Exchange): Said | null {
   const json = x.request.json!;
   if (factsOf(x.config).byWords) return null;
@@ -42,7 +42,7 @@ function inMessages(x: Exchange, json: JsonObject): Said | null {
   return said(x, text, { ...json, messages: messages.with(at, { ...message, content: without }) });
 }
 
-/** Of a list of texts; null: something else is among them. */
+/** The text of a list of texts; null: the list has other parts. */
 function textOf(content: unknown): string | null {
   if (!Array.isArray(content)) return null;
   const texts = content.map((part) =>

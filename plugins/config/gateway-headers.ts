@@ -9,12 +9,12 @@ type FieldHeader<Field extends string> = Field extends `${infer Head}_${infer Ta
   ? `${Head}-${FieldHeader<Tail>}`
   : Field;
 
-/** `vertex_region` as a header spells it. */
+/** The header name of a field such as `vertex_region`. */
 export function fieldHeader(field: ProviderField): FieldHeader<ProviderField> {
   return field.replaceAll('_', '-') as FieldHeader<ProviderField>;
 }
 
-/** What shapes a target. */
+/** Headers that change a target. */
 export const targetHeaders = [
   'virtual-key',
   'provider',
@@ -40,7 +40,7 @@ const ownHeaders = [
   'span-name',
 ] as const;
 
-/** Where a client may put its own provider key, the likeliest first. */
+/** Headers in which a client may send its own provider key, the most frequent first. */
 export const credentialHeaders = ['authorization', 'x-api-key', 'api-key', 'x-goog-api-key'] as const;
 
 const otherHeaders = [...credentialHeaders, 'traceparent'] as const;
@@ -48,10 +48,10 @@ const otherHeaders = [...credentialHeaders, 'traceparent'] as const;
 export type TargetHeader = (typeof targetHeaders)[number];
 export type GivenName = (typeof ownHeaders)[number] | (typeof otherHeaders)[number];
 
-/** Values of the headers that this stage reads, by name without prefix. An empty value is none. */
+/** Values of the headers that this stage reads, by name without prefix. An empty value counts as absent. */
 export type GivenHeaders = Partial<Record<GivenName, string>>;
 
-/** Reads all of them in one pass. Of several of a name the first counts, and so it is with several prefixes. */
+/** Reads all of them in one pass. Of several headers with one name, or with several prefixes, the first counts. */
 export function createHeaderReader(prefixes: readonly string[]): (headers: HeaderList) => GivenHeaders {
   const names = new Map<string, GivenName>(otherHeaders.map((name) => [name, name]));
   for (const prefix of prefixes) for (const name of ownHeaders) names.set(prefix + name, name);
@@ -75,7 +75,10 @@ export function holdsSecret(given: GivenHeaders): boolean {
   return false;
 }
 
-/** The values that shape a target as one text, in the order in which they came; null where there are none. A value holds no line feed. */
+/**
+ * The values that change a target as one text, in the order of arrival; null: there are none. Values contain no line
+ * feeds.
+ */
 export function targetKey(given: GivenHeaders): string | null {
   let key = '';
   for (const name in given) {

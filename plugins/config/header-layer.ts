@@ -5,13 +5,13 @@ import { defaultConfig, defaultTarget, fingerprintOf } from '../../src/common/vo
 import { addressFields, type FieldValues } from '../../src/common/vocabulary/provider-fields.js';
 import type { HeaderTarget } from './header-target.js';
 
-/** Bytes of heap of a target with what headers add to it, and of what is derived from it while it is used. */
+/** Heap bytes of a target with the additions of headers, and of the objects derived from it. */
 const targetBytes = 1280;
 /** A field, copied into the fields of a target. */
 const fieldBytes = 64;
 const layerBytes = 1280;
 
-/** The config of a call that names none: one target, made of headers alone. */
+/** The config of a call without one: a single target, made from headers alone. */
 export function headerConfig(header: HeaderTarget, key: string): ResolvedConfig {
   const target: Target = Object.freeze({ ...defaultTarget, ...header });
   return Object.freeze({
@@ -22,7 +22,7 @@ export function headerConfig(header: HeaderTarget, key: string): ResolvedConfig 
   });
 }
 
-/** A config whose targets take from headers what they leave open. It refers to the config's own tree. */
+/** A config whose targets take unset values from headers. It refers to the config's own tree. */
 export function layeredConfig(config: ResolvedConfig, header: HeaderTarget, key: string): ResolvedConfig {
   return Object.freeze({
     ...config,
@@ -32,7 +32,7 @@ export function layeredConfig(config: ResolvedConfig, header: HeaderTarget, key:
   });
 }
 
-/** What the layer may come to keep, each of its targets asked for once. */
+/** Bytes of the layer once each of its targets was used. */
 function layeredBytes(node: RouteNode, header: HeaderTarget): number {
   if (node.kind !== 'target') {
     return node.children.reduce((sum, child) => sum + layeredBytes(child, header), 0);
@@ -45,7 +45,7 @@ function layeredBytes(node: RouteNode, header: HeaderTarget): number {
   }, 0);
 }
 
-/** Header values over the targets of one config. Each target is made when it is first asked for. */
+/** Header values over the targets of one config. Each target is made at its first use. */
 class HeaderLayer implements TargetLayer {
   readonly #header: HeaderTarget;
   readonly #made = new Map<Target, Target>();
@@ -65,10 +65,10 @@ class HeaderLayer implements TargetLayer {
 }
 
 function layeredTarget(target: Target, header: HeaderTarget): Target {
-  // A config's key goes only to the provider that is named with it in the config.
+  // A config's key is sent only to the provider named with it in the config.
   const open = target.provider === null && target.virtualKey === null && target.apiKey === null;
-  // A caller chooses the host only where the credential is the caller's too: what a config or a workspace keeps is
-  // never sent to an address out of a header.
+  // A caller may choose the host only if the credential is the caller's too: a credential of a config or a workspace is
+  // never sent to an address from a header.
   const ownsCredential =
     target.apiKey === null && target.virtualKey === null && target.provider?.startsWith('@') !== true;
   return Object.freeze({
@@ -92,7 +92,7 @@ function layeredTarget(target: Target, header: HeaderTarget): Target {
   });
 }
 
-/** A copy that no client waits for is not retried. */
+/** A mirrored copy is not retried. */
 function layeredMirror(mirror: Mirror, header: HeaderTarget): Mirror {
   return Object.freeze({ ...mirror, target: layeredTarget(mirror.target, { ...header, retry: null }) });
 }

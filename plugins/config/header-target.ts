@@ -7,7 +7,7 @@ import { type FieldValues, fieldValue, providerFields } from '../../src/common/v
 import { nearestProvider } from '../../src/common/vocabulary/provider-name.js';
 import { fieldHeader, type GivenHeaders, type TargetHeader } from './gateway-headers.js';
 
-/** Targets out of headers need no more of the host than this. */
+/** The part of the host that targets from headers need. */
 export type TargetHost = Pick<HostWith<'configs'>, 'headerPrefixes' | 'isProvider'>;
 
 /** The checked parts of a target that are given by headers. */
@@ -27,7 +27,7 @@ const retryStatusCodes: readonly number[] = Object.freeze([429, 500, 502, 503, 5
 const maxRetries = 5;
 const maxTimeoutMs = 86_400_000;
 
-/** These belong to the connection, or to how a message is framed and coded: sent on, they would not be true. */
+/** Headers of the connection, framing or coding: forwarded, they would be wrong. */
 const reservedHeaders = new Set([
   'host',
   'content-length',
@@ -47,7 +47,7 @@ const reservedHeaders = new Set([
 
 const slug = /^@?[A-Za-z0-9][A-Za-z0-9._-]{0,127}$/;
 
-/** Reads the headers that shape a target. Throws for a value that is none. */
+/** Reads the headers that change a target. Throws for an invalid value. */
 export function readHeaderTarget(given: GivenHeaders, host: TargetHost): HeaderTarget {
   const refuse = (name: TargetHeader, rule: string): never => {
     const header = `${host.headerPrefixes[0]}${name}`;
@@ -135,9 +135,9 @@ function readForwardHeaders(
   return Object.freeze([...names]);
 }
 
-/** Only its form is judged here; where it leads is judged when it is connected to. */
+/** Only its form is checked here; its address is checked at the connection. */
 function readCustomHost(text: string): string {
-  // The URL parser is generous (`http:/host`, blanks, backslashes); here they are mistakes.
+  // The URL parser accepts `http:/host`, blanks and backslashes; here they are errors.
   if (/^https?:\/\/[^\s\\?#@/]+(?:\/[^\s\\?#]*)?$/i.test(text)) {
     try {
       const url = new URL(text);

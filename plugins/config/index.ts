@@ -22,14 +22,14 @@ import { mergeMetadata, nothing, readMetadata } from './metadata.js';
 import stage from './stage.js';
 
 /**
- * What governs this call: its config, trace and metadata. Precedence (spec/api.md §2.7), the first that speaks:
+ * Determines the call's config, trace and metadata. Precedence, the first one set wins:
  *
- * config     the config header, by slug or inline; else the key's default config. A key may forbid the former.
- * provider   the config's target, as a whole: provider, virtual key and api key are never mixed from two places;
+ * config     the config header, by slug or inline; else the key's default config. A key may forbid the header.
+ * provider   the config's target as a whole: provider, virtual key and api key are never mixed from two sources;
  *            else the virtual-key header; else the provider header, `@slug` or a name with the client's own
  *            credential; else a model of the form `@slug/model`.
  * the rest   custom host, timeout, retries, forwarded headers and provider fields: the config's target, else the
- *            header. A custom host out of a header needs a credential out of a header.
+ *            header. A custom host from a header needs a credential from a header.
  *
  * Without a config the headers alone make one target, under the same rules.
  */
@@ -53,12 +53,12 @@ export default definePlugin<Record<string, never>, NeedsOf<typeof stage>>({
   },
 });
 
-/** Longest combination of header values that is worth remembering. */
+/** Characters of the longest combination of header values that is kept. */
 const maxKeyLength = 2048;
 
 /**
- * Configs with what headers add to them, one for each combination of header values, so that a call like one before
- * builds nothing. They are kept with the inline configs, within the same bound. No credential is part of a
+ * Configs with the additions of headers, one for each combination of header values, so that a recurring combination
+ * builds nothing. They are kept with the inline configs, within the same limit. No credential is part of a
  * combination: the client's own is kept with its exchange.
  */
 class Resolver {
@@ -92,7 +92,7 @@ class Resolver {
     return found ?? this.#unknown(slug, asked);
   }
 
-  /** Gives the exchange its config and metadata. */
+  /** Sets the exchange's config and metadata. */
   settle(x: Exchange, given: GivenHeaders, base: ResolvedConfig | null): void {
     const key = targetKey(given);
     const name = base === null || key === null ? key : `${base.fingerprint}\n${key}`;
@@ -127,7 +127,7 @@ class Resolver {
         { param: `${prefix}provider` },
       );
     }
-    // Those that the key may use are listed.
+    // Then the models that the key may use are listed.
     if (x.endpoint.name === 'models') return;
     if (/^@[^/]+\/./.test(x.modelAsked ?? '')) return;
     throw new GatewayError(
@@ -151,7 +151,7 @@ class Resolver {
 
 const isSlug = (text: string): boolean => /^[A-Za-z0-9][A-Za-z0-9._-]{0,127}$/.test(text);
 
-/** Keeps the client's own provider key for an attempt that has no other. A gateway key is never one. */
+/** Keeps the client's own provider key for attempts without another one. A gateway key is never used. */
 function takeCredential(x: Exchange, given: GivenHeaders): void {
   const keyHeader = x.keyHeader;
   for (const name of credentialHeaders) {

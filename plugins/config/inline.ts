@@ -2,8 +2,8 @@ import { type ErrorCode, GatewayError } from '../../src/common/core/errors.js';
 import type { GivenHeaders } from './gateway-headers.js';
 
 /**
- * What a call may not bring itself where its organisation blocks inline configs: saved configs and stored providers are
- * all it may name. Throws the code of what it brought.
+ * Refuses inline values if the organisation blocks them: the call may name only saved configs and stored
+ * providers. Throws with a code for the kind of value.
  */
 export function refuseInline(given: GivenHeaders, prefix: string): void {
   const refuse = (code: ErrorCode, name: keyof GivenHeaders, instead: string): never => {

@@ -2,10 +2,10 @@ import type { ErrorCode } from '../../src/common/core/errors.js';
 import { definePlugin, type NeedsOf } from '../../src/common/plugin-host/plugin.js';
 import stage from './stage.js';
 
-/** Refused for want of room: there are thousands of them when there is the least time to write them down; metrics count them. */
+/** Refusals for lack of capacity: under overload there are too many to log; metrics count them. */
 const refusals: ReadonlySet<ErrorCode> = new Set(['upstream_busy', 'overloaded']);
 
-/** Settles every exchange in the ledger, whatever became of it, and logs the gateway's own errors in the process log. */
+/** Settles every exchange in the ledger, and logs the gateway's own errors in the process log. */
 export default definePlugin<Record<string, never>, NeedsOf<typeof stage>>({
   ...stage,
   setup(_options, host) {

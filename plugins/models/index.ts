@@ -7,7 +7,7 @@ import { type ModelsQuestion, modelIdIn } from '../../src/common/vocabulary/mode
 import stage from './stage.js';
 
 /**
- * Answers a call for models that names no provider with those that its key may use, which the control process lists.
+ * Answers a call for models without a provider with the models that its key may use, as the control process lists them.
  * Where the key's default config names a provider, the call is passed on.
  */
 export default definePlugin<Record<string, never>, NeedsOf<typeof stage>>({
@@ -27,7 +27,7 @@ function namesProvider({ config }: Exchange): boolean {
   return root.target.provider !== null || root.target.virtualKey !== null;
 }
 
-/** Throws where the key may list models, and no more. */
+/** Throws if the key may only list models. */
 function checkPassedOn({ principal, request }: Exchange): void {
   if (principal.workspaceId === null) {
     throw new GatewayError(

@@ -2,7 +2,7 @@ import { isSource, type Sink, type Source } from '../../src/common/bytes/body.js
 import type { GatewayError } from '../../src/common/core/errors.js';
 import type { Reply } from '../../src/common/core/exchange.js';
 
-/** The same reply; `ended` is called once, when its body has been given to its end, broke, or was let go of. */
+/** The same reply; `ended` is called once, when its body has ended, broken, or was discarded. */
 export function whenEnded(reply: Reply, ended: () => void): Reply {
   const { body } = reply;
   if (!isSource(body)) {

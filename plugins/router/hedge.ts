@@ -9,7 +9,7 @@ import { discard } from './health/outcome.js';
 
 /** Samples of a target that are needed before its percentiles are used. */
 const minSamples = 20;
-/** Hedges that may be saved up: as many can follow each other when an upstream falls ill. */
+/** Hedges that may be saved up for the moment when an upstream becomes slow. */
 const mostSaved = 10;
 /** Targets and strategies remembered by a worker; the ones not used for longest are forgotten. */
 const maxRemembered = 4096;
@@ -18,16 +18,16 @@ const maxRemembered = 4096;
 export interface RaceTerms {
   readonly x: Exchange;
   readonly hedge: Hedge;
-  /** The strategy's place in the config. */
+  /** The strategy's path in the config. */
   readonly path: string;
   readonly first: RouteNode;
-  /** null: there is none to be asked now. */
+  /** null: there is no second one at present. */
   second(): RouteNode | null;
-  /** Does this race begin the strategy's part of the request? Only then it earns a share of a hedge. */
+  /** Is this the strategy's first race of the request? Only then does it add to the budget. */
   readonly opens: boolean;
-  /** Asks one of them, as a fork of the exchange. */
+  /** Calls one of them, in a fork of the exchange. */
   ask(side: Exchange, node: RouteNode): Promise<Reply>;
-  /** Is this an answer to stay with? */
+  /** Does the strategy accept this answer? */
   isGood(side: Exchange, reply: Reply): boolean;
 }
 
@@ -38,7 +38,7 @@ interface HedgeMemory {
 
 /** This worker's measurements of hedged targets: time to first byte of each, and the budget of hedges. */
 export class Hedger {
-  /** Made for the first race: where nothing is hedged, it is not there. */
+  /** Created for the first race; null while nothing is hedged. */
   #memory: HedgeMemory | null = null;
 
   constructor(readonly log: Pick<Logger, 'error'>) {}
@@ -71,8 +71,8 @@ export class Hedger {
 }
 
 /**
- * Later than this is late; null: not enough samples. Where more are late than may be hedged, only the latest of them
- * are: the same spend does the most there.
+ * The delay of the hedge; null: not enough samples. If more requests are late than may be hedged, only the latest of
+ * them are hedged, where it helps most.
  */
 function delayOf({ percentile, minDelayMs, maxExtra }: Hedge, times: Latencies): number | null {
   if (times.count < minSamples) return minDelayMs > 0 ? minDelayMs : null;
@@ -94,9 +94,9 @@ interface Side {
   over: boolean;
 }
 
-/** Asks the first target, the second too when that is late; the first good answer is given, the other given up. */
+/** Calls the first target, and the second if that is late; returns the first good answer and gives up the other. */
 export class Race {
-  /** Rejects, or resolves with an answer that is not good, where both of them, or the first by itself, had no other. */
+  /** Rejects, or resolves with an answer that is not good, if no called target had a better one. */
   readonly answer: Promise<Reply>;
   readonly #sides: Side[] = [];
   #timer: NodeJS.Timeout | null = null;
@@ -116,7 +116,7 @@ export class Race {
     this.#start(terms.first);
   }
 
-  /** How many were asked. */
+  /** The number of called targets. */
   get asked(): number {
     return this.#sides.length;
   }
@@ -133,7 +133,7 @@ export class Race {
 
   #late(): void {
     const { x } = this.terms;
-    // A whole answer whose head is there is being sent; for a stream, the head does not mean that the first event has arrived.
+    // Once its head is there, a whole answer is arriving; the head of a stream may precede its first event by far.
     const asked = x.attempts.at(-1);
     const comes = !x.streaming && asked !== undefined && asked.status !== 0 && asked.endedAt === null;
     if (comes || x.aborted !== null) return;
@@ -174,7 +174,7 @@ export class Race {
     other.x.abort(lost, (thrown) => this.known.failed(thrown));
   }
 
-  /** A first target that was given up would have taken longer still: else its late answers would never be known. */
+  /** Records the time of a first target that was given up: otherwise its slow answers would never be measured. */
   #learn(side: Side): void {
     const now = this.terms.x.elapsedMs();
     const [first, second] = this.#sides;
@@ -187,7 +187,7 @@ export class Race {
   }
 }
 
-/** An answer that came and is not wanted. */
+/** Discards an answer that is not needed. */
 function drop(side: Exchange, reply: Reply): void {
   discard(reply);
   const isGood = reply.status >= 200 && reply.status < 300;
@@ -200,7 +200,7 @@ const newTimes = (): Latencies => new Latencies();
 const keyOf = ({ principal, config }: Exchange, path: string): string =>
   `${principal.organisationId}\n${principal.workspaceId}\n${config.fingerprint}\n${path}`;
 
-/** A model's whole answers take longer than its streams to begin. */
+/** Streams are separate: a model's whole answers begin later than its streams. */
 const timesKey = (x: Exchange, strategy: string, { path }: RouteNode): string =>
   `${strategy}\n${path}\n${x.streaming ? 'stream' : 'whole'}\n${modelKey(x)}`;
 

@@ -20,16 +20,16 @@ interface RouterOptions {
 }
 
 /**
- * Asks the provider that the routing config chooses, or several in turn.
+ * Calls the provider that the routing config chooses, or several in turn.
  *
- *   choose.ts        which child of a strategy is asked: by weight, by session, by what meters saw (meters.ts)
- *   plan.ts          what would be asked, of a request that is not sent
- *   walk.ts          what is asked next when one fails, and when the same is asked again
+ *   choose.ts        chooses a strategy's child: by weight, session or measurements (meters.ts)
+ *   plan.ts          the plan of a request that is not sent
+ *   walk.ts          the next target after a failure, and retries
  *   outcome.ts       what counts as failed
- *   breaker.ts       which targets are left alone for that
- *   retry-budget.ts  how often the same is asked again, of all requests
+ *   breaker.ts       which targets are skipped for that
+ *   retry-budget.ts  limits the retries of all requests
  *   admission.ts     concurrency limit and queue of an upstream (adaptive-limit.ts, fair-queue.ts)
- *   hedge.ts         when a second target is asked beside one that is late
+ *   hedge.ts         when a second target is called beside a late one
  *   mirror.ts        copies of requests that no client waits for
  */
 export default definePlugin<RouterOptions, NeedsOf<typeof stage>>({
@@ -105,7 +105,7 @@ function route(deps: RouterDeps, x: Exchange): Promise<Reply> {
   return new Walk(deps, x, null).node(node, 0);
 }
 
-/** Where no target is left that may be asked, all are: a breaker saves a target's time, it does not refuse a client. */
+/** If every target has an open breaker, all are called: a breaker saves time, it never refuses a request. */
 async function routeAround(deps: RouterDeps, x: Exchange, open: OpenTargets): Promise<Reply> {
   const { root } = x.config;
   for (const [target, { openedAt, reason }] of open) {

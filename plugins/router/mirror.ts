@@ -8,11 +8,11 @@ import { uuidv7 } from '../../src/common/text/id.js';
 import { isRepeatable } from './health/outcome.js';
 
 /**
- * What a worker does for copies at most; a copy beyond it is dropped. No workspace has more of it than is left to the
- * others, which is half where it is alone: however many copies one sends to an upstream that hangs, others have room.
+ * Limits of a worker for copies; a copy above them is dropped. A workspace may use at most as much as it leaves for the
+ * others, so half if it is alone: even if one sends many copies to an upstream that hangs, others have room.
  */
 export interface MirrorLimits {
-  /** Copies that upstreams are asked for at a time. */
+  /** Copies that run at the same time. */
   readonly running: number;
   readonly waiting: number;
   /** Bytes of the bodies of all of them. */
@@ -21,9 +21,9 @@ export interface MirrorLimits {
 
 export const mirrorLimits: MirrorLimits = { running: 32, waiting: 128, bytes: 128 * 1024 * 1024 };
 
-/** What a workspace has of the limits. */
+/** A workspace's use of the limits. */
 interface Part {
-  /** Copies, under way and waiting. */
+  /** Copies, running and waiting. */
   held: number;
   running: number;
   bytes: number;
@@ -39,7 +39,7 @@ interface Copy {
 export class Mirrors {
   readonly #waiting: Copy[] = [];
   readonly #running = new Set<Exchange>();
-  /** By workspace; those that have copies. */
+  /** Workspaces with copies, by id. */
   readonly #parts = new Map<string, Part>();
   #bytes = 0;
   #sent = 0;
@@ -51,7 +51,7 @@ export class Mirrors {
     readonly limits: MirrorLimits = mirrorLimits,
   ) {}
 
-  /** For a request that was just sent: maybe sends it once more, not before the next turn. */
+  /** Copies a request that was just sent, or not, by the share; not before the next turn. */
   copy(x: Exchange, { share, target }: Mirror): void {
     const { bytes } = x.request;
     if (this.#isClosed || bytes === null || !isRepeatable(x) || this.host.random() >= share) return;
@@ -78,7 +78,7 @@ export class Mirrors {
     ];
   }
 
-  /** Ends what runs. Resolves when it is settled. */
+  /** Ends running copies. Resolves when they are settled. */
   async close(): Promise<void> {
     this.#isClosed = true;
     this.#waiting.length = 0;
@@ -87,7 +87,7 @@ export class Mirrors {
     await new Promise((turn) => setImmediate(turn));
   }
 
-  /** Was there one to be sent? */
+  /** Sends the next one; was there any? */
   #next(): boolean {
     const free = this.limits.running - this.#running.size;
     const at = this.#waiting.findIndex(({ part }) => part.running < free);
@@ -103,7 +103,7 @@ export class Mirrors {
         this.#running.delete(x);
         part.running--;
         this.#letGo(x, part);
-        // What is free has grown for every workspace: more than one of them may have waited for it.
+        // Every workspace may use more now, and several may have waited for that.
         while (this.#next());
       });
     return true;

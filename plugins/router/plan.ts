@@ -11,7 +11,7 @@ import type { OpenTargets, WorkerBreakers } from './health/breaker.js';
 type Conditional = Extract<RouteNode, { kind: 'conditional' }>;
 type Fallback = Extract<RouteNode, { kind: 'fallback' }>;
 
-/** What the walk would do with an exchange now, by the same choices, without calling a provider. */
+/** The steps that a walk would take with an exchange now, without calling a provider. */
 export function planOf(chooser: Chooser, breakers: WorkerBreakers, x: Exchange): PlannedNode {
   const { root } = x.config;
   const open = breakers.opened(x);
@@ -29,7 +29,7 @@ class Planner {
     readonly allOpen: boolean,
   ) {}
 
-  /** `asked`: would it come to this node, if those before it failed? */
+  /** `asked`: would the walk reach this node if those before it failed? */
   plan(node: RouteNode, asked: boolean, reason: string): PlannedNode {
     switch (node.kind) {
       case 'target':
@@ -95,10 +95,10 @@ class Planner {
     const { children } = node;
     const planned = new Map<RouteNode, PlannedNode>();
     const order = chooser.inOrder(x, node);
-    // All of them where they are asked in turn, two where the second is asked beside the first.
+    // All of them if they are called in turn, two if the second is called beside the first.
     const most = node.failover !== null ? order.length : node.hedge !== null ? 2 : 1;
     for (let i = 0; i < Math.min(most, order.length); i++) {
-      // Decisions go into the plan, not into the record of the exchange, which would fill up.
+      // Decisions are in the plan and not in the exchange, whose list is limited.
       x.route = null;
       const child = order.at(i)!;
       const why = this.#picked(node, child);
@@ -107,7 +107,7 @@ class Planner {
     return children.map((child, i) => planned.get(child) ?? this.plan(child, false, this.#left(node, i)));
   }
 
-  /** The chooser has just recorded it. */
+  /** The reason that the chooser has just recorded. */
   #picked(node: Balance, child: RouteNode): string {
     const said = this.x.route?.at(-1);
     if (said === undefined || said.target !== child.path) return 'of those that are left';

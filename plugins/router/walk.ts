@@ -29,10 +29,10 @@ import type { Admission } from './limits/admission.js';
 import type { Mirrors } from './mirror.js';
 import { maxWaitMs } from './stage.js';
 
-/** Upstream tries of one request, all targets and retries together: one call must not become a storm. */
+/** Upstream attempts of one request, all targets and retries together: one call must not cause a storm. */
 const maxTries = 10;
 
-/** What every walk leans on. */
+/** The parts that every walk uses. */
 export interface RouterDeps {
   readonly host: Pick<HostWith<'upstream'>, 'attempt' | 'random'>;
   readonly chooser: Chooser;
@@ -55,22 +55,22 @@ export const unasked: Reply = Object.freeze({
   errorOrigin: null,
 });
 
-/** One request's way through its config, with what it has used up so far. */
+/** One request's way through its config, with its attempts and waits so far. */
 export class Walk {
   #tries = 0;
   #waitedMs = 0;
   /** An answer that is not good enough, kept until another target is called. */
   #held: Reply | null = null;
-  /** Of the next attempt, where its target's breaker is open and this request may find out. */
+  /** The probe number of the next attempt, if its target's breaker is open and this request may probe. */
   #probe: number | null = null;
-  /** The request's own, to which a target's is added. */
+  /** The request's own metadata, to which a target's is added. */
   readonly #metadata: Exchange['metadata'];
   /** Set where this is one side of a race. */
   readonly #around: Walk | null;
-  /** The request's own walk, in which all sides use up the same tries. */
+  /** The request's main walk, whose limit of attempts all sides share. */
   readonly #whole: Walk;
 
-  /** `open`: the targets that are left alone; null: none are. `around`: the walk of which this is one side. */
+  /** `open`: the targets with open breakers; null: none. `around`: the walk of which this is one side. */
   constructor(
     readonly deps: RouterDeps,
     readonly x: Exchange,
@@ -83,8 +83,8 @@ export class Walk {
   }
 
   /**
-   * `ahead`: later targets of the fallbacks around this node; retries leave each of them one try. Resolves with
-   * `unasked` where everything under the node is left alone.
+   * `ahead`: later targets of the fallbacks around this node; retries leave each of them one attempt. Resolves with
+   * `unasked` if every target under the node has an open breaker.
    */
   node(node: RouteNode, ahead: number): Promise<Reply> {
     return this.open === null ? this.#node(node, ahead) : this.#passing(this.open, node, ahead);
@@ -92,7 +92,7 @@ export class Walk {
 
   async #passing(open: OpenTargets, node: RouteNode, ahead: number): Promise<Reply> {
     const { breakers } = this.deps;
-    // Another choice is made where the first is being probed by someone else.
+    // Chooses again if another request is probing the first choice.
     for (let i = 0; i <= open.size && breakers.available(this.x, node); i++) {
       const reply = await this.#node(node, ahead);
       if (reply !== unasked) return reply;
@@ -131,7 +131,7 @@ export class Walk {
     const { x } = this;
     x.target = target;
     x.retries = 0;
-    // What the request brings stays as it is: a config adds metadata, it does not replace any.
+    // The request's metadata stays: a config adds metadata, and replaces none.
     x.metadata = target.metadata === undefined ? this.#metadata : { ...target.metadata, ...this.#metadata };
     this.#letGo();
     this.#whole.#tries++;
@@ -157,7 +157,7 @@ export class Walk {
     return metered(deps.meters, x, target, () => ask(deps, x, target, probe));
   }
 
-  /** null: a race is not for this request. Apart from `#race`, whose closures are expensive even where none is created. */
+  /** null: no race for this request. Separate from `#race`, whose closures are expensive even if none is created. */
   #mayRace(
     at: Hedged,
     nodes: Sequence,
@@ -169,7 +169,7 @@ export class Walk {
     return this.#race(at.path, at.hedge, nodes, index, onStatusCodes, ahead);
   }
 
-  /** Asks two nodes for one answer, the second only where the first is late. */
+  /** Calls two nodes for one answer, the second only if the first is late. */
   #race(
     path: string,
     hedge: Hedge,
@@ -228,7 +228,7 @@ export class Walk {
     return failed;
   }
 
-  /** Has the request had all the tries, or all the time, that it may have? */
+  /** Has the request used all its attempts, or all its time? */
   #isOver(): boolean {
     const { target } = this.x;
     return this.#whole.#tries >= maxTries || (target !== null && isPast(this.x, target));
@@ -272,23 +272,23 @@ export class Walk {
     }
   }
 
-  /** Milliseconds until the next retry, or why there is none: that is longer than a client should be kept, or of no use. */
+  /** Milliseconds until the next retry, or the reason why there is none. */
   #wait(target: Target, retry: Retry, made: number, reply: Reply | null): number | 'breaker' | 'time' {
     const { host, backoffMs, breakers } = this.deps;
     if (breakers.isOpen(this.x, target)) return 'breaker';
     const asked =
       retry.useRetryAfterHeader && reply !== null ? retryAfterMs(reply.headers, Date.now()) : null;
-    // Full jitter: clients that failed together must not come back together.
+    // Full jitter: clients that failed at the same time must not return at the same time.
     const waitMs = asked ?? host.random() * backoffMs * 2 ** made;
     if (target.deadlineMs !== null && this.x.elapsedMs() + waitMs >= target.deadlineMs) return 'time';
     return waitMs <= maxWaitMs - this.#whole.#waitedMs ? waitMs : 'time';
   }
 }
 
-/** One try of `target`, when there is room at its upstream. `probe`: it was let through to find out; else null. */
+/** One attempt at `target`, when there is room at its upstream. `probe`: the number of its probe; null: none. */
 export function ask(deps: RouterDeps, x: Exchange, target: Target, probe: number | null): Promise<Reply> {
   const { concurrency } = target;
-  // A probe is the one request that its target gets.
+  // A probe is the only request that its target gets.
   if (concurrency === null || probe !== null) return judged(deps, x, target, probe);
   return deps.admission.through(x, target, concurrency, () => judged(deps, x, target, probe));
 }
@@ -302,7 +302,7 @@ function judged(
 ): Promise<Reply> {
   const { breaker } = target;
   const attempt = host.attempt(x, target);
-  // What the gateway counts itself is no evidence about a target.
+  // Tokens that the gateway counts itself are no evidence about a target.
   if (breaker === null || x.endpoint.counts === true) return attempt;
   return breakers.judge(x, target, breaker, probe, attempt);
 }
@@ -311,13 +311,13 @@ function movedOn(x: Exchange, because: number | string): void {
   if (x.target !== null) x.decided({ kind: 'moved_on', target: x.target.path, because });
 }
 
-/** A strategy whose targets may be asked two at a time. */
+/** A strategy that may call two targets at a time. */
 interface Hedged {
   readonly path: string;
   readonly hedge: Hedge | null;
 }
 
-/** A node at which something is tried: conditions and plain choices are already resolved. */
+/** A node with attempts: conditions and plain choices are already resolved. */
 export type Settled = Exclude<RouteNode, { kind: 'conditional' }>;
 
 export function settled(chooser: Chooser, x: Exchange, node: RouteNode): Settled {

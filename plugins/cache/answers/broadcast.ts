@@ -4,8 +4,9 @@ import { Pieces } from '../../../src/common/bytes/pieces.js';
 import type { GatewayError } from '../../../src/common/core/errors.js';
 
 /**
- * One stream for many readers, each from its start and at its own pace. All of it is kept up to `maxBytes`; of a longer
- * one only what the slowest reader has yet to take, and never more than that many bytes: then the source waits.
+ * One stream for many readers, each from its start and at its own pace. A stream of up to `maxBytes` is kept as a
+ * whole; of a longer one only the bytes that the slowest reader has not read, and at most that many: then the source is
+ * paused.
  */
 export class Broadcast implements Sink {
   readonly #kept = new Pieces();
@@ -24,7 +25,7 @@ export class Broadcast implements Sink {
     readonly left: () => void,
   ) {}
 
-  /** Is it all there still, for one more to read from the start? */
+  /** Is the whole stream still kept, so that another reader can start? */
   get open(): boolean {
     return this.#bytes <= this.maxBytes && this.#failure === null;
   }
@@ -37,7 +38,7 @@ export class Broadcast implements Sink {
     return this.#readers.size;
   }
 
-  /** Its source starts with the first reader that does. `record`: keeps what this one takes. */
+  /** A reader; the source starts with the first one. `record`: keeps the bytes that this one reads. */
   reader(record: BodyRecord | null = null): Source {
     const reader = new Reader(this, record);
     this.#readers.add(reader);
@@ -52,7 +53,7 @@ export class Broadcast implements Sink {
     this.source.start(this);
   }
 
-  // What the source calls.
+  // Called by the source.
 
   data(chunk: Buffer): boolean {
     this.#kept.add(chunk);
@@ -78,7 +79,7 @@ export class Broadcast implements Sink {
     for (const reader of [...this.#readers]) reader.pump();
   }
 
-  // What readers call.
+  // Called by readers.
 
   /** Bytes of memory kept. */
   get heldBytes(): number {
@@ -90,12 +91,12 @@ export class Broadcast implements Sink {
     return this.#kept.from(taken);
   }
 
-  /** undefined: more may come; null: it came to its end. */
+  /** undefined: more may come; null: it has ended normally. */
   get outcome(): GatewayError | null | undefined {
     return this.#ended ? this.#failure : undefined;
   }
 
-  /** A reader has caught up with some of what it had yet to take. */
+  /** A reader has read more bytes. */
   advanced(): void {
     this.#forget();
     if (!this.#waiting || this.#lag() > this.maxBytes) return;
@@ -119,7 +120,7 @@ export class Broadcast implements Sink {
     this.left();
   }
 
-  /** Bytes that the slowest reader has yet to take. */
+  /** Bytes that the slowest reader has not read. */
   #lag(): number {
     let least = this.#bytes;
     for (const { taken } of this.#readers) if (taken < least) least = taken;
@@ -161,7 +162,7 @@ class Reader implements Source {
     this.from.leave(this);
   }
 
-  /** Gives what has come, as long as it is taken. */
+  /** Passes on the available bytes until the sink is full. */
   pump(): void {
     if (this.#pumping) return;
     this.#pumping = true;

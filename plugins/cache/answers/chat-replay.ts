@@ -20,7 +20,7 @@ function plainOf(bytes: Buffer): JsonObject | null {
   return isJsonObject(json) ? json : null;
 }
 
-/** The JSON objects of a stream's events. Throws where one is no JSON. */
+/** The JSON objects of a stream's events. Throws if one is not JSON. */
 export function chunksOf(bytes: Buffer, parse: (text: string) => unknown = parseJson): JsonObject[] {
   const chunks: JsonObject[] = [];
   for (const line of bytes.toString('utf8').split(/\r\n|\r|\n/)) {
@@ -71,7 +71,7 @@ function completionOf(chunks: readonly JsonObject[], usage: Usage | null): JsonO
   return choices.length === 0 || choices.includes(undefined as never) ? null : whole;
 }
 
-/** false: there is more in it than is known here. */
+/** false: it has unknown members. */
 function add(choices: Choice[], given: JsonObject): boolean {
   const { index, delta = {}, logprobs = null } = given;
   if (!hasOnly(given, choiceMembers) || !isIndex(index, 128) || !isJsonObject(delta)) return false;
@@ -134,7 +134,7 @@ function chunksFrom(whole: JsonObject, withUsage: boolean): string | null {
     if (!hasOnly(choice, choiceMembers) || !isJsonObject(message) || !hasOnly(message, saidMembers))
       return null;
     const { role, content = null, ...said } = message;
-    // Alone, as providers do: OpenAI's own client takes log probabilities of a choice's first chunk twice.
+    // In a chunk of its own, as providers do: OpenAI's client counts log probabilities of a choice's first chunk twice.
     write([
       { index, delta: { role, content: content === null ? null : '' }, logprobs: null, finish_reason: null },
     ]);

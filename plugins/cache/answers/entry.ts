@@ -6,7 +6,7 @@ import { isJsonObject } from '../../../src/common/json/json.js';
 export type Form = 'plain' | 'stream' | 'stream-usage';
 const formNames: ReadonlySet<string> = new Set<Form>(['plain', 'stream', 'stream-usage']);
 
-/** A whole answer of a provider, as the client of its format reads it. */
+/** A whole answer of a provider, in the client's format. */
 export interface Entry {
   /** Unix milliseconds. */
   readonly storedAt: number;
@@ -25,16 +25,16 @@ export interface Entry {
   readonly forms: Partial<Record<Form, Buffer>>;
 }
 
-/** Nodes that share a store have clocks that differ by less. */
+/** The clocks of nodes that share a store may differ by this much. */
 const clockSkewMs = 1000;
 
 /**
- * Is it young enough for a call that began at `now` and takes answers up to `maxAge` seconds old? One from the future
+ * Is it fresh enough for a call that began at `now` and accepts answers up to `maxAge` seconds old? One from the future
  * was stored while a clock was ahead: its age is unknown.
  */
 export function isFresh(entry: Entry, maxAge: number, now: number): boolean {
   const ageMs = now - entry.storedAt;
-  // A call may have begun before the answer that it has waited for was stored.
+  // A call may have begun before the answer that it waited for was stored.
   if (ageMs < 0 && entry.storedAt > Date.now() + clockSkewMs) return false;
   return ageMs < Math.min(entry.maxAge, maxAge) * 1000;
 }
@@ -45,7 +45,7 @@ export function sizeOf(entry: Entry): number {
   return size;
 }
 
-/** A copy of its own: a slice of what a socket gave would keep all of that alive. */
+/** A copy: a slice of a socket's buffer would keep the whole buffer alive. */
 export function ownBytes(parts: readonly Buffer[]): Buffer {
   let length = 0;
   for (const part of parts) length += part.length;
@@ -58,12 +58,12 @@ export function ownBytes(parts: readonly Buffer[]): Buffer {
 /** As text, for the shared store. */
 export function writeEntry(entry: Entry): string {
   const forms = Object.entries(entry.forms).map(([form, bytes]) => [form, bytes.toString('utf8')]);
-  // `cost` was micro-dollars: programs of that time are not to take the one for the other.
+  // Under another name than before, when `cost` was in micro-dollars, so that earlier versions do not misread it.
   const { cost, ...others } = entry;
   return JSON.stringify({ ...others, picos: cost, forms: Object.fromEntries(forms) });
 }
 
-/** null: it is not the text of an entry, or not of one of this version. */
+/** null: it is not an entry of this version. */
 export function readEntry(text: string): Entry | null {
   let read: unknown;
   try {

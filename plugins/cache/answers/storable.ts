@@ -20,8 +20,8 @@ const wholeEnds: ReadonlySet<unknown> = new Set([
 ]);
 
 /**
- * Is this answer worth giving again: finished, and neither refused nor cut short by a filter? What is not known for
- * certain to be so is not. `format`: the client's.
+ * May this answer be repeated: is it complete, and neither refused nor cut short by a filter? Answers of unknown
+ * form are not stored. `format`: the client's.
  */
 export function isStorable(format: Format, answer: JsonObject): boolean {
   if (isSet(answer['error'])) return false;
@@ -48,7 +48,7 @@ export function isStorable(format: Format, answer: JsonObject): boolean {
   }
 }
 
-/** The same of the events of a stream that came to its format's own end. */
+/** The same for the events of a stream that reached its format's own end. */
 export function isStorableStream(format: Format, events: readonly JsonObject[]): boolean {
   if (events.some((event) => isSet(event['error']))) return false;
   switch (format) {

@@ -7,7 +7,7 @@ import { isConvertible } from '../key.js';
 import { convertStored } from './chat-replay.js';
 import { type Entry, type Form, ownBytes } from './entry.js';
 
-/** The form in which this call's answer is to come. */
+/** The form that this call's answer needs. */
 export function formOf(x: Exchange): Form {
   if (!x.streaming) return 'plain';
   if (!isConvertible(x)) return 'stream';
@@ -34,13 +34,13 @@ export function storedReply(x: Exchange, entry: Entry, form: Form, status: Cache
   };
 }
 
-/** An answer that is still coming, for one more call. */
+/** The reply for a further call that joins a stream in progress. */
 export function streamOf(body: Source): Reply {
   const headers = ['content-type', 'text/event-stream', 'age', '0'];
   return { status: 200, headers, body, events: true, errorOrigin: null };
 }
 
-/** In a form that it is not stored in yet. */
+/** Converts the entry to a form that is not stored yet. */
 function converted(x: Exchange, entry: Entry, form: Form): Buffer | null {
   if (!isConvertible(x)) return null;
   const from = (['plain', 'stream-usage', 'stream'] as const).find(
@@ -54,7 +54,7 @@ function converted(x: Exchange, entry: Entry, form: Form): Buffer | null {
   return own;
 }
 
-/** null where what was stored cannot be read: the shared store may give back anything. */
+/** null: the stored entry cannot be read; the shared store may return anything. */
 function readably<T>(read: () => T): T | null {
   try {
     return read();

@@ -2,11 +2,11 @@ import type { SharedServer } from '../../../src/common/ipc/shared.js';
 import type { Vectors } from '../../../src/common/plugin-host/control.js';
 import type { VectorText } from '../shared/channel.js';
 
-/** The workers' shared vectors of questions, opened when the first is asked for: most gateways never do. */
+/** The workers' shared vectors of questions, opened at the first use: most gateways never use them. */
 export class Questions {
   #store: Promise<Vectors | null> | null = null;
 
-  /** `open` resolves with null where there is to be none. */
+  /** `open` resolves with null: there is to be no index. */
   constructor(
     server: SharedServer,
     readonly open: () => Promise<Vectors | null>,
@@ -33,7 +33,7 @@ export class Questions {
   }
 }
 
-/** Copied to where floats may lie: what comes out of base64 may begin at any byte. */
+/** Copied to an aligned position: bytes decoded from base64 may start at any offset. */
 function vectorOf(text: VectorText): Float32Array {
   const bytes = Buffer.from(text, 'base64');
   const vector = new Float32Array(bytes.length >> 2);

@@ -4,10 +4,10 @@ import type { Logger } from '../../../src/common/plugin-host/logger.js';
 import type { CacheRead } from '../shared/channel.js';
 import type { CacheStore } from './store.js';
 
-/** On which nodes send each other the keys of answers that were replaced. */
+/** The channel on which nodes send each other the keys of replaced answers. */
 const channel = 'cache';
 
-/** A worker that asks an upstream, and those of other workers that wait for what it answers. */
+/** A worker that calls an upstream, and the calls of other workers that wait for its answer. */
 interface Lead {
   worker: number;
   failures: number;
@@ -17,8 +17,8 @@ interface Lead {
 const miss: CacheRead = { entry: null, led: false };
 
 /**
- * The workers' shared cache: what they have stored, and which of them is about to have an answer that another wants
- * too, so that calls which are the same reach an upstream once whichever workers they came to.
+ * The workers' shared cache: stored answers, and the workers that are about to have an answer that others wait for,
+ * so that equal calls reach an upstream once, whichever workers serve them.
  */
 export class SharedAnswers {
   readonly #leads = new Map<string, Lead>();
@@ -40,7 +40,7 @@ export class SharedAnswers {
     return miss;
   }
 
-  /** The answer that another worker is about to have; none: the one who asks goes on by itself. */
+  /** The answer that another worker is about to have; a miss: the caller goes on by itself. */
   wait(key: string, worker: number): Promise<CacheRead> | CacheRead {
     const lead = this.#leads.get(key);
     if (lead === undefined) return this.read(key, worker);
@@ -55,7 +55,10 @@ export class SharedAnswers {
     for (const { answer } of lead?.waiting ?? []) answer({ entry, led: false });
   }
 
-  /** A worker's call has brought nothing to keep: one of those who wait asks in its place, and then each for itself. */
+  /**
+   * A worker's call produced no answer to keep: one of the waiting calls repeats it; if that fails too, each for
+   * itself.
+   */
   over(key: string, worker: number): void {
     const lead = this.#leads.get(key);
     if (lead === undefined || lead.worker !== worker) return;
@@ -74,7 +77,7 @@ export class SharedAnswers {
     await this.store?.close();
   }
 
-  /** A worker has died: it will bring nothing. */
+  /** A worker has ended: its calls will have no answer. */
   gone(worker: number): void {
     for (const [key, lead] of this.#leads) if (lead.worker === worker) this.over(key, worker);
   }
@@ -99,7 +102,7 @@ export function serveAnswers(
   const cache = new SharedAnswers(store, (key, replacedBy) => {
     const news = JSON.stringify({ key, replacedBy });
     if (nodes === null) notifyWorkers(news);
-    // While Redis is away, the workers of this node at least.
+    // While Redis is unavailable, at least the workers of this node.
     else nodes.publish(channel, news).catch(() => notifyWorkers(news));
   });
   server.answer('cache-read', ({ key }, worker) => cache.read(key, worker));

@@ -1,7 +1,7 @@
 import type { Nodes } from '../../../src/common/plugin-host/control.js';
 import type { CacheStore } from './store.js';
 
-/** A call waits for this no longer than it would for another miss. */
+/** Milliseconds; a slower read is a miss. */
 const readMs = 40;
 const writeMs = 1000;
 

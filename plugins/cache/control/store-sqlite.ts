@@ -6,14 +6,14 @@ import type { CacheStore } from './store.js';
 
 export type SqliteCacheHost = Pick<ControlHost, 'dataDir' | 'log' | 'openDatabase'>;
 
-/** Answers are written so many milliseconds late, all of that time in one transaction. */
+/** Milliseconds for which answers are collected, to be written in one transaction. */
 const batchMs = 200;
-/** What may wait for that; an answer that comes on top is not kept. */
+/** Bytes that may wait for that; a further answer is not kept. */
 const maxWaitingBytes = 32 * 1024 * 1024;
-/** Rows that one step of forgetting takes out. */
+/** Rows that one step of pruning deletes. */
 const pruneRows = 256;
 const pruneEveryMs = 60_000;
-/** What a row takes beside its text. */
+/** Bytes of a row beside its text. */
 const rowBytes = 128;
 
 const schema = `
@@ -54,7 +54,7 @@ export async function openSqliteCache(host: SqliteCacheHost, maxBytes: number): 
 }
 
 async function open(path: string, host: SqliteCacheHost, maxBytes: number): Promise<CacheStore> {
-  // Made here for its mode, which SQLite gives to the files beside it as well.
+  // Created here with its mode, which SQLite also gives to the files beside it.
   closeSync(openSync(path, 'a', 0o600));
   const connection = await host.openDatabase(path, [
     'busy_timeout = 1000',
@@ -142,7 +142,7 @@ class SqliteCache implements CacheStore {
       }
       this.#failing = false;
     } finally {
-      // Read from here until it is in the file; what came meanwhile waits for the next turn.
+      // Reads use the batch until it is in the file; later answers wait for the next batch.
       for (const [key, waiting] of batch) {
         if (this.#waiting.get(key) !== waiting) continue;
         this.#waiting.delete(key);
@@ -166,7 +166,7 @@ class SqliteCache implements CacheStore {
     this.#bytes += bytes - (old?.bytes ?? 0);
   }
 
-  /** Forgets what is too old, then the oldest of what is too much. */
+  /** Deletes expired answers, then the oldest ones above the limit. */
   async #prune(): Promise<void> {
     const take = async (which: string, parameters: readonly unknown[]): Promise<number> => {
       const gone = await this.#connection.all<{ bytes: number }>(

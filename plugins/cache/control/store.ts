@@ -1,8 +1,8 @@
-/** Where cached answers are kept for all workers, by name. Whatever fails in it is a miss: nothing here rejects. */
+/** Stores cached answers for all workers, by key. Every failure is a miss: nothing here rejects. */
 export interface CacheStore {
-  /** null: there is none, or it is too old, or the store is away. */
+  /** null: there is none, it has expired, or the store is unavailable. */
   read(key: string): Promise<string | null>;
-  /** Is not waited for. `ttl`: seconds. */
+  /** The caller does not wait for it. `ttl`: seconds. */
   write(key: string, entry: string, ttl: number): void;
   close(): Promise<void>;
 }

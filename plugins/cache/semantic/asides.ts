@@ -7,28 +7,28 @@ import type { HostWith } from '../../../src/common/plugin-host/plugin.js';
 import { directCredential } from '../../../src/common/plugin-host/slots.js';
 import { uuidv7 } from '../../../src/common/text/id.js';
 
-/** A call of the cache's own. */
+/** A call that the cache itself makes. */
 export interface AsideCall {
   readonly target: Target;
   readonly endpoint: Endpoint;
   readonly path: string;
   readonly bytes: Buffer;
   readonly json: JsonObject;
-  /** Are the client's headers, and its own credential, this target's too? */
+  /** Does the target get the client's headers and its own credential? */
   readonly asClient: boolean;
-  /** Do its bodies go into the log? */
+  /** Are its bodies logged? */
   readonly keepsBodies: boolean;
-  /** Member of its metadata that holds the id of the exchange it is made for. */
+  /** Member of its metadata with the id of the exchange that needs it. */
   readonly mark: string;
 }
 
-/** Calls that the cache makes for itself, in the name of an exchange: each has a row of its own in the log. */
+/** Calls that the cache itself makes, on behalf of an exchange: each has its own row in the log. */
 export class Asides {
   readonly #running = new Set<Exchange>();
 
   constructor(readonly host: Pick<HostWith<'upstream'>, 'aside' | 'log' | 'headerPrefixes'>) {}
 
-  /** The answer's body; null: there was no good one. Never rejects. */
+  /** The answer's body; null: the call failed. Never rejects. */
   async ask(of: Exchange, call: AsideCall): Promise<Buffer | null> {
     const x = exchangeFor(of, call, this.host.headerPrefixes[0]!);
     this.#running.add(x);
@@ -37,7 +37,7 @@ export class Asides {
     return reply?.status === 200 && Buffer.isBuffer(reply.body) ? reply.body : null;
   }
 
-  /** Ends what runs. Resolves when it is settled. */
+  /** Ends running calls. Resolves when they are settled. */
   async close(): Promise<void> {
     const leaving = new GatewayError('draining', 'This node is shutting down.');
     for (const x of this.#running)

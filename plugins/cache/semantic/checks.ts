@@ -12,12 +12,12 @@ import type { Asides } from './asides.js';
 import { cosine, type Embedder } from './embedder.js';
 import type { Question, Resemblance, Semantic } from './semantic.js';
 
-/** Checks that run at a time; a hit beyond them is not checked. */
+/** Checks that run at the same time; a further hit is not checked. */
 const mostRunning = 2;
 
 /**
- * Checks a share of what was found by its meaning: the target that gave the answer is asked again, with the question
- * that was asked now. Where the two answers don't agree, the question is not led to that answer any more.
+ * Checks a share of the semantic hits: the target that gave the answer is called again, with the new
+ * question. If the two answers disagree, the stored question no longer leads to that answer.
  */
 export class Checks {
   #running = 0;
@@ -40,7 +40,7 @@ export class Checks {
     }));
   }
 
-  /** For a call that was just answered with `found`. Its client waits for nothing of this. */
+  /** Checks a call that was just answered with `found`, or not. Its client does not wait for this. */
   maybe(x: Exchange, asked: Asked, question: Question, found: Resemblance): void {
     if (this.host.random() >= this.share) return;
     if (this.#running >= mostRunning) {
@@ -70,7 +70,7 @@ export class Checks {
     const stored = plainOf(x, found.entry);
     const target = factsOf(x.config).targets.get(found.entry.target);
     if (stored === null || target === undefined) return null;
-    // What the hit has to do on this turn of the event loop comes first.
+    // Lets the hit finish its work of this turn of the event loop first.
     await new Promise((turn) => setImmediate(turn));
     const { stream: _, stream_options: __, ...json } = x.request.json!;
     const fresh = await this.asides.ask(x, {

@@ -9,24 +9,24 @@ import { factsOf } from '../config-facts.js';
 import { TimeoutGuard } from '../shared/timeout-guard.js';
 import type { Asides } from './asides.js';
 
-/** Who embeds, and with which model. */
+/** Provider and model of embeddings. */
 export type Embedding = NonNullable<CacheRule['embedding']>;
 
-/** Longer than this no call waits for its vector; the vector is kept all the same when it comes. */
+/** Milliseconds that a call waits for its vector; a later vector is still kept. */
 const deadlineMs = 2000;
 const guarded = { deadlineMs, maxFailures: 3, restMs: 5000 };
 const requestTimeoutMs = 10_000;
 /** Bytes of vectors that are remembered. */
 const maxBytes = 16 * 1024 * 1024;
 const maxDimensions = 8192;
-/** A longer answer is not parsed: that would hold up the event loop. */
+/** A longer answer is not parsed, which would block the event loop. */
 const maxAnswerBytes = 512 * 1024;
 /** Embedders whose failures are remembered. */
 const maxKnown = 1024;
 
 const endpoint: Endpoint = { name: 'embeddings', format: 'openai-embeddings', body: 'json' };
 
-/** Makes vectors of length 1 out of texts, at any provider that embeds. Its calls are billed to their workspace. */
+/** Makes vectors of length 1 from texts, at any provider with embeddings. Its calls are billed to their workspace. */
 export class Embedder {
   readonly #vectors = new LRUCache<string, Float32Array>({
     maxSize: maxBytes,
@@ -80,7 +80,7 @@ export class Embedder {
   }
 }
 
-/** What an embedding has for itself, whatever its provider's target sets. */
+/** Settings of an embedding call that override those of its provider's target. */
 const embeds: Partial<Target> = {
   path: 'config.cache.embedding',
   virtualKey: null,
@@ -105,7 +105,7 @@ function ownTarget({ config }: Exchange, provider: string): Target | null {
   return null;
 }
 
-/** null: it is no answer with one vector of numbers. */
+/** null: the answer does not have exactly one vector of numbers. */
 function vectorIn(body: Buffer): Float32Array | null {
   if (body.length > maxAnswerBytes) return null;
   let answer: unknown;
@@ -121,14 +121,14 @@ function vectorIn(body: Buffer): Float32Array | null {
   return unit(Float32Array.from(embedding as number[]));
 }
 
-/** The same direction, length 1. null: it has none. */
+/** The same direction, length 1. null: it is zero. */
 function unit(vector: Float32Array): Float32Array | null {
   const length = Math.sqrt(cosine(vector, vector));
   if (!Number.isFinite(length) || length === 0) return null;
   return vector.map((value) => value / length);
 }
 
-/** Of two vectors of length 1. */
+/** For vectors of length 1. */
 export function cosine(a: Float32Array, b: Float32Array): number {
   let sum = 0;
   for (let i = 0; i < a.length; i++) sum += a[i]! * b[i]!;

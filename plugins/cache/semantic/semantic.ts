@@ -8,17 +8,17 @@ import { questionIn } from '../question.js';
 import { TimeoutGuard } from '../shared/timeout-guard.js';
 import { type Embedder, type Embedding, vectorText } from './embedder.js';
 
-/** What a call asks, and what must be the same of another for its answer to be this call's too. */
+/** A call's question, and the parts that must be equal in another call to share its answer. */
 export interface Question {
   readonly text: string;
   /** Hash of everything but the text. */
   readonly scope: string;
   readonly embedding: Embedding;
-  /** Of who embeds it, for whom. */
+  /** Hash of embedder and tenant. */
   readonly embedder: string;
 }
 
-/** An answer to a question that means the same. */
+/** An answer to a question with the same meaning. */
 export interface Resemblance {
   readonly entry: Entry;
   readonly key: string;
@@ -26,15 +26,15 @@ export interface Resemblance {
   readonly scope: string;
 }
 
-/** Tokens of a request, from which on it is not compared. */
+/** Tokens: a request with this many or more is not compared. */
 const tooManyTokens = 8191;
 /** A look-up that takes longer is a miss. */
 const guarded = { deadlineMs: 250, maxFailures: 3, restMs: 1000 };
 
-/** Finds answers by what their questions mean. Whatever fails in it is a miss: nothing here rejects. */
+/** Finds answers by the meaning of their questions. Every failure is a miss: nothing here rejects. */
 export class Semantic {
   readonly #guard = new TimeoutGuard(guarded);
-  /** Is there no index, so that embedding anything would be for nothing? */
+  /** There is no index, so embeddings would be useless. */
   #isOff = false;
 
   constructor(
@@ -77,7 +77,7 @@ export class Semantic {
     }
   }
 
-  /** A text has no more tokens than bytes, and none that is worth comparing has an eighth of them. */
+  /** A text has no more tokens than bytes, and usually more than an eighth as many. */
   async #isShort(x: Exchange): Promise<boolean> {
     const { length } = x.request.bytes!;
     if (length < tooManyTokens) return true;
@@ -86,7 +86,7 @@ export class Semantic {
     return tokens !== null && tokens < tooManyTokens;
   }
 
-  /** undefined: it could not be compared; null: nothing that is known means the same. */
+  /** undefined: it could not be compared; null: no stored question has the same meaning. */
   async find(x: Exchange, asked: Asked, question: Question): Promise<Resemblance | null | undefined> {
     const vector = await this.#vector(x, question);
     if (vector === null) return undefined;
@@ -109,7 +109,7 @@ export class Semantic {
     return null;
   }
 
-  /** The answer to the question is kept under `key`. `ttl`: seconds. */
+  /** Stores the question, whose answer is kept under `key`. `ttl`: seconds. */
   async add(x: Exchange, question: Question, key: string, ttl: number): Promise<void> {
     const vector = await this.#vector(x, question);
     if (vector === null) return;
@@ -121,7 +121,7 @@ export class Semantic {
     });
   }
 
-  /** That answer is not for those who ask this. */
+  /** The answer no longer belongs to this question. */
   drop(scope: string, key: string): void {
     this.host.shared.send('vector-drop', { scope: scope, key });
   }
@@ -131,5 +131,5 @@ export class Semantic {
   }
 }
 
-/** A model may change its dimensions: only vectors that have the same can be compared. */
+/** A model may change its dimensions: only vectors with the same dimensions can be compared. */
 const scopeOf = ({ scope }: Question, { length }: Float32Array): string => `${scope}.${length}`;

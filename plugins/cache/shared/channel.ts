@@ -1,8 +1,8 @@
-/** What the cache's stages in data workers ask of its part in the control process, and what that sends to them. */
+/** Messages between the cache's stages in data workers and its part in the control process. */
 
-/** What the shared cache has. */
+/** The answer of the shared cache. */
 export interface CacheRead {
-  /** null: nothing, or it is too old. */
+  /** null: none, or it has expired. */
   readonly entry: string | null;
   /** Is another worker about to have it? */
   readonly led: boolean;
@@ -46,16 +46,16 @@ declare module '../../../src/common/ipc/shared.js' {
     };
     /** There will be no entry of this key. */
     'cache-over': Key;
-    /** What is remembered of this entry is out of date, except for the worker that replaced it. */
+    /** All workers but the one that replaced this entry have to forget it. */
     'cache-drop': { readonly key: string; readonly replacedBy: string };
-    /** The answer to this question is kept under `key`. `ttl`: seconds. */
+    /** Stores a question whose answer is kept under `key`. `ttl`: seconds. */
     'vector-add': {
       readonly scope: string;
       readonly key: string;
       readonly vector: VectorText;
       readonly ttl: number;
     };
-    /** That answer is no longer found by this question. */
+    /** The question no longer leads to this answer. */
     'vector-drop': { readonly scope: string; readonly key: string };
   }
 }

@@ -4,20 +4,20 @@ import { type Entry, readEntry, writeEntry } from '../answers/entry.js';
 import type { CacheRead } from './channel.js';
 import { TimeoutGuard } from './timeout-guard.js';
 
-/** A store that was silent so often in a row is left alone for so long. */
+/** After this many failures in a row the store is not asked for this long. */
 const rest = { maxFailures: 3, restMs: 1000 };
 
 export interface SharedRead {
   readonly entry: Entry | null;
-  /** Does another worker ask an upstream for it at this moment? */
+  /** Is another worker calling an upstream for it at this moment? */
   readonly led: boolean;
 }
 
 const nothing: SharedRead = { entry: null, led: false };
 
-/** The answers that all workers share, kept by the control process. Whatever fails in it is a miss. */
+/** The answers that all workers share, in the control process. Every failure is a miss. */
 export class SharedStore {
-  /** This worker's name among those that write. */
+  /** Identifies this worker among the writers. */
   readonly #own = randomUUID();
   readonly #guard: TimeoutGuard;
 
@@ -46,18 +46,18 @@ export class SharedStore {
     return read === null ? undefined : understood(read).entry;
   }
 
-  /** The same once the worker that asks an upstream for it has its answer, or none. */
+  /** The same, after the leading worker has its answer, or has failed. */
   wait(key: string): Promise<SharedRead> {
     return this.shared.ask('cache-wait', { key }).then(understood, () => nothing);
   }
 
-  /** `replaces`: may other workers remember an older answer of this name? */
+  /** `replaces`: may other workers keep an older answer with this key? */
   write(key: string, entry: Entry, replaces: boolean): void {
     const replacedBy = replaces ? this.#own : null;
     this.shared.send('cache-write', { key, entry: writeEntry(entry), ttl: entry.maxAge, replacedBy });
   }
 
-  /** There will be no such answer. */
+  /** Reports that this worker will have no such answer. */
   over(key: string): void {
     this.shared.send('cache-over', { key });
   }

@@ -1,20 +1,20 @@
 export interface TimeoutGuardOptions {
   /** No caller waits longer than this for an answer. */
   readonly deadlineMs: number;
-  /** After so many silences or failures in a row … */
+  /** After this many timeouts or failures in a row … */
   readonly maxFailures: number;
-  /** … it is left alone for so long. */
+  /** … it is not asked for this long. */
   readonly restMs: number;
 }
 
-/** Asks what may be slow or away, and loses no time over it. */
+/** Calls a service that may be slow or unavailable, with a deadline and a pause after failures. */
 export class TimeoutGuard {
   #failures = 0;
   #restUntil = 0;
 
   constructor(readonly options: TimeoutGuardOptions) {}
 
-  /** null: no answer in time, or it failed, or it is left alone. Never rejects. */
+  /** null: no answer in time, a failure, or a pause. Never rejects. */
   ask<T>(question: () => Promise<T>): Promise<T | null> {
     if (performance.now() < this.#restUntil) return Promise.resolve(null);
     return new Promise((resolve) => {

@@ -15,7 +15,7 @@ import { Sessions } from './sessions.js';
 
 type Conditional = Extract<RouteNode, { kind: 'conditional' }>;
 
-/** Nodes in the order in which they are asked. An array is one. */
+/** Nodes in the order in which they are tried; for example an array. */
 export interface Sequence {
   readonly length: number;
   at(index: number): RouteNode | undefined;
@@ -42,7 +42,7 @@ export class Chooser {
     return child;
   }
 
-  /** The child that is asked. Closed ones are passed over, unless all are. */
+  /** The child to try. Those with open breakers are skipped, unless all are open. */
   pick(x: Exchange, node: Balance): RouteNode {
     const { children } = node;
     if (node.by === 'weight' && node.sticky === null) {
@@ -55,7 +55,7 @@ export class Chooser {
     return children[this.#among(x, node, none)]!;
   }
 
-  /** Every child that may be asked, the best first, each chosen when its turn has come. One of weight 0 never is. */
+  /** Every child that may be tried, the best first, each chosen when needed. One of weight 0 is never tried. */
   inOrder(x: Exchange, node: Balance): Sequence {
     const asked = unweighted(node);
     const order: RouteNode[] = [];
@@ -72,9 +72,9 @@ export class Chooser {
     };
   }
 
-  /** Index of the best child that was not asked yet. */
+  /** Index of the best child that was not tried yet. */
   #among(x: Exchange, node: Balance, asked: ReadonlySet<number>): number {
-    // The usual case: nothing was asked before, and nothing is left out.
+    // The usual case: nothing was tried before, and nothing is skipped.
     const isWhole = asked.size === 0 && this.health.open === 0;
     const open = isWhole ? positions(node.children.length) : this.#open(x, node, asked);
     if (node.sticky !== null) {
@@ -94,7 +94,7 @@ export class Chooser {
     return this.#best(x, node, open, sums);
   }
 
-  /** The children that may be asked, of those that were not asked yet: the closed ones only where no other has weight. */
+  /** The children that may be tried and were not yet: those with open breakers only if no other has weight. */
   #open(x: Exchange, node: Balance, asked: ReadonlySet<number>): readonly number[] {
     const left: number[] = [];
     const open: number[] = [];
@@ -121,7 +121,7 @@ export class Chooser {
     let lowest = score(best);
     let next = -1;
     let nextScore = Number.POSITIVE_INFINITY;
-    // By latency the better of two that were drawn: all would run to the same one at the same time.
+    // By latency, the better of two drawn children: otherwise all requests would choose the same one at the same time.
     const others = node.by === 'latency' ? [candidates[this.#other(sums, first)]!] : candidates;
     for (const index of others) {
       if (index === drawn || weightOf(node, index) === 0) continue;
@@ -148,8 +148,8 @@ export class Chooser {
   }
 
   /**
-   * What the strategy compares of a child, by its index: milliseconds, picodollars or requests under way. What is the
-   * same for all children is found once.
+   * The figure of a child that the strategy compares, by its index: milliseconds, picodollars or requests in flight.
+   * What is the same for all children is computed once.
    */
   scorer(x: Exchange, { by, children }: Balance): (index: number) => number {
     const score = this.#targetScorer(x, by);
@@ -168,7 +168,7 @@ export class Chooser {
     return (target) => host.expectedCost(x, target, output) ?? Number.POSITIVE_INFINITY;
   }
 
-  /** The first place whose running sum lies above the drawn share; one of weight 0 adds nothing and is never it. */
+  /** The first index whose running sum exceeds the drawn share; one of weight 0 adds nothing and is never chosen. */
   #weighted(sums: readonly number[]): number {
     const last = sums.length - 1;
     const total = sums[last]!;
@@ -177,7 +177,7 @@ export class Chooser {
     return last;
   }
 
-  /** Another place than `first`, drawn by weight; the same where no other has any. */
+  /** Another index than `first`, drawn by weight; the same if no other has weight. */
   #other(sums: readonly number[], first: number): number {
     const before = sums[first - 1] ?? 0;
     const own = sums[first]! - before;
@@ -213,7 +213,7 @@ function unweighted(node: Balance): Set<number> {
   return found;
 }
 
-/** The least that any target below a node has. */
+/** The smallest score of the targets below a node. */
 function least(config: ResolvedConfig, node: RouteNode, score: (target: Target) => number): number {
   if (node.kind === 'target') return score(targetOf(config, node));
   let lowest = Number.POSITIVE_INFINITY;

@@ -1,4 +1,4 @@
-/** 64 bits of a text, as two halves: spread evenly, made for speed, not against an adversary. */
+/** A 64-bit hash of a text, in two halves: evenly distributed and fast, not safe against an adversary. */
 export interface Hash {
   readonly high: number;
   readonly low: number;
@@ -18,11 +18,11 @@ export function hashOf(text: string): Hash {
   return { high: finish(high ^ text.length), low: finish(low ^ high) };
 }
 
-/** A number above 0 and below 1 that two hashes make together: the same for the same two, even over all others. */
+/** A number above 0 and below 1 made from two hashes: deterministic, and evenly distributed. */
 export function share(a: Hash, b: Hash): number {
   const high = finish(a.high ^ Math.imul(b.high, 0x85ebca6b)) >>> 0;
   const low = finish(a.low ^ Math.imul(b.low, 0xc2b2ae35) ^ high) >>> 0;
-  // 52 bits, moved by half a step: never 0, whose logarithm is none.
+  // 52 bits plus half a step: never 0, which has no logarithm.
   return ((high >>> 6) * 0x4000000 + (low >>> 6) + 0.5) / 0x10000000000000;
 }
 

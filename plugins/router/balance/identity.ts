@@ -5,13 +5,13 @@ import { type Hash, hashOf } from './hash.js';
 
 const maxModel = 128;
 
-/** The model asked for, as a part of a key that is kept: clients may call models what they like, at any length. */
+/** The requested model as a part of a stored key: clients may send names of any length. */
 export const modelKey = ({ modelAsked }: Exchange): string =>
   modelAsked === null || modelAsked.length <= maxModel ? (modelAsked ?? '') : modelAsked.slice(0, maxModel);
 
 const maxName = 256;
 
-/** A text as a part of a key that is kept: a long one by its hash. */
+/** A text as a part of a stored key: a long one by its hash. */
 export const shortKey = (text: string): string =>
   text.length <= maxName ? text : hash('sha256', text, 'base64url');
 
@@ -45,7 +45,7 @@ function nodeName(node: RouteNode): string {
 
 const hashes = new WeakMap<readonly RouteNode[], readonly Hash[]>();
 
-/** The children of a node by what they ask; of those that ask the same, each by its turn. Made once. */
+/** Hashes of a node's children by their targets; equal ones are numbered. Computed once. */
 export function childHashes(children: readonly RouteNode[]): readonly Hash[] {
   let made = hashes.get(children);
   if (made === undefined) {

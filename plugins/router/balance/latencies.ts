@@ -1,4 +1,4 @@
-/** Each bucket ends this much later than the one before: as exact as a time is known afterwards. */
+/** Ratio of the ends of neighbouring buckets: the relative precision of the percentiles. */
 const growth = 1.05;
 /** From 1 ms to 10 minutes. */
 const buckets = Math.ceil(Math.log(600_000) / Math.log(growth)) + 1;
@@ -7,7 +7,7 @@ const halvedAt = 1024;
 
 const inverse = 1 / Math.log(growth);
 
-/** Percentiles of the last few hundred times: a histogram of a kilobyte, whatever it is given. */
+/** Percentiles of the last few hundred times, in a histogram of one kilobyte. */
 export class Latencies {
   readonly #counts = new Float32Array(buckets);
   #total = 0;
@@ -24,7 +24,7 @@ export class Latencies {
     this.#total += 1;
   }
 
-  /** Milliseconds that at least `percentile` per cent of the times did not exceed. 0 where there are none. */
+  /** Milliseconds that at least `percentile` per cent of the times did not exceed. 0: there are none. */
   percentile(percentile: number): number {
     const wanted = (this.#total * percentile) / 100;
     let seen = 0;

@@ -16,7 +16,7 @@ export async function metered(
   try {
     const reply = await ask();
     const now = performance.now();
-    // A reply comes with its first token where it is a stream. A mistake of the client is no evidence about the target.
+    // The reply of a stream arrives with its first token. An error of the client is no evidence about the target.
     if (reply.status < 300) meter.observe(now - began, now);
     else if (reply.status === 429 || reply.status >= 500) meter.failed(now - began, now);
     return whenEnded(reply, () => {

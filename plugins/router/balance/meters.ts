@@ -4,13 +4,13 @@ import type { Exchange } from '../../../src/common/core/exchange.js';
 import type { Target } from '../../../src/common/core/target.js';
 import { modelKey, targetName } from './identity.js';
 
-/** Milliseconds in which what was seen loses two thirds of its weight. */
+/** Milliseconds in which a measurement loses two thirds of its weight. */
 const decayMs = 10_000;
-/** Milliseconds that a failure counts for at least: a target that refuses at once is not a quick one. */
+/** Milliseconds that a failure counts as at least: a target that refuses at once is not fast. */
 const failureMs = 1000;
 const maxMeters = 10_000;
 
-/** What one data worker has seen of a target. */
+/** One data worker's measurements of a target. */
 export class Meter {
   /** Requests under way, until their answers have ended. */
   inFlight = 0;
@@ -18,8 +18,8 @@ export class Meter {
   #at = 0;
 
   /**
-   * Peaks count at once and fade; what is quicker than before is believed slowly. Milliseconds to the first token; null:
-   * nothing was seen yet.
+   * Milliseconds to the first token. Increases count at once and fade; decreases count gradually. null:
+   * no measurement yet.
    */
   get latencyMs(): number | null {
     return this.#ms;
@@ -44,7 +44,7 @@ export class Meter {
   }
 
   /**
-   * What a further request may wait: one that queues, or calls a target without measurements, as long as that.
+   * The expected wait of a further request, in a queue or at a target without measurements.
    * Measurements fade without calls: a target that was slow once is tried again.
    */
   load(now: number): number {
@@ -53,17 +53,17 @@ export class Meter {
   }
 }
 
-/** A target's meters as the tenant that asked it last has them. */
+/** A target's meters for the tenant that called it last. */
 interface Known {
   readonly workspaceId: string | null;
   readonly plain: Meter;
   readonly streams: Meter;
 }
 
-/** The meters of this worker's targets, by tenant. Streams are metered apart: their first token comes sooner. */
+/** The meters of this worker's targets, by tenant. Streams are measured separately: their first token comes sooner. */
 export class Meters {
   readonly #kept = new LRUCache<string, Known>(atMost(maxMeters));
-  /** By the target itself: to make its key costs more than all the rest. */
+  /** By the target itself: computing its key takes longer than everything else. */
   readonly #last = new WeakMap<Target, Known>();
   readonly #outputs = new LRUCache<string, number>(atMost(maxMeters));
 
@@ -79,7 +79,7 @@ export class Meters {
     return x.streaming ? known.streams : known.plain;
   }
 
-  /** Tokens that answers to such requests had of late; null: none was seen. */
+  /** Average tokens of recent answers to such requests; null: there were none. */
   expectedOutput(x: Exchange): number | null {
     return this.#outputs.get(outputKey(x)) ?? null;
   }

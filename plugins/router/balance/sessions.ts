@@ -15,9 +15,10 @@ interface PinnedTarget {
 }
 
 /**
- * Keeps sessions where they are. A new one goes where its hash puts it, by weighted rendezvous hashing: every worker
- * and node puts it in the same place, and a target that is added takes its share and moves no other session. A known one
- * stays where it is while it goes on, also when the config changes or its target was down when it began.
+ * Keeps sessions at their targets. A new one gets a target by weighted rendezvous hashing: every worker
+ * and node chooses the same one, and a new target takes its share without moving other sessions. A known one
+ * keeps its target while it is active, also when the config changes, or when its first target was unavailable at its
+ * start.
  */
 export class Sessions {
   readonly #places = new LRUCache<string, PinnedTarget>(atMost(maxSessions));
@@ -25,7 +26,7 @@ export class Sessions {
   /** `now`: milliseconds of a clock that is never set. */
   constructor(readonly now: () => number = monotonicMs) {}
 
-  /** Index of the child that this exchange's session is at; null: it is of none, or of one that no open child has the weight for. */
+  /** Index of the child of this exchange's session; null: it has no session, or no open child has weight. */
   find(x: Exchange, node: Balance, open: readonly number[]): number | null {
     return this.#find(x, node, open, true);
   }
@@ -43,7 +44,7 @@ export class Sessions {
     const hash = hashOf(
       `${principal.workspaceId}\n${principal.keyId}\n${config.slug ?? ''}\n${node.path}\n${session}`,
     );
-    // Hashes can be made to collide: at most those of one key's own.
+    // Hashes can be made to collide, but only within one gateway key.
     const key = `${principal.keyId}\n${hash.high},${hash.low}`;
     const hashes = childHashes(node.children);
     const now = this.now();

@@ -4,7 +4,7 @@ import { weightOf } from '../balance/balance.js';
 import { branchOf } from '../balance/choose.js';
 import type { OpenTargets } from './breaker.js';
 
-/** Is no target left that may be asked? Also of those that are due to be probed: without another target, every request calls them. */
+/** Is there no target with a closed breaker? Targets that are due for a probe count as open. */
 export function isAllOpen(x: Exchange, node: RouteNode, open: OpenTargets): boolean {
   if (node.kind === 'target') return open.has(node.path);
   if (node.kind === 'conditional') {

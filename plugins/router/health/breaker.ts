@@ -54,13 +54,13 @@ const maxSlices = 30;
  * adds up what all workers saw, opens and closes, and lets one request at a time probe (src/control-plane/shared-state/breakers.ts).
  */
 export class WorkerBreakers implements Health {
-  /** How many are open, of all configs: while there are none, a walk need not look. */
+  /** The number of open breakers of all configs: with none, a walk need not check. */
   open = 0;
   readonly #shared: Shared;
   readonly #opened = new Map<string, Map<string, Open>>();
-  /** By target, then by tenant: one inline config may be several workspaces'. */
+  /** By target, then by tenant: several workspaces may use the same inline config. */
   #tallies = new WeakMap<Target, Map<string, Tally>>();
-  /** The same of the time before: what is used again is taken over, the rest is forgotten with it. */
+  /** The same of the previous period: entries in use move to the present one, the others are forgotten. */
   #earlier = new WeakMap<Target, Map<string, Tally>>();
   #made = 0;
   readonly #failing = new Set<Tally>();
@@ -78,7 +78,7 @@ export class WorkerBreakers implements Health {
     );
   }
 
-  /** The open breakers of the exchange's config; null where there are none. */
+  /** The open breakers of the exchange's config; null: there are none. */
   opened(x: Exchange): OpenTargets | null {
     return this.#opened.get(keyOf(x)) ?? null;
   }
@@ -87,18 +87,18 @@ export class WorkerBreakers implements Health {
     return this.open > 0 && target.breaker !== null && this.opened(x)?.has(target.path) === true;
   }
 
-  /** May this target, or any below this node, be asked now? */
+  /** May this target, or any below this node, be called now? */
   available(x: Exchange, node: RouteNode): boolean {
     const open = this.open === 0 ? null : this.opened(x);
     return open === null || isAvailable(node, open, monotonicMs());
   }
 
   /**
-   * May this request probe the target? The probe's number: no other request does then, until `judge` gets the outcome;
+   * May this request probe the target? The probe's number: no other request probes until `judge` gets the outcome;
    * 0: it closed meanwhile; null: no.
    */
   async claim(x: Exchange, target: Target): Promise<number | null> {
-    // What comes of it would not be judged.
+    // Its outcome would prove nothing.
     if (x.endpoint.counts === true) return null;
     const open = this.#opened.get(keyOf(x))?.get(target.path);
     if (open === undefined) return 0;
@@ -109,7 +109,7 @@ export class WorkerBreakers implements Health {
     const asked = this.#shared.ask('breaker-probe', place).catch(() => null);
     const probe = await Promise.race([asked, late()]);
     if (probe !== undefined) return probe;
-    // Should it still come, it is given back.
+    // A permission that arrives too late is returned.
     void asked.then((number) => {
       if (number === null) return;
       this.#shared.send('breaker-probed', { ...place, outcome: 'unasked', probe: number, reason: '' });
@@ -117,7 +117,7 @@ export class WorkerBreakers implements Health {
     return null;
   }
 
-  /** Sees what comes of an attempt, which is passed on as it is. `probe`: it was let through to find out; else null. */
+  /** Records the outcome of an attempt, whose reply is passed on. `probe`: the number of its probe; null: none. */
   judge(
     x: Exchange,
     target: Target,
@@ -139,11 +139,11 @@ export class WorkerBreakers implements Health {
     );
   }
 
-  /** An answer that was taken for good when it began may still have broken off. */
+  /** An answer that began well may still have broken off. */
   ended(x: Exchange, target: Target, breaker: Breaker, outcome: Outcome): void {
     const last = x.answeredBy ?? x.attempts.at(-1);
     if (last === undefined || last.error === null || last.target !== target.path) return;
-    // Where the client was given another status than this attempt's, it had failed before: that was seen.
+    // If the client got another status than this attempt's, the attempt had failed and was counted before.
     if (last.status !== outcome.status || !isTargetsFault(x, target, last.error)) return;
     this.#count(x, target, breaker, 0, last.error);
   }
@@ -161,7 +161,7 @@ export class WorkerBreakers implements Health {
     if (probe !== null) return this.#probed(made, reason === null ? 'well' : 'failed', reason ?? '');
     const open = this.open === 0 ? undefined : this.opened(x)?.get(target.path);
     if (open === undefined) return this.#count(x, target, breaker, 1, reason);
-    // Where every target is open all are asked: one that answers is well again.
+    // If every target is open all are called: one that answers has recovered.
     if (reason === null && began >= open.since) this.#probed(made, 'well', '');
   }
 

@@ -1,10 +1,10 @@
 import type { Exchange } from '../../../src/common/core/exchange.js';
 import type { RouteNode } from '../../../src/common/core/target.js';
 
-/** Which targets are worth asking. */
+/** The availability of targets. */
 export interface Health {
-  /** How many breakers are open, of all configs: 0, and every target may be asked. */
+  /** The number of open breakers of all configs; 0: every target may be called. */
   readonly open: number;
-  /** May this target, or any below this node, be asked now? */
+  /** May this target, or any below this node, be called now? */
   available(x: Exchange, node: RouteNode): boolean;
 }

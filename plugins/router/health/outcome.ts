@@ -3,12 +3,12 @@ import type { ErrorCode, GatewayError } from '../../../src/common/core/errors.js
 import type { Exchange, Reply } from '../../../src/common/core/exchange.js';
 import type { Retry, Target } from '../../../src/common/core/target.js';
 
-/** No connection came about: trying the same target again costs nothing. */
+/** No connection was opened: calling the same target again costs nothing. */
 const neverConnected: ReadonlySet<ErrorCode> = new Set([
   'upstream_connect_failed',
   'upstream_connect_timeout',
 ]);
-/** Nothing had left for the provider: a body that can be sent only once is still whole. */
+/** Nothing was sent to the provider: a body that can be sent only once is still complete. */
 const neverSent: ReadonlySet<ErrorCode> = new Set([
   ...neverConnected,
   'upstream_tls',
@@ -23,12 +23,12 @@ const neverSent: ReadonlySet<ErrorCode> = new Set([
   'model_not_allowed',
 ]);
 
-/** A body that streams in can be sent once; one that was collected, or none, as often as needed. */
+/** Can the body be sent again? One that streams in cannot. */
 export function replayable(x: Exchange): boolean {
   return x.request.stream === null;
 }
 
-/** May it be sent twice though nothing failed? Only what the gateway understands. */
+/** May the request be sent twice although nothing failed? Only if the gateway parses its body. */
 export function isRepeatable(x: Exchange): boolean {
   return x.request.bytes !== null && x.endpoint.format !== 'none';
 }
@@ -58,12 +58,12 @@ export function errorIsRetried(x: Exchange, error: GatewayError, retry: Retry): 
   return retry.resend === true && error.blame === 'upstream' && retry.onStatusCodes.includes(error.status);
 }
 
-/** Lets go of an answer that the client will not get. */
+/** Discards an answer that the client will not get. */
 export function discard({ body }: Reply): void {
   if (isSource(body)) body.cancel();
 }
 
-/** The same; ends the walk where the client has disconnected. */
+/** The same; ends the walk if the client has disconnected. */
 export function abandon(x: Exchange, reply: Reply): void {
   discard(reply);
   if (x.aborted !== null) throw x.aborted;
@@ -77,7 +77,7 @@ export function isFailedStatus(status: number, codes: readonly number[] | null):
   return codes === null ? status > 500 : codes.includes(status) && !callersFaults.has(status);
 }
 
-/** Not reached, not answered in time, or not with what an answer is. */
+/** Not reached, no answer in time, or an invalid answer. */
 const targetsFaults: ReadonlySet<ErrorCode> = new Set([
   ...neverConnected,
   'upstream_tls',
@@ -92,14 +92,14 @@ const targetsFaults: ReadonlySet<ErrorCode> = new Set([
   'request_timeout',
 ]);
 
-/** Does a failure count against the target? Not one that the client, the gateway or an earlier target brought about. */
+/** Does a failure count against the target? Not one that the client, the gateway or an earlier target caused. */
 export function isTargetsFault(x: Exchange, target: Target, code: ErrorCode): boolean {
   if (x.aborted !== null || !targetsFaults.has(code)) return false;
-  // What was left of the deadline may have been too little for anyone.
+  // The rest of the deadline may have been too short for any target.
   return code !== 'request_timeout' || !isPast(x, target);
 }
 
-/** Is the time over that all attempts of the request have together? */
+/** Has the common deadline of all attempts passed? */
 export function isPast(x: Exchange, { deadlineMs }: Target): boolean {
   return deadlineMs !== null && x.elapsedMs() >= deadlineMs;
 }

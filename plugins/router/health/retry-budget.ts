@@ -2,13 +2,13 @@ import { LRUCache } from 'lru-cache';
 import { atMost } from '../../../src/common/bytes/lru.js';
 import { monotonicMs } from '../../../src/common/bytes/monotonic.js';
 
-/** Retries are this share of the requests that may be retried … */
+/** Retries are at most this share of the requests that may be retried … */
 const share = 0.2;
-/** … and never fewer than this in each second: light traffic keeps what its config asks for. */
+/** … or this many per second, if that is more: with little traffic every configured retry is made. */
 const floor = 10;
 const spanMs = 1000;
 
-/** One tenant's second. */
+/** One tenant's counts of a second. */
 class RetryAccount {
   #span = 0;
   #requests = 0;
@@ -22,7 +22,7 @@ class RetryAccount {
 
   retry(now: number): boolean {
     this.#turn(now);
-    // A second that has just begun is as busy as the one before.
+    // A second that has just begun is assumed to be as busy as the one before.
     const allowed = Math.max(floor, share * Math.max(this.#requests, this.#requestsBefore));
     if (this.#retries >= allowed) return false;
     this.#retries++;
@@ -42,20 +42,20 @@ class RetryAccount {
 const maxTenants = 10_000;
 
 /**
- * How many retries a worker makes for each tenant: a failing provider is asked a fifth more, not five times as much. The
- * move to another target is no retry: it is what the config promises, and the breaker's to save.
+ * Limits the retries of a worker for each tenant: a failing provider gets a fifth more calls, not five times as many.
+ * The move to another target is not a retry: the config asks for it, and the breaker limits it.
  */
 export class RetryBudget {
-  /** Retries that were not made for want of it. */
+  /** Retries that the budget prevented. */
   refused = 0;
   readonly #accounts = new LRUCache<string, RetryAccount>(atMost(maxTenants));
 
-  /** A request begins that may be retried. */
+  /** Counts a request that may be retried. */
   request(tenant: string, now = monotonicMs()): void {
     this.#of(tenant).request(now);
   }
 
-  /** May one more retry be made? It counts as made. */
+  /** May one more retry be made? If so, it is counted. */
   retry(tenant: string, now = monotonicMs()): boolean {
     if (this.#of(tenant).retry(now)) return true;
     this.refused++;

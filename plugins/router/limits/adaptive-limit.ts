@@ -1,21 +1,24 @@
-/** Latency may rise to this multiple of what is usual in quiet before the limit falls: models take differently long. */
+/** Latency may rise to this multiple of its unloaded value before the limit falls, since models differ in speed. */
 const tolerance = 3;
 /** Requests that may wait at the upstream itself, at the square root of the limit. */
 const headroom = (limit: number): number => Math.sqrt(limit);
-/** Where learning begins. */
+/** The first limit. */
 const firstLimit = 20;
-/** Share of a new estimate that is believed at once. */
+/** Share of a new estimate that is applied at once. */
 const smoothing = 0.2;
 /** Factor for the limit after an answer that reports no capacity. */
 const backoff = 0.9;
-/** Weight of one observation in what is now. */
+/** Weight of one observation in the recent average. */
 const recentWeight = 1 / 10;
-/** In what is usual: of answers that were quicker, or that came while there was room, and of slower ones under load. */
+/**
+ * Its weight in the long-term average: for faster answers, and for those with free capacity. Slower ones under load
+ * count less.
+ */
 const usualWeight = 1 / 300;
 const loadedWeight = 1 / 30_000;
 
 /**
- * How many requests an upstream takes well, learned from how long it takes to its first token and from its refusals.
+ * The number of requests that an upstream handles well, learned from the time to its first token and from its refusals.
  * The gradient of the two latencies moves the limit (after Netflix's concurrency-limits, "Gradient2"); a refusal cuts it.
  */
 export class AdaptiveLimit {
@@ -28,7 +31,7 @@ export class AdaptiveLimit {
   #cutAt = Number.NEGATIVE_INFINITY;
 
   constructor(min: number, max: number) {
-    // From below: too little is queued here in a fair order, too much is refused there in none.
+    // Starts low: excess requests are better queued here in a fair order than refused by the upstream.
     this.#limit = Math.min(max, Math.max(min, firstLimit));
     this.bound(min, max);
   }
@@ -40,12 +43,12 @@ export class AdaptiveLimit {
     this.#set(this.#limit);
   }
 
-  /** A whole number of requests at a time. */
+  /** The limit, as a whole number of requests. */
   get now(): number {
     return Math.floor(this.#limit);
   }
 
-  /** An answer began after so many milliseconds, while `inFlight` requests were under way with it. */
+  /** An answer began after `ms` milliseconds, while `inFlight` requests were in flight with it. */
   answered(ms: number, inFlight: number): void {
     if (this.#usualMs === null) {
       this.#usualMs = ms;
@@ -54,7 +57,7 @@ export class AdaptiveLimit {
     }
     this.#recentMs += (ms - this.#recentMs) * recentWeight;
     const isLoaded = inFlight >= this.#limit / 2;
-    // Overload must not become the usual.
+    // Latency under overload must not become the reference.
     this.#usualMs += (ms - this.#usualMs) * (isLoaded && ms > this.#usualMs ? loadedWeight : usualWeight);
     // Below the limit, a latency is no evidence about it.
     if (!isLoaded) return;
@@ -63,7 +66,10 @@ export class AdaptiveLimit {
     this.#set(this.#limit * (1 - smoothing) + wanted * smoothing);
   }
 
-  /** The upstream reported no capacity, or did not answer in time. Those that left together are one such answer. */
+  /**
+   * The upstream reported no capacity, or did not answer in time. Refusals of requests that were sent together count
+   * once.
+   */
   refused(now: number): void {
     if (now - this.#cutAt < this.#recentMs) return;
     this.#cutAt = now;

@@ -30,14 +30,14 @@ interface Waiter {
 export class Admission {
   readonly #gates = new LRUCache<string, Gate>({
     ...atMost(maxUpstreams),
-    // One that is forgotten while requests wait at it serves them to their end all the same.
+    // A gate that is forgotten while requests wait still serves them.
     dispose: (gate) => this.#count(gate),
   });
   #refused = 0;
 
   constructor(readonly host: Pick<HostWith<'node' | 'upstream'>, 'workers' | 'weightOf' | 'upstreamKey'>) {}
 
-  /** `ask` is one try of `target`. Rejects with `upstream_busy` where there will be no room for it in time. */
+  /** `ask` is one attempt at `target`. Rejects with `upstream_busy` if there will be no room in time. */
   async through(x: Exchange, target: Target, rule: Concurrency, ask: () => Promise<Reply>): Promise<Reply> {
     const gate = this.#gate(shortKey(await this.host.upstreamKey(x, target)));
     const part = gate.part(x.principal.workspaceId ?? '', this.#share(rule.min), this.#share(rule.max));
@@ -57,7 +57,7 @@ export class Admission {
     return whenEnded(reply, leave);
   }
 
-  /** What falls to this worker of a number that is all workers'. */
+  /** This worker's share of a number for all workers. */
   #share(whole: number): number {
     return Math.max(1, Math.ceil(whole / this.host.workers));
   }
@@ -100,27 +100,27 @@ export class Admission {
   }
 }
 
-/** What a workspace has of an upstream. */
+/** A workspace's requests to an upstream, and its bounds. */
 interface Part {
   readonly workspace: string;
   inFlight: number;
-  /** By the latest of its configs that asked; another's do not hold for it. */
+  /** From the config of its latest request; other workspaces' bounds do not apply. */
   min: number;
   max: number;
 }
 
-/** The way to one upstream. */
+/** Admits requests to one upstream. */
 class Gate {
-  /** Between the smallest and the largest bounds of all workspaces; each keeps to its own besides. */
+  /** Within the widest bounds of all workspaces; in addition each workspace has its own. */
   readonly limit = new AdaptiveLimit(1, Number.POSITIVE_INFINITY);
   inFlight = 0;
   refused = 0;
   readonly #queue: FairQueue<Waiter>;
   readonly #parts = new Map<string, Part>();
-  /** Monotonic milliseconds until which the upstream wants to be left alone. */
+  /** Monotonic milliseconds until which the upstream asked for a pause. */
   #pausedUntil = 0;
   #resume: NodeJS.Timeout | null = null;
-  /** Milliseconds that a request is under way, on the whole. */
+  /** Average duration of a request in milliseconds. */
   #heldMs = 0;
 
   constructor(weightOf: (workspace: string) => number) {
@@ -183,7 +183,7 @@ class Gate {
       }, mostMs);
       const off = x.onAbort(giveUp);
       this.#queue.add(waiter, part.workspace, priority);
-      // Those before it may be waiting for room of their own workspaces'.
+      // Earlier ones may be waiting for room of their own workspaces.
       this.#admit();
     });
   }
@@ -193,7 +193,7 @@ class Gate {
     part.inFlight++;
   }
 
-  /** How an answer began. */
+  /** Records how an answer began. */
   saw(reply: Reply, ms: number): void {
     if (reply.status === 429 || reply.status === 503) {
       this.limit.refused(performance.now());
@@ -225,7 +225,7 @@ class Gate {
     return part === undefined || part.inFlight < part.max;
   };
 
-  /** After a pause, no request may be under way whose end would wake the waiting ones. */
+  /** After a pause there may be no request in flight whose end would wake the waiting ones. */
   #resumeLater(): void {
     const restMs = this.#pausedUntil - performance.now();
     if (this.#resume !== null || restMs <= 0) return;

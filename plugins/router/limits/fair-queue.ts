@@ -4,25 +4,25 @@ const anybody = (): boolean => true;
 
 const priorities: readonly Priority[] = ['high', 'normal', 'low'];
 
-/** The requests of one workspace that wait, by class. */
+/** The waiting requests of one workspace, by class. */
 interface Flow<T> {
   readonly weight: number;
   readonly waiting: Record<Priority, Set<T>>;
   size: number;
   /** Virtual time at which its next request may begin. */
   start: number;
-  /** Virtual time at which what it had so far is paid for. */
+  /** Virtual time at which its served requests are accounted for. */
   finish: number;
 }
 
 /**
- * Decides which request is next, of several workspaces that wait for one upstream: start-time fair queueing (Goyal, Vin and Cheng 1996).
- * While they wait, workspaces are served in proportion to their weights, however much each of them sends; one that
- * comes back has saved up nothing. Within a workspace, higher classes go first.
+ * Chooses the next request among workspaces that wait for one upstream: start-time fair queueing (Goyal, Vin and Cheng
+ * 1996). While they wait, workspaces are served in proportion to their weights, however many requests each sends; one
+ * that returns after a pause has no credit. Within a workspace, higher classes go first.
  */
 export class FairQueue<T> {
   readonly #flows = new Map<string, Flow<T>>();
-  /** Finishes of flows that wait for nothing now, as long as they lie ahead. */
+  /** Finish times of flows without waiting requests, while they are in the future. */
   readonly #owed = new Map<string, number>();
   #virtual = 0;
   #size = 0;
@@ -33,12 +33,12 @@ export class FairQueue<T> {
     return this.#size;
   }
 
-  /** How many of a workspace's own wait. */
+  /** Number of a workspace's waiting requests. */
   waiting(workspace: string): number {
     return this.#flows.get(workspace)?.size ?? 0;
   }
 
-  /** How many would go before one more of this workspace, if no other request arrived. */
+  /** Number of requests that would be served before a further one of this workspace, if no others arrived. */
   ahead(workspace: string): number {
     let ahead = this.waiting(workspace);
     const turns = (ahead + 1) / this.weightOf(workspace);
@@ -67,14 +67,14 @@ export class FairQueue<T> {
     this.#size++;
   }
 
-  /** Takes back one that waits no longer. */
+  /** Removes a request that no longer waits. */
   remove(item: T, workspace: string, priority: Priority): void {
     const flow = this.#flows.get(workspace);
     if (flow === undefined || !flow.waiting[priority].delete(item)) return;
     this.#taken(flow, workspace);
   }
 
-  /** The next one, out of the queue; null: no request waits whose workspace may have one more. */
+  /** Removes and returns the next request; null: none waits whose workspace may have one more. */
   next(mayGo: (workspace: string) => boolean = anybody): T | null {
     let first: Flow<T> | null = null;
     let name = '';
@@ -84,7 +84,7 @@ export class FairQueue<T> {
       name = workspace;
     }
     if (first === null) return null;
-    // One that could not go has saved up nothing either.
+    // A flow that could not proceed gets no credit either.
     this.#virtual = Math.max(this.#virtual, first.start);
     first.finish = this.#virtual + 1 / first.weight;
     first.start = first.finish;
