@@ -14,7 +14,7 @@ export interface AnchoringOptions {
 }
 
 export interface Anchoring {
-  /** Resolves when the anchors of the runs before apply, or could not be read, which is logged. */
+  /** Resolves when the anchors of earlier runs are in effect, or could not be read, which is logged. */
   readonly loaded: Promise<void>;
   /** Resolves when the present ends are recorded as well. */
   readonly started: Promise<void>;
@@ -25,8 +25,8 @@ export interface Anchoring {
 }
 
 /**
- * Records the end of each organisation's audit log outside the database, once a minute where it has moved. At start,
- * what was recorded before is read: a log that ends earlier now is not appended to any more.
+ * Records the end of each organisation's audit log outside the database, once a minute if it has changed. At start,
+ * earlier records are read: a log that now ends earlier gets no more rows.
  */
 export function startAnchoring(options: AnchoringOptions): Anchoring {
   const { log, everyMs = 60_000 } = options;
@@ -56,7 +56,7 @@ export function startAnchoring(options: AnchoringOptions): Anchoring {
 }
 
 class Recorder {
-  /** As recorded last, by organisation. */
+  /** The last recorded anchors, by organisation. */
   readonly #recorded = new Map<string, AuditAnchor>();
 
   constructor(readonly options: AnchoringOptions) {}
@@ -96,7 +96,7 @@ class Recorder {
     if (toLog) for (const anchor of moved) log.info({ anchor: JSON.parse(sign(anchor)) }, 'audit anchor');
     for (const anchor of moved) this.#recorded.set(anchor.organisation, anchor);
 
-    /** Of all organisations, a log that was set back included: its anchor is what shows that. */
+    /** Of all organisations, including a log that was set back, since its anchor proves that. */
     function newest(recorded: ReadonlyMap<string, AuditAnchor>): readonly AuditAnchor[] {
       const all = new Map(recorded);
       for (const anchor of moved) all.set(anchor.organisation, anchor);

@@ -1,8 +1,10 @@
 import { readFileSync } from 'node:fs';
 
-/** File descriptors that a process keeps for itself: database, journals, logs, libraries, pipes to other processes. */
+/**
+ * File descriptors that a process reserves for itself: database, journals, logs, libraries, pipes to other processes.
+ */
 const ownDescriptors = 64;
-/** Where the system has no limit. */
+/** Used if the system has no limit. */
 const manyDescriptors = 1_048_576;
 
 /** How many files and sockets this process may have open (`ulimit -n`; Node raises it to the hard limit at start). */
@@ -30,14 +32,14 @@ function reportedLimit(): unknown {
 }
 
 /**
- * Connections that clients of one data worker may have at once: half of what the process may open, since each of them
+ * Limit of client connections of one data worker: half of the process's descriptors, since each of them
  * may need a connection to a provider.
  */
 export function clientConnections(limit: number): number {
   return share(limit, 1 / 2, Number.MAX_SAFE_INTEGER);
 }
 
-/** Connections to providers that one data worker may keep or use: the other half. */
+/** Limit of connections to providers of one data worker: the other half. */
 export function upstreamConnections(limit: number): number {
   return share(limit, 1 / 2, Number.MAX_SAFE_INTEGER);
 }

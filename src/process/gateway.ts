@@ -70,7 +70,7 @@ const parts = PartList.given<Base>()
   .with(ownPriority)
   .with(opsPart);
 
-/** Beyond the drain: workers that have to be killed, the last records, the store. Milliseconds. */
+/** Milliseconds after the drain, for killing workers, the last records, and the store. */
 const afterDrainMs = 10_000;
 
 /** Starts the control process's parts and its data workers; resolves when requests are served. */

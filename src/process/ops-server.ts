@@ -7,20 +7,20 @@ import type { Logger } from '../common/plugin-host/plugin.js';
 /** One condition of readiness, by name. */
 export interface Check {
   readonly name: string;
-  /** Is the node ready without it? Then it is shown, and no more. */
+  /** Is the node ready without it? Then it is only shown. */
   readonly optional?: boolean;
   ok(): boolean | Promise<boolean>;
 }
 
 export interface OpsServerOptions {
   readonly host: string;
-  /** 0 takes a free one. */
+  /** 0: a free one. */
   readonly port: number;
   readonly checks: readonly Check[];
   readonly metrics: () => readonly Metric[];
   /** Connections at once. */
   readonly maxConnections: number;
-  /** For a connection's first request, and for each request to arrive whole. Milliseconds; 10 s unless given. */
+  /** For a connection's first request, and for each request to arrive whole. Milliseconds; default 10 s. */
   readonly requestMs?: number;
   readonly log: Logger;
 }
@@ -57,7 +57,7 @@ export async function startOpsServer(options: OpsServerOptions): Promise<OpsServ
   const answering = new WeakSet<Socket>();
   server.on('request', (request, response) => {
     const { socket } = request;
-    // Probes wait for their answers. Node would work for all that is sent ahead before it returns to other callers.
+    // Probes wait for their answers. Node would process all pipelined requests before it returns to other callers.
     if (answering.has(socket)) {
       socket.destroy();
       return;
@@ -66,14 +66,14 @@ export async function startOpsServer(options: OpsServerOptions): Promise<OpsServ
     response.once('close', () => answering.delete(socket));
     const peer = peerOf(socket) ?? '';
     gate.requestBegan(peer);
-    // Nothing that a caller sends may end the control process, and an exception in an event handler would.
+    // A caller must not be able to end the control process, as an exception in an event handler would.
     answer(request, response, options)
       .catch((error: unknown) => {
         log.error({ err: error }, 'a probe could not be answered');
         if (response.headersSent) response.destroy();
         else send(request, response, 500, 'internal error\n');
       })
-      // Not when the client has taken the answer: one that takes none must not keep its place at the limit.
+      // Not after the client has read the answer: one that does not read must not keep its place at the limit.
       .finally(() => gate.requestEnded(peer));
   });
   await new Promise<void>((resolve, reject) => {

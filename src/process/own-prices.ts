@@ -3,7 +3,7 @@ import type { PriceSettings } from '../common/settings/settings-prices.js';
 import { nearestName } from '../common/text/nearest.js';
 import { providerRows } from '../data-plane/providers/rows.js';
 
-/** Throws a SettingsError for a provider without a row: no call is ever counted by that name. */
+/** Throws a SettingsError for an unknown provider, since no call would ever use its prices. */
 export function checkPrices(prices: PriceSettings): void {
   const unknown = Object.keys(prices).filter((name) => !providerRows.has(name));
   if (unknown.length === 0) return;

@@ -2,16 +2,16 @@ import { scheduler } from 'node:timers/promises';
 import type { Logger } from '../common/plugin-host/plugin.js';
 
 /**
- * A part of a process: a store, a server, a schedule. It is started after the parts before it in the list, with what
- * they give, and stopped before them.
+ * A part of a process: a store, a server, a schedule. It is started after the parts before it in the list, with
+ * their values, and stopped before them.
  */
 export interface ProcessPart<Needs, Gives> {
   /** As in `starting the ledger`. */
   readonly name: string;
-  /** Milliseconds that `stop` may take; 5 s unless given. */
+  /** Milliseconds that `stop` may take; default 5 s. */
   readonly stopMs?: number | ((started: Needs) => number);
   readonly start: (needs: Needs) => Gives | Promise<Gives>;
-  /** Takes no new work from here on. Called for all parts before any is stopped. */
+  /** Stops accepting new work. Called for all parts before any is stopped. */
   readonly drain?: (started: Needs & Gives) => void;
   readonly stop?: (started: Needs & Gives) => void | Promise<void>;
 }
@@ -25,7 +25,7 @@ export class PartFailed extends Error {
     const error = cause instanceof Error ? cause : new Error(String(cause));
     super(`${error.message} (while starting the ${part})`, { cause });
     this.name = error.name;
-    // Of the failure itself: where the list was started is of no use.
+    // The stack of the failure itself; that of the list's start is of no use.
     this.stack = `${error.stack ?? error.message}\n    while starting the ${part}`;
   }
 }
@@ -43,7 +43,7 @@ interface Started {
 /** Starts a part with all that was given so far; returns that and what the part gives. */
 type Starting = (given: object) => Promise<{ given: object; started: Started }>;
 
-/** Parts in the order in which they start. What a part needs has to be given before it in the list, or it does not compile. */
+/** Parts in the order in which they start. The compiler requires that earlier parts give what a part needs. */
 export class PartList<Base extends object, Given> {
   private constructor(readonly parts: readonly { readonly name: string; readonly start: Starting }[]) {}
 
@@ -69,7 +69,7 @@ export class PartList<Base extends object, Given> {
     return new PartList([...this.parts, { name: part.name, start }]);
   }
 
-  /** Nothing is started before `start` of what this returns. */
+  /** Nothing starts before `start` of the result is called. */
   running(base: Base, log: Logger): RunningParts<Given> {
     return new RunningParts(this.parts, base, log);
   }
@@ -89,7 +89,7 @@ export class RunningParts<Given> {
     this.#log = log;
   }
 
-  /** Starts one after the other. Where one fails those before it are stopped, then this rejects with a PartFailed. */
+  /** Starts one after the other. If one fails, those before it are stopped, then this rejects with a PartFailed. */
   async start(): Promise<Given> {
     let given = this.#base;
     for (const part of this.#parts) {
@@ -101,7 +101,8 @@ export class RunningParts<Given> {
         await this.stop().catch(() => {});
         throw new PartFailed(part.name, error);
       }
-      // Asked for meanwhile, by the handler of unexpected failures; it did not see the part that has just started.
+      // The handler of unexpected failures has called `stop` meanwhile, which did not stop the part that has just
+      // started.
       if (this.#stopping !== null) {
         await this.#stopStarted().catch(() => {});
         throw new PartFailed(part.name, new Error('The process is stopping.'));

@@ -1,7 +1,7 @@
 import { readdirSync } from 'node:fs';
 import { getPriority, setPriority } from 'node:os';
 
-/** Linux keeps a priority for each thread, and gives a new thread or process that of the one it is made by. */
+/** Linux keeps a priority for each thread, and a new thread or process gets that of its creator. */
 function threadsOf(pid: number): number[] {
   try {
     return readdirSync(`/proc/${pid}/task`).map(Number);
@@ -11,8 +11,8 @@ function threadsOf(pid: number): number[] {
 }
 
 /**
- * Lowers the priority of this process by so much (`nice`, 0 to 19), for what else runs on the machine; nothing happens
- * where the system does not allow it. Returns a function that gives a child the priority that this process had: it
+ * Lowers the priority of this process by `by` (`nice`, 0 to 19), in favour of other processes; nothing happens
+ * if the system does not allow it. Returns a function that gives a child the priority that this process had: it
  * inherits the lower one, and keeps that where only a privileged user may raise it again.
  */
 export function stepBack(by: number): (child: number) => void {
@@ -22,7 +22,7 @@ export function stepBack(by: number): (child: number) => void {
     try {
       for (const thread of threadsOf(pid)) setPriority(thread, priority);
     } catch {
-      // Not allowed, or gone: what it has is good enough.
+      // Not allowed, or ended: it keeps its priority.
     }
   };
   give(process.pid, Math.min(19, before + by));

@@ -25,7 +25,7 @@ export interface StagePartsOptions {
   readonly log: Logger;
 }
 
-/** Starts the part of every stage that has one here, and serves the state that stages share. */
+/** Starts every stage's part in this process, and serves the state that stages share. */
 export async function startStageParts({
   settings,
   workers,
@@ -97,7 +97,7 @@ export function nodesOf(redis: Redis): Nodes {
   };
 }
 
-/** Nodes share them as far as they share the answers that they lead to. */
+/** Nodes share the vectors if they share the cached answers. */
 async function openVectors(
   { dataDir, redisUrl, databaseUrl, role }: Settings,
   maxBytes: number,

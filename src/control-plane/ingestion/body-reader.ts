@@ -16,14 +16,14 @@ export type BodyHeader = [
 ];
 
 /**
- * A body is kept when its exchange has settled: after its tokens are counted, and up to a flush later. A file's
- * time, in turn, is from a coarser clock than the exchange's and may be some milliseconds earlier.
+ * Milliseconds. A body is written after its exchange was settled: after its tokens are counted, and up to a flush
+ * later. A file's time, in turn, is from a coarser clock than the exchange's and may be some milliseconds earlier.
  */
 const slackMs = 30_000;
 
 /**
- * Finds the bodies of one exchange in the files of a journal directory. `from` and `to`: when the exchange began and
- * ended; only files that were open about then are looked into.
+ * Finds the bodies of one exchange in the files of a journal directory. `from` and `to`: the start and end of the
+ * exchange. Only files that were open about then are searched.
  */
 export async function findBodies(
   dir: string,
@@ -42,8 +42,8 @@ export async function findBodies(
 }
 
 /**
- * Walks the headers, never searches for the id: a body may hold any text, that of another tenant's header too.
- * Lets others in now and then, since a file has many thousands of them.
+ * Walks from header to header and never searches for the id, since a body may contain any text, such as another
+ * tenant's header. Yields to the event loop regularly, since a file has many thousands of headers.
  */
 async function search(bytes: Buffer, org: string, id: string): Promise<Bodies | null> {
   const wanted = Buffer.from(`B["${id}",`, 'latin1');
@@ -110,7 +110,7 @@ export async function bodyFiles(dir: string): Promise<BodyFile[]> {
   return files;
 }
 
-/** A file that was written to so recently may still be. */
+/** Milliseconds; a file written more recently may still be open. */
 const openForMs = 60_000;
 
 /** Deletes the oldest files until the rest fits; returns how many. Files still being written are kept. */
@@ -120,7 +120,7 @@ export async function pruneBodies(dir: string, maxBytes: number): Promise<number
   let deleted = 0;
   for (const file of files) {
     if (total <= maxBytes) break;
-    // One that was written in the future, while the clock was ahead, is as old as any.
+    // A time in the future, from a clock that was ahead, counts as old.
     if (Math.abs(Date.now() - file.writtenAt) < openForMs) continue;
     await unlink(file.path);
     total -= file.bytes;

@@ -9,20 +9,20 @@ import { pruneBodies } from './body-reader.js';
 import { type Chunk, JournalFile, type LineSink, ReadBuffers } from './journal-file.js';
 
 export interface IngestionOptions {
-  /** Where the journals lie. */
+  /** The folder of the journals. */
   readonly dir: string;
   readonly ledger: Ledger;
   readonly onProblem: (error: Error) => void;
   readonly intervalMs?: number;
-  /** Bodies beyond this are deleted, oldest first. */
+  /** Bytes of bodies that are kept; the oldest are deleted first. */
   readonly maxBodiesBytes?: number;
 }
 
 /** Turns journals into rows, for as long as the control process runs. */
 export interface Ingestion {
-  /** Resolves when all that was on file at the call is in the ledger (or the failure to was reported). */
+  /** Resolves when all records in files at the time of the call are in the ledger, or a failure was reported. */
   flush(): Promise<void>;
-  /** A worker's process has ended: what it left open becomes `unknown`. */
+  /** A worker's process has ended: its open intents become `unknown`. */
   workerGone(worker: string, pid: number): Promise<void>;
   /** Milliseconds since all that was on file then was in the ledger. */
   readonly behindMs: number;
@@ -49,11 +49,11 @@ export function startIngestion(options: IngestionOptions): Ingestion {
 
 interface OpenHere {
   readonly offset: number;
-  /** null until the chunk it came in has been read to its end. */
+  /** null until its chunk was read completely. */
   text: string | null;
 }
 
-/** A process that writes (or wrote) a journal: its files in their order, and what it has begun and not ended. */
+/** A process that writes or wrote a journal: its files in order, and its open intents. */
 interface Writer {
   readonly key: string;
   readonly worker: string;
@@ -61,9 +61,9 @@ interface Writer {
   readonly identity: string;
   readonly node: string | null;
   readonly files: JournalFile[];
-  /** Of the file that is read now, in its order. */
+  /** Open intents of the file being read, in its order. */
   readonly open: Map<string, OpenHere>;
-  /** Of files read and done with; also in the ledger. */
+  /** Open intents of finished files; also in the ledger. */
   readonly carried: Map<string, Intent>;
   dead: boolean;
 }
@@ -76,9 +76,9 @@ class Ingester implements Ingestion {
   /** null: bodies stay in their files. */
   readonly #bodies: BodyIngestion | null;
   readonly #writers = new Map<string, Writer>();
-  /** Names of files that a writer has, or that are done with. */
+  /** Names of files of writers, or of finished files. */
   readonly #known = new Set<string>();
-  /** Done with, and to be deleted once what was read of them is on disk for good. */
+  /** Finished files, to be deleted once their rows are durable. */
   readonly #finished: JournalFile[] = [];
   /** Keys of writers reported as ended; kept apart from them, since a failed pass forgets those. */
   readonly #gone = new Set<string>();
@@ -127,7 +127,7 @@ class Ingester implements Ingestion {
     });
   }
 
-  /** One pass at a time; a failed one is forgotten whole and begun again from what the ledger has. */
+  /** One pass at a time; a failed one is discarded as a whole and repeated from the ledger's state. */
   #enqueue(pass: () => Promise<void>): Promise<void> {
     this.#passes = this.#passes.then(async () => {
       if (this.#stopped) return;
@@ -173,7 +173,7 @@ class Ingester implements Ingestion {
   async #pass(toEnd: boolean): Promise<void> {
     const startedAt = performance.now();
     await this.#discover();
-    // Before reading: what is read to its end after the writer's death is all there will ever be.
+    // Before reading: a file read to its end after its writer has ended is complete.
     this.#checkLiveness();
     for (const writer of [...this.#writers.values()]) {
       const isDead = writer.dead;
@@ -226,7 +226,7 @@ class Ingester implements Ingestion {
       const header = await file.header();
       if (header === null) {
         await file.close();
-        // Nothing is written before the header: a file without one, whose writer died over it, is empty.
+        // The header is written first: a file without one, whose writer has ended, is empty.
         if (!isAlive(pid, '')) await unlink(file.path);
         continue;
       }
@@ -265,7 +265,7 @@ class Ingester implements Ingestion {
       const file = writer.files[0];
       if (file === undefined) return;
       await this.#readFile(writer, file);
-      // Its writer has gone on to the next: nothing more will come.
+      // Its writer uses the next file: nothing more will come.
       if (writer.files.length === 1) return;
       await this.#handOver(writer, file);
     }
@@ -313,7 +313,7 @@ class Ingester implements Ingestion {
     );
   }
 
-  /** What is still open moves from a file that is done with to the ledger, so that the file can go. */
+  /** Moves the open intents of a finished file to the ledger, so that the file can be deleted. */
   async #handOver(writer: Writer, file: JournalFile): Promise<void> {
     const opened = this.#openIntents(writer, file).map((intent) => ({ writer: writer.key, intent }));
     await this.#options.ledger.apply({
@@ -341,7 +341,7 @@ class Ingester implements Ingestion {
     return intents;
   }
 
-  /** A dead writer, read to its end: what it left open is never settled. */
+  /** A writer that has ended, read completely: its open intents will not be settled. */
   async #bury(writer: Writer): Promise<void> {
     const intents = [...writer.carried.values(), ...this.#openIntents(writer, writer.files.at(-1))];
     const unknown: LedgerRow[] = intents.map((intent) => unknownRow(intent, writer.node));
@@ -356,7 +356,7 @@ class Ingester implements Ingestion {
     this.#gone.delete(writer.key);
   }
 
-  /** Only once the ledger's own file has all of it on disk: until then the journal is the durable one. */
+  /** Only once the ledger's rows are on disk: until then the journal is the durable copy. */
   async #deleteFinished(): Promise<void> {
     const { ledger } = this.#options;
     if (this.#finished.length === 0 || !(await ledger.checkpoint())) return;
@@ -369,7 +369,7 @@ class Ingester implements Ingestion {
         await unlink(file.path);
         this.#known.delete(file.name);
       } catch (error) {
-        // It stays known, so that it is not read again for as long as this process runs.
+        // Its name is kept, so that this process does not read it again.
         this.#problem(`${file.path} is done with and cannot be deleted: ${(error as Error).message}`, error);
       }
     }

@@ -5,7 +5,7 @@ import type { Intent, LedgerRow } from '../../common/ledger/record.js';
 import { RowPacker } from '../../common/ledger/row-packer.js';
 import type { RowBatch } from '../ledger/ledger.js';
 
-/** Read at a time: several hundred exchanges. */
+/** Bytes read at a time: several hundred exchanges. */
 const firstChunkBytes = 1024 * 1024;
 const newline = 0x0a;
 const quote = 0x22;
@@ -15,20 +15,20 @@ const comma = 0x2c;
 const zero = 0x30;
 const nine = 0x39;
 
-/** What lines come to, in the order of the file. */
+/** Receives the parsed lines, in the order of the file. */
 export interface LineSink {
   /** `offset`: of the line in its file. */
   intent(id: string, offset: number): void;
   settlement(id: string): void;
-  /** A line that is none of these: a torn end that another write followed, or bytes that a disk made up. */
+  /** An invalid line: a torn end followed by another write, or bytes corrupted by the disk. */
   garbage(offset: number, bytes: number): void;
 }
 
-/** The settlements of one chunk, and where its intents can still be read. */
+/** The settlements of one chunk, and access to the text of its intents. */
 export interface Chunk {
-  /** Only until the next chunk is read. */
+  /** Valid until the next chunk is read. */
   readonly settled: RowBatch;
-  /** The JSON array of the line at this offset of the file; only until the next chunk is read. */
+  /** The JSON array of the line at this offset of the file; valid until the next chunk is read. */
   textAt(offset: number): string;
 }
 
@@ -44,11 +44,11 @@ export interface JournalHeader {
 
 type HeaderLine = [version: number, identity: string, node?: string | null];
 
-/** The memory that files are read in, one after the other. */
+/** The buffers for reading files, one after the other. */
 export class ReadBuffers {
   bytes = Buffer.allocUnsafe(firstChunkBytes);
   readonly packer = new RowPacker();
-  /** Is every line to be parsed? Set after a batch was refused, to find the line that is to blame. */
+  /** Parse every line? Set after a batch was refused, to find the wrong line. */
   careful = false;
 
   grow(): void {
@@ -86,7 +86,7 @@ export class JournalFile {
     }
   }
 
-  /** An intent from its text. Throws for one that is none. */
+  /** An intent from its text. Throws for an invalid one. */
   intent(text: string): Intent {
     return this.#formatted.intent(text);
   }
@@ -101,7 +101,7 @@ export class JournalFile {
     return this.#handle;
   }
 
-  /** Reads on; null: no further whole line so far. */
+  /** Continues reading; null: no further whole line so far. */
   async read(sink: LineSink, buffers: ReadBuffers): Promise<Chunk | null> {
     const handle = await this.#open();
     const { bytesRead } = await handle.read(buffers.bytes, 0, buffers.bytes.length, this.offset);
@@ -141,7 +141,7 @@ function takeLines(
 ): RowBatch {
   const { bytes, packer } = buffers;
   const chunk = bytes.subarray(0, length);
-  // A power cut may leave a hole in a line whose ends are sound: then each is parsed.
+  // A power failure may leave a hole in a line with valid ends: then each line is parsed.
   const isPacked = format.isPacked && !buffers.careful && !chunk.includes(0);
   const rows: LedgerRow[] = [];
   packer.begin(chunk, node);
@@ -192,12 +192,12 @@ function parsed(
   }
 }
 
-/** What follows the array of the settlement read last: the length of the array, and where the row's own fields begin. */
+/** The end of the last settlement's line: the length of its array, and the position of the row's own fields. */
 const foot = { length: 0, row: 0 };
 
 /**
- * Reads `]<length>,<row>` at the line's end; of version 1, `]<length>` too. Where the length is not that of the array there
- * is no foot, and as no record ends in a digit the line is none. `row`: 0 where there is none.
+ * Reads `]<length>,<row>` at the line's end; of version 1, `]<length>` too. If the length is not that of the array,
+ * there is no foot, and the line is invalid, since no record ends in a digit. `row`: 0: there is none.
  */
 function readFoot(bytes: Buffer, from: number, end: number): void {
   foot.length = 0;
@@ -224,7 +224,7 @@ function readFoot(bytes: Buffer, from: number, end: number): void {
   foot.row = row;
 }
 
-/** Only where the parts meet: what lies between is vouched for by the length. */
+/** Checks only the boundaries of the parts; the length covers what is between. */
 function isSettlement(bytes: Buffer, from: number): boolean {
   const row = from + 1 + foot.row;
   return (
@@ -237,7 +237,7 @@ function isSettlement(bytes: Buffer, from: number): boolean {
   );
 }
 
-/** Only the ends are looked at: it is parsed when it stays open. */
+/** Checks only both ends: it is parsed if it stays open. */
 function isIntent(bytes: Buffer, from: number, end: number): boolean {
   return bytes[from + 1] === opening && bytes[from + 2] === quote && bytes[end - 1] === closing;
 }

@@ -12,7 +12,7 @@ export interface BreakerEntry {
   readonly window: BreakerWindow;
   /** Unix milliseconds; null: closed. */
   openedAt: number | null;
-  /** This moment, and those below, in monotonic milliseconds. */
+  /** Monotonic milliseconds, as are those below. */
   closedAt: number;
   until: number;
   probe: Probe | null;
@@ -22,7 +22,7 @@ export interface BreakerEntry {
   heardAt: number;
 }
 
-/** A request that finds out whether the target answers again. */
+/** A request that tests whether the target answers again. */
 export interface Probe {
   readonly number: number;
   /** The worker whose request probes; null: another node's. */

@@ -5,7 +5,7 @@ import type { Logger } from '../../common/plugin-host/plugin.js';
 import type { Redis } from './redis.js';
 import { redisScript } from './redis-script.js';
 
-/** What another node decided. */
+/** A decision of another node. */
 export interface OpenedElsewhere {
   readonly place: BreakerPlace;
   readonly slug: string | null;
@@ -23,7 +23,7 @@ export interface OpenedElsewhere {
 /** Messages from other nodes. */
 export interface NodeNews {
   open(opened: OpenedElsewhere): void;
-  /** A request of another node probes it. */
+  /** A request of another node is probing it. */
   probed(place: BreakerPlace): void;
   closed(place: BreakerPlace): void;
 }
@@ -40,11 +40,11 @@ type BreakerMessage =
   | { readonly t: 'probed' | 'closed'; readonly node: string; readonly place: BreakerPlace };
 
 const channel = 'breakers';
-/** A hash of all that are open: a node that starts, or was cut off, reads what it missed. */
+/** A hash of all open breakers, for nodes that start or were cut off. */
 const hash = 'breakers';
 /** Older entries were left by nodes that have ended. */
 const staleMs = 3_600_000;
-/** A request may wait for this. */
+/** Milliseconds; a request may wait for this. */
 const claimMs = 30;
 /** Where Redis has lost everything, nodes write what they opened again, this long afterwards at most. */
 const checkMs = 2000;
@@ -146,7 +146,7 @@ export class BreakerNodes {
     return true;
   }
 
-  /** A probe was claimed and not made. */
+  /** Returns a claimed probe that was not made. */
   release(place: BreakerPlace): void {
     this.#redis
       .run((commands) => commands.del(probeKey(place)))

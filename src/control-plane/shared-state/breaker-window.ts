@@ -4,7 +4,7 @@ import { breakerSliceMs } from '../../common/ipc/breaker.js';
 
 /** Failures are counted over this long … */
 export const windowMs = 60_000;
-/** … and their share over this long, or as far back as there were enough requests to judge. */
+/** … and their share over this long, or further back until there are enough requests. */
 const shareMs = 10_000;
 
 /** Requests and failures of the last minute, by slices of time. */
@@ -37,7 +37,7 @@ export class BreakerWindow {
     return false;
   }
 
-  /** Of the last `ms` milliseconds, in whole slices. */
+  /** Sums of the last `ms` milliseconds, in whole slices. */
   total(ms: number): { requests: number; failures: number } {
     const oldest = this.#now() - ms / breakerSliceMs;
     const total = { requests: 0, failures: 0 };

@@ -10,14 +10,14 @@ import { BreakerWindow, windowMs } from './breaker-window.js';
 
 /** A probe that takes longer than this does not keep others from probing. */
 const probeMs = 60_000;
-/** Denied, since another node probes: asked again after this long, should its news be lost. */
+/** Milliseconds until a refused node may ask again, in case the prober's message is lost. */
 const deniedMs = 250;
 /** A breaker that no worker asks about for this long is forgotten, which closes it. */
 const forgetMs = 3_600_000;
 const sweepMs = 30_000;
-/** Breakers kept for one tenant; the least recently used one makes room. */
+/** Breakers kept for one tenant; beyond that the least recently used one is forgotten. */
 const maxPerTenant = 1000;
-/** Of all tenants together, some 5 KB each; the tenant that has most makes room. */
+/** For all tenants together, some 5 KB each; beyond that the tenant with the most loses one. */
 const maxEntries = 10_000;
 
 /**
@@ -46,7 +46,7 @@ export class SharedBreakers {
     this.#sweep.unref();
   }
 
-  /** Shares what is decided with other nodes from now on. */
+  /** Shares decisions with other nodes from now on. */
   share(nodes: BreakerNodes): void {
     this.#nodes = nodes;
     nodes.follow({
@@ -59,7 +59,7 @@ export class SharedBreakers {
     });
   }
 
-  /** What probes for it never comes back. */
+  /** Its probes will have no outcome. */
   workerGone(worker: number): void {
     for (const entry of this.#notClosed()) {
       if (entry.probe?.worker === worker) this.#release(entry);
@@ -99,7 +99,7 @@ export class SharedBreakers {
   #counted(counts: BreakerCounts): void {
     const entry = this.#entry(counts, counts.slug, counts.provider, counts.rule);
     entry.heardAt = monotonicMs();
-    // The worker does not know yet that it is open.
+    // The worker was not yet notified that it is open.
     if (entry.openedAt !== null) return;
     entry.reason = counts.reason;
     entry.provider = counts.provider;

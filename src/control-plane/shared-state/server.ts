@@ -37,7 +37,7 @@ export class SharedStateServer implements SharedServer {
     this.sendAll({ t: 'shared-news', kind, news });
   }
 
-  /** What a worker sent; `reply` reaches that worker. */
+  /** Handles a worker's message; `reply` sends to that worker. */
   take(message: SharedMessage, worker: number, reply: Post): void {
     if (message.t === 'shared-news') {
       try {

@@ -20,17 +20,17 @@ interface Tenant {
 }
 
 const defaultFileBytes = 16 * 1024 * 1024;
-/** At most this late on file. */
+/** Milliseconds until bodies are written. */
 const flushMs = 250;
-/** Written sooner once this much waits, so that no single write holds the loop up. */
+/** Bytes after which they are written earlier, so that no single write blocks the event loop. */
 const flushBytes = 256 * 1024;
-/** More than this waiting means that the disk does not keep up: further bodies are dropped. */
+/** Limit of waiting bytes, reached if the disk is too slow: further bodies are dropped. */
 const maxWaitingBytes = 16 * 1024 * 1024;
 
 /**
- * Bodies go to files of their own and stay there: they are far more bytes than the rows, hardly ever read, and
- * the first to be thrown away. Each is a header line with the lengths of the two bodies, then their bytes as
- * they are: nothing is escaped, nothing copied into a database.
+ * Bodies are written to files of their own and stay there: they are much larger than the rows, rarely read, and
+ * deleted first. Each record is a header line with the lengths of the two bodies, then their bytes
+ * unchanged: nothing is escaped or copied into a database.
  */
 export class BodyWriter {
   readonly #options: BodyWriterOptions;
@@ -38,10 +38,10 @@ export class BodyWriter {
   #fd = -1;
   #n = 0;
   #fileBytes = 0;
-  /** Headers and bodies that are still to be handed to the disk, and of how many requests. */
+  /** Headers and bodies waiting to be written, and their number of requests. */
   readonly #waiting = new WaitingBlocks();
   #waitingCount = 0;
-  /** What was handed to the disk and is not yet there. */
+  /** Bytes that are being written. */
   #leaving: TakenBytes | null = null;
   #leavingBytes = 0;
   #timer: NodeJS.Timeout | null = null;
@@ -111,7 +111,7 @@ export class BodyWriter {
     return this.#waiting.take();
   }
 
-  /** Off the event loop's thread: bodies may be many bytes. `left`: what of the leaving ones is not yet written. */
+  /** In another thread, since bodies may be large. `left`: the bytes that are not written yet. */
   #send(fd: number, left: readonly Buffer[], count: number): void {
     const leaving = this.#leaving;
     if (leaving === null) return;
@@ -181,13 +181,13 @@ export class BodyWriter {
     );
   }
 
-  /** Writes what waits, synchronously: the process is about to end. */
+  /** Writes the waiting bytes synchronously, before the process ends. */
   close(): void {
     if (this.#timer !== null) clearTimeout(this.#timer);
     this.#timer = null;
     this.#closed = true;
     const count = this.#waitingCount;
-    // A write under way may not get to its end any more. Its bytes go along: found twice is as good as once.
+    // A running write may not complete, so its bytes are written again: duplicates do no harm.
     const bytes = Buffer.concat([...(this.#leaving?.parts ?? []), ...this.#take().parts]);
     if (this.#leaving === null) this.#abandon();
     this.#fd = -1;
@@ -217,7 +217,7 @@ function lengthOf(body: Buffer | readonly Buffer[]): number {
 const plainId = /^[0-9a-zA-Z-]+$/;
 const idJson = (id: string): string => (plainId.test(id) ? `"${id}"` : asciiJson(id));
 
-/** What is left of these once so many bytes of them are written. */
+/** The rest of these blocks after `written` bytes. */
 function behind(blocks: readonly Buffer[], written: number): Buffer[] {
   let skipped = written;
   const left: Buffer[] = [];

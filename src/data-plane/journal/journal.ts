@@ -21,7 +21,7 @@ export interface JournalOptions {
   readonly worker: string;
   /** Id of the node, for the rows of its requests. */
   readonly node?: string;
-  /** A file that has grown to this gives way to the next, so that the read ones can be deleted. */
+  /** Bytes after which the next file is started, so that ingested ones can be deleted. */
   readonly maxFileBytes?: number;
   readonly maxBodyFileBytes?: number;
   /** Called once when something stops working, not for every record. */
@@ -30,16 +30,18 @@ export interface JournalOptions {
 
 const defaultFileBytes = 16 * 1024 * 1024;
 const maxFileAgeMs = 10 * 60_000;
-/** What a power cut may cost. */
+/** Milliseconds of records that a power failure may lose. */
 const syncMs = 100;
-/** How often a journal that cannot be written tries again. */
+/** Milliseconds between tries of a journal that cannot be written. */
 const retryMs = 250;
-/** What waits in memory while it cannot; more is dropped and counted. */
+/** Bytes that wait in memory meanwhile; more are dropped and counted. */
 const maxWaitingBytes = 8 * 1024 * 1024;
-/** Within a turn, this much is not kept waiting for its end. */
+/** Bytes that are written before the end of a turn. */
 const writeAtBytes = 48 * 1024;
 
-/** Opens a data worker's journal. A directory that cannot be written is a journal that is not `healthy`, not a throw. */
+/**
+ * Opens a data worker's journal. If the directory cannot be written, the journal is not `healthy`; this does not throw.
+ */
 export function openJournal(options: JournalOptions): FileJournal {
   return new FileJournal(options);
 }
@@ -61,7 +63,7 @@ class FileJournal implements Journal {
   #n = 0;
   #fileBytes = 0;
   #openedAt = 0;
-  /** Records on their way to the file: empty between turns, unless it cannot be written. */
+  /** Records waiting for the file: empty between turns, unless the file cannot be written. */
   readonly #waiting = new LineWriter(64 * 1024, maxWaitingBytes);
   #turnScheduled = false;
   #syncTimer: NodeJS.Timeout | null = null;
@@ -143,7 +145,7 @@ class FileJournal implements Journal {
         written += writeSync(this.#fd, waiting.bytes, written, waiting.used - written);
       }
     } catch (error) {
-      // Goes on exactly where the disk stopped, so that the file holds whole lines whenever it goes on at all.
+      // Continues exactly where the disk stopped, so that the file has whole lines.
       waiting.bytes.copyWithin(0, written, waiting.used);
       waiting.used -= written;
       this.#fileBytes += written;
@@ -172,7 +174,7 @@ class FileJournal implements Journal {
         writeSync(fd, this.#header);
       } catch (error) {
         closeSync(fd);
-        // Else a full disk would gather one at every retry.
+        // Otherwise a full disk would collect one with every retry.
         unlinkSync(path);
         throw error;
       }
@@ -248,7 +250,7 @@ class FileJournal implements Journal {
       return;
     }
     this.#write();
-    // Armed again by a failure of that write.
+    // A failure of that write starts the timer again.
     if (this.#retryTimer === null) this.#healthy = true;
   }
 

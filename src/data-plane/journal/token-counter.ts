@@ -5,17 +5,17 @@ import type { TokenLimitJob } from '../../../workers/token-limit.js';
 import { noUsage, type Usage } from '../../common/core/usage.js';
 
 export interface TokenCounterOptions {
-  /** Jobs that may wait; one more is not counted. */
+  /** Limit of waiting jobs; a further one is not counted. */
   readonly maxQueue: number;
-  /** Bytes of the bodies of all jobs that wait or are counted; one that would exceed it is not counted. Default 128 MB. */
+  /** Limit of the bodies of all waiting and running jobs; one that would exceed it is not counted. Default 128 MB. */
   readonly maxQueueBytes?: number;
-  /** From the asking to the answer. What takes longer is given up, and its thread with it. */
+  /** Milliseconds from the request to the result. A slower job is given up, and its thread ended. */
   readonly deadlineMs: number;
-  /** Heap of the counting thread; a job that needs more costs the thread, not the process. */
+  /** Heap of the counting thread; a job that needs more ends the thread, not the process. */
   readonly maxHeapMb?: number;
 }
 
-/** A job with its bytes as they are: they are copied, not taken. */
+/** A job whose bytes are copied, not transferred. */
 export type CountJob = Omit<CountTokensJob, 'request' | 'answer'> & {
   readonly request: Buffer | null;
   readonly answer: Buffer;
@@ -35,17 +35,17 @@ export interface TokenCounter {
   close(): Promise<void>;
 }
 
-/** An encoder in memory is worth keeping for a while, and not for a day. */
+/** Milliseconds after which an unused thread ends, with its encoders. */
 const idleMs = 60_000;
 const defaultHeapMb = 256;
-/** Of that thread. V8's own 48 would be filled before anything is collected. */
+/** Young generation of that thread. V8's default of 48 would fill up before anything is collected. */
 const youngMb = 6;
-/** Requests that wait to be held against a limit: clients wait for these, so that one more is not counted. */
+/** Limit of jobs that check a token limit, since clients wait for them; a further one is not counted. */
 const maxLimitJobs = 16;
 /** Bytes of requests and answers that may wait to be counted. */
 const defaultMaxQueueBytes = 128 * 1024 * 1024;
 
-/** Makes a counter; its thread starts with the first job and ends when none has come for a minute. */
+/** Creates a counter; its thread starts with the first job and ends after a minute without one. */
 export function createTokenCounter(options: TokenCounterOptions): TokenCounter {
   const { maxQueueBytes = defaultMaxQueueBytes } = options;
   let pool: Promise<Piscina> | null = null;
@@ -53,7 +53,7 @@ export function createTokenCounter(options: TokenCounterOptions): TokenCounter {
   let queuedBytes = 0;
   let limitJobs = 0;
 
-  /** null where it could not be done. The bytes are the thread's from here on. */
+  /** null: it failed. The bytes are transferred to the thread. */
   async function run<T>(name: string, job: object, buffers: readonly Uint8Array[]): Promise<T | null> {
     if (closed) return null;
     pool ??= createPool(options);
@@ -102,7 +102,7 @@ export function createTokenCounter(options: TokenCounterOptions): TokenCounter {
 async function createPool(options: TokenCounterOptions): Promise<Piscina> {
   // Loaded with the first job: most gateways never count.
   const { Piscina } = await import('piscina');
-  // From source (tests, development) the worker is TypeScript and needs the loader that this file came through.
+  // From source (tests, development) the worker is TypeScript and needs the same loader as this file.
   const fromSource = import.meta.url.endsWith('.ts');
   const worker = new URL(`../../../workers/count-tokens.${fromSource ? 'ts' : 'js'}`, import.meta.url);
   const pool = new Piscina({
@@ -118,7 +118,7 @@ async function createPool(options: TokenCounterOptions): Promise<Piscina> {
     },
     recordTiming: false,
   });
-  // The job that was lost has its own rejection; unheard, this event would end the process.
+  // The lost job is rejected separately; without a listener, this event would end the process.
   pool.on('error', () => {});
   return pool;
 }

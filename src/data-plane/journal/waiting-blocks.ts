@@ -1,5 +1,5 @@
 const blockBytes = 64 * 1024;
-/** Blocks kept for the next bytes: two flushes of the usual size. Memory outside the heap is slow to get. */
+/** Blocks kept for reuse: two flushes of the usual size. Allocating memory outside the heap is slow. */
 const maxFree = 8;
 
 /** Bytes to be written, in order. */
@@ -9,7 +9,7 @@ export interface TakenBytes {
   readonly blocks: readonly Buffer[];
 }
 
-/** Bytes that wait to be written, copied into blocks that are used again once they have been. */
+/** Bytes that wait to be written, copied into reusable blocks. */
 export class WaitingBlocks {
   readonly #free: Buffer[] = [];
   #parts: Buffer[] = [];
@@ -21,7 +21,7 @@ export class WaitingBlocks {
   /** Bytes that wait. */
   length = 0;
 
-  /** Large ones may be kept as they are: they must not change any more. */
+  /** Large ones may be kept without a copy: they must not change any more. */
   add(bytes: Buffer): void {
     this.length += bytes.length;
     // Where most of the underlying memory is its own.
@@ -66,7 +66,7 @@ export class WaitingBlocks {
     this.#start = this.#end;
   }
 
-  /** All that waits. */
+  /** Takes all waiting bytes. */
   take(): TakenBytes {
     this.#seal();
     if (this.#block !== null) this.#full.push(this.#block);
@@ -78,7 +78,7 @@ export class WaitingBlocks {
     return taken;
   }
 
-  /** What was taken is not read any more. */
+  /** Returns blocks whose bytes are no longer read. */
   giveBack({ blocks }: TakenBytes): void {
     for (const block of blocks) if (this.#free.length < maxFree) this.#free.push(block);
   }

@@ -4,12 +4,12 @@ import { exitProcess } from './exit.js';
 /** Sysexits' EX_SOFTWARE: an exception that no code expected. */
 export const exitInternal = 70;
 
-/** Failures that follow the first one while the process ends: more are not logged. */
+/** Limit of logged failures after the first one, while the process ends. */
 const maxReports = 20;
 
 export interface LastHandlerOptions {
   readonly log: Logger;
-  /** Ends what the process does in an orderly way; asked once, when an exception has reached the handler. */
+  /** Ends the process's work in order; called once, when an exception has reached the handler. */
   readonly drain: () => Promise<void>;
   /** The process exits after this long even if `drain` has not ended. Milliseconds. */
   readonly deadlineMs: number;
@@ -26,10 +26,10 @@ export function installLastHandler({ log, drain, deadlineMs }: LastHandlerOption
     failures++;
     if (failures <= maxReports) report(log, error);
     if (failures > 1) return;
-    // Also the code of an exit that a signal asks for meanwhile.
+    // Also the exit code if a signal ends the process meanwhile.
     process.exitCode = exitInternal;
     setTimeout(exit, deadlineMs);
-    // Not in the turn of the failure: what `drain` throws at once ends the process as well.
+    // In a later turn: an exception of `drain` itself also ends the process.
     Promise.resolve()
       .then(drain)
       .then(exit, (failure: unknown) => {

@@ -3,7 +3,7 @@ import { exitProcess } from './exit.js';
 
 /** One Ctrl-C may arrive twice: from the terminal, and passed on by npm. Milliseconds. */
 const sameSignalMs = 1000;
-/** Workers report how many requests they have as soon as they drain; the operator reads the fresh number. */
+/** Milliseconds until the message: workers report their requests as soon as they drain, so the number is current. */
 const reportMs = 200;
 
 export interface SignalOptions {
@@ -11,7 +11,7 @@ export interface SignalOptions {
   readonly leave: () => Promise<void>;
   /** Drains and ends everything; the same promise however often it is called. */
   readonly stop: () => Promise<void>;
-  /** Ends the data workers at once, with what they are answering. */
+  /** Ends the data workers at once, with their unfinished answers. */
   readonly cut: () => void;
   /** Requests that are being answered. */
   readonly inFlight: () => number;
@@ -21,8 +21,8 @@ export interface SignalOptions {
 }
 
 /**
- * The first SIGTERM, SIGINT or SIGHUP drains, then the process exits with 0; a second SIGTERM or SIGINT cuts off what
- * is left. A second SIGHUP does not: a terminal that closes sends it on top of the Ctrl-C before it.
+ * The first SIGTERM, SIGINT or SIGHUP drains, then the process exits with 0; a second SIGTERM or SIGINT cuts off the
+ * rest. A second SIGHUP does not, since a terminal that closes sends it after a Ctrl-C.
  */
 export function stopBySignal(options: SignalOptions): void {
   let stoppingSince: number | null = null;
@@ -66,7 +66,7 @@ export function reportRequests(
   return () => clearInterval(timer);
 }
 
-/** The code that an unexpected failure has set, if there was one. */
+/** The exit code that an unexpected failure has set, if any. */
 const exitCode = (otherwise: number): number => Number(process.exitCode ?? otherwise);
 
 /** A sentence on standard error for Ctrl-C; a log line for the other signals. */

@@ -2,33 +2,33 @@ import type { LogOutput } from './log-output.js';
 
 export interface LogBufferOptions {
   readonly output: LogOutput;
-  /** Most bytes of lines that wait for the output. */
+  /** Limit of waiting lines, in bytes. */
   readonly maxBytes: number;
   /** The line that reports that `dropped` lines are missing before it. Ends with a newline. */
   readonly gapLine: (dropped: number) => string;
 }
 
-/** After EAGAIN: a reader that keeps up has read by then. Doubled each time that it has not. */
+/** Milliseconds until the next try after EAGAIN; doubled each time that the reader has not caught up. */
 const fullRetryMs = 1;
 const longestFullRetryMs = 64;
-/** After any other error: the disk is full, the reader has closed the pipe. */
+/** Milliseconds until the next try after any other error: a full disk, a closed pipe. */
 const failedRetryMs = 500;
-/** A write that takes longer is not waited for when the process exits. */
+/** Milliseconds; the process exits without waiting for a write that takes longer. */
 const stuckMs = 1000;
-/** What a line costs in memory besides its text. */
+/** Memory of a line besides its text. */
 const lineOverheadBytes = 64;
 
 /**
- * Lines that wait for the log output, written in batches at the end of each turn of the event loop. Lines wait for an
+ * Lines that wait for the log output, written in batches at the end of each turn of the event loop. They wait for an
  * output that is full or broken, in bounded memory. When there is no more room, lines are dropped until all that waited
- * is written, so that there is one gap, and one line that reports its size.
+ * is written, so that there is a single gap, with one line that reports its size.
  */
 export class LogBuffer {
   /** Lines dropped since the process started. */
   dropped = 0;
   readonly #options: LogBufferOptions;
   #lines: string[] = [];
-  /** Of lines and batch together, with their overhead. */
+  /** Bytes of lines and batch, with their overhead. */
   #bytes = 0;
   /** Lines dropped since the last line that was kept. */
   #gap = 0;
@@ -123,7 +123,7 @@ export class LogBuffer {
     this.#bytes -= this.#batchCost;
   }
 
-  /** When the process exits: writes what the output takes at once, and waits for nothing. */
+  /** When the process exits: writes what the output accepts at once, without waiting. */
   end(): void {
     const { output } = this.#options;
     if (this.#writingSince !== null) {

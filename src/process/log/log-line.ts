@@ -8,12 +8,13 @@ const colors: Readonly<Record<string, string>> = {
   ERROR: '\u001b[31m',
   FATAL: '\u001b[31m',
 };
-/** Characters of one value; the JSON form has all of it. */
+/** Characters of one value; the JSON form has the whole value. */
 const maxValue = 300;
 
 /**
- * A line of the JSON log as a person reads it in a terminal, one line too: local time, level, message, then the other
- * fields as `name=value`. Of an error: its message and the place that threw it. Control characters are escaped.
+ * A line of the JSON log in readable form for a terminal, also one line: local time, level, message, then the other
+ * fields as `name=value`. An error is shown with its message and the place that threw it. Control characters are
+ * escaped.
  */
 export function readableLine(json: string): string {
   let entry: Record<string, unknown>;
@@ -31,7 +32,7 @@ export function readableLine(json: string): string {
   return `${clock(Number(time))} ${color}${name.padEnd(5)}${color === '' ? '' : reset} ${text}${rest}\n`;
 }
 
-/** Quoted where it has spaces, so that fields stay apart. */
+/** Quoted if it has spaces, so that fields stay separate. */
 function valueText(value: unknown): string {
   const text = typeof value === 'string' ? value : (errorText(value) ?? JSON.stringify(value));
   const cut = text.length > maxValue ? `${text.slice(0, maxValue)}…` : text;

@@ -1,17 +1,21 @@
 import { constants, fstatSync, openSync, writeSync, write as writeToFile } from 'node:fs';
 import { isatty } from 'node:tty';
 
-/** Where log lines are written: a descriptor that this process never waits for. */
+/** The output of log lines: a descriptor that this process never waits for. */
 export interface LogOutput {
-  /** Most bytes of one write. Whole lines within it are not mixed with those of other processes on the same pipe. */
+  /**
+   * Limit of one write, in bytes. Whole lines within it are not mixed with those of other processes on the same pipe.
+   */
   readonly batchBytes: number;
-  /** Writes from the start of `bytes`; how many were written. Throws, or rejects, with the error of the system. */
+  /**
+   * Writes from the start of `bytes`; returns how many were written. Throws, or rejects, with the error of the system.
+   */
   write(bytes: Buffer): number | Promise<number>;
   /** Used when the process exits. */
   writeSync(bytes: Buffer): number;
 }
 
-/** What a pipe takes at once, without a line of another process in between (PIPE_BUF). */
+/** Bytes that a pipe accepts atomically (PIPE_BUF). */
 const pipeBytes = 4096;
 const fileBytes = 64 * 1024;
 

@@ -5,21 +5,21 @@ import { LogBuffer } from './log-buffer.js';
 import { readableLine } from './log-line.js';
 import { openLogOutput } from './log-output.js';
 
-/** Enough for the seconds that a log collector takes to restart. */
+/** Bytes; enough for the restart of a log collector. */
 const maxBytes = 1024 * 1024;
 
 export interface ProcessLog {
   readonly log: Logger;
-  /** Lines that were dropped because standard output did not take them, since the process started. */
+  /** Lines that were dropped because standard output did not accept them, since the process started. */
   dropped(): number;
 }
 
-/** `auto`: `pretty` where standard output is a terminal, else `json`. */
+/** `auto`: `pretty` if standard output is a terminal, else `json`. */
 export type LogFormat = 'auto' | 'json' | 'pretty';
 
 /**
- * The log of this process on standard output, in JSON lines or lines for people. No request waits for it, and none fails
- * with it.
+ * The log of this process on standard output, in JSON lines or readable lines. No request waits for it or fails
+ * because of it.
  */
 export function openLog(
   { level, format }: { readonly level: string; readonly format: LogFormat },
@@ -46,7 +46,7 @@ export function openLog(
     isPretty ? { write: (line) => buffer.write(readableLine(line)) } : buffer,
   );
   process.once('exit', () => buffer.end());
-  // Node writes them to standard error, and waits until that is read.
+  // Node would write them to standard error and wait until they are read.
   process.removeAllListeners('warning');
   process.on('warning', (warning) => log.warn({ err: warning }, 'a warning of Node.js'));
   return { log, dropped: () => buffer.dropped };

@@ -7,7 +7,7 @@ import type { Node, NodeReport, NodeStart, NodeStore, OtherStart } from '../../c
 import { isAway } from './away.js';
 
 const everyMs = 1000;
-/** A node that reports once a second and has not for so long is dead. Milliseconds. */
+/** Milliseconds without a report after which a node counts as dead; it reports once a second. */
 const watchMs = 3500;
 const lookMs = 250;
 /** Reports between two counts of all nodes. */
@@ -71,7 +71,7 @@ export class NodeReports {
     );
   }
 
-  /** Reports now, unless a report waits already. */
+  /** Reports now, unless a report is already waiting. */
   reportSoon(): void {
     if (this.#waiting) return;
     this.#waiting = true;

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 
-/** The program's version, from the package.json above wherever this was built to. */
+/** The program's version, from the nearest package.json above this file. */
 export function version(): string {
   for (const up of ['../../../', '../../../../', '../../../../../']) {
     try {

@@ -17,11 +17,11 @@ import type { WorkerProcesses } from './worker-processes.js';
 export interface Administration {
   /** null: a node with the role data has none. */
   readonly admin: AdminServer | null;
-  /** Lets running calls end, once however often it is called. */
+  /** Lets running calls end; further calls return the same promise. */
   readonly closeAdmin: () => Promise<void>;
 }
 
-/** Calls that run have so long to end. Milliseconds. */
+/** Milliseconds that running calls have to end. */
 const graceMs = 1000;
 
 /** The administration plane: its gRPC port, and what answers the REST requests that data workers receive. */
@@ -71,7 +71,7 @@ export const administration: ProcessPart<
     };
   },
   drain({ closeAdmin }) {
-    // What fails is reported by `stop`.
+    // `stop` reports failures.
     closeAdmin().catch(() => {});
   },
   stop: ({ closeAdmin }) => closeAdmin(),

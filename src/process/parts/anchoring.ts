@@ -4,7 +4,9 @@ import type { ProcessPart } from '../part-list.js';
 import type { Base } from './base.js';
 import type { Records } from './store.js';
 
-/** Anchors of the audit logs. Read before anything can be appended to a log that was set back while no gateway ran. */
+/**
+ * Anchors of the audit logs. Read before rows can be appended to a log that was set back while no gateway was running.
+ */
 export const anchoringPart: ProcessPart<Base & Records, { readonly anchoring: Anchoring | null }> = {
   name: 'anchoring of audit logs',
   async start({ settings, store: { audit }, log }) {

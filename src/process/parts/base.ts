@@ -1,7 +1,7 @@
 import type { Logger } from '../../common/plugin-host/plugin.js';
 import type { Settings } from '../../common/settings/settings.js';
 
-/** What every part of the control process may use. */
+/** Values for every part of the control process. */
 export interface Base {
   readonly settings: Settings;
   readonly log: Logger;

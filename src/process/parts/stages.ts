@@ -9,7 +9,7 @@ interface StagesGiven {
   readonly stages: StageParts;
 }
 
-/** What stages of the chain have in the control process, and the state that they share. */
+/** The parts of stages in the control process, and the state that stages share. */
 export const stagesPart: ProcessPart<Base & WorkerProcesses & RedisGiven & SchedulesGiven, StagesGiven> = {
   name: 'parts of stages',
   async start({ settings, workers, redis, schedules, log }) {

@@ -22,7 +22,7 @@ export const storePart: ProcessPart<Base, Records> = {
       import('../../control-plane/store/store.js'),
     ]);
     const masterKey = loadMasterKey({
-      // Read again from its file, where it has one: that checks the file's permissions.
+      // Read again from its file, if it has one, which checks the file's permissions.
       ...(given?.file ? { file: given.file } : { env: given?.reveal() }),
       dataDir,
     });

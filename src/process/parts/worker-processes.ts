@@ -7,7 +7,7 @@ export interface WorkerProcesses {
   readonly workers: WorkerGroup;
 }
 
-/** The data workers' processes. They load their code while the parts after this one start, and wait to be served. */
+/** The data workers' processes. They load their code while later parts start, and wait for their settings. */
 export const workerProcesses: ProcessPart<Base, WorkerProcesses> = {
   name: 'data workers’ processes',
   start({ settings, log }) {

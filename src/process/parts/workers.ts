@@ -8,10 +8,10 @@ import type { DeploymentGiven } from './deployment.js';
 import type { Records } from './store.js';
 import type { WorkerProcesses } from './worker-processes.js';
 
-/** A worker that has not ended with its requests is killed two seconds later. Milliseconds. */
+/** A worker that has not ended after its requests is killed two seconds later. Milliseconds. */
 const afterDrainMs = 4000;
 
-/** The data workers, serving: from here on there are requests. */
+/** Makes the data workers serve: from here on there are requests. */
 export const workersPart: ProcessPart<
   Base & DataDirectory & Records & DeploymentGiven & WorkerProcesses & Administration,
   { readonly port: number }
@@ -26,7 +26,7 @@ export const workersPart: ProcessPart<
       init: (worker) => workerInit(settings, worker, workers.options.count, node, pepper),
       lookup: (kind, workspace, name) => lookups.find(kind, workspace, name),
       admin(request) {
-        // Workers of such a node answer by themselves.
+        // Workers of such a node answer these paths themselves.
         if (admin === null) throw new Error('This node has no administration plane.');
         return admin.rest(request);
       },

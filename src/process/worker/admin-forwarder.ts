@@ -17,15 +17,15 @@ import { type Account, type Exceeded, Quota } from './admission/quota.js';
 import { badBody, busy, refuse, slowUpload, unanswered, unauthenticated } from './admission/refusals.js';
 import { shownKey, Visitors } from './admission/visitors.js';
 
-/** Of a body, in one message: larger ones would hold up the requests of the data plane. */
+/** Bytes of a body in one message: larger ones would delay requests of the data plane. */
 const pieceBytes = 48 * 1024;
-/** A body takes no longer to arrive; and the control process answers within ten seconds, or is not there. */
+/** Limits for the arrival of a body, and for the answer: the control process answers within ten seconds, or is down. */
 const usualWaits = { uploadMs: 30_000, answerMs: 15_000 };
-/** A body that takes longer gives its place to a call that finds none. Milliseconds. */
+/** Milliseconds; a body that takes longer is cut when another call finds no room. */
 const patienceMs = 5000;
 const empty = Buffer.alloc(0);
 
-/** Headers that the administration plane looks at; the others stay here. */
+/** Headers that the administration plane reads; the others are not forwarded. */
 const needed = new Set([
   'accept',
   'authorization',
@@ -44,7 +44,7 @@ interface Waiting {
   /** Monotonic milliseconds. */
   readonly since: number;
   timer: NodeJS.Timeout;
-  /** What it has taken of each quota. */
+  /** Its use of each quota. */
   bytes: number;
   calls: number;
   streams: number;
@@ -53,12 +53,12 @@ interface Waiting {
 }
 
 /**
- * A data worker's end of the hand-over to the control process: requests of the administration plane go there in small
- * pieces, and the answers come back the same way, each piece when the one before has been taken.
+ * Forwards requests of the administration plane from a data worker to the control process, in small
+ * pieces; answers come back in the same way, each piece after the one before was accepted.
  *
- * A call that has no key of the right form is refused at once, unless its path is public; its body is not read. A call
- * counts among those that wait for the control process from when its body is whole until its answer begins: neither a
- * slow upload nor a stream of changes keeps others waiting.
+ * A call without a key of the right form is refused at once, unless its path is public; its body is not read. A call
+ * counts as waiting for the control process from the end of its body to the start of its answer: neither a
+ * slow upload nor a stream of changes makes others wait.
  */
 export class AdminForwarder {
   readonly #waiting = new Map<number, Waiting>();
@@ -79,14 +79,14 @@ export class AdminForwarder {
     this.#streams = new Quota(limits.streams);
   }
 
-  /** Takes a call over. `path`: as the routes have it. */
+  /** Accepts a call. `path`: in canonical form. */
   open(call: Call, path: string): void {
     const kind = adminPathKind(path);
     const { text, problem } = shownKey(call.headers, (name) => this.#isKeyHeader(name));
     if (problem !== null && kind !== 'public') return this.#refuse(call, unauthenticated(problem));
     const account = this.#visitors.accountOf(text, call.remoteAddress);
     const limit = account.trust === 'keyless' ? longestKeylessBody : longestBody;
-    // Where there is no route the body is not read: what it holds is nothing to the control process.
+    // Without a route the body is not read, since the control process does not need it.
     const reads = kind === 'route' || kind === 'public';
     const bytes = reads ? bytesOf(call, limit) : 0;
     let exceeded = this.#bytes.take(account, bytes);
@@ -109,8 +109,8 @@ export class AdminForwarder {
   }
 
   /**
-   * Ends the oldest upload that is slow and takes the room of this account, of a caller who is not trusted more: a
-   * few connections that announce much and send little must not keep out valid keys that were not used before.
+   * Cuts the oldest slow upload that uses this account's room, unless its caller is trusted more: a
+   * few connections that announce much and send little must not block valid keys that were not used before.
    */
   #cutSlow({ trust, address }: Account, exceeded: Exceeded): boolean {
     if (exceeded === 'key') return false;
@@ -126,9 +126,9 @@ export class AdminForwarder {
     return false;
   }
 
-  /** The body is whole: now the call takes its place among those that the control process is asked. */
+  /** The body is complete: forwards the call to the control process. */
   #handOver(id: number, waiting: Waiting, body: Buffer): void {
-    // Answered meanwhile: a transport may read on where its client goes on sending.
+    // It was answered meanwhile; a transport may continue reading a body.
     if (!this.#waiting.has(id)) return;
     const { call, path, account } = waiting;
     clearTimeout(waiting.timer);
@@ -165,7 +165,7 @@ export class AdminForwarder {
     });
   }
 
-  /** The control process has answered, or gone on answering. */
+  /** The control process has sent an answer, or a further piece of one. */
   answered(message: Extract<FromControl, { t: 'admin-head' | 'admin-piece' }>): void {
     const waiting = this.#waiting.get(message.id);
     if (waiting === undefined) return;
@@ -267,7 +267,7 @@ export class AdminForwarder {
   }
 }
 
-/** As announced, and some at least; where it is not announced, as many as it may become. 0: there is no body. */
+/** Bytes that a body counts as: its announced length, with a minimum; without one, the limit. 0: no body. */
 function bytesOf({ headers }: Call, limit: number): number {
   let bytes = 0;
   for (let i = 0; i < headers.length; i += 2) {

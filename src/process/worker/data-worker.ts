@@ -15,7 +15,7 @@ import type { PipelineGiven } from './parts/pipeline.js';
 import type { TransportGiven } from './parts/transport.js';
 import { workerParts } from './worker-parts.js';
 
-/** To a control process that has died, nothing: what is in flight is served to its end all the same. */
+/** Sends nothing to a control process that has died; requests in flight are still served. */
 const post = (message: FromWorker): void => {
   process.send?.(message, () => {});
 };
@@ -30,7 +30,7 @@ interface Worker extends TransportGiven, PipelineGiven, DirectoryGiven, AdminGiv
 const channel = new LookupChannel(post);
 const shared = new SharedChannel(post);
 let worker: Worker | null = null;
-/** Opened before the worker is ready: plugins are set up in between. */
+/** Opened before the worker is ready, since plugins are set up in between. */
 let processLog: Logger | null = null;
 let leaving = false;
 
@@ -121,7 +121,7 @@ async function explained(asked: ToExplain): Promise<Explained | null> {
   }
 }
 
-// The control process has died: serve out what is in flight and leave the port to the next one.
+// The control process has died: finish the requests in flight and leave the port to the next one.
 process.on('disconnect', () => {
   channel.lost();
   shared.lost();
@@ -129,10 +129,10 @@ process.on('disconnect', () => {
   void drain(10_000);
 });
 
-// A terminal sends its Ctrl-C, and its hangup, to the whole group; the supervisor alone decides when a worker ends.
+// A terminal sends its Ctrl-C, and its hangup, to the whole group; only the control process decides when a worker ends.
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.on(signal, () => {});
 
-// An exception in a timer of a plugin ends the worker as well: what it left half done is unknown.
+// An exception in a plugin's timer ends the worker too, since its state is then unknown.
 process.on('uncaughtException', (error) => {
   const scope = pluginScope();
   const fields = scope === null ? {} : scopeFields(scope);
@@ -155,7 +155,8 @@ const resolutionMs = 5;
 const delay = monitorEventLoopDelay({ resolution: resolutionMs });
 delay.enable();
 function beat(): void {
-  // The histogram holds whole intervals between two ticks of its timer; what exceeds the timer's own is the delay.
+  // The histogram has whole intervals between two ticks of its timer; the excess over the timer's own interval is the
+  // delay.
   const loopDelayMs = Math.max(0, delay.percentile(99.9) / 1e6 - resolutionMs);
   const { dropped = 0, droppedBodies = 0 } = worker?.pipeline.journal ?? {};
   post({

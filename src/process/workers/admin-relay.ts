@@ -2,13 +2,13 @@ import type { AdminPiece, FromControl, FromWorker } from '../../common/ipc/messa
 import type { Logger } from '../../common/plugin-host/plugin.js';
 import type { RestAnswer, RestRequest } from '../../control-plane/administration/rest/request.js';
 
-/** Of a body, in one message. */
+/** Bytes of a body in one message. */
 const pieceBytes = 48 * 1024;
 const none = Buffer.alloc(0);
 
 type ForwardedMessage = Extract<FromWorker, { t: 'admin' | 'admin-body' | 'admin-more' | 'admin-gone' }>;
 
-/** A request that is still coming, or an answer that is still going. */
+/** A request that is still arriving, or an answer that is still being sent. */
 interface Open {
   readonly head: Extract<ForwardedMessage, { t: 'admin' }>;
   readonly body: Buffer[];
@@ -16,7 +16,7 @@ interface Open {
   pieces: AsyncGenerator<AdminPiece, undefined> | null;
 }
 
-/** The control process's end of the hand-over with one data worker. */
+/** Receives the forwarded administration requests of one data worker, in the control process. */
 export class AdminRelay {
   readonly #open = new Map<number, Open>();
 
@@ -47,13 +47,13 @@ export class AdminRelay {
     }
   }
 
-  /** One request's failure is its own: the worker gives it up when it has waited long enough. */
+  /** A failure affects only its own request: the worker gives it up after its deadline. */
   #failed(open: Open, error: unknown): void {
     this.log.error({ err: error, path: open.head.path }, 'a request of the administration failed');
     this.#close(open);
   }
 
-  /** The worker has gone. */
+  /** The worker has ended. */
   closeAll(): void {
     for (const open of [...this.#open.values()]) this.#close(open);
   }
@@ -67,7 +67,7 @@ export class AdminRelay {
   async #begin(open: Open): Promise<void> {
     const { id, verb, path, query, headers, address } = open.head;
     const bytes = Buffer.concat(open.body);
-    // An answer may go on for long: its request's body must not stay for as long.
+    // An answer may take long: its request's body must not stay in memory.
     open.body.length = 0;
     const {
       status,
@@ -97,7 +97,7 @@ export class AdminRelay {
     } catch (error) {
       this.log.error({ err: error, path: open.head.path }, 'an answer broke off');
     }
-    // Its client has gone meanwhile. An answer that was begun only now would stay open for good.
+    // Its client has disconnected meanwhile. An answer that starts only now would stay open for ever.
     if (!this.#open.has(open.head.id)) return this.#close(open);
     this.send(make(piece));
     if (piece.last) this.#close(open);

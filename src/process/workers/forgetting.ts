@@ -4,14 +4,14 @@ import type { Forget } from '../../common/ipc/messages.js';
 /** A write waits for every worker to forget; a worker that takes longer is replaced. Milliseconds. */
 const forgetMs = 3000;
 
-/** What data workers are to forget after a change, and which of them have confirmed it. */
+/** Makes data workers forget changed records, and waits for their confirmations. */
 export class Forgetting {
   readonly #waiting = new Map<number, { left: Set<ChildProcess>; done: () => void }>();
   #next = 1;
-  /** What is about to be sent, all in one message, and when all have forgotten it. */
+  /** The next message, and the promise that all workers have confirmed it. */
   #batch: { readonly what: Forget[]; readonly forgotten: Promise<void> } | null = null;
 
-  /** `send` returns the workers that have to confirm; `late` is called with those that have not in time. */
+  /** `send` returns the workers that have to confirm; `late` is called with those that have not confirmed in time. */
   constructor(
     readonly send: (id: number, what: readonly Forget[]) => Set<ChildProcess>,
     readonly late: (left: ReadonlySet<ChildProcess>) => void,
@@ -21,7 +21,7 @@ export class Forgetting {
   forget(what: readonly Forget[]): Promise<void> {
     if (this.#batch === null) {
       const all: Forget[] = [];
-      // Changes that shared a commit come here one right after the other.
+      // Changes of one commit arrive here one right after the other.
       const forgotten = Promise.resolve().then(() => {
         this.#batch = null;
         return this.#send(all);

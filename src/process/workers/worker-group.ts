@@ -23,29 +23,29 @@ export interface WorkerGroupOptions {
   readonly log: Logger;
 }
 
-/** What workers are served with by the control process. */
+/** What the control process does for workers. */
 export interface WorkerService {
-  /** What a worker needs to serve. */
+  /** The settings that a worker needs to serve. */
   readonly init: (worker: number) => WorkerInit;
   readonly lookup: (
     kind: LookupKind,
     workspace: string | null,
     name: string,
   ) => Promise<LookupRecords[LookupKind] | null>;
-  /** Answers a request of the administration plane that a worker was sent. */
+  /** Answers an administration request that a worker received. */
   readonly admin: (request: RestRequest) => Promise<RestAnswer>;
 }
 
 /** A worker that sends nothing for this long is considered stuck and replaced. */
 const silentMs = 15_000;
-/** A worker that does not serve so long after it was sent what it needs is replaced. */
+/** Milliseconds; a worker that does not serve this long after it got its settings is replaced. */
 const readyMs = 60_000;
-/** A worker that explains nothing for this long is not waited for. */
+/** Milliseconds to wait for a worker's explanation. */
 const explainMs = 5000;
 
 /**
- * The data workers: started, watched, started again when one dies, drained. `fork` starts their processes, which load
- * their code meanwhile; `serve` sends them what they need, once the control process has it.
+ * Starts, watches, restarts and drains the data workers. `fork` starts their processes, which load
+ * their code meanwhile; `serve` sends them their settings, once the control process has them.
  */
 export class WorkerGroup {
   readonly #members = new Map<number, WorkerMember>();
@@ -55,7 +55,7 @@ export class WorkerGroup {
   );
   readonly #explaining = new Map<number, (value: Explained | null) => void>();
   #nextExplained = 1;
-  /** Starts in a row, by worker, that ended before they served or shortly after. */
+  /** Successive starts, by worker, that failed before serving or shortly after. */
   readonly #failures = new Map<number, number>();
   readonly #forked: ((pid: number) => void)[] = [];
   readonly #gone: ((worker: number, pid: number) => void)[] = [];
@@ -89,10 +89,10 @@ export class WorkerGroup {
     this.#gone.push(listener);
   }
 
-  /** Starts the workers' processes. What keeps them from starting is reported by `serve`. */
+  /** Starts the workers' processes. `serve` reports failures. */
   fork(): void {
     const first = this.#launch(0);
-    // The first worker settles the port, should it be 0; the others share it.
+    // The first worker determines the port if it is 0; the others share it.
     this.#settled = first.then((port) => {
       this.#port = port;
       return port;
@@ -102,7 +102,7 @@ export class WorkerGroup {
     this.#listening.catch(() => {});
   }
 
-  /** Resolves with the port once every worker listens; rejects with the first one's reason why it cannot. */
+  /** Resolves with the port once every worker listens; rejects with the reason of the first failure. */
   async serve(service: WorkerService): Promise<number> {
     this.#service = service;
     for (const member of this.#members.values()) if (member.up) this.#initialise(member, service);
@@ -189,7 +189,7 @@ export class WorkerGroup {
         }
       });
       child.on('error', (error) => {
-        // Of a process that runs, this is only a message that could not be sent.
+        // For a running process this is only a message that could not be sent.
         if (child.pid !== undefined) return;
         reject(notStarted(error));
         this.#exited(member, null, null);
@@ -234,7 +234,7 @@ export class WorkerGroup {
 
   /** Starts a worker again, for as long as the gateway runs. `servedMs`: how long the last one lived; 0: it never served. */
   #restart(number: number, servedMs: number): void {
-    // What keeps the gateway from starting is reported by `serve`, and ends it.
+    // A failure of the gateway's start is reported by `serve`, which ends it.
     if (this.#stopping || (!this.#started && servedMs === 0)) return;
     const failures = servedMs >= 1000 ? 0 : (this.#failures.get(number) ?? 0) + 1;
     this.#failures.set(number, failures);
@@ -322,7 +322,7 @@ export class WorkerGroup {
     const now = performance.now();
     for (const member of this.#members.values()) {
       const { ended, ready, lastBeat, initialisedAt } = member;
-      // One that hangs while it starts counts too.
+      // Includes a worker that hangs during its start.
       const isLate = !ready && initialisedAt !== null && now - initialisedAt >= readyMs;
       if (ended || (now - lastBeat < silentMs && !isLate)) continue;
       this.options.log.error({ worker: member.number }, 'a data worker went silent; replacing it');
@@ -358,18 +358,18 @@ export class WorkerGroup {
     );
   }
 
-  /** Will the workers be drained soon? Then other nodes are to take new calls. */
+  /** Will the workers be drained soon? Then other nodes should get new calls. */
   get leaving(): boolean {
     return this.#leaving || this.#stopping;
   }
 
-  /** From now on answers ask their clients to connect again, which leads them to other nodes. */
+  /** From now on answers close their connections, so that clients reconnect to other nodes. */
   announceDrain(): void {
     this.#leaving = true;
     for (const { child } of this.#members.values()) this.#send(child, { t: 'announce-drain' });
   }
 
-  /** Lets every worker finish what it has, up to the deadline; then ends it. */
+  /** Lets every worker finish its requests until the deadline, then ends it. */
   async stop(deadlineMs: number): Promise<void> {
     this.#stopping = true;
     if (this.#watch !== null) clearInterval(this.#watch);

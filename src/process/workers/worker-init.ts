@@ -1,7 +1,7 @@
 import type { WorkerInit } from '../../common/ipc/messages.js';
 import type { Settings } from '../../common/settings/settings.js';
 
-/** What a data worker is started with. */
+/** The settings of a data worker. */
 export function workerInit(
   settings: Settings,
   worker: number,

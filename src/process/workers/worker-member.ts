@@ -16,11 +16,11 @@ export interface WorkerMember {
   up: boolean;
   /** Has it asked for anything? One that has not remembers nothing that it would have to forget. */
   asked: boolean;
-  /** Monotonic milliseconds at which it was started, to slow down one that keeps dying at once. */
+  /** Monotonic milliseconds at which it was started, to slow down restarts of one that keeps failing. */
   startedAt: number;
-  /** Monotonic milliseconds at which it was sent what it needs to serve; null before. */
+  /** Monotonic milliseconds at which it got its settings; null: not yet. */
   initialisedAt: number | null;
-  /** Its process has ended, or never began. */
+  /** Its process has ended, or never started. */
   ended: boolean;
 }
 

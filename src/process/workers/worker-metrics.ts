@@ -27,7 +27,7 @@ export function workerMetrics(report: readonly WorkerReport[], droppedLines: num
     ...perWorker('gateway_event_loop_delay_seconds', (worker) => worker.loopDelayMs / 1000, {
       quantile: '0.999',
     }),
-    // A name's lines follow each other, whichever worker they are of.
+    // Lines of one name are adjacent, over all workers.
     ...report
       .flatMap(({ worker, metrics }) =>
         metrics.map(({ name, labels, value }) => ({

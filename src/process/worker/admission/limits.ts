@@ -2,30 +2,30 @@ import type { QuotaLimits } from './quota.js';
 
 /** Bytes of a request's body; more is refused. */
 export const longestBody = 4 * 1024 * 1024;
-/** Bytes of a body that comes without a key: an accepted invitation is the only one. */
+/** Bytes of a body without a key: only the acceptance of an invitation has one. */
 export const longestKeylessBody = 64 * 1024;
-/** A body counts as this many bytes at least: an upload costs its connection's memory, however short it is. */
+/** Bytes that a body counts as at least: even a short upload takes its connection's memory. */
 export const leastBody = 16 * 1024;
 
-/** What the control process is given at once by all data workers of its node. */
+/** Limits for all data workers of a node together. */
 const mostCalls = 1024;
 const mostBytes = 128 * 1024 * 1024;
 const mostStreams = 2048;
 
-/** What one data worker admits to the administration at once. */
+/** Limits of one data worker for calls of the administration at the same time. */
 export interface AdminLimits {
   /** Calls that wait for the control process. */
   readonly calls: QuotaLimits;
-  /** Bytes of bodies that are being uploaded or wait for their answer, as announced. */
+  /** Announced bytes of bodies that are being uploaded or wait for their answer. */
   readonly bytes: QuotaLimits;
-  /** Answers that are sent piece by piece: streams of changes, files, long lists. */
+  /** Answers in pieces: streams of changes, files, long lists. */
   readonly streams: QuotaLimits;
 }
 
-/** The shares of one worker of `workers`: together they stay within what the control process is given. */
+/** The share of one of `workers` workers: together they stay within the limits of the node. */
 export function adminLimits(workers: number): AdminLimits {
   const calls = shares(Math.max(16, Math.floor(mostCalls / workers)));
-  // Half of it takes a body of the largest size, so that the first call of a key fits whatever its body is.
+  // Half of it has room for a body of the largest size, so that the first call of a key always fits.
   const bytes = shares(Math.max(2 * longestBody, Math.floor(mostBytes / workers)));
   const streams = shares(Math.max(64, Math.floor(mostStreams / workers)));
   return {

@@ -1,37 +1,37 @@
 /**
- * How far a caller is trusted before the control process has looked at its key: `proven`: the key was accepted a
- * moment ago; `formed`: it has the form of a key, which anyone can make; `keyless`: no key, or none of that form.
+ * The trust in a caller before the control process has checked its key: `proven`: the key was accepted a
+ * recently; `formed`: it has the form of a key, which anyone can make; `keyless`: no key, or none of that form.
  */
 export type Trust = 'proven' | 'formed' | 'keyless';
 
-/** On whose account something is taken. */
+/** The account that a quota is counted for. */
 export interface Account {
   readonly trust: Trust;
   /** Digest of the key; null without one. */
   readonly key: string | null;
-  /** IP address; empty where it is not known. */
+  /** IP address; empty: unknown. */
   readonly address: string;
 }
 
-/** How much of one thing (calls, bytes) may be taken at once. */
+/** Limits of one quantity (calls, bytes). */
 export interface QuotaLimits {
   readonly all: number;
-  /** By callers whose key is not proven, together: the rest is kept for proven keys. */
+  /** All callers without a proven key together: the rest is reserved for proven keys. */
   readonly unproven: number;
-  /** By callers without a key, together. */
+  /** All callers without a key together. */
   readonly keyless: number;
-  /** By one key. */
+  /** One key. */
   readonly perKey: number;
-  /** By callers of one address whose key is not proven. A proxy's proven keys share its address without harm. */
+  /** Callers of one address without a proven key. Proven keys that share a proxy's address are not affected. */
   readonly perAddress: number;
-  /** By callers of one address without a key. */
+  /** Callers of one address without a key. */
   readonly keylessPerAddress: number;
 }
 
 /** Whose limit was reached. */
 export type Exceeded = 'all' | 'key' | 'address';
 
-/** Counts what is taken, in all and by whom. Its maps hold an entry for what is taken now, and no more. */
+/** Counts a quantity in all and by account. Its maps have entries only for accounts in use. */
 export class Quota {
   #all = 0;
   #unproven = 0;
@@ -41,7 +41,7 @@ export class Quota {
 
   constructor(readonly limits: QuotaLimits) {}
 
-  /** Takes it, and answers null; or takes nothing, and answers whose limit that would pass. */
+  /** Takes the amount and returns null; or takes nothing and returns the exceeded limit. */
   take({ trust, key, address }: Account, amount: number): Exceeded | null {
     const { limits } = this;
     if (key !== null && (this.#byKey.get(key) ?? 0) + amount > limits.perKey) return 'key';
@@ -56,12 +56,12 @@ export class Quota {
     return null;
   }
 
-  /** Gives back what the same account took. */
+  /** Returns an amount of the same account. */
   give({ trust, key, address }: Account, amount: number): void {
     this.#add(trust, key, address, -amount);
   }
 
-  /** Keys and addresses on whose account something is taken now. */
+  /** Number of keys and addresses in use. */
   get accounts(): number {
     return this.#byKey.size + this.#byAddress.size;
   }

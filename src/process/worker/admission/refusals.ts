@@ -5,7 +5,7 @@ import { commonHeaders } from '../../../control-plane/administration/rest/reques
 import type { Call } from '../../../data-plane/transport/transport.js';
 import type { Exceeded } from './quota.js';
 
-/** Answers a call as the administration plane refuses, without asking the control process. `traced` adds the trace. */
+/** Refuses a call in the administration's format, without asking the control process. `traced` adds the trace. */
 export function refuse(call: Call, error: Refused, traced: (headers: HeaderList) => HeaderList): void {
   const requestId = uuidv7();
   const { status, headers, body } = refusalOf(error, call, requestId);
@@ -30,10 +30,10 @@ export const slowUpload: Refused = refused(408, 'AB01', 'The body took too long 
 
 export const badBody = (http: number, message: string): Refused => refused(http, 'AB01', message);
 
-/** What stays below these limits is a matter of milliseconds. */
+/** Seconds; room is usually free within milliseconds. */
 const retryAfter = 1;
 
-/** The refusal of a call that is one too many. */
+/** The refusals of calls above a limit. */
 export const busy: Readonly<Record<Exceeded, Refused>> = {
   all: {
     ...refused(

@@ -12,14 +12,17 @@ import type { HeaderList } from '../../../common/http/headers.js';
 import type { Account } from './quota.js';
 
 /**
- * What the headers of a call hold for a key. `text`: one that has the form of a key; else `problem` describes what is
+ * The key in the headers of a call. `text`: one that has the form of a key; else `problem` describes what is
  * wrong.
  */
 export type ShownKey =
   | { readonly text: string; readonly problem: null }
   | { readonly text: null; readonly problem: string };
 
-/** The key among the headers, by its form alone. `isKeyHeader`: of the key's own headers; they win over Authorization. */
+/**
+ * Finds the key in the headers by its form alone. `isKeyHeader`: is it one of the gateway's key headers? They win over
+ * Authorization.
+ */
 export function shownKey(headers: HeaderList, isKeyHeader: (name: string) => boolean): ShownKey {
   const own: string[] = [];
   const authorization: string[] = [];
@@ -36,11 +39,11 @@ export function shownKey(headers: HeaderList, isKeyHeader: (name: string) => boo
   return isGatewayKey(text) ? { text, problem: null } : { text: null, problem: invalidKey };
 }
 
-/** A key that was accepted counts as proven for so long. Milliseconds. */
+/** Milliseconds that an accepted key counts as proven. */
 const provenMs = 10 * 60_000;
 const mostProven = 1000;
 
-/** Whose calls these are, and which keys the control process has accepted of late. Keeps digests, no key's text. */
+/** Identifies callers, and remembers the keys that were accepted recently. Keeps digests, never the text of a key. */
 export class Visitors {
   readonly #proven = new LRUCache<string, true>({ max: mostProven, ttl: provenMs });
 
@@ -60,7 +63,7 @@ export class Visitors {
   }
 }
 
-/** An IPv4 address; of IPv6 the first 64 bits, which one host may have all to itself. */
+/** The IPv4 address, or the first 64 bits of an IPv6 address, all of which one host may have. */
 function networkOf(address: string): string {
   if (!address.includes(':')) return address;
   const groups = address.split('::', 1)[0]!.split(':').slice(0, 4);
