@@ -28,7 +28,7 @@ export function makeGatewayKey(type: KeyType): string {
   return body + base62(BigInt(crc32(body)), checkDigits);
 }
 
-/** Where the digits begin; 0: no prefix of ours. */
+/** The position of the digits; 0: not a prefix of a gateway key. */
 function prefixLength(text: string): number {
   if (text.startsWith('gw_ws_')) return 6;
   if (text.startsWith('gw_org_')) return 7;
@@ -36,7 +36,7 @@ function prefixLength(text: string): number {
   return 0;
 }
 
-/** Could this be a gateway key? Refuses garbage by length, alphabet and checksum, before any lookup. */
+/** Could this be a gateway key? Refuses invalid texts by length, alphabet and checksum, before any look-up. */
 export function isGatewayKey(text: string): boolean {
   const start = prefixLength(text);
   const checkAt = start + secretDigits;
@@ -51,7 +51,7 @@ export function isGatewayKey(text: string): boolean {
   return check === crc32(text.slice(0, checkAt));
 }
 
-/** What is stored and looked up in place of a key's text: HMAC-SHA-256 under the deployment's pepper, hex. */
+/** The hash that is stored and looked up instead of a key's text: HMAC-SHA-256 under the deployment's pepper, hex. */
 export function hashGatewayKey(pepper: Buffer, text: string): string {
   return createHmac('sha256', pepper).update(text).digest('hex');
 }
@@ -60,7 +60,7 @@ export function hashGatewayKey(pepper: Buffer, text: string): string {
 const maxSeenKeys = 1000;
 
 /**
- * Hashes what could be a gateway key as `hashGatewayKey` does, and remembers the last ones: a key comes back with every
+ * Hashes possible gateway keys as `hashGatewayKey` does, and caches the last ones, since a key comes with every
  * request.
  */
 export class KeyHasher {

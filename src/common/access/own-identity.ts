@@ -1,4 +1,4 @@
-/** Clouds that know the gateway itself: by its machine, its pod, its environment. */
+/** Clouds in which the gateway itself has an identity: from its machine, its pod, its environment. */
 export const clouds = ['aws', 'azure', 'google'] as const;
 export type Cloud = (typeof clouds)[number];
 
@@ -9,8 +9,8 @@ export interface Tenant {
 }
 
 /**
- * Who may have calls made, and paid for, in the gateway's own name. A grant is a cloud, which allows every tenant, or a
- * cloud and the id of one workspace or organisation: `aws:<id>`.
+ * The tenants that may have calls made, and paid for, with the gateway's own identity. A grant is a cloud, which allows
+ * every tenant, or a cloud and the id of one workspace or organisation: `aws:<id>`.
  */
 export class OwnIdentities {
   readonly #grants: ReadonlySet<string>;
@@ -28,7 +28,7 @@ export class OwnIdentities {
   }
 }
 
-/** The gateway's own identity, as a credential asks for it. */
+/** A credential's request for the gateway's own identity. */
 export interface OwnIdentityUse {
   readonly cloud: Cloud;
   /** The field that asks. */
@@ -46,7 +46,7 @@ export function ownIdentityIn(fields: Readonly<Record<string, unknown>>): OwnIde
   return null;
 }
 
-/** Follows the name of the field: why it is refused, and whom to ask. */
+/** The reason of a refusal and the remedy, to follow the name of the field. */
 export function ownIdentityRefusal(cloud: Cloud): string {
   return `signs in as the gateway itself, which its operator has not allowed here: have ${cloud} added to the setting own_identity (HEADGATE_OWN_IDENTITY), or store a credential of your own.`;
 }

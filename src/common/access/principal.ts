@@ -3,7 +3,7 @@ import type { RateRule } from '../core/rate-rules.js';
 
 export type KeyType = 'organisation-service' | 'workspace-service' | 'workspace-user';
 
-/** The caller: the data of a gateway key. One object per key, shared by all its calls; never written to. */
+/** The caller: the data of a gateway key. One object per key, shared by all its calls; never modified. */
 export interface Principal {
   readonly organisationId: string;
   /** null for an organisation's own (admin) key. */
@@ -15,7 +15,7 @@ export interface Principal {
   readonly scopes: readonly string[];
   /** Unix milliseconds, or null for a key that does not expire. */
   readonly expiresAt: number | null;
-  /** May its calls use saved configs and providers alone, and none that they bring themselves? */
+  /** May its calls use only saved configs and providers, and no inline ones? */
   readonly blockInline: boolean;
   /** false: its workspace keeps no bodies of requests and answers in the log. */
   readonly keepBodies?: boolean;

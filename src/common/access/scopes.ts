@@ -8,7 +8,7 @@ const workspace: Holders = ['workspace-service', 'workspace-user'];
 const all: Holders = ['organisation-service', 'workspace-service', 'workspace-user'];
 const crud = ['create', 'read', 'update', 'delete', 'list'] as const;
 
-/** Resource, its actions, which types of key may hold them (spec/api.md §2.2). */
+/** Resource, its actions, and the types of keys that may have them. */
 const table: readonly (readonly [resource: string, actions: readonly string[], holders: Holders])[] = [
   ['organisation_users', crud, organisation],
   ['organisation_service_api_keys', [...crud, 'rotate'], organisation],

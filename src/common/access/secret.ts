@@ -14,7 +14,7 @@ export class Secret {
     this.#value = value;
   }
 
-  /** The value itself. Call it only where the bytes leave for their owner: a header, a cipher. */
+  /** The value itself. Call it only where the bytes are sent to their owner: a header, a cipher. */
   reveal(): string {
     return this.#value;
   }

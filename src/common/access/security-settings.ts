@@ -44,7 +44,7 @@ export type SetFlags = { readonly [Flag in SecurityFlag]?: boolean | null };
 
 export const securityFlags = Object.keys(defaults) as readonly SecurityFlag[];
 
-/** What holds: the last layer that sets a flag wins (organisation, then workspace). */
+/** The effective flags: the last layer that sets a flag wins (organisation, then workspace). */
 export function flagsInForce(...layers: readonly SetFlags[]): SecuritySettings {
   const inForce = { ...defaults };
   for (const layer of layers) {

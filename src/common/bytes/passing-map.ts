@@ -3,9 +3,9 @@ interface Cell<V> {
 }
 
 /**
- * A Map for what stays only a moment. A Map's outgrown table refers to the one that takes its place, so that in V8 a
- * table that has become old keeps the next ones, and what was in them, until the next major collection. What was here is
- * not referenced once it is deleted: tables refer to cells, which are emptied.
+ * A Map for short-lived entries. A Map's outgrown table refers to its successor, so that in V8 a
+ * table in the old generation keeps the next ones, and their entries, until the next major collection. Entries here are
+ * not referenced after they are deleted: tables refer to cells, which are emptied.
  */
 export class PassingMap<K, V> {
   readonly #cells = new Map<K, Cell<V>>();
@@ -31,7 +31,7 @@ export class PassingMap<K, V> {
     this.#cells.delete(key);
   }
 
-  /** Empties it, and gives what was in it. */
+  /** Empties it, and returns its values. */
   drain(): V[] {
     const values: V[] = [];
     for (const cell of this.#cells.values()) {

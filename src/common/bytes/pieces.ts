@@ -1,15 +1,17 @@
-/** A piece of at least so many bytes may be kept as it came. */
+/** Bytes from which a piece may be kept without a copy. */
 const largePiece = 4 * 1024;
-/** Memory outside the heap costs a microsecond to get, however little: many streams fit into two or three blocks. */
+/**
+ * Allocating memory outside the heap takes a microsecond, whatever its size: many streams fit into two or three blocks.
+ */
 const smallestBlock = 2 * 1024;
 const largestBlock = 64 * 1024;
 
 const none = Buffer.alloc(0);
 
 /**
- * Bytes that come in pieces, in order. However small the pieces are, what is kept takes at most about three times their
- * bytes and 2 KiB: small ones are copied together into blocks that grow with what has come, and a piece is kept by reference only
- * where it is large and its underlying memory is mostly its own, or as long as it is the only one. A Buffer of one byte
+ * Bytes that arrive in pieces, in order. However small the pieces are, they take at most about three times their
+ * bytes and 2 KiB: small ones are copied into blocks of growing size, and a piece is kept by reference only
+ * if it is large and its underlying memory is mostly its own, or while it is the only one. A Buffer of one byte
  * costs 140 bytes, and may keep a slab of 64 KiB from being freed.
  */
 export class Pieces {
@@ -58,7 +60,7 @@ export class Pieces {
     const { length } = piece;
     const block = this.#block;
     const free = block === null ? 0 : block.length - this.#used;
-    // What is lost of the block is less than the piece has bytes.
+    // The unused rest of the block is smaller than the piece.
     if (length >= largePiece && length >= free && 4 * piece.buffer.byteLength <= 5 * length) {
       this.#seal();
       this.#list.push(piece);
@@ -84,7 +86,7 @@ export class Pieces {
     this.#used = 0;
   }
 
-  /** All of it in one Buffer, which is not written to any more. Costs a copy where there is more than one block. */
+  /** All bytes in one Buffer, which is not modified any more. Copies if there is more than one block. */
   bytes(): Buffer {
     if (this.#first !== null) return this.#first;
     if (this.#list.length === 0) return this.#block?.subarray(0, this.#used) ?? none;
@@ -100,14 +102,14 @@ export class Pieces {
     return this.#list[0]!;
   }
 
-  /** All of it in a few Buffers, which are not written to any more. */
+  /** All bytes in a few Buffers, which are not modified any more. */
   parts(): readonly Buffer[] {
     if (this.#first !== null) return [this.#first];
     this.#seal();
     return this.#list;
   }
 
-  /** All of it in a few Buffers; nothing is left. */
+  /** Removes and returns all bytes in a few Buffers. */
   take(): Buffer[] {
     if (this.#first !== null) this.#list.push(this.#first);
     this.#first = null;
@@ -126,7 +128,7 @@ export class Pieces {
     if (this.#first !== null) return this.#first.subarray(position - this.#forgotten);
     let start = end - this.#used;
     if (position >= start) return this.#block!.subarray(position - start, this.#used);
-    // Mostly it is the newest that are asked for.
+    // Usually the newest are requested.
     for (let i = this.#list.length - 1; ; i--) {
       const part = this.#list[i]!;
       end = start;
@@ -135,7 +137,7 @@ export class Pieces {
     }
   }
 
-  /** What comes before `position` is not asked for any more. */
+  /** Drops the bytes before `position`, which are not needed any more. */
   forget(position: number): void {
     let count = 0;
     while (count < this.#list.length && this.#forgotten + this.#list[count]!.length <= position) {

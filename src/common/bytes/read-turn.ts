@@ -1,29 +1,29 @@
-/** Something that writes what it has gathered. */
+/** Something that writes buffered bytes. */
 export interface Flushable {
   flush(): void;
 }
 
-/** Those that write when the read is over; only the first `count` count. */
+/** The writers to flush after the read; only the first `count` are valid. */
 const waiting: (Flushable | null)[] = [];
 let count = 0;
 let isReading = false;
 
 /**
- * Has `writer` flush once all that was read from a socket in one go has been passed on, so that what comes of it leaves
- * together. Outside `readTogether` that is the end of the turn: `process.nextTick`, which for each chunk of a stream
- * costs more than all that is done with the chunk.
+ * Lets `writer` flush after all bytes of one socket read were passed on, so that the results are sent
+ * together. Outside `readTogether` that is the end of the turn: `process.nextTick`, which takes longer for each chunk
+ * of a stream than all work on the chunk.
  */
 export function flushAfterRead(writer: Flushable): void {
   if (isReading) waiting[count++] = writer;
   else process.nextTick(flush, writer);
 }
 
-/** What follows is of one read, until `endRead`; both are called in the same turn, and are not nested. */
+/** Starts one read, until `endRead`; both are called in the same turn, and are not nested. */
 export function beginRead(): void {
   isReading = true;
 }
 
-/** Flushes what waits, also what comes to wait meanwhile. One that throws leaves the others to the end of the turn. */
+/** Flushes the waiting writers, and those added meanwhile. If one throws, the others flush at the end of the turn. */
 export function endRead(): void {
   let at = 0;
   try {

@@ -15,8 +15,8 @@ const wide = /[^\0-\xff]/;
 const textBytes = (text: string): number => stringBytes + (wide.test(text) ? 2 : 1) * text.length;
 
 /**
- * About how many bytes of heap a tree of plain values keeps: what it shares with itself counts once. What functions
- * refer to cannot be seen; their makers add that. Takes about 0.1 µs a value.
+ * Estimates the heap bytes that a tree of plain values keeps; shared objects count once. Objects that functions
+ * refer to cannot be seen; the caller adds them. Takes about 0.1 µs a value.
  */
 export function retainedBytes(root: unknown): number {
   const seen = new Set<object>();

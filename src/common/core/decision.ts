@@ -1,19 +1,19 @@
 import { dollarsOf } from '../vocabulary/money.js';
 import type { BalanceBy } from './target.js';
 
-/** Why a load balancer took a child: what it goes by, or the session that the request belongs to. */
+/** Why a load balancer chose a child: its criterion, or the request's session. */
 export type PickedBy = BalanceBy | 'session';
 
 /**
- * One thing that was decided on a request's way through its config. Plain JSON, kept as it is; `target` is the path of
- * the node that it is about. The text for people is made where it is shown.
+ * One decision on a request's way through its config. Plain JSON; `target` is the path of
+ * its node. Readable text is made where it is shown.
  */
 export type Decision =
   /** A condition held; `query` null: none did, and the default was taken. */
   | { readonly kind: 'branch'; readonly target: string; readonly query: string | null }
   /**
-   * A load balancer's choice. Where it compared: by which figure, and the best of the others with its own:
-   * milliseconds, picodollars or requests under way. Endless (null, once it was JSON): unknown.
+   * A load balancer's choice. If it compared children: the figure of the chosen one, and the best of the others with
+   * its own: milliseconds, picodollars or requests in flight. Infinity (null in JSON): unknown.
    */
   | {
       readonly kind: 'pick';
@@ -25,28 +25,28 @@ export type Decision =
     }
   /** Its circuit breaker is open since `since` (Unix milliseconds), after that HTTP status or error's code. */
   | { readonly kind: 'open'; readonly target: string; readonly since: number; readonly because: string }
-  /** Its breaker is open, and this request asks it to find out. */
+  /** Its breaker is open, and this request probes it. */
   | { readonly kind: 'probe'; readonly target: string }
-  /** Every breaker is open: they are asked as though none were. */
+  /** Every breaker is open: the targets are called as if none were. */
   | { readonly kind: 'all_open'; readonly target: string }
   /** A fallback moved on from it. `because`: an HTTP status, or an error's code. */
   | { readonly kind: 'moved_on'; readonly target: string; readonly because: number | string }
-  /** It was asked again, after `ms` milliseconds. */
+  /** It was called again, after `ms` milliseconds. */
   | {
       readonly kind: 'retry';
       readonly target: string;
       readonly because: number | string;
       readonly ms: number;
     }
-  /** It would have been asked again, but for … */
+  /** It would have been called again, except for … */
   | {
       readonly kind: 'no_retry';
       readonly target: string;
       readonly why: 'tries' | 'time' | 'breaker' | 'budget';
     }
-  /** It was asked beside another one, that was late after `ms` milliseconds. */
+  /** It was called beside another one, which was late after `ms` milliseconds. */
   | { readonly kind: 'hedge'; readonly target: string; readonly ms: number }
-  /** It would have been, but hedges were used up. */
+  /** It would have been, but the budget of hedges was used up. */
   | { readonly kind: 'no_hedge'; readonly target: string }
   /** It answered first of two. */
   | { readonly kind: 'first'; readonly target: string }
@@ -55,7 +55,7 @@ export type Decision =
   /** The request was copied to it. */
   | { readonly kind: 'mirror'; readonly target: string };
 
-/** A request that goes on deciding keeps its first ones: what a row of the log takes has an end. */
+/** Decisions kept per request, the first ones: the size of a log row is limited. */
 export const maxDecisions = 64;
 
 /** Longest part of a condition that is kept with a request. */
@@ -64,7 +64,7 @@ const maxQuery = 200;
 export const shortQuery = (query: string): string =>
   query.length <= maxQuery ? query : `${query.slice(0, maxQuery)}…`;
 
-/** A decision in words, for people: what, of which node, why. */
+/** A decision as readable text: what, for which node, and why. */
 export interface DescribedDecision {
   readonly decision: Decision['kind'];
   readonly target: string;
@@ -130,7 +130,7 @@ function pickReason({ by, score, next, nextScore }: Extract<Decision, { kind: 'p
   return next ? `${own}; ${next} ${scoreText(by, nextScore ?? null)}` : own;
 }
 
-/** What a balancer compared, with its unit. */
+/** The figure that a balancer compared, with its unit. */
 export function scoreText(by: PickedBy, score: number | null): string {
   if (score === null || !Number.isFinite(score)) return 'unknown';
   if (by === 'latency') return `${round(score)} ms`;

@@ -4,22 +4,22 @@ import type { FieldValues } from '../vocabulary/provider-fields.js';
 import type { RatePolicy, RateRule } from './rate-rules.js';
 import type { ResolvedConfig } from './target.js';
 
-/** A value now where it is known, else later: a synchronous answer costs no await. */
+/** A value, now or later: a synchronous value needs no await. */
 export type Awaitable<T> = T | Promise<T>;
 
-/** A provider credential kept by Headgate, opened. */
+/** A stored provider with its decrypted credential. */
 export interface StoredProvider {
   readonly id: string;
   readonly slug: string;
   readonly workspaceId: string;
-  /** Name of the provider row whose wire it speaks: `openai`, `anthropic`, … */
+  /** Name of the provider row with its format: `openai`, `anthropic`, … */
   readonly provider: string;
   /** Slug of the integration whose credential it uses; null: it has its own. */
   readonly integration: string | null;
   readonly credential: Secret | null;
   /** An operator's own base URL for it, version segment included; null: the row's. */
   readonly baseUrl: string | null;
-  /** Is that address the organisation's word? Else calls to it pass the rules for hosts that callers choose. */
+  /** Did the organisation set that address? Otherwise the rules for hosts that callers choose apply. */
   readonly hostTrusted: boolean;
   /** Sent with every call: names in lower case, each followed by its value. */
   readonly headers: readonly string[];
@@ -29,9 +29,9 @@ export interface StoredProvider {
   readonly expiresAt: number | null;
   /** Fields that are mapped to secrets which cannot be read: `key`, `custom_host`. Absent: none. */
   readonly unresolved?: readonly string[];
-  /** Whose budget is used up. */
+  /** The budget that is used up; null: none. */
   readonly exhausted: 'virtual_key' | 'integration' | null;
-  /** null: every model may be asked for. */
+  /** null: every model is allowed. */
   readonly models: StoredModels | null;
   /** Rate limits of the provider, and of its integration in this workspace; absent: none. */
   readonly limits?: readonly RateRule[];
@@ -43,13 +43,13 @@ export interface Policies {
 }
 
 export interface StoredModels {
-  /** Do models pass that are not named? */
+  /** Are other models allowed too? */
   readonly others: boolean;
-  /** `baseUrl`: where this model alone is reached, version segment included. */
+  /** `baseUrl`: address of this model alone, version segment included. */
   readonly named: ReadonlyMap<string, { readonly enabled: boolean; readonly baseUrl: string | null }>;
 }
 
-/** Whom the gateway of a deployment serves. */
+/** The tenants that the gateway of a deployment serves. */
 export interface DeploymentRules {
   readonly organisationId: string;
   /** It is turned off, or archived. */
@@ -58,20 +58,20 @@ export interface DeploymentRules {
   readonly workspaces: ReadonlySet<string> | null;
 }
 
-/** Who sent a key. */
+/** The sender of a key. */
 export interface Sender {
-  /** IP address; empty where the client has disconnected. */
+  /** IP address; empty: the client has disconnected. */
   readonly remoteAddress: string;
 }
 
 /**
- * The keys, configs and providers of a data worker. Answers from memory where it can, asks the control
- * process where it cannot, forgets on request. The tenant is the first parameter of every lookup.
+ * The keys, configs and providers of a data worker. Answers from memory if possible, else asks the control
+ * process; forgets on request. The tenant is the first parameter of every lookup.
  */
 export interface Directory {
   /**
-   * `hash`: HMAC-SHA-256 of the key text, hex. null: no such key. Throws or rejects with `too_many_unknown_keys` where
-   * the key has to be looked up and its sender's network has sent too many that do not exist.
+   * `hash`: HMAC-SHA-256 of the key text, hex. null: no such key. Throws or rejects with `too_many_unknown_keys` if
+   * the key has to be looked up and its sender's network has sent too many unknown ones.
    */
   key(hash: string, sender?: Sender): Awaitable<Principal | null>;
   config(workspaceId: string, slugOrId: string): Awaitable<ResolvedConfig | null>;
@@ -80,6 +80,6 @@ export interface Directory {
   policies(workspaceId: string): Awaitable<Policies | null>;
   /** Rules of the deployment that this node reports as; null: of none. */
   readonly deployment: (() => Awaitable<DeploymentRules>) | null;
-  /** Another number once providers have been forgotten: what was derived from one holds until then. */
+  /** Changes whenever providers are forgotten: values derived from a provider are valid until then. */
   readonly providersVersion: number;
 }

@@ -41,7 +41,7 @@ export type EndpointName =
   | 'admin'
   | 'passthrough';
 
-/** What the path of a call gives where its body does not. */
+/** Model and streaming of a call whose path contains them. */
 export interface PathCall {
   readonly model: string;
   readonly stream: boolean;
@@ -50,18 +50,18 @@ export interface PathCall {
 /** An endpoint of the data plane. */
 export interface Endpoint {
   readonly name: EndpointName;
-  /** What the client speaks here; `none` where the gateway looks at no body. */
+  /** The client's format; `none`: the gateway does not parse the body. */
   readonly format: Format;
-  /** `json`: collected, checked and understood. `stream`: passed on as it comes. */
+  /** `json`: collected, parsed and checked. `stream`: passed on as it arrives. */
   readonly body: 'json' | 'stream';
-  /** Does it only count input tokens? Then the gateway counts where a provider cannot. */
+  /** Does it only count input tokens? Then the gateway counts if a provider cannot. */
   readonly counts?: true;
   /** Are model and streaming in the address, and not in the body? */
   readonly modelInPath?: true;
-  /** Reads them; there where `modelInPath` is set. Throws `invalid_request` for a model that cannot be one. */
+  /** Reads them; present if `modelInPath` is set. Throws `invalid_request` for a model that cannot be one. */
   readonly readPath?: (path: string) => PathCall;
-  /** Does this query ask for a stream as one JSON array in place of events? Absent: never. */
+  /** Does this query ask for a stream as one JSON array instead of events? Absent: never. */
   readonly wantsArray?: (query: string) => boolean;
-  /** Passed on, but only to a provider that speaks this. */
+  /** The call is passed on only to providers with this format. */
   readonly needs?: Format;
 }

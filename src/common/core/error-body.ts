@@ -1,6 +1,6 @@
 import type { GatewayError } from './errors.js';
 
-/** An error as OpenAI's clients read it. */
+/** An error in OpenAI's shape. */
 interface ErrorFields {
   readonly message: string;
   readonly type: string;
@@ -17,8 +17,8 @@ const inner = ({ message, type, param, code }: ErrorFields, requestId: string | 
 });
 
 /**
- * A gateway error in OpenAI's shape, JSON text; refusals of a key or of the request itself carry the older `status`
- * and `message` beside it (spec/api.md §3.1).
+ * A gateway error in OpenAI's shape, as JSON text; refusals of a key or of the request itself also have the older
+ * members `status` and `message`.
  */
 export function errorBody(error: GatewayError, requestId: string | null): string {
   const fields = inner(error, requestId);
@@ -28,7 +28,7 @@ export function errorBody(error: GatewayError, requestId: string | null): string
   return JSON.stringify({
     status: 'failure',
     message,
-    // Refusals of what a call brings inline name the header as clients know it from there (spec/api.md §3.1).
+    // Refusals of inline values name the header, as clients expect.
     error: error.code.startsWith('inline_')
       ? { ...fields, field: error.param }
       : { ...fields, ...(error.limit === null ? {} : { limit: error.limit }) },
@@ -36,7 +36,10 @@ export function errorBody(error: GatewayError, requestId: string | null): string
   });
 }
 
-/** The last event of a stream that broke: the one form at which every official client throws. Never followed by `[DONE]`. */
+/**
+ * The last event of a stream that broke: the only form at which every official client throws. Never followed by
+ * `[DONE]`.
+ */
 export function errorEvent(error: ErrorFields, requestId: string | null): string {
   return `event: error\ndata: ${JSON.stringify({ error: inner(error, requestId) })}\n\n`;
 }

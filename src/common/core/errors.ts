@@ -1,4 +1,4 @@
-/** Whose fault a failure is: decides the log level, the metrics label and whether another target may help. */
+/** The cause of a failure: determines the log level, the metrics label and whether another target may help. */
 export type Blame = 'client' | 'upstream' | 'gateway';
 
 interface ErrorRow {
@@ -19,7 +19,7 @@ const row = (status: number, type: string, blame: Blame, fallback = false): Erro
 
 /**
  * Every code the data plane can answer with. Codes `01`, `03` and `AB01` are those of the specification;
- * the rest are words. `docs/errors.md` lists the same rows and a test holds the two together.
+ * the rest are words. `docs/errors.md` lists the same rows, which a test checks.
  */
 export const errorTable = {
   invalid_request: row(400, 'invalid_request_error', 'client'),
@@ -29,7 +29,7 @@ export const errorTable = {
   unknown_provider: row(400, 'invalid_request_error', 'client', true),
   invalid_custom_host: row(400, 'invalid_request_error', 'client', true),
   config_override_blocked: row(400, 'invalid_request_error', 'client'),
-  /** A call brought itself fields that its organisation allows only in saved configs and stored providers. */
+  /** A call has inline fields that its organisation allows only in saved configs and stored providers. */
   inline_config_blocked: row(400, 'invalid_request_error', 'client'),
   inline_provider_blocked: row(400, 'invalid_request_error', 'client'),
   inline_custom_host_blocked: row(400, 'invalid_request_error', 'client'),
@@ -61,7 +61,7 @@ export const errorTable = {
   /** Too many unknown gateway keys from one network. */
   too_many_unknown_keys: row(429, 'rate_limit_error', 'client'),
   client_gone: row(499, 'client_gone', 'client'),
-  /** In the log alone: another target answered first. */
+  /** Only in the log: another target answered first. */
   hedge_lost: row(503, 'server_error', 'gateway'),
   internal: row(500, 'server_error', 'gateway', true),
   upstream_connect_failed: row(502, 'upstream_error', 'upstream', true),
@@ -72,7 +72,7 @@ export const errorTable = {
   upstream_too_large: row(502, 'upstream_error', 'upstream', true),
   upstream_redirect: row(502, 'upstream_error', 'upstream', true),
   upstream_stream_error: row(502, 'upstream_error', 'upstream', true),
-  /** A streamed upload that has already gone, in part, to a target that failed. */
+  /** A streamed upload of which a part was already sent to a target that failed. */
   body_already_sent: row(502, 'upstream_error', 'upstream'),
   draining: row(503, 'server_error', 'gateway'),
   overloaded: row(503, 'server_error', 'gateway'),
@@ -84,7 +84,7 @@ export const errorTable = {
   upstream_idle_timeout: row(504, 'timeout_error', 'upstream', true),
 } as const satisfies Record<string, ErrorRow>;
 
-/** Codes that stages bring. A stage written in TypeScript adds its own: `declare module` of this file, in its folder. */
+/** Codes of stages. A stage written in TypeScript adds its own: `declare module` of this file, in its folder. */
 // biome-ignore lint/suspicious/noEmptyInterface: members are added by the stages.
 export interface StageErrors {}
 
@@ -99,14 +99,14 @@ export interface StageErrorRow {
   readonly blame: Blame;
   /** May the next target be tried? Absent: no. */
   readonly fallback?: boolean;
-  /** When it is answered. */
+  /** When clients get it. */
   readonly doc: string;
 }
 
 /** Rows of stages by code, each with the name of its stage. Filled before the first request. */
 const stageRows = new Map<string, ErrorRow & { readonly stage: string }>();
 
-/** Adds the codes of a stage. Throws for one that is taken, or has no status of an error. */
+/** Adds the codes of a stage. Throws if one is taken, or its status is not that of an error. */
 export function addErrors(stage: string, rows: Readonly<Record<string, StageErrorRow>>): void {
   for (const [code, { status, type, blame, fallback = false }] of Object.entries(rows)) {
     const owner = Object.hasOwn(errorTable, code) ? 'the gateway' : stageRows.get(code)?.stage;
@@ -131,11 +131,11 @@ export interface ErrorDetail {
   param?: string;
   /** Several findings at once; each `path: <p>, message: <m>`. */
   errors?: readonly string[];
-  /** Milliseconds after which it may be tried again. */
+  /** Milliseconds after which the client may retry. */
   retryAfterMs?: number;
-  /** `error.type`, where the code has more than one. */
+  /** `error.type`, if the code has more than one. */
   type?: string;
-  /** Sent with the answer besides its own: names in lower case, each followed by its value. */
+  /** Additional headers of the answer: names in lower case, each followed by its value. */
   headers?: readonly string[];
   /** Which limit refused: a member of the error's body. */
   limit?: Readonly<Record<string, string | number | null>>;
@@ -144,7 +144,7 @@ export interface ErrorDetail {
   cause?: unknown;
 }
 
-/** The one error type. `message` is public; `cause` goes to the log and never out. */
+/** The one error type. `message` is public; `cause` is only logged. */
 export class GatewayError extends Error {
   readonly code: ErrorCode;
   readonly param: string | null;
@@ -168,7 +168,7 @@ export class GatewayError extends Error {
     this.#type = detail?.type ?? null;
   }
 
-  /** The same error, of which the client's stream has been a report already. */
+  /** The same error, marked as already reported in the client's stream. */
   asReported(): GatewayError {
     return new GatewayError(this.code, this.message, { cause: this.cause, isReported: true });
   }
@@ -189,7 +189,7 @@ export class GatewayError extends Error {
     return rowOf(this.code).fallback;
   }
 
-  /** Turns anything thrown into a GatewayError; what we did not foresee becomes `internal` with its cause kept. */
+  /** Turns any thrown value into a GatewayError; unexpected ones become `internal` with their cause. */
   static from(thrown: unknown): GatewayError {
     if (thrown instanceof GatewayError) return thrown;
     return new GatewayError('internal', 'The gateway failed to handle this request.', { cause: thrown });

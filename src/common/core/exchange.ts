@@ -13,32 +13,32 @@ import { noUsage, type Usage } from './usage.js';
 
 export type JsonObject = Record<string, unknown>;
 
-/** What the client sent, copied out of the transport before the first await. */
+/** The client's request, copied from the transport before the first await. */
 export interface ClientRequest {
   /** Upper case. */
   readonly method: string;
   /** As received, without the query. */
   readonly path: string;
-  /** As received, without `?`; empty where there is none. */
+  /** As received, without `?`; empty: there is none. */
   readonly query: string;
   readonly headers: HeaderList;
   readonly remoteAddress: string;
-  /** The body's bytes where the endpoint collects it; else null and `stream` holds it. */
+  /** The body's bytes if the endpoint collects it; else null, and `stream` has it. */
   readonly bytes: Buffer | null;
   readonly stream: Source | null;
-  /** The contents of the body, read once, after auth; null until then and where the endpoint does not look at it. Its content is never written to. */
+  /** The parsed body, read once after auth; null before that and for endpoints that do not parse it. Never modified. */
   json: JsonObject | null;
 }
 
-/** One upstream try, as the ledger keeps it. */
+/** One upstream attempt, as the ledger stores it. */
 export interface AttemptRecord {
   readonly target: string;
   provider: string;
-  /** The model asked of it; null where the body names none. */
+  /** The requested model; null: the body names none. */
   model: string | null;
   /** Milliseconds since the exchange began. */
   readonly startedAt: number;
-  /** HTTP status of the answer; 0 where there was none. */
+  /** HTTP status of the answer; 0: there was none. */
   status: number;
   /** null: it answered. */
   error: ErrorCode | null;
@@ -46,25 +46,25 @@ export interface AttemptRecord {
   durationMs: number;
   /** Its own tokens; null: none were used, or the number is unknown. */
   usage: Usage | null;
-  /** What they cost in picodollars; null: no price is known. Known once the exchange has ended. */
+  /** Their cost in picodollars; null: no price is known. Set when the exchange has ended. */
   cost: number | null;
 }
 
-/** One upstream try, with what an exchange takes over from the one whose answer is returned. */
+/** One upstream attempt, with the values that the exchange takes from the one whose answer is returned. */
 export interface Attempt extends AttemptRecord {
-  /** Of the stored provider that was asked; null: none, or not known yet. */
+  /** Of the stored provider that was called; null: none, or not known yet. */
   slug: string | null;
   /** Slug of that provider's integration; null: it has none. */
   integration: string | null;
-  /** The model that answered, by its own account. */
+  /** The model that answered, as the answer names it. */
   modelUsed: string | null;
   /** Milliseconds since the exchange began at which the first byte of its answer arrived; null: none did. */
   firstByteMs: number | null;
-  /** Milliseconds since the exchange began at which it was over; null: it is not, or it was never sent. */
+  /** Milliseconds since the exchange began at which it ended; null: it has not, or was never sent. */
   endedAt: number | null;
-  /** Picodollars that it may cost; null: no price is known. */
+  /** Highest possible cost in picodollars; null: no price is known. */
   reserved: number | null;
-  /** Its answer as the client gets it, as much of it as came and is kept; null: none, nor was it given up half-way. */
+  /** The kept part of its answer, as the client gets it; null: none. */
   received: BodyRecord | Buffer | null;
 }
 
@@ -80,17 +80,17 @@ export interface Reply {
   readonly status: number;
   /** Without framing headers (`content-length`, `transfer-encoding`, `connection`); the transport writes those. */
   readonly headers: HeaderList;
-  /** Whole, or as it comes, or none. */
+  /** Whole, or as it arrives, or none. */
   readonly body: Buffer | string | Source | null;
   /** Does the body come as server-sent events? */
   readonly events: boolean;
-  /** Who made an error answer; null on success. */
+  /** The source of an error answer; null on success. */
   readonly errorOrigin: 'gateway' | 'provider' | null;
 }
 
 /** One server-sent event in the client's format, before it is written. */
 export interface StreamEvent {
-  /** The `event:` field; null where the format has none. */
+  /** The `event:` field; null: the format has none. */
   readonly name: string | null;
   /** The `data:` field, unparsed. */
   readonly data: string;
@@ -98,7 +98,7 @@ export interface StreamEvent {
 
 /** How an exchange ended, for the `log` phase. */
 export interface Outcome {
-  /** HTTP status the client was given; 499 where it had gone before one was. */
+  /** HTTP status that the client got; 499: it disconnected before that. */
   readonly status: number;
   /** The failure that ended it, or null. A stream that broke after its first byte has status 200 and an error. */
   readonly error: GatewayError | null;
@@ -106,10 +106,10 @@ export interface Outcome {
   readonly totalMs: number;
 }
 
-/** A typed place of an exchange's scratch space; a plugin makes and exports its own. */
+/** A typed entry of an exchange's temporary storage; a plugin creates and exports its own. */
 export class Slot<T> {
   static #made = 0;
-  /** Its place among all slots of this process. */
+  /** Its index among all slots of this process. */
   readonly index = Slot.#made++;
 
   constructor(
@@ -118,7 +118,7 @@ export class Slot<T> {
   ) {}
 }
 
-/** A call as it is about to leave for a provider. `attempt` hooks may edit it; the client's request stays as it came. */
+/** A call that is about to be sent to a provider. `attempt` hooks may edit it; the client's request stays unchanged. */
 export interface UpstreamCall {
   readonly target: Target;
   readonly provider: string;
@@ -132,7 +132,7 @@ export interface UpstreamCall {
 /** Shared default; replaced, never mutated. */
 const nothingUsed: Usage = Object.freeze(noUsage());
 
-/** One client call, from first byte to log line. Everything else hangs on it. */
+/** One client call, from the first byte to the log row. */
 export class Exchange {
   principal!: Principal;
   config!: ResolvedConfig;
@@ -141,9 +141,9 @@ export class Exchange {
   keyHeader: string | null = null;
   metadata: Readonly<Record<string, string>> = {};
   readonly attempts: Attempt[];
-  /** The one whose answer the client gets, as far as is known. */
+  /** The attempt whose answer the client gets, as far as known. */
   answeredBy: Attempt | null = null;
-  /** Of `answeredBy`, once the exchange has ended; the usage of the others is in their own entries. */
+  /** The usage of `answeredBy`, set when the exchange has ended; the usage of other attempts is in their entries. */
   usage: Usage = nothingUsed;
   /** The model the client asked for, and the one that answered. */
   modelAsked: string | null = null;
@@ -153,20 +153,20 @@ export class Exchange {
   /** The target whose answer the client gets. */
   target: Target | null = null;
   provider: string | null = null;
-  /** Same-target retries made for the target that answered; -1: all used up without success. */
+  /** Retries of the target that answered; -1: all used up without success. */
   retries = 0;
   /** Milliseconds since the start at which the first byte of the answer arrived from upstream; null: none did. */
   firstByteMs: number | null = null;
-  /** Names of fields that the chosen provider's format could not take. */
+  /** Names of fields that the chosen provider's format does not have. */
   dropped: readonly string[] = [];
-  /** Paths in the request's metadata that are not kept: `metadata.<name>`; null: all of it is. */
+  /** Paths of dropped values in the request's metadata: `metadata.<name>`; null: none. */
   droppedMetadata: readonly string[] | null = null;
   cache: CacheStatus = 'DISABLED';
-  /** Set where the answer came out of the cache: no upstream was asked, and nothing is owed. */
+  /** Set if the answer is from the cache: no upstream was called, and there is no cost. */
   saved: Saved | null = null;
   /** null: only the client waits for the answer. */
   company: Company | null = null;
-  /** What was decided on the way through the config, in its order; null: there was nothing to decide. */
+  /** The decisions on the way through the config, in order; null: there was nothing to decide. */
   route: Decision[] | null = null;
   /** Ledger fields that stages have set; null: none. */
   fields: StageFields | null = null;
@@ -182,7 +182,7 @@ export class Exchange {
   #slots: unknown[] | null = null;
   #onAbort: ((reason: GatewayError) => void)[] | null = null;
   #controller: AbortController | null = null;
-  /** DecisionText what listeners threw; set by `abort`. */
+  /** Receives errors that listeners throw; set by `abort`. */
   #report: ((thrown: unknown) => void) | null = null;
 
   constructor(
@@ -197,8 +197,8 @@ export class Exchange {
   }
 
   /**
-   * This exchange for one of several tries at a time: it can be aborted by itself, and what is written to it in its
-   * course is not seen here before `take`. Attempts and decisions are shared.
+   * A copy of this exchange for one of several simultaneous attempts: it can be aborted on its own, and changes to it
+   * are not visible here before `take`. Attempts and decisions are shared.
    */
   fork(): Exchange {
     const side = new Exchange(this.id, this.endpoint, this.request, this);
@@ -211,7 +211,7 @@ export class Exchange {
     return side;
   }
 
-  /** Goes on as `side` does, which was forked from this. */
+  /** Continues with the state of `side`, which was forked from this. */
   take(side: Exchange): void {
     this.metadata = side.metadata;
     this.target = side.target;
@@ -224,7 +224,7 @@ export class Exchange {
     this.#slots = side.#slots;
   }
 
-  /** The same request once more, as an exchange of its own that no client waits for: recognised, routed, not yet sent. */
+  /** A second exchange with the same request that no client waits for: authenticated, routed, not yet sent. */
   copy(id: string): Exchange {
     const copy = new Exchange(id, this.endpoint, this.request);
     this.#pass(copy);
@@ -242,7 +242,7 @@ export class Exchange {
     to.streaming = this.streaming;
   }
 
-  /** Everything that the client sent and that is not kept or sent on: metadata, then fields of the body. */
+  /** Everything that the client sent and that was dropped: metadata, then fields of the body. */
   get allDropped(): readonly string[] {
     return this.droppedMetadata === null ? this.dropped : [...this.droppedMetadata, ...this.dropped];
   }
@@ -272,8 +272,8 @@ export class Exchange {
   }
 
   /**
-   * The same as an AbortSignal, made when first asked for: most exchanges never need one. Its listeners may throw as
-   * those of `onAbort` may.
+   * The same as an AbortSignal, created at its first use: most exchanges never need one. Its listeners may throw, as
+   * may those of `onAbort`.
    */
   get signal(): AbortSignal {
     if (this.#controller === null) {
@@ -284,7 +284,7 @@ export class Exchange {
     return this.#controller.signal;
   }
 
-  /** Calls `listener` when the exchange is aborted, at once if it was. Returns how to take it back. */
+  /** Calls `listener` when the exchange is aborted, at once if it was. Returns the function that removes it. */
   onAbort(listener: (reason: GatewayError) => void): () => void {
     if (this.aborted !== null) {
       this.#notify(listener, this.aborted);
@@ -298,7 +298,7 @@ export class Exchange {
     };
   }
 
-  /** Calls every listener, even where another one threw; what they throw, at once or later, goes to `report`. */
+  /** Calls every listener, even if another one threw; `report` gets the errors that they throw, at once or later. */
   abort(reason: GatewayError, report: (thrown: unknown) => void): void {
     if (this.aborted !== null) return;
     this.aborted = reason;

@@ -2,19 +2,19 @@ import type { Secret } from '../access/secret.js';
 import type { FieldValues } from '../vocabulary/provider-fields.js';
 import type { RequestFacts } from '../vocabulary/request-facts.js';
 
-/** Same target again: how often, after which statuses, and whether the provider's own wait is honoured. */
+/** Retries of the same target: how often, after which statuses, and whether with the provider's own wait. */
 export interface Retry {
   readonly attempts: number;
   readonly onStatusCodes: readonly number[];
   readonly useRetryAfterHeader: boolean;
   /**
-   * Did the config name the status codes itself? Then a try whose outcome is unknown (no head in time, reset after
-   * the body was sent) is sent again where its status is listed. Absent: never, it may have been billed.
+   * Did the config itself name the status codes? Then an attempt with an unknown outcome (no head in time, reset after
+   * the body was sent) is repeated if its status is listed. Absent: never, since it may have been billed.
    */
   readonly resend?: boolean;
 }
 
-/** When a target that keeps failing is left alone. At least one of the two thresholds is set. */
+/** When a target that keeps failing is skipped. At least one of the two thresholds is set. */
 export interface Breaker {
   /** Failures until it opens. */
   readonly failureThreshold: number | null;
@@ -27,20 +27,23 @@ export interface Breaker {
   readonly failureStatusCodes: readonly number[] | null;
 }
 
-/** What may be answered from what was answered before, and for how long. */
+/** The mode of the cache, and the lifetime of its answers. */
 export interface CacheRule {
   readonly mode: 'simple' | 'semantic';
   /** Seconds. */
   readonly maxAge: number;
-  /** Cosine of two questions from which on they count as the same; `semantic` alone. */
+  /** Cosine of two questions from which they count as the same; only for `semantic`. */
   readonly similarity: number;
-  /** Who embeds questions (`openai`, `@slug`) and with which model; null: the deployment's setting. `semantic` alone. */
+  /**
+   * The provider (`openai`, `@slug`) and model that embed questions; null: the deployment's setting. Only for
+   * `semantic`.
+   */
   readonly embedding: { readonly provider: string; readonly model: string } | null;
 }
 
-/** A second target is started when the first is late with its first token; the first to speak answers. */
+/** A second target is started when the first is late with its first token; the first answer wins. */
 export interface Hedge {
-  /** Of the times to first token learned for the target: later than this is late. 50 to 99.9. */
+  /** Percentile of the target's times to first token above which it is late. 50 to 99.9. */
   readonly percentile: number;
   /** Milliseconds: never sooner than this. */
   readonly minDelayMs: number;
@@ -48,7 +51,9 @@ export interface Hedge {
   readonly maxExtra: number;
 }
 
-/** How many requests an upstream is given at a time: learned from its latency and its 429s, within these bounds. */
+/**
+ * The number of requests that an upstream gets at a time: learned from its latency and its 429s, within these bounds.
+ */
 export interface Concurrency {
   readonly min: number;
   readonly max: number;
@@ -56,7 +61,7 @@ export interface Concurrency {
   readonly queue: number;
   /** Milliseconds that one may wait. */
   readonly maxWaitMs: number;
-  /** Who goes first of one workspace's own. */
+  /** Order among the requests of one workspace. */
   readonly priority: 'high' | 'normal' | 'low';
 }
 
@@ -67,13 +72,13 @@ export interface Mirror {
   readonly target: Target;
 }
 
-/** Which requests of a gateway key are of one session, and stay at one target. */
+/** Which requests of a gateway key form a session, and keep one target. */
 export interface Sticky {
   /** `metadata.*`, `params.*`, `headers.*`; null: the conversation itself, by its beginning. */
   readonly fields: readonly string[] | null;
   /** Identifies the request's session among those of the key; null: it has none. */
   readonly session: (facts: RequestFacts) => string | null;
-  /** Milliseconds since the session's last request in which it does not move. */
+  /** Milliseconds after the session's last request for which it keeps its target. */
   readonly ttlMs: number;
 }
 
@@ -81,23 +86,23 @@ export interface Sticky {
 export type ParamPath = readonly (string | number | typeof everyElement)[];
 export const everyElement = Symbol('[*]');
 
-/** One candidate of a routing config, everything inherited already written in. Shared by all calls; never written to. */
+/** One candidate of a routing config, with all inherited values. Shared by all calls; never modified. */
 export interface Target {
-  /** Its place in the config: `config`, `config.targets[1]`, `config.targets[0].targets[2]`. */
+  /** Its path in the config: `config`, `config.targets[1]`, `config.targets[0].targets[2]`. */
   readonly path: string;
   readonly name: string | null;
   /** A provider's name (`openai`) or `@slug` of a stored one. */
   readonly provider: string | null;
-  /** Slug of a stored provider, the older way to name it. */
+  /** Slug of a stored provider, in the older form. */
   readonly virtualKey: string | null;
   readonly apiKey: Secret | null;
   /** Replaces the provider's base URL, version segment included. */
   readonly customHost: string | null;
-  /** Put into the body where it has no such key, top-level keys. */
+  /** Top-level keys that are added where the body does not have them. */
   readonly defaultParams: Readonly<Record<string, unknown>> | null;
-  /** Forced into the body, top-level keys. */
+  /** Top-level keys that replace those of the body. */
   readonly overrideParams: Readonly<Record<string, unknown>> | null;
-  /** Taken out of the body after both. */
+  /** Paths that are removed from the body after both. */
   readonly dropParams: readonly ParamPath[] | null;
   /** Lower-case names of client headers sent on unchanged. */
   readonly forwardHeaders: readonly string[];
@@ -109,16 +114,19 @@ export interface Target {
   readonly cache: CacheRule | null;
   readonly concurrency: Concurrency | null;
   readonly mirror: Mirror | null;
-  /** `request_timeout`, but for all attempts of a request together. Milliseconds. */
+  /** Limit for all attempts of a request together. Milliseconds. */
   readonly deadlineMs: number | null;
-  /** Is everything sent as the client wrote it, and answered as the provider did? */
+  /** Are body and answer passed on unchanged? */
   readonly passthrough: boolean;
   readonly strictOpenAiCompliance: boolean;
   /** Provider fields of the config in snake case (`openai_organization`, `anthropic_version`, …). */
   readonly fields: FieldValues;
-  /** Added to the request's metadata when this target is tried; absent where it has none of its own. */
+  /** Added to the request's metadata when this target is called; absent: none. */
   readonly metadata?: Readonly<Record<string, string>>;
-  /** The target of the config to which headers added something: their rules for bodies are the same. Absent: none. */
+  /**
+   * The config's target of which this is a copy with values of headers: both have the same rules for bodies. Absent:
+   * none.
+   */
   readonly base?: Target;
 }
 
@@ -127,11 +135,11 @@ export interface Branch {
   readonly test: (facts: RequestFacts) => boolean;
   /** The query as its author wrote it, for explanations. */
   readonly query: string;
-  /** Index of the child that is taken where it holds. */
+  /** Index of the child that is chosen if it holds. */
   readonly then: number;
 }
 
-/** What a load balancer goes by. */
+/** The criterion of a load balancer. */
 export type BalanceBy = 'weight' | 'latency' | 'cost' | 'busy';
 
 /** A routing config, compiled: a tree whose leaves are targets. */
@@ -154,47 +162,47 @@ export type RouteNode =
       readonly cumulativeWeights: readonly number[];
       readonly sticky: Sticky | null;
       readonly hedge: Hedge | null;
-      /** When the others are asked in their order of preference, as a fallback's are; null: never. */
+      /** When the others are called in their order of preference, as in a fallback; null: never. */
       readonly failover: { readonly onStatusCodes: readonly number[] | null } | null;
     }
   | {
       readonly kind: 'conditional';
       readonly path: string;
       readonly branches: readonly Branch[];
-      /** Index of the child that is taken where no branch holds. */
+      /** Index of the child that is chosen if no branch holds. */
       readonly otherwise: number;
       readonly children: readonly RouteNode[];
     };
 
-/** What the headers of a call add to the targets of its config. */
+/** Adds values of a call's headers to the targets of its config. */
 export interface TargetLayer {
-  /** A target of the config with what the headers add: the same object each time. */
+  /** A target of the config with the values of the headers: the same object each time. */
   over(target: Target): Target;
 }
 
-/** The configuration a call began with, to its end. Compiled once, shared, never written to. */
+/** The configuration of a call, from its start to its end. Compiled once, shared, never modified. */
 export interface ResolvedConfig {
   /** Slug of the stored config; null for an inline one or none. */
   readonly slug: string | null;
   /** Changes with each stored version; `inline` for inline ones, `none` for calls without a config. */
   readonly version: string;
-  /** What this config is, for caches and counters: two configs with one fingerprint route alike. */
+  /** Identifies the config for caches and counters: two configs with the same fingerprint route in the same way. */
   readonly fingerprint: string;
-  /** As the config has it, shared by all calls: what is asked of a leaf is `targetOf(config, leaf)`. */
+  /** The config's own tree, shared by all calls; the target of a leaf is `targetOf(config, leaf)`. */
   readonly root: RouteNode;
   /** null: nothing is added to the targets. */
   readonly layer: TargetLayer | null;
-  /** Bytes of heap that it keeps, at most, with all that is derived from it while it is used. An estimate. */
+  /** Estimate of the heap bytes that it keeps at most, with all objects derived from it. */
   readonly bytes: number;
   /** The cache rule of the root, or the first of its targets' that has one; null: nothing is cached. */
   readonly cache: CacheRule | null;
-  /** Does any balancer go by what was seen of its targets? */
+  /** Does any balancer use measurements of its targets? */
   readonly metered: boolean;
   /** Added to the request's metadata. */
   readonly metadata: Readonly<Record<string, string>>;
 }
 
-/** The target that a leaf of this config's tree leads to. */
+/** The target of a leaf of this config's tree. */
 export function targetOf({ layer }: ResolvedConfig, { target }: { readonly target: Target }): Target {
   return layer === null ? target : layer.over(target);
 }

@@ -1,10 +1,10 @@
-/** Where the figures come from: the provider's own report, a tokeniser of ours, or nowhere. */
+/** Source of the figures: the provider's report, the gateway's tokeniser, or none. */
 export type UsageSource = 'provider' | 'counted' | 'none';
 
-/** A way to be served that providers bill apart: the answer names it. */
+/** A service tier that providers bill separately: the answer names it. */
 export type ServiceTier = 'batch' | 'flex' | 'priority';
 
-/** What some models bill apart from text, or by other units than tokens. Absent: none of it. Whole numbers. */
+/** Usage that some models bill separately from text, or in other units than tokens. Absent: none. Whole numbers. */
 export interface UsageKinds {
   /** Of `cacheWrite`: kept for an hour. */
   readonly cacheWriteHour?: number;
@@ -29,7 +29,7 @@ export interface Usage {
   input: number;
   output: number;
   cached: number;
-  /** Tokens written to the provider's prompt cache, where it bills them apart; part of `input`. */
+  /** Tokens written to the provider's prompt cache, if it bills them separately; part of `input`. */
   cacheWrite: number;
   reasoning: number;
   source: UsageSource;

@@ -39,7 +39,7 @@ const metadataNames = new Set([
   'metadata.tencentyun.com',
 ]);
 
-/** Is this where a cloud gives a machine its credentials? `host`: a name in lower case, or an address. */
+/** Is this a cloud's service for the credentials of its machines? `host`: a name in lower case, or an address. */
 export function isMetadataHost(host: string): boolean {
   if (isIP(host) === 0) return metadataNames.has(host);
   const address = ipaddr.parse(host);

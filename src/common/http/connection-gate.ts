@@ -23,7 +23,7 @@ interface Connection {
 const reportEveryMs = 60_000;
 
 /**
- * Bounds the connections of a listener that callers without a key can reach. At the limit a new connection takes the
+ * Limits the connections of a listener that callers without a key can reach. At the limit a new connection takes the
  * place of the oldest one that has not sent a request yet, else of the one that is idle for longest: connections that
  * are only kept open cannot lock other callers out.
  */
@@ -40,7 +40,7 @@ export class ConnectionGate {
     return this.#connections.size;
   }
 
-  /** Takes a new connection in. False: it was closed, because every other one is being answered. */
+  /** Admits a new connection. false: it was closed, because every other one is being answered. */
   admit(socket: Socket): boolean {
     const peer = peerOf(socket);
     // Without an address the peer has already disconnected.

@@ -3,7 +3,7 @@ import { domainToASCII } from 'node:url';
 import ipaddr from 'ipaddr.js';
 import { type Cidr, canonical, matches } from './addresses.js';
 
-/** Letters, digits, hyphen, underscore; no empty label. What the URL parser lets through beyond is no host name. */
+/** Letters, digits, hyphen, underscore; no empty label. The URL parser accepts more, which is not a host name. */
 export const hostName =
   /^(?=.{1,253}$)[a-z0-9_]([a-z0-9_-]{0,61}[a-z0-9_])?(\.[a-z0-9_]([a-z0-9_-]{0,61}[a-z0-9_])?)*$/;
 
@@ -11,7 +11,7 @@ export const hostName =
 type AllowEntry = { readonly range: Cidr } | { readonly host: string; readonly port: number | null };
 
 /**
- * What the operator lets connections reach all the same: exact hosts, exact host and port, and address ranges. No
+ * Destinations that the operator allows in addition: exact hosts, exact host and port, and address ranges. No
  * wildcards, no suffixes.
  */
 export class EgressAllow {
@@ -19,7 +19,7 @@ export class EgressAllow {
   readonly #hostPorts = new Set<string>();
   readonly #ranges: Cidr[] = [];
 
-  /** Entries that `allowProblem` finds nothing wrong with; others allow nothing. */
+  /** Entries that `allowProblem` accepts; others allow nothing. */
   constructor(entries: readonly string[]) {
     for (const text of entries) {
       const entry = readEntry(text);
@@ -47,7 +47,7 @@ export class EgressAllow {
   }
 }
 
-/** What is wrong with an entry, as a sentence without its end; null: nothing. */
+/** The problem of an entry, as a sentence without its full stop; null: none. */
 export function allowProblem(text: string): string | null {
   const entry = readEntry(text);
   return typeof entry === 'string' ? entry : null;
@@ -71,7 +71,7 @@ function readEntry(text: string): AllowEntry | string {
   if (isIP(name) !== 0) return { host: canonical(name), port };
   const host = domainToASCII(name);
   if (name.includes('*')) return 'has a wildcard: name each host, or a range of addresses';
-  // The URL parser takes 10.1 for 10.0.0.1, which its writer may not have meant.
+  // The URL parser reads 10.1 as 10.0.0.1, which its writer may not have meant.
   if (!hostName.test(host) || isIP(host) !== 0)
     return `must be a host, host:port, address or CIDR, ${example}`;
   return { host, port };

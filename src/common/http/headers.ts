@@ -1,5 +1,5 @@
 /**
- * HTTP headers as they came: flat `[name, value, name, value, …]`, names in lower case, arrival order and
+ * HTTP headers as received: flat `[name, value, name, value, …]`, names in lower case, arrival order and
  * duplicates kept. A flat list is copied once per request and searched linearly: with a dozen entries that is
  * cheaper than building a map.
  */
@@ -13,7 +13,7 @@ export function getHeader(headers: HeaderList, name: string): string | undefined
   return undefined;
 }
 
-/** Replaces every `name` (lower case) by one, at the place of the first; appends where there was none. */
+/** Replaces every `name` (lower case) by one, at the place of the first; appends if there was none. */
 export function setHeader(headers: HeaderList, name: string, value: string): void {
   let found = false;
   for (let i = 0; i < headers.length; i += 2) {

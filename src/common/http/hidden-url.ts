@@ -1,4 +1,7 @@
-/** The URL with `hide` in place of what may hold credentials: user, query and fragment; all of it if it is no http URL. */
+/**
+ * The URL with `hide` in place of parts that may hold credentials: user, query and fragment; of the whole text if it is
+ * not an http URL.
+ */
 export function hiddenUrl(url: string, hide: (secret: string) => string): string {
   if (!/^\s*https?:/i.test(url) || !URL.canParse(url)) return hide(url);
   const { protocol, username, password, host, pathname, search, hash } = new URL(url);

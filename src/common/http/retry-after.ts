@@ -3,7 +3,7 @@ import { getHeader, type HeaderList, removeHeader, setHeader } from './headers.j
 const number = /^\d+(?:\.\d+)?$/;
 const httpDate = /^(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun)[a-z]*,? .*\d\d:\d\d:\d\d/;
 
-/** The pause that a provider asks for, in milliseconds; null where it gives no valid one. */
+/** The pause that a provider asks for, in milliseconds; null: no valid one. */
 export function retryAfterMs(headers: HeaderList, now: number): number | null {
   const inMs =
     milliseconds(getHeader(headers, 'retry-after-ms')) ??
@@ -13,7 +13,7 @@ export function retryAfterMs(headers: HeaderList, now: number): number | null {
   if (value === undefined) return null;
   if (number.test(value)) return Number(value) * 1000;
   if (value.length > 64 || !httpDate.test(value)) return null;
-  // The one of the three date forms (RFC 9110 §5.6.7) that names no zone means GMT as well.
+  // Of the three date forms (RFC 9110 §5.6.7), the one without a zone means GMT too.
   const wait = Date.parse(value.endsWith('GMT') ? value : `${value} GMT`) - now;
   return wait >= 0 ? wait : null;
 }
@@ -24,10 +24,10 @@ function milliseconds(value: string | undefined): number | null {
   return number.test(text) ? Number(text) : null;
 }
 
-/** Longer waits are not passed on: a client that believed one would be gone for good. */
+/** Longer waits are not passed on, since a client might obey one. */
 const longestMs = 86_400_000;
 
-/** Takes out of an answer's headers what makes no sense as a wait, and brings what is too long down to a day. */
+/** Removes invalid waits from an answer's headers, and reduces longer ones to a day. */
 export function tidyRetryAfter(headers: HeaderList, now: number): void {
   const ms = retryAfterMs(headers, now);
   if (ms !== null && ms <= longestMs) return;

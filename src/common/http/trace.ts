@@ -6,14 +6,14 @@ import type { HeaderList } from './headers.js';
 const traceHeaders = ['trace-id', 'span-id', 'parent-span-id', 'span-name'] as const;
 type TraceHeaders = Partial<Record<(typeof traceHeaders)[number] | 'traceparent', string>>;
 
-/** What may be stored and shown as an id or a name: visible ASCII and inner blanks, up to 128 characters. */
+/** A text that may be stored and shown as an id or a name: visible ASCII and inner blanks, up to 128 characters. */
 const acceptable = /^[\x21-\x7e](?:[\x20-\x7e]{0,126}[\x21-\x7e])?$/;
 const traceparent = /^[0-9a-f]{2}-([0-9a-f]{32})-([0-9a-f]{16})-[0-9a-f]{2}(?:-.*)?$/;
 
 const accept = (value: string): string | null => (acceptable.test(value) ? value : null);
 
 /**
- * The trace of a call: the gateway's own headers, then W3C `traceparent` for what they leave open. An id that is
+ * The trace of a call: the gateway's own headers, then W3C `traceparent` for unset values. An id that is
  * missing, too long or unprintable is replaced by `id`, the request's own, so that one id finds both.
  */
 export function traceOf(given: TraceHeaders, id: string): Trace {
@@ -40,7 +40,7 @@ function readTraceparent(value: string): { traceId: string; spanId: string } | n
   return { traceId, spanId };
 }
 
-/** The same from a call's headers, for calls that are refused before anything else is read from them. */
+/** The same from a call's headers, for calls that are refused before their headers are read otherwise. */
 export function traceIn(headers: HeaderList, prefixes: readonly string[], id: string): Trace {
   const given: TraceHeaders = {};
   for (let i = 0; i < headers.length; i += 2) {

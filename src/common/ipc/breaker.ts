@@ -1,6 +1,6 @@
 import type { Breaker } from '../core/target.js';
 
-/** One target of one config of one workspace: what has a circuit breaker. */
+/** The place of a circuit breaker: one target of one config of one workspace. */
 export interface BreakerPlace {
   readonly organisation: string;
   /** Empty for calls of the organisation itself. */
@@ -36,23 +36,23 @@ export interface BreakerState extends BreakerPlace {
 }
 
 /**
- * The outcome of a probe of a target whose breaker is open. `aborted`: the client had disconnected. `unasked`: the request
- * never left.
+ * The outcome of a probe of a target whose breaker is open. `aborted`: the client had disconnected. `unasked`: the
+ * request was never sent.
  */
 export type ProbeOutcome = 'well' | 'failed' | 'aborted' | 'unasked';
 
 export interface BreakerProbed extends BreakerPlace {
   readonly outcome: ProbeOutcome;
-  /** The probe's number; 0: it was asked for want of another. */
+  /** The probe's number; 0: it was called for lack of another target. */
   readonly probe: number;
   readonly reason: string;
 }
 
-/** A breaker that is not closed, for those who look after the deployment. */
+/** A breaker that is not closed, for operators. */
 export interface BreakerReport extends BreakerPlace {
   /** Slug of a stored config; null for an inline one. */
   readonly slug: string | null;
-  /** Who failed last. */
+  /** The provider of the last failure. */
   readonly provider: string;
   readonly state: 'open' | 'half_open';
   /** Unix milliseconds. */
@@ -61,7 +61,7 @@ export interface BreakerReport extends BreakerPlace {
   readonly nextProbeAt: number;
   /** The last failure: an HTTP status, or an error's code. */
   readonly reason: string;
-  /** Of the minute before it opened, and of each probe since. */
+  /** Failures in the minute before it opened, and of each probe since. */
   readonly failures: number;
   readonly requests: number;
 }

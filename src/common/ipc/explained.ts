@@ -4,7 +4,7 @@ import type { KeyRecord } from './records.js';
 
 /** A request that is to be explained and not sent. Plain JSON. */
 export interface ToExplain {
-  /** Who would send it. */
+  /** The key that would send it. */
   readonly key: KeyRecord;
   /** Path of the endpoint: `/v1/chat/completions`. */
   readonly path: string;
@@ -22,26 +22,26 @@ export interface PlannedCache {
   /** Seconds. */
   readonly maxAge: number;
   readonly namespace: string | null;
-  /** Is a new answer asked for in any case? */
+  /** Is it a forced refresh? */
   readonly refresh: boolean;
-  /** Does this worker remember an answer to the same request? */
+  /** Does this worker have an answer to the same request in memory? */
   readonly remembered: boolean;
 }
 
-/** A node of the config, and what would become of it. */
+/** A node of the config, and its part in the plan. */
 export interface PlannedNode {
   readonly kind: RouteNode['kind'];
   readonly path: string;
   readonly name: string | null;
-  /** The target's place among those that would be asked, from 1; 0: it would not be, or it is none. */
+  /** The target's place in the order of calls, from 1; 0: it would not be called, or is not a target. */
   readonly turn: number;
-  /** Why it would be asked when it would be, or why it would not. */
+  /** Why it would be called at that point, or why not. */
   readonly reason: string;
   readonly target: Target | null;
   readonly children: readonly PlannedNode[];
 }
 
-/** Written by the stages of a worker's chain, each its own part. */
+/** Filled by the stages of a worker's chain, each with its own part. */
 export interface Plan {
   cache: PlannedCache | null;
   route: PlannedNode | null;
@@ -51,19 +51,19 @@ export interface Plan {
 export interface ExplainedNode extends Omit<PlannedNode, 'target' | 'children'> {
   /** From 0. */
   readonly depth: number;
-  /** What it would do besides: retry, copy, wait. */
+  /** Additional actions: retry, copy, wait. */
   readonly notes: readonly string[];
-  /** Of a target that would be asked: who, for which model, and with which body, in the client's own format. */
+  /** For a target that would be called: provider, model and body, in the client's own format. */
   readonly provider: string | null;
   readonly model: string | null;
   readonly body: JsonObject | null;
-  /** Why that target could not be asked. */
+  /** Why that target could not be called. */
   readonly error: string | null;
 }
 
-/** What would become of a request. Plain JSON. */
+/** The plan for a request. Plain JSON. */
 export interface Explained {
-  /** Why the gateway would refuse it before it came to its config's targets; null: it would not. */
+  /** Why the gateway would refuse it before reaching the config's targets; null: it would not. */
   readonly refused: { readonly code: string; readonly message: string } | null;
   readonly config: string | null;
   readonly configVersion: string;

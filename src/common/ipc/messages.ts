@@ -4,7 +4,7 @@ import type { Explained, ToExplain } from './explained.js';
 import type { ConfigRecord, DeploymentRecord, KeyRecord, PoliciesRecord, ProviderRecord } from './records.js';
 import type { NewsKind, QuestionKind } from './shared.js';
 
-/** What crosses between the control process and a data worker, over Node's IPC channel. Plain JSON, and bytes. */
+/** The messages between the control process and a data worker, over Node's IPC channel. Plain JSON, and bytes. */
 
 export type LookupKind = 'key' | 'config' | 'provider' | 'policies' | 'deployment';
 
@@ -28,7 +28,7 @@ export interface Forget {
   user?: string;
 }
 
-/** All that is remembered of records. */
+/** All cached records. */
 export const forgetEverything: readonly Forget[] = [
   { kind: 'key', workspace: null, name: '*' },
   { kind: 'config', workspace: null, name: '*' },
@@ -37,7 +37,7 @@ export const forgetEverything: readonly Forget[] = [
   { kind: 'deployment', workspace: null, name: '*' },
 ];
 
-/** Does a change with the name `*` concern the keys of that workspace and user? */
+/** Does a change with the name `*` apply to the keys of that workspace and user? */
 export function concernsKey(
   { kind, workspace, user }: Forget,
   key: { readonly workspaceId: string | null; readonly userId: string | null },
@@ -49,7 +49,7 @@ export function concernsKey(
   );
 }
 
-/** What a data worker is given when it starts; the master key is not among it. */
+/** The settings of a data worker at its start; without the master key. */
 export interface WorkerInit {
   worker: number;
   /** HMAC key of gateway-key hashes, hex. */
@@ -92,13 +92,13 @@ export interface WorkerInit {
   };
 }
 
-/** What a worker's journal and log have given up since the worker started. */
+/** Counts of what a worker's journal and log have dropped since the worker started. */
 export interface Dropped {
-  /** Intents and settlements that could not be written, nor wait any longer. */
+  /** Intents and settlements that could not be written or buffered. */
   records: number;
-  /** Bodies that the disk did not take. */
+  /** Bodies that could not be written. */
   bodies: number;
-  /** Lines of the process log that standard output did not take. */
+  /** Lines of the process log that could not be written. */
   lines: number;
 }
 
@@ -122,14 +122,14 @@ export type FromControl =
   | { t: 'shared-answer'; id: number; value: unknown }
   | { t: 'shared-failed'; id: number }
   | { t: 'shared-news'; kind: NewsKind; news: unknown }
-  /** Answer to an administration request: its head with the first piece, then piece by piece, as asked for. */
+  /** Answer to an administration request: its head with the first piece, then piece by piece, on request. */
   | ({ t: 'admin-head'; id: number; status: number; headers: string[] } & AdminPiece)
   | ({ t: 'admin-piece'; id: number } & AdminPiece);
 
 export type FromWorker =
   | { t: 'lookup'; id: number; kind: LookupKind; workspace: string | null; name: string }
   | { t: 'forgot'; id: number }
-  /** null: it could not be found out; the worker's log has the reason. */
+  /** null: it failed; the worker's log has the reason. */
   | { t: 'explained'; id: number; value: Explained | null }
   | { t: 'shared-question'; id: number; kind: QuestionKind; question: unknown }
   | { t: 'shared-news'; kind: NewsKind; news: unknown }
@@ -144,9 +144,9 @@ export type FromWorker =
       address: string;
     }
   | { t: 'admin-body'; id: number; piece: Buffer; last: boolean }
-  /** The piece before was taken. */
+  /** The previous piece was accepted. */
   | { t: 'admin-more'; id: number }
-  /** The client has gone. */
+  /** The client has disconnected. */
   | { t: 'admin-gone'; id: number }
   | { t: 'up' }
   | { t: 'ready'; port: number }

@@ -19,16 +19,16 @@ function headOf(path: string): string {
 const subtree = '/**';
 
 /**
- * Paths with places in them, `/v1/configs/{slug}`, and the value of each. A path that is none of them is recognised
- * by one look into a map, whatever the number of templates. A literal segment always wins over a place: where
- * `/things/export` and `/things/{id}` are templates, `export` is never an id, with whatever continues the path.
+ * Path templates with parameters, `/v1/configs/{slug}`, each with a value. A path without a template is recognised
+ * by one look-up in a map, whatever the number of templates. A literal segment always wins over a parameter: if
+ * `/things/export` and `/things/{id}` are templates, `export` is never an id, however the path continues.
  */
 export class PathTable<T> {
   readonly #heads = new Map<string, Node<T>>();
 
   /**
-   * The value of a template, made when it is first named. A template that ends with `/**` also covers every longer
-   * path that no other template fits. Throws for a template without a literal head.
+   * The value of a template, created at its first use. A template that ends with `/**` also covers every longer
+   * path that matches no other template. Throws for a template without a literal head.
    */
   at(template: string, make: () => T): T {
     const isSubtree = template.endsWith(subtree);
@@ -55,7 +55,7 @@ export class PathTable<T> {
     return place.value;
   }
 
-  /** The template that fits, literal segments before places, and what stood in its places; null: none. */
+  /** The matching template, literal segments before parameters, and the values of its parameters; null: none. */
   find(path: string): { readonly value: T; readonly captured: readonly string[] } | null {
     const head = headOf(path);
     let place = this.#heads.get(head);

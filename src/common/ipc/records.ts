@@ -11,7 +11,7 @@ export interface KeyRecord {
   userId: string | null;
   scopes: string[];
   expiresAt: number | null;
-  /** May its calls use saved configs and providers alone? */
+  /** May its calls use only saved configs and providers? */
   blockInline: boolean;
   /** Are the bodies of its calls kept in the log? Absent: yes. */
   keepBodies?: boolean;
@@ -58,7 +58,7 @@ export interface ProviderRecord {
   unresolved: string[];
   /** Unix milliseconds. */
   expiresAt: number | null;
-  /** Whose budget is used up. */
+  /** The budget that is used up; null: none. */
   exhausted: 'virtual_key' | 'integration' | null;
   /** null: every model. */
   models: ModelRules | null;
@@ -71,10 +71,10 @@ export interface PoliciesRecord {
   rates: RatePolicy[];
 }
 
-/** Which models a stored provider may be asked for. */
+/** The models that a stored provider allows. */
 export interface ModelRules {
-  /** Do models pass that are not named? */
+  /** Are other models allowed too? */
   others: boolean;
-  /** `baseUrl`: where this model alone is reached, version segment included. */
+  /** `baseUrl`: address of this model alone, version segment included. */
   named: { model: string; enabled: boolean; baseUrl: string | null }[];
 }

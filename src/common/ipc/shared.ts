@@ -4,8 +4,9 @@ import type { ModelsAnswer, ModelsQuestion } from '../vocabulary/model-list.js';
 import type { BreakerCounts, BreakerPlace, BreakerProbed, BreakerState } from './breaker.js';
 
 /**
- * What a data worker asks of the state that all workers share, by kind. Plain JSON both ways. A stage that has a part in
- * the control process adds its own kinds, and those of its news: `declare module` of this file, in its folder.
+ * Questions of a data worker to the state that all workers share, by kind. Plain JSON in both directions. A stage with
+ * a part in the control process adds its own kinds, and those of its messages, with `declare module` of this file, in
+ * its folder.
  */
 export interface SharedQuestions {
   /** Adds to a counter of a stage; `ms`: how long it counts from its first addition. The answer is its sum. */
@@ -17,7 +18,7 @@ export interface SharedQuestions {
   'state-get': { readonly question: StateKey; readonly answer: string | null };
   /** Those that are not closed. */
   breakers: { readonly question: null; readonly answer: readonly BreakerState[] };
-  /** May this request probe the target? One at a time may: the probe's number; null: not this one. */
+  /** May this request probe the target? Only one at a time; the probe's number; null: no. */
   'breaker-probe': { readonly question: BreakerPlace; readonly answer: number | null };
   /** The models that calls of a key can use now. */
   models: { readonly question: ModelsQuestion; readonly answer: ModelsAnswer };
@@ -39,9 +40,9 @@ export type SharedAnswer<K extends QuestionKind> = SharedQuestions[K]['answer'];
 
 /** A data worker's end of the state that the workers of a deployment share. The other end is the control process's. */
 export interface Shared {
-  /** Rejects where the control process cannot answer. */
+  /** Rejects if the control process cannot answer. */
   ask<K extends QuestionKind>(kind: K, question: SharedQuestion<K>): Promise<SharedAnswer<K>>;
-  /** Is not waited for; lost where the control process is gone. */
+  /** The caller does not wait for it; lost if the control process has ended. */
   send<K extends NewsKind>(kind: K, news: SharedNews[K]): void;
   /** One listener a kind. */
   on<K extends NewsKind>(kind: K, listener: (news: SharedNews[K]) => void): void;

@@ -2,7 +2,7 @@ import type { Awaitable } from '../core/directory.js';
 import type { SharedServer } from '../ipc/shared.js';
 import type { Logger } from './logger.js';
 
-/** A Redis that the nodes of a deployment share. Whatever is not answered in time rejects. */
+/** A Redis that the nodes of a deployment share. Commands without an answer in time reject. */
 export interface Nodes {
   /** null: there is no such key. */
   get(key: string, withinMs: number): Promise<string | null>;
@@ -28,7 +28,7 @@ export interface StageDatabase {
   close(): Promise<void>;
 }
 
-/** Texts as vectors, by scope, each with the key of what it leads to. Nothing here rejects. */
+/** Vectors of texts, by scope, each with a key. Nothing here rejects. */
 export interface Vectors {
   /** Keys of the nearest, nearest first; `similarity`: cosine, at least this. */
   nearest(scope: string, vector: Float32Array, similarity: number): Promise<string[]>;
@@ -52,7 +52,7 @@ export interface ScheduledRun {
 
 export type ScheduledWork = (run: ScheduledRun) => Promise<void>;
 
-/** What the part of a stage in the control process is given. */
+/** The host of a stage's part in the control process. */
 export interface ControlHost {
   readonly log: Logger;
   /** This end of the channel to the data workers. */

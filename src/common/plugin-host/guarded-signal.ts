@@ -2,7 +2,7 @@ type Report = (thrown: unknown) => void;
 type Listener = Parameters<AbortSignal['addEventListener']>[1];
 type Options = Parameters<AbortSignal['addEventListener']>[2];
 
-/** Calls `listener`; what it throws, or its promise rejects with, goes to `report`. */
+/** Calls `listener`; `report` gets the error that it throws or rejects with. */
 export function guard(listener: () => unknown, report: Report): void {
   try {
     const later = listener();
@@ -13,8 +13,8 @@ export function guard(listener: () => unknown, report: Report): void {
 }
 
 /**
- * Makes the listeners of `signal` report what they throw. An EventTarget would report it as an uncaught exception, and
- * so end the process for a mistake in one request's listener. Returns the same signal.
+ * Makes the listeners of `signal` report their errors. An EventTarget would turn them into uncaught exceptions, which
+ * would end the process for an error in one request's listener. Returns the same signal.
  */
 export function guardListeners(signal: AbortSignal, report: Report): AbortSignal {
   const guarded =
@@ -24,7 +24,7 @@ export function guardListeners(signal: AbortSignal, report: Report): AbortSignal
         () => (typeof listener === 'function' ? listener.call(signal, event) : listener.handleEvent(event)),
         report,
       );
-  // Weak: Node holds some of its own listeners weakly, and the wrapping must live exactly as long as what it wraps.
+  // Weak: Node references some of its own listeners weakly, and a wrapper must live exactly as long as its listener.
   const wrappers = new WeakMap<object, (event: Event) => void>();
   const wrap = (listener: Listener): ((event: Event) => void) => {
     const wrapper = wrappers.get(listener) ?? guarded(listener);

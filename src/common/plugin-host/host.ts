@@ -8,10 +8,12 @@ import type { Logger } from './logger.js';
 import type { Metrics } from './metrics.js';
 import type { SharedState } from './shared-state.js';
 
-/** What every plugin is given. Stable: members are added, none is changed or taken away. */
+/** The host of every plugin. Stable: members may be added, but none is changed or removed. */
 export interface Host {
   readonly log: Logger;
-  /** Makes the one error type, for plugins that import nothing. Its code is the gateway's or one that the plugin declares. */
+  /**
+   * Creates a GatewayError, for plugins that import nothing. The code is one of the gateway's or of the plugin's own.
+   */
   error(code: ErrorCode | (string & {}), message: string, detail?: ErrorDetail): GatewayError;
   /** Lower-case prefixes of the gateway's own headers, `x-gateway-` by default; replies carry the first. */
   readonly headerPrefixes: readonly string[];
@@ -29,46 +31,49 @@ export interface Host {
   random(): number;
 }
 
-/** Compiled configs, bounded by the bytes that they keep: the one used least recently makes room. */
+/** Compiled configs, limited by the bytes that they keep: the least recently used one is dropped first. */
 export interface KeptConfigs {
-  /** Parses and compiles an inline routing config, or finds it compiled. Throws `AB01` with its paths. */
+  /** Parses and compiles an inline routing config, or returns the compiled one. Throws `AB01` with its paths. */
   compile(text: string): ResolvedConfig;
-  /** What was kept under a key; texts of inline configs begin with a brace, so keys must not. */
+  /** The config kept under a key. Keys must not begin with a brace, as the texts of inline configs do. */
   get(key: string): ResolvedConfig | undefined;
   set(key: string, config: ResolvedConfig): void;
 }
 
-/** How many tokens a request may use. */
+/** The number of tokens that a request may use. */
 export interface ExpectedTokens {
-  /** Of the question and of the longest answer that it allows. */
+  /** Of the request and of the longest answer that it allows. */
   readonly tokens: number;
-  /** Does the request limit the length of its answer? Else the answer's part is a guess. */
+  /** Does the request limit the length of its answer? Otherwise the answer's part is an estimate. */
   readonly isBounded: boolean;
 }
 
-/** What a stage can ask for by name (`needs`) beyond the public part. Its members are then members of its host. */
+/**
+ * Capabilities that a stage can request by name (`needs`) beyond the public part. Their members become members of its
+ * host.
+ */
 export interface Capabilities {
   /** Calls to providers. */
   upstream: {
-    /** One upstream try of `target`, `attempt` hooks included. Throws a GatewayError where no answer came. */
+    /** One upstream attempt at `target`, `attempt` hooks included. Throws a GatewayError if no answer came. */
     attempt(x: Exchange, target: Target): Promise<Reply>;
     /**
-     * One upstream try for an exchange that no client waits for: its answer is read to its end, its `log` phase run. A
-     * stream is read and not returned: its reply has no body. null: no whole answer came. Never rejects.
+     * One upstream attempt for an exchange that no client waits for: its answer is read to its end, its `log` phase
+     * run. A stream is read and not returned: its reply has no body. null: no whole answer came. Never rejects.
      */
     aside(x: Exchange, target: Target): Promise<Reply | null>;
     /** The upstream that a target leads to, by address and credential. Fails as an attempt would. */
     upstreamKey(x: Exchange, target: Target): Awaitable<string>;
-    /** Names of client headers that some provider is sent unchanged, lower case. */
+    /** Names of client headers that are sent unchanged to some provider, lower case. */
     readonly sentOnHeaders: ReadonlySet<string>;
   };
   /** Prices. */
   costs: {
-    /** What the exchange's tokens cost so far, in picodollars; null where no price is known. */
+    /** Cost of the exchange's tokens so far, in picodollars; null: no price is known. */
     cost(x: Exchange): number | null;
     /**
-     * What a request would cost at this target, in picodollars, if its answer has this many tokens; null
-     * where no price, or not yet the target's provider, is known.
+     * Cost of a request at this target, in picodollars, if its answer has this many tokens; null:
+     * the price, or the target's provider, is not known yet.
      */
     expectedCost(x: Exchange, target: Target, outputTokens: number | null): number | null;
   };
@@ -77,8 +82,8 @@ export interface Capabilities {
     /** Tokens of the exchange's request, counted on another thread; null: they could not be counted in time. */
     inputTokens(x: Exchange): Promise<number | null>;
     /**
-     * What the request may use, before it is answered: an estimate by its length, or counted where it is long. `target`:
-     * the one that is asked, whose parameters count; null: none yet.
+     * Tokens that the request may use, before it is answered: an estimate by its length, or counted if it is long.
+     * `target`: the target to call, whose parameters count; null: none yet.
      */
     expectedTokens(x: Exchange, target: Target | null): Awaitable<ExpectedTokens>;
   };
@@ -86,7 +91,7 @@ export interface Capabilities {
   node: {
     /** Data workers of this node. */
     readonly workers: number;
-    /** A workspace's weight where several wait for one upstream: 1 unless the operator gave it another. */
+    /** A workspace's weight when several wait for one upstream. Default 1. */
     weightOf(workspaceId: string): number;
   };
   /** Routing configs, compiled. */
@@ -102,9 +107,9 @@ export interface Capabilities {
   };
   /** Bodies of requests. */
   bodies: {
-    /** Reads and checks the body of an endpoint that the gateway understands: sets `x.request.json`, model and stream. */
+    /** Reads and checks the body of an endpoint that the gateway parses: sets `x.request.json`, model and stream. */
     readBody(x: Exchange): Awaitable<void>;
-    /** The exchange's body is likely to come again, byte for byte: it is kept as parsed. */
+    /** The exchange's body is likely to recur, byte for byte: it is kept in parsed form. */
     bodyRecurs(x: Exchange): void;
   };
   /** The journal. */
@@ -120,7 +125,7 @@ export interface Capabilities {
 
 export type CapabilityName = keyof Capabilities;
 
-/** Who may ask for each capability: every plugin, or the stages that come with the gateway alone. */
+/** Which plugins may request each capability: every one, or only the gateway's own stages. */
 export const capabilityHolders = {
   upstream: 'plugins',
   costs: 'plugins',

@@ -1,6 +1,6 @@
 // What the package exports as `headgate/plugin`, for plugins that are written in TypeScript or want type checks.
-// Types, but for `definePlugin`: a plugin may resolve another copy of this package than the gateway that runs it, and
-// classes of that copy would not be the gateway's. Errors are made with `host.error`.
+// Types only, except `definePlugin`: a plugin may resolve another copy of this package than the gateway that runs it,
+// and classes of that copy would not be the gateway's. Errors are made with `host.error`.
 
 export type { Principal } from '../access/principal.js';
 export type { Awaitable, Directory } from '../core/directory.js';

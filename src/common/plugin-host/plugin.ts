@@ -13,33 +13,35 @@ export type { Logger } from './logger.js';
 /** JSON Schema (draft-07) of a plugin's options. */
 export type JsonSchema<_Options> = Readonly<Record<string, unknown>>;
 
-/** What a plugin may do, in the order in which it happens. Each may be absent; a synchronous answer costs no await. */
+/** The hooks of a plugin, in the order of their phases. Each is optional; a synchronous result needs no await. */
 export interface Hooks {
   /** Body parsed, nothing sent. A Reply ends the chain: the client gets it. */
   request?(x: Exchange): Awaitable<Reply | undefined | void>;
   /**
-   * In place of `request`, for a request that is explained and not sent: puts its part into the plan, and leaves
-   * everything else as it is. Stages without it are passed over.
+   * Replaces `request` for a request that is explained and not sent: adds its part to the plan, and changes
+   * nothing else. Stages without it are skipped.
    */
   explain?(x: Exchange, plan: Plan): Awaitable<void>;
-  /** Before each upstream try; may edit the call. `attempt`: its record. Throwing a GatewayError fails this try. */
+  /**
+   * Before each upstream attempt; may edit the call. `attempt`: its record. Throwing a GatewayError fails this attempt.
+   */
   attempt?(x: Exchange, call: UpstreamCall, attempt: Attempt): Awaitable<void>;
   /** Head of the answer known, not yet written. Runs in reverse order. */
   reply?(x: Exchange, reply: Reply): Awaitable<Reply | undefined | void>;
-  /** Per streamed event, in reverse order. null: swallow it, the client sees nothing. */
+  /** Per streamed event, in reverse order. null: removes the event. */
   event?(x: Exchange, event: StreamEvent): Awaitable<StreamEvent | readonly StreamEvent[] | null>;
-  /** Always, once, last. */
+  /** Once at the end of every request. */
   log?(x: Exchange, outcome: Outcome): void;
   close?(): Awaitable<void>;
 }
 
-/** What a stage brings with it. Of a stage of the gateway this is the default export of `plugins/<name>/stage.ts`. */
+/** The declaration of a stage. For the gateway's own stages it is the default export of `plugins/<name>/stage.ts`. */
 export interface StageDeclaration {
   readonly name: string;
   /** Schema of its options, checked before `setup`. Absent: its options are its settings. */
   readonly options?: JsonSchema<unknown>;
   readonly settings?: StageSettings;
-  /** Codes of errors that it answers with, beside the gateway's own. */
+  /** Its error codes, in addition to the gateway's own. */
   readonly errors?: Readonly<Record<string, StageErrorRow>>;
   readonly state?: Readonly<Record<string, StateKind>>;
   readonly ledgerFields?: Readonly<Record<string, StageLedgerField>>;
@@ -51,9 +53,9 @@ export interface StageDeclaration {
   readonly schedules?: Readonly<Record<string, { readonly seconds: number; readonly doc: string }>>;
   /** Capabilities beyond the public part of its host. */
   readonly needs?: readonly CapabilityName[];
-  /** false: custom plugins are not placed directly before or after it. Of stages of the gateway alone. */
+  /** false: custom plugins are not placed directly before or after it. Only for the gateway's own stages. */
   readonly insertable?: false;
-  /** Has its folder a part for the control process (`control.ts`)? Of stages of the gateway alone. */
+  /** Does its folder have a part for the control process (`control.ts`)? Only for the gateway's own stages. */
   readonly control?: true;
 }
 
@@ -63,19 +65,19 @@ export interface Plugin<Options = unknown, Needs extends CapabilityName = Capabi
   setup(options: Options, host: HostWith<Needs>): Awaitable<Hooks>;
 }
 
-/** Types what a stage brings where it is written; adds nothing at run time. */
+/** Types the declaration of a stage; does nothing at run time. */
 export function defineStage<const Declaration extends StageDeclaration>(stage: Declaration): Declaration {
   return stage;
 }
 
-/** The capabilities that a declaration asks for. */
+/** The capabilities that a declaration requests. */
 export type NeedsOf<Declaration extends StageDeclaration> = Declaration extends {
   readonly needs: readonly (infer Needs extends CapabilityName)[];
 }
   ? Needs
   : never;
 
-/** Types a plugin where it is written; adds nothing at run time. */
+/** Types a plugin; does nothing at run time. */
 export function definePlugin<Options, Needs extends CapabilityName = never>(
   plugin: Plugin<Options, Needs>,
 ): Plugin<Options, Needs> {

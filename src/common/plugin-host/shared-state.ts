@@ -10,19 +10,19 @@ export type StateKind =
 
 /** Keys of up to `maxKeyLength` characters. Only the key separates tenants: begin it with the workspace's id. */
 export interface Counter {
-  /** Adds a whole number; resolves with the sum. Rejects where the control process cannot answer. */
+  /** Adds a whole number; resolves with the sum. Rejects if the control process cannot answer. */
   add(key: string, amount?: number): Promise<number>;
 }
 
 export interface Values {
-  /** undefined: there is none, or it is too old. Rejects where the control process cannot answer. */
+  /** undefined: there is none, or it has expired. Rejects if the control process cannot answer. */
   get(key: string): Promise<unknown>;
-  /** Not waited for; lost where the control process is gone. */
+  /** The caller does not wait for it; lost if the control process has ended. */
   set(key: string, value: unknown): void;
   delete(key: string): void;
 }
 
-/** The shared state that a stage has declared. Throws for a name that it has not, or of another kind. */
+/** The shared state that a stage has declared. Throws for an undeclared name, or one of another kind. */
 export interface SharedState {
   counter(name: string): Counter;
   values(name: string): Values;

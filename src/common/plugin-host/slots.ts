@@ -4,8 +4,8 @@ import { Slot } from '../core/exchange.js';
 /** The provider credential that the client sent itself (`Authorization: Bearer <provider key>`). */
 export const directCredential = new Slot<Secret | null>('direct-credential', () => null);
 
-/** Which guardrails, in which versions, judge this call: one answer is not given again under other rules. */
+/** Identifies the call's guardrails and their versions: a cached answer is not used under other rules. */
 export const guardrailVersion = new Slot<string>('guardrail-version', () => '');
 
-/** SHA-256 of the body's bytes, base64url, where the body has come before and `json` is that of the first time. */
+/** SHA-256 of the body's bytes, base64url, if the body has come before and `json` is the object parsed then. */
 export const bodyDigest = new Slot<string | null>('body-digest', () => null);
