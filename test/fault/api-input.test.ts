@@ -67,7 +67,7 @@ const knobs: Readonly<Record<string, Knobs>> = {
 /** 100 MB, in 100 KB. */
 const zeros = gzipSync(Buffer.alloc(100 * 1024 * 1024));
 
-/** What clients send, hostile or mistaken, to every API (hardening.md §4: D, R, V). */
+/** What clients send, hostile or mistaken, to every API. */
 describe('hostile requests to every API', () => {
   let gateway: RunningGateway;
   let provider: SimulatedProvider;

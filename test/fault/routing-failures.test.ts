@@ -10,7 +10,7 @@ import { ScriptedProvider } from '../support/scripted-provider.js';
 import { folder, forEachStore } from '../support/stores.js';
 import { expectWithinMs, scaled } from '../support/time-limits.js';
 
-/** How long targets fail under load. `ROUTING_SECONDS=30` is what hardening.md asks for. */
+/** How long targets fail under load. `ROUTING_SECONDS=30` for a thorough run. */
 const seconds = Number(process.env['ROUTING_SECONDS'] ?? 2.5);
 const perSecond = 60;
 const cooldownMs = 1000;

@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import { type AdminMethod, adminTree } from '../../proto/tree.js';
 
-/** Operations of spec/api.md §5, and of this product where it says so. A place is written {}. */
+/** Operations of the administration API; parameters are written {}. */
 const operations = `
 GET,POST                 /v1/configs
 GET,PUT,DELETE           /v1/configs/{}

@@ -4,7 +4,7 @@ import { isScope, mayHold, scopesOf } from '../../src/common/access/scopes.js';
 const crud = 'create read update delete list';
 
 /**
- * spec/api.md §2.2, row by row: the resource, its actions, and those of them that an organisation's key, a workspace's
+ * The table of scopes, row by row: the resource, its actions, and those of them that an organisation's key, a workspace's
  * service key and a workspace's user key may hold. `all`: every one; `-`: none.
  */
 const rows: readonly (readonly [string, string, string, string, string])[] = [

@@ -298,7 +298,7 @@ const partners = {
   'zscalerAiGuard.zscalerAiGuardCheck': remote(both, { policyId: text() }, ['policyId'], 10_000),
 };
 
-/** Every check that a guardrail may name, and what it takes (spec/api.md §5.18). */
+/** Every check that a guardrail may name, and what it takes. */
 export const guardrailChecks: ReadonlyMap<string, GuardrailCheck> = new Map(
   Object.entries<GuardrailCheck>({ ...own, ...hosted, ...partners }),
 );

@@ -1,6 +1,6 @@
 import { Secret } from '../access/secret.js';
 
-/** Fields of the providers' own in configs (headers spell them with hyphens): the set of spec/api.md §4.1 that is acted on. */
+/** Fields of the providers' own in configs (headers spell them with hyphens): those that have an effect. */
 export const providerFields = [
   'openai_organization',
   'openai_project',

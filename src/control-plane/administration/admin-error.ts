@@ -8,7 +8,7 @@ interface ErrorReply {
 
 const answer = (grpc: status, http: number): ErrorReply => ({ grpc, http });
 
-/** Codes of the administration plane (spec/api.md §3.2), with the status of each over gRPC and over HTTP. */
+/** Codes of the administration plane, with the status of each over gRPC and over HTTP. */
 export const adminErrors = {
   /** The request itself is wrong. */
   AB01: answer(status.INVALID_ARGUMENT, 400),

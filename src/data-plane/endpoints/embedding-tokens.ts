@@ -1,4 +1,4 @@
-/** Input tokens that a model takes in one request, all items together (spec/service.md §2.1). */
+/** Input tokens that a model takes in one request, all items together. */
 const limits: ReadonlyMap<string, number> = new Map([['text-embedding-ada-002', 8192]]);
 /** Bytes of the longest token in the encoding of these models. */
 const longestToken = 128;

@@ -2,7 +2,7 @@ import type { SecurityFlag, SecuritySettings } from '../../../common/access/secu
 import type { Place, Roles, Store } from '../../store/store.js';
 
 /**
- * Who may do what (spec/api.md §2.4, §2.5). A scope is a permission of a key; where the key belongs to a person, that
+ * Who may do what. A scope is a permission of a key; where the key belongs to a person, that
  * person's roles and the flags of the workspace limit it. Deny by default: a scope without a row here
  * is for admins.
  */

@@ -1,7 +1,7 @@
 import { type SecurityFlag, type SetFlags, securityFlags } from '../../../common/access/security-settings.js';
 import { mergedDocument } from '../grpc/documents.js';
 
-/** Flags that have a category of their own besides (spec/api.md §2.5). */
+/** Flags that have a category of their own besides. */
 const dataVisibility: readonly SecurityFlag[] = ['members_view_all_data', 'managers_view_all_data'];
 
 /** What is set after a request with `security_settings`. */

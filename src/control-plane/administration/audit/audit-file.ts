@@ -2,7 +2,7 @@ import type { AuditLog } from '../../../../proto/messages.js';
 import type { AuditRecord } from '../../store/store.js';
 import { timeOf } from '../grpc/wire.js';
 
-/** A row of the audit log as messages, and files, have it (spec/api.md §5.13). */
+/** A row of the audit log as messages, and files, have it. */
 export const auditLog = (row: AuditRecord): AuditLog => ({
   timestamp: timeOf(row.at),
   method: row.method as AuditLog['method'],

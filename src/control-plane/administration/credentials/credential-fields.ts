@@ -1,4 +1,4 @@
-/** What a provider may need beside its key (spec/api.md §5.2, §5.3): which field is whose. */
+/** What a provider may need beside its key: which field is whose. */
 export interface CredentialField {
   /** null: any provider's. */
   readonly providers: readonly string[] | null;

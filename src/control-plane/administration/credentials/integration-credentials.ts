@@ -9,7 +9,7 @@ import { changedConfigurations, type Face, isEmpty, providerKeyOf } from './conf
 import { credentialFields } from './credential-fields.js';
 import { mappedFields, secretMappingsOf } from './secret-mappings.js';
 
-/** Credentials of integrations: complete, or refused (spec/api.md §5.2). */
+/** Credentials of integrations: complete, or refused. */
 
 const root = 'configurations';
 

@@ -8,7 +8,7 @@ import { changedConfigurations, type Face, isEmpty, providerKeyOf } from './conf
 import { credentialFields } from './credential-fields.js';
 import { mappedFields } from './secret-mappings.js';
 
-/** Credentials that a provider or a virtual key has for itself (spec/api.md §5.3, "extra credential fields"). */
+/** Credentials that a provider or a virtual key has for itself. */
 
 export interface CredentialRequest {
   readonly key?: string | null;

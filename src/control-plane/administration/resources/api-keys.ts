@@ -155,7 +155,7 @@ const rotationDetails = (key: ApiKey, transitionExpiresAt: number): Record<strin
   transition_expires_at: timeOf(transitionExpiresAt),
 });
 
-/** Gateway keys (spec/api.md §5.5). */
+/** Gateway keys. */
 export function apiKeysService({ store }: AdminParts): Service<'ApiKeys'> {
   return {
     async CreateApiKey(caller, request) {

@@ -35,7 +35,7 @@ async function workspaceOf(caller: Caller, idOrSlug: string | null | undefined):
   return workspace?.id ?? idOrSlug;
 }
 
-/** Who changed what (spec/api.md §5.13). */
+/** Who changed what. */
 export function auditLogsService({ store }: AdminParts): Service<'AuditLogs'> {
   return {
     async ListAuditLogs(caller, request) {

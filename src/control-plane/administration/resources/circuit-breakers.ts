@@ -2,7 +2,7 @@ import type { BreakerReport } from '../../../common/ipc/breaker.js';
 import { timeOf } from '../grpc/wire.js';
 import type { AdminParts, Service } from '../service.js';
 
-/** Circuit breakers that are not closed (spec/api.md §4.5). */
+/** Circuit breakers that are not closed. */
 export function circuitBreakersService({ breakers }: AdminParts): Service<'CircuitBreakers'> {
   return {
     async ListCircuitBreakers(caller, { workspace_id }) {

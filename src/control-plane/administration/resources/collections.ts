@@ -33,7 +33,7 @@ const toRow = (collection: CollectionWithContent): CollectionRow => ({
   collection_details: detailsOf(collection),
 });
 
-/** Folders of prompts (spec/api.md §5.15). */
+/** Folders of prompts. */
 export function collectionsService({ store }: AdminParts): Service<'Collections'> {
   async function found(
     caller: Caller,

@@ -54,7 +54,7 @@ interface Named {
   readonly workspace_id?: string | null;
 }
 
-/** Routing configs (spec/api.md §5.1). */
+/** Routing configs. */
 export function configsService({ store, ledger, validateConfig }: AdminParts): Service<'Configs'> {
   /** JSON text of a config that was checked and can be used. */
   async function checked(caller: Caller, place: Place, content: unknown): Promise<string> {

@@ -36,7 +36,7 @@ const makeSecret = (): string => `hgd_${randomBytes(32).toString('base64url')}`;
 /** Its gateways report every 30 s. Milliseconds. */
 const presentMs = 90_000;
 
-/** Gateways of the organisation (spec/api.md §5.24). */
+/** Gateways of the organisation. */
 export function deploymentsService({ store }: AdminParts): Service<'Deployments'> {
   const { deployments } = store;
 

@@ -81,7 +81,7 @@ const actionsMessage = ({ onSuccess, onFail, ...flags }: GuardrailActions): Acti
   on_fail: { feedback: onFail },
 });
 
-/** Checks of requests and answers, of a workspace or of the organisation (spec/api.md §5.18). */
+/** Checks of requests and answers, of a workspace or of the organisation. */
 export function guardrailsService({ store }: AdminParts): Service<'Guardrails'> {
   async function changeable(
     caller: Caller,

@@ -43,7 +43,7 @@ function checkStoredAddress(
   checkAddress(parts, provider, pathOf('custom_host'), stored || mapped);
 }
 
-/** Integrations (spec/api.md §5.2). */
+/** Integrations. */
 export function integrationsService(parts: AdminParts): Service<'Integrations'> {
   const { store } = parts;
 

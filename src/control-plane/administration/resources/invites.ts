@@ -64,7 +64,7 @@ const tokenMark = '#token=';
 /** The token in the link of an invitation. */
 export const tokenOf = (link: string): string => link.split(tokenMark)[1] ?? '';
 
-/** Invitations (spec/api.md §5.7). */
+/** Invitations. */
 export function invitesService({ store, publicUrl }: AdminParts): Service<'Invites'> {
   /** The token follows the #: no server, and no log of one, is sent that part. */
   const linkOf = (token: Secret): string =>

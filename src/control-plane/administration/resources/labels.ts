@@ -25,7 +25,7 @@ const toMessage = (label: Label): LabelMessage => ({
 const taken = (name: string | null | undefined): AdminError =>
   new AdminError('AB07', `name: there is a label ${name} already.`);
 
-/** Names for versions of prompts (spec/api.md §5.17). */
+/** Names for versions of prompts. */
 export function labelsService({ store }: AdminParts): Service<'Labels'> {
   /** The workspace that a request is about; null: all of them. A workspace's key means its own workspace even where it names its organisation. */
   const workspaceOf = (

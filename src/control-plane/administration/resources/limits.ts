@@ -4,7 +4,7 @@ import type { RateLimit, UsageLimits } from '../../store/records/usage-limits.js
 import { AdminError } from '../admin-error.js';
 import { msOf, timeOrNull } from '../grpc/wire.js';
 
-/** Budgets and rate limits, as keys, workspaces and providers have them (spec/api.md §5.0). */
+/** Budgets and rate limits, as keys, workspaces and providers have them. */
 
 interface LimitsRequest {
   readonly type?: 'cost' | 'tokens' | null;

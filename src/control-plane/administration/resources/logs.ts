@@ -85,7 +85,7 @@ function cursorOf(text: string): string {
   throw new AdminError('AB01', 'after must be the cursor of an earlier answer, or 0.');
 }
 
-/** What passed through the gateway (spec/api.md §5.21). */
+/** What passed through the gateway. */
 export function logsService({ ledger }: AdminParts): Service<'Logs'> {
   return {
     async ListLogs(caller, request) {

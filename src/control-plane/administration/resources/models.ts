@@ -55,7 +55,7 @@ const additionalUnits = (price: Rates): Record<string, Price> =>
       .map(([name, unit]) => [unit, centsOf(price[name])]),
   );
 
-/** Models that workspaces can call, and what they cost (spec/api.md §5.25). */
+/** Models that workspaces can call, and what they cost. */
 export function modelsService({ store }: AdminParts): Service<'Models'> {
   return {
     async ListModels(caller, request) {

@@ -35,7 +35,7 @@ const authMessage = ({ maxSessionTtl }: Organisation): AuthSettings => ({
   session_settings: { max_session_ttl: maxSessionTtl },
 });
 
-/** The organisation itself: settings, security, defaults (spec/api.md §2.5, §5.10). */
+/** The organisation itself: settings, security, defaults. */
 export function organisationsService({ store }: AdminParts): Service<'Organisations'> {
   async function ownOf(caller: Caller): Promise<Organisation> {
     const organisation = await store.organisations.get(caller.organisationId);

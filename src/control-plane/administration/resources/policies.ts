@@ -3,7 +3,7 @@ import type { Policy, PolicyCondition } from '../../store/store.js';
 import { AdminError } from '../admin-error.js';
 import { timeOf } from '../grpc/wire.js';
 
-/** What policies of both kinds have in common (spec/api.md §5.11, §5.12). */
+/** What policies of both kinds have in common. */
 
 /** What a policy limits: budgets and rates of model calls, rates of tool calls. */
 export type Counted = 'budget' | 'llm' | 'mcp_tools';

@@ -71,7 +71,7 @@ export async function duplicated(
   return source;
 }
 
-/** Stored providers (spec/api.md §5.3). */
+/** Stored providers. */
 export function providersService(parts: AdminParts): Service<'Providers'> {
   const { store } = parts;
 

@@ -25,7 +25,7 @@ const inForce = ({ workspaceId }: RateLimitsPolicy): Forget => ({
   name: '*',
 });
 
-/** Rate limits over requests that share something (spec/api.md §5.12). */
+/** Rate limits over requests that share something. */
 export function rateLimitsPoliciesService({ store }: AdminParts): Service<'RateLimitsPolicies'> {
   const policies = store.rateLimitsPolicies;
   return {

@@ -109,7 +109,7 @@ function budgetAfter(
   };
 }
 
-/** Budgets over requests that share something (spec/api.md §5.11). */
+/** Budgets over requests that share something. */
 export function usageLimitsPoliciesService({ store }: AdminParts): Service<'UsageLimitsPolicies'> {
   const policies = store.usageLimitsPolicies;
 

@@ -70,7 +70,7 @@ async function checkGrants(
   if (role !== user.role || workspaces.length > 0) await checkRaised(caller, user, role, workspaces);
 }
 
-/** The people of the organisation (spec/api.md §5.6). */
+/** The people of the organisation. */
 export function usersService({ store }: AdminParts): Service<'Users'> {
   async function userAt(caller: Caller, id: string): Promise<User> {
     const user = await store.users.get(caller.organisationId, id);

@@ -44,7 +44,7 @@ const modelConfigOf = ({ integration, configurations, baseUrl }: Provider): Reco
 const changed = (caller: Caller, provider: Provider): void =>
   caller.changed({ ...provider, kind: 'provider' }, [forgetProvider(provider)]);
 
-/** Virtual keys: providers by their older name (spec/api.md §5.4). */
+/** Virtual keys: providers by their older name. */
 export function virtualKeysService(parts: AdminParts): Service<'VirtualKeys'> {
   const { store } = parts;
   const missing = (): AdminError => new AdminError('AB08', 'There is no such virtual key.');

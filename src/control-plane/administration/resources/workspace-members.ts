@@ -38,7 +38,7 @@ export function memberMessage(member: Member, security: SecuritySettings): Works
 const placeOf = ({ organisationId, id }: Workspace): Place => ({ organisationId, workspaceId: id });
 const noMember = (): AdminError => new AdminError('AB08', 'The workspace has no such member.');
 
-/** Members of workspaces (spec/api.md §5.9). */
+/** Members of workspaces. */
 export function workspaceMembersService({ store }: AdminParts): Service<'WorkspaceMembers'> {
   async function securityIn({ organisationId, workspaceId }: Place): Promise<SecuritySettings> {
     const settings = await store.organisations.settings(organisationId, workspaceId);

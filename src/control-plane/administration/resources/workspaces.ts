@@ -88,7 +88,7 @@ function usersOf(values: CreateWorkspaceRequest['users']): string[] {
   });
 }
 
-/** Parts of the organisation (spec/api.md §5.8). */
+/** Parts of the organisation. */
 export function workspacesService({ store }: AdminParts): Service<'Workspaces'> {
   async function settingsIn(workspace: Workspace): Promise<SettingsInForce> {
     return settingsInForce(await ownOrganisation(workspace.organisationId), workspace);

@@ -1,7 +1,7 @@
 import type { AuditAnchor } from '../files/audit-anchors.js';
 import type { Listed, Page } from './place.js';
 
-/** One administrative action, allowed or refused (spec/api.md §5.13). Texts hold no secret, but its fingerprint. */
+/** One administrative action, allowed or refused. Texts hold no secret, but its fingerprint. */
 export interface AuditEntry {
   readonly organisationId: string;
   readonly workspaceId: string | null;

@@ -182,7 +182,7 @@ function across(body: JsonObject): void {
   }
 }
 
-/** A chat completion request (spec/service.md §2.6, spec/api.md §6.1). */
+/** A chat completion request. */
 export const chatRules: BodyRules = {
   required: ['messages', 'model'],
   open: true,

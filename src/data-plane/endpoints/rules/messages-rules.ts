@@ -166,7 +166,7 @@ const counted: readonly (readonly [string, FieldCheck])[] = [
   ['output_config', orNull(outputConfig)],
 ];
 
-/** A request of the Messages API (spec/api.md §6.4). */
+/** A request of the Messages API. */
 export const messagesRules: BodyRules = {
   required: ['model', 'messages', 'max_tokens'],
   open: true,

@@ -31,7 +31,7 @@ const query: FieldCheck = (value, path) => {
   if (value === '') refuse(path, 'must not be empty');
 };
 
-/** A rerank request (spec/api.md §6.5). */
+/** A rerank request. */
 export const rerankRules: BodyRules = {
   required: ['model', 'query', 'documents'],
   open: true,

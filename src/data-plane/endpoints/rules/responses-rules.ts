@@ -103,7 +103,7 @@ function across(body: JsonObject): void {
   if (body['model'] === undefined) refuse('model', 'is required');
 }
 
-/** A request of the Responses API (spec/api.md §6.15). */
+/** A request of the Responses API. */
 export const responsesRules: BodyRules = {
   required: [],
   open: true,

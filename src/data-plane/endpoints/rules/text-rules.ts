@@ -67,7 +67,7 @@ function acrossCompletion(body: JsonObject): void {
     refuse('best_of', 'cannot be streamed: leave it out or set stream to false');
 }
 
-/** A text completion request (spec/service.md §2.8). */
+/** A text completion request. */
 export const completionRules: BodyRules = {
   required: ['model', 'prompt'],
   open: true,
@@ -119,7 +119,7 @@ function acrossEmbedding(body: JsonObject): void {
     refuse('input', overLimit(limit, model));
 }
 
-/** An embedding request (spec/service.md §2.1): the only one that takes no fields beyond its own. */
+/** An embedding request: the only one that takes no fields beyond its own. */
 export const embeddingRules: BodyRules = {
   required: ['input', 'model'],
   open: false,
@@ -138,7 +138,7 @@ export const embeddingRules: BodyRules = {
   ]),
 };
 
-/** A moderation request (spec/service.md §2.4, spec/api.md §6.8). */
+/** A moderation request. */
 export const moderationRules: BodyRules = {
   required: ['input'],
   open: true,
