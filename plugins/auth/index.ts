@@ -30,7 +30,7 @@ export default definePlugin<Record<string, never>, NeedsOf<typeof stage>>({
     };
     /** `hash` null: by its form it is no gateway key. `place`: the header that holds the key, or `key` of the query. */
     const look = (x: Exchange, hash: string | null, place: string): void | Promise<void> => {
-      // The form of a key is no secret, so the time of the answer may differ between garbage and an unknown key.
+      // The form of a key is not secret, so an invalid text and an unknown key may take different times.
       if (hash === null) throw invalidKey(place);
       const found = host.directory.key(hash, x.request);
       if (found instanceof Promise) return found.then((principal) => admit(x, principal, place));
@@ -54,7 +54,7 @@ export default definePlugin<Record<string, never>, NeedsOf<typeof stage>>({
           if (rank === undefined || rank >= best) continue;
           const value = headers[i + 1]!;
           const found = host.hashKey(name === 'authorization' ? (bearerToken(value) ?? '') : value);
-          // Our own header is meant for us whatever it holds; the clients' ones only when it is a gateway key.
+          // The gateway's own header always counts, whatever its value; the clients' headers only with a gateway key.
           if (found === null && rank !== own) continue;
           place = name;
           hash = found;
@@ -68,7 +68,7 @@ export default definePlugin<Record<string, never>, NeedsOf<typeof stage>>({
   },
 });
 
-/** Rank of our own headers, before the clients'. The first of them counts. */
+/** Rank of the gateway's own headers, before the clients'. The first of them counts. */
 const own = -1;
 
 const isGeminiCall = ({ endpoint, request }: Exchange): boolean =>

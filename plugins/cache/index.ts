@@ -117,7 +117,7 @@ class Cache {
     ]);
   }
 
-  /** Answers the call where its answer is known, or about to be. */
+  /** Answers the call if its answer is stored, or about to be. */
   look(x: Exchange, asked: Asked): Awaitable<Reply | undefined> {
     const key = this.#keys.of(x, asked);
     return key instanceof Promise

@@ -13,7 +13,7 @@ interface Read {
 const nothingDropped: readonly string[] = Object.freeze([]);
 /** Of a call without that header. */
 export const nothing: Read = Object.freeze({ pairs: none, dropped: nothingDropped });
-/** Callers choose the names, and every one listed goes into the log. */
+/** Limit of listed paths: callers choose the names, and the log has each of them. */
 const mostDropped = 16;
 const longestName = 64;
 

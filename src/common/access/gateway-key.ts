@@ -68,7 +68,7 @@ export class KeyHasher {
 
   constructor(readonly pepper: Buffer) {}
 
-  /** null: by its form this is no gateway key. */
+  /** null: this does not have the form of a gateway key. */
   readonly hash = (text: string): string | null => {
     let hash = this.#seen.get(text);
     if (hash === undefined) {

@@ -174,7 +174,7 @@ export class Exchange {
   replyHeaders: HeaderList | null = null;
   /** Why it was cancelled (client disconnected, shutting down); null while it is open. Set by `abort` alone. */
   aborted: GatewayError | null = null;
-  /** Does the client want to know how it came to its answer? */
+  /** Does the client want an explanation? */
   explain = false;
   /** Unix milliseconds. */
   readonly startedAt: number;

@@ -49,7 +49,7 @@ export interface StageDeclaration {
   readonly replyHeaders?: Readonly<Record<string, string>>;
   /** Names of its metrics, each with what it counts. Absent: any. */
   readonly metrics?: Readonly<Record<string, string>>;
-  /** What its part of the control process does on one node for all, by name. Of stages of the gateway alone. */
+  /** What its part of the control process does on one node for all, by name. Only for the gateway's own stages. */
   readonly schedules?: Readonly<Record<string, { readonly seconds: number; readonly doc: string }>>;
   /** Capabilities beyond the public part of its host. */
   readonly needs?: readonly CapabilityName[];

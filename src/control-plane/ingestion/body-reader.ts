@@ -77,7 +77,7 @@ async function search(bytes: Buffer, org: string, id: string): Promise<Bodies | 
   return null;
 }
 
-/** The two last numbers of a header line, read from its end. NaN where there are none. */
+/** The two last numbers of a header line, read from its end. NaN: there are none. */
 export function bodyLengths(bytes: Buffer, from: number, end: number): [number, number] {
   if (bytes[from] !== 0x42 || bytes[end - 1] !== 0x5d) return [Number.NaN, Number.NaN];
   const second = bytes.lastIndexOf(0x2c, end);

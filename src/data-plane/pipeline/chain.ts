@@ -71,7 +71,7 @@ export function runRequest(
     const answer = hooks[i]!(x);
     if (answer === undefined) continue;
     const next = i + 1;
-    // The last hook, usually the router's: no hook follows, so its promise is returned as it is.
+    // The last hook, usually the router's: no hook follows, so its promise is returned unchanged.
     if (next === hooks.length && answer instanceof Promise) return answer as Promise<Reply | undefined>;
     if (isThenable(answer)) {
       return Promise.resolve(answer).then((reply) => {
@@ -85,7 +85,7 @@ export function runRequest(
   return null;
 }
 
-/** Runs the `attempt` phase. Stays synchronous for as long as the hooks do. */
+/** Runs the `attempt` phase. Synchronous as long as the hooks are. */
 export function runAttempt(
   hooks: readonly AttemptHook[],
   x: Exchange,

@@ -35,7 +35,7 @@ export function createHandler(pipeline: Pipeline): (call: Call) => void {
   return (call) => {
     if (pipeline.draining) return turnAway(pipeline, call, draining());
     let { path } = call;
-    // Most requests name their endpoint exactly: only the others are looked at for how they spell it.
+    // Most requests name their endpoint exactly: only other paths need to be normalised.
     const fixed = fixedEndpoints.get(path);
     let endpoint: Endpoint;
     if (fixed?.method === call.method) {

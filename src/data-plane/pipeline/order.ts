@@ -24,7 +24,7 @@ export const order = [
   'logger',
 ] as const;
 
-/** Places of stages that are not part of this version: they have no folder yet. */
+/** Names of stages that are not part of this version: they have no folder yet. */
 export const planned: ReadonlySet<StageName> = new Set(['guardrails']);
 
 export type StageName = (typeof order)[number];

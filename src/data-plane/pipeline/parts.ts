@@ -19,7 +19,7 @@ export type TokenCounter = Pick<LedgerTokenCounter, 'count' | 'exceeds'>;
 export interface Pricing {
   /** Picodollars, by the price of the day; null: none is known. `at`: Unix milliseconds. */
   cost(provider: string, model: string, usage: Usage, at: number): number | null;
-  /** What a request may cost at most, by its size and its `max_tokens`; null where no price is known. */
+  /** The highest cost of a request, by its size and its `max_tokens`; null: no price is known. */
   reserve(provider: string, model: string, requestBytes: number, maxTokens: number | null): number | null;
 }
 

@@ -10,13 +10,13 @@ export interface IngestionGiven {
   readonly ingestion: Ingestion;
 }
 
-/** Turns the workers' journals into rows of the ledger; what an earlier run has left comes first. */
+/** Turns the workers' journals into rows of the ledger; journals of earlier runs first. */
 export const ingestionPart: ProcessPart<
   Base & DataDirectory & WorkerProcesses & LedgerGiven & NodeGiven,
   IngestionGiven
 > = {
   name: 'ingestion of journals',
-  // The last records may be many. What does not get there in time waits for the next start.
+  // There may be many last records. What does not get there in time waits for the next start.
   stopMs: ({ sharedLedger }) => (sharedLedger === null ? 10_000 : 30_000),
   async start({ journalDir, ledger, workers, journal, log }) {
     const { startIngestion } = await import('../../control-plane/ingestion/ingest.js');

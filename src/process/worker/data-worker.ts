@@ -34,7 +34,7 @@ let worker: Worker | null = null;
 let processLog: Logger | null = null;
 let leaving = false;
 
-/** A data worker: one process, one port shared with its siblings, no database. Started by the supervisor alone. */
+/** A data worker: one process, one port shared with its siblings, no database. Started only by the control process. */
 async function start(init: WorkerInit): Promise<Worker> {
   const { log, dropped: droppedLines } = openLog(init.log, { worker: init.worker });
   processLog = log;
@@ -43,7 +43,7 @@ async function start(init: WorkerInit): Promise<Worker> {
   return { ...(await running.start()), droppedLines, stop: () => running.stop() };
 }
 
-/** Ends in-flight work up to the deadline, then goes. New calls on kept connections are refused meanwhile. */
+/** Finishes requests in flight until the deadline, then exits. New calls on open connections are refused meanwhile. */
 async function drain(deadlineMs: number): Promise<void> {
   if (leaving) return;
   leaving = true;

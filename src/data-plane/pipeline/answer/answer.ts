@@ -90,7 +90,7 @@ export class Answer implements IntentWaiter, UpstreamHandler, Inflow {
         },
         this,
       );
-      // It may have failed before `send` returned: then there is nothing to hold.
+      // It may have failed before `send` returned: then nothing is left to hold.
       if ((this.#mode as Mode) === 'done') flight.cancel();
       else this.#flight = flight;
     } catch (thrown) {

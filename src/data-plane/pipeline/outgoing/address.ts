@@ -216,7 +216,7 @@ function checkCredential(
 
 const bodiless: ReadonlySet<string> = new Set(['GET', 'HEAD', 'DELETE', 'OPTIONS']);
 
-/** The address that this model has for itself. Throws where the integration does not let it through. */
+/** The model's own address, if it has one. Throws if the integration does not enable the model. */
 function baseOfModel(
   x: Exchange,
   models: NonNullable<StoredProvider['models']>,

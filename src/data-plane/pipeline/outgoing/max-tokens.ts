@@ -2,7 +2,7 @@ import type { Exchange } from '../../../common/core/exchange.js';
 import type { Target } from '../../../common/core/target.js';
 import { maxTokensIn } from '../../providers/client-formats/max-tokens.js';
 
-/** The longest answer that was asked for; null: none was named. */
+/** The limit of the answer's tokens; null: the request has none. */
 export function maxTokens(x: Exchange, target: Target | null): number | null {
   const { json } = x.request;
   const overrides = target === null ? null : target.overrideParams;

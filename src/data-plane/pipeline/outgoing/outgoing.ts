@@ -42,7 +42,7 @@ const userAgent = 'headgate';
 /** If the client's body is longer, in bytes, the provider's body is written in slices. */
 const longBytes = 1024 * 1024;
 
-/** What a call can be translated from and into. */
+/** The formats that a call can be converted from and to. */
 interface Languages {
   readonly formats: ReadonlyMap<Format, ChatFormat>;
   readonly clientFormats: ReadonlyMap<Format, ClientFormat>;

@@ -30,7 +30,7 @@ interface Kept {
  * answer. Only callers that have had such an answer have an entry; for all others this costs one look-up in a map.
  */
 export class RecurringBodies {
-  /** Each with a number of its own, by which its bodies' places differ from another caller's. Of others nothing is kept. */
+  /** Each caller has a number, which makes its keys differ from those of others. Of others nothing is kept. */
   readonly callers = new WeakMap<Principal, number>();
   #known = 0;
   /** By checksum: of two bodies with the same one the later is kept. */

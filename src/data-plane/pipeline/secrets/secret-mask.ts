@@ -79,7 +79,7 @@ export class SecretMask {
     return probes !== null && this.#held[bytes[bytes.length - 1]!] === 0 && !holdsAny(bytes, probes);
   }
 
-  /** Goes on from a state at `from`. What is before `from` belongs to the caller, who has it overwritten in place. */
+  /** Continues from a state at `from`. Bytes before `from` belong to the caller and are overwritten in place. */
   search(bytes: Buffer, from: number, before: number): Searched {
     const { automaton } = this;
     const { root } = automaton;

@@ -35,7 +35,7 @@ export class OpenConnections {
   }
 }
 
-/** The idle connections of many pools: of more than `max`, the one unused for longest is closed. */
+/** The idle connections of many pools. Above `max`, the one unused for longest is closed. */
 export class IdleConnections extends WaitingLine<Connection> {
   readonly all: OpenConnections;
   readonly max: number;
