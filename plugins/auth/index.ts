@@ -34,7 +34,8 @@ export default definePlugin<Record<string, never>, NeedsOf<typeof stage>>({
       if (hash === null) throw invalidKey(place);
       const found = host.directory.key(hash, x.request);
       if (found instanceof Promise) return found.then((principal) => admit(x, principal, place));
-      return admit(x, found, place);
+      if (deployment !== null) return admit(x, found, place);
+      accept(x, found, place);
     };
     const lookInQuery = (x: Exchange): void | Promise<void> => {
       const key = isGeminiCall(x) ? queryKey(x.request.query) : null;

@@ -151,7 +151,7 @@ export function estimateOf(price: Price, inputTokens: number, outputTokens: numb
 
 /** What a call of so many input tokens costs at most: its answer as long as allowed, its input at the highest rate. */
 export function reserveOf(inputTokens: number, maxTokens: number | null, price: Price): number {
-  const rates = priceFor(price, inputTokens, undefined);
+  const rates = price.above === null ? price : priceFor(price, inputTokens, undefined);
   const { input: text, cached, cacheWrite, cacheWriteHour, audioInput, imageInput } = rates;
   const input = Math.max(text, cached, cacheWrite, cacheWriteHour, audioInput, imageInput);
   const output = Math.max(rates.output, rates.reasoning, rates.audioOutput, rates.imageOutput);
