@@ -51,9 +51,9 @@ const sharePart = 8;
 /** A limit of requests under way may be reached for long: how often workers are asked for what they do not use. */
 const recallEveryMs = 20;
 /** Counters that are kept, at most; those used least recently make room. */
-const mostCounters = 200_000;
+const mostCounters = 100_000;
 /** Characters of their names, all together. */
-const longestNames = 64 * 1024 * 1024;
+const longestNames = 32 * 1024 * 1024;
 const leastLength = 256;
 
 export interface CountersOptions {
