@@ -74,6 +74,30 @@ export interface ApiKeyDefaults {
   readonly allow_config_override?: boolean | null;
 }
 
+/** What one try of one target cost. */
+export interface AttemptCost {
+  readonly target: string;
+  readonly provider: string;
+  /** Its own name for the model; absent where it is not known. */
+  readonly model?: string | null;
+  /** The model whose price this is: a dated name costs what the name without its date does. */
+  readonly priced_as?: string | null;
+  /** batch, flex or priority; absent: the usual one. */
+  readonly tier?: string | null;
+  /** Does the price of a long input hold? */
+  readonly long_input: boolean;
+  /** Where the price was read, or "settings" for an operator's own; absent where none is known. */
+  readonly price_source?: string | null;
+  /** The days on which it was read, and from which on it holds. */
+  readonly price_read_on?: string | null;
+  readonly price_since?: string | null;
+  readonly lines: readonly CostLine[];
+  /** The sum of the lines; absent where there is no price or nothing was used. */
+  readonly cost?: string | null;
+  /** As the ledger has it. */
+  readonly recorded_cost?: string | null;
+}
+
 export interface AuditLog {
   readonly timestamp: string;
   /** HTTP method of the action, over gRPC too. */
@@ -249,6 +273,32 @@ export interface ConfigRow {
   readonly etag: string;
   /** With return_last_used: its newest use among the last 1000 requests of the workspace. */
   readonly last_used_at?: string | null;
+}
+
+export interface CostExplanation {
+  readonly id: string;
+  readonly currency: 'USD';
+  readonly attempts: readonly AttemptCost[];
+  /** The sum of all lines; absent where nothing has a price. */
+  readonly cost?: string | null;
+  /** As the ledger has it. */
+  readonly recorded_cost?: string | null;
+  /** Are both the same? */
+  readonly matches: boolean;
+  /** Why they differ, or why there is no cost. */
+  readonly note?: string | null;
+}
+
+/** One product. Amounts are US dollars as exact decimal text. */
+export interface CostLine {
+  /** input, cached, cache_write, cache_write_hour, audio_input, output, reasoning, second, request, … */
+  readonly rate: string;
+  /** token, character, second or request. */
+  readonly unit: string;
+  readonly quantity: number;
+  /** For one unit. */
+  readonly unit_price: string;
+  readonly cost: string;
 }
 
 export interface CreateApiKeyRequest {
@@ -1033,6 +1083,10 @@ export interface DeploymentCredentials {
 
 export interface DeploymentLogin {
   readonly username: string;
+}
+
+export interface ExplainCostRequest {
+  readonly id: string;
 }
 
 export interface ExplainRequestRequest {
@@ -3757,6 +3811,8 @@ export interface AdminServices {
     ListLogs: [ListLogsRequest, ListLogsResponse];
     /** Returns one request, with its attempts and, where they were kept, its bodies. */
     GetLog: [GetLogRequest, Log];
+    /** Explains the cost of one request: what was used, times what it costs, line by line. */
+    ExplainCost: [ExplainCostRequest, CostExplanation];
   };
   /** Models that workspaces can call, and what they cost. */
   Models: {

@@ -39,6 +39,16 @@ const lazyCommands: Readonly<Record<string, LazyCommand>> = {
     settings: connection,
     load: () => import('./commands/explain.js'),
   },
+  cost: {
+    summary: 'explain what a request cost, line by line',
+    settings: connection,
+    load: () => import('./commands/cost.js'),
+  },
+  prices: {
+    summary: 'list, compare and update what models cost',
+    settings: ['dataDir', 'prices'],
+    load: () => import('./commands/prices.js'),
+  },
   audit: {
     summary: 'verify and export the audit log',
     settings: storedAndAnchors,

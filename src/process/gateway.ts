@@ -4,7 +4,7 @@ import type { FirstKeys } from '../control-plane/store/store.js';
 import { installLastHandler } from './ending/last-handler.js';
 import { stopBySignal } from './ending/signals.js';
 import { openLog } from './log/log.js';
-import { checkPrices } from './own-prices.js';
+import { storedPrices } from './own-prices.js';
 import { PartList } from './part-list.js';
 import { administration } from './parts/administration.js';
 import { anchoringPart } from './parts/anchoring.js';
@@ -79,8 +79,8 @@ export async function startGateway(settings: Settings): Promise<Gateway> {
     { level: settings.logLevel, format: settings.logFormat },
     { process: 'control' },
   );
-  checkPrices(settings.prices);
-  const running = parts.running({ settings, log, droppedLines }, log);
+  const withPrices = { ...settings, prices: storedPrices(settings) };
+  const running = parts.running({ settings: withPrices, log, droppedLines }, log);
   const stop = (): Promise<void> => running.stop();
   installLastHandler({ log, drain: stop, deadlineMs: settings.drainTimeoutMs + afterDrainMs });
   const { workers, port, admin, ops, firstKeys, simulated } = await running.start();

@@ -1,7 +1,18 @@
-import { SettingsError } from '../common/settings/settings.js';
+import { pricesWithFile } from '../common/settings/price-file.js';
+import { type Settings, SettingsError } from '../common/settings/settings.js';
 import type { PriceSettings } from '../common/settings/settings-prices.js';
 import { nearestName } from '../common/text/nearest.js';
 import { providerRows } from '../data-plane/providers/rows.js';
+
+/** Prices of the settings and of the data directory. Throws a SettingsError where they cannot be used. */
+export function storedPrices({ dataDir, prices }: Pick<Settings, 'dataDir' | 'prices'>): PriceSettings {
+  checkPrices(prices);
+  try {
+    return pricesWithFile(dataDir, prices);
+  } catch (error) {
+    throw new SettingsError([(error as Error).message]);
+  }
+}
 
 /** Throws a SettingsError for an unknown provider, since no call would ever use its prices. */
 export function checkPrices(prices: PriceSettings): void {

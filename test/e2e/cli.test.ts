@@ -89,6 +89,7 @@ describe('the command line', () => {
       'doctor --bogus',
       'simulate --port x',
       'explain',
+      'cost explain',
       'audit bogus',
       'audit verify extra',
       'backup',

@@ -1,4 +1,8 @@
+import { mkdtempSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { expect } from 'chai';
+import { headgate } from '../support/command.js';
 import { eventually, type RunningGateway, startGateway } from '../support/gateway.js';
 
 describe('Prices of one’s own', () => {
@@ -8,7 +12,18 @@ describe('Prices of one’s own', () => {
     const prices = {
       openai: { 'gpt-4o-mini': { input: 1000, output: 0 }, 'ours-1': { input: 0, output: 500 } },
     };
+    // As `headgate prices update` stores them; the settings go before them.
+    const dataDir = mkdtempSync(join(tmpdir(), 'headgate-test-'));
+    writeFileSync(
+      join(dataDir, 'prices.json'),
+      JSON.stringify([
+        { provider: 'openai', model: 'gpt-4o-mini', input: 7, output: 7 },
+        { provider: 'openai', model: 'filed-1', input: 3, output: 1, since: '2100-01-01' },
+        { provider: 'openai', model: 'filed-1', input: 25, output: 1 },
+      ]),
+    );
     gateway = await startGateway({
+      dataDir,
       env: { HEADGATE_SIMULATED: 'true', HEADGATE_PRICES: JSON.stringify(prices) },
     });
   });
@@ -17,6 +32,7 @@ describe('Prices of one’s own', () => {
   for (const [model, costOf] of [
     ['gpt-4o-mini', (input: number) => input * 1000],
     ['ours-1', (_input: number, output: number) => output * 500],
+    ['filed-1', (input: number, output: number) => input * 25 + output],
   ] as const)
     it(`are what a call of ${model} costs in the ledger`, async () => {
       const answer = await fetch(`${gateway.url}/v1/chat/completions`, {
@@ -38,5 +54,28 @@ describe('Prices of one’s own', () => {
       expect(row.cost)
         .to.equal(costOf(input, output) / 1e6)
         .and.to.be.above(0);
+      const id = row.id;
+      const explained = await gateway.admin().api.logs.explainCost({ id });
+      expect(explained.matches).to.equal(true);
+      expect(explained.note ?? null).to.equal(null);
+      const [attempt] = explained.attempts;
+      expect(attempt?.price_source).to.equal('settings');
+      expect(Number(explained.cost)).to.equal(row.cost);
+      const rest = await fetch(`${gateway.url}/v1/logs/${id}/cost`, {
+        headers: { 'x-gateway-api-key': gateway.workspaceKey },
+      });
+      const asJson = (await rest.json()) as {
+        cost: string;
+        attempts: { lines: { rate: string; quantity: number }[] }[];
+      };
+      expect(asJson.cost).to.equal(explained.cost);
+      expect(asJson.attempts[0]?.lines.map(({ rate, quantity }) => [rate, quantity])).to.deep.equal([
+        ['input', input],
+        ['output', output],
+      ]);
+      const { code, stdout, stderr } = await headgate(gateway.env, ['cost', 'explain', id]);
+      expect(stderr).to.equal('');
+      expect(code).to.equal(0);
+      expect(stdout).to.include(`$${explained.cost}`).and.include('price of the settings');
     });
 });

@@ -154,6 +154,7 @@ export const requests: Readonly<Record<string, RequestOf>> = {
   'Labels.GetLabel': about('id', 'label'),
   'Labels.UpdateLabel': about('id', 'label', { name: 'other' }),
   'Labels.DeleteLabel': about('id', 'label'),
+  'Logs.ExplainCost': only('id', 'log'),
   'Logs.GetLog': only('id', 'log'),
   'Logs.ListLogs': within,
   'Models.GetModelPricing': () => ({ provider: 'openai', model: 'gpt-4o-mini' }),

@@ -98,7 +98,7 @@ export const folders: readonly Folder[] = [
   {
     path: 'src/common/prices',
     holds: 'what models cost',
-    imports: ['src/common/core', 'src/common/vocabulary'],
+    imports: ['src/common/core', 'src/common/vocabulary', 'src/common/ledger'],
   },
   {
     path: 'src/data-plane/transport',
@@ -297,6 +297,7 @@ export const folders: readonly Folder[] = [
       'src/common/text',
       'src/common/access',
       'src/common/settings',
+      'src/common/prices',
       'src/data-plane/providers',
       'src/control-plane/administration',
       'src/control-plane/store',

@@ -1,6 +1,6 @@
 import type { Usage } from '../core/usage.js';
 import { atMost, costOf, type Price, priceFor, toPrice } from './price.js';
-import { builtInPrices, type DollarPrice, priceLists } from './prices.js';
+import { builtInPrices, type DollarPrice, type ListedPrice, priceLists } from './prices.js';
 
 export { costOf, type Price } from './price.js';
 
@@ -15,8 +15,20 @@ export type OwnPrices = Readonly<
   Record<string, Readonly<Record<string, DatedPrice | readonly DatedPrice[]>>>
 >;
 
+/** A price, and where it is from. */
+export interface Quote {
+  readonly price: Price;
+  /** The name that it is listed under. */
+  readonly model: string;
+  /** Where it was read; null: an operator's own. */
+  readonly source: string | null;
+  readonly readOn: string | null;
+  readonly since: string | null;
+}
+
 /** What things cost, in picodollars. `at`: Unix milliseconds, now unless given. */
 export interface PriceBook {
+  quoteOf(provider: string, model: string, at?: number): Quote | null;
   priceOf(provider: string, model: string, at?: number): Price | null;
   /** null where no price is known. */
   cost(provider: string, model: string, usage: Usage, at?: number): number | null;
@@ -38,12 +50,19 @@ const maxRemembered = 4096;
 const maxModel = 256;
 
 /** The prices of a model, the latest first. `from`: Unix milliseconds. */
-type Schedule = readonly { readonly from: number; readonly price: Price }[];
+type Schedule = readonly (Quote & { readonly from: number })[];
 
 /** Throws an Error for a day that is none, and for two prices of one day. */
-function scheduleOf(prices: readonly DatedPrice[]): Schedule {
+function scheduleOf(model: string, prices: readonly (DatedPrice & Partial<ListedPrice>)[]): Schedule {
   const schedule = prices
-    .map((price) => ({ from: dayOf(price.since), price: toPrice(price) }))
+    .map((price) => ({
+      from: dayOf(price.since),
+      price: toPrice(price),
+      model,
+      source: price.source ?? null,
+      readOn: price.readOn ?? null,
+      since: price.since ?? null,
+    }))
     .sort((a, b) => b.from - a.from);
   if (schedule.some(({ from }, i) => from === schedule[i + 1]?.from))
     throw new Error('prices: two prices of one model hold from the same day.');
@@ -58,29 +77,29 @@ function dayOf(since: string | undefined): number {
   return at;
 }
 
-function at(schedule: Schedule, when: number): Price | null {
-  for (const { from, price } of schedule) if (when >= from) return price;
-  return null;
-}
+const at = (schedule: Schedule, when: number): Quote | null =>
+  schedule.find(({ from }) => when >= from) ?? null;
 
-/** Looks prices up among an operator's own, then the built-in ones. */
-export function createPricing(options: { readonly prices?: OwnPrices } = {}): PriceBook {
+/** Looks prices up among an operator's own, then the built-in ones, unless `only` leaves these out. */
+export function createPricing(
+  options: { readonly prices?: OwnPrices; readonly only?: boolean } = {},
+): PriceBook {
   const known = new Map<string, Map<string, Schedule>>();
   const modelsOf = (provider: string): Map<string, Schedule> => {
     const models = known.get(provider) ?? new Map<string, Schedule>();
     known.set(provider, models);
     return models;
   };
-  for (const [provider, rows] of Object.entries(builtInPrices)) {
+  for (const [provider, rows] of options.only === true ? [] : Object.entries(builtInPrices)) {
     const models = modelsOf(provider);
-    for (const [model, prices] of byModel(rows)) models.set(model, scheduleOf(prices));
+    for (const [model, prices] of byModel(rows)) models.set(model, scheduleOf(model, prices));
   }
   for (const [provider, own] of Object.entries(options.prices ?? {})) {
     const models = modelsOf(provider);
     for (const [model, prices] of Object.entries(own))
       models.set(
         model,
-        scheduleOf(Array.isArray(prices) ? (prices as DatedPrice[]) : [prices as DatedPrice]),
+        scheduleOf(model, Array.isArray(prices) ? (prices as DatedPrice[]) : [prices as DatedPrice]),
       );
   }
 
@@ -111,15 +130,18 @@ export function createPricing(options: { readonly prices?: OwnPrices } = {}): Pr
     }
     return schedule;
   };
-  const priceOf = (provider: string, model: string, when?: number): Price | null => {
+  const quoteOf = (provider: string, model: string, when?: number): Quote | null => {
     const schedule = scheduled(provider, model);
     if (schedule === null) return null;
     // Most models have one price, which always holds.
     const only = schedule.length === 1 ? schedule[0]! : null;
-    if (only !== null && only.from === Number.NEGATIVE_INFINITY) return only.price;
+    if (only !== null && only.from === Number.NEGATIVE_INFINITY) return only;
     return at(schedule, when ?? Date.now());
   };
+  const priceOf = (provider: string, model: string, when?: number): Price | null =>
+    quoteOf(provider, model, when)?.price ?? null;
   return {
+    quoteOf,
     priceOf,
     cost(provider, model, usage, when) {
       const price = priceOf(provider, model, when);

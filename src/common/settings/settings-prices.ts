@@ -1,8 +1,9 @@
 import type { DollarPrice, DollarRates } from '../prices/lists/price-list.js';
+import type { OwnPrices } from '../prices/pricing.js';
 import type { SettingKind } from './settings-kinds.js';
 
 /** By provider, and by the exact name of a model. */
-export type PriceSettings = Readonly<Record<string, Readonly<Record<string, DollarPrice>>>>;
+export type PriceSettings = OwnPrices;
 
 const snake = (name: string): string => name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
 const camel = (name: string): string =>
@@ -36,7 +37,10 @@ const price = (more: Readonly<Record<string, unknown>>, required: readonly strin
   properties: { ...parts, ...more },
 });
 const tokens = { type: 'integer', minimum: 1, maximum: 1_000_000_000 };
-const tier = price({}, ['input', 'output']);
+/** Rates of its own, or a factor on the usual ones. */
+const tier = {
+  anyOf: [{ type: 'number', minimum: 0, maximum: 100 }, price({}, ['input', 'output'])],
+};
 
 /** A price as operators write it, in YAML and in files of prices. */
 export const priceSchema = (more: Readonly<Record<string, unknown>> = {}, required: readonly string[] = []) =>

@@ -11,3 +11,10 @@ export const picosPerMicro = 1_000_000;
 export const maxPicos = Number.MAX_SAFE_INTEGER;
 
 export const dollarsOf = (picos: number): number => picos / picosPerDollar;
+
+/** Every digit of an amount in dollars, such as `0.000162`: nothing is rounded. */
+export function decimalDollars(picos: number): string {
+  const digits = String(Math.abs(picos)).padStart(13, '0');
+  const part = digits.slice(-12).replace(/0+$/, '');
+  return `${picos < 0 ? '-' : ''}${digits.slice(0, -12)}${part === '' ? '' : `.${part}`}`;
+}

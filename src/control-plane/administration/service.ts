@@ -6,6 +6,7 @@ import type { Explained, ToExplain } from '../../common/ipc/explained.js';
 import type { Forget } from '../../common/ipc/messages.js';
 import type { LedgerReader } from '../../common/ledger/record.js';
 import type { Logger } from '../../common/plugin-host/plugin.js';
+import type { PriceBook } from '../../common/prices/pricing.js';
 import type { Store } from '../store/store.js';
 import type { Caller } from './access/caller.js';
 
@@ -28,6 +29,8 @@ export interface AdminParts {
   readonly providers: ProviderRows;
   /** Circuit breakers that are not closed, of a workspace or of all; none are known unless given. */
   readonly breakers?: { list(organisation: string, workspace: string | null): readonly BreakerReport[] };
+  /** What models cost; the built-in prices unless given. */
+  readonly pricing?: Pick<PriceBook, 'quoteOf'>;
   /** A data worker's explanation of a request; null (the default): no worker can give one. */
   explain?(asked: ToExplain): Promise<Explained | null>;
   /** Who may store credentials that sign in as the gateway itself; by default no one. */

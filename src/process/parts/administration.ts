@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { OwnIdentities } from '../../common/access/own-identity.js';
 import { EgressAllow } from '../../common/http/egress-allow.js';
+import { createPricing } from '../../common/prices/pricing.js';
 import type { Settings } from '../../common/settings/settings.js';
 import type { AdminServer } from '../../control-plane/administration/server.js';
 import { RefusedStart } from '../../control-plane/store/files/refused-start.js';
@@ -56,6 +57,7 @@ export const administration: ProcessPart<
       providers: providerRows,
       breakers,
       explain: (asked) => workers.explain(asked),
+      pricing: createPricing({ prices: settings.prices }),
       ownIdentities: new OwnIdentities(settings.ownIdentity),
       egressAllow: new EgressAllow(settings.egressAllow),
       publicUrl: settings.publicUrl ?? `http://localhost:${settings.port}`,

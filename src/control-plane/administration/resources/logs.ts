@@ -1,11 +1,13 @@
 import type { LogMetrics } from '../../../../proto/messages.js';
 import { type Decision, describeDecision } from '../../../common/core/decision.js';
 import { isCursor, type LedgerRow } from '../../../common/ledger/record.js';
+import { pricing as builtIn } from '../../../common/prices/pricing.js';
 import { dollarsOf } from '../../../common/vocabulary/money.js';
 import type { Caller } from '../access/caller.js';
 import { AdminError } from '../admin-error.js';
 import { timeOf } from '../grpc/wire.js';
 import type { AdminParts, Service } from '../service.js';
+import { costExplanation } from './log-costs.js';
 
 const dollars = (picos: number | null): number | undefined => (picos === null ? undefined : dollarsOf(picos));
 
@@ -86,7 +88,16 @@ function cursorOf(text: string): string {
 }
 
 /** What passed through the gateway. */
-export function logsService({ ledger }: AdminParts): Service<'Logs'> {
+export function logsService({ ledger, pricing = builtIn }: AdminParts): Service<'Logs'> {
+  /** Throws AB08 where the caller sees no such row. */
+  async function seen(caller: Caller, id: string): Promise<LedgerRow> {
+    const row = await ledger.get(caller.organisationId, id);
+    const keys = await caller.keysInSight();
+    const isSeen =
+      row !== null && caller.sees(row.workspace) && (keys === null || keys.includes(row.key ?? ''));
+    if (!isSeen) throw new AdminError('AB08', 'There is no such log.');
+    return row;
+  }
   return {
     async ListLogs(caller, request) {
       const isNarrow = caller.workspaceId !== null || Boolean(request.workspace_id);
@@ -106,11 +117,7 @@ export function logsService({ ledger }: AdminParts): Service<'Logs'> {
     },
 
     async GetLog(caller, { id }) {
-      const row = await ledger.get(caller.organisationId, id);
-      const keys = await caller.keysInSight();
-      const isSeen =
-        row !== null && caller.sees(row.workspace) && (keys === null || keys.includes(row.key ?? ''));
-      if (!isSeen) throw new AdminError('AB08', 'There is no such log.');
+      const row = await seen(caller, id);
       const bodies = await ledger.bodies(caller.organisationId, id);
       return {
         id: row.id,
@@ -126,6 +133,10 @@ export function logsService({ ledger }: AdminParts): Service<'Logs'> {
         metrics: toMetrics(row, caller),
         bodies_cut: bodies?.cut ?? false,
       };
+    },
+
+    async ExplainCost(caller, { id }) {
+      return costExplanation(await seen(caller, id), pricing);
     },
   };
 }
