@@ -74,7 +74,7 @@ describe('records that are known while the store is away', () => {
     expect([again.keys, again.point]).to.deep.equal([keys, point]);
     expect(again.find('provider', 'w', 'main')).to.deep.equal(provider);
     expect(has(again, 'a')).to.equal(true);
-    expect(again.find('key', null, 'unknown')).to.equal(null);
+    expect(again.find('key', null, 'unknown')).to.equal(undefined);
   });
 
   it('are forgotten for good at once, also where the process is killed right afterwards', async () => {

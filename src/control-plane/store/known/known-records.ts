@@ -165,12 +165,15 @@ export class KnownRecords {
     return question;
   }
 
-  /** Keeps the answer, unless it was forgotten while it was asked for: it may be out of date. null: there was none. */
-  answered(question: KnownQuestion, record: LookupRecords[LookupKind] | null): void {
+  /**
+   * Keeps the answer, unless it was forgotten while it was asked for: it may be out of date. undefined: there was no answer.
+   * null is kept of policies, which most workspaces have none of; other records may be made at any time.
+   */
+  answered(question: KnownQuestion, record: LookupRecords[LookupKind] | null | undefined): void {
     this.#asked.delete(question);
-    if (record === null || question.isOvertaken) return;
     const { kind, workspace, name } = question;
-    const { workspaceId = null, userId = null } = record as {
+    if (record === undefined || question.isOvertaken || (record === null && kind !== 'policies')) return;
+    const { workspaceId = null, userId = null } = (record ?? {}) as {
       workspaceId?: string | null;
       userId?: string | null;
     };
@@ -185,11 +188,15 @@ export class KnownRecords {
     if (this.#evicted.length > 0) this.#append(types.forgotten, this.#evicted.splice(0));
   }
 
-  /** null: it is not known. */
-  find<K extends LookupKind>(kind: K, workspace: string | null, name: string): LookupRecords[K] | null {
-    if (this.isStale) return null;
+  /** undefined: it is not known; null: there is none. */
+  find<K extends LookupKind>(
+    kind: K,
+    workspace: string | null,
+    name: string,
+  ): LookupRecords[K] | null | undefined {
+    if (this.isStale) return undefined;
     const known = this.#records.get(nameOf({ kind, workspace, name }));
-    if (known === undefined) return null;
+    if (known === undefined) return undefined;
     const clear = unseal(this.#sealing, placeOf(types.record), known.sealed);
     return JSON.parse(clear.toString('utf8', 4 + clear.readUInt32BE(0)));
   }

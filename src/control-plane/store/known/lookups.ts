@@ -59,13 +59,13 @@ export class Lookups {
         return { record };
       },
       (error) => {
-        known.answered(question, null);
+        known.answered(question, undefined);
         throw error;
       },
     );
     try {
       // A request asks several times: it waits once.
-      const isAnswered = this.#isLate && known.find(asked.kind, asked.workspace, asked.name) !== null;
+      const isAnswered = this.#isLate && known.find(asked.kind, asked.workspace, asked.name) !== undefined;
       const first = isAnswered ? 'late' : await Promise.race([found, late]);
       if (first !== 'late') return first.record;
       // It is kept all the same when it comes.
@@ -99,9 +99,13 @@ export class Lookups {
       : record;
   }
 
-  #knownOf<K extends LookupKind>(asked: Asked<K>, known: KnownRecords, cause: unknown): LookupRecords[K] {
+  #knownOf<K extends LookupKind>(
+    asked: Asked<K>,
+    known: KnownRecords,
+    cause: unknown,
+  ): LookupRecords[K] | null {
     const record = known.find(asked.kind, asked.workspace, asked.name);
-    if (record === null) {
+    if (record === undefined) {
       throw new GatewayError(
         'store_unavailable',
         'The store does not answer, and this is not known without it.',
@@ -111,8 +115,10 @@ export class Lookups {
         },
       );
     }
-    if (asked.kind !== 'provider' || (record as ProviderRecord).baseUrl !== atRunTime) return record;
-    return { ...record, baseUrl: this.store.providers.runtimeBaseUrl((record as ProviderRecord).slug) };
+    if (asked.kind !== 'provider' || record === null) return record;
+    const provider = record as ProviderRecord;
+    if (provider.baseUrl !== atRunTime) return record;
+    return { ...record, baseUrl: this.store.providers.runtimeBaseUrl(provider.slug) };
   }
 }
 
