@@ -126,6 +126,25 @@ describe('the ledger of several nodes', function () {
       expect(await follow(listed.cursor, 1)).to.deep.equal(['slow']);
     });
 
+    it('follows transactions in the order of their numbers, however many digits these have', async () => {
+      const ledger = await open('a');
+      await settle(ledger, rowOf('made'));
+      await sql(
+        ...['99', '100', '1000'].map(
+          (tx) =>
+            `INSERT INTO exchanges (tx, n, state, id, at, org, rest) VALUES ('${tx}', 1, 0, '${tx}', ${at0}, '${org}', '{}')`,
+        ),
+      );
+      const first = await ledger.recent({ org, limit: 2, after: '0' });
+      expect(first.rows.map(({ id }) => id)).to.deep.equal(['99', '100']);
+      const second = await ledger.recent({ org, limit: 1, after: first.cursor });
+      expect(second.rows.map(({ id }) => id)).to.deep.equal(['1000']);
+      expect((await ledger.recent({ org, limit: 2 })).rows.map(({ id }) => id)).to.deep.equal([
+        'made',
+        '1000',
+      ]);
+    });
+
     it('keeps journals while PostgreSQL is away, reports what cannot be read within 6 s, and catches up', async () => {
       const dir = join(folder(), 'journal');
       const journal = openJournal({ dir, worker: '0', node: 'a', onProblem });

@@ -4,7 +4,7 @@ import { mainFile } from './gateway.js';
 /** The environment without settings of whoever runs the tests. */
 export const withoutSettings: NodeJS.ProcessEnv = Object.fromEntries(
   Object.entries(process.env).filter(
-    ([name]) => !/^(HEADGATE_|DATABASE_URL$|REDIS_URL$|SMTP_URL$)/.test(name),
+    ([name]) => !/^(HEADGATE_|(LEDGER_)?DATABASE_URL$|REDIS_URL$|SMTP_URL$)/.test(name),
   ),
 );
 

@@ -15,6 +15,7 @@ type SelectedRow = StoredValues & {
 };
 
 const columns = ['n', 'state', ...columnFields.map(({ name }) => quoted(name)), 'rest'].join(', ');
+/** `tx` alone is the text of the number from here on, which sorts in another way: what sorts rows says `exchanges.tx`. */
 const selected = `tx::text AS tx, ${columns}`;
 
 const rowFrom = (row: SelectedRow): LedgerRow =>
@@ -57,7 +58,7 @@ export class LedgerReading {
     const values = new Values();
     const where = conditions(filter, values);
     if (since !== null) where.push(`at >= ${since}`);
-    const rows = await this.#select(where, 'at DESC, tx DESC, n DESC', filter.limit, values);
+    const rows = await this.#select(where, 'at DESC, exchanges.tx DESC, n DESC', filter.limit, values);
     return { rows: rows.flatMap(found), cursor: cursorText(cursorAt(rows[0]?.snapshot ?? '1:1:')) };
   }
 
@@ -77,7 +78,7 @@ export class LedgerReading {
     if (cursor.seen !== null) {
       where.push(`NOT pg_visible_in_snapshot(tx, ${values.add(cursor.seen)}::pg_snapshot)`);
     }
-    const rows = await this.#select(where, 'tx, n', limit, values);
+    const rows = await this.#select(where, 'exchanges.tx, n', limit, values);
     const last = rows.at(-1);
     const next =
       rows.length === limit && last !== undefined && last.tx !== null
