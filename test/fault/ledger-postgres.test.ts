@@ -279,7 +279,7 @@ describe('the ledger of several nodes', function () {
       expect((await ledger.recent({ org, limit: 5, trace: 'a\0' })).rows).to.deep.equal([]);
     });
 
-    it('takes 10,000 rows a second, is caught up within three, and lists the newest in 50 ms', async () => {
+    it('is caught up with 20,000 rows within three seconds, and lists the newest in 50 ms', async () => {
       const dir = join(folder(), 'journal');
       const journal = openJournal({ dir, worker: '0', node: 'a', onProblem });
       const count = 20_000;
@@ -293,7 +293,7 @@ describe('the ledger of several nodes', function () {
       const ingestion = ingest(dir, ledger);
       const begun = performance.now();
       await ingestion.flush();
-      expectWithinMs(performance.now() - begun, 2000);
+      expectWithinMs(performance.now() - begun, 3000);
       expectWithinMs(ingestion.behindMs, 3000);
       const [{ n = 0 } = {}] = await sql<{ n: number }>('SELECT count(*)::integer AS n FROM exchanges');
       expect(n).to.equal(count);

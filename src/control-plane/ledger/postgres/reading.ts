@@ -15,7 +15,7 @@ type SelectedRow = StoredValues & {
 };
 
 const columns = ['n', 'state', ...columnFields.map(({ name }) => quoted(name)), 'rest'].join(', ');
-/** `tx` alone is the text of the number from here on, which sorts in another way: what sorts rows says `exchanges.tx`. */
+/** `tx` alone is the text of the number from here on, which sorts in another way: rows are sorted by `exchanges.tx`. */
 const selected = `tx::text AS tx, ${columns}`;
 
 const rowFrom = (row: SelectedRow): LedgerRow =>
