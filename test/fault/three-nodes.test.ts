@@ -1,4 +1,4 @@
-import { execFileSync } from 'node:child_process';
+import { execFileSync, spawnSync } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { existsSync, mkdtempSync, readFileSync, rmSync, symlinkSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -21,7 +21,8 @@ function buildBefore(): string {
   const tree = join(mkdtempSync(join(tmpdir(), 'headgate-before-')), 'tree');
   execFileSync('git', ['worktree', 'add', '--detach', tree, 'HEAD~1'], { cwd: root, stdio: 'ignore' });
   symlinkSync(join(root, 'node_modules'), join(tree, 'node_modules'));
-  execFileSync('npm', ['run', 'build'], { cwd: tree, stdio: 'ignore' });
+  // Its modules are enough, and are written even where a type of its tests is wrong.
+  spawnSync(join(root, 'node_modules/.bin/tsc'), ['-p', 'tsconfig.json'], { cwd: tree, stdio: 'ignore' });
   return tree;
 }
 

@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import { expect } from 'chai';
 import type { FirstKeys } from '../../src/control-plane/store/store.js';
 import { eventually, pause, type RunningGateway, startGateway } from './gateway.js';
@@ -29,13 +30,14 @@ export async function restartAll(
   const failures: string[] = [];
   let over = false;
 
-  const send = (path: string, key: string, body: object): Promise<Response> =>
+  const send = (path: string, key: string, body: object, headers: object = {}): Promise<Response> =>
     fetch(`${balancer.url}${path}`, {
       method: 'POST',
       headers: {
         'x-gateway-api-key': key,
         'x-gateway-provider': '@simulated',
         'content-type': 'application/json',
+        ...headers,
       },
       body: JSON.stringify(body),
     });
@@ -63,14 +65,18 @@ export async function restartAll(
     const text = await (await chat('sim-fault:chunks=20,delay=50', true)).text();
     return text.endsWith('data: [DONE]\n\n') ? null : `cut: ${text.slice(-200)}`;
   };
+  /** As clients do: a change that PostgreSQL was too busy for (503) is sent again under the same key. */
   const change = async (): Promise<string | null> => {
-    const response = await send('/v1/configs', keys.admin_key, {
-      name: 'rolled',
-      workspace_id: keys.workspace_id,
-      config: { retry: { attempts: 1 } },
-    });
-    const text = await response.text();
-    return response.status === 200 ? null : `${response.status} ${text}`;
+    const config = { retry: { attempts: 1 } };
+    const body = { name: 'rolled', workspace_id: keys.workspace_id, config };
+    const repeatable = { 'idempotency-key': randomUUID() };
+    for (let tries = 1; ; tries++) {
+      const response = await send('/v1/configs', keys.admin_key, body, repeatable);
+      const text = await response.text();
+      if (response.status === 200) return null;
+      if (response.status !== 503 || tries === 5) return `${response.status} ${text}`;
+      await pause(1000);
+    }
   };
   const load = [
     ...[0, 1, 2, 3].map(() => repeat('requests', 20, request)),
