@@ -1,4 +1,5 @@
 import { connect, createServer, type Server, type Socket } from 'node:net';
+import { freePorts } from './gateway.js';
 
 type Direction = 'toServer' | 'toClient';
 
@@ -114,6 +115,9 @@ export class FaultyProxy {
 
   static async start(port: number, host = '127.0.0.1'): Promise<FaultyProxy> {
     const proxy = new FaultyProxy({ host, port });
+    // Not one that the system would choose: while nothing listens there, it may give it to a connection, even to one that
+    // is made to this very port, which is then connected with itself.
+    [proxy.port = 0] = await freePorts(1);
     await proxy.#listen();
     return proxy;
   }
