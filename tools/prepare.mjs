@@ -1,7 +1,16 @@
 // Installs and builds what is not installed and built yet. Node builtins only: it runs before anything is there.
 import { spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
-import { existsSync, lstatSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import {
+  existsSync,
+  lstatSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
 import { join, relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
@@ -109,15 +118,26 @@ function prune() {
   }
 }
 
+/** A check of types alone (`tsc --noEmit`) notes that too, and the bundle looks older than what it was made of. */
+function bundleIsCurrent() {
+  const time = (...file) => statSync(at('dist', ...file), { throwIfNoEntry: false })?.mtimeMs ?? 0;
+  return time('bundle', 'src', 'cli', 'program.js') >= time('.tsbuildinfo');
+}
+
+const bundle = () => run([process.execPath, bundler], 'The modules could not be bundled: see above.');
+
 function build() {
   const key = buildKey();
-  if (read(buildStamp) === key) return;
+  if (read(buildStamp) === key) {
+    if (!bundleIsCurrent()) bundle();
+    return;
+  }
   console.log('Building.');
   prune();
   if (!existsSync(at('dist', 'src', 'main.js'))) rmSync(at('dist', '.tsbuildinfo'), { force: true });
   const tsc = at('node_modules', 'typescript', 'bin', 'tsc');
   run([process.execPath, tsc, '-p', 'tsconfig.json'], 'The build failed: see above.');
-  run([process.execPath, bundler], 'The modules could not be bundled: see above.');
+  bundle();
   writeFileSync(buildStamp, key);
 }
 
@@ -161,8 +181,8 @@ function isAlive(pid) {
 /** Leaves the tree installed and built; says nothing where there was nothing to do. */
 export function prepare({ onlyInstall = false } = {}) {
   checkNode();
-  if (installIsCurrent() && existsSync(installStamp) && (onlyInstall || read(buildStamp) === buildKey()))
-    return;
+  const isBuilt = () => bundleIsCurrent() && read(buildStamp) === buildKey();
+  if (installIsCurrent() && existsSync(installStamp) && (onlyInstall || isBuilt())) return;
   locked(() => {
     install();
     if (onlyInstall) return;

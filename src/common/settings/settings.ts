@@ -4,6 +4,7 @@ import type { ErrorObject } from 'ajv';
 import { lazyAjv } from '../json/ajv.js';
 import { isDeeperThan } from '../json/depth.js';
 import { nearest } from '../text/nearest.js';
+import { fitsPlainly } from './plain-schema.js';
 import type { SettingKind } from './settings-kinds.js';
 import type { Setting } from './settings-setting.js';
 import { stageRows } from './settings-stages.js';
@@ -235,8 +236,8 @@ const ajv = lazyAjv({ allErrors: true, verbose: true, keywords: ['wanted'] });
 function check(kind: SettingKind<unknown>, given: GivenValue): string[] {
   // The checks below are recursive.
   if (isDeeperThan(given.value, maxDepth)) return [tooDeep(given.origin)];
-  const validate = ajv().compile(kind.schema);
-  if (validate(given.value)) {
+  const validate = fitsPlainly(kind.schema, given.value) ? null : ajv().compile(kind.schema);
+  if (validate === null || validate(given.value)) {
     return (kind.problems?.(given.value) ?? []).map((problem) => given.origin + problem);
   }
   const problems = new Set<string>();
