@@ -1,6 +1,6 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { randomInt } from 'node:crypto';
-import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
@@ -197,9 +197,47 @@ export async function freePorts(count: number): Promise<number[]> {
   const ports: number[] = [];
   while (ports.length < count) {
     const port = firstPort + (given++ % portsOfSlot);
-    if (await isFree(port)) ports.push(port);
+    if (isMine(port) && (await isFree(port))) ports.push(port);
   }
   return ports;
+}
+
+/** Where each process that gives out ports leaves a file for each one, with its id: another one does not give it. */
+const taken = join(tmpdir(), 'headgate-test-ports');
+
+/**
+ * Claims a port for this process, until it ends. Two runs of the tests at once have the same slots, and a port that was
+ * free when it was given is not yet listened on for a second: until then it would be given twice.
+ */
+function isMine(port: number): boolean {
+  const file = join(taken, String(port));
+  mkdirSync(taken, { recursive: true });
+  try {
+    writeFileSync(file, String(process.pid), { flag: 'wx' });
+    return true;
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
+  }
+  const holder = readOr(file, '');
+  // Its process has ended: the next one to come by may have it. Empty: it is being written.
+  if (holder !== '' && !isAlive(Number(holder))) rmSync(file, { force: true });
+  return false;
+}
+
+function readOr(file: string, otherwise: string): string {
+  try {
+    return readFileSync(file, 'utf8');
+  } catch {
+    return otherwise;
+  }
+}
+
+function isAlive(pid: number): boolean {
+  try {
+    return pid > 0 && process.kill(pid, 0);
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code === 'EPERM';
+  }
 }
 
 const portsOfSlot = 6_000;
