@@ -39,7 +39,7 @@ const noPolicies: Policies = Object.freeze({ rates: Object.freeze([]) });
 const everything = '*';
 
 const maxJoined = 10_000;
-/** Characters. No slug or id is longer, and what callers name so would be kept. */
+/** Characters. No slug or id is longer; longer names from callers must not be kept. */
 const longestName = 255;
 
 const megabyte = 1024 * 1024;
@@ -51,14 +51,14 @@ const defaultMaxBytes = {
 };
 
 /**
- * Names within workspaces, each joined once: a new text has to be copied together and hashed before it can
- * be looked up, and there is one to be looked up for each target of a request.
+ * Names within workspaces, each joined once: a new text has to be joined and hashed before it can
+ * be looked up, and each target of a request needs a look-up.
  */
 class Names {
   readonly #joined = new Map<string, Map<string, string>>();
   #count = 0;
 
-  /** Ids and slugs have no newline, so it parts a workspace from a name without ambiguity. */
+  /** Ids and slugs have no newline, so it separates workspace and name unambiguously. */
   within(workspace: string, name: string): string {
     let joined = this.#joined.get(workspace)?.get(name);
     if (joined === undefined) {
@@ -190,7 +190,7 @@ export class WorkerDirectory implements Directory {
   }
 }
 
-/** A deployment whose record is gone serves no one. */
+/** A deployment without a record serves no tenant. */
 function toRules(record: DeploymentRecord | null): DeploymentRules {
   const { organisationId = '', disabled = true, workspaces = null } = record ?? {};
   return Object.freeze({

@@ -7,18 +7,18 @@ import { GatewayError } from '../../common/core/errors.js';
 import { concernsKey, type Forget } from '../../common/ipc/messages.js';
 import { type Bounds, Remembered } from './remembered.js';
 
-/** Lookups of keys that this worker has never accepted, under way for one network. */
+/** Limit of look-ups in flight for one network, of keys that this worker has never accepted. */
 const maxAsking = 500;
 /**
- * Milliseconds between lookups for networks that may have none for a while, all of them together. With a proxy in front, all
- * clients have one address: their keys get through in turn, for 1 % of the control process's time.
+ * Milliseconds between look-ups for all blocked networks together. With a proxy in front, all
+ * clients have one address: their keys are looked up in turn, for 1 % of the control process's time.
  */
 const spareEveryMs = 50;
 
 /**
- * The keys of this worker's callers. A key that it has accepted is always answered for, from memory or by a lookup. Any
- * other needs a lookup, which costs the control process far more than it costs the sender of the key: a network that sent too
- * many unknown keys gets few of them for a while.
+ * The keys of this worker's callers. A key that it has accepted always gets an answer, from memory or by a look-up. Any
+ * other needs a look-up, which costs the control process far more than the sender of the key: a network that sent too
+ * many unknown keys gets few look-ups for a while.
  */
 export class KeyDirectory {
   /** The keys in memory. */
@@ -27,7 +27,7 @@ export class KeyDirectory {
   readonly #accepted: LRUCache<string, true>;
   readonly #hashes = new WeakMap<Principal, string>();
   readonly #failed: FailedAttempts;
-  /** Lookups under way, by network; those that have some. */
+  /** Number of look-ups in flight, by network. */
   readonly #asking = new Map<string, number>();
   /** When the next one may be looked up for a network over its limit; null: there was none yet. */
   #spareAt: number | null = null;
@@ -93,7 +93,7 @@ export class KeyDirectory {
     return this.#hashes.get(principal) ?? null;
   }
 
-  /** Named one by one are keys that exist or did: a new key is looked up for everyone, at once. */
+  /** Changes name only keys that exist or existed; so a new key is looked up at once, for every caller. */
   forget(hash: string): void {
     this.#accepted.set(hash, true);
     this.remembered.forget(hash);

@@ -1,13 +1,13 @@
 import { LRUCache } from 'lru-cache';
 import type { Awaitable } from '../../common/core/directory.js';
 
-/** Names of which nothing exists are kept apart, so that any number of them pushes out no record. */
+/** Names without a record are kept separately, so that they never displace a record. */
 const maxAbsent = { entries: 10_000, bytes: 4 * 1024 * 1024 };
 const leastAbsentBytes = Math.ceil(maxAbsent.bytes / maxAbsent.entries);
-/** Milliseconds. A record that appears is reported by `forget`; this covers what is written past the gateway. */
+/** Milliseconds. `forget` reports new records; this covers changes that bypass the gateway. */
 const absentForMs = 30_000;
 
-/** What a memory may hold. */
+/** The limits of a cache. */
 export interface Bounds<T> {
   readonly entries: number;
   /** Of heap, all entries together. */
@@ -16,11 +16,11 @@ export interface Bounds<T> {
   bytesOf(value: T): number;
 }
 
-/** Of an entry's place. */
+/** Heap bytes of an entry beside its value. */
 const entryBytes = 256;
 
 /**
- * A bounded memory in front of a slow question. Known absences are remembered too, for a short time. One question is
+ * A bounded cache in front of a slow look-up. Absences are cached too, for a short time. Only one look-up is
  * under way per name however many ask, and an answer that a `forget` overtook is asked for again: its contents may no
  * longer be true, and nothing would correct it.
  */
@@ -55,14 +55,14 @@ export class Remembered<T extends object> {
     return this.#asked.get(name) ?? this.#question(name);
   }
 
-  /** What is in memory; null: nothing exists under this name; undefined: it has to be asked for. */
+  /** The cached record; null: there is no such record; undefined: it has to be looked up. */
   known(name: string): T | null | undefined {
     const known = this.#known.get(name);
     if (known !== undefined) return known;
     return this.#absent.get(name) === true ? null : undefined;
   }
 
-  /** Is a question for this name under way? */
+  /** Is a look-up of this name in flight? */
   isAsked(name: string): boolean {
     return this.#asked.has(name);
   }
@@ -98,7 +98,7 @@ export class Remembered<T extends object> {
     this.#asked.clear();
   }
 
-  /** Every record of which that is so, and all that is not certain. */
+  /** Forgets every such record, and all uncertain entries. */
   forgetWhere(isConcerned: (value: T) => boolean): void {
     const names: string[] = [];
     for (const [name, value] of this.#known.entries()) if (isConcerned(value)) names.push(name);

@@ -5,11 +5,11 @@ interface Asker {
   reject(error: Error): void;
 }
 
-/** So many questions of a worker are open at a time: the control process answers them one after the other. */
+/** Limit of open look-ups of a worker: the control process answers them one after the other. */
 const maxOpen = 4096;
 
 /**
- * Questions on their way to the control process. Answers come by number; a lost channel fails them all, and one too many
+ * Open look-ups at the control process. Answers come by number; a lost channel fails them all, and one above the limit
  * fails at once.
  */
 export class OpenQuestions {

@@ -18,7 +18,7 @@ import {
 } from './read-body.js';
 
 export interface BodyReaderOptions {
-  /** Bodies that are with the worker thread or wait for it; more are refused. */
+  /** Bodies in the worker thread or waiting for it; more are refused. */
   readonly maxQueue?: number;
   /** How long one may take there, waiting included. Milliseconds. */
   readonly deadlineMs?: number;
@@ -32,14 +32,14 @@ export interface BodyReader {
   close(): Promise<void>;
 }
 
-/** Read there too while it holds few values: at most 7 ms for its characters and 5 ms for those. */
+/** Smaller bodies with few values are parsed directly too: at most 7 ms for the characters and 5 ms for the values. */
 const mediumBytes = 2 * smallBytes;
 const mediumTokens = 100_000;
 
 /**
- * Reads bodies without holding up the event loop. Large ones are parsed and checked in a worker thread, which starts
+ * Reads bodies without blocking the event loop. Large ones are parsed and checked in a worker thread, which starts
  * with the first of them. Their content comes back by structured clone where that is cheap (few values, long
- * strings: images), else it is parsed here once more, in slices.
+ * strings: images), else it is parsed again here, in slices.
  */
 export function createBodyReader(options: BodyReaderOptions = {}): BodyReader {
   const { maxQueue = 16, deadlineMs = 10_000 } = options;
@@ -76,7 +76,7 @@ export function createBodyReader(options: BodyReaderOptions = {}): BodyReader {
   }
 
   async function readLarge(endpoint: Endpoint, bytes: Buffer): Promise<ReadBody> {
-    // The thread gets a copy of its own: the bytes are still to be sent on.
+    // The thread gets a copy, since the bytes are still to be forwarded.
     const result = await askWorker({ endpoint: endpoint.name, bytes: new Uint8Array(bytes) });
     if (result.code !== null) {
       const { code, message, param } = result;
@@ -96,7 +96,7 @@ export function createBodyReader(options: BodyReaderOptions = {}): BodyReader {
     },
     async readAnswer(bytes) {
       const copy = new Uint8Array(bytes);
-      // It is paid for: it waits for its turn, however many wait before it.
+      // The answer has been paid for, so it always waits for its turn.
       const result = (await (
         await started()
       ).run(copy, {
@@ -117,7 +117,7 @@ async function jsonOf(
   { json, bigNumbers }: Pick<ReadJson, 'json' | 'bigNumbers'>,
   text: () => string,
 ): Promise<JsonObject> {
-  // Its content has just been copied over, and may be about to be written again: a turn of its own for each.
+  // Its content has just been copied, and may be written again next: each in a separate turn.
   await setImmediate();
   return json ?? ((await parseInSlices(text(), bigNumbers)) as JsonObject);
 }

@@ -2,9 +2,9 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import { type JsonValue, parseJson } from '../../common/json/json.js';
 import { endOfString, endOfValue, skipSpace } from '../../common/json/json-text.js';
 
-/** Text that is parsed in one go, about half a millisecond's worth. */
+/** UTF-16 units that are parsed at once, in about half a millisecond. */
 const sliceLength = 64 * 1024;
-/** Others get their turn after so long. */
+/** Milliseconds after which the event loop gets a turn. */
 const turnMs = 4;
 
 /**
@@ -16,7 +16,7 @@ export function parseInSlices(text: string, bigNumbers: boolean): Promise<JsonVa
 }
 
 class SlicedText {
-  /** How far it is read. */
+  /** The present position. */
   #at: number;
   #since = performance.now();
 

@@ -63,7 +63,7 @@ export function understand(endpoint: EndpointName, bytes: Buffer, bigNumbers: bo
   return summarise(json);
 }
 
-/** The fields of a checked body that the way of the request turns on. */
+/** The fields of a checked body that routing needs. */
 export function summarise(json: JsonObject): ReadBody {
   const { model } = json;
   return { json, model: typeof model === 'string' ? model : null, stream: json['stream'] === true };
@@ -71,7 +71,7 @@ export function summarise(json: JsonObject): ReadBody {
 
 const malformed = (message: string): GatewayError => new GatewayError('body_malformed', message);
 
-/** Is it JSON, in no encoding but its own? A missing content type is taken for JSON. */
+/** Is the body unencoded JSON? A missing content type counts as JSON. */
 export function checkBodyHeaders(headers: HeaderList): void {
   const type = getHeader(headers, 'content-type');
   if (type !== undefined && type !== 'application/json' && !isJsonType(type)) {
@@ -111,5 +111,5 @@ export function decodeBody(bytes: Buffer): string {
   return bytes.toString('utf8');
 }
 
-/** A provider's UTF-8. What is none becomes the sign for that: an answer that is otherwise whole is not refused for it. */
+/** A provider's UTF-8. Invalid bytes become U+FFFD: an otherwise complete answer is not refused for them. */
 export const answerText = (bytes: Buffer): string => bytes.toString(isAscii(bytes) ? 'latin1' : 'utf8');

@@ -49,7 +49,7 @@ export function compileConfig(text: string, options: CompileOptions): ResolvedCo
   if (root !== null && findings.none) checkRoot(root, rules, findings);
   if (root === null || !findings.none) throw findings.error();
   const compiler = new Compiler(findings, new QueryCompiler(findings, rules.headerPrefixes));
-  // The root's metadata goes with every call already; only what targets add is theirs.
+  // Every call has the root's metadata already; targets have only their additions.
   const node = compiler.node(root, inherit(defaultTarget, root, null));
   if (!findings.none) throw findings.error();
   return Object.freeze({
@@ -65,7 +65,10 @@ export function compileConfig(text: string, options: CompileOptions): ResolvedCo
   });
 }
 
-/** What is derived of a config (a query's words, a target's edits, a params header) is at most the text once more. */
+/**
+ * Objects derived from a config (texts of queries, edits of targets, a params header) take at most its length once
+ * more.
+ */
 function keptBytes(root: RouteNode, queries: QueryCompiler, text: string): number {
   let derived = 2 * text.length;
   const visit = (node: RouteNode): void => {
@@ -178,7 +181,7 @@ class Compiler {
     return node;
   }
 
-  /** The targets of the lowest number first, by their weights; those of the next where they all fail. */
+  /** The targets of the lowest number first, by their weights; those of the next number if all of them fail. */
   #tiers(path: string, strategy: StrategyFields, children: readonly Draft[], own: Inherited): RouteNode {
     const tiers = new Map<number, Draft[]>();
     for (const child of children) {
@@ -221,7 +224,7 @@ class Compiler {
       path,
       branches: Object.freeze(branches),
       otherwise: index(strategy.default),
-      // A breaker does not judge the targets of conditions: what a condition asked for is what it gets.
+      // Targets of conditions have no breakers: a condition always gets the target that it names.
       children: this.#children(children, { ...own, breaker: null }, { ...strategy, cb_config: undefined }),
     });
   }
@@ -233,7 +236,7 @@ const balanceBy: Partial<Record<StrategyFields['mode'], BalanceBy>> = {
   least_busy: 'busy',
 };
 
-/** The same value with every object's keys in one order. */
+/** The same value with the keys of every object sorted. */
 function sorted(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(sorted);
   if (!isJsonObject(value)) return value;

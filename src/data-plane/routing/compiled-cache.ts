@@ -6,13 +6,13 @@ import { compileConfig } from './compile.js';
 /** Bytes of heap that all entries together may keep. */
 const defaultMaxBytes = 32 * 1024 * 1024;
 
-/** What an entry takes beside its key and its config: its place in the cache. */
+/** Bytes of an entry beside its key and its config. */
 const entryBytes = 512;
 
 /**
- * Configs that calls bring with them, compiled: inline ones by their text, since a client sends the same header with
- * every call, and what other headers make of a config by keys of their own. A config that is refused is not kept.
- * Bounded by what the entries keep alive, each counted as if it shared nothing with another.
+ * Compiled inline configs, by their text, since a client sends the same header with
+ * every call; and configs with values of other headers, by keys of their own. A refused config is not kept.
+ * Limited by the bytes that entries keep alive, each counted as if it shared nothing with another.
  */
 export class CompiledConfigs implements KeptConfigs {
   readonly #isProvider: (name: string) => boolean;
@@ -29,7 +29,7 @@ export class CompiledConfigs implements KeptConfigs {
     this.#headerPrefixes = headerPrefixes;
     this.#kept = new LRUCache({
       maxSize: maxBytes,
-      // A key is there twice: as it came, and as what was read from it.
+      // A key exists twice: as received, and as parsed.
       sizeCalculation: (config, key) => entryBytes + 4 * key.length + config.bytes,
     });
   }

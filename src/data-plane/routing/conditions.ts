@@ -14,7 +14,7 @@ type Scalar = string | number | boolean | null;
 
 interface Field {
   readonly read: Read;
-  /** Can it hold nothing but text? */
+  /** Can it only be text? */
   readonly isText: boolean;
 }
 
@@ -47,7 +47,7 @@ export class QueryCompiler {
     return this.#patterns.bytes + comparisonBytes * this.#comparisons + valueBytes * this.#values;
   }
 
-  /** What is wrong with a query goes into `findings`, and it holds nowhere. */
+  /** Errors of a query are added to `findings`; such a query never holds. */
   constructor(findings: Findings, headerPrefixes: readonly string[]) {
     this.#findings = findings;
     this.#headerPrefixes = headerPrefixes;
@@ -113,7 +113,7 @@ export class QueryCompiler {
       case '$ne': {
         const wanted = this.#value(field, given, path);
         if (wanted === undefined) return never;
-        // A key that is not there compares to nothing: both are false.
+        // A missing key makes both comparisons false.
         return operator === '$eq'
           ? (facts) => read(facts) === wanted
           : (facts) => {
@@ -136,7 +136,7 @@ export class QueryCompiler {
     }
   }
 
-  /** What a field is to equal, or not to; undefined: nothing that it could, and that is among the findings. */
+  /** The value that a field is compared with; undefined: an impossible one, which was added to the findings. */
   #value({ isText }: Field, given: unknown, path: string): Scalar | undefined {
     const value = scalar(given);
     if (value === undefined) this.#findings.add(path, 'must be text, a number, true, false or null');
@@ -221,7 +221,7 @@ const orders: Record<'$gt' | '$gte' | '$lt' | '$lte', Comparison> = {
   $lte: (found, limit) => found <= limit,
 };
 
-/** Text compares with text. Metadata and headers hold numbers as text: to a number they compare as one. */
+/** Text compares with text. Metadata and headers have numbers as text: compared with a number they are converted. */
 function comparable(found: unknown, limit: string | number): string | number | null {
   if (typeof found === typeof limit) return found as string | number;
   if (typeof limit !== 'number' || typeof found !== 'string') return null;
@@ -236,7 +236,7 @@ function scalar(value: unknown): Scalar | undefined {
   return undefined;
 }
 
-/** What a field's name reads from an exchange; null: it is the name of none. */
+/** The reader for a field's name; null: there is no such field. */
 export function fieldReader(name: string): Read | null {
   if (name === 'url.pathname') return (facts) => facts.request.path;
   const dot = name.indexOf('.');

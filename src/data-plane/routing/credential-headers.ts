@@ -10,8 +10,8 @@ const credentialHeaders = new Set([
 ]);
 
 /**
- * Why a config may not look at this header; null where it may. One that did could be asked for a caller's key,
- * letter by letter, by an author of configs. The gateway's own headers carry keys too.
+ * Why a config may not read this header; null: it may. Otherwise an author of configs could find out a caller's key,
+ * letter by letter. The gateway's own headers carry keys too.
  */
 export function credentialComplaint(header: string, prefixes: readonly string[]): string | null {
   const name = header.toLowerCase();

@@ -22,12 +22,12 @@ export interface ConfigLimits {
   readonly maxDepth: number;
 }
 
-/** Levels of JSON below `override_params`; what is sent on must stay below the gateway's own limit for bodies. */
+/** Levels of JSON below `override_params`; forwarded bodies must stay below the gateway's own limit. */
 const maxParamDepth = 60;
 
 type Raw = Readonly<Record<string, unknown>>;
 
-/** Reads a parsed config. Whatever is wrong with it goes into `findings`; null: the root itself could not be read. */
+/** Reads a parsed config. Errors are added to `findings`; null: the root itself could not be read. */
 export function readDraft(
   value: unknown,
   limits: ConfigLimits,
@@ -104,7 +104,7 @@ class DraftReader {
 
   #complaint(key: string, set: KeySet): string {
     if (laterKeys[set]?.has(key) === true) return 'is not supported yet by this version';
-    // Looking for what was meant costs more than all the rest: not for findings that are not shown.
+    // Suggestions are expensive, so there are none for findings that are not shown.
     const meant =
       this.findings.full || key.length > 64
         ? null
@@ -130,7 +130,7 @@ class DraftReader {
     return keys;
   }
 
-  /** The one target of a mirror, taken out of its keys. */
+  /** The target of a mirror, removed from its keys. */
   #mirror(value: unknown, path: string, depth: number): Draft | null {
     if (!isJsonObject(value)) return null;
     const { target } = value;
@@ -147,7 +147,7 @@ class DraftReader {
     return draft;
   }
 
-  /** A list past its limit is taken out before each of its items could be complained about. */
+  /** A list above its limit is removed before its items are checked. */
   #list(keys: Record<string, unknown>, name: string, path: string): void {
     const value = keys[name];
     if (!Array.isArray(value) || value.length <= maxListLength) return;
@@ -169,7 +169,7 @@ class DraftReader {
     keys['metadata'] = copy;
   }
 
-  /** Shared by all calls from here on, so frozen; and no deeper than what is sent on may be. */
+  /** Frozen, since all calls share it; checks that it is not nested too deeply to be forwarded. */
   #params(value: object, path: string, depth: number): void {
     if (depth > maxParamDepth) {
       this.findings.add(path, `is nested too deep: at most ${maxParamDepth} levels`);
@@ -185,7 +185,7 @@ class DraftReader {
   }
 }
 
-/** A number that only its digits could hold is out of bounds for every setting: as a double it is refused as one. */
+/** A number beyond a double's precision is out of range for every setting, so it may be rounded and is then refused. */
 function plain(value: unknown): unknown {
   return value instanceof LosslessNumber ? Number(value.value) : value;
 }

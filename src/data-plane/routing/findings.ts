@@ -1,9 +1,9 @@
 import { GatewayError } from '../../common/core/errors.js';
 
-/** Enough to put a config right in one go, few enough that a hostile one cannot make the answer long. */
+/** Listed findings: enough to correct a config at once, but few enough to keep the answer short. */
 const maxLines = 20;
 
-/** What is wrong with a config, all of it at once. */
+/** All errors of a config. */
 export class Findings {
   readonly #lines: string[] = [];
   #more = false;
@@ -16,7 +16,7 @@ export class Findings {
     else if (!this.#lines.includes(line)) this.#lines.push(line);
   }
 
-  /** How often something was found, listed or not. */
+  /** Number of findings, listed or not. */
   get count(): number {
     return this.#count;
   }
@@ -25,7 +25,7 @@ export class Findings {
     return this.#lines.length === 0;
   }
 
-  /** Nothing more will be listed: what is costly to find out need not be. */
+  /** No more findings will be listed, so expensive checks can be skipped. */
   get full(): boolean {
     return this.#lines.length >= maxLines;
   }

@@ -16,7 +16,7 @@ import type { BreakerFields, Draft, NodeFields, StrategyFields } from './schema.
 
 const defaultRetryCodes: readonly number[] = Object.freeze([429, 500, 502, 503, 504]);
 
-/** What a config's level hands down to its targets. */
+/** The settings that a level of a config passes to its targets. */
 export type Inherited = Omit<Target, 'path' | 'name'>;
 
 /** A body that passes through unchanged has no rules, not even inherited ones. */
@@ -25,7 +25,7 @@ export function targetOf({ path, fields }: Draft, own: Inherited): Target {
   return Object.freeze({ ...own, ...params, path, name: fields.name ?? null });
 }
 
-/** What a level has: its own value, else the inherited one. A value is taken whole, never merged. */
+/** The settings of a level: its own value, else the inherited one. Values are never merged. */
 export function inherit(parent: Inherited, draft: Draft, around: StrategyFields | null): Inherited {
   const { fields } = draft;
   return {
@@ -122,7 +122,7 @@ const paramPaths = (texts: readonly string[]): readonly ParamPath[] =>
   Object.freeze(texts.map((text) => readParamPath(text)!));
 
 /**
- * A level that names a provider takes none of its parent's, and not its parent's key where that was meant for
+ * A level that names a provider does not inherit its parent's provider, nor its parent's key if that was meant for
  * another: one provider's key must not be sent to the next.
  */
 function credentials(

@@ -2,15 +2,18 @@ import { compilePattern, PatternRefused } from '../../common/text/pattern.js';
 import { estimateSize } from '../../common/text/pattern-size.js';
 
 /**
- * What all patterns of a config may cost a call together, in steps: one character tried on a pattern of size one.
+ * Limit of all patterns of a config together per call, in steps: one character tried on a pattern of size one.
  * re2js takes about 25 ns for one at its worst, so this is some 3 milliseconds.
  */
 const maxSteps = 100_000;
 /** Size of all patterns of a config together; it leaves each of them 100 characters. */
 const maxSize = 1000;
-/** What a character costs beside the pattern, as so much of its size; it leaves none more than some 7,000 of them. */
+/**
+ * The cost of a character beside the pattern, in units of pattern size; so a pattern sees at most some 7,000
+ * characters.
+ */
 const overhead = 10;
-/** Bytes that all patterns of a config may keep of what texts taught them, each an eighth of what others left. */
+/** Bytes that all patterns of a config may use for caches of matches, each an eighth of the rest. */
 const maxCacheBytes = 128 * 1024;
 
 /**
@@ -33,7 +36,7 @@ export class PatternBudget {
     return Math.floor(maxSteps / this.#size);
   }
 
-  /** Makes the test whether a text holds what the pattern describes. Throws PatternRefused. */
+  /** Creates a test whether the pattern matches in a text. Throws PatternRefused. */
   compile(pattern: string): (text: string) => boolean {
     const estimate = estimateSize(pattern);
     this.#take(estimate + overhead);

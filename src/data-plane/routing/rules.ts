@@ -24,7 +24,7 @@ const inPlaceOfKey = [
   'vertex_service_account_json',
 ] as const;
 
-/** Headers that belong to the connection or to how a message is framed and coded: sent on, they would not be true. */
+/** Headers of the connection, framing or coding: forwarded, they would be wrong. */
 const reservedHeaders = new Set([
   'host',
   'content-length',
@@ -123,7 +123,7 @@ function checkStrategy({ path, fields, children }: Draft, context: RuleContext, 
   }
   checkBreaker(childPath(at, 'cb_config'), strategy.cb_config, findings);
   checkSessions(strategy, at, context, findings);
-  // What could not be read is already reported; its consequences are not.
+  // Unreadable parts are already reported; their consequences are not.
   if (children.length === 0) return;
   if (strategy.hedge !== undefined && children.length === 1)
     findings.add(childPath(at, 'hedge'), 'needs a second target to start');
@@ -267,7 +267,7 @@ function forwardComplaint(name: string, prefixes: readonly string[]): string | n
  * is connected to: a name may mean another address by then.
  */
 export function readBaseUrl(text: string): string | null {
-  // The URL parser is generous (`http:/host`, blanks, backslashes); here they are mistakes.
+  // The URL parser accepts `http:/host`, blanks and backslashes; here they are errors.
   if (!/^https?:\/\/[^\s\\?#@/]+(?:\/[^\s\\?#]*)?$/i.test(text)) return null;
   try {
     const url = new URL(text);
@@ -284,7 +284,7 @@ export function checkRoot(root: Draft, context: RuleContext, findings: Findings)
   checkGoverns(root, context, findings);
 }
 
-/** Statuses at which to move on, where nothing would, are an expectation that will not be met. */
+/** Reports statuses for moving on where there is no fallback to use them. */
 function checkStatusCodes({ path, fields, children }: Draft, around: boolean, findings: Findings): void {
   const mode = fields.strategy?.mode;
   const isFallback = mode !== undefined && failingOver.includes(mode);

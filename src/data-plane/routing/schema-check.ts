@@ -3,7 +3,7 @@ import { childPath, type Findings } from './findings.js';
 type Type = 'object' | 'array' | 'string' | 'number' | 'integer' | 'boolean';
 
 /**
- * The part of JSON Schema in which a config is described. A `description` is what the author reads where its rule is
+ * The part of JSON Schema in which a config is described. A `description` is shown to the author if its rule is
  * broken: it completes the sentence "<path> …".
  */
 export interface ConfigSchema {
@@ -28,8 +28,8 @@ export interface ConfigSchema {
 }
 
 /**
- * Checks a value against a schema; every rule that is broken goes into `findings`. Read as it is, since a validator
- * made of it by a library takes a data worker 150 ms to make, in the middle of a call.
+ * Checks a value against a schema; broken rules are added to `findings`. The schema is interpreted, since a validator
+ * compiled by a library would take a data worker 150 ms, during a call.
  */
 export function checkSchema(value: unknown, schema: ConfigSchema, path: string, findings: Findings): void {
   if (!isSound(value, schema)) findings.add(path, schema.description ?? 'is not valid');
@@ -62,7 +62,7 @@ function checkMembers(
 const isObject = (value: unknown): value is Readonly<Record<string, unknown>> =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
 
-/** Does the value itself, without what it holds, keep every rule? */
+/** Does the value itself, without its members, keep every rule? */
 function isSound(value: unknown, schema: ConfigSchema): boolean {
   const { type } = schema;
   if (typeof type === 'string' ? !isOf(type, value) : type?.every((one) => !isOf(one, value)) === true) {

@@ -11,7 +11,7 @@ const maxTurns = 16;
 /** Characters of a field's value: it may be the client's whole body. */
 const maxValue = 4096;
 
-/** A session by the values of fields. A request that has none of them is of no session: it goes where others go. */
+/** A session by the values of fields. A request without any of them has no session. */
 export function sessionReader(fields: readonly string[]): SessionReader {
   const readers = fields.map((field) => fieldReader(field)!);
   return (facts) => {
@@ -35,8 +35,8 @@ function bounded(value: unknown): unknown {
 }
 
 /**
- * A session by what stays the same in a conversation while it grows: the model, what comes before its first question
- * and that question, in every client format. A provider's prompt cache uses the same beginning.
+ * A session by the parts of a conversation that stay the same while it grows: the model, the messages before its first
+ * question and that question, in every client format. A provider's prompt cache uses the same beginning.
  */
 export function conversationOf(facts: RequestFacts): string | null {
   const body = facts.request.json;
@@ -58,7 +58,7 @@ export function conversationOf(facts: RequestFacts): string | null {
   return beginning.text;
 }
 
-/** The texts of JSON values one after the other, of each as much as there is room for. */
+/** Joins the texts of JSON values, each up to its limit. */
 class Beginning {
   text = '';
   #end = 0;
@@ -66,7 +66,7 @@ class Beginning {
   /** `maxPart`: characters. */
   constructor(readonly maxPart: number) {}
 
-  /** A part has room of its own: a long system text must not hide the question after it. */
+  /** Each part has its own limit: a long system text must not displace the question after it. */
   add(value: unknown): void {
     this.#end = this.text.length + this.maxPart;
     this.#walk(value);
@@ -75,7 +75,7 @@ class Beginning {
   #walk(value: unknown): void {
     const room = this.#end - this.text.length;
     if (room <= 0 || value === undefined || value === null) return;
-    // With its length: two texts must not read as one.
+    // With its length, so that two texts never look like one.
     if (typeof value === 'string') this.text += `${value.length}:${value.slice(0, room)}`;
     else if (typeof value !== 'object') this.text += String(value);
     else if (Array.isArray(value)) {
@@ -85,7 +85,7 @@ class Beginning {
     }
   }
 
-  /** Is there room for another? Each takes some, were it empty: a list may have a million. */
+  /** Is there room for another item? Even an empty one uses some, since a list may have a million. */
   #item(value: unknown): boolean {
     this.text += ',';
     this.#walk(value);

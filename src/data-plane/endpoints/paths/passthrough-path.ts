@@ -4,10 +4,10 @@ import { GatewayError } from '../../../common/core/errors.js';
 export const longestAddress = 8192;
 
 /**
- * What must not reach a provider's URL: characters that are no part of a path, backslashes and empty segments,
+ * Parts that must not reach a provider's URL: characters that paths cannot have, backslashes and empty segments,
  * backslashes and control characters in their encoded forms, dots and slashes that are encoded twice (an upstream may
- * decode twice), what is encoded more often than spellings are looked at for, UTF-8 that is longer than it has to be
- * (some decoders take it for the short form), and broken escapes.
+ * decode twice), text that is encoded more often than paths are decoded for comparison, overlong UTF-8
+ * (which some decoders accept), and broken escapes.
  */
 const unsafe =
   /[^\x21-\x7e]|[\\#?]|\/\/|%(?:25)*(?:5c|7f|[01][0-9a-f])|%25(?:25)*2[ef]|%252525|%c[01]%[89ab]|%e0%[89]|%(?![0-9a-f]{2})/i;

@@ -6,8 +6,8 @@ import { longestAddress } from './passthrough-path.js';
 
 /**
  * Clients and upstreams do not agree on when two spellings are one path: many servers ignore case, doubled slashes,
- * escapes or `;parameters`. What is passed on is not metered as an endpoint is, so a path that an upstream could take
- * for one of our endpoints must be that endpoint here, or be refused.
+ * escapes or `;parameters`. Passed-through calls are not metered like an endpoint, so a path that an upstream could
+ * take for one of the gateway's endpoints must be that endpoint here, or be refused.
  */
 
 const slash = 0x2f;
@@ -15,7 +15,7 @@ const slash = 0x2f;
 const unreserved = /^[A-Za-z0-9\-._~]$/;
 
 /**
- * The path as the tables have it: itself for an exact one; for one that differs only in escaped unreserved characters
+ * The path in canonical form: itself for an exact one; for one that differs only in escaped unreserved characters
  * or one trailing slash, the endpoint's own. A path of no endpoint is returned unchanged. Throws `not_found`, naming
  * the right path, for one that merely resembles an endpoint's; and for an escaped one of the administration, so that
  * a proxy's rules for its paths are not evaded.
@@ -63,13 +63,16 @@ function withoutNeedlessEscapes(path: string): string {
   });
 }
 
-/** First segments that are cut before, or repeated in front of, an endpoint's own path: any of them leads to the same. */
+/** First segments that clients omit or repeat before an endpoint's own path: all variants mean the same. */
 const versions: ReadonlySet<string> = new Set(['v1', 'v1beta', 'openai']);
 const methodNames: ReadonlyMap<string, string> = new Map(
   geminiMethods.map((method) => [method.toLowerCase(), method]),
 );
 
-/** What a path must hold to resemble another: most paths hold none of it, and reading one loosely is expensive. */
+/**
+ * Characters without which a path cannot resemble another one: most paths have none, and the loose comparison is
+ * expensive.
+ */
 const oddities = /[A-Z%;\\]|[^\x21-\x7e]|\/\/|\.\/|[./]$|^\/v1beta\/|^\/v1\/(?:v1(?:beta)?|openai|models)\//;
 
 /** The endpoint that a path resembles when it is read as loosely as an upstream may read it; null: none. */
@@ -92,7 +95,7 @@ function resembled(path: string): string | null {
   return `/v1/${segments[start]}`;
 }
 
-/** Decoded as often as anyone might, in lower case, without parameters, empty segments, and dots or blanks at ends. */
+/** Fully decoded, in lower case, without parameters, empty segments, and dots or blanks at ends. */
 function looseSegments(path: string): string[] {
   let text = path;
   for (let round = 0; round < 3 && text.includes('%'); round++) text = decoded(text);

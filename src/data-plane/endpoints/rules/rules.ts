@@ -2,14 +2,14 @@ import { GatewayError } from '../../../common/core/errors.js';
 import type { JsonObject } from '../../../common/core/exchange.js';
 import { isJsonInteger, isJsonObject, numberOf } from '../../../common/json/json.js';
 
-/** Throws `invalid_request` where `value`, standing at `path`, is not what the field may be. */
+/** Throws `invalid_request` if `value`, at `path`, is not valid for the field. */
 export type FieldCheck = (value: unknown, path: string) => void;
 
-/** What a body may hold: its members' checks, those that must be there, and what spans several. */
+/** The rules of a body: checks of its members, required members, and checks across several. */
 export interface BodyRules {
   readonly fields: ReadonlyMap<string, FieldCheck>;
   readonly required: readonly string[];
-  /** May members that are not named in `fields` be there? They are passed on as they are. */
+  /** Are members that `fields` does not name allowed? They are passed on unchanged. */
   readonly open: boolean;
   readonly across?: (body: JsonObject) => void;
 }
@@ -74,14 +74,14 @@ export const integer = (min: number, max = Number.MAX_SAFE_INTEGER): FieldCheck 
   };
 };
 
-/** A list of `min` to `max` items; what each must be is the caller's. */
+/** A list of `min` to `max` items; the caller checks the items. */
 export function list(value: unknown, path: string, min: number, max: number): asserts value is unknown[] {
   if (!Array.isArray(value)) refuse(path, 'must be a list');
   if (value.length < min) refuse(path, `must have at least ${min === 1 ? 'one item' : `${min} items`}`);
   if (value.length > max) refuse(path, `must have at most ${max} items`);
 }
 
-/** Any string but an empty one or one with control characters: a model's name also goes into logs and headers. */
+/** A non-empty string without control characters: a model's name also goes into logs and headers. */
 export const model: FieldCheck = (value, path) => {
   if (typeof value !== 'string') refuse(path, 'must be a string');
   if (value.length === 0) refuse(path, 'must not be empty');
@@ -91,7 +91,7 @@ export const model: FieldCheck = (value, path) => {
   }
 };
 
-/** One stop sequence or up to four; null is what clients send for none. */
+/** One stop sequence or up to four; null: clients send it for none. */
 export const stop: FieldCheck = (value, path) => {
   if (typeof value === 'string' || value === null) return;
   if (!Array.isArray(value)) refuse(path, 'must be a string or a list of strings');
