@@ -101,7 +101,7 @@ describe('a limit without room', () => {
       expect(request, 'there is no request for this endpoint').to.not.equal(undefined);
       const worker = all.workers[0]!;
       for (const [i, kind] of kinds.entries()) {
-        const slug = `p${i}`;
+        const slug = `${name}-${format}-${i}`;
         worker.addProvider(slug, {
           provider: providers[name] ?? 'openai',
           ...(kind.ofProvider && { limits: [kind.ofProvider] }),
