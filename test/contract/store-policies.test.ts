@@ -130,7 +130,12 @@ describe('policies in the store', () => {
       const { organisationId } = place;
       const made = here(await store.rateLimitsPolicies.create(place, input));
       expect(made).to.deep.include({ ...input, ...place, status: 'active' });
-      const change = { unit: 'rpw', value: 5, shadow: true, conditions: [{ key: 'api_key', value: '*' }] } as const;
+      const change = {
+        unit: 'rpw',
+        value: 5,
+        shadow: true,
+        conditions: [{ key: 'api_key', value: '*' }],
+      } as const;
       const changed = here(await store.rateLimitsPolicies.update(organisationId, made.id, change));
       expect(await store.rateLimitsPolicies.get(organisationId, made.id)).to.deep.equal(changed);
       expect(changed).to.deep.include(change);
