@@ -35,7 +35,7 @@ describe('metrics', () => {
         typed.add(type);
       } else {
         expect(typed.has(/^\w+/.exec(line)?.[0] ?? ''), line).to.equal(true);
-        expect(line).to.match(/^\w+\{(\w+="[^"]*",?)+\} [\d.]+$/);
+        expect(line).to.match(/^\w+(\{(\w+="[^"]*",?)+\})? [\d.]+$/);
       }
     }
     expect(new Set(lines).size).to.equal(lines.length);

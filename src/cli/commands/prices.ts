@@ -36,7 +36,7 @@ export function register(program: Command, { settings }: CliContext): void {
     .option('--json', 'print what update takes')
     .action(({ provider, json }: ListOptions) => {
       const rows = known().filter((row) => provider === undefined || row.provider === provider);
-      if (json === true) process.stdout.write(fileText()(printPrices(rows)));
+      if (json === true) print(rows);
       else for (const row of rows) writeLine(lineOf(row));
     });
 
@@ -47,7 +47,7 @@ export function register(program: Command, { settings }: CliContext): void {
       const rows = known().filter((row) => row.provider === provider && row.model === model);
       if (rows.length === 0)
         throw new CliError(`No price of ${provider}/${model} is known: set one in prices, or update them.`);
-      process.stdout.write(fileText()(printPrices(rows)));
+      print(rows);
     });
 
   prices
@@ -161,4 +161,10 @@ function lineOf({ provider, model, input, output, cached, since, source, readOn 
   const cache = cached === undefined ? '' : `, cached ${cached}`;
   const from = since === undefined ? '' : `, from ${since} on`;
   return `${provider}/${model}  input ${input}${cache}, output ${output}${from}  (${read})`;
+}
+
+/** As `prices update` reads them. */
+function print(rows: Parameters<typeof printPrices>[0]): void {
+  const piece = fileText()(printPrices(rows));
+  process.stdout.write(piece);
 }
