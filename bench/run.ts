@@ -4,11 +4,11 @@ import { chatRequest } from './chat.js';
 import type { BenchRow } from './comparison.js';
 import { compareConversion } from './converted.js';
 import { startHeadgate } from './headgate.js';
-import { compareRedis } from './redis.js';
 import { record, summary } from './results.js';
 import { direct, runRounds, table, type Work } from './rounds.js';
 import { type Server, startBareProxy, startNginx, startUpstream } from './servers.js';
 import { soak } from './soak.js';
+import { compareStores } from './stores.js';
 import { storedProviders, variantsOf } from './variants.js';
 
 /**
@@ -17,7 +17,7 @@ import { storedProviders, variantsOf } from './variants.js';
  * `--seconds N` (per measurement, 5), `--rounds N` (3), `--only WORD,…` (rows whose name holds one of them, and the
  * floors), `--work WORD` (chat, stream, connection), `--json`, `--compare FILE`. Instead: `--soak MINUTES` (memory under
  * load), or `--admin RATE` (so many requests a second beside a busy administration, 300), or `--conversion` (converted
- * requests beside those that are not), or `--redis` (with Redis set, and away).
+ * requests beside those that are not), or `--stores` (with PostgreSQL and Redis set, and away).
  */
 const textArgument = (name: string): string | undefined => {
   const at = process.argv.indexOf(`--${name}`);
@@ -30,7 +30,7 @@ const soakMinutes = argument('soak', 0);
 const isAdmin = process.argv.includes('--admin');
 const adminRate = argument('admin', 300) || 300;
 const isConversion = process.argv.includes('--conversion');
-const isRedis = process.argv.includes('--redis');
+const isStores = process.argv.includes('--stores');
 const asJson = process.argv.includes('--json');
 const only = textArgument('only')?.split(',');
 const workName = textArgument('work') ?? '';
@@ -43,10 +43,10 @@ if (soakMinutes > 0) {
   await headgate.stop();
 } else if (isConversion) {
   finish('conversion', await compareConversion(upstream.port, { seconds, rounds }));
-} else if (isRedis) {
-  const rows = await compareRedis(upstream.port, { seconds, rounds });
+} else if (isStores) {
+  const rows = await compareStores(upstream.port, { seconds, rounds });
   if (!asJson) console.table(table(rows));
-  finish('redis', rows);
+  finish('stores', rows);
 } else if (isAdmin) {
   const headgate = await startHeadgate({ providers: storedProviders(plain) });
   const requests = new Map([
