@@ -8,7 +8,6 @@ const root = resolve(import.meta.dirname, '../..');
 interface Failure {
   readonly title: string;
   readonly isTimeLimit: boolean;
-  readonly file: string;
 }
 
 interface Result {
@@ -36,7 +35,6 @@ describe('the runner of the tests', function () {
   // Plain JavaScript that runs before anything is built or installed: it has no types.
   let runMocha: (run: object) => Promise<Result>;
   let repeatFailures: (results: Result[], options: object) => Promise<void>;
-  let isRepeated: (failure: Failure) => boolean;
   let measureTimeScale: () => Promise<number>;
   let LaneRunner: new (runner: object) => LaneRunner;
   let allLanes: (durations: Readonly<Record<string, number>>) => readonly Lane[];
@@ -46,7 +44,7 @@ describe('the runner of the tests', function () {
     folder = mkdtempSync(join(tmpdir(), 'headgate-runner-'));
     const load = (name: string) => import(join(root, 'tools/test', name));
     ({ runMocha } = await load('mocha-run.mjs'));
-    ({ isRepeated, repeatFailures } = await load('repeats.mjs'));
+    ({ repeatFailures } = await load('repeats.mjs'));
     ({ measureTimeScale } = await load('calibration.mjs'));
     ({ LaneRunner } = await load('lane-runner.mjs'));
     ({ allLanes, quickLanes } = await load('lanes.mjs'));
@@ -115,7 +113,7 @@ describe('the runner of the tests', function () {
       .and.match(/passed: a suite with a hook "before all" hook/);
   });
 
-  it('repeats once the whole file of another failure, unless it needs no process', async () => {
+  it('repeats once the whole file of another failure', async () => {
     const wrong = "throw new Error('wrong')";
     const once = await run(
       `it('passes', () => {});
@@ -133,11 +131,6 @@ describe('the runner of the tests', function () {
     );
     expect(await repeat(always)).to.match(/FAILED again: .*test\.ts, which had failed beside others/);
     expect(always).to.include({ passes: 1, failures: 1 });
-
-    const failed = { title: '', isTimeLimit: false };
-    expect(isRepeated({ ...failed, file: 'test/unit/router.test.ts' })).to.equal(false);
-    expect(isRepeated({ ...failed, file: 'test/unit/router.test.ts', isTimeLimit: true })).to.equal(true);
-    expect(isRepeated({ ...failed, file: 'test/e2e/headers.test.ts' })).to.equal(true);
   });
 
   it('runs lanes one after another in one process, and starts another where a test has ended it', async () => {

@@ -5,16 +5,11 @@ import { runMocha } from './mocha-run.mjs';
 /** More than this is no busy machine: what is left of them is not repeated, and has failed. */
 const mostRepeats = 25;
 const mostFiles = 6;
-/** Nothing but their own process takes part in these tests: without a time limit they fail for a reason. */
-const ofOneProcess = /^test\/(unit|golden|fuzz)\//;
-
-/** Whether a second run may tell more than the first. */
-export const isRepeated = ({ isTimeLimit, file }) => isTimeLimit || !ofOneProcess.test(file);
-
 /**
  * Repeats failures in `ended` and corrects these results: passes, failures and `failed`. Tests that ran out of time are
- * repeated one by one; where a hook did, the tests of its suite, since mocha has left them out. Of a file that starts
- * processes and that failed in another way the whole is repeated: its tests may build on each other.
+ * repeated one by one; where a hook did, the tests of its suite, since mocha has left them out. Of a file that failed in
+ * another way the whole is repeated: its tests may build on each other. Files share processes: what another one holds in
+ * memory, or has patched, is not there in the repeat.
  */
 export async function repeatFailures(ended, { folder, timeScale, say }) {
   let runs = 0;
@@ -41,9 +36,8 @@ export async function repeatFailures(ended, { folder, timeScale, say }) {
 
   let files = 0;
   for (const result of ended) {
-    const repeated = result.failed.filter(isRepeated);
-    for (const file of new Set(repeated.map(({ file }) => file))) {
-      const failures = repeated.filter((failure) => failure.file === file);
+    for (const file of new Set(result.failed.map(({ file }) => file))) {
+      const failures = result.failed.filter((failure) => failure.file === file);
       if (failures.every(({ isTimeLimit }) => isTimeLimit)) {
         for (const failure of failures) {
           if (runs >= mostRepeats) break;

@@ -10,7 +10,7 @@ import { LaneRunner } from './lane-runner.mjs';
 import { allLanes, quickLanes } from './lanes.mjs';
 import { runMocha, signalAll } from './mocha-run.mjs';
 import { keepDurations, Progress, readDurations } from './progress.mjs';
-import { isRepeated, repeatFailures } from './repeats.mjs';
+import { repeatFailures } from './repeats.mjs';
 
 let closing = '0 passed, 1 failed, 0 skipped';
 // Also where the build fails and nothing was run: the last line is always the counts.
@@ -80,8 +80,8 @@ async function runLanes() {
   const waiting = [...lanes];
   await Promise.all(Array.from({ length: width }, (_, slot) => drain(slot)));
 
-  if (ended.some(({ failed }) => failed.some(isRepeated)) && !isStopped) {
-    const failures = ended.flatMap(({ failed }) => failed).filter(isRepeated);
+  const failures = ended.flatMap(({ failed }) => failed);
+  if (failures.length > 0 && !isStopped) {
     say('\nFailures beside other tests:');
     for (const { list } of failures) say(list);
     await calibrate(say);
