@@ -40,7 +40,7 @@ const flushMs = 10;
 /** How often permits are looked at that may have become invalid. Milliseconds. */
 const sweepMs = 50;
 
-type Host = HostWith<'tokens' | 'node' | 'channel'>;
+type Host = HostWith<'tokens' | 'channel'>;
 
 /**
  * The one place where requests are let through or refused. A request takes from the permits that this worker has; where
@@ -89,6 +89,8 @@ export class LimitAdmission {
     attempt: Attempt | null,
     expected: ExpectedTokens | null,
   ): Awaitable<void> {
+    // Its end may have been settled while something was looked up: what is taken now would never be given back.
+    if (x.aborted !== null) throw x.aborted;
     const { taken } = x.get(takenSlot);
     const from = taken.length;
     const now = performance.now();
@@ -110,10 +112,7 @@ export class LimitAdmission {
     if (asking === null) return this.#ask(x, missing, before, attempt, expected);
     // One question for a counter at a time: its answer may suffice for those who wait, too.
     this.#undo(x, before);
-    return asking.then(() => {
-      if (x.aborted !== null) throw x.aborted;
-      return this.#take(x, limits, attempt, expected);
-    });
+    return asking.then(() => this.#take(x, limits, attempt, expected));
   }
 
   #ask(

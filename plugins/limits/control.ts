@@ -51,7 +51,7 @@ export default async function start(settings: LimitSettings, host: ControlHost):
   });
   return {
     workerGone(worker) {
-      own.gone(worker);
+      (all ?? own).gone(worker);
       recalls.gone(worker);
     },
     async close() {

@@ -12,7 +12,7 @@ declare module '../../src/common/core/errors.js' {
 
 export default defineStage({
   name: 'limits',
-  needs: ['tokens', 'node', 'channel'],
+  needs: ['tokens', 'channel'],
   control: true,
   settings: {
     withoutRedis: {

@@ -116,5 +116,9 @@ describe('the counters of limits of several nodes', function () {
     expect(isGranted(await nodes[2]!.take(0, [one]))).to.equal(false);
     nodes[0]!.back(0, [{ counter: one.counter, windowMs: null, slot: 0, amount: 1 }]);
     await eventually('there is room', async () => isGranted(await nodes[2]!.take(0, [one])));
+    nodes[1]!.gone(0);
+    await eventually('those of a worker that has ended are over', async () =>
+      isGranted(await nodes[0]!.take(0, [one])),
+    );
   });
 });

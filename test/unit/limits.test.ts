@@ -217,6 +217,21 @@ describe('rate limits', () => {
     });
   });
 
+  it('keep nothing for a client that leaves while its policies are looked up', async () => {
+    const text = key([rule({ measure: 'concurrency', unit: null, value: 1 })]);
+    const worker = all.workers[0]!;
+    await all.ask(text);
+    // A new workspace: the policies have to be looked up, and the client is gone before they are.
+    const leaving = key([rule({ measure: 'concurrency', unit: null, value: 1 })], { workspaceId: 'new' });
+    const client = worker.ask(leaving, { stream: false });
+    await new Promise((turn) => setImmediate(turn));
+    client.disconnect();
+    await soon('it is settled', () => worker.settled.at(-1)?.status === 499);
+    await new Promise((later) => setTimeout(later, 20));
+    expect((await all.ask(text)).status).to.equal(200);
+    expect((await all.ask(text)).status).to.equal(200);
+  });
+
   it('never let more than allowed through, with many at a time by several workers', async () => {
     const text = key([rule({ value: 137 }), rule({ of: 'workspace', name: 'w', value: 500 })]);
     const clients = await Promise.all(

@@ -69,6 +69,7 @@ export class Counters {
     max: mostCounters,
     maxSize: longestNames,
     sizeCalculation: (_, name) => leastLength + name.length,
+    dispose: (counter) => this.#changed.delete(counter),
   });
   readonly #changed = new Set<LimitCounter>();
   /** The clock of windows never goes back: what was taken would count twice, or not at all. */
@@ -128,12 +129,16 @@ export class Counters {
     }
   }
 
-  /** A worker has ended: its requests are over. What it was granted of windows stays counted. */
-  gone(worker: number): void {
+  /** A worker has ended: its requests are over, and are returned. What it was granted of windows stays counted. */
+  gone(worker: number): Back[] {
+    const over: Back[] = [];
     for (const counter of this.#counters.values()) {
+      const amount = counter.held.get(worker);
+      if (amount !== undefined) over.push({ counter: counter.name, windowMs: null, slot: 0, amount });
       counter.held.delete(worker);
       counter.shares.delete(worker);
     }
+    return over;
   }
 
   /** What counts of windows, by counter; what has not changed since the last call is left out. */

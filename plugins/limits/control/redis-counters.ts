@@ -77,6 +77,15 @@ export class RedisCounters {
 
   back(worker: number, back: readonly Back[]): void {
     this.options.own.back(worker, back);
+    this.#giveBack(back);
+  }
+
+  /** A worker has ended. */
+  gone(worker: number): void {
+    this.#giveBack(this.options.own.gone(worker));
+  }
+
+  #giveBack(back: readonly Back[]): void {
     for (const { counter, windowMs, slot, amount } of back) {
       if (amount === 0) continue;
       const args = [this.#node, windowMs === null ? '' : String(windowMs), String(slot), String(amount)];

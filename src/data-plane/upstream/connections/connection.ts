@@ -26,7 +26,7 @@ export interface ConnectionHandler {
 
 /** The opener of a connection, which gives it requests. */
 export interface ConnectionOwner {
-  stands(connection: Connection): void;
+  opened(connection: Connection): void;
   /** It could not be opened. */
   failed(connection: Connection, error: GatewayError): void;
   /** Its reply has ended; it may carry another request after the event loop has polled it again. */
@@ -92,7 +92,7 @@ export class Connection implements Waiter {
     this.#parser = new ReplyParser(head);
     this.#socket = dial((bytes, length) => this.#read(bytes, length))
       .on('connect', () => this.#tcpStands())
-      .on('secureConnect', () => this.#stands())
+      .on('secureConnect', () => this.#opened())
       .on('drain', () => this.#carried?.drained())
       .on('end', () => this.#ended())
       .on('error', (error) => this.#broke(error))
@@ -222,13 +222,13 @@ export class Connection implements Waiter {
 
   #tcpStands(): void {
     this.#connected = true;
-    if (!this.#target.secure) this.#stands();
+    if (!this.#target.secure) this.#opened();
   }
 
-  #stands(): void {
+  #opened(): void {
     if (this.state !== 'opening') return;
     clearTimeout(this.#connectTimer);
-    this.#owner.stands(this);
+    this.#owner.opened(this);
   }
 
   #late(connectMs: number): void {

@@ -190,7 +190,7 @@ export class Pool implements ConnectionOwner, Queue {
 
   // ConnectionOwner
 
-  stands(connection: Connection): void {
+  opened(connection: Connection): void {
     const own = this.#opening.get(connection);
     this.#opening.delete(connection);
     this.#options.spare.remove(connection);
