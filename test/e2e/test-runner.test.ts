@@ -1,4 +1,5 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { execFileSync } from 'node:child_process';
+import { mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, relative, resolve } from 'node:path';
 import { expect } from 'chai';
@@ -182,6 +183,21 @@ describe('the runner of the tests', function () {
           /^test\/(unit|golden|fuzz)\//.test(file) || laneOf(file)?.name === 'shared gateway',
           file,
         ).to.equal(true);
+  });
+
+  it('has a reporter that writes no file where it is given no path for one', () => {
+    const own = join(folder, 'own');
+    mkdirSync(own);
+    const file = join(own, 'one.test.cjs');
+    // The count of passes is written half a second after the start.
+    writeFileSync(file, "it('passes', (done) => void setTimeout(done, 600));");
+    const mocha = join(root, 'node_modules/mocha/bin/mocha.js');
+    const words = [mocha, '--no-config', '--reporter', join(root, 'tools/test/reporter.cjs'), file];
+    const { TEST_RESULTS: _, ...env } = process.env;
+    expect(execFileSync(process.execPath, words, { cwd: own, env, encoding: 'utf8' })).to.include(
+      '1 passing',
+    );
+    expect(readdirSync(own)).to.deep.equal(['one.test.cjs']);
   });
 
   it('measures a scale that is never below 1, and at most 10', async () => {

@@ -1,5 +1,5 @@
 // mocha's spec reporter, which also writes its results where tools/test/mocha-run.mjs finds them: counts, the seconds of each
-// file, and the failures.
+// file, and the failures. Without such a path it is the spec reporter alone.
 const { writeFileSync } = require('node:fs');
 const { relative } = require('node:path');
 const { format } = require('node:util');
@@ -15,6 +15,7 @@ module.exports = class Counting extends reporters.Spec {
     const { results = process.env.TEST_RESULTS, lane = process.env.TEST_LANE } =
       options?.reporterOption ?? {};
     this.lane = lane;
+    if (results === undefined) return;
     const began = performance.now();
     const { EVENT_SUITE_BEGIN, EVENT_SUITE_END, EVENT_TEST_PASS, EVENT_RUN_END } = Runner.constants;
     const files = {};
