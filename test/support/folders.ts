@@ -321,6 +321,7 @@ export const folders: readonly Folder[] = [
       'src/common/access',
       'src/common/plugin-host',
       'src/common/vocabulary',
+      'src/common/guardrails',
       'src/common/ipc',
     ],
   },

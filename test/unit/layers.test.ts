@@ -20,6 +20,7 @@ const forPlugins = [
   'access',
   'bytes',
   'core',
+  'guardrails',
   'http',
   'ipc',
   'json',
@@ -57,6 +58,7 @@ const tables: readonly string[] = ['src/common/prices/lists/'];
 
 /** Folders whose entries are many of one kind. */
 const lists: readonly string[] = [
+  'plugins/guardrails/checks',
   'src/cli/commands',
   'src/common/prices/lists',
   'src/control-plane/administration/resources',

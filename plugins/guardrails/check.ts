@@ -1,0 +1,111 @@
+import type { Format } from '../../src/common/core/endpoint.js';
+import type { JsonObject } from '../../src/common/core/exchange.js';
+import type { CheckPhase } from '../../src/common/guardrails/guardrail-checks.js';
+import type { HeaderList } from '../../src/common/http/headers.js';
+
+export type { CheckPhase };
+
+/** The text that a check judges. */
+export interface TextContext {
+  /** `before`: the request is judged. `after`: the answer. */
+  readonly phase: CheckPhase;
+  /**
+   * The parts of the last message (`before`) or of the first choice (`after`), in their order. A check that changes text
+   * is also run over the parts of earlier messages; only its first verdict counts.
+   */
+  readonly texts: readonly string[];
+  /** The same parts, joined by line feeds; '': there is no text. */
+  readonly text: string;
+}
+
+/** Facts about the request beside its text. */
+export interface RequestContext extends TextContext {
+  /** Kind of the endpoint, as `default.allowedRequestTypes` names it: `chatComplete`, `embed`, … */
+  readonly requestType: string;
+  /** Wire format of `body` and `answer`. */
+  readonly format: Format;
+  /** The provider that the config or a header names, `@slug` or a name. null: the config has several, or none. */
+  readonly provider: string | null;
+  /** The model that the client asked for, without `@slug/`. */
+  readonly model: string | null;
+  readonly metadata: Readonly<Record<string, string>>;
+  /** The client's headers without its gateway key; names in lower case. Never written to a log. */
+  readonly headers: HeaderList;
+  /** The client's body, frozen in effect: never changed in place. null: it is not JSON. */
+  readonly body: JsonObject | null;
+  /** The answer's body; null before the request, and for a stream. */
+  readonly answer: JsonObject | null;
+}
+
+export interface RemoteRequest {
+  readonly method: string;
+  /** Absolute http or https URL. It has to pass the gateway's rules for addresses that callers choose. */
+  readonly url: string;
+  readonly headers: HeaderList;
+  readonly body: Buffer | null;
+}
+
+export interface RemoteReply {
+  readonly status: number;
+  /** Names in lower case. */
+  readonly headers: HeaderList;
+  /** At most 256 KiB. */
+  readonly body: Buffer;
+}
+
+/** The request, and the way to other services. */
+export interface RemoteContext extends RequestContext {
+  /** Sends a request of the check's own. Rejects where no whole answer came before the check's deadline. */
+  send(request: RemoteRequest): Promise<RemoteReply>;
+  /** Is aborted at the check's deadline, and when the client has disconnected. */
+  readonly signal: AbortSignal;
+}
+
+export interface CheckResult {
+  /** true: nothing is wrong. */
+  readonly verdict: boolean;
+  /** What was found, as JSON of at most a few KB, for `hook_results`. Never the text or the secret that was found. */
+  readonly data?: unknown;
+  /** The parts of `texts` in their order, changed. Absent: none was. */
+  readonly transformed?: readonly string[];
+  /** A new body in place of `body` (`before`) or `answer` (`after`). Not from a check of texts. */
+  readonly body?: JsonObject;
+  /** The check could not decide. The verdict counts as true, unless the check's parameters have `failOnError`. */
+  readonly error?: { readonly name: string; readonly message: string };
+}
+
+/**
+ * `parameters` have passed the check's schema (`src/common/guardrails/guardrail-checks.ts`), and its defaults are filled
+ * in. For one version of a guardrail they are the same frozen object at each run of a thread: what is compiled from them may be
+ * kept in a WeakMap. A check that throws has the error that it throws.
+ */
+interface Runs<Context, Result> {
+  readonly id: string;
+  /** Does it change text (`transformed`)? Then it runs before checks that only judge, and over earlier messages too. */
+  readonly transforms?: true;
+  run(context: Context, parameters: CheckParameters): Result;
+}
+
+export type CheckParameters = Readonly<Record<string, unknown>>;
+
+/**
+ * A pure function of the text. It runs in a worker thread with a deadline. `cheap`: it takes time linear in the text, at
+ * most 5 µs a KB, and runs on the event loop where the text is short.
+ */
+export interface TextCheck extends Runs<TextContext, CheckResult> {
+  readonly runs: 'text';
+  readonly cheap?: true;
+}
+
+/** A function of the request, on the event loop: it takes at most 20 µs, and time that does not grow with the texts. */
+export interface RequestCheck extends Runs<RequestContext, CheckResult> {
+  readonly runs: 'request';
+}
+
+/** A check that asks another service. Its deadline is its parameter `timeout` or `timeoutMs`. */
+export interface RemoteCheck extends Runs<RemoteContext, Promise<CheckResult>> {
+  readonly runs: 'remote';
+}
+
+/** A check of a guardrail: one file of `checks/`, listed in `checks/index.ts`. */
+export type Check = TextCheck | RequestCheck | RemoteCheck;
