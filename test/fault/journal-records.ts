@@ -21,6 +21,7 @@ export const intentOf = (id: string, change: Partial<Intent> = {}): Intent => ({
   model: 'gpt-4o-mini',
   trace: id,
   reserved: 1234,
+  charges: null,
   ...change,
 });
 
@@ -87,5 +88,6 @@ const settlementWith = (id: string, change: Partial<Settlement>): Settlement => 
   msSaved: null,
   route: null,
   stages: null,
+  charges: null,
   ...change,
 });

@@ -20,6 +20,7 @@ export const folders: readonly Folder[] = [
     holds: 'an exchange and what it is made of: endpoints, targets, usage, plugins, errors',
     imports: [
       'src/common/bytes',
+      'src/common/text',
       'src/common/http',
       'src/common/access',
       'src/common/plugin-host',

@@ -95,5 +95,6 @@ export function logRow(org: string, workspace: string, id: string, trace: string
     msSaved: null,
     route: null,
     stages: null,
+    charges: null,
   };
 }

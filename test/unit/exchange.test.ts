@@ -138,6 +138,13 @@ describe('an exchange that is forked', () => {
     expect(x.get(mark)).to.equal('side');
   });
 
+  it('has one list of charges with all of its sides: that of the exchange that it was forked from', () => {
+    const side = x.fork();
+    expect([x.main, side.main, side.fork().main]).to.deep.equal([x, x, x]);
+    const copy = x.copy('x-2');
+    expect(copy.main).to.equal(copy);
+  });
+
   it('ends one side by itself, and every side with the whole', () => {
     const [side, other] = [x.fork(), x.fork()];
     const lost = new GatewayError('hedge_lost', 'lost');

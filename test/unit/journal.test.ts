@@ -7,13 +7,15 @@ import { setImmediate as nextTurn, setTimeout as pause } from 'node:timers/promi
 import { fileURLToPath } from 'node:url';
 import { expect } from 'chai';
 import fc from 'fast-check';
+import type { Charge } from '../../src/common/core/charges.js';
 import { ledgerVersion } from '../../src/common/ledger/fields.js';
+import { intentFields } from '../../src/common/ledger/intent-fields.js';
 import { formatOf } from '../../src/common/ledger/journal-format.js';
 import type { LedgerRow, Settlement } from '../../src/common/ledger/record.js';
 import { restOf, unknownRow } from '../../src/common/ledger/rows.js';
 import { isAlive, ownIdentity } from '../../src/common/ledger/writer.js';
 import { openJournal } from '../../src/data-plane/journal/journal.js';
-import { intentOf, settlementOf } from '../fault/journal-records.js';
+import { intentOf, org, settlementOf } from '../fault/journal-records.js';
 import { arrayOf, intentText, settlementText } from '../support/record-lines.js';
 import { scaled, TimeLimitError } from '../support/time-limits.js';
 
@@ -181,6 +183,29 @@ describe('the text of a journal', () => {
     const failed = { ...attempt!, status: 0, error: 'upstream_reset' as const, usage: null, cost: null };
     const given = settlementOf('two', { usage, cost: 35, attempts: [failed, lost, won] });
     expect(rowFrom(settlementText(given)).attempts).to.deep.equal(given.attempts);
+  });
+
+  it('has what a request holds back of budgets in its intent, and what it used of them in its settlement', () => {
+    const id = '0190a1b2-0000-7000-8000-000000000001';
+    const charges: Charge[] = [
+      [
+        `${org}/api_key/k/cost`,
+        1_790_000_000_000,
+        1_790_600_000_000,
+        5_000_000_000,
+        4_000_000_000,
+        1_234_567,
+      ],
+      [`${org}/usage_limits_policy/p/tokens/model:"é"`, 1_790_000_000_000, null, 1000, null, 0],
+    ];
+    const intent = intentText(intentOf(id, { charges }));
+    expect(unknownRow(current.intent(intent.slice(1, -1)), node).charges).to.deep.equal(charges);
+    expect(rowFrom(settlementText(settlementOf(id, { charges }))).charges).to.deep.equal(charges);
+    const without = [intentText(intentOf(id)), settlementText(settlementOf(id))];
+    expect(without.filter((line) => line.includes('charges'))).to.deep.equal([]);
+    expect(JSON.parse(without[0]!.slice(1))).to.have.length(intentFields.length);
+    expect(current.intent(without[0]!.slice(1, -1)).charges).to.equal(null);
+    expect(rowFrom(without[1]!).charges).to.equal(null);
   });
 
   it('turns an intent into a row at its reserved cost, or refuses its torn text', () => {

@@ -5,6 +5,7 @@ import type { HeaderList } from '../http/headers.js';
 import { guard, guardListeners } from '../plugin-host/guarded-signal.js';
 import type { StageFields } from '../plugin-host/ledger-fields.js';
 import type { CacheStatus, Company, Saved } from './cache.js';
+import type { Charge } from './charges.js';
 import { type Decision, maxDecisions } from './decision.js';
 import type { Endpoint } from './endpoint.js';
 import type { ErrorCode, GatewayError } from './errors.js';
@@ -168,6 +169,13 @@ export class Exchange {
   company: Company | null = null;
   /** The decisions on the way through the config, in order; null: there was nothing to decide. */
   route: Decision[] | null = null;
+  /**
+   * What it adds to budgets: before its `log` phase what is held back for all of its attempts so far, from then on what it
+   * used; null: nothing. Only that of `main` counts.
+   */
+  charges: readonly Charge[] | null = null;
+  /** The exchange that this one was forked from, directly or not; itself where it was not forked. */
+  readonly main: Exchange;
   /** Ledger fields that stages have set; null: none. */
   fields: StageFields | null = null;
   /** Headers that stages have set on the reply, by their whole names; null: none. */
@@ -191,6 +199,7 @@ export class Exchange {
     readonly request: ClientRequest,
     of: Exchange | null = null,
   ) {
+    this.main = of === null ? this : of.main;
     this.attempts = of === null ? [] : of.attempts;
     this.startedAt = of === null ? Date.now() : of.startedAt;
     this.#began = of === null ? performance.now() : of.#began;

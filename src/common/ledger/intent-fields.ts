@@ -1,6 +1,9 @@
 import type { Intent } from './record.js';
 
-/** Fields of an intent in a line of the journal, in its order: new ones go to the end. */
+/**
+ * Fields of an intent in a line of the journal, in its order. Its charges come after these, if it has any; new fields go
+ * after those.
+ */
 export const intentFields = [
   'id',
   'at',

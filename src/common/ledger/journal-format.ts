@@ -28,7 +28,8 @@ const columns: JournalFormat = {
   intent(json) {
     const values = JSON.parse(json) as unknown[];
     const intent = Object.fromEntries(intentFields.map((name, i) => [name, values[i] ?? null]));
-    return checked(intent as unknown as Intent);
+    const charges = values[intentFields.length] ?? null;
+    return checked({ ...intent, charges } as unknown as Intent);
   },
 };
 

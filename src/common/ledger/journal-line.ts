@@ -1,3 +1,4 @@
+import type { Charge } from '../core/charges.js';
 import type { AttemptRecord } from '../core/exchange.js';
 import type { Usage } from '../core/usage.js';
 import { contextFields, type LedgerField, ledgerVersion, rowFields } from './fields.js';
@@ -30,6 +31,10 @@ export function writeIntent(to: LineWriter, intent: Intent): void {
     const value = intent[intentFields[i]!];
     if (typeof value === 'number') to.number(value);
     else to.text(value);
+  }
+  if (intent.charges !== null) {
+    to.comma();
+    writeCharges(to, intent.charges);
   }
   to.raw(']\n');
 }
@@ -109,6 +114,30 @@ function writeRest(to: LineWriter, s: Settlement): void {
   if (s.route !== null && s.route.length > 0) writeJson(to, ',"route":', s.route);
   if (s.stages !== null) writeJson(to, ',"stages":', s.stages);
   if (s.usage.kinds !== undefined) writeJson(to, ',"usage_kinds":', s.usage.kinds);
+  if (s.charges !== null && s.charges.length > 0) {
+    to.raw(',"charges":');
+    writeCharges(to, s.charges);
+  }
+}
+
+function writeCharges(to: LineWriter, charges: readonly Charge[]): void {
+  for (let i = 0; i < charges.length; i++) {
+    const [budget, startsAt, endsAt, limit, threshold, amount] = charges[i]!;
+    to.raw(i === 0 ? '[[' : ',[');
+    to.text(budget);
+    to.comma();
+    to.number(startsAt);
+    to.comma();
+    to.number(endsAt);
+    to.comma();
+    to.number(limit);
+    to.comma();
+    to.number(threshold);
+    to.comma();
+    to.number(amount);
+    to.raw(']');
+  }
+  to.raw(charges.length === 0 ? '[]' : ']');
 }
 
 function writeAttempt(to: LineWriter, attempt: AttemptRecord, withUsage: boolean): void {

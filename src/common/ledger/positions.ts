@@ -170,6 +170,7 @@ function settlement(given: SettlementPositions, state: RowState): LedgerRow {
     msSaved: msSaved ?? null,
     route: route?.map(decisionOf) ?? null,
     stages: null,
+    charges: null,
   };
 }
 
@@ -193,6 +194,7 @@ function intent(given: IntentPositions): Intent {
     model,
     trace,
     reserved: picos(reserved),
+    charges: null,
   };
 }
 

@@ -1,4 +1,5 @@
 import type { CacheStatus } from '../core/cache.js';
+import type { Charge } from '../core/charges.js';
 import type { Decision } from '../core/decision.js';
 import type { AttemptRecord } from '../core/exchange.js';
 import type { Usage } from '../core/usage.js';
@@ -31,6 +32,8 @@ export interface Intent {
   readonly trace: string;
   /** Reserved cost in picodollars; null: no price is known. */
   readonly reserved: number | null;
+  /** What is held back of budgets, for all attempts so far; null: nothing, or an earlier version wrote it. */
+  readonly charges: readonly Charge[] | null;
 }
 
 /** How it ended. Complete in itself: a row is made from it alone. */
@@ -88,6 +91,8 @@ export interface Settlement {
   readonly route: readonly Decision[] | null;
   /** Fields of stages, by the name of the stage; null: no stage has any. */
   readonly stages: Readonly<Record<string, unknown>> | null;
+  /** What it used of budgets; null: nothing, or an earlier version wrote it. */
+  readonly charges: readonly Charge[] | null;
 }
 
 /** Request and response bodies of one exchange, kept apart from its row. Texts are cut at a cap. */

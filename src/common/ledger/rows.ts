@@ -1,3 +1,4 @@
+import type { Charge } from '../core/charges.js';
 import type { Decision } from '../core/decision.js';
 import type { AttemptRecord } from '../core/exchange.js';
 import { noUsage, type Usage, type UsageKinds } from '../core/usage.js';
@@ -24,6 +25,7 @@ export interface Rest {
   readonly route?: readonly Decision[];
   readonly stages?: Readonly<Record<string, unknown>>;
   readonly usage_kinds?: UsageKinds;
+  readonly charges?: readonly Charge[];
 }
 
 interface RestAttempt {
@@ -106,6 +108,7 @@ export function rowOf(values: StoredValues, rest: Rest, state: RowState): Ledger
     msSaved: columns.saved_us,
     route: rest.route ?? null,
     stages: rest.stages ?? null,
+    charges: rest.charges ?? null,
   };
 }
 
@@ -151,6 +154,7 @@ export function restOf(row: LedgerRow): Rest {
     ...(route !== null && route.length > 0 && { route }),
     ...(row.stages !== null && { stages: row.stages }),
     ...(row.usage.kinds !== undefined && { usage_kinds: row.usage.kinds }),
+    ...(row.charges !== null && row.charges.length > 0 && { charges: row.charges }),
   };
 }
 
@@ -224,4 +228,5 @@ export const unknownRow = (intent: Intent, node: string | null): LedgerRow => ({
   msSaved: null,
   route: null,
   stages: null,
+  charges: intent.charges,
 });

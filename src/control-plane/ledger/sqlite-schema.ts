@@ -152,7 +152,8 @@ function upgraded({ seq, id, at, org, workspace, key, state, record, isWhole }: 
 /** The intent of a row of `open_intents`: an object, or an array of positions where version 2 stored it. */
 export function storedIntent(text: string): Intent {
   const given = JSON.parse(text);
-  return Array.isArray(given) ? positions.intent(given as Parameters<typeof positions.intent>[0]) : given;
+  if (Array.isArray(given)) return positions.intent(given as Parameters<typeof positions.intent>[0]);
+  return { charges: null, ...given };
 }
 
 export async function inTransaction(writer: SqliteConnection, work: () => Promise<void>): Promise<void> {

@@ -206,6 +206,7 @@ function intentOf(pipeline: Pipeline, x: Exchange, { call, address }: Outgoing, 
     model,
     trace: x.trace.traceId,
     reserved: x.attempts.length === 1 ? record.reserved : reservedFor(x.attempts),
+    charges: x.main.charges,
   };
 }
 

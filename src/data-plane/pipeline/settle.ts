@@ -69,6 +69,7 @@ function settlement(parts: Parts, x: Exchange, outcome: Outcome): Settlement {
     msSaved: x.saved === null ? null : round(x.saved.ms),
     route: x.route,
     stages: x.fields,
+    charges: x.charges,
   };
 }
 

@@ -281,7 +281,7 @@ export class PostgresLedger implements Ledger {
           [this.node],
         ),
       );
-      return rows.map(({ writer, intent }) => ({ writer, intent: JSON.parse(intent) }));
+      return rows.map(({ writer, intent }) => ({ writer, intent: { charges: null, ...JSON.parse(intent) } }));
     });
   }
 
