@@ -219,6 +219,7 @@ export const folders: readonly Folder[] = [
     holds: "the ledger's database: rows, batches, queries, upgrades",
     imports: [
       'src/common/core',
+      'src/common/text',
       'src/common/access',
       'src/common/ledger',
       'src/control-plane/ingestion',

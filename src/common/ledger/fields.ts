@@ -5,9 +5,9 @@ import type { LedgerRow, Settlement } from './record.js';
 
 /**
  * Version of the ledger: of the journal's lines and of the database alike. 1 and 2: positions in one array, and few
- * columns. 3: the fields of this table, each a column; costs in picodollars. 4: `node_id`.
+ * columns. 3: the fields of this table, each a column; costs in picodollars. 4: `node_id`. 5: charges of budgets.
  */
-export const ledgerVersion = 4;
+export const ledgerVersion = 5;
 
 /** How a value is written and stored. A duration is given in milliseconds and stored in whole microseconds. */
 export type FieldType = 'text' | 'integer' | 'duration' | 'boolean' | 'json';
@@ -241,6 +241,12 @@ export const restFields = [
     'what is billed apart, of the tokens or by other units: cacheWriteHour, audioInput, audioCached, audioOutput, imageInput, imageCached, imageOutput, seconds, characters; and the tier (batch, flex, priority)',
     (s) => s.usage.kinds ?? null,
     { since: 4, filledBy: 'provider' },
+  ),
+  field<Settlement['charges']>('json', true)(
+    'charges',
+    'what it adds to budgets, each `[budget, start and end of the period, limit, threshold, amount]`; cost in nanodollars',
+    (s) => s.charges,
+    { since: 5 },
   ),
 ] as const;
 

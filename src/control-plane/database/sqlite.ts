@@ -44,22 +44,37 @@ export class SqliteConnection {
   /** The same for a statement that comes again and again: it stays prepared until the connection is closed. */
   runKept(sql: string, parameters: readonly unknown[]): Promise<void> {
     return new Promise((resolve, reject) => {
-      let statement = this.#kept.get(sql);
-      if (statement === undefined) {
-        statement = this.#database.prepare(sql, (error: Error | null) => {
-          if (error === null) return;
-          this.#kept.delete(sql);
-          reject(error);
-        });
-        this.#kept.set(sql, statement);
-      }
-      statement.run(parameters, (error: Error | null) => (error === null ? resolve() : reject(error)));
+      this.#statement(sql, reject).run(parameters, (error: Error | null) =>
+        error === null ? resolve() : reject(error),
+      );
     });
+  }
+
+  #statement(sql: string, onError: (error: Error) => void): sqlite3.Statement {
+    let statement = this.#kept.get(sql);
+    if (statement === undefined) {
+      statement = this.#database.prepare(sql, (error: Error | null) => {
+        if (error === null) return;
+        this.#kept.delete(sql);
+        onError(error);
+      });
+      this.#kept.set(sql, statement);
+    }
+    return statement;
   }
 
   all<Row>(sql: string, parameters: readonly unknown[] = []): Promise<Row[]> {
     return new Promise((resolve, reject) => {
       this.#database.all<Row>(sql, parameters, (error, rows) =>
+        error === null ? resolve(rows) : reject(error),
+      );
+    });
+  }
+
+  /** The same for a statement that stays prepared. */
+  allKept<Row>(sql: string, parameters: readonly unknown[]): Promise<Row[]> {
+    return new Promise((resolve, reject) => {
+      this.#statement(sql, reject).all<Row>(parameters, (error: Error | null, rows: Row[]) =>
         error === null ? resolve(rows) : reject(error),
       );
     });

@@ -1,3 +1,5 @@
+import type { LedgerAlerts } from '../../common/ledger/alerts.js';
+import type { LedgerBudgets } from '../../common/ledger/budgets.js';
 import type { PackedRows } from '../../common/ledger/packed-rows.js';
 import type { Intent, LedgerPage, LedgerReader, LedgerRow } from '../../common/ledger/record.js';
 
@@ -66,4 +68,13 @@ export interface Ledger extends LedgerReader {
   /** Is all that was committed on disk for good? false: a reader prevents it, ask again. */
   checkpoint(): Promise<boolean>;
   close(): Promise<void>;
+}
+
+/**
+ * A ledger that adds the charges of its rows to budgets, in the transaction that puts the rows in: of a row that is there already
+ * none, and of a settlement that takes the place of an unknown row the difference.
+ */
+export interface BudgetLedger extends Ledger {
+  readonly budgets: LedgerBudgets;
+  readonly alerts: LedgerAlerts;
 }

@@ -3,7 +3,11 @@ import { join } from 'node:path';
 import type { Bodies, LedgerFilter, LedgerPage, LedgerRow } from '../../common/ledger/record.js';
 import { SqliteConnection } from '../database/sqlite.js';
 import { findBodies } from '../ingestion/body-reader.js';
-import type { Ledger, LedgerBatch, OpenIntent } from './ledger.js';
+import { Alerts } from './budgets/alerts.js';
+import { Budgets } from './budgets/budgets.js';
+import { type BudgetDatabase, sqliteLanguage } from './budgets/language.js';
+import { replacedTable, SqliteCharges } from './budgets/sqlite-charges.js';
+import type { BudgetLedger, LedgerBatch, OpenIntent } from './ledger.js';
 import {
   contextTable,
   deleteContexts,
@@ -27,7 +31,7 @@ export interface LedgerOptions {
 }
 
 /** Opens (or makes) `<dataDir>/ledger.db`. Rejects with a sentence where it cannot be. */
-export async function openLedger(options: LedgerOptions): Promise<Ledger> {
+export async function openLedger(options: LedgerOptions): Promise<BudgetLedger> {
   const path = join(options.dataDir, 'ledger.db');
   try {
     mkdirSync(options.dataDir, { recursive: true, mode: 0o700 });
@@ -45,7 +49,7 @@ export async function openLedger(options: LedgerOptions): Promise<Ledger> {
       await writer.close();
       throw error;
     });
-    await writer.exec(`PRAGMA temp_store = MEMORY; ${contextTable}`);
+    await writer.exec(`PRAGMA temp_store = MEMORY; ${contextTable}; ${replacedTable}`);
     const reader = await SqliteConnection.open(path, [...shared, 'query_only = ON']);
     return new SqliteLedger(writer, reader, options.journalDir ?? join(options.dataDir, 'journal'));
   } catch (error) {
@@ -53,8 +57,11 @@ export async function openLedger(options: LedgerOptions): Promise<Ledger> {
   }
 }
 
-class SqliteLedger implements Ledger {
+class SqliteLedger implements BudgetLedger {
   readonly keepBodies = null;
+  readonly budgets: Budgets;
+  readonly alerts: Alerts;
+  readonly #charges: SqliteCharges;
   /** One transaction at a time: they share the connection. */
   #turn: Promise<unknown> = Promise.resolve();
 
@@ -62,7 +69,17 @@ class SqliteLedger implements Ledger {
     readonly writer: SqliteConnection,
     readonly reader: SqliteConnection,
     readonly journalDir: string,
-  ) {}
+  ) {
+    const database: BudgetDatabase = {
+      language: sqliteLanguage,
+      read: (statement, parameters) => reader.all(statement, parameters),
+      transaction: (work) =>
+        this.#inTurn(() => inTransaction(writer, () => work(writer.allKept.bind(writer)))),
+    };
+    this.#charges = new SqliteCharges(writer);
+    this.budgets = new Budgets(database);
+    this.alerts = new Alerts(database);
+  }
 
   #inTurn<T>(work: () => Promise<T>): Promise<T> {
     const done = this.#turn.then(work);
@@ -74,8 +91,10 @@ class SqliteLedger implements Ledger {
     return this.#inTurn(() => inTransaction(this.writer, () => this.#apply(batch)));
   }
 
-  async #apply({ settled, unknown, positions, opened, closed }: LedgerBatch): Promise<void> {
+  async #apply(batch: LedgerBatch): Promise<void> {
     const { writer } = this;
+    const { settled, unknown, positions, opened, closed } = batch;
+    const last = await this.#charges.before(batch);
     if (settled?.packed) {
       const { rest, records, contexts, node } = settled.packed;
       await writer.runKept(insertContexts, [contexts]);
@@ -86,6 +105,7 @@ class SqliteLedger implements Ledger {
       await writer.runKept(insertSettled, [JSON.stringify(settled.rows.map(rowArray))]);
     }
     if (unknown.length > 0) await writer.run(insertUnknown, [JSON.stringify(unknown.map(rowArray))]);
+    await this.#charges.after(batch, last, Date.now());
     for (const { writer: process, intent } of opened) {
       // One that came after its own settlement is not open.
       await writer.run(

@@ -2,6 +2,8 @@ import { ledgerVersion } from '../../common/ledger/fields.js';
 import { positions } from '../../common/ledger/positions.js';
 import type { Intent } from '../../common/ledger/record.js';
 import type { SqliteConnection } from '../database/sqlite.js';
+import { sqliteLanguage } from './budgets/language.js';
+import { budgetTables } from './budgets/tables.js';
 import { columnsSince, insertNumbered, rowArray } from './sqlite-rows.js';
 
 /**
@@ -63,6 +65,7 @@ const migrations: readonly string[] = [
   columnsSince((version) => version === 4)
     .map((column) => `ALTER TABLE exchanges ADD COLUMN ${column};`)
     .join(' '),
+  budgetTables(sqliteLanguage),
 ];
 
 /** Brings the database to this version. `path`: for messages. */
@@ -156,11 +159,12 @@ export function storedIntent(text: string): Intent {
   return { charges: null, ...given };
 }
 
-export async function inTransaction(writer: SqliteConnection, work: () => Promise<void>): Promise<void> {
+export async function inTransaction<T>(writer: SqliteConnection, work: () => Promise<T>): Promise<T> {
   await writer.exec('BEGIN IMMEDIATE');
   try {
-    await work();
+    const result = await work();
     await writer.exec('COMMIT');
+    return result;
   } catch (error) {
     // Fails where SQLite has rolled back by itself (a full disk).
     await writer.exec('ROLLBACK').catch(() => {});

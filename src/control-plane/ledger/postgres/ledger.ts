@@ -1,7 +1,13 @@
 import type { Client } from 'pg';
 import type { Secret } from '../../../common/access/secret.js';
+import { GatewayError } from '../../../common/core/errors.js';
 import type { Bodies, LedgerFilter, LedgerPage, LedgerRow } from '../../../common/ledger/record.js';
-import type { BodyBatch, Ledger, LedgerBatch, OpenIntent } from '../ledger.js';
+import { Alerts } from '../budgets/alerts.js';
+import { Budgets } from '../budgets/budgets.js';
+import { hasCharges } from '../budgets/charging.js';
+import { type BudgetDatabase, numbered, postgresLanguage } from '../budgets/language.js';
+import { chargeBatch, replacedRows, stepOf } from '../budgets/postgres-charges.js';
+import type { BodyBatch, BudgetLedger, LedgerBatch, OpenIntent } from '../ledger.js';
 import { copyInto, LedgerConnections, within } from './connections.js';
 import { copyBodies } from './copy-bodies.js';
 import { daysOf, linesOf, PackedLines } from './copy-lines.js';
@@ -17,6 +23,7 @@ import {
   ensureDays,
   givenColumns,
   givenList,
+  inTransaction,
   prepareSchema,
   quoted,
   type Retention,
@@ -47,8 +54,10 @@ export async function openPostgresLedger(options: PostgresLedgerOptions): Promis
   return new PostgresLedger(await LedgerConnections.load(options.url), options);
 }
 
-export class PostgresLedger implements Ledger {
+export class PostgresLedger implements BudgetLedger {
   readonly node: string;
+  readonly budgets: Budgets;
+  readonly alerts: Alerts;
   readonly #connections: LedgerConnections;
   readonly #reading: LedgerReading;
   readonly #lines = new PackedLines();
@@ -70,6 +79,15 @@ export class PostgresLedger implements Ledger {
     this.node = options.node;
     this.#connections = connections;
     this.#reading = new LedgerReading(connections);
+    const database: BudgetDatabase = {
+      language: postgresLanguage,
+      read: async <Row>(statement: string, parameters: readonly unknown[]) =>
+        (await connections.read(numbered(statement), parameters)) as Row[],
+      transaction: (work) =>
+        this.#write((client) => inTransaction(client, () => work(stepOf(client)))).catch(unavailable),
+    };
+    this.budgets = new Budgets(database);
+    this.alerts = new Alerts(database);
   }
 
   #write<T>(work: (client: Client) => Promise<T>): Promise<T> {
@@ -124,11 +142,14 @@ export class PostgresLedger implements Ledger {
       if (bookkeeping !== '') await within(client, client.query(bookkeeping));
       return;
     }
+    const isCharging = isStaged || hasCharges(batch);
+    let replaced: Awaited<ReturnType<typeof replacedRows>> = [];
     if (isStaged) await within(client, client.query(createStage));
     await within(client, client.query(`BEGIN; ${bookkeeping}`));
     if (pieces.length > 0) {
       await copyInto(client, `COPY ${isStaged ? stage : 'exchanges'} (${givenList}) FROM STDIN`, pieces);
       if (isStaged) {
+        replaced = await replacedRows(client, stage, ...timesOf(days));
         const taken = await this.#takeStaged(client, days);
         this.#isRepeating &&= taken < (packed?.count ?? 0) + rows.length;
       }
@@ -152,6 +173,10 @@ export class PostgresLedger implements Ledger {
         ),
       );
     }
+    // Last: other nodes wait for the counters that it changes.
+    if (isCharging && pieces.length > 0) {
+      await chargeBatch(client, batch, replaced, isStaged ? timesOf(days) : null);
+    }
     await within(client, client.query('COMMIT'));
   }
 
@@ -160,8 +185,7 @@ export class PostgresLedger implements Ledger {
    * Returns how many were not there.
    */
   async #takeStaged(client: Client, days: ReadonlySet<number>): Promise<number> {
-    const from = dayStart(Math.min(...days));
-    const to = dayStart(Math.max(...days) + 1);
+    const [from, to] = timesOf(days);
     const first = `SELECT DISTINCT ON (id) * FROM ${stage} ORDER BY id, state, n`;
     const values = givenColumns.map((name) => `${quoted(name)} = arrived.${quoted(name)}`).join(', ');
     const results = await within(
@@ -310,4 +334,16 @@ export class PostgresLedger implements Ledger {
     await this.#turn;
     await this.#connections.close();
   }
+}
+
+/** From the start of the first of these days up to the end of the last. */
+const timesOf = (days: ReadonlySet<number>): [from: number, to: number] => [
+  dayStart(Math.min(...days)),
+  dayStart(Math.max(...days) + 1),
+];
+
+/** What a caller gets who is waiting for the answer. */
+function unavailable(error: unknown): never {
+  if (!(error instanceof LedgerFailure)) throw error;
+  throw new GatewayError('store_unavailable', 'The ledger did not answer: try again.', { cause: error });
 }

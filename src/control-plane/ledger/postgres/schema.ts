@@ -1,5 +1,7 @@
 import type { Client } from 'pg';
 import { columnFields, type LedgerField, ledgerVersion } from '../../../common/ledger/fields.js';
+import { postgresLanguage } from '../budgets/language.js';
+import { budgetTables } from '../budgets/tables.js';
 import { within } from './connections.js';
 import { LaterLedger, LedgerFailure } from './failure.js';
 
@@ -69,40 +71,58 @@ const tables = `
     node ${text} NOT NULL, id ${text} NOT NULL, writer ${text} NOT NULL, intent ${text} NOT NULL,
     PRIMARY KEY (node, id)
   );
+  ${budgetTables(postgresLanguage)}
   CREATE TABLE ledger_version (version integer NOT NULL, compatible_from integer NOT NULL);
   INSERT INTO ledger_version VALUES (${ledgerVersion}, ${compatibleFrom});`;
 
 const lock = "SELECT pg_advisory_xact_lock(hashtext('headgate ledger'), hashtext(current_schema()))";
 
+/** From a ledger of version 4. */
+const addBudgets = `${budgetTables(postgresLanguage)} UPDATE ledger_version SET version = 5;`;
+
 /** Makes the tables where they are missing. Throws a sentence where a later program has changed them beyond this one. */
 export async function prepareSchema(client: Client, place: string, makes: boolean): Promise<void> {
-  const found = async (): Promise<boolean> => {
-    const { rows } = await within(
-      client,
-      client.query<{ found: boolean }>("SELECT to_regclass('ledger_version') IS NOT NULL AS found"),
-    );
-    return rows[0]?.found === true;
-  };
-  if (!(await found())) {
+  let found = await versionsOf(client);
+  if (found === null || found.version < ledgerVersion) {
     if (!makes) throw new LedgerFailure('no tables yet', place);
     await inTransaction(client, async () => {
       await within(client, client.query(lock));
       // Another node may have made them while this one waited.
-      if (!(await found())) await within(client, client.query(tables));
+      found = await versionsOf(client);
+      if (found === null) await within(client, client.query(tables));
+      else if (found.version < 5) await within(client, client.query(addBudgets));
     });
+    found = await versionsOf(client);
   }
-  const { rows } = await within(
-    client,
-    client.query<{ version: number; compatible_from: number }>(
-      'SELECT version, compatible_from FROM ledger_version',
-    ),
-  );
-  const [{ version, compatible_from: needed } = { version: 0, compatible_from: 0 }] = rows;
-  if (needed > ledgerVersion) {
+  if (found !== null && found.compatible_from > ledgerVersion) {
     throw new LaterLedger(
-      `The ledger at ${place} is at version ${version}, which programs from version ${needed} on can use; this program has version ${ledgerVersion}: start the newer program.`,
+      `The ledger at ${place} is at version ${found.version}, which programs from version ${found.compatible_from} on can use; this program has version ${ledgerVersion}: start the newer program.`,
     );
   }
+}
+
+interface Versions {
+  readonly version: number;
+  readonly compatible_from: number;
+}
+
+/**
+ * null: there are no tables. Reads a table of the server's, at which a session learns what others have made meanwhile: without it
+ * a session that waited for the lock still has it that there are none.
+ */
+async function versionsOf(client: Client): Promise<Versions | null> {
+  const { rows } = await within(
+    client,
+    client.query<{ found: boolean }>(
+      "SELECT to_regclass('ledger_version') IS NOT NULL AS found FROM pg_class LIMIT 1",
+    ),
+  );
+  if (rows[0]?.found !== true) return null;
+  const versions = await within(
+    client,
+    client.query<Versions>('SELECT version, compatible_from FROM ledger_version'),
+  );
+  return versions.rows[0] ?? { version: 0, compatible_from: 0 };
 }
 
 export async function inTransaction<T>(client: Client, work: () => Promise<T>): Promise<T> {

@@ -1,0 +1,182 @@
+import {
+  type BudgetCounter,
+  type BudgetPage,
+  type BudgetUsageRow,
+  type CounterSums,
+  type CoursePoint,
+  type LedgerBudgets,
+  type PolicyBudgetsFilter,
+  resetsNode,
+} from '../../../common/ledger/budgets.js';
+import { writeAlerts } from './alert-rows.js';
+import { courseAt, courseWidth } from './charging.js';
+import { budgetId, type CounterRow, usageOf } from './counter-rows.js';
+import { type BudgetDatabase, rowsParameter, type Step } from './language.js';
+
+/** Budgets in the tables of a ledger. */
+export class Budgets implements LedgerBudgets {
+  readonly #database: BudgetDatabase;
+  readonly #asked: string;
+
+  constructor(database: BudgetDatabase) {
+    this.#database = database;
+    this.#asked = database.language.rowsOf('?2', { id: 'text', starts_at: 'integer' });
+  }
+
+  async sums(org: string, counters: readonly BudgetCounter[]): Promise<CounterSums[]> {
+    const rows = await this.#database.read<Pick<CounterRow, 'id' | 'starts_at' | 'used'> & { node: string }>(
+      `SELECT c.id, c.starts_at, u.node, u.used FROM ${this.#asked} AS asked
+        JOIN budget_counters AS c ON c.id = asked.id AND c.starts_at = asked.starts_at
+        JOIN budget_node_usage AS u ON u.id = c.id AND u.starts_at = c.starts_at
+        WHERE c.org = ?1`,
+      [org, keysOf(counters)],
+    );
+    const byKey = new Map<string, Map<string, number>>();
+    for (const { id, starts_at, node, used } of rows) {
+      const key = `${id} ${starts_at}`;
+      const byNode = byKey.get(key);
+      if (byNode === undefined) byKey.set(key, new Map([[node, used]]));
+      else byNode.set(node, used);
+    }
+    return counters.flatMap(({ budget, startsAt }) => {
+      const byNode = byKey.get(`${budgetId(budget)} ${startsAt}`);
+      return byNode === undefined ? [] : [{ budget, startsAt, byNode }];
+    });
+  }
+
+  async usage(org: string, counters: readonly BudgetCounter[]): Promise<BudgetUsageRow[]> {
+    const rows = await this.#database.read<CounterRow>(
+      `SELECT c.* FROM ${this.#asked} AS asked
+        JOIN budget_counters AS c ON c.id = asked.id AND c.starts_at = asked.starts_at WHERE c.org = ?1`,
+      [org, keysOf(counters)],
+    );
+    return rows.map(usageOf);
+  }
+
+  async ofPolicy(
+    org: string,
+    policyId: string,
+    startsAt: number,
+    { status, search }: PolicyBudgetsFilter,
+    { offset, limit }: BudgetPage,
+  ): Promise<{ rows: BudgetUsageRow[]; total: number }> {
+    const values: unknown[] = [org, policyId, startsAt];
+    const where = [ofPolicy];
+    if (status !== undefined) {
+      values.push(status.limit);
+      where.push(`used ${status.is === 'exhausted' ? '>=' : '<'} ?${values.length}`);
+    }
+    if (search !== undefined && search !== '') {
+      values.push(`%${search.replaceAll('\0', '\ufffd').replace(/[\\%_]/g, '\\$&')}%`);
+      where.push(`lower(value_key) LIKE lower(?${values.length}) ESCAPE '\\'`);
+    }
+    const from = `FROM budget_counters WHERE ${where.join(' AND ')}`;
+    const [counted] = await this.#database.read<{ total: number }>(
+      `SELECT count(*) AS total ${from}`,
+      values,
+    );
+    const rows = await this.#database.read<CounterRow>(
+      `SELECT * ${from} ORDER BY value_key, id LIMIT ?${values.length + 1} OFFSET ?${values.length + 2}`,
+      [...values, limit, offset],
+    );
+    return { rows: rows.map(usageOf), total: counted?.total ?? 0 };
+  }
+
+  async find(org: string, policyId: string, startsAt: number, id: string): Promise<BudgetUsageRow | null> {
+    const [row] = await this.#database.read<CounterRow>(
+      `SELECT * FROM budget_counters WHERE ${ofPolicy} AND id = ?4`,
+      [org, policyId, startsAt, id],
+    );
+    return row === undefined ? null : usageOf(row);
+  }
+
+  reset(org: string, { budget, startsAt }: BudgetCounter, at: number): Promise<'missing' | undefined> {
+    const { language } = this.#database;
+    const id = budgetId(budget);
+    return this.#database.transaction(async (step) => {
+      const [counter] = await step<CounterRow>(
+        `SELECT * FROM budget_counters WHERE org = ?1 AND id = ?2 AND starts_at = ?3 ${language.forUpdate}`,
+        [org, id, startsAt],
+      );
+      if (counter === undefined) return 'missing';
+      const { used, ends_at: endsAt } = counter;
+      await step(
+        `UPDATE budget_counters SET used = 0, resets = resets + 1, reset_at = ?3, updated_at = ?3,
+          threshold_alert_at = NULL, threshold_alert_of = NULL, exhausted_alert_at = NULL, exhausted_alert_of = NULL
+          WHERE id = ?1 AND starts_at = ?2`,
+        [id, startsAt, at],
+      );
+      for (const [table, column, value] of [
+        ['budget_node_usage', 'node', resetsNode],
+        ['budget_course', 'at', courseAt(at, startsAt, endsAt)],
+      ]) {
+        await step(
+          `INSERT INTO ${table} (id, starts_at, ${column}, used) VALUES (?1, ?2, ?3, ?4)
+            ON CONFLICT (id, starts_at, ${column}) DO UPDATE SET used = ${table}.used + excluded.used`,
+          [id, startsAt, value, -used],
+        );
+      }
+      await writeAlerts(language, step, [{ event: 'reset', value: 0, counter }], at);
+      return undefined;
+    });
+  }
+
+  ended(org: string, budget: string, at: number): Promise<void> {
+    const { language } = this.#database;
+    return this.#database.transaction(async (step) => {
+      const open = await step<CounterRow>(
+        `SELECT * FROM budget_counters WHERE org = ?1 AND id = ?2 AND starts_at < ?3 AND closed_at IS NULL
+          ORDER BY starts_at ${language.forUpdate}`,
+        [org, budgetId(budget), at],
+      );
+      await closeCounters(this.#database, step, open, at);
+    });
+  }
+
+  async course(org: string, { budget, startsAt }: BudgetCounter): Promise<CoursePoint[]> {
+    const rows = await this.#database.read<{
+      at: number;
+      used: number;
+      total: number;
+      ends_at: number | null;
+    }>(
+      `SELECT p.at, p.used, c.used AS total, c.ends_at FROM budget_counters AS c
+        JOIN budget_course AS p ON p.id = c.id AND p.starts_at = c.starts_at
+        WHERE c.org = ?1 AND c.id = ?2 AND c.starts_at = ?3 ORDER BY p.at DESC`,
+      [org, budgetId(budget), startsAt],
+    );
+    // From the end: the oldest parts of a long course are deleted.
+    let after = 0;
+    const points = rows.map(({ at, used, total, ends_at }) => {
+      const point = { at: at + courseWidth(startsAt, ends_at), used: total - after };
+      after += used;
+      return point;
+    });
+    return points.reverse();
+  }
+}
+
+const ofPolicy = "org = ?1 AND holder = 'usage_limits_policy' AND holder_id = ?2 AND starts_at = ?3";
+
+const keysOf = (counters: readonly BudgetCounter[]): string =>
+  rowsParameter(counters.map(({ budget, startsAt }) => [budgetId(budget), startsAt]));
+
+/** Marks the periods of these counters as ended, and writes the alert `reset` of those in which something was used. */
+export async function closeCounters(
+  { language }: BudgetDatabase,
+  step: Step,
+  counters: readonly CounterRow[],
+  at: number,
+): Promise<void> {
+  if (counters.length === 0) return;
+  await step(
+    `UPDATE budget_counters SET closed_at = ?1
+      FROM ${language.rowsOf('?2', { id: 'text', starts_at: 'integer' })} AS ended
+      WHERE budget_counters.id = ended.id AND budget_counters.starts_at = ended.starts_at`,
+    [at, rowsParameter(counters.map(({ id, starts_at }) => [id, starts_at]))],
+  );
+  const events = counters
+    .filter(({ used }) => used > 0)
+    .map((counter) => ({ event: 'reset' as const, value: 0, counter }));
+  await writeAlerts(language, step, events, at);
+}

@@ -1,0 +1,67 @@
+import type { SqliteConnection } from '../../database/sqlite.js';
+import type { LedgerBatch } from '../ledger.js';
+import { type ChargeSum, charge, chargeStatements, hasCharges } from './charging.js';
+import { sqliteLanguage } from './language.js';
+
+/**
+ * Of the connection that writes: charges of unknown rows whose places settlements take. A trigger that does not fire costs the other
+ * batches nothing.
+ */
+export const replacedTable = `CREATE TEMP TABLE batch_replaced (org TEXT, node_id TEXT, at INTEGER, charges TEXT);
+  CREATE TEMP TRIGGER exchange_replaced AFTER UPDATE ON main.exchanges
+    WHEN old.state = 1 AND old.rest -> '$.charges' IS NOT NULL
+    BEGIN INSERT INTO batch_replaced VALUES (old.org, old.node_id, old.at, old.rest -> '$.charges'); END;`;
+
+const most = Number.MAX_SAFE_INTEGER;
+
+/** A number of a charge; null: it has none at this position. */
+const number = (position: number): string =>
+  `iif(typeof(charge.value ->> ${position}) IN ('integer', 'real'), CAST(charge.value ->> ${position} AS INTEGER), NULL)`;
+
+const charges = (row: string, seq: string, sign: '' | '-'): string => `
+  SELECT ${row}.org, charge.value -> 0 AS budget, ${number(1)} AS starts_at, coalesce(${row}.node_id, '') AS node,
+    ${row}.at / 3600000 AS hour, ${sign}${number(5)} AS amount, ${number(2)} AS ends_at, ${number(3)} AS "limit",
+    ${number(4)} AS threshold, ${seq} AS seq`;
+
+/** `?1`: rows after this one have just been inserted. The limits are those of the row with `max(seq)`. */
+const sums = `SELECT org, budget, starts_at, node, hour, ends_at, "limit", threshold, max(seq) AS seq,
+    CAST(max(-${most}, min(${most}, total(amount))) AS INTEGER) AS amount FROM (
+  ${charges('e', 'e.seq', '')} FROM exchanges AS e CROSS JOIN jsonb_each(e.rest, '$.charges') AS charge
+    WHERE e.seq > ?1 AND charge.type = 'array'
+  UNION ALL
+  ${charges('r', '0', '-')} FROM temp.batch_replaced AS r CROSS JOIN jsonb_each(r.charges) AS charge
+    WHERE charge.type = 'array'
+  ) GROUP BY org, budget, starts_at, node, hour ORDER BY seq`;
+
+const statements = chargeStatements(sqliteLanguage);
+
+/** Adds the charges of rows to their budgets, in the transaction of these rows. */
+export class SqliteCharges {
+  readonly #writer: SqliteConnection;
+
+  constructor(writer: SqliteConnection) {
+    this.#writer = writer;
+  }
+
+  /** Before the rows of a batch are inserted: the number of the last row; null: none of the batch has charges. */
+  async before(batch: LedgerBatch): Promise<number | null> {
+    if (!hasCharges(batch)) return null;
+    const [row] = await this.#writer.allKept<{ last: number | null }>(
+      'SELECT max(seq) AS last FROM exchanges',
+      [],
+    );
+    return row?.last ?? 0;
+  }
+
+  /** After they were. `last`: of `before`. */
+  async after({ settled }: LedgerBatch, last: number | null, now: number): Promise<void> {
+    const step = this.#writer.allKept.bind(this.#writer);
+    const isReplaced =
+      settled !== null && (await step('SELECT 1 FROM temp.batch_replaced LIMIT 1', [])).length > 0;
+    if (last === null && !isReplaced) return;
+    const found = await step<ChargeSum & { budget: string }>(sums, [last ?? most]);
+    const named = found.map((sum) => ({ ...sum, budget: JSON.parse(sum.budget) as unknown }));
+    if (isReplaced) await step('DELETE FROM temp.batch_replaced', []);
+    await charge(sqliteLanguage, statements, step, named, now);
+  }
+}
