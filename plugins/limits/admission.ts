@@ -4,7 +4,7 @@ import { type Attempt, type Exchange, Slot } from '../../src/common/core/exchang
 import { type RateRule, rateWindows } from '../../src/common/core/rate-rules.js';
 import type { Target } from '../../src/common/core/target.js';
 import type { ExpectedTokens, HostWith } from '../../src/common/plugin-host/host.js';
-import type { Back, Wanted } from './channel.js';
+import type { Back, Grant, LimitRefusal, Wanted } from './channel.js';
 import { type Limit, type Permits, PermitTable } from './permits.js';
 import { refusalOf } from './refusal.js';
 
@@ -142,8 +142,15 @@ export class LimitAdmission {
     // Too little for this request: it counts as used here for as long as it is here.
     for (const { permits } of missing) if (permits.left > 0) this.#back.push(permits.empty());
     const held = x.get(takenSlot);
+    const late = (granted: readonly Grant[] | LimitRefusal | null): void => {
+      if (granted === null || 'refused' in granted) return;
+      for (const [i, { taken, extra, slot }] of granted.entries()) {
+        const { counter, windowMs } = missing[i]!.permits;
+        this.#giveBack({ counter, windowMs, slot, amount: taken + extra });
+      }
+    };
     const answer = await this.host.shared
-      .ask('limits-take', { wanted, back: this.#takeBack() })
+      .ask('limits-take', { wanted, back: this.#takeBack() }, { late })
       .catch((cause: unknown) => {
         this.#undo(x, before);
         throw new GatewayError(

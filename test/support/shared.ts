@@ -45,12 +45,14 @@ export class SharedHub {
   #toControl(number: number, message: FromWorker): void {
     if (message.t !== 'shared-question' && message.t !== 'shared-news') return;
     const sent = crossed(message);
-    this.#later(() =>
+    this.#later(() => {
+      // What a worker had sent before its end is not taken after it.
+      if (!this.#ends.has(number)) return;
       this.server.take(sent, number, (answer) => {
         const end = this.#ends.get(number);
         if (end !== undefined) this.#toWorker(end, answer);
-      }),
-    );
+      });
+    });
   }
 
   #toWorker(end: SharedChannel, message: FromControl): void {

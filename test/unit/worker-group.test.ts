@@ -137,6 +137,22 @@ describe('the group of data workers', () => {
     expectWithinMs(performance.now() - began, 1000);
   });
 
+  it('takes nothing of a worker for the others after its end, when it could not be undone any more', async () => {
+    const first = good();
+    const workers = groupOf(() => first, good);
+    const taken: string[] = [];
+    workers.shared.on('state-set', ({ key }) => taken.push(key));
+    await start(workers);
+    const send = (key: string): void => {
+      const news = { stage: 's', name: 'n', key, value: null, ms: 1 };
+      first.emit('message', { t: 'shared-news', kind: 'state-set', news });
+    };
+    send('before');
+    first.die(1);
+    send('after');
+    expect(taken).to.deep.equal(['before']);
+  });
+
   it('waits twice as long after each failure, from half a second to ten seconds, spread by a quarter', () => {
     expect([0, 1, 2, 3, 4, 5, 6, 60].map((failures) => restartDelay(failures, 0.5))).to.deep.equal([
       0, 500, 1000, 2000, 4000, 8000, 10_000, 10_000,

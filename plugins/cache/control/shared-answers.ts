@@ -11,7 +11,7 @@ const channel = 'cache';
 interface Lead {
   worker: number;
   failures: number;
-  readonly waiting: { readonly worker: number; readonly answer: (read: CacheRead) => void }[];
+  waiting: { readonly worker: number; readonly answer: (read: CacheRead) => void }[];
 }
 
 const miss: CacheRead = { entry: null, led: false };
@@ -32,12 +32,18 @@ export class SharedAnswers {
 
   /** The first caller without a result leads; for the others `led` is true, and `wait` waits for the leader. */
   async read(key: string, worker: number): Promise<CacheRead> {
+    // It leads from here on, not from the store's answer on: `over` may come before that, where the worker gave up.
+    const own: Lead | null = this.#leads.has(key) ? null : { worker, failures: 0, waiting: [] };
+    if (own !== null) this.#leads.set(key, own);
     const entry = (await this.store?.read(key)) ?? null;
-    if (entry !== null) return { entry, led: false };
     const lead = this.#leads.get(key);
-    if (lead !== undefined) return { entry: null, led: lead.worker !== worker };
-    this.#leads.set(key, { worker, failures: 0, waiting: [] });
-    return miss;
+    if (entry === null) return { entry, led: lead !== undefined && lead.worker !== worker };
+    const read = { entry, led: false };
+    if (own !== null && lead === own) {
+      this.#leads.delete(key);
+      for (const { answer } of own.waiting) answer(read);
+    }
+    return read;
   }
 
   /** The answer that another worker is about to have; a miss: the caller goes on by itself. */
@@ -77,9 +83,12 @@ export class SharedAnswers {
     await this.store?.close();
   }
 
-  /** A worker has ended: its calls will have no answer. */
+  /** A worker has ended: its calls will have no answer, and none of them repeats the call that it waited for. */
   gone(worker: number): void {
-    for (const [key, lead] of this.#leads) if (lead.worker === worker) this.over(key, worker);
+    for (const [key, lead] of this.#leads) {
+      lead.waiting = lead.waiting.filter((waiter) => waiter.worker !== worker);
+      if (lead.worker === worker) this.over(key, worker);
+    }
   }
 }
 

@@ -4,6 +4,8 @@ import { type Entry, readEntry, writeEntry } from '../answers/entry.js';
 import type { CacheRead } from './channel.js';
 import { TimeoutGuard } from './timeout-guard.js';
 
+/** How long a call waits for the answer of another worker; then it goes on by itself. Milliseconds. */
+const defaultLongestWaitMs = 60_000;
 /** After this many failures in a row the store is not asked for this long. */
 const rest = { maxFailures: 3, restMs: 1000 };
 
@@ -28,6 +30,7 @@ export class SharedStore {
     readonly shared: Shared,
     deadlineMs: number,
     dropped: (key: string) => void,
+    readonly longestWaitMs = defaultLongestWaitMs,
   ) {
     this.#guard = new TimeoutGuard({ deadlineMs, ...rest });
     shared.on('cache-drop', ({ key, replacedBy }) => {
@@ -46,9 +49,21 @@ export class SharedStore {
     return read === null ? undefined : understood(read).entry;
   }
 
-  /** The same, after the leading worker has its answer, or has failed. */
+  /** The same, after the leading worker has its answer, or has failed, or has taken too long. */
   wait(key: string): Promise<SharedRead> {
-    return this.shared.ask('cache-wait', { key }).then(understood, () => nothing);
+    return this.shared
+      .ask(
+        'cache-wait',
+        { key },
+        {
+          withinMs: this.longestWaitMs,
+          // It was to repeat the leader's call, and does so no more.
+          late: ({ entry, led }) => {
+            if (entry === null && !led) this.over(key);
+          },
+        },
+      )
+      .then(understood, () => nothing);
   }
 
   /** `replaces`: may other workers keep an older answer with this key? */

@@ -38,10 +38,21 @@ export type NewsKind = keyof SharedNews;
 export type SharedQuestion<K extends QuestionKind> = SharedQuestions[K]['question'];
 export type SharedAnswer<K extends QuestionKind> = SharedQuestions[K]['answer'];
 
+export interface QuestionLimits<K extends QuestionKind> {
+  /** Milliseconds after which the question rejects; 5,000 by default. */
+  readonly withinMs?: number;
+  /** Called with an answer that comes later all the same, for what has to be undone then. */
+  readonly late?: (answer: SharedAnswer<K>) => void;
+}
+
 /** A data worker's end of the state that the workers of a deployment share. The other end is the control process's. */
 export interface Shared {
-  /** Rejects if the control process cannot answer. */
-  ask<K extends QuestionKind>(kind: K, question: SharedQuestion<K>): Promise<SharedAnswer<K>>;
+  /** Rejects if the control process cannot answer, or not in time. */
+  ask<K extends QuestionKind>(
+    kind: K,
+    question: SharedQuestion<K>,
+    limits?: QuestionLimits<K>,
+  ): Promise<SharedAnswer<K>>;
   /** The caller does not wait for it; lost if the control process has ended. */
   send<K extends NewsKind>(kind: K, news: SharedNews[K]): void;
   /** One listener a kind. */

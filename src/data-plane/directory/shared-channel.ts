@@ -2,12 +2,15 @@ import type { FromWorker } from '../../common/ipc/messages.js';
 import type {
   NewsKind,
   QuestionKind,
+  QuestionLimits,
   Shared,
   SharedAnswer,
   SharedNews,
   SharedQuestion,
 } from '../../common/ipc/shared.js';
 import { OpenQuestions } from './waiting.js';
+
+const defaultWithinMs = 5000;
 
 /** A data worker's end of what the workers share, over the channel to the control process. */
 export class SharedChannel implements Shared {
@@ -16,10 +19,13 @@ export class SharedChannel implements Shared {
 
   constructor(readonly post: (message: FromWorker) => void) {}
 
-  ask<K extends QuestionKind>(kind: K, question: SharedQuestion<K>): Promise<SharedAnswer<K>> {
-    return this.#waiting.ask<SharedAnswer<K>>((id) =>
-      this.post({ t: 'shared-question', id, kind, question }),
-    );
+  ask<K extends QuestionKind>(
+    kind: K,
+    question: SharedQuestion<K>,
+    { withinMs = defaultWithinMs, late }: QuestionLimits<K> = {},
+  ): Promise<SharedAnswer<K>> {
+    const post = (id: number): void => this.post({ t: 'shared-question', id, kind, question });
+    return this.#waiting.ask<SharedAnswer<K>>(post, withinMs, late);
   }
 
   send<K extends NewsKind>(kind: K, news: SharedNews[K]): void {

@@ -172,6 +172,8 @@ export class WorkerGroup {
             break;
           case 'shared-question':
           case 'shared-news':
+            // Node may pass on a process's last messages after its end; then nothing would undo them.
+            if (member.ended) break;
             this.shared.take(message, number, (answer) => this.#send(child, answer));
             break;
           case 'forgot':
