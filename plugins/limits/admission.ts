@@ -1,11 +1,11 @@
 import type { Awaitable } from '../../src/common/core/directory.js';
-import { GatewayError } from '../../src/common/core/errors.js';
+import { type ErrorCode, GatewayError } from '../../src/common/core/errors.js';
 import { type Attempt, type Exchange, Slot } from '../../src/common/core/exchange.js';
 import { type RateRule, rateWindows } from '../../src/common/core/rate-rules.js';
 import type { Target } from '../../src/common/core/target.js';
 import type { ExpectedTokens, HostWith } from '../../src/common/plugin-host/host.js';
 import type { Back, Grant, LimitRefusal, Wanted } from './channel.js';
-import { type Limit, type Permits, PermitTable } from './permits.js';
+import { type Limit, type Permits, PermitTable, type RefusedAmount } from './permits.js';
 import { refusalOf } from './refusal.js';
 
 /** What a request has taken of one limit. */
@@ -95,13 +95,20 @@ export class LimitAdmission {
     const from = taken.length;
     const now = performance.now();
     let missing: Asked[] | null = null;
-    let asking: Promise<void> | null = null;
+    let asking: Permits['asking'] = null;
     for (const limit of limits) {
-      const { permits } = limit;
-      const { measure } = limit.rule;
+      const { permits, rule } = limit;
+      const { measure } = rule;
       const amount = measure === 'tokens' ? expected!.tokens : 1;
       if (permits.take(amount, now)) taken.push({ permits, measure, amount, slot: permits.slot, attempt });
       else {
+        if (
+          permits.refused !== null &&
+          isRefusedToo(permits.refused, rule, neededOf(rule, amount, expected))
+        ) {
+          this.#undo(x, taken.slice(from));
+          throw this.#refuse(x, rule, permits.refused.refusal);
+        }
         missing ??= [];
         missing.push({ ...limit, amount });
         asking ??= permits.asking;
@@ -112,7 +119,11 @@ export class LimitAdmission {
     if (asking === null) return this.#ask(x, missing, before, attempt, expected);
     // One question for a counter at a time: its answer may suffice for those who wait, too.
     this.#undo(x, before);
-    return asking.then(() => this.#take(x, limits, attempt, expected));
+    return asking.then((failure) => {
+      // Each would wait for the control process once more, one after the other.
+      if (failure !== null) throw failure;
+      return this.#take(x, limits, attempt, expected);
+    });
   }
 
   #ask(
@@ -125,7 +136,7 @@ export class LimitAdmission {
     const answered = this.#askNow(x, missing, before, attempt, expected).finally(() => {
       for (const { permits } of missing) permits.asking = null;
     });
-    const over = answered.then(nothing, nothing);
+    const over = answered.then(nothing, (error: GatewayError) => (unanswered.has(error.code) ? error : null));
     for (const { permits } of missing) permits.asking = over;
     return answered;
   }
@@ -169,7 +180,12 @@ export class LimitAdmission {
     }
     if ('refused' in answer) {
       this.#undo(x, before);
-      throw this.#refuse(x, missing[answer.refused]!.rule, answer);
+      const { rule, permits, amount } = missing[answer.refused]!;
+      permits.refused = { needed: neededOf(rule, amount, expected), value: rule.value, refusal: answer };
+      setImmediate(() => {
+        permits.refused = null;
+      });
+      throw this.#refuse(x, rule, answer);
     }
     for (const [i, grant] of answer.entries()) {
       const { rule, permits } = missing[i]!;
@@ -264,7 +280,17 @@ export class LimitAdmission {
   }
 }
 
-const nothing = (): void => {};
+const nothing = (): null => null;
+
+/** The question itself had no answer: not a refusal. */
+const unanswered: ReadonlySet<ErrorCode> = new Set(['store_unavailable', 'limits_unavailable']);
+
+/** Where `max_tokens` is missing, one token is enough. */
+const neededOf = ({ measure }: RateRule, amount: number, expected: ExpectedTokens | null): number =>
+  measure !== 'tokens' || expected!.isBounded ? amount : Math.min(amount, 1);
+
+const isRefusedToo = (refused: RefusedAmount, { shadow, value }: RateRule, needed: number): boolean =>
+  !shadow && needed >= refused.needed && value <= refused.value;
 
 const longestField = 256;
 

@@ -37,13 +37,27 @@ export default async function start(settings: LimitSettings, host: ControlHost):
     const holders = own.holders(worker, refused);
     if (holders.length === 0) return first;
     await recalls.ask(refused.counter, holders);
+    own.recalled(refused.counter, holders);
     return takeOnce(worker, wanted);
   };
   const giveBack = (worker: number, back: readonly Back[]): void => (all ?? own).back(worker, back);
 
-  shared.answer('limits-take', ({ wanted, back }, worker) => {
+  /** How often the worker with this number has ended. */
+  const ends = new Map<number, number>();
+  const endsOf = (worker: number): number => ends.get(worker) ?? 0;
+
+  shared.answer('limits-take', async ({ wanted, back }, worker) => {
     giveBack(worker, back);
-    return take(worker, wanted);
+    const before = endsOf(worker);
+    const answer = await take(worker, wanted);
+    if (endsOf(worker) === before || answer === null || 'refused' in answer) return answer;
+    // It ended meanwhile, and will not give back what it never got.
+    const granted = answer.map(({ taken, extra, slot }, i) => {
+      const { counter, windowMs } = wanted[i]!;
+      return { counter, windowMs, slot, amount: taken + extra };
+    });
+    giveBack(worker, granted);
+    return null;
   });
   shared.on('limits-back', ({ back }, worker) => {
     giveBack(worker, back);
@@ -51,6 +65,7 @@ export default async function start(settings: LimitSettings, host: ControlHost):
   });
   return {
     workerGone(worker) {
+      ends.set(worker, endsOf(worker) + 1);
       (all ?? own).gone(worker);
       recalls.gone(worker);
     },

@@ -1,6 +1,15 @@
 import { LRUCache } from 'lru-cache';
+import type { GatewayError } from '../../src/common/core/errors.js';
 import { type RateRule, rateWindows } from '../../src/common/core/rate-rules.js';
-import type { Back, Grant } from './channel.js';
+import type { Back, Grant, LimitRefusal } from './channel.js';
+
+/** What there was no room for: neither is there for a request that has waited meanwhile and needs as much. */
+export interface RefusedAmount {
+  readonly needed: number;
+  /** Of the limit. */
+  readonly value: number;
+  readonly refusal: LimitRefusal;
+}
 
 /** What this data worker may take of one counter without asking. */
 export class Permits {
@@ -9,8 +18,13 @@ export class Permits {
   slot = 0;
   /** Until when `left` is valid, by the monotonic clock. */
   #until = 0;
-  /** Resolves when the question for more of it has been answered; null: there is none. */
-  asking: Promise<void> | null = null;
+  /**
+   * Resolves when the question for more of it has been answered; with an error, where nobody could answer it. null: there
+   * is none.
+   */
+  asking: Promise<GatewayError | null> | null = null;
+  /** The refusal that has just come, until the requests that waited for it have seen it; else null. */
+  refused: RefusedAmount | null = null;
   /** When something was last taken, by the monotonic clock. */
   #takenAt = 0;
 

@@ -14,6 +14,12 @@ const silent = { info() {}, warn() {}, error() {} };
 export class LimitedWorkers {
   readonly dataDir = mkdtempSync(join(tmpdir(), 'headgate-limits-'));
   readonly workers: BareWorker[] = [];
+  /** Questions of the workers for permits. */
+  questions = 0;
+  /** Does the control process answer questions, now? */
+  isAnswering = true;
+  /** Workers that take and send no messages. */
+  readonly stopped = new Set<number>();
   /** Requests that the provider has got. */
   sent = 0;
   /** What the provider says was used. */
@@ -32,8 +38,10 @@ export class LimitedWorkers {
   async #start(count: number): Promise<void> {
     const server = new SharedStateServer((message) => {
       if (message.t !== 'shared-news') return;
-      for (const channel of this.#channels.values())
+      for (const [number, channel] of this.#channels) {
+        if (this.stopped.has(number)) continue;
         setImmediate(() => channel.received(message.kind, message.news as never));
+      }
     }, silent);
     this.#control = await startLimits(
       { withoutRedis: 'local_share' },
@@ -53,8 +61,17 @@ export class LimitedWorkers {
       worker.onShared = (message, shared) => {
         this.#channels.set(number, shared);
         if (message.t !== 'shared-question' && message.t !== 'shared-news') return;
+        if (this.stopped.has(number)) return;
+        if (message.t === 'shared-question' && message.kind === 'limits-take') {
+          this.questions++;
+          if (!this.isAnswering) {
+            setTimeout(() => shared.failed(message.id), 100);
+            return;
+          }
+        }
         setImmediate(() =>
           server.take(message, number, (reply) => {
+            if (this.stopped.has(number)) return;
             if (reply.t === 'shared-answer') shared.answered(reply.id, reply.value);
             else if (reply.t === 'shared-failed') shared.failed(reply.id);
           }),
@@ -91,6 +108,11 @@ export class LimitedWorkers {
     });
     await soon('the request is answered', () => client.ended);
     return client;
+  }
+
+  /** The process of a worker has ended, as far as the control process knows. */
+  gone(worker: number): void {
+    this.#control?.workerGone?.(worker);
   }
 
   async close(): Promise<void> {

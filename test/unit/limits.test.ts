@@ -2,6 +2,7 @@ import { expect } from 'chai';
 import type { RatePolicy, RateRule } from '../../src/common/core/rate-rules.js';
 import { soon } from '../support/bare-worker.js';
 import { headerOf, LimitedWorkers } from '../support/limited-workers.js';
+import { expectWithinMs } from '../support/time-limits.js';
 
 const rule = (more: Partial<RateRule> = {}): RateRule => ({
   counter: `org/${more.of ?? 'api_key'}/1/${more.measure ?? 'requests'}/${more.unit ?? 'rpm'}`,
@@ -33,11 +34,11 @@ describe('rate limits', () => {
   let all: LimitedWorkers;
 
   beforeEach(async () => {
-    all = await LimitedWorkers.start(2);
+    all = await LimitedWorkers.start(3);
   });
   afterEach(() => all.close());
 
-  /** A key that both workers know. */
+  /** A key that all workers know. */
   const key = (limits: RateRule[], more: object = {}): string => {
     const text = all.workers[0]!.key({ ...(limits.length > 0 && { limits }), ...more });
     for (const worker of all.workers)
@@ -239,5 +240,55 @@ describe('rate limits', () => {
     );
     const through = clients.filter(({ status }) => status === 200).length;
     expect({ through, sent: all.sent }).to.deep.equal({ through: 137, sent: 137 });
+  });
+
+  const many = (text: string, count: number, worker = 0) =>
+    Promise.all(Array.from({ length: count }, () => all.ask(text, { worker })));
+
+  it('refuse all who have waited for one answer by that answer', async () => {
+    const text = key([rule({ value: 3 })]);
+    const statuses = (await many(text, 300)).map(({ status }) => status);
+    expect(statuses.filter((status) => status === 200).length).to.equal(3);
+    expect(statuses.filter((status) => status === 429).length).to.equal(297);
+    expect(all.questions).to.be.below(12);
+  });
+
+  it('refuse all who have waited for an answer that did not come, at once', async () => {
+    const text = key([rule()]);
+    all.isAnswering = false;
+    const statuses = (await many(text, 50)).map(({ status }) => status);
+    expect({ kinds: [...new Set(statuses)], questions: all.questions }).to.deep.equal({
+      kinds: [503],
+      questions: 1,
+    });
+    all.isAnswering = true;
+    expect((await all.ask(text)).status).to.equal(200);
+  });
+
+  it('ask a worker that gives nothing back once, and not for each request that is refused', async () => {
+    const text = key([rule({ value: 100, unit: 'rpd' })]);
+    // The other worker is granted permits ahead, and then stops.
+    for (let i = 0; i < 5; i++) await all.ask(text, { worker: 1 });
+    all.stopped.add(1);
+    await many(text, 100);
+    await many(text, 100);
+    const began = performance.now();
+    for (let i = 0; i < 20; i++) expect((await all.ask(text)).status).to.equal(429);
+    expectWithinMs(performance.now() - began, 500);
+  });
+
+  it('give back what a worker was granted that had ended by then', async () => {
+    const text = key([rule({ measure: 'concurrency', unit: null, value: 1 })]);
+    // This one keeps its permit for a moment, and is asked for it when the other needs one.
+    await all.ask(text);
+    all.stopped.add(0);
+    const asking = all.workers[1]!.ask(text, { stream: false });
+    await new Promise((later) => setTimeout(later, 10));
+    all.stopped.add(1);
+    all.gone(1);
+    all.gone(0);
+    await new Promise((later) => setTimeout(later, 100));
+    asking.disconnect();
+    expect((await all.ask(text, { worker: 2 })).status).to.equal(200);
   });
 });

@@ -113,6 +113,15 @@ export class Counters {
       .map(([other]) => other);
   }
 
+  /** These workers have been asked for what they hold: what they have not given back counts as used, and is not asked for again. */
+  recalled(name: string, workers: readonly number[]): void {
+    const shares = this.#counters.get(name)?.shares;
+    for (const worker of workers) {
+      const share = shares?.get(worker);
+      if (share !== undefined) share.extra = 0;
+    }
+  }
+
   /** Permits that a worker has not used; below 0: tokens that it has used beyond them. */
   back(worker: number, back: readonly Back[]): void {
     const now = this.now();
