@@ -11,6 +11,7 @@ import { type Address, resolveAddress } from './outgoing/address.js';
 import { maxTokens } from './outgoing/max-tokens.js';
 import { type Outgoing, unifiedCall } from './outgoing/outgoing.js';
 import { passthroughCall } from './outgoing/passthrough-call.js';
+import type { PreparedCall } from './outgoing/prepared-calls.js';
 import type { Pipeline } from './parts.js';
 import { countHere } from './request/count-here.js';
 import { callSecrets, withoutSecrets } from './secrets/call-secrets.js';
@@ -51,10 +52,12 @@ export function attempt(pipeline: Pipeline, x: Exchange, target: Target): Promis
   x.answeredBy = null;
   x.provider = null;
   try {
+    const prepared = pipeline.calls.find(x, target);
+    if (prepared !== null) return leave(pipeline, x, target, record, prepared.address, prepared);
     const address = resolveAddress(x, target, pipeline.directory, pipeline.providers);
-    if (!(address instanceof Promise)) return leave(pipeline, x, target, record, address);
+    if (!(address instanceof Promise)) return leave(pipeline, x, target, record, address, null);
     return address.then(
-      (found) => leave(pipeline, x, target, record, found),
+      (found) => leave(pipeline, x, target, record, found, null),
       (thrown) => failed(x, record, thrown),
     );
   } catch (thrown) {
@@ -68,6 +71,7 @@ function leave(
   target: Target,
   record: Attempt,
   address: Address,
+  prepared: PreparedCall | null,
 ): Promise<Reply> {
   try {
     record.provider = address.provider.name;
@@ -90,7 +94,8 @@ function leave(
     const outgoing =
       x.endpoint.format === 'none'
         ? passthroughCall(x, target, address, pipeline.headerPrefixes)
-        : unifiedCall(x, target, address, pipeline);
+        : unifiedCall(x, target, address, pipeline, prepared);
+    if (prepared === null) pipeline.calls.keep(x, target, address, outgoing.call.url);
     if (outgoing.unwritten !== null) {
       return writeJsonInSlices(outgoing.unwritten).then(
         (body) => {

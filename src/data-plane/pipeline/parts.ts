@@ -12,6 +12,7 @@ import type { Call } from '../transport/transport.js';
 import type { Timeouts, Upstream } from '../upstream/upstream.js';
 import type { Chain } from './chain.js';
 import type { OpenExchanges } from './open-exchanges.js';
+import type { PreparedCalls } from './outgoing/prepared-calls.js';
 
 export type BodyReader = Pick<EndpointBodyReader, 'read' | 'readAnswer'>;
 export type TokenCounter = Pick<LedgerTokenCounter, 'count' | 'exceeds'>;
@@ -41,6 +42,7 @@ export interface Parts {
   /** Formats of embeddings at other providers, by the client's format, which is the canonical one. */
   readonly plainFormats: ReadonlyMap<Format, readonly WireFormat[]>;
   readonly upstream: Upstream;
+  readonly calls: PreparedCalls;
   readonly bodies: BodyReader;
   readonly counter: TokenCounter;
   readonly pricing: Pricing;

@@ -115,7 +115,7 @@ class Dispatch implements Upstream {
       return this.#sendChecked(request, handler, this.#egress.ownIdentity, ownIdentityAccount, this.#notKept);
     if (request.callerChosen)
       return this.#sendChecked(request, handler, this.#egress, request.account, this.#customPool);
-    const { origin, path } = splitUrl(request.url);
+    const { origin, path } = request.prepared ?? splitUrl(request.url);
     let pool = this.#providers.find(request.tenant, origin, request.account);
     if (pool === undefined) {
       const opened = this.#closed ? failure('draining', origin) : this.#open(request, origin);
@@ -138,9 +138,14 @@ class Dispatch implements Upstream {
   }
 
   #leave(pool: Pool, flight: InFlightRequest, request: UpstreamRequest, path: string): void {
-    const { method, headers, body, ownIdentity } = request;
+    const { method, headers, body, ownIdentity, prepared } = request;
+    const { host } = pool.target;
     const length = body === null ? 0 : Buffer.isBuffer(body) ? body.length : -1;
-    const head = requestHead({ method, path, host: pool.target.host, length, ownIdentity }, headers);
+    // The path of a checked URL may be written in another way.
+    const head =
+      length > 0 && prepared?.path === path
+        ? prepared.head(method, host, length)
+        : requestHead({ method, path, host, length, ownIdentity }, headers);
     if (head === null) return flight.fail(failure('invalid_request', ''));
     pool.send(flight, head);
   }

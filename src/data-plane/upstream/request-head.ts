@@ -1,4 +1,4 @@
-import { type HeaderList, isHeaderName } from '../../common/http/headers.js';
+import { isHeaderName } from '../../common/http/headers.js';
 
 /** Written by the connection itself, from the URL and the body: values of a caller could only be wrong. */
 const ownHeaders = new Set([
@@ -63,7 +63,7 @@ export interface RequestLine {
 }
 
 /** The head of a request; null: HTTP does not allow it. */
-export function requestHead(line: RequestLine, headers: HeaderList): RequestHead | null {
+export function requestHead(line: RequestLine, headers: readonly string[]): RequestHead | null {
   const { method, path, host, length } = line;
   if (method !== 'POST' && (!isHeaderName(method) || method === 'CONNECT')) return null;
   if (badPath.test(path)) return null;

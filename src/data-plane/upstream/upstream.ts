@@ -1,6 +1,7 @@
 import type { Source } from '../../common/bytes/body.js';
 import type { GatewayError } from '../../common/core/errors.js';
 import type { HeaderList } from '../../common/http/headers.js';
+import type { PreparedRequest } from './prepared-request.js';
 
 /** Four waits, four errors. Milliseconds; 0 turns one off. */
 export interface Timeouts {
@@ -28,6 +29,8 @@ export interface UpstreamRequest {
    * Without those of the connection and the framing, which are written here; with a Source, `content-length` is used.
    */
   readonly headers: HeaderList;
+  /** The same URL and headers, where many requests have them in common; null: only this one is known to have them. */
+  readonly prepared?: PreparedRequest | null;
   /** A Source starts when the connection is open; one that was not started stays usable for another target. */
   readonly body: Buffer | Source | null;
   /** Was the address influenced by the caller (custom host)? Then egress rules apply. */

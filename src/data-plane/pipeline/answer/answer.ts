@@ -39,6 +39,8 @@ export class Answer implements IntentWaiter, UpstreamHandler, Inflow {
   /** Masks the call's secrets in the body. */
   #mask: SecretMask = emptyMask;
   #timer: NodeJS.Timeout | null = null;
+  /** Was the call sent as it was prepared? Then it has no secrets beyond those that are stored. */
+  #isPrepared = false;
   readonly #offAbort: () => void;
 
   constructor(
@@ -73,14 +75,16 @@ export class Answer implements IntentWaiter, UpstreamHandler, Inflow {
   /** The intent is on file: now the call may be sent. */
   intended(): void {
     if (this.#mode === 'done') return;
-    const { call, address, wire } = this.outgoing;
+    const { call, address, wire, prepared } = this.outgoing;
     const { principal } = this.x;
     try {
+      this.#isPrepared = prepared?.isUnchanged(call) === true;
       const flight = this.pipeline.upstream.send(
         {
           method: call.method,
           url: call.url,
           headers: call.headers,
+          prepared: this.#isPrepared ? prepared!.request : null,
           body: call.body,
           callerChosen: address.callerChosen,
           tenant: principal.workspaceId ?? principal.organisationId,
@@ -133,7 +137,8 @@ export class Answer implements IntentWaiter, UpstreamHandler, Inflow {
 
   /** A repeated credential reaches neither the client nor the log nor the cache. */
   #maskHead(status: number, headers: HeaderList): void {
-    const secrets = callSecrets(this.outgoing, this.x, this.pipeline.chain.attempt !== null);
+    const isChanged = this.pipeline.chain.attempt !== null && !this.#isPrepared;
+    const secrets = callSecrets(this.outgoing, this.x, isChanged);
     if (secrets.errors.isEmpty) return;
     this.#mask = status < 400 ? secrets.all : secrets.errors;
     for (let i = 1; i < headers.length; i += 2) headers[i] = secrets.all.text(headers[i]!);

@@ -33,6 +33,8 @@ export interface Address {
   readonly headers: readonly string[];
   /** Fields of the stored provider that the target does not set, in snake case. */
   readonly fields: FieldValues | null;
+  /** Is it the same for all requests of this target, but for the model? Then it can be kept: see prepared-calls.ts. */
+  readonly isSteady: boolean;
 }
 
 interface Named {
@@ -103,6 +105,7 @@ function directAddress(
     model: provider.model ?? model,
     headers: none,
     fields: null,
+    isSteady: false,
   };
 }
 
@@ -147,6 +150,15 @@ function storedAddress(
     model: provider.model ?? model,
     headers: elsewhere ? none : record.headers,
     fields,
+    isSteady:
+      target.apiKey === null &&
+      target.customHost === null &&
+      provider === row &&
+      row.forCall === undefined &&
+      row.model === undefined &&
+      record.models === null &&
+      record.expiresAt === null &&
+      record.exhausted === null,
   };
 }
 

@@ -21,7 +21,7 @@ import {
   PlainConversion,
 } from '../answer/conversion.js';
 import { type Address, urlOf } from './address.js';
-import { addProviderHeaders } from './provider-headers.js';
+import { callHeaders, type PreparedCall } from './prepared-calls.js';
 import { mergedBody, sameFormatBytes, sameFormatJson } from './target-body.js';
 
 /** A call ready to be sent, and how to read its answer. */
@@ -35,9 +35,9 @@ export interface Outgoing {
   /** Set where the provider's format is not the client's. */
   readonly conversion: Conversion | null;
   readonly dropped: readonly string[];
+  /** What `call` was begun with; null: it was built from nothing. */
+  readonly prepared: PreparedCall | null;
 }
-
-const userAgent = 'headgate';
 
 /** If the client's body is longer, in bytes, the provider's body is written in slices. */
 const longBytes = 1024 * 1024;
@@ -49,27 +49,19 @@ interface Languages {
   readonly plainFormats: ReadonlyMap<Format, readonly WireFormat[]>;
 }
 
-/** Builds the call for a body that the gateway parses (`json` endpoints). */
+/** Builds the call for a body that the gateway parses (`json` endpoints). `prepared`: null, if nothing is for it. */
 export function unifiedCall(
   x: Exchange,
   target: Target,
   address: Address,
   { formats, clientFormats, plainFormats }: Languages,
+  prepared: PreparedCall | null,
 ): Outgoing {
   const { provider } = address;
   const format = x.endpoint.format;
   const path = provider.paths[format];
-  const headers: HeaderList = [
-    'content-type',
-    'application/json',
-    'accept',
-    '*/*',
-    'accept-encoding',
-    'identity',
-    'user-agent',
-    userAgent,
-  ];
-  addProviderHeaders(x, target, address, headers);
+  const headers =
+    prepared === null ? callHeaders(x, target, address) : prepared.headersFor(x.request.headers);
   const long = x.request.bytes!.length > longBytes;
   if (path !== undefined) {
     const isRewritten = provider.quirks !== undefined || x.endpoint.modelInPath === true;
@@ -80,7 +72,7 @@ export function unifiedCall(
         target,
         provider: provider.name,
         method: x.request.method,
-        url: provider.query === undefined ? address.base + path : urlOf(address, path),
+        url: prepared === null ? urlOf(address, path) : prepared.request.url,
         headers,
         body: json === null ? sameFormatBytes(x, target, address) : long ? null : jsonBytes(json),
       },
@@ -89,6 +81,7 @@ export function unifiedCall(
       wire: format,
       conversion: isConverted ? sameFormatConversion(x, target, address, formats, clientFormats) : null,
       dropped: [],
+      prepared,
     };
   }
   if (target.passthrough) {
@@ -101,7 +94,8 @@ export function unifiedCall(
   const plain = plainFormats
     .get(plainClientFormat?.canonical ?? format)
     ?.find(({ name }) => provider.paths[name] !== undefined);
-  if (plain !== undefined) return plainCall(x, target, address, plain, plainClientFormat, headers);
+  if (plain !== undefined)
+    return { ...plainCall(x, target, address, plain, plainClientFormat, headers), prepared };
   const clientFormat = clientFormats.get(format);
   const spoken = chatFormatOf(provider, formats);
   if (clientFormat === undefined || spoken === null) {
@@ -128,6 +122,7 @@ export function unifiedCall(
     wire: spoken.name,
     conversion,
     dropped: wire.dropped,
+    prepared,
   };
 }
 
@@ -198,7 +193,7 @@ function plainCall(
   format: WireFormat,
   clientFormat: PlainClientFormat | null,
   headers: HeaderList,
-): Outgoing {
+): Omit<Outgoing, 'prepared'> {
   const { provider } = address;
   const long = x.request.bytes!.length > longBytes;
   const asked = askedOf(x, address);

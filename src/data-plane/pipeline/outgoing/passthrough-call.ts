@@ -77,6 +77,7 @@ export function passthroughCall(
     conversion: null,
     unwritten: null,
     dropped: [],
+    prepared: null,
   };
 }
 

@@ -5,10 +5,18 @@ import { bearerToken } from '../../../common/http/bearer.js';
 import { getHeader, type HeaderList, setHeader } from '../../../common/http/headers.js';
 import type { Address } from './address.js';
 
-/** Adds the headers that the provider requires, the client's headers that are forwarded, and the credential. */
-export function addProviderHeaders(x: Exchange, target: Target, address: Address, headers: HeaderList): void {
+/**
+ * Adds the headers that the provider requires, the client's headers that are forwarded, and the credential. `client`: the
+ * headers to take the client's from.
+ */
+export function addProviderHeaders(
+  x: Exchange,
+  target: Target,
+  address: Address,
+  headers: HeaderList,
+  client: HeaderList = x.request.headers,
+): void {
   const { provider, credential } = address;
-  const client = x.request.headers;
   if (provider.headers !== undefined) {
     for (const name in provider.headers) {
       if (getHeader(headers, name) === undefined)

@@ -6,6 +6,7 @@ import { attempt } from '../../../data-plane/pipeline/attempt.js';
 import { composeChain } from '../../../data-plane/pipeline/chain.js';
 import { OpenExchanges } from '../../../data-plane/pipeline/open-exchanges.js';
 import { ExpectedCosts } from '../../../data-plane/pipeline/outgoing/expected-cost.js';
+import { PreparedCalls } from '../../../data-plane/pipeline/outgoing/prepared-calls.js';
 import { upstreamKey } from '../../../data-plane/pipeline/outgoing/upstream-key.js';
 import type { Parts, Pipeline } from '../../../data-plane/pipeline/parts.js';
 import { aside } from '../../../data-plane/pipeline/plugins/aside.js';
@@ -86,6 +87,7 @@ function partsOf({ init, log, directory, journal, bodies, counter, upstream, pri
     clientFormats,
     plainFormats,
     upstream,
+    calls: new PreparedCalls(directory),
     bodies,
     counter,
     pricing,
