@@ -19,7 +19,7 @@ export class Permits {
   /** Until when `left` is valid, by the monotonic clock. */
   #until = 0;
   /**
-   * Resolves when the question for more of it has been answered; with an error, where nobody could answer it. null: there
+   * Resolves when the question for more of it has been answered; with an error, where there was no answer. null: there
    * is none.
    */
   asking: Promise<GatewayError | null> | null = null;

@@ -5,7 +5,7 @@ import type { Metric } from '../common/plugin-host/metrics.js';
 import type { Logger } from '../common/plugin-host/plugin.js';
 
 /** One condition of readiness, by name. */
-export interface Check {
+export interface ReadinessCheck {
   readonly name: string;
   /** Is the node ready without it? Then it is only shown. */
   readonly optional?: boolean;
@@ -16,7 +16,7 @@ export interface OpsServerOptions {
   readonly host: string;
   /** 0: a free one. */
   readonly port: number;
-  readonly checks: readonly Check[];
+  readonly checks: readonly ReadinessCheck[];
   readonly metrics: () => readonly Metric[];
   /** Connections at once. */
   readonly maxConnections: number;
@@ -118,7 +118,7 @@ function send({ method }: IncomingMessage, response: ServerResponse, status: num
 }
 
 async function readiness(
-  checks: readonly Check[],
+  checks: readonly ReadinessCheck[],
   query: URLSearchParams,
 ): Promise<{ ready: boolean; text: string }> {
   const excluded = new Set(query.getAll('exclude'));
@@ -137,7 +137,7 @@ async function readiness(
   return { ready, text: query.has('verbose') || !ready ? lines : 'ok\n' };
 }
 
-async function holds(check: Check): Promise<boolean> {
+async function holds(check: ReadinessCheck): Promise<boolean> {
   let late: NodeJS.Timeout | undefined;
   try {
     return await Promise.race([

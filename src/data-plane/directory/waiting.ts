@@ -1,3 +1,4 @@
+import { clearTimeout, setTimeout } from 'node:timers';
 import { PassingMap } from '../../common/bytes/passing-map.js';
 
 interface Asker {

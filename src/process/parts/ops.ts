@@ -1,5 +1,5 @@
 import { controlConnections, descriptorLimit } from '../descriptors.js';
-import { type Check, type OpsServer, startOpsServer } from '../ops-server.js';
+import { type OpsServer, type ReadinessCheck, startOpsServer } from '../ops-server.js';
 import type { ProcessPart } from '../part-list.js';
 import { workerMetrics } from '../workers/worker-metrics.js';
 import type { Base } from './base.js';
@@ -40,7 +40,7 @@ export const opsPart: ProcessPart<
       log,
       droppedLines,
     } = given;
-    const checks: Check[] = [
+    const checks: ReadinessCheck[] = [
       { name: 'workers', ok: () => workers.ready > 0 },
       { name: 'shutdown', ok: () => !workers.leaving },
       // Of one that is shared it is known whether it answers: there is no wait.
