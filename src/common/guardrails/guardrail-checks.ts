@@ -173,6 +173,20 @@ const harms = [
 ];
 const personalData = choices([
   ...['EMAIL_ADDRESS', 'PHONE_NUMBER', 'LOCATION_ADDRESS', 'NAME', 'IP_ADDRESS', 'CREDIT_CARD', 'SSN'],
+  ...['MAC_ADDRESS', 'DATE_OF_BIRTH', 'PASSPORT_NUMBER', 'DRIVER_LICENSE', 'VIN'],
+  ...['IBAN', 'BIC', 'US_ROUTING_NUMBER', 'CRYPTO_ADDRESS'],
+  ...['US_ITIN', 'US_EIN', 'CA_SIN', 'BR_CPF', 'BR_CNPJ'],
+  ...['UK_NINO', 'UK_NHS_NUMBER', 'DE_TAX_ID', 'DE_ID_CARD', 'FR_NIR', 'ES_DNI', 'ES_NIE', 'IT_FISCAL_CODE'],
+  ...['NL_BSN', 'BE_NATIONAL_NUMBER', 'PT_NIF', 'CH_AHV', 'PL_PESEL', 'FI_HETU', 'SE_PERSONAL_NUMBER'],
+  ...['NO_NATIONAL_NUMBER', 'IN_AADHAAR', 'IN_PAN', 'AU_TFN', 'AU_MEDICARE', 'SG_NRIC', 'CN_RESIDENT_ID'],
+]);
+const secrets = choices([
+  ...['AWS_ACCESS_KEY', 'AWS_SECRET_KEY', 'GCP_API_KEY', 'GCP_OAUTH_SECRET', 'GCP_ACCESS_TOKEN', 'AZURE_KEY'],
+  ...['AZURE_CLIENT_SECRET', 'DIGITALOCEAN_TOKEN', 'GITHUB_TOKEN', 'GITLAB_TOKEN', 'NPM_TOKEN', 'PYPI_TOKEN'],
+  ...['DOCKER_TOKEN', 'SLACK_TOKEN', 'SLACK_WEBHOOK', 'STRIPE_KEY', 'STRIPE_WEBHOOK_SECRET', 'OPENAI_KEY'],
+  ...['ANTHROPIC_KEY', 'HUGGINGFACE_TOKEN', 'GROQ_KEY', 'SENDGRID_KEY', 'MAILGUN_KEY', 'TWILIO_KEY'],
+  ...['TELEGRAM_TOKEN', 'SHOPIFY_TOKEN', 'SQUARE_TOKEN', 'VAULT_TOKEN', 'DATABRICKS_TOKEN', 'LINEAR_KEY'],
+  ...['GATEWAY_KEY', 'PRIVATE_KEY', 'JWT', 'URL_CREDENTIALS', 'PASSWORD', 'AUTHORIZATION', 'SECRET_VALUE'],
 ]);
 const language = texts({
   type: 'string',
@@ -185,6 +199,8 @@ const hosted = {
   'gateway.language': remote(before, { language, not }),
   'gateway.pii': remote(both, { categories: personalData, redact, not }, ['categories']),
   'gateway.gibberish': remote(both, { not }),
+  'gateway.secrets': local(both, { categories: secrets, redact, not }),
+  'gateway.promptInjection': local(before, { threshold: share(0.5), not }),
 };
 
 const mistralHarms = choices([

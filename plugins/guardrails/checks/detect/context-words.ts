@@ -1,0 +1,87 @@
+import { hasDigit, hasLetter, type Tokens } from './tokens.js';
+
+/** How far from a value its words may be. */
+const maxTokensBefore = 8;
+const maxCharsBefore = 80;
+const maxTokensAfter = 4;
+const maxCharsAfter = 30;
+
+interface Phrase {
+  /** The words after the first. */
+  readonly rest: readonly string[];
+  readonly owner: number;
+}
+
+const none: readonly number[] = [];
+
+/** Finds out which kinds the words around a value speak of. */
+export class ContextWords {
+  readonly #phrases = new Map<string, Phrase[]>();
+  /** Owners by token, for the part of the text that is read; those of an earlier part have an earlier number. */
+  readonly #known: (readonly number[])[] = [];
+  readonly #partOf: number[] = [];
+  #part = 0;
+
+  /** `owner`: any number by which `near` asks. */
+  add(owner: number, phrases: readonly string[]): void {
+    for (const phrase of phrases) {
+      const [first = '', ...rest] = phrase.split(' ');
+      const own = this.#phrases.get(first) ?? [];
+      own.push({ rest, owner });
+      this.#phrases.set(first, own);
+    }
+  }
+
+  /** Another part of a text is read now. */
+  reset(): void {
+    this.#part++;
+  }
+
+  /** Is a phrase of the owner near the tokens from `first` to `last`? */
+  near(owner: number, text: string, tokens: Tokens, first: number, last: number): boolean {
+    return this.before(owner, text, tokens, first, maxTokensBefore) || this.#after(owner, text, tokens, last);
+  }
+
+  /** Is one among the `most` tokens before the token `first`? */
+  before(owner: number, text: string, tokens: Tokens, first: number, most = maxTokensBefore): boolean {
+    const { starts, masks } = tokens;
+    const start = starts[first]!;
+    for (let at = first - 1; at >= 0 && at >= first - most; at--) {
+      if (start - starts[at]! > maxCharsBefore) break;
+      if ((masks[at]! & hasLetter) !== 0 && this.#ownersAt(text, tokens, at).includes(owner)) return true;
+    }
+    return false;
+  }
+
+  #after(owner: number, text: string, tokens: Tokens, last: number): boolean {
+    const { starts, ends, masks, count } = tokens;
+    const end = ends[last]!;
+    for (let at = last + 1; at < count && at <= last + maxTokensAfter; at++) {
+      if (starts[at]! - end > maxCharsAfter) break;
+      if (text.charCodeAt(starts[at]! - 1) === 10) break;
+      if ((masks[at]! & hasLetter) !== 0 && this.#ownersAt(text, tokens, at).includes(owner)) return true;
+    }
+    return false;
+  }
+
+  #ownersAt(text: string, tokens: Tokens, at: number): readonly number[] {
+    if (this.#partOf[at] === this.#part) return this.#known[at]!;
+    let owners = none;
+    if ((tokens.masks[at]! & hasDigit) === 0 && tokens.ends[at]! - tokens.starts[at]! <= 32) {
+      const phrases = this.#phrases.get(word(text, tokens, at));
+      if (phrases !== undefined) {
+        owners = phrases
+          .filter(({ rest }) => rest.every((each, index) => word(text, tokens, at + 1 + index) === each))
+          .map(({ owner }) => owner);
+      }
+    }
+    this.#known[at] = owners;
+    this.#partOf[at] = this.#part;
+    return owners;
+  }
+}
+
+const word = (text: string, tokens: Tokens, at: number): string =>
+  at < tokens.count
+    ? text.slice(tokens.starts[at]!, Math.min(tokens.ends[at]!, tokens.starts[at]! + 33)).toLowerCase()
+    : '';

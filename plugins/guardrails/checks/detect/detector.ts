@@ -1,0 +1,245 @@
+import { ContextWords } from './context-words.js';
+import {
+  type AnyKind,
+  type Finding,
+  type FirstToken,
+  isSearchKind,
+  type Place,
+  type SearchKind,
+  type TokenKind,
+} from './kind.js';
+import { classOf, hasDigit, hasLetter, hasOther, Tokens } from './tokens.js';
+
+/** Characters that are searched at a time: a millisecond of work, and 10 at the worst. */
+const windowLength = 16_384;
+/** Characters before a window in which the words near a value are. */
+const lookBehind = 256;
+/** Lengths of first tokens that are told apart. */
+const maxFirst = 160;
+
+const classes = { digits: 0, letters: 1, code: 2 } as const;
+
+interface Candidate {
+  readonly kind: TokenKind;
+  readonly pattern: RegExp;
+  /** Its place in the list of kinds: the earlier of two with the same value is reported. */
+  readonly rank: number;
+}
+
+class FoundPlace implements Place {
+  #named: boolean | null = null;
+  readonly #near: () => boolean;
+
+  constructor(
+    readonly text: string,
+    readonly start: number,
+    readonly end: number,
+    near: () => boolean,
+  ) {
+    this.#near = near;
+  }
+
+  /** Looked up when it is asked for: most values are refused before. */
+  get named(): boolean {
+    this.#named ??= this.#near();
+    return this.#named;
+  }
+}
+
+interface Hit extends Finding {
+  readonly rank: number;
+  isNamed(): boolean;
+}
+
+/** Finds values of some kinds in texts. Takes time linear in the text; keeps nothing of it. */
+export class Detector {
+  /** Characters of the longest value of all kinds. */
+  readonly longest: number;
+  readonly #byFirst: readonly (readonly (readonly Candidate[] | undefined)[])[];
+  readonly #byWord = new Map<string, Candidate[]>();
+  /** Lengths of the words, by their first letter. */
+  readonly #wordLengths = new Map<number, Set<number>>();
+  readonly #searches: { readonly kind: SearchKind; readonly rank: number }[] = [];
+  readonly #words = new ContextWords();
+  readonly #tokens: Tokens;
+  /** Characters after a window whose tokens are read: those of a value that begins in it, and of the words after it. */
+  readonly #reach: number;
+
+  constructor(readonly kinds: readonly AnyKind[]) {
+    this.longest = kinds.reduce((most, { longest }) => Math.max(most, longest), 0);
+    this.#reach =
+      64 + kinds.reduce((most, kind) => (isSearchKind(kind) ? most : Math.max(most, kind.longest)), 0);
+    this.#tokens = new Tokens(windowLength + lookBehind + this.#reach);
+    const byFirst: Candidate[][][] = [[], [], []];
+    for (const [rank, kind] of kinds.entries()) {
+      if (isSearchKind(kind)) this.#searches.push({ kind, rank });
+      else {
+        const candidate = { kind, pattern: whole(kind), rank };
+        for (const first of kind.first) addFirst(byFirst, first, candidate);
+        for (const word of kind.words ?? []) this.#addWord(word, candidate);
+        this.#words.add(rank, kind.near ?? []);
+        this.#words.add(-1 - rank, kind.unless ?? []);
+      }
+    }
+    this.#byFirst = byFirst;
+  }
+
+  #addWord(word: string, candidate: Candidate): void {
+    const own = this.#byWord.get(word) ?? [];
+    own.push(candidate);
+    this.#byWord.set(word, own);
+    for (const letter of [word.charCodeAt(0), word.toUpperCase().charCodeAt(0)]) {
+      const lengths = this.#wordLengths.get(letter) ?? new Set();
+      lengths.add(word.length);
+      this.#wordLengths.set(letter, lengths);
+    }
+  }
+
+  /** Every value, in the order of the text; of two that overlap, the longer. */
+  find(text: string): readonly Finding[] {
+    const found: Finding[] = [];
+    for (const each of this.steps(text)) found.push(...each);
+    return found;
+  }
+
+  /** The same in steps of some milliseconds at most, for a caller that has other work between them. */
+  *steps(text: string): Generator<readonly Finding[], void> {
+    let last = 0;
+    for (let from = 0; from < text.length; from += windowLength) {
+      const hits = this.#window(text, from, Math.min(text.length, from + windowLength));
+      const kept = withoutOverlaps(hits, last);
+      last = kept.at(-1)?.end ?? last;
+      yield kept;
+    }
+  }
+
+  #window(text: string, from: number, to: number): Hit[] {
+    const hits: Hit[] = [];
+    for (const { kind, rank } of this.#searches)
+      kind.search(text, from, to, (start, end) =>
+        hits.push({ kind, rank, start, end, isNamed: () => false }),
+      );
+    const tokens = this.#tokens;
+    tokens.read(text, tokenStart(text, from), Math.min(text.length, to + this.#reach));
+    this.#words.reset();
+    const { starts, ends, masks, count } = tokens;
+    for (let at = 0; at < count; at++) {
+      const start = starts[at]!;
+      if (start < from) continue;
+      if (start >= to) break;
+      const mask = masks[at]!;
+      const length = Math.min(maxFirst, ends[at]! - start);
+      if ((mask & hasOther) === 0) {
+        const row = mask === hasDigit ? 0 : (mask & hasDigit) === 0 ? 1 : 2;
+        const candidates = this.#byFirst[row]![length];
+        if (candidates !== undefined) this.#try(text, at, candidates, hits);
+      }
+      if ((mask & hasLetter) !== 0 && this.#wordLengths.get(text.charCodeAt(start))?.has(ends[at]! - start)) {
+        const candidates = this.#byWord.get(text.slice(start, ends[at]).toLowerCase());
+        if (candidates !== undefined) this.#try(text, at, candidates, hits);
+      }
+    }
+    return hits;
+  }
+
+  #try(text: string, at: number, candidates: readonly Candidate[], hits: Hit[]): void {
+    const { starts, ends } = this.#tokens;
+    const after = text[ends[at]!];
+    for (const { kind, pattern, rank } of candidates) {
+      if (kind.next !== undefined && !follows(kind.next, after)) continue;
+      let start = starts[at]!;
+      if (kind.lead !== undefined) {
+        if (start === 0 || !kind.lead.includes(text[start - 1]!)) continue;
+        start--;
+      }
+      if (kind.inside !== true && joinedBefore(text, start)) continue;
+      pattern.lastIndex = start;
+      const match = pattern.exec(text);
+      if (match === null) continue;
+      const end = start + match[0].length;
+      const value = match.groups?.['value'] ?? match[0];
+      if (kind.inside !== true && joinedAfter(text, end)) continue;
+      const [tokens, words] = [this.#tokens, this.#words];
+      if (kind.unless !== undefined && words.before(-1 - rank, text, tokens, at, 3)) continue;
+      if (kind.needs === 'before' && !words.before(rank, text, tokens, at)) continue;
+      const near = (): boolean => words.near(rank, text, tokens, at, this.#lastToken(at, end));
+      const place = new FoundPlace(text, end - value.length, end, near);
+      if (kind.needs === 'always' && !place.named) continue;
+      if (kind.valid !== undefined && !kind.valid(value, place)) continue;
+      hits.push({ kind, rank, start: place.start, end, isNamed: () => place.named });
+    }
+  }
+
+  /** The last token of a value that begins with the token `at`. */
+  #lastToken(at: number, end: number): number {
+    const { starts, count } = this.#tokens;
+    let last = at;
+    while (last + 1 < count && starts[last + 1]! < end) last++;
+    return last;
+  }
+}
+
+/** The kind's pattern, which then ends where a run of letters and digits ends. */
+const whole = ({ pattern, inside }: TokenKind): RegExp =>
+  inside === true ? pattern : new RegExp(`(?:${pattern.source})(?![A-Za-z0-9])`, pattern.flags);
+
+function addFirst(byFirst: Candidate[][][], { of, length }: FirstToken, candidate: Candidate): void {
+  const row = byFirst[classes[of]]!;
+  for (let each = length[0]; each <= Math.min(maxFirst, length[1]); each++) {
+    const own = row[each] ?? [];
+    own.push(candidate);
+    row[each] = own;
+  }
+}
+
+const follows = (wanted: string, after: string | undefined): boolean =>
+  wanted === ''
+    ? after === undefined || !'-_'.includes(after)
+    : after !== undefined && wanted.includes(after);
+
+/** Where the tokens of a window are read from: not within a token that begins before it. */
+function tokenStart(text: string, from: number): number {
+  let at = Math.max(0, from - lookBehind);
+  while (at > 0 && at < from && classOf(text.charCodeAt(at - 1)) !== 0) at++;
+  return at;
+}
+
+/** Characters that join two runs of letters and digits to one name, path or number. */
+const joints = '-._/\\@+';
+
+/** Is the value the end of something longer: `abc-123`, `1.234`? */
+function joinedBefore(text: string, start: number): boolean {
+  if (start < 2 || !joints.includes(text[start - 1]!)) return false;
+  return classOf(text.charCodeAt(start - 2)) !== 0;
+}
+
+/** Does the value go on: with a letter or digit, or after a joint? */
+function joinedAfter(text: string, end: number): boolean {
+  if (end >= text.length) return false;
+  if (classOf(text.charCodeAt(end)) !== 0) return classOf(text.charCodeAt(end - 1)) !== 0;
+  return end + 1 < text.length && joints.includes(text[end]!) && classOf(text.charCodeAt(end + 1)) !== 0;
+}
+
+/**
+ * Of values that overlap the one that holds the other; else the one whose words are near it, then that of the earlier
+ * kind. All start at `from` or later.
+ */
+function withoutOverlaps(hits: Hit[], from: number): Finding[] {
+  hits.sort((a, b) => a.start - b.start || b.end - a.end || a.rank - b.rank);
+  const kept: Hit[] = [];
+  for (const hit of hits) {
+    if (hit.start < from) continue;
+    const last = kept.at(-1);
+    if (last === undefined || hit.start >= last.end) kept.push(hit);
+    else if (isBetter(hit, last)) kept[kept.length - 1] = hit;
+  }
+  return kept.map(({ kind, start, end }) => ({ kind, start, end }));
+}
+
+/** `hit` overlaps `last` and begins with it or in it. */
+function isBetter(hit: Hit, last: Hit): boolean {
+  if (hit.end <= last.end && (hit.start > last.start || hit.end < last.end)) return false;
+  if (hit.start === last.start && hit.end === last.end && hit.isNamed() !== last.isNamed())
+    return hit.isNamed();
+  return hit.rank < last.rank;
+}

@@ -1,0 +1,243 @@
+import { isIPv6 } from 'node:net';
+import { code, digits, letters, type SearchKind, type TokenKind } from '../detect/kind.js';
+import { classOf } from '../detect/tokens.js';
+
+/** Other signs are allowed too, and are those of templates and paths. */
+const local = /[A-Za-z0-9%&'*+=_~.-]/;
+const domain =
+  /((?:[A-Za-z0-9](?:[A-Za-z0-9-]{0,62}[A-Za-z0-9])?\.){1,8})([A-Za-z]{2,24}|xn--[A-Za-z0-9-]{2,40})(?![A-Za-z0-9-])/y;
+/** Ends of file names that follow an @, as in `icon@2x.png`. */
+const fileName = /^(?:png|jpe?g|gif|svg|webp|css|js|ts|tsx|jsx|json|html?|md|txt|py|so|dll|zip|gz)$/i;
+
+/** Addresses that belong to no one: those of examples stay found, those that are names of remotes do not. */
+export const email: SearchKind = {
+  id: 'EMAIL_ADDRESS',
+  title: 'e-mail address',
+  example: 'jo.smith@mail.example.org',
+  longest: 320,
+  search(text, from, to, found) {
+    const part = text.slice(from, to + 65);
+    for (let index = part.indexOf('@'); index !== -1; index = part.indexOf('@', index + 1)) {
+      const at = from + index;
+      let start = at;
+      while (start > 0 && at - start < 64 && isLocal(text.charCodeAt(start - 1))) start--;
+      while (start < at && (text[start] === '.' || text[start] === "'" || !local.test(text[start]!))) start++;
+      if (start === at || start < from || start >= to || text[at - 1] === '.') continue;
+      domain.lastIndex = at + 1;
+      const match = domain.exec(text);
+      if (match === null || fileName.test(match[2]!)) continue;
+      const end = at + 1 + match[0].length;
+      // The name of a repository: `git@host.org:team/project`.
+      if (
+        text[end] === ':' &&
+        classOf(text.charCodeAt(end + 1)) !== 0 &&
+        /^git$/i.test(text.slice(start, at))
+      )
+        continue;
+      // The user of a URL, and its password.
+      if (/\/\/(?:[^\s/@:]{0,64}:)?$/.test(text.slice(Math.max(0, start - 68), start))) continue;
+      found(start, end);
+    }
+  },
+};
+
+const localCodes = new Uint8Array(128);
+for (let each = 33; each < 127; each++) if (local.test(String.fromCharCode(each))) localCodes[each] = 1;
+const isLocal = (code: number): boolean => (code < 128 ? localCodes[code] === 1 : classOf(code) !== 0);
+
+/** Country calling codes, ITU-T E.164. */
+const callingCode =
+  /^(?:1|7|2(?:0|7|1[1-368]|2\d|3\d|4\d|5[0-8]|6\d|9[01789])|3(?:[0-469]|5\d|7[0-8]|8[0-35-79])|4(?:[013-9]|2[0134])|5(?:[1-8]|0\d|9\d)|6(?:[0-6]|7[02-9]|8[0-35-9]|9[0-2])|8(?:[1246]|5[02356]|8[0-68])|9(?:[0-58]|6[0-8]|7[0-79]|9[2-68]))/;
+
+const phoneWords = [
+  ...[
+    'phone',
+    'phones',
+    'tel',
+    'telephone',
+    'mobile',
+    'cell',
+    'cellphone',
+    'fax',
+    'call',
+    'text',
+    'sms',
+    'whatsapp',
+  ],
+  ...[
+    'dial',
+    'ring',
+    'hotline',
+    'telefon',
+    'telefonnummer',
+    'handy',
+    'mobil',
+    'rufnummer',
+    'durchwahl',
+    'anrufen',
+  ],
+  ...['téléphone', 'portable', 'appelez', 'teléfono', 'telefono', 'móvil', 'celular', 'llámame', 'cellulare'],
+  ...['telefone', 'telemóvel', 'telefoon', 'mobiel', 'gsm', 'bel', 'telefonu', 'komórka', 'puhelin', 'reach'],
+];
+
+/** Numbers of other kinds in the same groups. */
+const notPhone = ['nhs', 'isbn', 'tracking', 'serial', 'invoice'];
+
+const hasDigits = (value: string, from: number, to: number): boolean => {
+  const count = value.replaceAll(/\D/g, '').length;
+  return count >= from && count <= to;
+};
+
+/** `+49 30 901820`, `0049…`: any country. */
+export const internationalPhone: TokenKind = {
+  id: 'PHONE_NUMBER',
+  title: 'telephone number with its country code',
+  example: '+49 30 901820',
+  longest: 28,
+  first: [digits(1, 15)],
+  lead: '+',
+  pattern: /\+\d{1,15}(?: ?\(0?\d{1,5}\))?(?:[ .\-/]\d{1,12}){0,6}(?!\d)/y,
+  valid: (value) => callingCode.test(value.slice(1).replaceAll(/\D/g, '')) && hasDigits(value, 8, 15),
+};
+
+export const dialledPhone: TokenKind = {
+  id: 'PHONE_NUMBER',
+  title: 'telephone number with its country code after 00',
+  example: '0044 20 7946 0958',
+  longest: 28,
+  first: [digits(4, 5)],
+  next: ' -.',
+  pattern: /00[1-9]\d{0,2}(?:[ .-]\(?\d{1,5}\)?){2,6}(?!\d)/y,
+  valid: (value) => callingCode.test(value.slice(2).replaceAll(/\D/g, '')) && hasDigits(value, 10, 17),
+};
+
+/** North America: `(212) 555-0173`, `212-555-0173`. */
+export const americanPhone: TokenKind = {
+  id: 'PHONE_NUMBER',
+  title: 'telephone number of North America',
+  example: '212-555-0173',
+  longest: 20,
+  first: [digits(3), digits(1)],
+  next: '-. ',
+  unless: notPhone,
+  pattern: /(?:1[-. ])?[2-9]\d\d([-. ])[2-9]\d\d\1\d{4}(?: ?(?:x|ext\.?) ?\d{1,5})?/y,
+};
+
+export const bracketedPhone: TokenKind = {
+  id: 'PHONE_NUMBER',
+  title: 'telephone number with its area code in brackets',
+  example: '(212) 555-0173',
+  longest: 24,
+  first: [digits(2, 5)],
+  next: ')',
+  lead: '(',
+  pattern:
+    /\((?:[2-9]\d\d\) ?[2-9]\d\d[-. ]\d{4}|0\d{1,4}\) ?\d{3,8}(?:[ -]\d{2,6}){0,3}|\d\d\) ?9?\d{4}[- ]\d{4})/y,
+};
+
+/** `020 7946 0958`, `030/901820`, `01 42 68 53 00`: a country's own form begins with 0. */
+export const nationalPhone: TokenKind = {
+  id: 'PHONE_NUMBER',
+  title: 'telephone number in its country, beginning with 0',
+  example: '020 7946 0958',
+  longest: 20,
+  first: [digits(2, 5)],
+  next: ' -/.',
+  pattern: /0[1-9](?:([ .-])\d\d(?:\1\d\d){3}|\d{1,3}(?: ?[ /-] ?)\d{3,8}(?:[ -]\d{2,5}){0,2})/y,
+  near: phoneWords,
+  // Five pairs are French; other groupings are those of dates and references too.
+  valid: (value, { named, text, start }) =>
+    hasDigits(value, 9, 12) &&
+    !/\d $/.test(text.slice(Math.max(0, start - 2), start)) &&
+    (named || /^0[1-9]([ .])\d\d(?:\1\d\d){3}$/.test(value) || /^0\d{2,4} \d{3,4} \d{3,4}$/.test(value)),
+};
+
+/** Digits without form, where a word says what they are. */
+export const namedPhone: TokenKind = {
+  id: 'PHONE_NUMBER',
+  title: 'telephone number after a word such as “phone”',
+  example: 'phone 2125550173',
+  longest: 20,
+  first: [digits(2, 13)],
+  pattern: /\d{2,13}(?:[ .\-/]\d{2,8}){0,4}/y,
+  near: phoneWords,
+  needs: 'always',
+  valid: (value) => hasDigits(value, 9, 13) && !/^(?:19|20)\d\d[-./]\d\d[-./]\d\d/.test(value),
+};
+
+const notAddress = [
+  'version',
+  'ver',
+  'release',
+  'build',
+  'firmware',
+  'section',
+  'chapter',
+  'v',
+  'oid',
+  'driver',
+  'kernel',
+];
+
+export const ipv4: TokenKind = {
+  id: 'IP_ADDRESS',
+  title: 'IPv4 address',
+  example: '203.0.113.9',
+  longest: 18,
+  first: [digits(1, 3)],
+  next: '.',
+  pattern:
+    /(?:25[0-5]|2[0-4]\d|1?\d?\d)(?:\.(?:25[0-5]|2[0-4]\d|1\d\d|[1-9]?\d)){3}(?:(?=\/\d{1,2}(?!\d))|(?![.\d]\d|\d))/y,
+  inside: true,
+  unless: notAddress,
+  valid: (value, { text, start, end }) =>
+    !/^(?:0\.|127\.|255\.255\.255\.)/.test(value) &&
+    !(start > 1 && /[\w.\-@]/.test(text[start - 1]!) && /\w/.test(text[start - 2]!)) &&
+    !/[\w-]/.test(text[end] ?? ''),
+};
+
+export const ipv6: TokenKind = {
+  id: 'IP_ADDRESS',
+  title: 'IPv6 address',
+  example: '2001:db8::8a2e:370:7334',
+  longest: 45,
+  first: [digits(1, 4), letters(1, 4), code(2, 4)],
+  next: ':',
+  pattern: /[0-9a-f]{1,4}:(?:[0-9a-f]{0,4}:){1,6}[0-9a-f]{0,4}(?![:\w])/iy,
+  inside: true,
+  valid: (value, { text, start }) =>
+    !/[\w:.]/.test(text[start - 1] ?? '') &&
+    // Names in programs are written `a::b`.
+    /\d/.test(value) &&
+    value.split(':').filter((part) => part !== '').length >= 3 &&
+    isIPv6(value),
+};
+
+export const mac: TokenKind = {
+  id: 'MAC_ADDRESS',
+  title: 'MAC address',
+  example: '3c:22:fb:9a:01:7e',
+  longest: 17,
+  first: [digits(2), letters(2), code(2), digits(4), code(4)],
+  next: ':-.',
+  pattern:
+    /(?:[0-9a-f]{2}([:-])(?:[0-9a-f]{2}\1){4}[0-9a-f]{2}|[0-9a-f]{4}\.[0-9a-f]{4}\.[0-9a-f]{4})(?![:\-.]?[0-9a-z])/iy,
+  inside: true,
+  valid: (value, { text, start }) =>
+    // A fingerprint of a key is longer.
+    !/[\w:.-]/.test(text[start - 1] ?? '') &&
+    !/^(?:00|ff)([:-])(?:(?:00|ff)\1?){5}$/i.test(value) &&
+    /\d/.test(value),
+};
+
+export const contactKinds = [
+  email,
+  internationalPhone,
+  dialledPhone,
+  americanPhone,
+  bracketedPhone,
+  nationalPhone,
+  ipv4,
+  ipv6,
+  mac,
+];

@@ -1,0 +1,148 @@
+import { expect } from 'chai';
+import { kindFacts, makeCases } from '../../bench/labelled/cases.js';
+import { rowsWhere, score, totals } from '../../bench/labelled/score.js';
+import { Detector } from '../../plugins/guardrails/checks/detect/detector.js';
+import { keccak256 } from '../../plugins/guardrails/checks/detect/keccak.js';
+import { Redactor } from '../../plugins/guardrails/checks/detect/redact.js';
+import { personalCategories, personalKinds } from '../../plugins/guardrails/checks/pii/kinds.js';
+import { secretCategories, secretKinds } from '../../plugins/guardrails/checks/secrets/kinds.js';
+import { guardrailChecks } from '../../src/common/guardrails/guardrail-checks.js';
+
+const all = new Detector([...secretKinds, ...personalKinds]);
+const found = (text: string, detector = all): string[] =>
+  detector.find(text).map(({ kind, start, end }) => `${kind.id} ${text.slice(start, end)}`);
+
+/** What a guardrail may name, from the table of checks. */
+const choicesOf = (id: string): unknown =>
+  (guardrailChecks.get(id)!.parameters.properties['categories'] as unknown as { items: { enum: unknown } })
+    .items.enum;
+
+describe('detectors of personal data and secrets', () => {
+  for (const kind of [...personalKinds, ...secretKinds]) {
+    it(`find ${kind.id}: ${kind.title}`, () => {
+      const own = new Detector([kind]);
+      const hits = own.find(`See ${kind.example}.`);
+      expect(hits).to.have.length(1);
+      expect(hits[0]!.end - hits[0]!.start).to.be.at.most(kind.longest);
+      expect(all.find(`See ${kind.example}.`).map(({ kind: { id } }) => id)).to.deep.equal([kind.id]);
+    });
+  }
+
+  it('are those whose categories a guardrail may name', () => {
+    expect(choicesOf('gateway.pii')).to.have.members([...personalCategories]);
+    expect(choicesOf('gateway.secrets')).to.have.members([...secretCategories]);
+    expect(personalCategories).to.have.length.at.least(25);
+  });
+
+  describe('on labelled texts, half of which hold nothing', () => {
+    for (const seed of [1, 2]) {
+      const cases = makeCases(seed);
+      const { rows, mistakes } = score(cases, (text) =>
+        all.find(text).map(({ kind: { id }, start, end }) => ({ kind: id, start, end })),
+      );
+      const why = mistakes.slice(0, 20).join('\n');
+
+      it(`are right in 95 of 100, and find 90 of 100 values whose form is known (seed ${seed})`, () => {
+        expect(cases).to.have.length.at.least(1000);
+        expect(cases.filter(({ value }) => value === null)).to.have.length(cases.length / 2);
+        const patterned = totals(rowsWhere(rows, kindFacts, ({ isPatterned }) => isPatterned));
+        expect(patterned.precision, why).to.be.at.least(0.95);
+        expect(patterned.recall, why).to.be.at.least(0.9);
+        expect(totals(rows).precision, why).to.be.at.least(0.95);
+      });
+
+      it(`never take a number with a wrong checksum (seed ${seed})`, () => {
+        const checked = rowsWhere(rows, kindFacts, ({ isChecked }) => isChecked);
+        expect(checked).to.have.length.at.least(20);
+        expect(
+          checked.filter(({ falseAlarms }) => falseAlarms > 0).map(({ kind }) => kind),
+          why,
+        ).to.deep.equal([]);
+      });
+    }
+
+    it('are not right because they report nothing, or everything', () => {
+      const cases = makeCases(1);
+      expect(totals(score(cases, () => []).rows).recall).to.equal(0);
+      const everything = score(cases, (text) => [{ kind: 'SSN', start: 0, end: text.length }]);
+      expect(totals(everything.rows).precision).to.be.below(0.05);
+    });
+  });
+
+  it('find a value at each place of a long text, and each value of one', () => {
+    // Windows of 16,384 characters begin and end within the value.
+    const value = 'DE89 3704 0044 0532 0130 00';
+    for (let place = 16_350; place <= 16_390; place++) {
+      const text = `${'a '.repeat(place / 2).padEnd(place)}${value} end`;
+      expect(found(text), String(place)).to.deep.equal([`IBAN ${value}`]);
+    }
+    expect(found(`${'jo@example.org, '.repeat(5000)}`)).to.have.length(5000);
+  });
+
+  it('report of two that overlap the one that holds the other', () => {
+    expect(found('postgres://app:tr0ub4dor@mail.example.org/db')).to.deep.equal([
+      'URL_CREDENTIALS app:tr0ub4dor',
+    ]);
+    expect(found('call 4111 1111 1111 1111')).to.deep.equal(['CREDIT_CARD 4111 1111 1111 1111']);
+  });
+
+  it('give steps between which a caller may do other work', () => {
+    const text = 'jo@example.org '.repeat(10_000);
+    const steps = [...all.steps(text)];
+    expect(steps.length).to.be.at.least(9);
+    expect(steps.flat()).to.have.length(10_000);
+  });
+
+  describe('take time in proportion to the text, whatever is in it', () => {
+    const pieces = [
+      ...['1', '1-', '1.', '1:', '@', 'a@', 'a.b@c.', '(', '[', '{"', '(2', '+4', '-', '123456789 ', '4111 '],
+      ...[
+        'Mr ',
+        'straße 1',
+        '12 Abc Def Ghi ',
+        'DE89 ',
+        'born 1 ',
+        '://a:',
+        'eyJ',
+        'eyJa.',
+        '-----BEGIN ',
+        'password: ',
+      ],
+      ...[
+        '-----BEGIN PRIVATE KEY-----',
+        'api_key=',
+        'ssn tax 123456789 ',
+        'A1',
+        'é1 ',
+        '\u0000',
+        '0x',
+        '::',
+        'Q~',
+      ],
+    ];
+    for (const piece of pieces) {
+      it(`of ${JSON.stringify(piece)} a quarter of a million characters`, () => {
+        // What is quadratic takes minutes.
+        all.find(piece.repeat(250_000 / piece.length));
+      }).timeout(20_000);
+    }
+  });
+
+  it('replace the same value by the same placeholder, in all texts of one call', () => {
+    const redactor = new Redactor();
+    const replace = (text: string): string => redactor.replace(text, all.find(text));
+    expect(replace('jo@example.org and al@example.org')).to.equal(
+      '{{EMAIL_ADDRESS_1}} and {{EMAIL_ADDRESS_2}}',
+    );
+    expect(replace('AL@example.org paid with 4111-1111-1111-1111')).to.equal(
+      '{{EMAIL_ADDRESS_2}} paid with {{CREDIT_CARD_1}}',
+    );
+    expect(replace('4111 1111 1111 1111')).to.equal('{{CREDIT_CARD_1}}');
+    expect(found(replace('password=Tr0ub4dor&3'))).to.deep.equal([]);
+  });
+
+  it('hash as Ethereum does', () => {
+    expect(keccak256('')).to.equal('c5d2460186f7233c927e7db2dcc703c0e500b653ca82273b7bfad8045d85a470');
+    expect(keccak256('abc')).to.equal('4e03657aea45a94fc7d47ba826c8d667c0d1e6e33a64a036ec44f58fa12d6c45');
+  });
+});
