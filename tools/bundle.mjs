@@ -55,7 +55,11 @@ const outputs = await Promise.all([
   build({ ...common, entryPoints: [join(dist, 'src/process/worker/data-worker.js')] }),
   build({
     ...common,
-    entryPoints: [join(dist, 'workers/count-tokens.js'), join(dist, 'workers/read-large-body.js')],
+    entryPoints: [
+      join(dist, 'workers/count-tokens.js'),
+      join(dist, 'workers/read-large-body.js'),
+      join(dist, 'plugins/guardrails/pool/thread.js'),
+    ],
   }),
 ]);
 

@@ -2,8 +2,9 @@ import type { Format } from '../../src/common/core/endpoint.js';
 import type { JsonObject } from '../../src/common/core/exchange.js';
 import type { CheckPhase } from '../../src/common/guardrails/guardrail-checks.js';
 import type { HeaderList } from '../../src/common/http/headers.js';
+import type { OwnReply, OwnRequest } from '../../src/common/plugin-host/host.js';
 
-export type { CheckPhase };
+export type { CheckPhase, OwnReply, OwnRequest };
 
 /** The text that a check judges. */
 export interface TextContext {
@@ -37,26 +38,13 @@ export interface RequestContext extends TextContext {
   readonly answer: JsonObject | null;
 }
 
-export interface RemoteRequest {
-  readonly method: string;
-  /** Absolute http or https URL. It has to pass the gateway's rules for addresses that callers choose. */
-  readonly url: string;
-  readonly headers: HeaderList;
-  readonly body: Buffer | null;
-}
-
-export interface RemoteReply {
-  readonly status: number;
-  /** Names in lower case. */
-  readonly headers: HeaderList;
-  /** At most 256 KiB. */
-  readonly body: Buffer;
-}
-
 /** The request, and the way to other services. */
 export interface RemoteContext extends RequestContext {
-  /** Sends a request of the check's own. Rejects where no whole answer came before the check's deadline. */
-  send(request: RemoteRequest): Promise<RemoteReply>;
+  /**
+   * Sends a request of the check's own, under the rules for addresses that callers choose. Rejects where no whole answer came
+   * before the check's deadline.
+   */
+  send(request: OwnRequest): Promise<OwnReply>;
   /** Is aborted at the check's deadline, and when the client has disconnected. */
   readonly signal: AbortSignal;
 }

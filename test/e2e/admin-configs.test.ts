@@ -145,6 +145,7 @@ describe('configs over the administration plane', () => {
       provider: 'openai',
       targets: [{ targets: [{ provider: '@b', inputGuardrails: ['g'] }, { provider: '@a' }] }],
       output_guardrails: [{ 'default.notNull': {} }],
+      beforeRequestHooks: [{ id: 'h' }, { id: 'i', checks: [{ id: 'default.notNull' }] }],
       mirror: { share: 1, target: { provider: '@c' } },
       cache: { mode: 'semantic', embedding: { provider: '@d', model: 'm' } },
       overrideParams: { model: '@e/m', provider: '@not-one' },
@@ -158,7 +159,8 @@ describe('configs over the administration plane', () => {
       ['e', 'config.overrideParams.model'],
     ]);
     expect(guardrails).to.deep.equal([
-      { names: ['g'], path: 'config.targets[0].targets[0].inputGuardrails' },
+      { name: 'g', path: 'config.targets[0].targets[0].inputGuardrails[0]' },
+      { name: 'h', path: 'config.beforeRequestHooks[0]' },
     ]);
   });
 

@@ -145,6 +145,7 @@ export const folders: readonly Folder[] = [
       'src/common/access',
       'src/common/plugin-host',
       'src/common/vocabulary',
+      'src/common/guardrails',
     ],
   },
   {
@@ -170,7 +171,13 @@ export const folders: readonly Folder[] = [
   {
     path: 'src/data-plane/directory',
     holds: 'what a data worker remembers of keys, configs and providers',
-    imports: ['src/common/core', 'src/common/bytes', 'src/common/access', 'src/common/ipc'],
+    imports: [
+      'src/common/core',
+      'src/common/bytes',
+      'src/common/access',
+      'src/common/guardrails',
+      'src/common/ipc',
+    ],
   },
   {
     path: 'src/data-plane/journal',

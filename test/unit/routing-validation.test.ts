@@ -367,7 +367,7 @@ describe('a routing config is accepted at the edge of each rule and refused past
 
 describe('a routing config must not be empty', () => {
   const nothing = [
-    'config: must have a provider with its api_key, a virtual_key, a strategy with targets, cache, retry, deadline or request_timeout',
+    'config: must have a provider with its api_key, a virtual_key, a strategy with targets, cache, retry, deadline, request_timeout or guardrails',
   ];
   for (const config of [
     { provider: 'openai', api_key: 'k' },
@@ -454,22 +454,39 @@ describe('the errors of a refused config', () => {
     });
   }
 
-  for (const key of [
-    'input_guardrails',
-    'output_guardrails',
-    'before_request_hooks',
-    'afterRequestHooks',
-    'prompt_id',
-    'fetch_integrated_models',
-    'aws_s3_bucket',
-    'snowflakeAccount',
-  ]) {
+  for (const key of ['prompt_id', 'fetch_integrated_models', 'aws_s3_bucket', 'snowflakeAccount']) {
     it(`refuses ${key} by name, since passing over it in silence would be worse`, () => {
       expect(target({ [key]: [] })).to.deep.equal([
         `config.targets[1].${key}: is not supported yet by this version`,
       ]);
     });
   }
+
+  it('names what is wrong with a guardrail', () => {
+    for (const [guardrail, at, message] of [
+      [7, '', 'must be the id or slug of a guardrail, or an object'],
+      [{}, '', 'must have checks, or the id of a stored guardrail'],
+      [{ checks: [] }, '.checks', 'must be a list of 1 to 50 checks'],
+      [{ id: 'pg-a', on_fail: {} }, '.on_fail', 'belongs to the guardrail that is stored'],
+      [{ 'default.notNull': {}, deny: 1 }, '.deny', 'must be true or false'],
+      [{ 'default.notNull': {}, denny: true }, '.denny', 'is not a known key'],
+      [
+        { checks: [{ id: 'default.notnull' }] },
+        '.checks[0].id',
+        'names no check "default.notnull": did you mean default.notNull?',
+      ],
+      [
+        { checks: [{ id: 'default.wordCount', parameters: { maxWords: -1 } }] },
+        '.checks[0].parameters.maxWords',
+        'must be a whole number from 0 to 2147483647',
+      ],
+    ] as const) {
+      expect(target({ input_guardrails: [guardrail] })).to.deep.equal([
+        `config.targets[1].input_guardrails[0]${at}: ${message}`,
+      ]);
+    }
+    expect(target({ beforeRequestHooks: [{ isEnabled: true }] })[0]).to.include('is_enabled');
+  });
 
   it('never repeats a secret, be the JSON broken or the key malformed', () => {
     for (const text of [

@@ -3,6 +3,12 @@ import type { RateRule } from '../core/rate-rules.js';
 
 export type KeyType = 'organisation-service' | 'workspace-service' | 'workspace-user';
 
+/** Ids of guardrails that all requests (`before`) and answers (`after`) of a key pass. */
+export interface DefaultGuardrails {
+  readonly before: readonly string[];
+  readonly after: readonly string[];
+}
+
 /** The caller: the data of a gateway key. One object per key, shared by all its calls; never modified. */
 export interface Principal {
   readonly organisationId: string;
@@ -21,6 +27,8 @@ export interface Principal {
   readonly keepBodies?: boolean;
   /** Rate limits of the key and of its workspace; absent: none. */
   readonly limits?: readonly RateRule[];
+  /** Guardrails of its organisation and its workspace; absent: none. */
+  readonly guardrails?: DefaultGuardrails;
   readonly defaults: {
     readonly configId: string | null;
     readonly allowConfigOverride: boolean;

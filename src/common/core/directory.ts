@@ -1,6 +1,7 @@
 import type { Principal } from '../access/principal.js';
 import type { Secret } from '../access/secret.js';
 import type { FieldValues } from '../vocabulary/provider-fields.js';
+import type { GuardrailRules } from './guardrail.js';
 import type { RatePolicy, RateRule } from './rate-rules.js';
 import type { ResolvedConfig } from './target.js';
 
@@ -78,6 +79,11 @@ export interface Directory {
   provider(workspaceId: string, slug: string): Awaitable<StoredProvider | null>;
   /** null: the workspace has none. */
   policies(workspaceId: string): Awaitable<Policies | null>;
+  /**
+   * An active guardrail of the workspace or of its organisation. `scope`: the workspace's id; the organisation's for a
+   * key of no workspace. null: there is none.
+   */
+  guardrail(scope: string, idOrSlug: string): Awaitable<GuardrailRules | null>;
   /** Rules of the deployment that this node reports as; null: of none. */
   readonly deployment: (() => Awaitable<DeploymentRules>) | null;
   /** Changes whenever providers are forgotten: values derived from a provider are valid until then. */

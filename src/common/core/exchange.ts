@@ -7,6 +7,7 @@ import type { StageFields } from '../plugin-host/ledger-fields.js';
 import type { CacheStatus, Company, Saved } from './cache.js';
 import type { Charge } from './charges.js';
 import { type Decision, maxDecisions } from './decision.js';
+import type { Awaitable } from './directory.js';
 import type { Endpoint } from './endpoint.js';
 import type { ErrorCode, GatewayError } from './errors.js';
 import type { ResolvedConfig, Target } from './target.js';
@@ -24,9 +25,12 @@ export interface ClientRequest {
   readonly query: string;
   readonly headers: HeaderList;
   readonly remoteAddress: string;
-  /** The body's bytes if the endpoint collects it; else null, and `stream` has it. */
-  readonly bytes: Buffer | null;
-  readonly stream: Source | null;
+  /**
+   * The body's bytes if the endpoint collects it; else null, and `stream` has it. Never modified; replaced by `edit` of the
+   * exchange alone.
+   */
+  bytes: Buffer | null;
+  stream: Source | null;
   /** The parsed body, read once after auth; null before that and for endpoints that do not parse it. Never modified. */
   json: JsonObject | null;
 }
@@ -65,8 +69,10 @@ export interface Attempt extends AttemptRecord {
   endedAt: number | null;
   /** Highest possible cost in picodollars; null: no price is known. */
   reserved: number | null;
-  /** The kept part of its answer, as the client gets it; null: none. */
+  /** The kept part of its answer, as the client gets it unless `sent` has that; null: none. */
   received: BodyRecord | Buffer | null;
+  /** What the client gets in place of the answer, which is only counted then. Absent: the answer. */
+  sent?: Buffer;
 }
 
 export interface Trace {
@@ -87,6 +93,16 @@ export interface Reply {
   readonly events: boolean;
   /** The source of an error answer; null on success. */
   readonly errorOrigin: 'gateway' | 'provider' | null;
+  /** The refusal that it carries, for the row of the ledger. Absent: none. */
+  readonly error?: GatewayError;
+}
+
+/** Decides about the attempts of one exchange and their answers. */
+export interface Judge {
+  /** The answer in place of this target's, which is not called then; null: it is called. */
+  refusal(target: Target): Reply | null;
+  /** The answer of a target, or what takes its place. */
+  answer(x: Exchange, reply: Reply, target: Target): Awaitable<Reply>;
 }
 
 /** One server-sent event in the client's format, before it is written. */
@@ -165,6 +181,8 @@ export class Exchange {
   cache: CacheStatus = 'DISABLED';
   /** Set if the answer is from the cache: no upstream was called, and there is no cost. */
   saved: Saved | null = null;
+  /** null: every target may be called, and its answer is taken as it is. */
+  judge: Judge | null = null;
   /** null: only the client waits for the answer. */
   company: Company | null = null;
   /** The decisions on the way through the config, in order; null: there was nothing to decide. */
@@ -213,6 +231,7 @@ export class Exchange {
     const side = new Exchange(this.id, this.endpoint, this.request, this);
     this.#pass(side);
     side.take(this);
+    side.judge = this.judge;
     this.route ??= [];
     side.route = this.route;
     side.#slots = this.#slots === null ? null : [...this.#slots];
@@ -254,6 +273,16 @@ export class Exchange {
   /** Everything that the client sent and that was dropped: metadata, then fields of the body. */
   get allDropped(): readonly string[] {
     return this.droppedMetadata === null ? this.dropped : [...this.droppedMetadata, ...this.dropped];
+  }
+
+  /**
+   * Changes the request for all that follows: targets, cache and logs. The old body is not kept. `bytes`: the JSON text of
+   * `json`.
+   */
+  edit(json: JsonObject, bytes: Buffer): void {
+    this.request.json = json;
+    this.request.bytes = bytes;
+    this.request.stream = null;
   }
 
   decided(decision: Decision): void {

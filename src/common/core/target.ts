@@ -1,6 +1,7 @@
 import type { Secret } from '../access/secret.js';
 import type { FieldValues } from '../vocabulary/provider-fields.js';
 import type { RequestFacts } from '../vocabulary/request-facts.js';
+import type { TargetGuardrails } from './guardrail.js';
 
 /** Retries of the same target: how often, after which statuses, and whether with the provider's own wait. */
 export interface Retry {
@@ -123,6 +124,8 @@ export interface Target {
   readonly fields: FieldValues;
   /** Added to the request's metadata when this target is called; absent: none. */
   readonly metadata?: Readonly<Record<string, string>>;
+  /** Guardrails of its requests and answers; absent: none. */
+  readonly guardrails?: TargetGuardrails;
   /**
    * The config's target of which this is a copy with values of headers: both have the same rules for bodies. Absent:
    * none.
@@ -198,6 +201,8 @@ export interface ResolvedConfig {
   readonly cache: CacheRule | null;
   /** Does any balancer use measurements of its targets? */
   readonly metered: boolean;
+  /** Does any target have guardrails? Absent: none. */
+  readonly guarded?: true;
   /** Added to the request's metadata. */
   readonly metadata: Readonly<Record<string, string>>;
 }

@@ -1,23 +1,32 @@
 import type { Metric } from '../plugin-host/metrics.js';
 import type { OwnPrices } from '../prices/pricing.js';
 import type { Explained, ToExplain } from './explained.js';
-import type { ConfigRecord, DeploymentRecord, KeyRecord, PoliciesRecord, ProviderRecord } from './records.js';
+import type {
+  ConfigRecord,
+  DeploymentRecord,
+  GuardrailRecord,
+  KeyRecord,
+  PoliciesRecord,
+  ProviderRecord,
+} from './records.js';
 import type { NewsKind, QuestionKind } from './shared.js';
 
 /** The messages between the control process and a data worker, over Node's IPC channel. Plain JSON, and bytes. */
 
-export type LookupKind = 'key' | 'config' | 'provider' | 'policies' | 'deployment';
+export type LookupKind = 'key' | 'config' | 'provider' | 'policies' | 'guardrail' | 'deployment';
 
 export interface LookupRecords {
   key: KeyRecord;
   config: ConfigRecord;
   provider: ProviderRecord;
   policies: PoliciesRecord;
+  guardrail: GuardrailRecord;
   deployment: DeploymentRecord;
 }
 
 /**
- * What to forget. `name`: key hash, config slug or id, provider slug, deployment id, `*` for all (policies have no other).
+ * What to forget. `name`: key hash, config slug or id, provider slug, deployment id, `*` for all (policies and guardrails have
+ * no other).
  * `workspace` is null for a deployment, and for a key by its hash; with `*` for keys it narrows them to those of a
  * workspace, and `user` to those of a user.
  */
@@ -34,6 +43,7 @@ export const forgetEverything: readonly Forget[] = [
   { kind: 'config', workspace: null, name: '*' },
   { kind: 'provider', workspace: null, name: '*' },
   { kind: 'policies', workspace: null, name: '*' },
+  { kind: 'guardrail', workspace: null, name: '*' },
   { kind: 'deployment', workspace: null, name: '*' },
 ];
 

@@ -1,4 +1,5 @@
 import type { KeyType } from '../access/principal.js';
+import type { GuardrailFeedback } from '../core/guardrail.js';
 import type { RatePolicy, RateRule } from '../core/rate-rules.js';
 
 /** Wire form of a Principal. */
@@ -17,6 +18,8 @@ export interface KeyRecord {
   keepBodies?: boolean;
   /** Rate limits of the key and of its workspace; absent: none. */
   limits?: RateRule[];
+  /** Ids of guardrails of its organisation and its workspace; absent: none. */
+  guardrails?: { before: string[]; after: string[] };
   defaults: { configId: string | null; allowConfigOverride: boolean; metadata: Record<string, string> };
 }
 
@@ -69,6 +72,22 @@ export interface ProviderRecord {
 /** The rate-limit policies of a workspace that are in force. */
 export interface PoliciesRecord {
   rates: RatePolicy[];
+}
+
+/** A guardrail in its current version, its secrets opened. */
+export interface GuardrailRecord {
+  slug: string;
+  versionId: string;
+  /** Those that are enabled. */
+  checks: { id: string; parameters: Record<string, unknown> }[];
+  deny: boolean;
+  async: boolean;
+  sequential: boolean;
+  softDeny: boolean;
+  onSuccess: GuardrailFeedback | null;
+  onFail: GuardrailFeedback | null;
+  passthroughPaths: string[];
+  passthroughAllowed: boolean;
 }
 
 /** The models that a stored provider allows. */

@@ -1,7 +1,8 @@
 import type { Awaitable, Directory } from '../core/directory.js';
 import type { ErrorCode, ErrorDetail, GatewayError } from '../core/errors.js';
-import type { Exchange, Outcome, Reply } from '../core/exchange.js';
+import type { Exchange, JsonObject, Outcome, Reply } from '../core/exchange.js';
 import type { ResolvedConfig, Target } from '../core/target.js';
+import type { HeaderList } from '../http/headers.js';
 import type { Shared } from '../ipc/shared.js';
 import type { LedgerValue } from './ledger-fields.js';
 import type { Logger } from './logger.js';
@@ -29,6 +30,24 @@ export interface Host {
   setReplyHeader(x: Exchange, name: string, value: string): void;
   /** 0 ≤ n < 1. */
   random(): number;
+}
+
+/** A request of a stage's own. */
+export interface OwnRequest {
+  readonly method: string;
+  /** Absolute http or https URL. */
+  readonly url: string;
+  /** Without those of the connection and the framing. */
+  readonly headers: HeaderList;
+  readonly body: Buffer | null;
+}
+
+export interface OwnReply {
+  readonly status: number;
+  /** Names in lower case. */
+  readonly headers: HeaderList;
+  /** At most 256 KiB. */
+  readonly body: Buffer;
 }
 
 /** Compiled configs, limited by the bytes that they keep: the least recently used one is dropped first. */
@@ -111,6 +130,16 @@ export interface Capabilities {
     readBody(x: Exchange): Awaitable<void>;
     /** The exchange's body is likely to recur, byte for byte: it is kept in parsed form. */
     bodyRecurs(x: Exchange): void;
+    /** Reads a JSON text that is too long to be parsed on the event loop. null: it is no object. */
+    readLarge(bytes: Buffer): Promise<JsonObject | null>;
+  };
+  /** Requests of a stage's own to other services, on behalf of an exchange. */
+  requests: {
+    /**
+     * Sends a request to an address that a tenant chose: the rules for custom hosts apply. Rejects with a GatewayError where
+     * no whole answer came in time, and when `signal` is aborted.
+     */
+    send(x: Exchange, request: OwnRequest, timeoutMs: number, signal: AbortSignal): Promise<OwnReply>;
   };
   /** The journal. */
   settlement: {
@@ -134,6 +163,7 @@ export const capabilityHolders = {
   configs: 'stages',
   keys: 'stages',
   bodies: 'stages',
+  requests: 'stages',
   settlement: 'stages',
   channel: 'stages',
 } as const satisfies Record<CapabilityName, 'plugins' | 'stages'>;

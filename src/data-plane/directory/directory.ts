@@ -10,9 +10,17 @@ import type {
   StoredProvider,
 } from '../../common/core/directory.js';
 import { GatewayError } from '../../common/core/errors.js';
+import type { GuardrailRules } from '../../common/core/guardrail.js';
 import type { ResolvedConfig } from '../../common/core/target.js';
+import { withDefaults } from '../../common/guardrails/guardrail-defaults.js';
 import type { Forget } from '../../common/ipc/messages.js';
-import type { ConfigRecord, DeploymentRecord, KeyRecord, ProviderRecord } from '../../common/ipc/records.js';
+import type {
+  ConfigRecord,
+  DeploymentRecord,
+  GuardrailRecord,
+  KeyRecord,
+  ProviderRecord,
+} from '../../common/ipc/records.js';
 import type { LookupChannel } from './channel.js';
 import { KeyDirectory } from './keys.js';
 import { Remembered } from './remembered.js';
@@ -23,12 +31,13 @@ export interface DirectoryOptions {
   readonly compile: (record: ConfigRecord) => ResolvedConfig;
   /** Id of the deployment that this node reports as; null, the default: none. */
   readonly deployment?: string | null;
-  /** Bytes of heap that each kind may keep. Default 32 MB for keys, 64 for configs, 32 for providers and for policies. */
+  /** Bytes of heap that each kind may keep. Default 32 MB for keys, 64 for configs, 32 for each of the others. */
   readonly maxBytes?: {
     readonly keys: number;
     readonly configs: number;
     readonly providers: number;
     readonly policies?: number;
+    readonly guardrails?: number;
   };
 }
 
@@ -48,6 +57,7 @@ const defaultMaxBytes = {
   configs: 64 * megabyte,
   providers: 32 * megabyte,
   policies: 32 * megabyte,
+  guardrails: 32 * megabyte,
 };
 
 /**
@@ -86,6 +96,7 @@ export class WorkerDirectory implements Directory {
   readonly #configs: Remembered<ResolvedConfig>;
   readonly #providers: Remembered<StoredProvider>;
   readonly #policies: Remembered<Policies>;
+  readonly #guardrails: Remembered<GuardrailRules>;
   readonly #deployments: Remembered<DeploymentRules>;
   readonly #names = new Names();
   readonly deployment: Directory['deployment'];
@@ -132,6 +143,14 @@ export class WorkerDirectory implements Directory {
       { entries: 5_000, bytes: maxBytes.policies ?? defaultMaxBytes.policies, bytesOf: retainedBytes },
       async (workspace) => (await ask(channel.ask('policies', workspace, everything))) ?? noPolicies,
     );
+    this.#guardrails = new Remembered<GuardrailRules>(
+      { entries: 5_000, bytes: maxBytes.guardrails ?? defaultMaxBytes.guardrails, bytesOf: retainedBytes },
+      async (key) => {
+        const [scope = '', name = ''] = key.split('\n');
+        const record = await ask(channel.ask('guardrail', scope, name));
+        return record === null ? null : toGuardrail(record);
+      },
+    );
     this.#deployments = new Remembered<DeploymentRules>(
       { entries: 1, bytes: megabyte, bytesOf: ({ workspaces }) => 100 * (workspaces?.size ?? 0) },
       async (id) => toRules(await ask(channel.ask('deployment', null, id))),
@@ -164,6 +183,11 @@ export class WorkerDirectory implements Directory {
     return this.#policies.get(workspaceId);
   }
 
+  guardrail(scope: string, idOrSlug: string): Awaitable<GuardrailRules | null> {
+    if (idOrSlug.length > longestName) return null;
+    return this.#guardrails.get(this.#names.within(scope, idOrSlug));
+  }
+
   forget(what: readonly Forget[]): void {
     for (const one of what) {
       const { kind, workspace, name } = one;
@@ -175,6 +199,11 @@ export class WorkerDirectory implements Directory {
       if (kind === 'policies') {
         if (workspace === null) this.#policies.clear();
         else this.#policies.forget(workspace);
+        continue;
+      }
+      if (kind === 'guardrail') {
+        // A workspace's may be remembered by its id or its slug.
+        this.#guardrails.clear();
         continue;
       }
       if (kind === 'deployment') {
@@ -202,6 +231,13 @@ function toRules(record: DeploymentRecord | null): DeploymentRules {
 
 function toPrincipal(record: KeyRecord): Principal {
   return Object.freeze({ ...record, defaults: Object.freeze({ ...record.defaults }) });
+}
+
+function toGuardrail({ slug, checks, ...actions }: GuardrailRecord): GuardrailRules {
+  const rules = checks.map(({ id, parameters }) =>
+    Object.freeze({ check: id, parameters: withDefaults(id, parameters) }),
+  );
+  return Object.freeze({ ...actions, id: slug, type: 'guardrail', rules: Object.freeze(rules) });
 }
 
 function toStoredProvider(record: ProviderRecord): StoredProvider {

@@ -51,6 +51,8 @@ export function attempt(pipeline: Pipeline, x: Exchange, target: Target): Promis
   // The answer of an earlier attempt is not used.
   x.answeredBy = null;
   x.provider = null;
+  const refusal = x.judge === null ? null : x.judge.refusal(target);
+  if (refusal !== null) return Promise.resolve(answered(x, record, refusal));
   try {
     const prepared = pipeline.calls.find(x, target);
     if (prepared !== null) return leave(pipeline, x, target, record, prepared.address, prepared);
@@ -175,11 +177,13 @@ function refused(x: Exchange, outgoing: Outgoing, record: Attempt, thrown: unkno
 
 function send(pipeline: Pipeline, x: Exchange, outgoing: Outgoing, record: Attempt): Promise<Reply> {
   if (x.aborted !== null) return failed(x, record, x.aborted);
-  return new Promise((resolve, reject) => {
+  const { judge } = x;
+  const answered = new Promise<Reply>((resolve, reject) => {
     const answer = new Answer(pipeline, x, outgoing, record, resolve, reject);
     // On file before the first byte leaves: whatever an upstream has seen is in the ledger, even if we die now.
     pipeline.journal.intend(intentOf(pipeline, x, outgoing, record), answer);
   });
+  return judge === null ? answered : answered.then((reply) => judge.answer(x, reply, outgoing.call.target));
 }
 
 function intentOf(pipeline: Pipeline, x: Exchange, { call, address }: Outgoing, record: Attempt): Intent {

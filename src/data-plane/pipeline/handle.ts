@@ -138,8 +138,8 @@ class Received implements ClientRequest {
     call: Call,
     /** The endpoint's path; as received if it is passed through. */
     readonly path: string,
-    readonly bytes: Buffer | null,
-    readonly stream: Source | null,
+    public bytes: Buffer | null,
+    public stream: Source | null,
   ) {
     this.#call = call;
     this.method = call.method;
@@ -219,7 +219,7 @@ class RequestDelivery implements OpenExchange {
     if (isSource(reply.body)) this.#body = reply.body;
     this.#writer = deliver(this.pipeline, this.x, this.#client, reply, (error, status) => {
       if (status !== undefined) this.#status = status;
-      this.end(error);
+      this.end(error ?? reply.error ?? null);
     });
   }
 

@@ -117,7 +117,7 @@ function wantsBodies(parts: Parts, x: Exchange): boolean {
 function keepBodies(parts: Parts, x: Exchange): void {
   const cap = parts.limits.maxRecordBytes;
   const request = x.request.bytes;
-  const record = x.answeredBy?.received ?? x.saved?.answer ?? null;
+  const record = x.answeredBy?.sent ?? x.answeredBy?.received ?? x.saved?.answer ?? null;
   if (request === null && record === null) return;
   const isRecord = record instanceof BodyRecord;
   const cut = (request?.length ?? 0) > cap || (record?.length ?? 0) > cap || (isRecord && record.cut);

@@ -61,6 +61,7 @@ export function compileConfig(text: string, options: CompileOptions): ResolvedCo
     bytes: keptBytes(node, compiler.queries, text),
     cache: cacheRule(root.fields) ?? firstCache(node),
     metered: isMetered(node),
+    ...(isGuarded(node) && { guarded: true as const }),
     metadata: Object.freeze({ ...root.fields.metadata }),
   });
 }
@@ -82,6 +83,10 @@ function keptBytes(root: RouteNode, queries: QueryCompiler, text: string): numbe
 function isMetered(node: RouteNode): boolean {
   if (node.kind === 'target') return false;
   return (node.kind === 'loadbalance' && node.by !== 'weight') || node.children.some(isMetered);
+}
+
+function isGuarded(node: RouteNode): boolean {
+  return node.kind === 'target' ? node.target.guardrails !== undefined : node.children.some(isGuarded);
 }
 
 function firstCache(node: RouteNode): CacheRule | null {

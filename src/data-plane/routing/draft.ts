@@ -1,17 +1,10 @@
 import { isJsonObject, LosslessNumber } from '../../common/json/json.js';
 import { nearest } from '../../common/text/nearest.js';
 import { childPath, type Findings } from './findings.js';
+import { maxListLength } from './guardrails/lists.js';
 import { checkNode, type RuleContext } from './rules.js';
-import {
-  type Draft,
-  isNode,
-  type KeySet,
-  keyAliases,
-  knownKeys,
-  laterKeys,
-  maxListLength,
-  nestedKeys,
-} from './schema.js';
+import { type Draft, isNode, type KeySet, keyAliases, knownKeys, laterKeys, nestedKeys } from './schema.js';
+import { snakeCase } from './snake-case.js';
 
 export interface ConfigLimits {
   /** Bytes of the text. */
@@ -188,10 +181,4 @@ class DraftReader {
 /** A number beyond a double's precision is out of range for every setting, so it may be rounded and is then refused. */
 function plain(value: unknown): unknown {
   return value instanceof LosslessNumber ? Number(value.value) : value;
-}
-
-/** `onStatusCodes` → `on_status_codes`; anything that is not camel case stays. */
-function snakeCase(key: string): string {
-  if (!/^[a-z][A-Za-z0-9]*[A-Z]/.test(key)) return key;
-  return key.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
 }

@@ -10,6 +10,7 @@ import type {
 } from '../../common/core/target.js';
 import { stringifyJson } from '../../common/json/json.js';
 import { fieldValue, providerFields } from '../../common/vocabulary/provider-fields.js';
+import { guardrailsOf } from './guardrails/entries.js';
 import { readParamPath } from './param-path.js';
 import { readBaseUrl } from './rules.js';
 import type { BreakerFields, Draft, NodeFields, StrategyFields } from './schema.js';
@@ -27,7 +28,8 @@ export function targetOf({ path, fields }: Draft, own: Inherited): Target {
 
 /** The settings of a level: its own value, else the inherited one. Values are never merged. */
 export function inherit(parent: Inherited, draft: Draft, around: StrategyFields | null): Inherited {
-  const { fields } = draft;
+  const { fields, path } = draft;
+  const guardrails = guardrailsOf(fields, path, parent.guardrails);
   return {
     ...parent,
     ...credentials(parent, fields),
@@ -48,6 +50,7 @@ export function inherit(parent: Inherited, draft: Draft, around: StrategyFields 
     strictOpenAiCompliance:
       fields.strict_open_ai_compliance ?? fields.strict_standard_compliance ?? parent.strictOpenAiCompliance,
     fields: providerFieldsOf(fields, parent.fields),
+    ...(guardrails !== undefined && { guardrails }),
   };
 }
 

@@ -3,6 +3,7 @@ import { nearestProvider } from '../../common/vocabulary/provider-name.js';
 import { fieldReader } from './conditions.js';
 import { credentialComplaint } from './credential-headers.js';
 import { childPath, type Findings, quoted } from './findings.js';
+import { checkGuardrails } from './guardrails/entries.js';
 import { readParamPath } from './param-path.js';
 import type { BreakerFields, Draft, Mode, NodeFields, StrategyFields } from './schema.js';
 
@@ -63,6 +64,7 @@ export function checkNode(draft: Draft, context: RuleContext, findings: Findings
   const { min = 1, max = 1000 } = fields.concurrency ?? {};
   if (min > max)
     findings.add(childPath(childPath(path, 'concurrency'), 'min'), `is above max, which is ${max}`);
+  checkGuardrails(fields, path, findings);
   checkStrategy(draft, context, findings);
 }
 
@@ -295,11 +297,16 @@ function checkStatusCodes({ path, fields, children }: Draft, around: boolean, fi
   for (const child of children ?? []) checkStatusCodes(child, around || isFallback, findings);
 }
 
+/** Keys that affect calls by themselves. */
+const governing = [
+  ...(['retry', 'request_timeout', 'deadline', 'cache', 'input_guardrails', 'output_guardrails'] as const),
+  ...(['before_request_hooks', 'after_request_hooks'] as const),
+];
+
 /** The root must have at least one key that affects calls. */
 function checkGoverns({ path, fields, children }: Draft, { stored }: RuleContext, findings: Findings): void {
   if (children !== null) return;
-  if ((['retry', 'request_timeout', 'deadline', 'cache'] as const).some((name) => fields[name] !== undefined))
-    return;
+  if (governing.some((name) => fields[name] !== undefined)) return;
   if (fields.virtual_key !== undefined) return;
   const { provider } = fields;
   if (provider !== undefined) {
@@ -308,6 +315,6 @@ function checkGoverns({ path, fields, children }: Draft, { stored }: RuleContext
   }
   findings.add(
     path,
-    'must have a provider with its api_key, a virtual_key, a strategy with targets, cache, retry, deadline or request_timeout',
+    'must have a provider with its api_key, a virtual_key, a strategy with targets, cache, retry, deadline, request_timeout or guardrails',
   );
 }

@@ -1,6 +1,6 @@
 import { childPath, type Findings } from './findings.js';
 
-type Type = 'object' | 'array' | 'string' | 'number' | 'integer' | 'boolean';
+type Type = 'object' | 'array' | 'string' | 'number' | 'integer' | 'boolean' | 'null';
 
 /**
  * The part of JSON Schema in which a config is described. A `description` is shown to the author if its rule is
@@ -100,6 +100,8 @@ function isOf(type: Type, value: unknown): boolean {
       return Number.isInteger(value);
     case 'number':
       return Number.isFinite(value);
+    case 'null':
+      return value === null;
     default:
       return typeof value === type;
   }

@@ -2,6 +2,7 @@ import type { JsonObject } from '../../common/core/exchange.js';
 import type { ProviderField } from '../../common/vocabulary/provider-fields.js';
 import { providerFields } from '../../common/vocabulary/provider-fields.js';
 import type { Findings } from './findings.js';
+import { type GuardrailLists, guardrailLists, maxListLength } from './guardrails/lists.js';
 import { type ConfigSchema, checkSchema } from './schema-check.js';
 
 /** How a config with several targets chooses among them. */
@@ -52,7 +53,9 @@ export interface StrategyFields {
 }
 
 /** One config or target as its author wrote it, keys in snake case, checked key by key. `targets` and the mirror's target are checked separately. */
-export interface NodeFields extends Readonly<Partial<Record<ProviderField, string | JsonObject>>> {
+export interface NodeFields
+  extends Readonly<Partial<Record<ProviderField, string | JsonObject>>>,
+    GuardrailLists {
   readonly strategy?: StrategyFields;
   readonly name?: string;
   readonly provider?: string;
@@ -104,9 +107,6 @@ export interface Draft {
   /** What a mirror sends to. */
   readonly mirror: Draft | null;
 }
-
-/** Longest list of status codes or header names. */
-export const maxListLength = 100;
 
 const text = (maxLength: number, description: string): ConfigSchema => ({
   type: 'string',
@@ -302,6 +302,7 @@ export const nodeSchema: Group = {
       maximum: 86_400_000,
       description: 'must be a whole number of milliseconds, 1 to 86400000',
     },
+    ...guardrailLists,
     strict_open_ai_compliance: flag,
     strict_standard_compliance: flag,
     metadata: {
@@ -353,19 +354,15 @@ export const nestedKeys: Partial<Record<KeySet, readonly KeySet[]>> = {
 };
 
 /**
- * Keys of the specification's schema that this version does not act on yet. They are refused by name: a guardrail or
- * a cache rule that is silently passed over would be worse than an error.
+ * Keys of the specification's schema that this version does not act on yet. They are refused by name: a
+ * setting that is silently passed over would be worse than an error.
  */
 export const laterKeys: Partial<Record<KeySet, ReadonlySet<string>>> = {
   node: new Set([
     'prompt_id',
     'fetch_integrated_models',
-    'input_guardrails',
-    'output_guardrails',
     'default_input_guardrails',
     'default_output_guardrails',
-    'before_request_hooks',
-    'after_request_hooks',
     'vertex_storage_bucket_name',
     'vertex_skip_ptu_cost_attribution',
     ...['aws_s3_bucket', 'aws_s3_object_key'],

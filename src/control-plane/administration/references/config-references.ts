@@ -1,13 +1,13 @@
 import type { Place } from '../../store/store.js';
 import type { Caller } from '../access/caller.js';
 import { AdminError } from '../admin-error.js';
-import { guardrailsNamed } from './guardrail-references.js';
+import { guardrailNamed } from './guardrail-references.js';
 
 /** What a routing config names, and where. */
 export interface ConfigReferences {
   /** Slugs of stored providers, each once. */
   readonly providers: ReadonlyMap<string, string>;
-  readonly guardrails: readonly { readonly names: readonly string[]; readonly path: string }[];
+  readonly guardrails: readonly { readonly name: string; readonly path: string }[];
 }
 
 const isObject = (value: unknown): value is Record<string, unknown> =>
@@ -19,10 +19,19 @@ const snakeCase = (key: string): string => key.replace(/[A-Z]/g, (letter) => `_$
 /** Objects in a config that name things as the config itself does. */
 const nested = new Set(['mirror', 'target', 'cache', 'embedding']);
 
+const guardrailKeys = /^(?:(?:input|output)_guardrails|(?:before|after)_request_hooks)$/;
+
+/** The stored guardrail that an item of a list names; null: its checks are written out. */
+function storedName(item: unknown): string | null {
+  if (isText(item)) return item;
+  if (!isObject(item) || !isText(item['id'])) return null;
+  return Object.keys(item).some((key) => key === 'checks' || key.includes('.')) ? null : item['id'];
+}
+
 /** What a config that was found valid refers to, at every level of its targets. */
 export function referencesOf(config: unknown): ConfigReferences {
   const providers = new Map<string, string>();
-  const guardrails: { names: string[]; path: string }[] = [];
+  const guardrails: { name: string; path: string }[] = [];
   const take = (slug: string, path: string): void => {
     if (!providers.has(slug)) providers.set(slug, path);
   };
@@ -42,10 +51,11 @@ export function referencesOf(config: unknown): ConfigReferences {
         (name === 'virtual_key' || (name === 'provider' && value.startsWith('@')))
       ) {
         take(value.replace(/^@/, ''), at);
-      } else if (/^(?:input|output)_guardrails$/.test(name) && Array.isArray(value)) {
-        const names = value.filter(isText);
-        // Checks written out on the spot name nothing.
-        if (names.length === value.length) guardrails.push({ names, path: at });
+      } else if (guardrailKeys.test(name) && Array.isArray(value)) {
+        for (const [i, item] of value.entries()) {
+          const named = storedName(item);
+          if (named !== null) guardrails.push({ name: named, path: `${at}[${i}]` });
+        }
       }
     }
   };
@@ -60,5 +70,5 @@ export async function checkReferences(caller: Caller, place: Place, config: unkn
     if ((await caller.store.providers.get(place, slug)) === null)
       throw new AdminError('AB02', `${path}: the workspace has no provider @${slug}.`);
   }
-  for (const { names, path } of guardrails) await guardrailsNamed(caller, place.workspaceId, names, path);
+  for (const { name, path } of guardrails) await guardrailNamed(caller, place.workspaceId, name, path);
 }

@@ -3,19 +3,12 @@ import type { Logger } from '../../../common/plugin-host/plugin.js';
 import type { Caller } from '../access/caller.js';
 import type { Inbound } from '../access/inbound.js';
 
-const guardrails = ['input_guardrails', 'output_guardrails'];
 const workspaceSettings = ['user_key_metadata', 'user_key_metadata_override'];
 
 /** Settings that are stored and that nothing acts on yet, by the methods that set them (docs/limitations.md). */
 const stored: Readonly<Record<string, readonly string[]>> = {
   'Organisations.UpdateAuthSettings': ['session_settings.max_session_ttl'],
-  'Organisations.UpdateOrganisationDefaults': guardrails,
-  'Organisations.UpdateWorkspaceExclusions': ['workspaces'],
-  'Workspaces.CreateWorkspace': guardrails.map((name) => `defaults.${name}`),
-  'Workspaces.UpdateWorkspace': [
-    ...guardrails.map((name) => `defaults.${name}`),
-    ...workspaceSettings.map((name) => `settings.${name}`),
-  ],
+  'Workspaces.UpdateWorkspace': workspaceSettings.map((name) => `settings.${name}`),
 };
 
 /** Neither absent nor off. */

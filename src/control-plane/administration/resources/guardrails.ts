@@ -5,6 +5,7 @@ import type {
   GuardrailSummary,
 } from '../../../../proto/messages.js';
 import { findingsOfCheck } from '../../../common/guardrails/guardrail-findings.js';
+import type { Forget } from '../../../common/ipc/messages.js';
 import { maskedSecret, withKeptSecrets } from '../../store/secrets/guardrail-secrets.js';
 import type {
   Guardrail,
@@ -33,6 +34,9 @@ const toSummary = (guardrail: Guardrail): GuardrailSummary => ({
   updated_by: guardrail.updatedBy,
   etag: guardrail.etag,
 });
+
+/** Workers forget all of them: one may be remembered by its id and by its slug, in each workspace. */
+const forgets: readonly Forget[] = [{ kind: 'guardrail', workspace: null, name: '*' }];
 
 const checkOf = (given: CheckMessage): StoredCheck => ({
   id: given.id,
@@ -107,7 +111,7 @@ export function guardrailsService({ store }: AdminParts): Service<'Guardrails'> 
         by: caller.id,
       });
       if (made === 'missing') throw new AdminError('AB02', 'workspace_id: there is no such workspace.');
-      caller.changed(made);
+      caller.changed(made, forgets);
       return { id: made.id, slug: made.slug, version_id: made.versionId };
     },
 
@@ -141,7 +145,7 @@ export function guardrailsService({ store }: AdminParts): Service<'Guardrails'> 
         etag: request.etag ?? undefined,
       });
       const guardrail = settled(answer, 'guardrail');
-      caller.changed(guardrail);
+      caller.changed(guardrail, forgets);
       const { id, slug, versionId } = guardrail;
       return { id, slug, version_id: versionId === before.versionId ? null : versionId };
     },
@@ -149,7 +153,8 @@ export function guardrailsService({ store }: AdminParts): Service<'Guardrails'> 
     async DeleteGuardrail(caller, request) {
       const { id } = await changeable(caller, request);
       const change = { status: 'archived', by: caller.id, etag: request.etag ?? undefined } as const;
-      caller.changed(settled(await store.guardrails.update(caller.organisationId, id, change), 'guardrail'));
+      const gone = await store.guardrails.update(caller.organisationId, id, change);
+      caller.changed(settled(gone, 'guardrail'), forgets);
       return {};
     },
   };

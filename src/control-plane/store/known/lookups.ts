@@ -132,5 +132,6 @@ async function askStore(
   if (kind === 'deployment') return store.deployments.rules(name);
   if (workspace === null) return null;
   if (kind === 'policies') return store.rateLimitsPolicies.inForce(workspace);
+  if (kind === 'guardrail') return store.guardrails.find(workspace, name);
   return kind === 'config' ? store.configs.find(workspace, name) : store.providers.find(workspace, name);
 }

@@ -1,4 +1,8 @@
+import type { GuardrailFeedback } from '../../../common/core/guardrail.js';
+import type { GuardrailRecord } from '../../../common/ipc/records.js';
 import type { Listed, Page } from './place.js';
+
+export type { GuardrailFeedback };
 
 /** One check, as listed by its id in `src/common/guardrails/guardrail-checks.ts`. */
 export interface StoredCheck {
@@ -6,12 +10,6 @@ export interface StoredCheck {
   readonly parameters: Readonly<Record<string, unknown>>;
   readonly name: string | null;
   readonly isEnabled: boolean;
-}
-
-export interface GuardrailFeedback {
-  readonly value: number;
-  readonly weight: number;
-  readonly metadata: string;
 }
 
 /** What follows from the verdict. */
@@ -69,6 +67,11 @@ export interface GuardrailStore {
   get(organisationId: string, idOrSlug: string): Promise<GuardrailWithContent | null>;
   /** Its checks with their secrets. */
   open(organisationId: string, idOrSlug: string): Promise<readonly StoredCheck[] | null>;
+  /**
+   * What data workers need of an active guardrail of a workspace or its organisation. `scope`: id of the workspace, or of the
+   * organisation, for its own guardrails alone.
+   */
+  find(scope: string, idOrSlug: string): Promise<GuardrailRecord | null>;
   /** Active ones of a workspace, newest first; `null`: the organisation's own. */
   list(organisationId: string, workspaceId: string | null, page: Page): Promise<Listed<Guardrail>>;
   create(

@@ -11,6 +11,7 @@ import { upstreamKey } from '../../../data-plane/pipeline/outgoing/upstream-key.
 import type { Parts, Pipeline } from '../../../data-plane/pipeline/parts.js';
 import { aside } from '../../../data-plane/pipeline/plugins/aside.js';
 import { composeStages } from '../../../data-plane/pipeline/plugins/compose.js';
+import { sendOwn } from '../../../data-plane/pipeline/plugins/own-request.js';
 import { expectedTokens } from '../../../data-plane/pipeline/request/expected-tokens.js';
 import { inputTokens } from '../../../data-plane/pipeline/request/input-tokens.js';
 import { bodyReading } from '../../../data-plane/pipeline/request/read-body.js';
@@ -126,7 +127,14 @@ function capabilitiesOf(
     node: { workers: init.workers, weightOf: (workspaceId) => weights.get(workspaceId) ?? 1 },
     configs: { configs: new CompiledConfigs(isProvider, init.headerPrefixes), isProvider },
     keys: { hashKey: hasher.hash },
-    bodies: { readBody: bodyReading(bodies, recurring, counter), bodyRecurs: (x) => recurring.keep(x) },
+    bodies: {
+      readBody: bodyReading(bodies, recurring, counter),
+      bodyRecurs: (x) => recurring.keep(x),
+      readLarge: (bytes) => bodies.readAnswer(bytes),
+    },
+    requests: {
+      send: (x, request, timeoutMs, signal) => sendOwn(parts.upstream, x, request, timeoutMs, signal),
+    },
     settlement: { settle: (x, outcome) => settle(parts, x, outcome) },
     channel: { shared },
   };

@@ -18,6 +18,7 @@ import type {
 } from '../../records/api-keys.js';
 import type { Listed, Page } from '../../records/place.js';
 import { unused, usageUnder } from '../../records/usage.js';
+import type { WorkspaceDefaults } from '../../records/workspaces.js';
 import type { Database, Sql, Transaction } from '../connection/driver.js';
 import { listed, newestFirst } from '../lists.js';
 import { isCurrent, replaceRow } from '../revision.js';
@@ -37,6 +38,11 @@ interface Surroundings {
   readonly workspace_slug: string | null;
   /** JSON. */
   readonly workspace_rate_limits: string | null;
+  /** JSON. */
+  readonly input_guardrails: string;
+  readonly output_guardrails: string;
+  readonly excluded_from_input_guardrails: boolean | number | null;
+  readonly excluded_from_output_guardrails: boolean | number | null;
   readonly user_role: string | null;
   readonly member_role: string | null;
 }
@@ -264,6 +270,10 @@ export class SqlApiKeys implements ApiKeyStore {
         'workspaces.settings as workspace_settings',
         'workspaces.slug as workspace_slug',
         'workspaces.rate_limits as workspace_rate_limits',
+        'organisations.input_guardrails',
+        'organisations.output_guardrails',
+        'workspaces.excluded_from_input_guardrails',
+        'workspaces.excluded_from_output_guardrails',
       );
     if (!ofUser) return query;
     return query
@@ -307,6 +317,17 @@ function limitsOf(row: FoundRow): { limits?: RateRule[] } {
   return limits.length === 0 ? {} : { limits };
 }
 
+/** Guardrails of the organisation, unless its workspace is excluded from them, and of the workspace, each once. */
+function guardrailsOf(row: FoundRow): { guardrails?: { before: string[]; after: string[] } } {
+  const own: Partial<WorkspaceDefaults> = JSON.parse(row.workspace_defaults ?? '{}');
+  const all = (shared: string, isExcluded: unknown, ofWorkspace: readonly string[] = []): string[] => [
+    ...new Set([...(isExcluded ? [] : JSON.parse(shared)), ...ofWorkspace]),
+  ];
+  const before = all(row.input_guardrails, row.excluded_from_input_guardrails, own.inputGuardrails);
+  const after = all(row.output_guardrails, row.excluded_from_output_guardrails, own.outputGuardrails);
+  return before.length + after.length === 0 ? {} : { guardrails: { before, after } };
+}
+
 function toRecord(row: FoundRow, expiresAt: number | null): KeyRecord | null {
   if (!isInPlace(row)) return null;
   const settings: { readonly block_inline_configs?: boolean } = JSON.parse(row.settings);
@@ -322,6 +343,7 @@ function toRecord(row: FoundRow, expiresAt: number | null): KeyRecord | null {
     blockInline: settings.block_inline_configs === true,
     ...(keepsBodies(row.workspace_settings) ? {} : { keepBodies: false }),
     ...limitsOf(row),
+    ...guardrailsOf(row),
     defaults: {
       configId: row.default_config_id,
       allowConfigOverride: Boolean(row.allow_config_override),

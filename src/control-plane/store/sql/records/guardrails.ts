@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { isDeepStrictEqual } from 'node:util';
+import type { GuardrailRecord } from '../../../../common/ipc/records.js';
 import { etagOf } from '../../records/etag.js';
 import type {
   Guardrail,
@@ -97,6 +98,28 @@ export class SqlGuardrails implements GuardrailStore {
     return this.database.read(async (sql) => {
       const row = await rowAt(sql, organisationId, idOrSlug);
       return row === undefined ? null : (await this.#contentOf(sql, row)).checks;
+    });
+  }
+
+  find(scope: string, idOrSlug: string): Promise<GuardrailRecord | null> {
+    return this.database.read(async (sql) => {
+      const workspace = await sql('workspaces')
+        .where({ id: scope, status: 'active' })
+        .first('organisation_id');
+      const row = await rowAt(sql, workspace?.organisation_id ?? scope, idOrSlug);
+      if (row === undefined || row.status !== 'active') return null;
+      if (row.workspace_id !== null && row.workspace_id !== scope) return null;
+      const { checks, actions } = await this.#contentOf(sql, row);
+      return {
+        slug: row.slug,
+        versionId: row.current_version_id,
+        checks: checks
+          .filter(({ isEnabled }) => isEnabled)
+          .map(({ id, parameters }) => ({ id, parameters: { ...parameters } })),
+        ...{ deny: actions.deny, async: actions.async, sequential: actions.sequential },
+        ...{ onSuccess: actions.onSuccess, onFail: actions.onFail },
+        ...{ softDeny: false, passthroughPaths: [], passthroughAllowed: false },
+      };
     });
   }
 

@@ -1,0 +1,209 @@
+import { isSource } from '../../src/common/bytes/body.js';
+import type { Awaitable } from '../../src/common/core/directory.js';
+import type { Attempt, Exchange, JsonObject, Judge, Reply } from '../../src/common/core/exchange.js';
+import type { GuardrailRules } from '../../src/common/core/guardrail.js';
+import type { Target } from '../../src/common/core/target.js';
+import { isJsonObject, parseJson } from '../../src/common/json/json.js';
+import { jsonBytes } from '../../src/common/json/json-bytes.js';
+import { writeJsonInSlices } from '../../src/common/json/json-slices.js';
+import type { HostWith } from '../../src/common/plugin-host/plugin.js';
+import { factsOf } from './facts.js';
+import { denial, type HookResults, withHookResults } from './replies.js';
+import type { ExchangeGuardrails } from './resolve.js';
+import type { HookOutcome } from './run/outcome.js';
+import type { Recorder } from './run/record.js';
+import type { GuardrailRunner } from './run/runner.js';
+import { Subject } from './run/subject.js';
+import { JudgedStream } from './stream.js';
+import { answerTexts, hasAnswerTexts } from './texts/answer-parts.js';
+import type { BodyTexts } from './texts/parts.js';
+import { textOfStream } from './texts/stream-text.js';
+
+/** Bytes of an answer that is parsed and written on the event loop; a longer one in a worker thread, and in slices. */
+const parseAtMost = 256 * 1024;
+
+const isSync = ({ async }: GuardrailRules): boolean => !async;
+const noTexts: BodyTexts = { judged: [], others: [] };
+
+/** What guardrails share in a data worker. */
+export interface GuardParts {
+  readonly host: HostWith<'requests' | 'bodies'>;
+  readonly runner: GuardrailRunner;
+  readonly recorder: Recorder;
+}
+
+/** The guardrails of one exchange, with what they have found so far. */
+export class GuardedExchange implements Judge {
+  readonly #before = new Map<GuardrailRules, HookOutcome>();
+  /** By the attempt whose answer was judged; of a stream null. */
+  readonly #after = new Map<Attempt | null, readonly HookOutcome[]>();
+  #beside: readonly HookOutcome[] = [];
+
+  constructor(
+    readonly parts: GuardParts,
+    readonly guardrails: ExchangeGuardrails,
+  ) {}
+
+  /** Judges the request; the subject has what they made of it. A Reply: no target may be called. */
+  async request(x: Exchange, subject: Subject): Promise<Reply | undefined> {
+    const all = this.guardrails.all('before');
+    this.#runBeside(x, all, subject);
+    const sync = all.filter(isSync);
+    const outcomes = await this.parts.runner.run(x, sync, subject);
+    for (const [i, guardrail] of sync.entries()) this.#before.set(guardrail, outcomes[i]!);
+    this.#record(x);
+    const denied = this.guardrails.targets.map((target) => this.#denied(target));
+    const [first] = denied;
+    return first != null && denied.every((one) => one !== null) ? denial(x, first) : undefined;
+  }
+
+  /** Guardrails that have no effect on the request: their outcomes are recorded if they are there before its end. */
+  #runBeside(x: Exchange, all: readonly GuardrailRules[], subject: Subject): void {
+    const beside = all.filter((guardrail) => !isSync(guardrail));
+    if (beside.length === 0) return;
+    void this.parts.runner.run(x, beside, subject.copy()).then((outcomes) => {
+      this.#beside = [...this.#beside, ...outcomes];
+      this.#record(x);
+    });
+  }
+
+  #beforeOf(target: Target | null): readonly HookOutcome[] {
+    if (target === null) return [...this.#before.values()];
+    return this.guardrails.of(target).before.flatMap((guardrail) => this.#before.get(guardrail) ?? []);
+  }
+
+  #denied(target: Target): HookOutcome | null {
+    return this.#beforeOf(target).find(({ verdict, deny }) => deny && !verdict) ?? null;
+  }
+
+  #hasFailed(target: Target | null): boolean {
+    return this.#beforeOf(target).some(({ verdict }) => !verdict);
+  }
+
+  /** Identifies the guardrails, and what they have found in the request. */
+  get version(): string {
+    const versions = (['before', 'after'] as const).map((phase) =>
+      this.guardrails.all(phase).map(({ versionId }) => versionId),
+    );
+    const failed = [...this.#before.values()].filter(({ verdict }) => !verdict).map(({ id }) => id);
+    return JSON.stringify([...versions, failed]);
+  }
+
+  refusal(target: Target): Reply | null {
+    const denied = this.#denied(target);
+    return denied === null ? null : denial(this.#x!, denied);
+  }
+
+  #x: Exchange | null = null;
+
+  /** From here on the attempts and answers of this exchange are judged. */
+  attach(x: Exchange): void {
+    this.#x = x;
+    x.judge = this;
+  }
+
+  answer(x: Exchange, reply: Reply, target: Target): Awaitable<Reply> {
+    if (reply.status !== 200 || reply.errorOrigin !== null) return reply;
+    const { after } = this.guardrails.of(target);
+    const { body } = reply;
+    if (after.length > 0 && Buffer.isBuffer(body) && hasAnswerTexts(x.endpoint.format))
+      return this.#judged(x, reply, body, target);
+    return this.#hasFailed(target) ? { ...reply, status: 246 } : reply;
+  }
+
+  async #judged(x: Exchange, reply: Reply, body: Buffer, target: Target): Promise<Reply> {
+    const json = await this.#read(body);
+    if (json === null) return reply;
+    const { after } = this.guardrails.of(target);
+    const attempt = x.answeredBy;
+    const read = (one: JsonObject): BodyTexts => answerTexts(x.endpoint.format, one) ?? noTexts;
+    const subject = new Subject('after', () => factsOf(x), x.request.json, json, read, read(json));
+    this.#runBeside(x, after, subject);
+    const outcomes = await this.parts.runner.run(x, after.filter(isSync), subject);
+    this.#after.set(attempt, outcomes);
+    this.#record(x);
+    let sent = body;
+    if (subject.isChanged) {
+      const isLong = body.length > parseAtMost;
+      sent = isLong ? await writeJsonInSlices(subject.answer) : jsonBytes(subject.answer);
+      if (attempt !== null) attempt.sent = sent;
+    }
+    const denied = outcomes.find(({ verdict, deny }) => deny && !verdict);
+    if (denied !== undefined) {
+      const refused = denial(x, denied);
+      if (attempt !== null) attempt.sent = refused.body as Buffer;
+      return refused;
+    }
+    const hasFailed = this.#hasFailed(target) || outcomes.some(({ verdict }) => !verdict);
+    return { ...reply, status: hasFailed ? 246 : 200, body: sent };
+  }
+
+  async #read(body: Buffer): Promise<JsonObject | null> {
+    if (body.length > parseAtMost) return this.parts.host.readLarge(body);
+    try {
+      const json = parseJson(body.toString('utf8'));
+      return isJsonObject(json) ? json : null;
+    } catch {
+      return null;
+    }
+  }
+
+  #results({ target, answeredBy }: Exchange): HookResults {
+    return {
+      before_request_hooks: this.#beforeOf(target),
+      after_request_hooks: this.#after.get(answeredBy) ?? [],
+    };
+  }
+
+  /** The reply as the client gets it. */
+  reply(x: Exchange, reply: Reply): Reply {
+    const isDenied = reply.error?.code === 'guardrail_denied';
+    if (!isDenied && reply.errorOrigin !== null) return reply;
+    const status = reply.status === 200 && this.#hasFailed(x.target) ? 246 : reply.status;
+    const isShown = isDenied || status === 246 || x.target?.strictOpenAiCompliance === false;
+    const { body } = reply;
+    if (body !== null && isSource(body)) return this.#stream(x, { ...reply, status, body }, isShown);
+    if (!isShown || body === null || x.endpoint.format === 'none') return { ...reply, status };
+    return { ...reply, status, body: withHookResults(Buffer.from(body), this.#results(x)) };
+  }
+
+  #stream(x: Exchange, reply: Reply & { body: object }, isShown: boolean): Reply {
+    const { body } = reply;
+    if (!isSource(body as Reply['body'])) return reply;
+    const { format } = x.endpoint;
+    const hasFrames = isShown && reply.events && x.target?.strictOpenAiCompliance === false;
+    const after = x.target === null ? [] : this.guardrails.of(x.target).after;
+    const isJudged = after.length > 0 && hasAnswerTexts(format) && x.saved === null;
+    if (!hasFrames && !isJudged) return reply as Reply;
+    const before = this.#beforeOf(x.target);
+    const first = hasFrames && before.length > 0 ? frame(format, { before_request_hooks: before }) : null;
+    const judge = async (bytes: Buffer): Promise<Buffer | null> => {
+      const text = textOfStream(format, bytes);
+      const parts: BodyTexts = { judged: [{ path: ['text'], text }], others: [] };
+      const subject = new Subject(
+        'after',
+        () => factsOf(x),
+        x.request.json,
+        null,
+        () => noTexts,
+        parts,
+      );
+      this.#runBeside(x, after, subject);
+      const outcomes = await this.parts.runner.run(x, after.filter(isSync), subject);
+      this.#after.set(x.answeredBy, outcomes);
+      this.#record(x);
+      return hasFrames ? frame(format, this.#results(x)) : null;
+    };
+    return { ...reply, body: new JudgedStream(body as never, first, isJudged ? judge : null) };
+  }
+
+  #record(x: Exchange): void {
+    const after = this.#after.get(x.answeredBy) ?? [];
+    this.parts.recorder.record(x, [...this.#before.values(), ...after, ...this.#beside]);
+  }
+}
+
+function frame(format: string, results: Partial<HookResults>): Buffer {
+  const name = format === 'anthropic-messages' ? 'event: hook_results\n' : '';
+  return Buffer.from(`${name}data: ${JSON.stringify({ hook_results: results })}\n\n`);
+}

@@ -1,0 +1,158 @@
+import { fileURLToPath } from 'node:url';
+import type { Piscina } from 'piscina';
+import type { CheckPhase } from '../check.js';
+import type { CheckJob, JobCheck, JobResult, TimedResult } from './job.js';
+
+export interface PoolOptions {
+  /** Milliseconds that the checks of one job may take together, once it has begun. */
+  readonly deadlineMs: number;
+  /** Milliseconds that a job may wait for its turn. */
+  readonly waitMs: number;
+  readonly threads: number;
+  /** Heap of a thread, in megabytes. */
+  readonly heapMb: number;
+  /** Jobs that run or wait; a further one does not run. */
+  readonly maxQueue: number;
+  /** Characters of the texts of all of them. */
+  readonly maxQueueBytes: number;
+}
+
+/** Why a check did not run to its end. */
+export type Unrun = 'queue_full' | 'timeout' | 'thread_lost';
+
+/** A result for each check, or the reason why it has none. */
+export type PoolResult = TimedResult | Unrun;
+
+type Given = Required<JobCheck>;
+
+/** How often it is looked whether a job has begun. Milliseconds. */
+const pollMs = 20;
+/** Milliseconds after which an unused thread ends. */
+const idleMs = 60_000;
+
+/** Runs checks of texts on threads of their own. A job that takes too long is ended with its thread. */
+export class CheckPool {
+  #pool: Promise<Piscina> | null = null;
+  #jobs = 0;
+  #bytes = 0;
+  #closed = false;
+
+  constructor(readonly options: PoolOptions) {}
+
+  get queued(): number {
+    return this.#jobs;
+  }
+
+  /** Never rejects. A check that exceeds the deadline is the only one without a result; the others run again. */
+  async run(phase: CheckPhase, texts: readonly string[], checks: readonly Given[]): Promise<PoolResult[]> {
+    const bytes = texts.reduce((sum, { length }) => sum + length, 0);
+    const { maxQueue, maxQueueBytes } = this.options;
+    if (this.#closed || this.#jobs >= maxQueue || this.#bytes + bytes > maxQueueBytes)
+      return checks.map(() => 'queue_full' as const);
+    this.#jobs++;
+    this.#bytes += bytes;
+    try {
+      return await this.#withoutSlowest(phase, texts, checks);
+    } finally {
+      this.#jobs--;
+      this.#bytes -= bytes;
+    }
+  }
+
+  async #withoutSlowest(
+    phase: CheckPhase,
+    texts: readonly string[],
+    checks: readonly Given[],
+  ): Promise<PoolResult[]> {
+    const first = await this.#attempt(phase, texts, checks);
+    if (Array.isArray(first)) return first;
+    const { reason, running } = first;
+    if (running === null || checks.length === 1) return checks.map(() => reason);
+    const others = checks.filter((_, i) => i !== running);
+    const second = await this.#attempt(phase, texts, others);
+    const results: PoolResult[] = Array.isArray(second) ? second : others.map(() => second.reason);
+    return results.toSpliced(running, 0, reason);
+  }
+
+  async #attempt(
+    phase: CheckPhase,
+    texts: readonly string[],
+    checks: readonly Given[],
+  ): Promise<TimedResult[] | { readonly reason: Unrun; readonly running: number | null }> {
+    const progress = new Int32Array(new SharedArrayBuffer(4));
+    const controller = new AbortController();
+    const timer = new Deadline(progress, this.options, () => controller.abort());
+    try {
+      this.#pool ??= createPool(this.options);
+      const pool = await this.#pool;
+      const ask = (given: readonly JobCheck[]): Promise<JobResult> => {
+        const job: CheckJob = { phase, texts, checks: given, progress };
+        return pool.run(job, { signal: controller.signal }) as Promise<JobResult>;
+      };
+      // Most threads have the parameters from an earlier text: sent each time they would cost more than the text.
+      const answer = await ask(checks.map(({ key, id }) => ({ key, id })));
+      const made = 'results' in answer ? answer : await ask(checks);
+      if ('results' in made) return [...made.results];
+      return { reason: 'thread_lost', running: null };
+    } catch {
+      const running = Atomics.load(progress, 0) - 1;
+      const reason = controller.signal.aborted ? 'timeout' : 'thread_lost';
+      return { reason, running: running < 0 ? null : running };
+    } finally {
+      timer.clear();
+    }
+  }
+
+  async close(): Promise<void> {
+    this.#closed = true;
+    await (await this.#pool)?.destroy();
+  }
+}
+
+/** Ends a job that has waited too long for its turn, or that takes too long from there on. */
+class Deadline {
+  #timer: NodeJS.Timeout;
+  #beganAt: number | null = null;
+  readonly #askedAt = performance.now();
+
+  constructor(
+    readonly progress: Int32Array,
+    readonly options: PoolOptions,
+    readonly end: () => void,
+  ) {
+    this.#timer = setTimeout(() => this.#look(), Math.min(pollMs, options.deadlineMs));
+  }
+
+  #look(): void {
+    const now = performance.now();
+    if (this.#beganAt === null && Atomics.load(this.progress, 0) > 0) this.#beganAt = now - pollMs;
+    const { waitMs, deadlineMs } = this.options;
+    const until = this.#beganAt === null ? this.#askedAt + waitMs : this.#beganAt + deadlineMs;
+    if (now >= until) this.end();
+    else this.#timer = setTimeout(() => this.#look(), this.#beganAt === null ? pollMs : until - now);
+  }
+
+  clear(): void {
+    clearTimeout(this.#timer);
+  }
+}
+
+async function createPool({ threads, heapMb }: PoolOptions): Promise<Piscina> {
+  // Loaded with the first job: most gateways run no check here.
+  const { Piscina } = await import('piscina');
+  // From source (tests) the thread is TypeScript and needs the same loader as this file.
+  const fromSource = import.meta.url.endsWith('.ts');
+  const thread = new URL(`./thread.${fromSource ? 'ts' : 'js'}`, import.meta.url);
+  const pool = new Piscina({
+    filename: fromSource ? thread.href : fileURLToPath(thread),
+    ...(fromSource ? { execArgv: ['--import', 'tsx'] } : {}),
+    minThreads: 0,
+    maxThreads: threads,
+    idleTimeout: idleMs,
+    resourceLimits: { maxOldGenerationSizeMb: heapMb, maxYoungGenerationSizeMb: 8 },
+    recordTiming: false,
+  });
+  // The lost job is rejected separately; without a listener, this event would end the process.
+  pool.on('error', () => {});
+  return pool;
+}

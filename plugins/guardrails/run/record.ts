@@ -1,0 +1,81 @@
+import type { Exchange } from '../../../src/common/core/exchange.js';
+import type { Metric } from '../../../src/common/plugin-host/metrics.js';
+import type { Host } from '../../../src/common/plugin-host/plugin.js';
+import type { HookOutcome } from './outcome.js';
+
+/** Of a text in the ledger. */
+const maxLength = 256;
+
+/** Writes what guardrails have found into the row of the ledger, and counts it. */
+export class Recorder {
+  readonly #counts = new Map<string, number>();
+  readonly #counted = new WeakSet<HookOutcome>();
+
+  constructor(readonly host: Host) {}
+
+  /** All outcomes of an exchange so far. */
+  record(x: Exchange, outcomes: readonly HookOutcome[]): void {
+    for (const outcome of outcomes) this.#count(outcome);
+    if (outcomes.length === 0) return;
+    const failed = outcomes.filter(({ verdict }) => !verdict);
+    this.host.record(x, 'verdict', failed.length === 0);
+    this.host.record(x, 'ms', Math.max(...outcomes.map(({ execution_time: ms }) => ms)));
+    this.#text(
+      x,
+      'failed',
+      failed.map(({ id, checks }) => `${id} (${named(checks, (one) => !one.verdict)})`),
+    );
+    this.#text(
+      x,
+      'errors',
+      outcomes.flatMap(({ checks }) =>
+        checks.flatMap(({ id, error }) => (error === null ? [] : [`${id}: ${error.name}`])),
+      ),
+    );
+    this.#text(
+      x,
+      'transformed',
+      outcomes.filter(({ transformed }) => transformed).map(({ id }) => id),
+    );
+    const feedback = outcomes.flatMap(({ id, feedback: given }) =>
+      given === null ? [] : [`${id} ${given.value} * ${given.weight}`],
+    );
+    this.#text(x, 'feedback', feedback);
+    const denied = outcomes.find(({ verdict, deny, async }) => !verdict && deny && !async);
+    if (denied !== undefined) this.#text(x, 'denied_by', [denied.id]);
+  }
+
+  /** Whole items, as many as fit. */
+  #text(x: Exchange, field: string, items: readonly string[]): void {
+    let text = '';
+    for (const item of items) {
+      const longer = text === '' ? item : `${text}; ${item}`;
+      if (longer.length > maxLength) break;
+      text = longer;
+    }
+    if (items.length > 0) this.host.record(x, field, text === '' ? items[0]!.slice(0, maxLength) : text);
+  }
+
+  #count(outcome: HookOutcome): void {
+    if (this.#counted.has(outcome)) return;
+    this.#counted.add(outcome);
+    const key = `${outcome.event_type === 'beforeRequestHook' ? 'before' : 'after'} ${outcome.verdict}`;
+    this.#counts.set(key, (this.#counts.get(key) ?? 0) + 1);
+  }
+
+  metrics(): Metric[] {
+    return [...this.#counts].map(([key, value]) => {
+      const [phase = '', verdict = ''] = key.split(' ');
+      return { name: 'gateway_guardrails_verdicts_total', labels: { phase, verdict }, value };
+    });
+  }
+}
+
+const named = (
+  checks: HookOutcome['checks'],
+  wanted: (check: HookOutcome['checks'][number]) => boolean,
+): string =>
+  checks
+    .filter(wanted)
+    .map(({ id }) => id)
+    .join(', ');

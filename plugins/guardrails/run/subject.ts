@@ -1,0 +1,78 @@
+import type { JsonObject } from '../../../src/common/core/exchange.js';
+import type { CheckPhase, RequestContext } from '../check.js';
+import { type BodyTexts, type TextPart, withTexts } from '../texts/parts.js';
+
+/** Facts about the request that do not change while guardrails run. */
+export type Facts = Omit<RequestContext, 'phase' | 'texts' | 'text' | 'body' | 'answer'>;
+
+/** A request or an answer while guardrails look at it and change it. */
+export class Subject {
+  /** Was anything changed? */
+  isChanged = false;
+  #texts: readonly string[] | null = null;
+  #text: string | null = null;
+
+  constructor(
+    readonly phase: CheckPhase,
+    readonly facts: () => Facts,
+    /** The request's body. */
+    public body: JsonObject | null,
+    /** The answer's; null before the request, and for a stream. */
+    public answer: JsonObject | null,
+    /** Reads the texts again once a check has replaced the body. */
+    readonly read: (json: JsonObject) => BodyTexts,
+    public parts: BodyTexts,
+  ) {}
+
+  get texts(): readonly string[] {
+    this.#texts ??= this.parts.judged.map(({ text }) => text);
+    return this.#texts;
+  }
+
+  get text(): string {
+    this.#text ??= this.texts.length === 1 ? this.texts[0]! : this.texts.join('\n');
+    return this.#text;
+  }
+
+  get context(): RequestContext {
+    const { phase, facts, texts, text, body, answer } = this;
+    return { ...facts(), phase, texts, text, body, answer };
+  }
+
+  /** The same, which may be changed by itself. */
+  copy(): Subject {
+    return new Subject(this.phase, this.facts, this.body, this.answer, this.read, this.parts);
+  }
+
+  /** The texts that a check has made of `judged` or `others`, in their order. */
+  replace(which: keyof BodyTexts, texts: readonly string[]): void {
+    const before = this.parts[which];
+    const changed = before.flatMap(({ path, text }, i): TextPart[] =>
+      texts[i] === undefined || texts[i] === text ? [] : [{ path, text: texts[i] }],
+    );
+    if (changed.length === 0) return;
+    const json = this.phase === 'before' ? this.body : this.answer;
+    if (json !== null) this.#set(withTexts(json, changed));
+    this.parts = {
+      ...this.parts,
+      [which]: before.map(({ path, text }, i) => ({ path, text: texts[i] ?? text })),
+    };
+    this.#texts = null;
+    this.#text = null;
+    this.isChanged = true;
+  }
+
+  /** A whole new body or answer. */
+  replaceBody(json: JsonObject): void {
+    this.#set(json);
+    this.parts = this.read(json);
+    this.#texts = null;
+    this.#text = null;
+    this.isChanged = true;
+  }
+
+  #set(json: JsonObject): void {
+    if (this.phase === 'before') this.body = json;
+    else this.answer = json;
+  }
+}

@@ -1,0 +1,356 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { expect } from 'chai';
+import type { SimulatedProvider } from '../../src/simulated/index.js';
+import { run } from '../support/command.js';
+import { examplesOf } from '../support/examples.js';
+import { addSimulated, type SharedGateway, shareGateway } from '../support/shared-gateway.js';
+
+// biome-ignore lint/suspicious/noExplicitAny: JSON of many shapes, looked into by the tests.
+type Json = Record<string, any>;
+
+const words = (maxWords: number, more: object = {}): object => ({
+  'default.wordCount': { maxWords },
+  ...more,
+});
+const without = (word: string, more: object = {}): object => ({
+  'default.contains': { words: [word], operator: 'none' },
+  ...more,
+});
+
+describe('guardrails of a running gateway', function () {
+  this.timeout(60_000);
+  let gateway: SharedGateway;
+  let provider: SimulatedProvider;
+
+  before(async () => {
+    gateway = await shareGateway();
+    provider = await addSimulated(gateway);
+  });
+  after(async () => {
+    await provider?.close();
+    await gateway?.stop();
+  });
+
+  const admin = async (method: string, path: string, body: object, key = gateway.adminKey): Promise<Json> => {
+    const response = await fetch(`${gateway.url}${path}`, {
+      method,
+      headers: { 'x-gateway-api-key': key, 'content-type': 'application/json' },
+      body: JSON.stringify(body),
+    });
+    const text = await response.text();
+    expect(response.status, text).to.equal(200);
+    return JSON.parse(text || '{}');
+  };
+
+  const call = async (path: string, body: object, config: object | string): Promise<Response> =>
+    fetch(`${gateway.url}${path}`, {
+      method: 'POST',
+      headers: {
+        'x-gateway-api-key': gateway.workspaceKey,
+        'content-type': 'application/json',
+        'x-gateway-config':
+          typeof config === 'string' ? config : JSON.stringify({ provider: '@simulated', ...config }),
+      },
+      body: JSON.stringify(body),
+    });
+
+  const chat = (text: string, more: object = {}): object => ({
+    model: 'gpt-4o-mini',
+    messages: [
+      { role: 'user', content: 'an earlier message of many words that nobody judges' },
+      { role: 'user', content: text },
+    ],
+    ...more,
+  });
+  const ask = async (text: string, config: object | string): Promise<{ status: number; json: Json }> => {
+    const response = await call('/v1/chat/completions', chat(text), config);
+    return { status: response.status, json: (await response.json()) as Json };
+  };
+  const rowOf = async (id: string): Promise<Json> => {
+    for (let i = 0; i < 100; i++) {
+      const response = await fetch(`${gateway.url}/v1/logs/${id}`, {
+        headers: { 'x-gateway-api-key': gateway.workspaceKey },
+      });
+      if (response.status === 200) return (await response.json()) as Json;
+      await new Promise((resolve) => setTimeout(resolve, 50));
+    }
+    throw new Error('no row');
+  };
+  const guardrail = (body: object, key = gateway.workspaceKey): Promise<Json> =>
+    admin(
+      'POST',
+      '/v1/guardrails',
+      {
+        name: 'Short',
+        actions: { deny: true, async: false, on_success: { feedback: {} }, on_fail: { feedback: {} } },
+        ...body,
+      },
+      key,
+    );
+
+  it('has an example that works as it is typed', async () => {
+    const [{ text } = { text: '' }] = examplesOf('docs/guardrails.md');
+    const folder = mkdtempSync(join(tmpdir(), 'headgate-docs-'));
+    const typed = text.replaceAll('http://127.0.0.1:8787', gateway.url);
+    const env = { ...gateway.env, GATEWAY_KEY: gateway.workspaceKey };
+    const { code, stdout, stderr } = await run('bash', ['-euo', 'pipefail', '-c', typed], {
+      env,
+      cwd: folder,
+    });
+    rmSync(folder, { recursive: true });
+    expect(code, stdout + stderr).to.equal(0);
+    expect(stdout)
+      .to.match(/\n446\n$/)
+      .and.include('"type":"hooks_failed"');
+  });
+
+  it('passes a request, marks it with 246, or refuses it with 446, by the text of its last message', async () => {
+    const passed = await ask('two words', { input_guardrails: [words(2)] });
+    expect(passed.status).to.equal(200);
+    expect(passed.json).to.not.have.property('hook_results');
+
+    const marked = await ask('these are three', { input_guardrails: [words(2)] });
+    expect(marked.status).to.equal(246);
+    expect(marked.json.choices[0].message.content).to.include('these are three');
+    expect(marked.json.hook_results.before_request_hooks[0].verdict).to.equal(false);
+
+    const before = provider.count;
+    const refused = await ask('these are three', {
+      input_guardrails: [words(2, { deny: true, id: 'short' })],
+    });
+    expect(refused.status).to.equal(446);
+    expect(refused.json.error).to.deep.include({ type: 'hooks_failed', param: null, code: null });
+    const [hook] = refused.json.hook_results.before_request_hooks;
+    expect(hook).to.have.all.keys(
+      ...['id', 'type', 'verdict', 'transformed', 'deny', 'async', 'execution_time', 'created_at', 'checks'],
+      ...['feedback', 'event_type', 'guardrail_version_id'],
+    );
+    expect(hook).to.include({ id: 'short', type: 'guardrail', deny: true, event_type: 'beforeRequestHook' });
+    expect(hook.checks[0]).to.have.all.keys(
+      ...['id', 'verdict', 'transformed', 'data', 'error', 'execution_time', 'created_at', 'log'],
+    );
+    expect(hook.checks[0].data).to.include({ wordCount: 3, maxWords: 2 });
+    expect(provider.count).to.equal(before);
+  });
+
+  it('judges the first choice of the answer, and shows what it found only where compliance is not strict', async () => {
+    const said = await ask('swordfish', { output_guardrails: [without('swordfish', { deny: true })] });
+    expect(said.status).to.equal(446);
+    expect(said.json).to.not.have.property('choices');
+    expect(said.json.hook_results.after_request_hooks[0]).to.include({
+      verdict: false,
+      event_type: 'afterRequestHook',
+    });
+    const shown = await ask('trout', {
+      strict_open_ai_compliance: false,
+      output_guardrails: [without('swordfish', { deny: true })],
+    });
+    expect(shown.status).to.equal(200);
+    expect(shown.json.hook_results.after_request_hooks[0].verdict).to.equal(true);
+    const errored = await call(
+      '/v1/chat/completions',
+      { model: 'm', messages: 'none' },
+      {
+        output_guardrails: [without('swordfish')],
+      },
+    );
+    expect(errored.status).to.equal(400);
+  });
+
+  it('lets the strategies of a config act on 246 and 446', async () => {
+    const fallback = (deny: boolean, code: number): object => ({
+      strategy: { mode: 'fallback', on_status_codes: [code] },
+      targets: [
+        { provider: '@simulated', output_guardrails: [without('swordfish', { deny })] },
+        { provider: '@simulated', override_params: { model: 'second' } },
+      ],
+    });
+    for (const config of [fallback(true, 446), fallback(false, 246)]) {
+      const { status, json } = await ask('swordfish', JSON.stringify(config));
+      expect(status).to.equal(200);
+      expect(json.model).to.equal('second');
+    }
+    const own = {
+      strategy: { mode: 'fallback' },
+      targets: [
+        { provider: '@simulated', input_guardrails: [words(1, { deny: true })] },
+        { provider: '@simulated', override_params: { model: 'second' }, input_guardrails: [words(9)] },
+      ],
+    };
+    let before = provider.count;
+    expect((await ask('two words', JSON.stringify(own))).json.model).to.equal('second');
+    expect(provider.count - before).to.equal(1);
+    const retried = {
+      provider: '@simulated',
+      retry: { attempts: 1, on_status_codes: [446] },
+      output_guardrails: [without('swordfish', { deny: true })],
+    };
+    before = provider.count;
+    expect((await ask('swordfish', JSON.stringify(retried))).status).to.equal(446);
+    expect(provider.count - before).to.equal(2);
+  });
+
+  it('runs on every endpoint that has texts', async () => {
+    const config = { input_guardrails: [words(2, { deny: true })] };
+    const long = 'rather more words';
+    const requests: readonly (readonly [string, object])[] = [
+      ['/v1/chat/completions', chat(long)],
+      [
+        '/v1/chat/completions',
+        { model: 'm', messages: [{ role: 'user', content: [{ type: 'text', text: long }] }] },
+      ],
+      ['/v1/completions', { model: 'm', prompt: long }],
+      ['/v1/embeddings', { model: 'm', input: ['ok', long] }],
+      ['/v1/moderations', { model: 'm', input: long }],
+      ['/v1/rerank', { model: 'm', query: long, documents: ['one'] }],
+      ['/v1/responses', { model: 'm', input: long }],
+      [
+        '/v1/responses',
+        { model: 'm', input: [{ role: 'user', content: [{ type: 'input_text', text: long }] }] },
+      ],
+      ['/v1/messages', { model: 'm', max_tokens: 9, messages: [{ role: 'user', content: long }] }],
+      ['/v1/messages/count_tokens', { model: 'm', messages: [{ role: 'user', content: long }] }],
+      ['/v1beta/models/gemini-2.5-flash:generateContent', { contents: [{ parts: [{ text: long }] }] }],
+    ];
+    for (const [path, body] of requests) {
+      const response = await call(path, body, config);
+      const json = (await response.json()) as Json;
+      expect(response.status, `${path} ${JSON.stringify(json)}`).to.equal(446);
+      expect(json.hook_results.before_request_hooks, path).to.have.lengthOf(1);
+    }
+    const answers: readonly (readonly [string, object])[] = [
+      ['/v1/completions', { model: 'm', prompt: 'swordfish' }],
+      ['/v1/responses', { model: 'm', input: 'swordfish' }],
+      ['/v1/messages', { model: 'm', max_tokens: 9, messages: [{ role: 'user', content: 'swordfish' }] }],
+      ['/v1beta/models/gemini-2.5-flash:generateContent', { contents: [{ parts: [{ text: 'swordfish' }] }] }],
+    ];
+    for (const [path, body] of answers) {
+      const response = await call(path, body, { output_guardrails: [without('swordfish', { deny: true })] });
+      expect(response.status, `${path} ${await response.text()}`).to.equal(446);
+    }
+  });
+
+  it('has frames on streams, before the first chunk and after the last', async () => {
+    const guarded = {
+      input_guardrails: [words(2)],
+      output_guardrails: [without('swordfish', { deny: true })],
+    };
+    const strict = await call('/v1/chat/completions', chat('swordfish', { stream: true }), guarded);
+    const plain = await strict.text();
+    expect(plain)
+      .to.match(/data: \[DONE\]\n\n$/)
+      .and.not.include('hook_results');
+
+    const shown = { ...guarded, strict_open_ai_compliance: false };
+    const response = await call('/v1/chat/completions', chat('swordfish', { stream: true }), shown);
+    const frames = (await response.text()).trim().split('\n\n');
+    expect(response.status).to.equal(200);
+    expect(JSON.parse(frames[0]!.slice(6))).to.have.nested.property(
+      'hook_results.before_request_hooks[0].verdict',
+      true,
+    );
+    expect(frames.at(-2)).to.equal('data: [DONE]');
+    const last = JSON.parse(frames.at(-1)!.slice(6)).hook_results;
+    expect(last.before_request_hooks).to.have.lengthOf(1);
+    expect(last.after_request_hooks[0]).to.include({ verdict: false, deny: true });
+
+    const body = {
+      model: 'm',
+      max_tokens: 9,
+      stream: true,
+      messages: [{ role: 'user', content: 'swordfish' }],
+    };
+    const messages = await (await call('/v1/messages', body, shown)).text();
+    expect(messages).to.match(/^event: hook_results\ndata: \{"hook_results"/);
+    expect(messages.trim().split('\n\n').at(-1)).to.match(/^event: hook_results\n.*"verdict":false/);
+
+    const denied = await call('/v1/chat/completions', chat('far too many words', { stream: true }), {
+      input_guardrails: [words(2, { deny: true })],
+    });
+    expect(denied.status).to.equal(446);
+    expect(denied.headers.get('content-type')).to.equal('application/json');
+  });
+
+  it('are found by slug and id, in their current version, as soon as that is acknowledged', async () => {
+    const checks = (maxWords: number): object => ({
+      checks: [
+        { id: 'default.wordCount', parameters: { maxWords } },
+        { id: 'default.wordCount', parameters: { maxWords: 0 }, is_enabled: false },
+      ],
+    });
+    const made = await guardrail(checks(2));
+    const bySlug = { before_request_hooks: [{ type: 'guardrail', id: made.slug }] };
+    const refused = await ask('these are three', bySlug);
+    expect(refused.status).to.equal(446);
+    const [hook] = refused.json.hook_results.before_request_hooks;
+    expect(hook).to.include({ id: made.slug, guardrail_version_id: made.version_id });
+    expect(hook.feedback).to.deep.equal({
+      value: -5,
+      weight: 1,
+      metadata: { successfulChecks: '', failedChecks: 'default.wordCount', erroredChecks: '' },
+    });
+    expect((await ask('these are three', { input_guardrails: [made.id] })).status).to.equal(446);
+    expect(
+      (await ask('these are three', { input_guardrails: [{ id: made.id, deny: false }] })).status,
+    ).to.equal(246);
+
+    await admin('PUT', `/v1/guardrails/${made.id}`, checks(3), gateway.workspaceKey);
+    expect((await ask('these are three', bySlug)).status).to.equal(200);
+
+    await admin('DELETE', `/v1/guardrails/${made.id}`, {}, gateway.workspaceKey);
+    const gone = await ask('these are three', bySlug);
+    expect(gone.status).to.equal(400);
+    expect(gone.json.error.code).to.equal('guardrail_not_found');
+  });
+
+  it('of the workspace hold for every request, whatever its config says', async () => {
+    const made = await guardrail({ checks: [{ id: 'default.wordCount', parameters: { maxWords: 2 } }] });
+    const place = `/v1/admin/workspaces/${gateway.workspaceId}`;
+    await admin('PUT', place, { defaults: { input_guardrails: [made.slug] } });
+    const own = { input_guardrails: [words(9)] };
+    for (const config of [{}, own, { input_guardrails: [{ id: made.slug, deny: false }] }])
+      expect((await ask('these are three', config)).status).to.equal(446);
+    await admin('PUT', place, { defaults: { input_guardrails: [] } });
+    expect((await ask('these are three', own)).status).to.equal(200);
+  });
+
+  it('writes verdicts into the row of the request', async () => {
+    const response = await call('/v1/chat/completions', chat('these are three'), {
+      input_guardrails: [
+        words(2, { id: 'short', deny: true, on_fail: { feedback: { value: -3, weight: 0.5 } } }),
+      ],
+    });
+    const { metrics: row } = await rowOf(response.headers.get('x-gateway-request-id')!);
+    expect(row).to.include({ response_status_code: 446 });
+    expect(row.stage_fields.guardrails).to.include({
+      verdict: false,
+      failed: 'short (default.wordCount)',
+      denied_by: 'short',
+      feedback: 'short -3 * 0.5',
+    });
+  });
+
+  it('does not wait for guardrails that run beside the request', async () => {
+    const { status, json } = await ask('these are three', {
+      strict_open_ai_compliance: false,
+      input_guardrails: [words(2, { deny: true, async: true })],
+    });
+    expect(status).to.equal(200);
+    expect(json.hook_results.before_request_hooks).to.deep.equal([]);
+  });
+
+  it('are part of what makes two calls the same for the cache', async () => {
+    const cached = (guards: object): object => ({ cache: { mode: 'simple' }, ...guards });
+    const marked = cached({ input_guardrails: [words(1)] });
+    const text = 'cached words';
+    expect((await ask(text, marked)).status).to.equal(246);
+    const passing = cached({ output_guardrails: [without('swordfish')] });
+    await ask(text, passing);
+    const again = await call('/v1/chat/completions', chat(text), passing);
+    expect(again.headers.get('x-gateway-cache-status')).to.equal('HIT');
+    const refusing = cached({ output_guardrails: [without('cached', { deny: true })] });
+    expect((await ask(text, refusing)).status).to.equal(446);
+  });
+});
