@@ -36,8 +36,15 @@ export class CheckPool {
   #jobs = 0;
   #bytes = 0;
   #closed = false;
+  readonly #turns: Turns;
 
-  constructor(readonly options: PoolOptions) {}
+  /** `thread`: the module that runs jobs. */
+  constructor(
+    readonly options: PoolOptions,
+    readonly thread: URL = ownThread,
+  ) {
+    this.#turns = new Turns(options.threads, options.waitMs);
+  }
 
   get queued(): number {
     return this.#jobs;
@@ -52,7 +59,12 @@ export class CheckPool {
     this.#jobs++;
     this.#bytes += bytes;
     try {
-      return await this.#withoutSlowest(phase, texts, checks);
+      if (!(await this.#turns.take())) return checks.map(() => 'timeout' as const);
+      try {
+        return await this.#withoutSlowest(phase, texts, checks);
+      } finally {
+        this.#turns.give();
+      }
     } finally {
       this.#jobs--;
       this.#bytes -= bytes;
@@ -83,7 +95,7 @@ export class CheckPool {
     const controller = new AbortController();
     const timer = new Deadline(progress, this.options, () => controller.abort());
     try {
-      this.#pool ??= createPool(this.options);
+      this.#pool ??= createPool(this.options, this.thread);
       const pool = await this.#pool;
       const ask = (given: readonly JobCheck[]): Promise<JobResult> => {
         const job: CheckJob = { phase, texts, checks: given, progress };
@@ -109,7 +121,49 @@ export class CheckPool {
   }
 }
 
-/** Ends a job that has waited too long for its turn, or that takes too long from there on. */
+/**
+ * Lets as many jobs go on as there are threads. Piscina would queue the others, and start no thread for them when the one
+ * that they wait for is ended.
+ */
+class Turns {
+  #free: number;
+  readonly #waiting = new Set<() => void>();
+
+  constructor(
+    free: number,
+    readonly waitMs: number,
+  ) {
+    this.#free = free;
+  }
+
+  /** false: it took too long. */
+  take(): Promise<boolean> | true {
+    if (this.#free > 0) {
+      this.#free--;
+      return true;
+    }
+    return new Promise((resolve) => {
+      const turn = (): void => {
+        clearTimeout(timer);
+        this.#waiting.delete(turn);
+        resolve(true);
+      };
+      const timer = setTimeout(() => {
+        this.#waiting.delete(turn);
+        resolve(false);
+      }, this.waitMs);
+      this.#waiting.add(turn);
+    });
+  }
+
+  give(): void {
+    const [next] = this.#waiting;
+    if (next === undefined) this.#free++;
+    else next();
+  }
+}
+
+/** Ends a job whose thread does not begin, or that takes too long from there on. */
 class Deadline {
   #timer: NodeJS.Timeout;
   #beganAt: number | null = null;
@@ -137,12 +191,14 @@ class Deadline {
   }
 }
 
-async function createPool({ threads, heapMb }: PoolOptions): Promise<Piscina> {
+// From source (tests) the thread is TypeScript too.
+const ownThread = new URL(`./thread.${import.meta.url.endsWith('.ts') ? 'ts' : 'js'}`, import.meta.url);
+
+async function createPool({ threads, heapMb }: PoolOptions, thread: URL): Promise<Piscina> {
   // Loaded with the first job: most gateways run no check here.
   const { Piscina } = await import('piscina');
-  // From source (tests) the thread is TypeScript and needs the same loader as this file.
-  const fromSource = import.meta.url.endsWith('.ts');
-  const thread = new URL(`./thread.${fromSource ? 'ts' : 'js'}`, import.meta.url);
+  // Which needs the same loader as this file.
+  const fromSource = thread.href.endsWith('.ts');
   const pool = new Piscina({
     filename: fromSource ? thread.href : fileURLToPath(thread),
     ...(fromSource ? { execArgv: ['--import', 'tsx'] } : {}),

@@ -1,0 +1,79 @@
+import { expect } from 'chai';
+import { CheckPool, type PoolOptions, type PoolResult } from '../../plugins/guardrails/pool/pool.js';
+
+const options: PoolOptions = {
+  deadlineMs: 300,
+  waitMs: 60_000,
+  threads: 1,
+  heapMb: 48,
+  maxQueue: 3,
+  maxQueueBytes: 1000,
+};
+const unruly = new URL(
+  `../support/unruly-checks.${import.meta.url.endsWith('.ts') ? 'ts' : 'js'}`,
+  import.meta.url,
+);
+
+describe('the threads that run checks', function () {
+  this.timeout(60_000);
+  let pool: CheckPool;
+
+  beforeEach(() => {
+    pool = new CheckPool(options, unruly);
+  });
+  afterEach(() => pool.close());
+
+  const run = (ids: readonly string[], text = 'text'): Promise<PoolResult[]> =>
+    pool.run(
+      'before',
+      [text],
+      ids.map((id) => ({ key: id, id, parameters: {} })),
+    );
+  const told = (results: readonly PoolResult[]): unknown[] =>
+    results.map((one) => (typeof one === 'string' ? one : one.result.verdict));
+
+  it('end a check that never does, and run the others of its text again', async () => {
+    expect(told(await run(['quick', 'loop', 'other']))).to.deep.equal([true, 'timeout', true]);
+    expect(told(await run(['loop']))).to.deep.equal(['timeout']);
+    expect(told(await run(['quick']))).to.deep.equal([true]);
+  });
+
+  it('survive a check that uses too much memory, and one that ends its thread', async () => {
+    const patient = new CheckPool({ ...options, deadlineMs: 30_000 }, unruly);
+    const ask = async (id: string): Promise<unknown[]> =>
+      told(
+        await patient.run(
+          'before',
+          ['text'],
+          ['quick', id].map((one) => ({ key: one, id: one, parameters: {} })),
+        ),
+      );
+    expect(await ask('heap')).to.deep.equal([true, 'thread_lost']);
+    expect(await ask('exit')).to.deep.equal([true, 'thread_lost']);
+    expect(await ask('quick')).to.deep.equal([true, true]);
+    await patient.close();
+  });
+
+  it('take no more texts than they may, by number and by length, and others once there is room', async () => {
+    const asked = ['loop', 'quick', 'quick', 'quick'].map((id) => run([id]));
+    expect((await Promise.all(asked)).flatMap(told)).to.deep.equal(['timeout', true, true, 'queue_full']);
+    expect(told(await run(['quick'], 'x'.repeat(1001)))).to.deep.equal(['queue_full']);
+    expect(told(await run(['quick'], 'x'.repeat(1000)))).to.deep.equal([true]);
+    expect(pool.queued).to.equal(0);
+  });
+
+  it('get the parameters of a check once, and again after they have ended', async () => {
+    const own = new CheckPool({ ...options, deadlineMs: 30_000 });
+    const check = (maxWords: number) => [
+      { key: `v:${maxWords}`, id: 'default.wordCount', parameters: { minWords: 0, maxWords, not: false } },
+    ];
+    for (const [maxWords, verdict] of [
+      [1, false],
+      [2, true],
+      [1, false],
+    ] as const)
+      expect(told(await own.run('before', ['two words'], check(maxWords)))).to.deep.equal([verdict]);
+    await own.close();
+    expect(told(await own.run('before', ['two words'], check(1)))).to.deep.equal(['queue_full']);
+  });
+});
