@@ -36,7 +36,8 @@ export class GuardrailRunner {
 
   constructor(
     readonly host: HostWith<'requests'>,
-    readonly pool: CheckPool,
+    readonly pool: Pick<CheckPool, 'run'>,
+    readonly known: ReadonlyMap<string, Check> = checks,
   ) {}
 
   /**
@@ -50,7 +51,7 @@ export class GuardrailRunner {
     for (const guardrail of guardrails) {
       const planned = guardrail.rules.map((rule, index) => ({
         ...{ guardrail, index, rule },
-        check: checks.get(rule.check),
+        check: this.known.get(rule.check),
       }));
       const inOrder = guardrail.sequential && planned.some(({ check }) => check?.transforms === true);
       for (const one of planned) {
@@ -88,7 +89,11 @@ export class GuardrailRunner {
   async #one(x: Exchange, planned: Planned, subject: Subject, texts: readonly string[]): Promise<RuleResult> {
     const { check, rule } = planned;
     if (check === undefined) return this.#unrun('no_check');
-    if (check.runs === 'text') return (await this.#texts(subject.phase, texts, [planned]))[0]!;
+    if (check.runs === 'text') {
+      const found =
+        this.#cheaply(subject.phase, texts, [planned]) ?? this.#texts(subject.phase, texts, [planned]);
+      return (await found)[0]!;
+    }
     if (check.runs === 'remote') return this.#remote(x, check, rule, subject, texts);
     return this.#request(check, rule, subject);
   }
@@ -109,7 +114,8 @@ export class GuardrailRunner {
     const asked = this.#remotes(x, remote, subject, set);
     if (ofTexts.length > 0) {
       const found =
-        this.#cheaply(ofTexts, subject) ?? (await this.#texts(subject.phase, subject.texts, ofTexts));
+        this.#cheaply(subject.phase, subject.texts, ofTexts) ??
+        (await this.#texts(subject.phase, subject.texts, ofTexts));
       for (const [i, one] of ofTexts.entries()) set(one, found[i]!);
     }
     await asked;
@@ -136,14 +142,13 @@ export class GuardrailRunner {
   }
 
   /** On the event loop, where that is next to nothing; null: it is not. */
-  #cheaply(all: readonly Planned[], subject: Subject): RuleResult[] | null {
-    if (subject.texts.length > 64) return null;
+  #cheaply(phase: Subject['phase'], texts: readonly string[], all: readonly Planned[]): RuleResult[] | null {
+    if (texts.length > 64) return null;
     let length = 0;
-    for (const text of subject.texts) length += text.length;
+    for (const text of texts) length += text.length;
     if (length * all.length > maxCheapUnits) return null;
     for (const { check } of all) if ((check as TextCheck).cheap !== true) return null;
-    const { phase, texts, text } = subject;
-    const context = { phase, texts, text };
+    const context = { phase, texts, text: texts.join('\n') };
     return all.map(({ check, rule }) =>
       this.#counted({ ...runTextCheck(check, context, rule.parameters), ran: true }),
     );
