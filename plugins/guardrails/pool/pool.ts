@@ -1,7 +1,14 @@
 import { fileURLToPath } from 'node:url';
 import type { Piscina } from 'piscina';
 import type { CheckPhase } from '../check.js';
-import type { CheckJob, JobCheck, JobResult, TimedResult } from './job.js';
+import {
+  type CheckJob,
+  type JobCheck,
+  type JobResult,
+  packed,
+  type TimedResult,
+  transferable,
+} from './job.js';
 
 export interface PoolOptions {
   /** Milliseconds that the checks of one job may take together, once it has begun. */
@@ -23,8 +30,8 @@ export type Unrun = 'queue_full' | 'timeout' | 'thread_lost';
 /** A result for each check, or the reason why it has none. */
 export type PoolResult = TimedResult | Unrun;
 
-type Given = Required<JobCheck>;
-
+/** Characters: a job with longer texts takes more than a turn of the event loop to send. */
+const longLength = 256 * 1024;
 /** How often it is looked whether a job has begun. Milliseconds. */
 const pollMs = 20;
 /** Milliseconds after which an unused thread ends. */
@@ -37,6 +44,8 @@ export class CheckPool {
   #bytes = 0;
   #closed = false;
   readonly #turns: Turns;
+  /** What the threads share: see `place` of a job. */
+  readonly #progress: Int32Array;
 
   /** `thread`: the module that runs jobs. */
   constructor(
@@ -44,6 +53,7 @@ export class CheckPool {
     readonly thread: URL = ownThread,
   ) {
     this.#turns = new Turns(options.threads, options.waitMs);
+    this.#progress = new Int32Array(new SharedArrayBuffer(4 * options.threads));
   }
 
   get queued(): number {
@@ -51,7 +61,7 @@ export class CheckPool {
   }
 
   /** Never rejects. A check that exceeds the deadline is the only one without a result; the others run again. */
-  async run(phase: CheckPhase, texts: readonly string[], checks: readonly Given[]): Promise<PoolResult[]> {
+  async run(phase: CheckPhase, texts: readonly string[], checks: readonly JobCheck[]): Promise<PoolResult[]> {
     const bytes = texts.reduce((sum, { length }) => sum + length, 0);
     const { maxQueue, maxQueueBytes } = this.options;
     if (this.#closed || this.#jobs >= maxQueue || this.#bytes + bytes > maxQueueBytes)
@@ -59,11 +69,12 @@ export class CheckPool {
     this.#jobs++;
     this.#bytes += bytes;
     try {
-      if (!(await this.#turns.take())) return checks.map(() => 'timeout' as const);
+      const place = await this.#turns.take();
+      if (place === null) return checks.map(() => 'timeout' as const);
       try {
-        return await this.#withoutSlowest(phase, texts, checks);
+        return await this.#withoutSlowest(phase, texts, checks, place);
       } finally {
-        this.#turns.give();
+        this.#turns.give(place);
       }
     } finally {
       this.#jobs--;
@@ -74,14 +85,15 @@ export class CheckPool {
   async #withoutSlowest(
     phase: CheckPhase,
     texts: readonly string[],
-    checks: readonly Given[],
+    checks: readonly JobCheck[],
+    place: number,
   ): Promise<PoolResult[]> {
-    const first = await this.#attempt(phase, texts, checks);
+    const first = await this.#attempt(phase, texts, checks, place);
     if (Array.isArray(first)) return first;
     const { reason, running } = first;
     if (running === null || checks.length === 1) return checks.map(() => reason);
     const others = checks.filter((_, i) => i !== running);
-    const second = await this.#attempt(phase, texts, others);
+    const second = await this.#attempt(phase, texts, others, place);
     const results: PoolResult[] = Array.isArray(second) ? second : others.map(() => second.reason);
     return results.toSpliced(running, 0, reason);
   }
@@ -89,25 +101,32 @@ export class CheckPool {
   async #attempt(
     phase: CheckPhase,
     texts: readonly string[],
-    checks: readonly Given[],
+    checks: readonly JobCheck[],
+    place: number,
   ): Promise<TimedResult[] | { readonly reason: Unrun; readonly running: number | null }> {
-    const progress = new Int32Array(new SharedArrayBuffer(4));
+    const isLong = texts.some(({ length }) => length > longLength);
+    const keys = checks.map(({ key }) => key).join('\n');
     const controller = new AbortController();
-    const timer = new Deadline(progress, this.options, () => controller.abort());
+    Atomics.store(this.#progress, place, 0);
+    const timer = new Deadline(this.#progress, place, this.options, () => controller.abort());
     try {
-      this.#pool ??= createPool(this.options, this.thread);
+      this.#pool ??= createPool(this.options, this.thread, this.#progress);
       const pool = await this.#pool;
-      const ask = (given: readonly JobCheck[]): Promise<JobResult> => {
-        const job: CheckJob = { phase, texts, checks: given, progress };
-        return pool.run(job, { signal: controller.signal }) as Promise<JobResult>;
+      const ask = async (given: readonly JobCheck[] | null): Promise<JobResult> => {
+        const job: CheckJob = {
+          ...{ phase, keys, checks: given, place },
+          texts: isLong ? await packed(texts) : texts,
+        };
+        const transferList = isLong ? transferable(job.texts) : [];
+        return pool.run(job, { signal: controller.signal, transferList }) as Promise<JobResult>;
       };
-      // Most threads have the parameters from an earlier text: sent each time they would cost more than the text.
-      const answer = await ask(checks.map(({ key, id }) => ({ key, id })));
+      // Most threads have the checks from an earlier text: sent each time they would cost more than the text.
+      const answer = await ask(null);
       const made = 'results' in answer ? answer : await ask(checks);
       if ('results' in made) return [...made.results];
       return { reason: 'thread_lost', running: null };
     } catch {
-      const running = Atomics.load(progress, 0) - 1;
+      const running = Atomics.load(this.#progress, place) - 1;
       const reason = controller.signal.aborted ? 'timeout' : 'thread_lost';
       return { reason, running: running < 0 ? null : running };
     } finally {
@@ -126,40 +145,38 @@ export class CheckPool {
  * that they wait for is ended.
  */
 class Turns {
-  #free: number;
-  readonly #waiting = new Set<() => void>();
+  readonly #free: number[];
+  readonly #waiting = new Set<(place: number) => void>();
 
   constructor(
-    free: number,
+    places: number,
     readonly waitMs: number,
   ) {
-    this.#free = free;
+    this.#free = Array.from({ length: places }, (_, i) => i);
   }
 
-  /** false: it took too long. */
-  take(): Promise<boolean> | true {
-    if (this.#free > 0) {
-      this.#free--;
-      return true;
-    }
+  /** A place, as many of which there are as threads; null: it took too long. */
+  take(): Promise<number | null> | number {
+    const free = this.#free.pop();
+    if (free !== undefined) return free;
     return new Promise((resolve) => {
-      const turn = (): void => {
+      const turn = (place: number): void => {
         clearTimeout(timer);
         this.#waiting.delete(turn);
-        resolve(true);
+        resolve(place);
       };
       const timer = setTimeout(() => {
         this.#waiting.delete(turn);
-        resolve(false);
+        resolve(null);
       }, this.waitMs);
       this.#waiting.add(turn);
     });
   }
 
-  give(): void {
+  give(place: number): void {
     const [next] = this.#waiting;
-    if (next === undefined) this.#free++;
-    else next();
+    if (next === undefined) this.#free.push(place);
+    else next(place);
   }
 }
 
@@ -171,6 +188,7 @@ class Deadline {
 
   constructor(
     readonly progress: Int32Array,
+    readonly place: number,
     readonly options: PoolOptions,
     readonly end: () => void,
   ) {
@@ -179,7 +197,7 @@ class Deadline {
 
   #look(): void {
     const now = performance.now();
-    if (this.#beganAt === null && Atomics.load(this.progress, 0) > 0) this.#beganAt = now - pollMs;
+    if (this.#beganAt === null && Atomics.load(this.progress, this.place) > 0) this.#beganAt = now - pollMs;
     const { waitMs, deadlineMs } = this.options;
     const until = this.#beganAt === null ? this.#askedAt + waitMs : this.#beganAt + deadlineMs;
     if (now >= until) this.end();
@@ -194,7 +212,11 @@ class Deadline {
 // From source (tests) the thread is TypeScript too.
 const ownThread = new URL(`./thread.${import.meta.url.endsWith('.ts') ? 'ts' : 'js'}`, import.meta.url);
 
-async function createPool({ threads, heapMb }: PoolOptions, thread: URL): Promise<Piscina> {
+async function createPool(
+  { threads, heapMb }: PoolOptions,
+  thread: URL,
+  progress: Int32Array,
+): Promise<Piscina> {
   // Loaded with the first job: most gateways run no check here.
   const { Piscina } = await import('piscina');
   // Which needs the same loader as this file.
@@ -202,6 +224,7 @@ async function createPool({ threads, heapMb }: PoolOptions, thread: URL): Promis
   const pool = new Piscina({
     filename: fromSource ? thread.href : fileURLToPath(thread),
     ...(fromSource ? { execArgv: ['--import', 'tsx'] } : {}),
+    workerData: progress,
     minThreads: 0,
     maxThreads: threads,
     idleTimeout: idleMs,
