@@ -86,7 +86,7 @@ export interface AttemptCost {
   readonly tier?: string | null;
   /** Does the price of a long input hold? */
   readonly long_input: boolean;
-  /** Where the price was read, or "settings" for an operator's own; absent where none is known. */
+  /** Where the price was read, else whose own it is: integration, organisation or settings; absent where none is known. */
   readonly price_source?: string | null;
   /** The days on which it was read, and from which on it holds. */
   readonly price_read_on?: string | null;
@@ -96,6 +96,10 @@ export interface AttemptCost {
   readonly cost?: string | null;
   /** As the ledger has it. */
   readonly recorded_cost?: string | null;
+  /** integration or organisation, where the price is theirs; absent: the gateway's. */
+  readonly price_set_by?: string | null;
+  /** Slug of the integration of the stored provider that was called; absent: none. */
+  readonly integration?: string | null;
 }
 
 export interface AuditLog {
@@ -299,6 +303,8 @@ export interface CostLine {
   /** For one unit. */
   readonly unit_price: string;
   readonly cost: string;
+  /** What an integration multiplies the price by; absent: nothing does. `unit_price` has it in it. */
+  readonly factor?: number | null;
 }
 
 export interface CreateApiKeyRequest {
@@ -2325,9 +2331,18 @@ export interface ModelPricingConfig {
   readonly pay_as_you_go: ModelTokenPrices;
 }
 
+/** What is left out costs what the unit does that it is a part of: cached input what input does. */
 export interface ModelTokenPrices {
   readonly request_token?: TokenPrice | null;
   readonly response_token?: TokenPrice | null;
+  readonly cache_write_input_token?: TokenPrice | null;
+  readonly cache_read_input_token?: TokenPrice | null;
+  readonly request_audio_token?: TokenPrice | null;
+  readonly response_audio_token?: TokenPrice | null;
+  readonly cache_read_audio_input_token?: TokenPrice | null;
+  /** thinking_token, cache_write_1h_input_token, input_image, cache_read_image_input_token, response_image_token (each a token),
+   * character, second or request. */
+  readonly additional_units: Readonly<Record<string, TokenPrice>>;
 }
 
 export interface NewWorkspaceDefaults {

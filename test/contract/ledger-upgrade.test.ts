@@ -39,6 +39,8 @@ const full = (id: string, change: Partial<Settlement> = {}): Settlement =>
     attempts: [
       {
         target: 'targets[0]',
+        slug: null,
+        integration: null,
         provider: 'openai',
         model: null,
         startedAt: 1.5,
@@ -50,6 +52,8 @@ const full = (id: string, change: Partial<Settlement> = {}): Settlement =>
       },
       {
         target: 'targets[1]',
+        slug: null,
+        integration: null,
         provider: 'anthropic',
         model: 'claude',
         startedAt: 5002,

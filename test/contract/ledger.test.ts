@@ -70,6 +70,8 @@ function contract(open: (dataDir: string) => Promise<Ledger>): void {
       attempts: [
         {
           target: 'targets[0]',
+          slug: null,
+          integration: null,
           provider: 'openai',
           model: null,
           startedAt: 1.5,
@@ -81,6 +83,8 @@ function contract(open: (dataDir: string) => Promise<Ledger>): void {
         },
         {
           target: 'targets[1]',
+          slug: null,
+          integration: null,
           provider: 'anthropic',
           model: 'claude',
           startedAt: 5002,

@@ -63,6 +63,8 @@ const settlementWith = (id: string, change: Partial<Settlement>): Settlement => 
   attempts: [
     {
       target: 'targets[0]',
+      slug: 'openai-main',
+      integration: null,
       provider: 'openai',
       model: 'gpt-4o-mini',
       startedAt: 0.123,

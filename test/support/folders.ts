@@ -25,6 +25,7 @@ export const folders: readonly Folder[] = [
       'src/common/access',
       'src/common/plugin-host',
       'src/common/vocabulary',
+      'src/common/prices',
     ],
   },
   {
@@ -177,6 +178,7 @@ export const folders: readonly Folder[] = [
       'src/common/access',
       'src/common/guardrails',
       'src/common/ipc',
+      'src/common/prices',
     ],
   },
   {
@@ -212,6 +214,7 @@ export const folders: readonly Folder[] = [
       'src/common/http',
       'src/common/access',
       'src/common/guardrails',
+      'src/common/prices',
       'src/common/ipc',
       'src/control-plane/database',
     ],

@@ -70,6 +70,8 @@ export function logRow(org: string, workspace: string, id: string, trace: string
     attempts: [
       {
         target: 'config',
+        slug: null,
+        integration: null,
         provider: 'openai',
         model: 'gpt',
         startedAt: 1,

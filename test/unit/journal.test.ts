@@ -98,6 +98,8 @@ describe('the text of a journal', () => {
         .tuple(
           fc.record({
             target: text,
+            slug: maybe,
+            integration: maybe,
             provider: text,
             model: maybe,
             startedAt: whole,
@@ -114,7 +116,13 @@ describe('the text of a journal', () => {
   it('holds any settlement, in one line of ASCII', () => {
     fc.assert(
       fc.property(settlement, (change) => {
-        const given = settlementOf('0190a1b2-0000-7000-8000-000000000001', change);
+        const { slug, integration, attempts } = change;
+        // A single attempt has what the row has.
+        const single = attempts.map((attempt) => ({ ...attempt, slug, integration }));
+        const given = settlementOf('0190a1b2-0000-7000-8000-000000000001', {
+          ...change,
+          attempts: attempts.length > 1 ? attempts : single,
+        });
         const line = settlementText(given);
         expect(line).to.match(/^S\[[\x20-\x7f]*\][\d,]*\n$/);
         expect(rowFrom(line)).to.deep.equal({ ...given, state: 'settled', node });

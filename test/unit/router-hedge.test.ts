@@ -77,6 +77,7 @@ class Simulation {
       modelUsed: null,
       firstByteMs: null,
       endedAt: null,
+      prices: null,
       reserved: null,
       received: null,
     };

@@ -40,8 +40,8 @@ function attemptLines(attempt: AttemptCost): string[] {
     '',
     `${target}: ${provider}/${model ?? '?'}${kind === '' ? '' : ` (${kind})`}, ${priceOf(attempt)}`,
     ...lines.map(
-      ({ quantity, rate, unit, unit_price: price, cost: product }) =>
-        `  ${String(quantity).padStart(10)} ${rate.padEnd(17)} × $${price} a ${unit} = $${product}`,
+      ({ quantity, rate, unit, unit_price: price, factor, cost: product }) =>
+        `  ${String(quantity).padStart(10)} ${rate.padEnd(17)} × $${price} a ${unit} = $${product}${factor == null || factor === 1 ? '' : `  (price × ${factor})`}`,
     ),
     `  ${' '.repeat(10)} ${'sum'.padEnd(17)} ${dollars(cost)}`,
     '',
@@ -49,11 +49,22 @@ function attemptLines(attempt: AttemptCost): string[] {
 }
 
 function priceOf(attempt: AttemptCost): string {
-  const { model, priced_as: name, price_source: source, price_read_on: day, price_since: since } = attempt;
+  const { model, priced_as: name, price_source: source, price_since: since } = attempt;
   if (source == null) return 'no price is known';
-  const from = source === 'settings' ? 'of the settings' : `read on ${day ?? '?'} at ${source}`;
   const as = name === model ? '' : ` of ${name}`;
-  return `price${as} ${from}${since == null ? '' : `, from ${since} on`}`;
+  const factor = attempt.lines.some((line) => line.factor != null && line.factor !== 1);
+  const times = factor ? `, times the factors of the integration ${attempt.integration ?? ''}` : '';
+  return `price${as} ${originOf(attempt, source)}${since == null ? '' : `, from ${since} on`}${times}`;
+}
+
+function originOf(
+  { price_set_by: by, price_read_on: day, integration }: AttemptCost,
+  source: string,
+): string {
+  if (by === 'integration') return `of the integration ${integration ?? ''}`;
+  const read = day == null ? source : `read on ${day} at ${source}`;
+  if (by === 'organisation') return source === by ? 'of the organisation' : `of the organisation, ${read}`;
+  return source === 'settings' ? 'of the settings' : read;
 }
 
 const dollars = (amount: string | null | undefined): string => (amount == null ? 'none' : `$${amount}`);

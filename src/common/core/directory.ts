@@ -1,5 +1,6 @@
 import type { Principal } from '../access/principal.js';
 import type { Secret } from '../access/secret.js';
+import type { ProviderPrices } from '../prices/provider-prices.js';
 import type { FieldValues } from '../vocabulary/provider-fields.js';
 import type { GuardrailRules } from './guardrail.js';
 import type { RatePolicy, RateRule } from './rate-rules.js';
@@ -36,6 +37,8 @@ export interface StoredProvider {
   readonly models: StoredModels | null;
   /** Rate limits of the provider, and of its integration in this workspace; absent: none. */
   readonly limits?: readonly RateRule[];
+  /** What its calls cost where its integration or its organisation has set prices; absent: what the gateway counts with. */
+  readonly prices?: ProviderPrices;
 }
 
 /** The policies of a workspace that are in force. The same object until one of them changes. */

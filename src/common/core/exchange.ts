@@ -4,6 +4,7 @@ import type { BodyRecord } from '../bytes/body-record.js';
 import type { HeaderList } from '../http/headers.js';
 import { guard, guardListeners } from '../plugin-host/guarded-signal.js';
 import type { StageFields } from '../plugin-host/ledger-fields.js';
+import type { ProviderPrices } from '../prices/provider-prices.js';
 import type { CacheStatus, Company, Saved } from './cache.js';
 import type { Charge } from './charges.js';
 import { type Decision, maxDecisions } from './decision.js';
@@ -38,6 +39,10 @@ export interface ClientRequest {
 /** One upstream attempt, as the ledger stores it. */
 export interface AttemptRecord {
   readonly target: string;
+  /** Of the stored provider that was called; null: none, or not known yet. */
+  slug: string | null;
+  /** Slug of that provider's integration; null: it has none. */
+  integration: string | null;
   provider: string;
   /** The requested model; null: the body names none. */
   model: string | null;
@@ -57,16 +62,14 @@ export interface AttemptRecord {
 
 /** One upstream attempt, with the values that the exchange takes from the one whose answer is returned. */
 export interface Attempt extends AttemptRecord {
-  /** Of the stored provider that was called; null: none, or not known yet. */
-  slug: string | null;
-  /** Slug of that provider's integration; null: it has none. */
-  integration: string | null;
   /** The model that answered, as the answer names it. */
   modelUsed: string | null;
   /** Milliseconds since the exchange began at which the first byte of its answer arrived; null: none did. */
   firstByteMs: number | null;
   /** Milliseconds since the exchange began at which it ended; null: it has not, or was never sent. */
   endedAt: number | null;
+  /** Prices of the stored provider's integration and organisation, as they were when it was sent; null: none. */
+  prices: ProviderPrices | null;
   /** Highest possible cost in picodollars; null: no price is known. */
   reserved: number | null;
   /** The kept part of its answer, as the client gets it unless `sent` has that; null: none. */

@@ -1,6 +1,7 @@
 import type { KeyType } from '../access/principal.js';
 import type { GuardrailFeedback } from '../core/guardrail.js';
 import type { RatePolicy, RateRule } from '../core/rate-rules.js';
+import type { PricesRecord } from '../prices/provider-prices.js';
 
 /** Wire form of a Principal. */
 export interface KeyRecord {
@@ -67,6 +68,8 @@ export interface ProviderRecord {
   models: ModelRules | null;
   /** Rate limits of the provider, and of its integration in this workspace; absent: none. */
   limits?: RateRule[];
+  /** Prices of its integration and its organisation; absent: none. */
+  prices?: PricesRecord;
 }
 
 /** The rate-limit policies of a workspace that are in force. */

@@ -250,9 +250,11 @@ export const restFields = [
   ),
 ] as const;
 
-/** One of `rest.attempts`; what is null is left out, and of a single attempt what the row has: usage and cost. */
+/** One of `rest.attempts`; what is null is left out, and of a single attempt what the row has: slugs, usage and cost. */
 export const attemptFields = [
   'target',
+  'slug',
+  'integration',
   'provider',
   'model',
   'started_us',

@@ -140,9 +140,14 @@ function writeCharges(to: LineWriter, charges: readonly Charge[]): void {
   to.raw(charges.length === 0 ? '[]' : ']');
 }
 
-function writeAttempt(to: LineWriter, attempt: AttemptRecord, withUsage: boolean): void {
+/** `isOneOf`: there are others, so that it has what is the row's otherwise. */
+function writeAttempt(to: LineWriter, attempt: AttemptRecord, isOneOf: boolean): void {
   to.raw('{"target":');
   to.text(attempt.target);
+  if (isOneOf) {
+    writeText(to, ',"slug":', attempt.slug);
+    writeText(to, ',"integration":', attempt.integration);
+  }
   writeText(to, ',"provider":', attempt.provider);
   writeText(to, ',"model":', attempt.model);
   to.raw(',"started_us":');
@@ -152,7 +157,7 @@ function writeAttempt(to: LineWriter, attempt: AttemptRecord, withUsage: boolean
   writeText(to, ',"error":', attempt.error);
   to.raw(',"duration_us":');
   to.number(micros(attempt.durationMs));
-  if (withUsage && attempt.usage !== null) {
+  if (isOneOf && attempt.usage !== null) {
     if (attempt.cost !== null) {
       to.raw(',"cost":');
       to.number(attempt.cost);

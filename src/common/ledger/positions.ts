@@ -98,13 +98,14 @@ const usageOf = ([input, output, cached, cacheWrite, reasoning, source]: UsagePo
   source,
 });
 
-/** `whole`: cost and usage of the request, where this was its only attempt. */
+/** `whole`: what the request has, where this was its only attempt. */
 function attemptOf(
   [target, provider, model, startedAt, status, error, durationMs, cost, ...usage]: AttemptPositions,
-  whole: Pick<AttemptRecord, 'cost' | 'usage'> | null,
+  whole: Pick<AttemptRecord, 'slug' | 'cost' | 'usage'> | null,
 ): AttemptRecord {
   const own = { cost: picos(cost), usage: usage.length === 0 ? null : usageOf(usage) };
-  return { target, provider, model, startedAt, status, error, durationMs, ...(whole ?? own) };
+  const stored = { slug: null, integration: null };
+  return { target, ...stored, provider, model, startedAt, status, error, durationMs, ...(whole ?? own) };
 }
 
 /** Figures of `least_cost` are money. */
@@ -126,7 +127,8 @@ function settlement(given: SettlementPositions, state: RowState): LedgerRow {
   const [metadata, span, parentSpan, spanName, dropped, costSaved, msSaved, route, slug] = last;
   const cost = picos(micros);
   const usage = usageOf([input, output, cached, cacheWrite, reasoning, source]);
-  const whole = attempts.length > 1 ? null : { cost, usage: source === 'none' ? null : usage };
+  const whole =
+    attempts.length > 1 ? null : { slug: slug ?? null, cost, usage: source === 'none' ? null : usage };
   return {
     state,
     node: null,

@@ -30,6 +30,8 @@ export interface Rest {
 
 interface RestAttempt {
   readonly target: string;
+  readonly slug?: string;
+  readonly integration?: string;
   readonly provider: string;
   readonly model?: string;
   readonly started_us: number;
@@ -64,7 +66,15 @@ export function rowOf(values: StoredValues, rest: Rest, state: RowState): Ledger
   };
   const attempts = rest.attempts ?? [];
   const { cost } = columns;
-  const whole = attempts.length > 1 ? null : { cost, usage: usage.source === 'none' ? null : usage };
+  const whole =
+    attempts.length > 1
+      ? null
+      : {
+          cost,
+          usage: usage.source === 'none' ? null : usage,
+          slug: columns.provider_slug,
+          integration: columns.integration,
+        };
   return {
     state,
     node: columns.node_id,
@@ -119,10 +129,22 @@ function programValue({ type }: LedgerField, value: unknown): unknown {
   return type === 'json' && typeof value === 'string' ? JSON.parse(value) : value;
 }
 
-/** `whole`: cost and usage of the request, where this was its only attempt. */
+/** `whole`: what the row has, where this was its only attempt. */
 function attemptOf(
-  { target, provider, model, started_us, status, error, duration_us, cost, usage }: RestAttempt,
-  whole: Pick<AttemptRecord, 'cost' | 'usage'> | null,
+  {
+    target,
+    slug,
+    integration,
+    provider,
+    model,
+    started_us,
+    status,
+    error,
+    duration_us,
+    cost,
+    usage,
+  }: RestAttempt,
+  whole: Pick<AttemptRecord, 'cost' | 'usage' | 'slug' | 'integration'> | null,
 ): AttemptRecord {
   return {
     target,
@@ -132,7 +154,12 @@ function attemptOf(
     status,
     error: error ?? null,
     durationMs: duration_us / 1000,
-    ...(whole ?? { cost: cost ?? null, usage: usage === undefined ? null : usageOf(usage) }),
+    ...(whole ?? {
+      slug: slug ?? null,
+      integration: integration ?? null,
+      cost: cost ?? null,
+      usage: usage === undefined ? null : usageOf(usage),
+    }),
   };
 }
 
@@ -158,11 +185,15 @@ export function restOf(row: LedgerRow): Rest {
   };
 }
 
-function restAttempt(attempt: AttemptRecord, withUsage: boolean): RestAttempt {
-  const { target, provider, model, startedAt, status, error, durationMs, cost, usage } = attempt;
-  const own = withUsage && usage !== null ? usage : null;
+/** `isOneOf`: there are others, so that it has what is the row's otherwise. */
+function restAttempt(attempt: AttemptRecord, isOneOf: boolean): RestAttempt {
+  const { target, slug, integration, provider, model, startedAt, status, error, durationMs, cost, usage } =
+    attempt;
+  const own = isOneOf && usage !== null ? usage : null;
   return {
     target,
+    ...(isOneOf && slug !== null && { slug }),
+    ...(isOneOf && integration !== null && { integration }),
     provider,
     ...(model !== null && { model }),
     started_us: Math.round(startedAt * 1000),

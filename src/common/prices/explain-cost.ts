@@ -2,6 +2,7 @@ import type { AttemptRecord } from '../core/exchange.js';
 import type { LedgerRow } from '../ledger/record.js';
 import { type CostLine, costLines, priceFor } from './price.js';
 import type { PriceBook, Quote } from './pricing.js';
+import type { ProviderPrices } from './provider-prices.js';
 
 /** What an attempt cost, by the price of its day. */
 export interface ExplainedAttempt {
@@ -25,8 +26,15 @@ export interface ExplainedCost {
   readonly note: string | null;
 }
 
+/** Prices that are set for the calls of an attempt; null: none. */
+export type PricesOf = (attempt: AttemptRecord) => ProviderPrices | null;
+
 /** The arithmetic of a row's cost, done again from what it used and from the prices of its day. */
-export function explainCost(row: LedgerRow, pricing: Pick<PriceBook, 'quoteOf'>): ExplainedCost {
+export function explainCost(
+  row: LedgerRow,
+  pricing: Pick<PriceBook, 'quoteOf'>,
+  pricesOf: PricesOf = () => null,
+): ExplainedCost {
   const isHit = row.cache === 'HIT' || row.cache === 'SEMANTIC HIT';
   const { attempts: tried } = row;
   const of = tried.findLastIndex(({ target, usage }) => target === row.target && usage !== null);
@@ -34,7 +42,7 @@ export function explainCost(row: LedgerRow, pricing: Pick<PriceBook, 'quoteOf'>)
   const attempts = isHit
     ? []
     : tried.map((attempt) =>
-        explained(attempt, attempt === answered ? row.modelUsed : null, row.at, pricing),
+        explained(attempt, attempt === answered ? row.modelUsed : null, row.at, pricing, pricesOf(attempt)),
       );
   const known = attempts.flatMap(({ cost }) => (cost === null ? [] : [cost]));
   const cost = isHit ? 0 : known.length === 0 ? null : known.reduce((sum, one) => sum + one, 0);
@@ -48,10 +56,16 @@ function explained(
   named: string | null,
   at: number,
   pricing: Pick<PriceBook, 'quoteOf'>,
+  prices: ProviderPrices | null,
 ): ExplainedAttempt {
   const { provider, usage } = attempt;
   const model = named ?? attempt.model;
-  const quote = model === null ? null : pricing.quoteOf(provider, model, at);
+  const quote =
+    model === null
+      ? null
+      : prices === null
+        ? pricing.quoteOf(provider, model, at)
+        : prices.quoteOf(pricing, named, attempt.model, at);
   if (quote === null || usage === null || usage.source === 'none')
     return { attempt, model, quote, longInput: false, lines: [], cost: null };
   const tier = usage.kinds?.tier;

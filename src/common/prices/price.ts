@@ -47,20 +47,29 @@ export interface CostLine {
 const perMillion = 1_000_000;
 const picosPerDollar = 1_000_000_000_000;
 
-/** Picodollars for one; dollars are for a million tokens or characters, and for one second or request. */
-function picosOf(name: RateName, dollars: number): number {
-  const unit = rateUnits[name];
-  return whole(dollars * (unit === 'second' || unit === 'request' ? picosPerDollar : perMillion), dollars);
-}
+/** What an amount of a rate is in picodollars for one of its unit. Throws an Error for an amount that is no price. */
+type Reading = (name: RateName, amount: number) => number;
 
-function whole(value: number, dollars: number): number {
-  const rounded = Math.round(value);
-  // What binary fractions are off by is far below this.
-  if (!Number.isSafeInteger(rounded) || rounded < 0 || Math.abs(value - rounded) > 1e-3)
-    throw new Error(
-      `prices: ${dollars} is no price; give dollars for a million tokens, with six digits after the point at most, for example 0.15.`,
-    );
-  return rounded;
+/** Dollars for a million tokens or characters, and for one second or request. */
+const fromDollars: Reading = (name, dollars) => {
+  const unit = rateUnits[name];
+  const isOne = unit === 'second' || unit === 'request';
+  const picos = wholePicos(dollars, isOne ? picosPerDollar : perMillion);
+  if (picos !== null) return picos;
+  throw new Error(
+    isOne
+      ? `prices: ${dollars} is no price; give dollars for one ${unit}, with twelve digits after the point at most, for example 0.0001.`
+      : `prices: ${dollars} is no price; give dollars for a million ${unit}s, with six digits after the point at most, for example 0.15.`,
+  );
+};
+
+/**
+ * `amount` × `scale`, where that is a whole number as its decimal digits say it; else null. A division is rounded to the
+ * nearest binary number, and so is a decimal text when it is read: both are the same number only where the digits agree.
+ */
+export function wholePicos(amount: number, scale: number): number | null {
+  const picos = Math.round(amount * scale);
+  return Number.isSafeInteger(picos) && picos >= 0 && picos / scale === amount ? picos : null;
 }
 
 /** A price from dollars, everything that is not given derived. Throws an Error for what is no price. */
@@ -94,7 +103,18 @@ function priceOf(
   };
 }
 
-function ratesOf(given: DollarRates): Rates {
+/** A price from picodollars for one of each unit, everything that is not given derived. */
+export const priceOfPicos = (given: GivenRates): Price =>
+  priceOf(
+    ratesOf(given, (_, picos) => picos),
+    null,
+    {},
+  );
+
+/** Amounts of some rates; the others are derived from them. */
+export type GivenRates = Pick<Rates, 'input' | 'output'> & Partial<Rates>;
+
+function ratesOf(given: GivenRates, picosOf: Reading = fromDollars): Rates {
   const rate = (name: RateName, otherwise: number): number =>
     given[name] === undefined ? otherwise : picosOf(name, given[name]);
   const input = picosOf('input', given.input);
@@ -125,8 +145,25 @@ function ratesOf(given: DollarRates): Rates {
 /** A discount or surcharge on everything. What is no whole number then is refused, not rounded. */
 function times(rates: Rates, factor: number): Rates {
   const of = {} as Record<RateName, number>;
-  for (const name of rateNames) of[name] = whole(rates[name] * factor, (rates[name] * factor) / perMillion);
+  for (const name of rateNames) {
+    const picos = Math.round(rates[name] * factor);
+    if (!Number.isSafeInteger(picos) || picos < 0 || (rates[name] > 0 && picos / rates[name] !== factor))
+      throw new Error(
+        `prices: ${factor} times ${rates[name]} picodollars is no price, since it is no whole number of them; give the rates of the tier.`,
+      );
+    of[name] = picos;
+  }
   return of;
+}
+
+/** A price whose rates are others, those of long inputs and of tiers too. */
+export function withRates(price: Price, change: (price: Price) => Rates): Price {
+  const changed = (one: Price): Price => {
+    const { tokens, price: long } = one.above ?? { tokens: 0, price: null };
+    return priceOf(change(one), long === null ? null : { tokens, rates: change(long) }, {});
+  };
+  const tiers = Object.entries(price.tiers).map(([name, tier]) => [name, changed(tier)]);
+  return { ...changed(price), tiers: Object.fromEntries(tiers) };
 }
 
 /** The price by the tier that answered and by the length of the input. */

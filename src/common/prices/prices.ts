@@ -113,12 +113,19 @@ function listed(
     output,
     ...(typeof cached === 'number' && { cached }),
     ...(typeof cacheWrite === 'number' && { cacheWrite }),
-    ...(hour !== null && { cacheWriteHour: hour * input }),
-    ...(above && { above: hour === null ? above : { ...above, cacheWriteHour: hour * above.input } }),
+    ...(hour !== null && { cacheWriteHour: sixDigits(hour * input) }),
+    ...(above && {
+      above: hour === null ? above : { ...above, cacheWriteHour: sixDigits(hour * above.input) },
+    }),
     ...(tiers && { tiers }),
     ...more,
     ...(since !== undefined && { since }),
     source: from,
     readOn: on,
   };
+}
+
+/** Without what a binary product is off by. */
+function sixDigits(dollars: number): number {
+  return Math.round(dollars * 1e6) / 1e6;
 }

@@ -1,5 +1,5 @@
 import type { Usage } from '../core/usage.js';
-import { atMost, costOf, type Price, priceFor, toPrice } from './price.js';
+import { atMost, costOf, type Price, priceFor, type RateName, toPrice } from './price.js';
 import { builtInPrices, type DollarPrice, type ListedPrice, priceLists } from './prices.js';
 
 export { costOf, type Price } from './price.js';
@@ -24,6 +24,10 @@ export interface Quote {
   readonly source: string | null;
   readonly readOn: string | null;
   readonly since: string | null;
+  /** Whose own price it is; null: that of the gateway, of its settings or built in. */
+  readonly setBy: 'organisation' | 'integration' | null;
+  /** What its rates were multiplied by, by rate; null: by nothing. */
+  readonly factors: Readonly<Partial<Record<RateName, number>>> | null;
 }
 
 /** What things cost, in picodollars. `at`: Unix milliseconds, now unless given. */
@@ -34,6 +38,10 @@ export interface PriceBook {
   cost(provider: string, model: string, usage: Usage, at?: number): number | null;
   /** What a request may cost, by its size and its `max_tokens`, before anyone has answered it. */
   reserve(provider: string, model: string, requestBytes: number, maxTokens: number | null): number | null;
+  /** Goes up when `replace` is called: prices that were found before may be others now. */
+  readonly version: number;
+  /** Takes other prices of an operator's own from now on. They were checked: `checkRates`. */
+  replace(prices: OwnPrices): void;
 }
 
 /** Reserved for the answer of a request that sets itself no limit. */
@@ -53,7 +61,11 @@ const maxModel = 256;
 type Schedule = readonly (Quote & { readonly from: number })[];
 
 /** Throws an Error for a day that is none, and for two prices of one day. */
-function scheduleOf(model: string, prices: readonly (DatedPrice & Partial<ListedPrice>)[]): Schedule {
+function scheduleOf(
+  model: string,
+  prices: readonly (DatedPrice & Partial<ListedPrice>)[],
+  setBy: Quote['setBy'] = null,
+): Schedule {
   const schedule = prices
     .map((price) => ({
       from: dayOf(price.since),
@@ -62,6 +74,8 @@ function scheduleOf(model: string, prices: readonly (DatedPrice & Partial<Listed
       source: price.source ?? null,
       readOn: price.readOn ?? null,
       since: price.since ?? null,
+      setBy,
+      factors: null,
     }))
     .sort((a, b) => b.from - a.from);
   if (schedule.some(({ from }, i) => from === schedule[i + 1]?.from))
@@ -80,39 +94,70 @@ function dayOf(since: string | undefined): number {
 const at = (schedule: Schedule, when: number): Quote | null =>
   schedule.find(({ from }) => when >= from) ?? null;
 
-/** Looks prices up among an operator's own, then the built-in ones, unless `only` leaves these out. */
-export function createPricing(
-  options: { readonly prices?: OwnPrices; readonly only?: boolean } = {},
-): PriceBook {
-  const known = new Map<string, Map<string, Schedule>>();
-  const modelsOf = (provider: string): Map<string, Schedule> => {
-    const models = known.get(provider) ?? new Map<string, Schedule>();
-    known.set(provider, models);
-    return models;
-  };
-  for (const [provider, rows] of options.only === true ? [] : Object.entries(builtInPrices)) {
-    const models = modelsOf(provider);
-    for (const [model, prices] of byModel(rows)) models.set(model, scheduleOf(model, prices));
-  }
-  for (const [provider, own] of Object.entries(options.prices ?? {})) {
-    const models = modelsOf(provider);
-    for (const [model, prices] of Object.entries(own))
-      models.set(
-        model,
-        scheduleOf(model, Array.isArray(prices) ? (prices as DatedPrice[]) : [prices as DatedPrice]),
-      );
-  }
+const listOf = (prices: DatedPrice | readonly DatedPrice[]): readonly DatedPrice[] =>
+  Array.isArray(prices) ? prices : [prices as DatedPrice];
 
+/** Throws an Error that names what is no price: its provider, its model, and why. */
+export function checkRates(prices: OwnPrices): void {
+  for (const [provider, models] of Object.entries(prices)) {
+    for (const [model, listed] of Object.entries(models)) {
+      try {
+        scheduleOf(model, listOf(listed));
+      } catch (error) {
+        throw new Error(`${provider} ${model}: ${(error as Error).message}`);
+      }
+    }
+  }
+}
+
+/** By provider, then by model; made when first needed, since most models are never asked for. */
+const builtInRows = new Map<string, ReadonlyMap<string, readonly ListedPrice[]>>();
+
+function builtIn(provider: string, model: string): readonly ListedPrice[] | undefined {
+  let models = builtInRows.get(provider);
+  if (models === undefined) {
+    const rows = Object.hasOwn(builtInPrices, provider) ? builtInPrices[provider] : undefined;
+    if (rows === undefined) return undefined;
+    models = byModel(rows);
+    builtInRows.set(provider, models);
+  }
+  return models.get(model);
+}
+
+/**
+ * Looks prices up among an operator's own, then the built-in ones, unless `only` leaves these out. Throws an Error for what
+ * is no price.
+ */
+export function createPricing(
+  options: {
+    readonly prices?: OwnPrices;
+    readonly only?: boolean;
+    readonly setBy?: Quote['setBy'];
+    /** Names of models that are remembered; 4,096 unless given. */
+    readonly remembers?: number;
+  } = {},
+): PriceBook {
+  const { prices = {}, only = false, setBy = null, remembers = maxRemembered } = options;
+  checkRates(prices);
+  let own = prices;
+  let version = 0;
   let remembered = new Map<string, Map<string, Schedule | null>>();
   let rememberedCount = 0;
+  const listed = (provider: string, model: string): Schedule | null => {
+    const models = Object.hasOwn(own, provider) ? own[provider] : undefined;
+    const rows =
+      models !== undefined && Object.hasOwn(models, model)
+        ? listOf(models[model]!)
+        : only
+          ? undefined
+          : builtIn(provider, model);
+    return rows === undefined ? null : scheduleOf(model, rows, setBy);
+  };
   const find = (provider: string, model: string): Schedule | null => {
-    const models = known.get(provider);
-    if (models === undefined) return null;
-    const exact = models.get(model);
-    if (exact !== undefined) return exact;
-    // Where the provider documents it: `gpt-4o-2024-08-06` costs what `gpt-4o` does. A guess may be wrong tenfold.
-    const leftOff = Object.hasOwn(priceLists, provider) ? priceLists[provider]?.leftOff : undefined;
-    return leftOff === undefined ? null : (models.get(model.replace(leftOff, '')) ?? null);
+    const exact = listed(provider, model);
+    if (exact !== null) return exact;
+    const shorter = withoutDate(provider, model);
+    return shorter === model ? null : scheduled(provider, shorter);
   };
   const scheduled = (provider: string, model: string): Schedule | null => {
     const models = remembered.get(provider);
@@ -121,7 +166,7 @@ export function createPricing(
       schedule = find(provider, model);
       if (model.length > maxModel) return schedule;
       // Names come from clients: a flood of invented ones must not grow this.
-      if (rememberedCount++ >= maxRemembered) {
+      if (rememberedCount++ >= remembers) {
         remembered = new Map();
         rememberedCount = 0;
       }
@@ -141,6 +186,15 @@ export function createPricing(
   const priceOf = (provider: string, model: string, when?: number): Price | null =>
     quoteOf(provider, model, when)?.price ?? null;
   return {
+    get version() {
+      return version;
+    },
+    replace(others) {
+      own = others;
+      remembered = new Map();
+      rememberedCount = 0;
+      version++;
+    },
     quoteOf,
     priceOf,
     cost(provider, model, usage, when) {
@@ -149,10 +203,21 @@ export function createPricing(
     },
     reserve(provider, model, requestBytes, maxTokens) {
       const price = priceOf(provider, model);
-      return price === null ? null : reserveOf(Math.ceil(requestBytes / bytesPerToken), maxTokens, price);
+      return price === null ? null : reserveForBytes(requestBytes, maxTokens, price);
     },
   };
 }
+
+/** Without the parts that the provider documents to cost the same: `gpt-4o-2024-08-06` costs what `gpt-4o` does. */
+export function withoutDate(provider: string, model: string): string {
+  // A guess may be wrong tenfold, so other names are only ever themselves.
+  const leftOff = Object.hasOwn(priceLists, provider) ? priceLists[provider]?.leftOff : undefined;
+  return leftOff === undefined ? model : model.replace(leftOff, '');
+}
+
+/** What a request of so many bytes may cost, by its `max_tokens`. */
+export const reserveForBytes = (requestBytes: number, maxTokens: number | null, price: Price): number =>
+  reserveOf(Math.ceil(requestBytes / bytesPerToken), maxTokens, price);
 
 /** Rows by their model, in order. */
 export function byModel<Row extends { readonly model: string }>(rows: readonly Row[]): Map<string, Row[]> {

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { lazyAjv } from '../json/ajv.js';
 import type { DatedPrice, OwnPrices } from '../prices/pricing.js';
-import { createPricing } from '../prices/pricing.js';
+import { checkRates } from '../prices/pricing.js';
 import { priceSchema, readPrice, writePrice } from './settings-prices.js';
 
 /** A price with all that is known of it, as files of prices have it. */
@@ -50,16 +50,7 @@ export function parsePrices(json: string): FiledPrice[] {
     );
   }
   const rows = (value as object[]).map((row) => readPrice(row) as unknown as FiledPrice);
-  const own = ownPricesOf(rows);
-  for (const [provider, models] of Object.entries(own)) {
-    for (const [model, prices] of Object.entries(models)) {
-      try {
-        createPricing({ prices: { [provider]: { [model]: prices } }, only: true });
-      } catch (error) {
-        throw new Error(`${provider} ${model}: ${(error as Error).message}`);
-      }
-    }
-  }
+  checkRates(ownPricesOf(rows));
   return rows;
 }
 

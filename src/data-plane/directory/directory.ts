@@ -21,6 +21,7 @@ import type {
   KeyRecord,
   ProviderRecord,
 } from '../../common/ipc/records.js';
+import { ProviderPrices } from '../../common/prices/provider-prices.js';
 import type { LookupChannel } from './channel.js';
 import { KeyDirectory } from './keys.js';
 import { Remembered } from './remembered.js';
@@ -132,7 +133,11 @@ export class WorkerDirectory implements Directory {
       return record === null ? null : options.compile(record);
     });
     this.#providers = new Remembered<StoredProvider>(
-      { entries: 5_000, bytes: maxBytes.providers, bytesOf: retainedBytes },
+      {
+        entries: 5_000,
+        bytes: maxBytes.providers,
+        bytesOf: (provider) => retainedBytes(provider) + (provider.prices?.keptBytes ?? 0),
+      },
       async (key) => {
         const [workspace = '', name = ''] = key.split('\n');
         const record = await ask(channel.ask('provider', workspace, name));
@@ -241,7 +246,7 @@ function toGuardrail({ slug, checks, ...actions }: GuardrailRecord): GuardrailRu
 }
 
 function toStoredProvider(record: ProviderRecord): StoredProvider {
-  const { secrets, ...shown } = record;
+  const { secrets, prices, ...shown } = record;
   const sealed = Object.entries(secrets).map(([name, text]) => [name, new Secret(text)] as const);
   return Object.freeze({
     ...shown,
@@ -251,5 +256,6 @@ function toStoredProvider(record: ProviderRecord): StoredProvider {
       record.models === null
         ? null
         : { ...record.models, named: new Map(record.models.named.map((rule) => [rule.model, rule])) },
+    ...(prices !== undefined && { prices: new ProviderPrices(record.provider, prices) }),
   });
 }

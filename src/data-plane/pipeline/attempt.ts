@@ -44,6 +44,7 @@ export function attempt(pipeline: Pipeline, x: Exchange, target: Target): Promis
     modelUsed: null,
     firstByteMs: null,
     endedAt: null,
+    prices: null,
     reserved: null,
     received: null,
   };
@@ -79,6 +80,7 @@ function leave(
     record.provider = address.provider.name;
     record.slug = address.slug;
     record.integration = address.integration;
+    record.prices = address.prices;
     record.model = address.model;
     if (x.endpoint.counts === true && address.provider.paths[x.endpoint.format] === undefined) {
       return countHere(pipeline, x, address).then(
@@ -190,12 +192,12 @@ function intentOf(pipeline: Pipeline, x: Exchange, { call, address }: Outgoing, 
   const { model } = address;
   if (model !== null && x.request.bytes !== null) {
     const { length } = x.request.bytes;
-    record.reserved = pipeline.pricing.reserve(
-      address.provider.name,
-      model,
-      length,
-      maxTokens(x, call.target),
-    );
+    const { pricing } = pipeline;
+    const most = maxTokens(x, call.target);
+    record.reserved =
+      address.prices === null
+        ? pricing.reserve(address.provider.name, model, length, most)
+        : address.prices.reserve(pricing, model, length, most);
   }
   return {
     id: x.id,

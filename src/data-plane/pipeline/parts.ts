@@ -4,6 +4,7 @@ import type { Format } from '../../common/core/endpoint.js';
 import type { Usage } from '../../common/core/usage.js';
 import type { Journal } from '../../common/ledger/record.js';
 import type { Logger } from '../../common/plugin-host/plugin.js';
+import type { PriceBook } from '../../common/prices/pricing.js';
 import type { BodyReader as EndpointBodyReader } from '../endpoints/body-reader.js';
 import type { TokenCounter as LedgerTokenCounter } from '../journal/token-counter.js';
 import type { ClientFormat } from '../providers/client-formats/client-format.js';
@@ -17,7 +18,7 @@ import type { PreparedCalls } from './outgoing/prepared-calls.js';
 export type BodyReader = Pick<EndpointBodyReader, 'read' | 'readAnswer'>;
 export type TokenCounter = Pick<LedgerTokenCounter, 'count' | 'exceeds'>;
 
-export interface Pricing {
+export interface Pricing extends Pick<PriceBook, 'quoteOf'> {
   /** Picodollars, by the price of the day; null: none is known. `at`: Unix milliseconds. */
   cost(provider: string, model: string, usage: Usage, at: number): number | null;
   /** The highest cost of a request, by its size and its `max_tokens`; null: no price is known. */

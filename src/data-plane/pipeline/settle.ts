@@ -84,10 +84,13 @@ export function costOf(
 ): number | null {
   let sum: number | null = null;
   for (const attempt of attempts) {
-    const { provider, usage } = attempt;
+    const { provider, usage, prices } = attempt;
     const model = attempt.modelUsed ?? attempt.model;
     if (usage === null || usage.source === 'none' || model === null) continue;
-    attempt.cost = pricing.cost(provider, model, usage, at);
+    attempt.cost =
+      prices === null
+        ? pricing.cost(provider, model, usage, at)
+        : prices.cost(pricing, attempt.modelUsed, attempt.model, usage, at);
     if (attempt.cost !== null) sum = (sum ?? 0) + attempt.cost;
   }
   return sum;

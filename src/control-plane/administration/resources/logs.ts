@@ -7,7 +7,7 @@ import type { Caller } from '../access/caller.js';
 import { AdminError } from '../admin-error.js';
 import { timeOf } from '../grpc/wire.js';
 import type { AdminParts, Service } from '../service.js';
-import { costExplanation } from './log-costs.js';
+import { costExplanation, pricesOfRow } from './log-costs.js';
 
 const dollars = (picos: number | null): number | undefined => (picos === null ? undefined : dollarsOf(picos));
 
@@ -88,7 +88,7 @@ function cursorOf(text: string): string {
 }
 
 /** What passed through the gateway. */
-export function logsService({ ledger, pricing = builtIn }: AdminParts): Service<'Logs'> {
+export function logsService({ store, ledger, pricing = builtIn }: AdminParts): Service<'Logs'> {
   /** Throws AB08 where the caller sees no such row. */
   async function seen(caller: Caller, id: string): Promise<LedgerRow> {
     const row = await ledger.get(caller.organisationId, id);
@@ -136,7 +136,8 @@ export function logsService({ ledger, pricing = builtIn }: AdminParts): Service<
     },
 
     async ExplainCost(caller, { id }) {
-      return costExplanation(await seen(caller, id), pricing);
+      const row = await seen(caller, id);
+      return costExplanation(row, pricing, await pricesOfRow(store, row));
     },
   };
 }

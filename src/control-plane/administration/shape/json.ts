@@ -179,7 +179,8 @@ export function writeMessage(shape: Shape, message: Message): Record<string, unk
   const json: Record<string, unknown> = {};
   for (const field of shape.fields) {
     const value = message[field.name] ?? blank(field) ?? null;
-    if (value === null && field.rules.omit_absent === true) continue;
+    const isNothing = value === null || (field.map && Object.keys(value as object).length === 0);
+    if (isNothing && field.rules.omit_absent === true) continue;
     const isAbsent = field.rules.empty_as_null === true && (value as unknown[] | null)?.length === 0;
     if (value === null || isAbsent) json[field.jsonName] = null;
     else if (field.list) json[field.jsonName] = (value as unknown[]).map((item) => writeSingle(field, item));

@@ -1,3 +1,4 @@
+import type { PricesRecord } from '../../../common/prices/provider-prices.js';
 import type { Credentials, CredentialsChange } from './credentials.js';
 import type { Listed, Page, Place } from './place.js';
 import type { BudgetUsage } from './usage.js';
@@ -129,5 +130,7 @@ export interface IntegrationStore {
   /** Those that were named, by slug. */
   models(organisationId: string, id: string): Promise<readonly IntegrationModel[]>;
   putModels(organisationId: string, id: string, models: readonly IntegrationModel[]): Promise<void>;
+  /** The prices that the active integration of this slug sets; null: none. */
+  prices(organisationId: string, slug: string): Promise<PricesRecord | null>;
   deleteModels(organisationId: string, id: string, slugs: readonly string[]): Promise<void>;
 }

@@ -4,6 +4,7 @@ import { GatewayError } from '../../../common/core/errors.js';
 import type { Exchange } from '../../../common/core/exchange.js';
 import type { Target } from '../../../common/core/target.js';
 import { directCredential } from '../../../common/plugin-host/slots.js';
+import type { ProviderPrices } from '../../../common/prices/provider-prices.js';
 import { nearest } from '../../../common/text/nearest.js';
 import type { FieldValues } from '../../../common/vocabulary/provider-fields.js';
 import { CallFields } from '../../providers/call-fields.js';
@@ -35,6 +36,8 @@ export interface Address {
   readonly fields: FieldValues | null;
   /** Is it the same for all requests of this target, but for the model? Then it can be kept: see prepared-calls.ts. */
   readonly isSteady: boolean;
+  /** Prices of the stored provider's integration and organisation; null: none. */
+  readonly prices: ProviderPrices | null;
 }
 
 interface Named {
@@ -106,6 +109,7 @@ function directAddress(
     headers: none,
     fields: null,
     isSteady: false,
+    prices: null,
   };
 }
 
@@ -159,6 +163,7 @@ function storedAddress(
       record.models === null &&
       record.expiresAt === null &&
       record.exhausted === null,
+    prices: record.prices ?? null,
   };
 }
 

@@ -1,4 +1,4 @@
-import type { Directory } from '../../../common/core/directory.js';
+import type { Directory, StoredProvider } from '../../../common/core/directory.js';
 import type { Exchange } from '../../../common/core/exchange.js';
 import type { Target } from '../../../common/core/target.js';
 import { estimateOf, type Price, type PriceBook } from '../../../common/prices/pricing.js';
@@ -15,13 +15,14 @@ interface KnownPrice {
   readonly workspaceId: string | null;
   readonly modelAsked: string | null;
   readonly providersVersion: number;
+  readonly pricesVersion: number;
   /** null: the price table has none. */
   readonly price: Price | null;
 }
 
 interface Parts {
   readonly directory: Pick<Directory, 'provider' | 'providersVersion'>;
-  readonly pricing: Pick<PriceBook, 'priceOf'>;
+  readonly pricing: Pick<PriceBook, 'quoteOf' | 'version'>;
 }
 
 /** Expected costs of requests at a config's targets; fast, since a strategy compares up to twenty for one request. */
@@ -43,23 +44,32 @@ export class ExpectedCosts {
   #price(x: Exchange, target: Target): Price | null {
     const { workspaceId } = x.principal;
     const { modelAsked } = x;
-    const { providersVersion } = this.parts.directory;
+    const { directory, pricing } = this.parts;
+    const { providersVersion } = directory;
+    const { version: pricesVersion } = pricing;
     const known = this.#prices.get(target);
     if (
       known !== undefined &&
       known.providersVersion === providersVersion &&
+      known.pricesVersion === pricesVersion &&
       known.workspaceId === workspaceId &&
       known.modelAsked === modelAsked
     )
       return known.price;
     const override = target.overrideParams?.['model'];
     const named = splitModel(typeof override === 'string' ? override : modelAsked);
-    const provider = providerOf(this.parts.directory, x, target, named.provider);
+    const provider = providerOf(directory, x, target, named.provider);
     if (provider === null || named.model === null) return null;
-    const price = this.parts.pricing.priceOf(provider, named.model);
+    const quote =
+      typeof provider === 'string'
+        ? pricing.quoteOf(provider, named.model)
+        : provider.prices === undefined
+          ? pricing.quoteOf(provider.provider, named.model)
+          : provider.prices.quoteOf(pricing, null, named.model);
+    const price = quote?.price ?? null;
     // Names come from clients, at any length.
     if (modelAsked === null || modelAsked.length <= maxModel)
-      this.#prices.set(target, { workspaceId, modelAsked, providersVersion, price });
+      this.#prices.set(target, { workspaceId, modelAsked, providersVersion, pricesVersion, price });
     return price;
   }
 }
@@ -67,13 +77,13 @@ export class ExpectedCosts {
 /** Characters of the longest name of a model that is kept beside a target. */
 const maxModel = 256;
 
-/** Name of the provider row. A stored provider that is not in memory is looked up, for the next time. */
+/** Name of the provider row, or the stored provider. A stored provider that is not in memory is looked up, for the next time. */
 function providerOf(
   directory: Parts['directory'],
   x: Exchange,
   target: Target,
   inModel: string | null,
-): string | null {
+): string | StoredProvider | null {
   const chosen = target.virtualKey ?? target.provider ?? inModel;
   if (chosen === null) return null;
   const at = chosen.charCodeAt(0) === 64; /* @ */
@@ -81,7 +91,7 @@ function providerOf(
   const workspace = x.principal.workspaceId;
   if (workspace === null) return null;
   const found = directory.provider(workspace, at ? chosen.slice(1) : chosen);
-  if (!(found instanceof Promise)) return found?.provider ?? null;
+  if (!(found instanceof Promise)) return found;
   // An error will be reported when the target is called.
   found.catch(() => {});
   return null;

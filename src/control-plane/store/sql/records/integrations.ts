@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import type { Knex } from 'knex';
+import type { PricesRecord } from '../../../../common/prices/provider-prices.js';
 import type {
   Integration,
   IntegrationAccess,
@@ -31,6 +32,7 @@ import {
   toModelRow,
   usableAt,
 } from './integration-row.js';
+import { pricesOf } from './price-record.js';
 import { hasWorkspace } from './workspaces.js';
 
 export class SqlIntegrations implements IntegrationStore {
@@ -217,6 +219,20 @@ export class SqlIntegrations implements IntegrationStore {
           .delete();
         await sql('integration_workspaces').insert(toAccessRow(organisationId, id, one));
       }
+    });
+  }
+
+  prices(organisationId: string, slug: string): Promise<PricesRecord | null> {
+    return this.database.read(async (sql) => {
+      const row: IntegrationRow | undefined = await sql('integrations')
+        .where({ organisation_id: organisationId, active_slug: slug })
+        .first();
+      if (row === undefined) return null;
+      const models: ModelRow[] = await sql('integration_models').where({
+        organisation_id: organisationId,
+        integration_id: row.id,
+      });
+      return pricesOf(row, models);
     });
   }
 

@@ -11,6 +11,7 @@ import {
   type ModelRow,
   usageOf,
 } from './integration-row.js';
+import { pricesOf } from './price-record.js';
 import type { ProviderRow } from './provider-row.js';
 
 /** What data workers get of a provider: one record, whichever face it was created by. */
@@ -89,6 +90,10 @@ export class ProviderLookup {
     if (!enabled) return null;
     const { key, secrets } = await this.integrationSealed.open(sql, lender);
     const configurations = JSON.parse(lender.configurations);
+    const models: ModelRow[] = await sql('integration_models').where({
+      organisation_id: lender.organisation_id,
+      integration_id: lender.id,
+    });
     return {
       ...termsOf(row),
       provider: lender.provider,
@@ -101,8 +106,9 @@ export class ProviderLookup {
       secrets: secretsIn(secrets),
       unresolved: unresolvedIn(lender),
       exhausted: exhaustedOf(row, own),
-      models: await modelsOf(sql, lender),
+      models: rulesOf(lender, models),
       ...limitsOf(row, lender, JSON.parse(own === null ? lender.global_rate_limits : own.rate_limits)),
+      ...given('prices', pricesOf(lender, models)),
     };
   }
 }
@@ -208,14 +214,6 @@ function secretsIn({
   );
 }
 
-async function modelsOf(sql: Sql, lender: IntegrationRow): Promise<ModelRules | null> {
-  const rows: ModelRow[] = await sql('integration_models').where({
-    organisation_id: lender.organisation_id,
-    integration_id: lender.id,
-  });
-  return rulesOf(lender, rows);
-}
-
 function rulesOf(lender: IntegrationRow, rows: readonly ModelRow[]): ModelRules | null {
   const others = Boolean(lender.allow_all_models);
   const named = rows.map(({ slug, enabled, custom_host }) => ({
@@ -226,3 +224,6 @@ function rulesOf(lender: IntegrationRow, rows: readonly ModelRow[]): ModelRules 
   const plain = others && named.every(({ enabled, baseUrl }) => enabled && baseUrl === null);
   return plain ? null : { others, named };
 }
+
+const given = <Name extends string, T>(name: Name, value: T | null): { [N in Name]?: T } =>
+  (value === null ? {} : { [name]: value }) as { [N in Name]?: T };
