@@ -172,6 +172,7 @@ const init: WorkerInit = {
   deployment: null,
   workspaceWeights: {},
   prices: {},
+  pricesRevision: 0,
   pepper: pepper.toString('hex'),
   host: '127.0.0.1',
   port: 0,

@@ -21,6 +21,7 @@ import { opsPart } from './parts/ops.js';
 import { otherNodes } from './parts/other-nodes.js';
 import { ownPriority } from './parts/own-priority.js';
 import { partitionsPart } from './parts/partitions.js';
+import { pricesPart } from './parts/prices.js';
 import { pruning } from './parts/pruning.js';
 import { redisPart } from './parts/redis.js';
 import { runsOfSchedules, schedulesPart } from './parts/schedules.js';
@@ -64,6 +65,7 @@ const parts = PartList.given<Base>()
   .with(pruning)
   .with(otherNodes)
   .with(anchoringPart)
+  .with(pricesPart)
   .with(administration)
   .with(workersPart)
   .with(runsOfSchedules)
@@ -79,8 +81,7 @@ export async function startGateway(settings: Settings): Promise<Gateway> {
     { level: settings.logLevel, format: settings.logFormat },
     { process: 'control' },
   );
-  const withPrices = { ...settings, prices: storedPrices(settings) };
-  const running = parts.running({ settings: withPrices, log, droppedLines }, log);
+  const running = parts.running({ settings, ownPrices: storedPrices(settings), log, droppedLines }, log);
   const stop = (): Promise<void> => running.stop();
   installLastHandler({ log, drain: stop, deadlineMs: settings.drainTimeoutMs + afterDrainMs });
   const { workers, port, admin, ops, firstKeys, simulated } = await running.start();

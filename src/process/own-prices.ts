@@ -1,14 +1,21 @@
-import { pricesWithFile } from '../common/settings/price-file.js';
+import { priceFileState, pricesWithFile } from '../common/settings/price-file.js';
 import { type Settings, SettingsError } from '../common/settings/settings.js';
 import type { PriceSettings } from '../common/settings/settings-prices.js';
 import { nearestName } from '../common/text/nearest.js';
 import { providerRows } from '../data-plane/providers/rows.js';
 
+export interface StoredPrices {
+  readonly prices: PriceSettings;
+  /** State of the file of prices before it was read; null: there is none. */
+  readonly fileState: string | null;
+}
+
 /** Prices of the settings and of the data directory. Throws a SettingsError where they cannot be used. */
-export function storedPrices({ dataDir, prices }: Pick<Settings, 'dataDir' | 'prices'>): PriceSettings {
+export function storedPrices({ dataDir, prices }: Pick<Settings, 'dataDir' | 'prices'>): StoredPrices {
   checkPrices(prices);
   try {
-    return pricesWithFile(dataDir, prices);
+    const fileState = priceFileState(dataDir);
+    return { prices: pricesWithFile(dataDir, prices), fileState };
   } catch (error) {
     throw new SettingsError([(error as Error).message]);
   }

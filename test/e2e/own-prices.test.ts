@@ -24,7 +24,7 @@ describe('Prices of one’s own', () => {
     );
     gateway = await startGateway({
       dataDir,
-      env: { HEADGATE_SIMULATED: 'true', HEADGATE_PRICES: JSON.stringify(prices) },
+      env: { HEADGATE_WORKERS: '2', HEADGATE_SIMULATED: 'true', HEADGATE_PRICES: JSON.stringify(prices) },
     });
   });
   after(() => gateway?.stop());
@@ -78,4 +78,46 @@ describe('Prices of one’s own', () => {
       expect(code).to.equal(0);
       expect(stdout).to.include(`$${explained.cost}`).and.include('price of the settings');
     });
+
+  it('count from prices.json in every worker soon after it changes, and a file that cannot be used changes nothing', async () => {
+    const cost = async (): Promise<number | null | undefined> => {
+      const answer = await fetch(`${gateway.url}/v1/chat/completions`, {
+        method: 'POST',
+        headers: {
+          authorization: `Bearer ${gateway.workspaceKey}`,
+          'x-gateway-provider': '@simulated',
+          'content-type': 'application/json',
+          // Each worker is asked: a connection stays with one of them.
+          connection: 'close',
+        },
+        body: JSON.stringify({ model: 'live-1', max_tokens: 1, messages: [{ role: 'user', content: 'Hi' }] }),
+      });
+      expect(answer.status).to.equal(200);
+      await answer.arrayBuffer();
+      const row = await eventually('the row', async () => {
+        const { data } = await gateway.admin().api.logs.listLogs({ limit: 20 });
+        return data.find((one) => one.id === answer.headers.get('x-gateway-request-id'));
+      });
+      return row.cost;
+    };
+    const costs = async (): Promise<unknown[]> => [await cost(), await cost(), await cost(), await cost()];
+    expect(await costs()).to.deep.equal(Array.from({ length: 4 }));
+    const update = (rows: unknown[]) =>
+      headgate(gateway.env, ['prices', 'update', '-f', '-'], JSON.stringify(rows));
+    const live = { provider: 'openai', model: 'live-1', input: 0, output: 0, request: 0.25 };
+    const others = Array.from({ length: 600 }, (_, i) => ({ ...live, model: `other-${i}` }));
+    expect((await update([live, ...others])).stdout).to.include('within seconds');
+    await eventually('the price', async () => (await costs()).every((one) => one === 0.25) || undefined);
+
+    writeFileSync(join(gateway.dataDir, 'prices.json'), JSON.stringify([{ ...live, input: -1 }]));
+    await eventually(
+      'the error',
+      async () => /prices\.json cannot be used/.test(gateway.output()) || undefined,
+    );
+    expect(gateway.output()).to.match(/prices\.json: row \[0\]\.input must be >= 0/);
+    expect(await costs()).to.deep.equal([0.25, 0.25, 0.25, 0.25]);
+
+    writeFileSync(join(gateway.dataDir, 'prices.json'), JSON.stringify([{ ...live, request: 0.5 }]));
+    await eventually('the price', async () => (await costs()).every((one) => one === 0.5) || undefined);
+  }).timeout(30_000);
 });

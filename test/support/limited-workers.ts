@@ -56,6 +56,7 @@ export class LimitedWorkers {
         openVectors: async () => null,
       },
     );
+    server.answer('prices', () => null);
     for (let number = 0; number < count; number++) {
       const worker = new BareWorker();
       worker.onShared = (message, shared) => {

@@ -62,7 +62,7 @@ export function register(program: Command, { settings }: CliContext): void {
 
   prices
     .command('update')
-    .description('count with these prices from the next start of the gateway on')
+    .description('count with these prices, in a running gateway too')
     .requiredOption('-f, --file <file>', 'prices as list --json prints them; - is standard input')
     .action(({ file }: FileOptions) => {
       const before = known();
@@ -79,7 +79,9 @@ export function register(program: Command, { settings }: CliContext): void {
       for (const line of changes) writeLine(line);
       const count = changes.filter((line) => line.startsWith('+')).length;
       writeLine(`${rows.length} prices stored in ${path}, ${count} of them new or changed.`);
-      writeLine('Restart the gateway to count with them; other nodes have a data directory of their own.');
+      writeLine(
+        'A running gateway counts with them within seconds; other nodes have a data directory of their own.',
+      );
     });
 }
 

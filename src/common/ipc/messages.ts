@@ -76,6 +76,8 @@ export interface WorkerInit {
   workspaceWeights: Record<string, number>;
   /** An operator's own prices, by provider and model. */
   prices: OwnPrices;
+  /** Their number: it grows when they change. */
+  pricesRevision: number;
   /** Do several workers share the port? */
   shared: boolean;
   transport: 'uws' | 'node';

@@ -1,5 +1,6 @@
 import type { Awaitable } from '../core/directory.js';
 import type { StateKey } from '../plugin-host/shared-state.js';
+import type { OwnPrices } from '../prices/pricing.js';
 import type { ModelsAnswer, ModelsQuestion } from '../vocabulary/model-list.js';
 import type { BreakerCounts, BreakerPlace, BreakerProbed, BreakerState } from './breaker.js';
 
@@ -20,6 +21,20 @@ export interface SharedQuestions {
   breakers: { readonly question: null; readonly answer: readonly BreakerState[] };
   /** May this request probe the target? Only one at a time; the probe's number; null: no. */
   'breaker-probe': { readonly question: BreakerPlace; readonly answer: number | null };
+  /**
+   * A piece of the prices of an operator's own; null: they are those of the revision that the worker `has`. `revision`: that of
+   * the pieces it got so far, -1: none; where it is another by now, the answer is the first piece again.
+   */
+  prices: {
+    readonly question: { readonly has: number; readonly revision: number; readonly piece: number };
+    readonly answer: {
+      readonly revision: number;
+      readonly piece: number;
+      /** Pieces in all; 0: there are no prices. */
+      readonly count: number;
+      readonly prices: OwnPrices;
+    } | null;
+  };
   /** The models that calls of a key can use now. */
   models: { readonly question: ModelsQuestion; readonly answer: ModelsAnswer };
 }
@@ -31,6 +46,8 @@ export interface SharedNews {
   'breaker-counts': BreakerCounts;
   'breaker-probed': BreakerProbed;
   'breaker-state': BreakerState;
+  /** There are other prices of an operator's own. */
+  prices: { readonly revision: number };
 }
 
 export type QuestionKind = keyof SharedQuestions;

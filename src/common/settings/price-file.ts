@@ -1,4 +1,4 @@
-import { readFileSync } from 'node:fs';
+import { readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { lazyAjv } from '../json/ajv.js';
 import type { DatedPrice, OwnPrices } from '../prices/pricing.js';
@@ -16,6 +16,12 @@ export interface FiledPrice extends DatedPrice {
 
 /** Prices that `headgate prices update` stored, in the data directory. */
 export const priceFileOf = (dataDir: string): string => join(dataDir, 'prices.json');
+
+/** Another text where the file is another, or has changed; null: there is none. */
+export function priceFileState(dataDir: string): string | null {
+  const stats = statSync(priceFileOf(dataDir), { throwIfNoEntry: false, bigint: true });
+  return stats === undefined ? null : `${stats.ino} ${stats.size} ${stats.mtimeNs}`;
+}
 
 /** Files that are longer are refused. */
 const maxBytes = 32 * 1024 * 1024;

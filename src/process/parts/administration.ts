@@ -1,7 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { OwnIdentities } from '../../common/access/own-identity.js';
 import { EgressAllow } from '../../common/http/egress-allow.js';
-import { createPricing } from '../../common/prices/pricing.js';
 import type { Settings } from '../../common/settings/settings.js';
 import type { AdminServer } from '../../control-plane/administration/server.js';
 import { RefusedStart } from '../../control-plane/store/files/refused-start.js';
@@ -12,6 +11,7 @@ import type { Base } from './base.js';
 import type { BreakersGiven } from './breakers.js';
 import type { LedgerGiven } from './ledger.js';
 import type { ChangesGiven } from './other-nodes.js';
+import type { PricesGiven } from './prices.js';
 import type { Records } from './store.js';
 import type { WorkerProcesses } from './worker-processes.js';
 
@@ -27,11 +27,11 @@ const graceMs = 1000;
 
 /** The administration plane: its gRPC port, and what answers the REST requests that data workers receive. */
 export const administration: ProcessPart<
-  Base & Records & LedgerGiven & WorkerProcesses & BreakersGiven & ChangesGiven,
+  Base & Records & LedgerGiven & WorkerProcesses & BreakersGiven & ChangesGiven & PricesGiven,
   Administration
 > = {
   name: 'administration',
-  async start({ settings, store, ledger, workers, breakers, forget, log }) {
+  async start({ settings, store, ledger, workers, breakers, forget, prices, log }) {
     if (settings.role === 'data') return { admin: null, closeAdmin: async () => {} };
     const { startAdminServer } = await import('../../control-plane/administration/server.js');
     const admin = await startAdminServer({
@@ -57,7 +57,7 @@ export const administration: ProcessPart<
       providers: providerRows,
       breakers,
       explain: (asked) => workers.explain(asked),
-      pricing: createPricing({ prices: settings.prices }),
+      pricing: prices.book,
       ownIdentities: new OwnIdentities(settings.ownIdentity),
       egressAllow: new EgressAllow(settings.egressAllow),
       publicUrl: settings.publicUrl ?? `http://localhost:${settings.port}`,

@@ -5,6 +5,7 @@ import type { Administration } from './administration.js';
 import type { Base } from './base.js';
 import type { DataDirectory } from './data-directory.js';
 import type { DeploymentGiven } from './deployment.js';
+import type { PricesGiven } from './prices.js';
 import type { Records } from './store.js';
 import type { WorkerProcesses } from './worker-processes.js';
 
@@ -13,17 +14,17 @@ const afterDrainMs = 4000;
 
 /** Makes the data workers serve: from here on there are requests. */
 export const workersPart: ProcessPart<
-  Base & DataDirectory & Records & DeploymentGiven & WorkerProcesses & Administration,
+  Base & DataDirectory & Records & DeploymentGiven & WorkerProcesses & Administration & PricesGiven,
   { readonly port: number }
 > = {
   name: 'data workers',
   stopMs: ({ settings }) => settings.drainTimeoutMs + afterDrainMs,
-  async start({ settings, journalDir, nodeId, deployment, store, known, workers, admin }) {
+  async start({ settings, journalDir, nodeId, deployment, store, known, workers, admin, prices }) {
     const pepper = store.pepper.toString('hex');
     const node = { journalDir, nodeId, deployment: deployment?.id ?? null };
     const lookups = new Lookups(store, known);
     const port = await workers.serve({
-      init: (worker) => workerInit(settings, worker, workers.options.count, node, pepper),
+      init: (worker) => workerInit(settings, worker, workers.options.count, node, pepper, prices),
       lookup: (kind, workspace, name) => lookups.find(kind, workspace, name),
       admin(request) {
         // Workers of such a node answer these paths themselves.

@@ -1,4 +1,5 @@
 import type { WorkerInit } from '../../common/ipc/messages.js';
+import type { OwnPrices } from '../../common/prices/pricing.js';
 import type { Settings } from '../../common/settings/settings.js';
 
 /** The settings of a data worker. */
@@ -12,6 +13,7 @@ export function workerInit(
     deployment,
   }: { readonly journalDir: string; readonly nodeId: string; readonly deployment: string | null },
   pepper: string,
+  prices: { readonly own: OwnPrices; readonly revision: number },
 ): WorkerInit {
   return {
     worker,
@@ -22,7 +24,8 @@ export function workerInit(
     administration: settings.role === 'all',
     deployment,
     workspaceWeights: { ...settings.workspaceWeights },
-    prices: settings.prices,
+    prices: prices.own,
+    pricesRevision: prices.revision,
     shared: count > 1,
     transport: settings.transport,
     headerPrefixes: [...settings.headerPrefixes],
