@@ -1383,6 +1383,13 @@ export interface GuardrailActions {
   readonly on_success: GuardrailReaction;
   /** When a check does not pass. */
   readonly on_fail: GuardrailReaction;
+  /** Answer what is denied with 200 and a refusal in place of 446? false unless given. */
+  readonly soft_deny_200?: boolean | null;
+  /** Calls to paths that are passed through, where passthrough_paths does not say where their texts are: `refuse` where
+   * deny is true, the default, or `allow`. */
+  readonly passthrough?: 'refuse' | 'allow' | null;
+  /** Where the texts of bodies that are passed through are, as in messages[*].content. */
+  readonly passthrough_paths: readonly string[];
 }
 
 export interface GuardrailCheck {

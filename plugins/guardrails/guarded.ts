@@ -8,6 +8,7 @@ import { jsonBytes } from '../../src/common/json/json-bytes.js';
 import { writeJsonInSlices } from '../../src/common/json/json-slices.js';
 import type { HostWith } from '../../src/common/plugin-host/plugin.js';
 import { factsOf } from './facts.js';
+import type { PassthroughBodies } from './passthrough.js';
 import { denial, type HookResults, withHookResults } from './replies.js';
 import type { ExchangeGuardrails } from './resolve.js';
 import type { HookOutcome } from './run/outcome.js';
@@ -30,6 +31,7 @@ export interface GuardParts {
   readonly host: HostWith<'requests' | 'bodies'>;
   readonly runner: GuardrailRunner;
   readonly recorder: Recorder;
+  readonly passthrough: PassthroughBodies;
 }
 
 /** The guardrails of one exchange, with what they have found so far. */
@@ -54,7 +56,41 @@ export class GuardedExchange implements Judge {
     this.#record(x);
     const denied = this.guardrails.targets.map((target) => this.#denied(target));
     const [first] = denied;
-    return first != null && denied.every((one) => one !== null) ? denial(x, first) : undefined;
+    if (first == null || denied.includes(null)) return undefined;
+    return denial(x, first, this.#isSoft(first));
+  }
+
+  /** Judges a call that is passed through. A Reply: it is refused. */
+  async passThrough(x: Exchange): Promise<Reply | undefined> {
+    const { passthrough } = this.parts;
+    const [before, after] = [this.guardrails.all('before'), this.guardrails.all('after')];
+    const { stream } = x.request;
+    if (stream === null) return undefined;
+    const unjudged = passthrough.unjudged(before, 'before') ?? passthrough.unjudged(after, 'after');
+    if (unjudged !== null) this.#before.set(...unjudged);
+    else {
+      const { outcomes } = await passthrough.request(x, before, stream);
+      for (const [guardrail, outcome] of outcomes) this.#before.set(guardrail, outcome);
+    }
+    this.#record(x);
+    const denied = [...this.#before.values()].find(({ verdict, deny }) => deny && !verdict);
+    return denied === undefined ? undefined : denial(x, denied, false);
+  }
+
+  async #passedThrough(x: Exchange, reply: Reply, target: Target): Promise<Reply> {
+    const { after } = this.guardrails.of(target);
+    const { outcomes, body, isChanged } = await this.parts.passthrough.answer(x, after, reply);
+    const attempt = x.answeredBy;
+    this.#after.set(attempt, [...outcomes.values()]);
+    this.#record(x);
+    const denied = [...outcomes.values()].find(({ verdict, deny }) => deny && !verdict);
+    if (denied !== undefined) {
+      if (isSource(body)) body.cancel();
+      return denial(x, denied, false);
+    }
+    if (isChanged && attempt !== null) attempt.sent = body as Buffer;
+    const hasFailed = this.#hasFailed(target) || [...outcomes.values()].some(({ verdict }) => !verdict);
+    return { ...reply, status: hasFailed ? 246 : 200, body };
   }
 
   /** Guardrails that have no effect on the request: their outcomes are recorded if they are there before its end. */
@@ -76,6 +112,12 @@ export class GuardedExchange implements Judge {
     return this.#beforeOf(target).find(({ verdict, deny }) => deny && !verdict) ?? null;
   }
 
+  /** Is what this guardrail denies answered with 200? */
+  #isSoft({ guardrail_version_id: version }: HookOutcome): boolean {
+    const all = [...this.guardrails.all('before'), ...this.guardrails.all('after')];
+    return all.some(({ versionId, softDeny }) => softDeny && versionId === version);
+  }
+
   #hasFailed(target: Target | null): boolean {
     return this.#beforeOf(target).some(({ verdict }) => !verdict);
   }
@@ -91,7 +133,7 @@ export class GuardedExchange implements Judge {
 
   refusal(target: Target): Reply | null {
     const denied = this.#denied(target);
-    return denied === null ? null : denial(this.#x!, denied);
+    return denied === null ? null : denial(this.#x!, denied, this.#isSoft(denied));
   }
 
   #x: Exchange | null = null;
@@ -106,6 +148,7 @@ export class GuardedExchange implements Judge {
     if (reply.status !== 200 || reply.errorOrigin !== null) return reply;
     const { after } = this.guardrails.of(target);
     const { body } = reply;
+    if (x.endpoint.format === 'none' && after.length > 0) return this.#passedThrough(x, reply, target);
     if (after.length > 0 && Buffer.isBuffer(body) && hasAnswerTexts(x.endpoint.format))
       return this.#judged(x, reply, body, target);
     return this.#hasFailed(target) ? { ...reply, status: 246 } : reply;
@@ -130,7 +173,7 @@ export class GuardedExchange implements Judge {
     }
     const denied = outcomes.find(({ verdict, deny }) => deny && !verdict);
     if (denied !== undefined) {
-      const refused = denial(x, denied);
+      const refused = denial(x, denied, this.#isSoft(denied));
       if (attempt !== null) attempt.sent = refused.body as Buffer;
       return refused;
     }
@@ -159,11 +202,13 @@ export class GuardedExchange implements Judge {
   reply(x: Exchange, reply: Reply): Reply {
     const isDenied = reply.error?.code === 'guardrail_denied';
     if (!isDenied && reply.errorOrigin !== null) return reply;
-    const status = reply.status === 200 && this.#hasFailed(x.target) ? 246 : reply.status;
-    const isShown = isDenied || status === 246 || x.target?.strictOpenAiCompliance === false;
+    const status = !isDenied && reply.status === 200 && this.#hasFailed(x.target) ? 246 : reply.status;
+    const isShown = status === 446 || status === 246 || x.target?.strictOpenAiCompliance === false;
     const { body } = reply;
     if (body !== null && isSource(body)) return this.#stream(x, { ...reply, status, body }, isShown);
-    if (!isShown || body === null || x.endpoint.format === 'none') return { ...reply, status };
+    // Of a body that is passed through nothing is known; what is refused is the gateway's own.
+    const isUnknown = x.endpoint.format === 'none' && status !== 446;
+    if (!isShown || body === null || reply.events || isUnknown) return { ...reply, status };
     return { ...reply, status, body: withHookResults(Buffer.from(body), this.#results(x)) };
   }
 

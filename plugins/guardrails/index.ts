@@ -6,6 +6,7 @@ import { definePlugin, type HostWith, type NeedsOf } from '../../src/common/plug
 import { bodyDigest, guardrailVersion } from '../../src/common/plugin-host/slots.js';
 import { factsOf } from './facts.js';
 import { GuardedExchange, type GuardParts } from './guarded.js';
+import { PassthroughBodies } from './passthrough.js';
 import { CheckPool } from './pool/pool.js';
 import { type ExchangeGuardrails, resolveGuardrails } from './resolve.js';
 import { Recorder } from './run/record.js';
@@ -49,7 +50,8 @@ export default definePlugin<GuardrailOptions, NeedsOf<typeof stage>>({
       ...{ maxQueue: queue, maxQueueBytes: queueBytes },
     });
     const runner = new GuardrailRunner(host, pool);
-    const parts = { host, runner, recorder: new Recorder(host) };
+    const passthrough = new PassthroughBodies(host, runner);
+    const parts = { host, runner, recorder: new Recorder(host), passthrough };
     host.metrics.show(() => [
       ...parts.recorder.metrics(),
       ...[...runner.errors].map(([reason, value]) => ({
@@ -73,12 +75,21 @@ export default definePlugin<GuardrailOptions, NeedsOf<typeof stage>>({
 type Host = HostWith<NeedsOf<typeof stage>>;
 
 function meet(parts: GuardParts & { readonly host: Host }, x: Exchange): Awaitable<Reply | undefined> {
+  if (x.endpoint.name === 'passthrough') return passThrough(parts, x);
   const { json } = x.request;
   const texts = json === null ? null : requestTexts(x.endpoint.format, json);
   if (json === null || texts === null) return;
   const found = resolveGuardrails(parts.host, x);
   if (found instanceof Promise) return found.then((guardrails) => judge(parts, x, guardrails, json, texts));
   return judge(parts, x, found, json, texts);
+}
+
+async function passThrough(parts: GuardParts, x: Exchange): Promise<Reply | undefined> {
+  const guardrails = await resolveGuardrails(parts.host, x);
+  if (guardrails.all('before').length + guardrails.all('after').length === 0) return;
+  const guarded = new GuardedExchange(parts, guardrails);
+  guarded.attach(x);
+  return guarded.passThrough(x);
 }
 
 async function judge(

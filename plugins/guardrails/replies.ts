@@ -1,5 +1,6 @@
 import { GatewayError } from '../../src/common/core/errors.js';
 import type { Exchange, Reply } from '../../src/common/core/exchange.js';
+import { refusalFor } from './refusals.js';
 import type { HookOutcome } from './run/outcome.js';
 
 export interface HookResults {
@@ -7,12 +8,19 @@ export interface HookResults {
   readonly after_request_hooks: readonly HookOutcome[];
 }
 
-/** The answer to what a guardrail has denied, without `hook_results`. */
-export function denial(x: Exchange, by: HookOutcome): Reply {
+/** The answer to what a guardrail has denied, without `hook_results`. `isSoft`: with 200, if the format has texts. */
+export function denial(x: Exchange, by: HookOutcome, isSoft: boolean): Reply {
   const failed = by.checks.filter(({ verdict }) => !verdict).map(({ id }) => id);
   const what = by.event_type === 'beforeRequestHook' ? 'request' : 'answer';
   const message = `The guardrail ${by.id} did not pass this ${what} (${failed.join(', ')}): see hook_results.`;
   const error = { message, type: 'hooks_failed', param: null, code: null };
+  const refused = new GatewayError('guardrail_denied', message);
+  const refusal = isSoft ? refusalFor(x) : null;
+  if (refusal !== null) {
+    const { body, events } = refusal;
+    const headers = ['content-type', events ? 'text/event-stream' : 'application/json'];
+    return { status: 200, headers, body: Buffer.from(body), events, errorOrigin: 'gateway', error: refused };
+  }
   const isAnthropic = x.endpoint.format.startsWith('anthropic');
   return {
     status: 446,
@@ -20,7 +28,7 @@ export function denial(x: Exchange, by: HookOutcome): Reply {
     body: Buffer.from(JSON.stringify(isAnthropic ? { type: 'error', error } : { error })),
     events: false,
     errorOrigin: 'gateway',
-    error: new GatewayError('guardrail_denied', message),
+    error: refused,
   };
 }
 

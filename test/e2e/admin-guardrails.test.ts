@@ -26,6 +26,23 @@ describe('guardrails over the administration plane', () => {
     return made.json as { id: string; slug: string; version_id: string };
   };
 
+  it('say where the texts of calls are that are passed through', async () => {
+    const passed = { ...actions, passthrough: 'allow', passthrough_paths: ['messages[*].content'] };
+    const { id } = await make({ actions: passed });
+    const { json } = await ask('GET', `${path}/${id}`);
+    expect(json.actions).to.deep.include({
+      passthrough: 'allow',
+      passthrough_paths: ['messages[*].content'],
+    });
+    for (const wrong of ['', 'a[', 'a..b', '$.a', 'a'.repeat(257)]) {
+      const refused = await ask('PUT', `${path}/${id}`, {
+        actions: { ...passed, passthrough_paths: [wrong] },
+      });
+      expect(refused.status, wrong).to.equal(400);
+      expect(JSON.stringify(refused.json)).to.include('actions.passthrough_paths[0]');
+    }
+  });
+
   it('are read by id and by slug, with what was left out filled in', async () => {
     const made = await make();
     expect(made.slug).to.match(/^pg-short-/);
@@ -43,6 +60,9 @@ describe('guardrails over the administration plane', () => {
         actions: {
           deny: true,
           async: false,
+          soft_deny_200: false,
+          passthrough: 'refuse',
+          passthrough_paths: [],
           sequential: false,
           on_success: { feedback: { value: 5, weight: 1, metadata: '' } },
           on_fail: { feedback: { value: -1, weight: 0.5, metadata: 'too long' } },

@@ -232,6 +232,40 @@ describe('guardrails of a running gateway', function () {
     }
   });
 
+  it('judges calls that are passed through by the paths of their texts, or refuses them', async () => {
+    const path = '/v1/proxy/unknown/endpoint';
+    const body = { list: [{ content: 'these are three' }] };
+    const post = async (guard: object, key = 'input_guardrails'): Promise<{ status: number; json: Json }> => {
+      const response = await call(path, body, { [key]: [guard] });
+      const text = await response.text();
+      return { status: response.status, json: text.startsWith('{') ? JSON.parse(text) : {} };
+    };
+    const unjudged = await post(words(9, { deny: true }));
+    expect(unjudged.status).to.equal(446);
+    expect(unjudged.json.hook_results.before_request_hooks[0].checks[0].error.name).to.equal('CheckNotRun');
+    expect((await post(words(9, { deny: true }), 'output_guardrails')).status).to.equal(446);
+    const plain = (await call(path, body, {})).status;
+    expect(plain).to.equal(200);
+    expect((await post(words(9, { deny: true, passthrough: 'allow' }))).status).to.equal(plain);
+    expect((await post(words(9, { deny: false }))).status).to.equal(plain);
+    const at = { deny: true, passthrough_paths: ['list[*].content'] };
+    const refused = await post(words(2, at));
+    expect(refused.status).to.equal(446);
+    expect(refused.json.hook_results.before_request_hooks[0].checks[0].data.wordCount).to.equal(3);
+    expect((await post(words(3, at))).status).to.equal(plain);
+  });
+
+  it('answers what is denied with 200 and a refusal where that is wanted', async () => {
+    const soft = { input_guardrails: [words(2, { deny: true, soft_deny_200: true })] };
+    const { status, json } = await ask('these are three', soft);
+    expect(status).to.equal(200);
+    expect(json.choices[0]).to.deep.include({ finish_reason: 'content_filter' });
+    const stream = await call('/v1/chat/completions', chat('these are three', { stream: true }), soft);
+    expect(await stream.text()).to.match(/"finish_reason":"content_filter".*\n\ndata: \[DONE\]\n\n$/);
+    const response = await call('/v1/embeddings', { model: 'm', input: 'these are three' }, soft);
+    expect(response.status).to.equal(446);
+  });
+
   it('has frames on streams, before the first chunk and after the last', async () => {
     const guarded = {
       input_guardrails: [words(2)],

@@ -5,6 +5,7 @@ import type {
   GuardrailSummary,
 } from '../../../../proto/messages.js';
 import { findingsOfCheck } from '../../../common/guardrails/guardrail-findings.js';
+import { maxPathLength, textPath } from '../../../common/guardrails/text-path.js';
 import type { Forget } from '../../../common/ipc/messages.js';
 import { maskedSecret, withKeptSecrets } from '../../store/secrets/guardrail-secrets.js';
 import type {
@@ -71,16 +72,33 @@ const feedbackOf = (given: FeedbackMessage, usual: number): GuardrailFeedback =>
   metadata: given.metadata ?? '',
 });
 
+function pathsOf(paths: readonly string[]): readonly string[] {
+  for (const [i, path] of paths.entries()) {
+    if (path.length > maxPathLength || !textPath.test(path))
+      throw AdminError.field(
+        `actions.passthrough_paths[${i}]`,
+        'must be a path of texts in a body, as in messages[*].content.',
+      );
+  }
+  return paths;
+}
+
 const actionsOf = (given: ActionsMessage): GuardrailActions => ({
   deny: given.deny,
   async: given.async,
   sequential: given.sequential ?? false,
+  ...(given.soft_deny_200 === true && { softDeny: true }),
+  ...(given.passthrough === 'allow' && { passthroughAllowed: true }),
+  ...(given.passthrough_paths.length > 0 && { passthroughPaths: pathsOf(given.passthrough_paths) }),
   onSuccess: feedbackOf(given.on_success.feedback, 5),
   onFail: feedbackOf(given.on_fail.feedback, -5),
 });
 
 const actionsMessage = ({ onSuccess, onFail, ...flags }: GuardrailActions): ActionsMessage => ({
-  ...flags,
+  ...{ deny: flags.deny, async: flags.async, sequential: flags.sequential },
+  soft_deny_200: flags.softDeny ?? false,
+  passthrough: flags.passthroughAllowed === true ? 'allow' : 'refuse',
+  passthrough_paths: [...(flags.passthroughPaths ?? [])],
   on_success: { feedback: onSuccess },
   on_fail: { feedback: onFail },
 });

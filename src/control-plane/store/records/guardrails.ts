@@ -17,6 +17,12 @@ export interface GuardrailActions {
   readonly deny: boolean;
   readonly async: boolean;
   readonly sequential: boolean;
+  /** Absent: no. */
+  readonly softDeny?: boolean;
+  /** Absent: no. */
+  readonly passthroughAllowed?: boolean;
+  /** Absent: none. */
+  readonly passthroughPaths?: readonly string[];
   readonly onSuccess: GuardrailFeedback;
   readonly onFail: GuardrailFeedback;
 }

@@ -7,6 +7,7 @@ import type {
 } from '../../../common/core/guardrail.js';
 import { guardrailChecks } from '../../../common/guardrails/guardrail-checks.js';
 import { withDefaults } from '../../../common/guardrails/guardrail-defaults.js';
+import { maxPathLength, textPath } from '../../../common/guardrails/text-path.js';
 import { isJsonObject, stringifyJson } from '../../../common/json/json.js';
 import { nearest } from '../../../common/text/nearest.js';
 import { fingerprintOf } from '../../../common/vocabulary/default-config.js';
@@ -83,8 +84,8 @@ const hookSchema: ConfigSchema = {
       description: 'must be a list of at most 32 paths',
       items: {
         type: 'string',
-        maxLength: 256,
-        pattern: String.raw`^[A-Za-z_][\w-]*(\[(\d{1,6}|\*)\]|\.[A-Za-z_][\w-]*)*$`,
+        maxLength: maxPathLength,
+        pattern: textPath.source,
         description: 'must be a path of texts in a body, as in messages[*].content',
       },
     },

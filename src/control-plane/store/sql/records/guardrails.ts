@@ -118,7 +118,9 @@ export class SqlGuardrails implements GuardrailStore {
           .map(({ id, parameters }) => ({ id, parameters: { ...parameters } })),
         ...{ deny: actions.deny, async: actions.async, sequential: actions.sequential },
         ...{ onSuccess: actions.onSuccess, onFail: actions.onFail },
-        ...{ softDeny: false, passthroughPaths: [], passthroughAllowed: false },
+        softDeny: actions.softDeny ?? false,
+        passthroughPaths: [...(actions.passthroughPaths ?? [])],
+        passthroughAllowed: actions.passthroughAllowed ?? false,
       };
     });
   }
