@@ -1,0 +1,32 @@
+import type { RequestCheck } from '../../check.js';
+
+const listOf = (given: unknown, fallback: string | undefined): readonly string[] => {
+  if (Array.isArray(given) && given.length > 0) return given as string[];
+  return (fallback ?? '').split(',').flatMap((name) => (name.trim() === '' ? [] : [name.trim()]));
+};
+
+/**
+ * Is the endpoint of the request allowed? Without lists in the parameters those in the metadata count
+ * (`supported_endpoints`, `blocked_endpoints`, names with commas between them).
+ */
+export const allowedRequestTypes: RequestCheck = {
+  id: 'default.allowedRequestTypes',
+  runs: 'request',
+  run({ requestType, metadata }, parameters) {
+    const allowedTypes = listOf(parameters['allowedTypes'], metadata['supported_endpoints']);
+    const blockedTypes = listOf(parameters['blockedTypes'], metadata['blocked_endpoints']);
+    const both = allowedTypes.filter((type) => blockedTypes.includes(type));
+    if (both.length > 0) {
+      const error = {
+        name: 'BothLists',
+        message: `These types are allowed and blocked: ${both.join(', ').slice(0, 500)}`,
+      };
+      return { verdict: false, data: { explanation: error.message }, error };
+    }
+    const isBlocked = blockedTypes.includes(requestType);
+    const isListed = allowedTypes.length === 0 || allowedTypes.includes(requestType);
+    const why = isBlocked ? 'is blocked' : isListed ? 'is allowed' : 'is not among the allowed types';
+    const data = { currentRequestType: requestType, explanation: `The request type ${requestType} ${why}.` };
+    return { verdict: !isBlocked && isListed, data };
+  },
+};

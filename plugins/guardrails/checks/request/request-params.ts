@@ -1,0 +1,105 @@
+import type { RequestCheck } from '../../check.js';
+import { isPlain } from './values.js';
+
+interface ToolRules {
+  readonly blockedTypes?: readonly string[];
+  readonly allowedTypes?: readonly string[];
+  readonly blockedFunctionNames?: readonly string[];
+  readonly allowedFunctionNames?: readonly string[];
+}
+
+interface ParamRules {
+  readonly blockedKeys?: readonly string[];
+  readonly allowedKeys?: readonly string[];
+  readonly values?: Readonly<
+    Record<
+      string,
+      { readonly blockedValues?: readonly unknown[]; readonly allowedValues?: readonly unknown[] }
+    >
+  >;
+}
+
+interface Tool {
+  readonly type: string;
+  readonly name: string | null;
+}
+
+/** Tools of a request, and violations that are listed. */
+const maxTools = 1000;
+const maxViolations = 20;
+
+const textOf = (value: unknown): string | null => (typeof value === 'string' ? value : null);
+
+/** The tools of a request, in the formats of OpenAI, Anthropic and Gemini. */
+function toolsOf(body: Readonly<Record<string, unknown>>): Tool[] {
+  const given = body['tools'];
+  if (!Array.isArray(given)) return [];
+  return given.slice(0, maxTools).flatMap((tool): Tool[] => {
+    if (!isPlain(tool)) return [];
+    const declared = tool['functionDeclarations'] ?? tool['function_declarations'];
+    if (Array.isArray(declared)) {
+      return declared
+        .filter(isPlain)
+        .map((each) => ({ type: 'function', name: textOf(each['name']) }))
+        .slice(0, maxTools);
+    }
+    const inner = isPlain(tool['function']) ? tool['function'] : tool;
+    const name = textOf(inner['name']);
+    // Anthropic's own tools have a type, functions of the client may have none; Gemini's are keys.
+    const [key = 'unknown'] = Object.keys(tool);
+    const type = textOf(tool['type']) ?? (name === null ? key : 'function');
+    return [{ type: type === 'custom' && isPlain(tool['input_schema']) ? 'function' : type, name }];
+  });
+}
+
+/** Why a value is refused by two lists; null: it is not. */
+const refusal = (
+  value: unknown,
+  blocked: readonly unknown[] = [],
+  allowed: readonly unknown[] = [],
+): string | null => {
+  if (blocked.includes(value)) return 'is blocked';
+  return allowed.length > 0 && !allowed.includes(value) ? 'is not among the allowed ones' : null;
+};
+
+function* violations(
+  body: Readonly<Record<string, unknown>>,
+  tools: ToolRules,
+  params: ParamRules,
+): Generator<string> {
+  for (const { type, name } of toolsOf(body)) {
+    const byType = refusal(type, tools.blockedTypes, tools.allowedTypes);
+    if (byType !== null) yield `The tool type ${type.slice(0, 100)} ${byType}.`;
+    const byName =
+      name === null ? null : refusal(name, tools.blockedFunctionNames, tools.allowedFunctionNames);
+    if (byName !== null) yield `The function ${name!.slice(0, 100)} ${byName}.`;
+  }
+  for (const key of Object.keys(body)) {
+    const byKey = refusal(key, params.blockedKeys, params.allowedKeys);
+    if (byKey !== null) yield `The parameter ${key.slice(0, 100)} ${byKey}.`;
+  }
+  for (const [key, { blockedValues, allowedValues }] of Object.entries(params.values ?? {})) {
+    if (!Object.hasOwn(body, key)) continue;
+    const byValue = refusal(body[key], blockedValues, allowedValues);
+    if (byValue !== null) yield `The value of ${key.slice(0, 100)} ${byValue}.`;
+  }
+}
+
+/** Are the tools and parameters of the request allowed? */
+export const requestParams: RequestCheck = {
+  id: 'default.requestParams',
+  runs: 'request',
+  run({ body }, parameters) {
+    const { tools = {}, params = {} } = parameters as {
+      readonly tools?: ToolRules;
+      readonly params?: ParamRules;
+    };
+    const found: string[] = [];
+    for (const violation of violations(body ?? {}, tools, params)) {
+      found.push(violation);
+      if (found.length === maxViolations) break;
+    }
+    const explanation = found[0] ?? 'All tools and parameters are allowed.';
+    return { verdict: found.length === 0, data: { explanation, violations: found } };
+  },
+};
