@@ -102,12 +102,14 @@ export class LimitAdmission {
       const amount = measure === 'tokens' ? expected!.tokens : 1;
       if (permits.take(amount, now)) taken.push({ permits, measure, amount, slot: permits.slot, attempt });
       else {
+        const { refused } = permits;
         if (
-          permits.refused !== null &&
-          isRefusedToo(permits.refused, rule, neededOf(rule, amount, expected))
+          refused !== null &&
+          now < refused.until &&
+          isRefusedToo(refused, rule, neededOf(rule, amount, expected))
         ) {
           this.#undo(x, taken.slice(from));
-          throw this.#refuse(x, rule, permits.refused.refusal);
+          throw this.#refuse(x, rule, refused.refusal);
         }
         missing ??= [];
         missing.push({ ...limit, amount });
@@ -137,6 +139,12 @@ export class LimitAdmission {
       for (const { permits } of missing) permits.asking = null;
     });
     const over = answered.then(nothing, (error: GatewayError) => (unanswered.has(error.code) ? error : null));
+    // After all that wait for it: they are called in the same turn, one after the other.
+    void over.then(() =>
+      queueMicrotask(() => {
+        for (const { permits } of missing) permits.refused = null;
+      }),
+    );
     for (const { permits } of missing) permits.asking = over;
     return answered;
   }
@@ -181,10 +189,14 @@ export class LimitAdmission {
     if ('refused' in answer) {
       this.#undo(x, before);
       const { rule, permits, amount } = missing[answer.refused]!;
-      permits.refused = { needed: neededOf(rule, amount, expected), value: rule.value, refusal: answer };
-      setImmediate(() => {
-        permits.refused = null;
-      });
+      // Requests under way may end at any time: until they are asked for again.
+      const waitMs = rule.measure === 'concurrency' ? null : answer.waitMs;
+      permits.refused = {
+        needed: neededOf(rule, amount, expected),
+        value: rule.value,
+        refusal: answer,
+        until: waitMs === null ? Number.POSITIVE_INFINITY : askedAt + waitMs,
+      };
       throw this.#refuse(x, rule, answer);
     }
     for (const [i, grant] of answer.entries()) {

@@ -9,6 +9,8 @@ export interface RefusedAmount {
   /** Of the limit. */
   readonly value: number;
   readonly refusal: LimitRefusal;
+  /** When there may be room again, by the monotonic clock: at the earliest. */
+  readonly until: number;
 }
 
 /** What this data worker may take of one counter without asking. */

@@ -15,6 +15,9 @@ export class SharedHub {
   #workers = 0;
   #underWay = 0;
 
+  /** `send`: when a message arrives. */
+  constructor(readonly send: (arrive: () => void) => void = setImmediate) {}
+
   worker(): Shared & { readonly number: number } {
     const number = this.#workers++;
     const end = new SharedChannel((message) => this.#toControl(number, message));
@@ -35,7 +38,7 @@ export class SharedHub {
 
   #later(work: () => void): void {
     this.#underWay++;
-    setImmediate(() => {
+    this.send(() => {
       // What an answer sets off comes in a microtask or two.
       work();
       setImmediate(() => this.#underWay--);

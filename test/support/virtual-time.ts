@@ -2,6 +2,7 @@ interface Timer {
   readonly at: number;
   readonly fire: () => void;
   off: boolean;
+  unref(): Timer;
 }
 
 /**
@@ -19,7 +20,7 @@ export class VirtualTime {
 
   install(): this {
     globalThis.setTimeout = ((fire: () => void, ms = 0) => {
-      const timer = { at: this.now + ms, fire, off: false };
+      const timer: Timer = { at: this.now + ms, fire, off: false, unref: () => timer };
       this.#add(timer);
       return timer;
     }) as unknown as typeof setTimeout;

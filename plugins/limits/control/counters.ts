@@ -109,7 +109,7 @@ export class Counters {
     const slot = counter.slotAt(now);
     counter.tightSlot = slot;
     return [...counter.shares]
-      .filter(([other, share]) => other !== worker && share.slot === slot && share.extra > 0)
+      .filter(([other, share]) => other !== worker && share.extra > 0)
       .map(([other]) => other);
   }
 
@@ -238,8 +238,9 @@ export class Counters {
     const remaining = Math.max(0, value - counter.used(now));
     const needed = isBounded ? amount : Math.min(amount, 1);
     if (remaining >= needed) return null;
-    const at = counter.window === null ? now : counter.window.freeAt(needed, value);
-    return { refused: i, remaining, waitMs: at === null ? null : Math.max(1, at - now) };
+    // Not rounded: requests that have waited are refused by the same answer until then.
+    const at = counter.window === null ? now + 1 : counter.window.freeAt(needed, value);
+    return { refused: i, remaining, waitMs: at === null ? null : at - now };
   }
 
   #grant(counter: LimitCounter, { amount, value, isBounded }: Wanted, worker: number, now: number): Grant {
@@ -260,6 +261,8 @@ export class Counters {
   /** Permits beyond those asked for: twice as many with each question in the same slot, fewer as less is left. */
   #ahead(counter: LimitCounter, worker: number, slot: number, amount: number, room: number): number {
     const share = this.#shareOf(counter, worker, slot);
+    // It asks because it has none left.
+    share.extra = 0;
     if (counter.tightSlot === slot) return 0;
     const most = Math.floor(room / (sharePart * this.options.workers));
     share.extra = Math.min(aheadOf(amount, share), most);
@@ -268,9 +271,13 @@ export class Counters {
 
   #shareOf(counter: LimitCounter, worker: number, slot: number): Share {
     let share = counter.shares.get(worker);
-    if (share === undefined || share.slot !== slot) {
+    if (share === undefined) {
       share = { slot, asked: 0, extra: 0 };
       counter.shares.set(worker, share);
+    } else if (share.slot !== slot) {
+      // What it was granted in an earlier part of the window counts until it gives it back.
+      share.slot = slot;
+      share.asked = 0;
     }
     share.asked++;
     return share;
