@@ -20,6 +20,7 @@ import type { Listed, Page } from '../../records/place.js';
 import { unused, usageUnder } from '../../records/usage.js';
 import type { WorkspaceDefaults } from '../../records/workspaces.js';
 import type { Database, Sql, Transaction } from '../connection/driver.js';
+import { firstRow } from '../connection/statements.js';
 import { listed, newestFirst } from '../lists.js';
 import { isCurrent, replaceRow } from '../revision.js';
 import { type ApiKeyRow, fromRow, futureOf, timeOf, toColumns } from './api-key-row.js';
@@ -232,23 +233,14 @@ export class SqlApiKeys implements ApiKeyStore {
     });
   }
 
-  /** The key first, by its index alone: most of what is asked for and not there is asked for by strangers. */
   findByHash(hash: string): Promise<KeyRecord | null> {
     return this.database.read(async (sql) => {
-      const key: ApiKeyRow | undefined = await sql('api_keys')
-        .where({ hash })
-        .orWhere({ previous_hash: hash })
-        .first();
+      const key = await firstRow<FoundRow>(sql, withSurroundings, [hash, hash]);
       if (key === undefined) return null;
       const expiresAt = timeOf(key.expires_at);
-      const isPrevious = key.hash !== hash;
-      const until = isPrevious ? futureOf(key.previous_expires_at, this.now()) : null;
-      if (isPrevious && until === null) return null;
-      const found: FoundRow | undefined = await this.#withSurroundings(sql, key.user_id !== null)
-        .where({ 'api_keys.id': key.id })
-        .first();
-      if (found === undefined) return null;
-      return toRecord(found, until === null ? expiresAt : Math.min(until, expiresAt ?? until));
+      if (key.hash === hash) return toRecord(key, expiresAt);
+      const until = futureOf(key.previous_expires_at, this.now());
+      return until === null ? null : toRecord(key, Math.min(until, expiresAt ?? until));
     });
   }
 
@@ -257,38 +249,31 @@ export class SqlApiKeys implements ApiKeyStore {
       async (sql) => (await sql('api_keys').where({ hash }).first('id')) !== undefined,
     );
   }
-
-  #withSurroundings(sql: Sql, ofUser: boolean): Knex.QueryBuilder {
-    const query = sql('api_keys')
-      .join('organisations', 'organisations.id', 'api_keys.organisation_id')
-      .leftJoin('workspaces', 'workspaces.id', 'api_keys.workspace_id')
-      .select(
-        'api_keys.*',
-        'organisations.settings',
-        'workspaces.status as workspace_status',
-        'workspaces.defaults as workspace_defaults',
-        'workspaces.settings as workspace_settings',
-        'workspaces.slug as workspace_slug',
-        'workspaces.rate_limits as workspace_rate_limits',
-        'organisations.input_guardrails',
-        'organisations.output_guardrails',
-        'workspaces.excluded_from_input_guardrails',
-        'workspaces.excluded_from_output_guardrails',
-      );
-    if (!ofUser) return query;
-    return query
-      .leftJoin('users', (on) =>
-        on.on('users.id', 'api_keys.user_id').andOn('users.organisation_id', 'api_keys.organisation_id'),
-      )
-      .leftJoin('workspace_members', (on) =>
-        on
-          .on('workspace_members.organisation_id', 'api_keys.organisation_id')
-          .andOn('workspace_members.workspace_id', 'api_keys.workspace_id')
-          .andOn('workspace_members.user_id', 'api_keys.user_id'),
-      )
-      .select('users.role as user_role', 'workspace_members.role as member_role');
-  }
 }
+
+/** A key by its hash or its previous one, and what its requests depend on besides. */
+const withSurroundings = `SELECT api_keys.*,
+    organisations.settings,
+    workspaces.status AS workspace_status,
+    workspaces.defaults AS workspace_defaults,
+    workspaces.settings AS workspace_settings,
+    workspaces.slug AS workspace_slug,
+    workspaces.rate_limits AS workspace_rate_limits,
+    organisations.input_guardrails,
+    organisations.output_guardrails,
+    workspaces.excluded_from_input_guardrails,
+    workspaces.excluded_from_output_guardrails,
+    users.role AS user_role,
+    workspace_members.role AS member_role
+  FROM api_keys
+  JOIN organisations ON organisations.id = api_keys.organisation_id
+  LEFT JOIN workspaces ON workspaces.id = api_keys.workspace_id
+  LEFT JOIN users ON users.id = api_keys.user_id AND users.organisation_id = api_keys.organisation_id
+  LEFT JOIN workspace_members ON workspace_members.organisation_id = api_keys.organisation_id
+    AND workspace_members.workspace_id = api_keys.workspace_id
+    AND workspace_members.user_id = api_keys.user_id
+  WHERE api_keys.hash = ? OR api_keys.previous_hash = ?
+  LIMIT 1`;
 
 /** May its user still be in its workspace? Owners and admins of the organisation are in every one. */
 function isInPlace(row: FoundRow): boolean {

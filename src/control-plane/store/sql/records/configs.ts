@@ -15,7 +15,7 @@ import { shownConfig } from '../../secrets/config-secrets.js';
 import type { SealedPlace } from '../../secrets/seal.js';
 import type { Database, Sql, Transaction } from '../connection/driver.js';
 import { isDuplicate, isKeepable } from '../connection/failure.js';
-import { insertRow, rowsOf, run } from '../connection/statements.js';
+import { firstRow, insertRow, rowsOf, run } from '../connection/statements.js';
 import type { DataKeys } from '../keys/data-keys.js';
 import { listed, newestFirst } from '../lists.js';
 import { isCurrent, replaceRow } from '../revision.js';
@@ -118,6 +118,14 @@ const fromVersionRow = ({ id, number, text, created_by, created_at }: VersionRow
 /** Its number is the next. */
 const addVersion = `INSERT INTO config_versions (id, config_id, text, sealed, created_by, created_at, number)
   VALUES (?, ?, ?, ?, ?, ?, (SELECT coalesce(max(number), 0) + 1 FROM config_versions WHERE config_id = ?))`;
+
+/** An active config of a workspace with its current text, by its slug or its id. */
+const activeConfig = `SELECT configs.organisation_id, configs.slug, config_versions.id AS version,
+    config_versions.text, config_versions.sealed
+  FROM configs
+  JOIN config_versions ON config_versions.id = configs.current_version_id
+  WHERE configs.workspace_id = ? AND configs.status = 'active' AND (configs.slug = ? OR configs.id = ?)
+  LIMIT 1`;
 
 /** Versions of a config that is one of this workspace. */
 const versionsOf = (sql: Sql, place: Place, id: string) =>
@@ -286,17 +294,8 @@ export class SqlConfigs implements ConfigStore {
   async find(workspaceId: string, slugOrId: string): Promise<ConfigRecord | null> {
     if (!isKeepable(slugOrId)) return null;
     return this.database.read(async (sql) => {
-      const row: (ConfigRecord & SealedText) | undefined = await sql('configs')
-        .join('config_versions', 'config_versions.id', 'configs.current_version_id')
-        .where({ 'configs.workspace_id': workspaceId, 'configs.status': 'active' })
-        .andWhere((either) => either.where('configs.slug', slugOrId).orWhere('configs.id', slugOrId))
-        .first(
-          'configs.organisation_id',
-          'configs.slug',
-          'config_versions.id as version',
-          'config_versions.text',
-          'config_versions.sealed',
-        );
+      const named = [workspaceId, slugOrId, slugOrId];
+      const row = await firstRow<ConfigRecord & SealedText>(sql, activeConfig, named);
       if (row === undefined) return null;
       const { slug, version, text, sealed, organisation_id: organisation } = row;
       if (sealed === null) return { slug, version, text };

@@ -2,6 +2,7 @@ import { type RateLimit, type RateRule, rateRulesOf } from '../../../../common/c
 import type { ModelRules, ProviderRecord } from '../../../../common/ipc/records.js';
 import type { UsableProvider } from '../../records/providers.js';
 import type { Sql } from '../connection/driver.js';
+import { firstRow } from '../connection/statements.js';
 import { type CredentialColumns, credentialsOf, type SealedCredentials } from './credentials.js';
 import {
   type AccessRow,
@@ -13,6 +14,8 @@ import {
 } from './integration-row.js';
 import { pricesOf } from './price-record.js';
 import type { ProviderRow } from './provider-row.js';
+
+const providerBySlug = 'SELECT * FROM providers WHERE workspace_id = ? AND slug = ? LIMIT 1';
 
 /** What data workers get of a provider: one record, whichever face it was created by. */
 export class ProviderLookup {
@@ -29,9 +32,7 @@ export class ProviderLookup {
   }
 
   async find(sql: Sql, workspaceId: string, slug: string): Promise<ProviderRecord | null> {
-    const row: ProviderRow | undefined = await sql('providers')
-      .where({ workspace_id: workspaceId, slug })
-      .first();
+    const row = await firstRow<ProviderRow>(sql, providerBySlug, [workspaceId, slug]);
     if (row === undefined) return null;
     return row.integration_id === null ? this.#own(sql, row) : this.#lent(sql, row);
   }
