@@ -628,6 +628,8 @@ export interface CreateUsageLimitsPolicyRequest {
   readonly workspace_id?: string | null;
   /** The key's own. */
   readonly organisation_id?: string | null;
+  /** true: what is beyond it is counted and reported, and nothing is refused. */
+  readonly shadow?: boolean | null;
   /** A repeat with the same request_id and body within 24 hours gets the first answer again. */
   readonly request_id?: string | null;
 }
@@ -3169,6 +3171,8 @@ export interface UpdateUsageLimitsPolicyRequest {
   readonly reset_usage_for_value?: string | null;
   /** Id or slug. */
   readonly workspace_id?: string | null;
+  /** true: what is beyond it is counted and reported, and nothing is refused. */
+  readonly shadow?: boolean | null;
   /** Fields to change; one that is named and absent is cleared. What is present, unless given. */
   readonly update_mask?: readonly string[] | null;
   /** Refused with 409 when the record has another etag by now. */
@@ -3369,8 +3373,8 @@ export interface UpdatedProvider {
 /** A budget. */
 export interface UsageLimits {
   /** `cost` unless given. Fixed once anything was used. */
-  readonly type?: 'cost' | 'tokens' | null;
-  /** US dollars, or tokens. At least 1. */
+  readonly type?: 'cost' | 'tokens' | 'requests' | null;
+  /** US dollars, tokens or requests. At least 1. */
   readonly credit_limit: number;
   /** Usage at which an alert goes out, in the unit of credit_limit and below it. At least 1. */
   readonly alert_threshold?: number | null;
@@ -3380,6 +3384,8 @@ export interface UsageLimits {
   readonly periodic_reset_days?: number | null;
   /** First reset. Computed, unless given. */
   readonly next_usage_reset_at?: string | null;
+  /** true: what is beyond it is counted and reported, and nothing is refused. */
+  readonly shadow?: boolean | null;
 }
 
 /** The state of one counter of a policy. */
@@ -3422,12 +3428,14 @@ export interface UsageLimitsPolicy {
   readonly value_key_usage_map: Readonly<Record<string, UsageLimitsCounter>>;
   /** Names this state of it; for If-Match and the etag of a change. */
   readonly etag: string;
+  /** Is it counted and reported only, and refuses nothing? */
+  readonly shadow: boolean;
 }
 
 /** A budget and its state. */
 export interface UsageLimitsState {
-  readonly type: 'cost' | 'tokens';
-  /** US dollars, or tokens. */
+  readonly type: 'cost' | 'tokens' | 'requests';
+  /** US dollars, tokens or requests. */
   readonly credit_limit: number;
   readonly alert_threshold?: number | null;
   readonly periodic_reset?: 'monthly' | 'weekly' | null;
@@ -3439,6 +3447,8 @@ export interface UsageLimitsState {
   readonly status?: 'active' | 'exhausted' | null;
   readonly is_threshold_alerts_sent?: boolean | null;
   readonly is_exhausted_alerts_sent?: boolean | null;
+  /** true: what is beyond it is counted and reported, and nothing is refused. */
+  readonly shadow?: boolean | null;
 }
 
 export interface User {
@@ -3638,8 +3648,8 @@ export interface WorkspaceSettings {
 /** A budget of a workspace. */
 export interface WorkspaceUsageLimits {
   /** `cost` unless given. Fixed once anything was used. */
-  readonly type?: 'cost' | 'tokens' | null;
-  /** US dollars, or tokens. At least 1. */
+  readonly type?: 'cost' | 'tokens' | 'requests' | null;
+  /** US dollars, tokens or requests. At least 1. */
   readonly credit_limit: number;
   /** Usage at which an alert goes out, in the unit of credit_limit and below it. At least 1. */
   readonly alert_threshold?: number | null;
@@ -3651,12 +3661,14 @@ export interface WorkspaceUsageLimits {
   readonly next_usage_reset_at?: string | null;
   /** Counts only requests with this metadata. Values of at most 100 characters. */
   readonly metadata: Readonly<Record<string, string>>;
+  /** true: what is beyond it is counted and reported, and nothing is refused. */
+  readonly shadow?: boolean | null;
 }
 
 /** A budget of a workspace and its state. */
 export interface WorkspaceUsageLimitsState {
-  readonly type: 'cost' | 'tokens';
-  /** US dollars, or tokens. */
+  readonly type: 'cost' | 'tokens' | 'requests';
+  /** US dollars, tokens or requests. */
   readonly credit_limit: number;
   readonly alert_threshold?: number | null;
   readonly periodic_reset?: 'monthly' | 'weekly' | null;
@@ -3669,6 +3681,8 @@ export interface WorkspaceUsageLimitsState {
   readonly status?: 'active' | 'exhausted' | null;
   readonly is_threshold_alerts_sent?: boolean | null;
   readonly is_exhausted_alerts_sent?: boolean | null;
+  /** true: what is beyond it is counted and reported, and nothing is refused. */
+  readonly shadow?: boolean | null;
 }
 
 /** Every method: what it takes and what it gives. */

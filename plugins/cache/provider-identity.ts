@@ -18,19 +18,8 @@ export function identityOf(provider: StoredProvider, now: number): string {
 }
 
 function describe(provider: StoredProvider): string {
-  const {
-    id,
-    workspaceId,
-    slug,
-    credential,
-    baseUrl,
-    hostTrusted,
-    headers,
-    fields,
-    exhausted,
-    models,
-    unresolved,
-  } = provider;
+  const { id, workspaceId, slug, credential, baseUrl, hostTrusted, headers, fields, models, unresolved } =
+    provider;
   const revealed = Object.entries(fields).map(([name, value]) => [
     name,
     value instanceof Secret ? value.reveal() : value,
@@ -45,7 +34,6 @@ function describe(provider: StoredProvider): string {
     hostTrusted,
     headers,
     revealed,
-    exhausted,
     unresolved ?? [],
     models === null ? null : [models.others, [...models.named]],
   ]);

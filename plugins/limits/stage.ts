@@ -2,7 +2,9 @@ import { defineStage } from '../../src/common/plugin-host/plugin.js';
 
 declare module '../../src/common/core/errors.js' {
   interface StageErrors {
+    '04': true;
     '05': true;
+    '06': true;
     virtual_key_rate_limited: true;
     integration_rate_limited: true;
     rate_limits_policy_exceeded: true;
@@ -24,11 +26,25 @@ export default defineStage({
     },
   },
   errors: {
+    '04': {
+      status: 412,
+      type: 'api_key_exhaust_error',
+      blame: 'client',
+      fallback: true,
+      doc: 'a budget of the gateway key, its workspace, the stored provider or its integration is used up, or too little of it is left (`error.type` names which)',
+    },
     '05': {
       status: 429,
       type: 'api_key_rate_limit_error',
       blame: 'client',
       doc: 'a rate limit of the gateway key or of its workspace is used up (`error.type` names which)',
+    },
+    '06': {
+      status: 412,
+      type: 'usage_limits_policy_exhaust_error',
+      blame: 'client',
+      fallback: true,
+      doc: 'a usage-limits policy of the workspace has too little left for the request',
     },
     virtual_key_rate_limited: {
       status: 429,

@@ -89,6 +89,47 @@ describe('keys in the store', () => {
       expect(await store.keys.rotate('another', key.id, hour)).to.equal('missing');
     });
 
+    it('bring their budget and that of their workspace, each counted from its last reset', async () => {
+      const shared = { ...limits, type: 'tokens', metadata: { team: 'a' }, shadow: true } as const;
+      const change = { usageLimits: [shared] };
+      here(await store.workspaces.update(place.organisationId, place.workspaceId, change));
+      const { key, hash } = await make({ usageLimits: limits });
+      now += 1000;
+      here(await store.keys.update(place.organisationId, key.id, { resetUsage: true }));
+      const periods = {
+        nextResetAt: limits.nextUsageResetAt,
+        periodicReset: 'weekly',
+        periodicResetDays: null,
+      };
+      const workspace = here((await store.workspaces.get(place.organisationId, place.workspaceId))!);
+      expect((await store.keys.findByHash(hash))?.budgets).to.deep.equal([
+        {
+          budget: `${place.organisationId}/api_key/${key.id}/cost`,
+          of: 'api_key',
+          name: 'app',
+          measure: 'cost',
+          limit: 10_000_000_000,
+          threshold: 8_000_000_000,
+          shadow: false,
+          since: now,
+          ...periods,
+        },
+        {
+          budget: `${place.organisationId}/workspace/${place.workspaceId}/tokens`,
+          of: 'workspace',
+          name: 'default',
+          measure: 'tokens',
+          limit: 10,
+          threshold: 8,
+          shadow: true,
+          since: workspace.createdAt,
+          ...periods,
+          metadata: { team: 'a' },
+        },
+      ]);
+      here(await store.workspaces.update(place.organisationId, place.workspaceId, { usageLimits: [] }));
+    });
+
     it('have two texts from a rotation to the end of its transition, to the millisecond', async () => {
       const { key, hash } = await make();
       const rotated = here(await store.keys.rotate(place.organisationId, key.id, hour));

@@ -86,7 +86,6 @@ describe('integrations in the store', () => {
         provider: 'openai',
         credential: 'sk-canary-0123456789',
         baseUrl: 'https://llm.example/v1',
-        exhausted: null,
         integration: 'sealed',
         models: null,
       });
@@ -171,7 +170,7 @@ describe('integrations in the store', () => {
       ]);
     });
 
-    it('are not usable once access ends, and report a spent budget', async () => {
+    it('are not usable once access ends, and bring the budget of the workspace', async () => {
       const { id } = here(await store.integrations.get(org, 'lent-out'));
       const provider = { slug: 'of-lent', name: 'P', integrationId: 'lent-out' };
       expect(await store.providers.create(other, provider)).to.equal('missing');
@@ -184,9 +183,23 @@ describe('integrations in the store', () => {
         periodicResetDays: null,
         nextUsageResetAt: null,
       } as const;
-      const usage = { ...unused, isExhausted: true };
+      const usage = { ...unused, lastResetAt: 1_700_000_000_000 };
       await store.integrations.putAccess(org, id, [access(place.workspaceId, { usageLimits, usage })]);
-      expect((await store.providers.find(place.workspaceId, 'of-lent'))?.exhausted).to.equal('integration');
+      expect((await store.providers.find(place.workspaceId, 'of-lent'))?.budgets).to.deep.equal([
+        {
+          budget: `${org}/integration/${id}:${place.workspaceId}/cost`,
+          of: 'integration',
+          name: 'lent-out',
+          measure: 'cost',
+          limit: 1_000_000_000,
+          threshold: null,
+          shadow: false,
+          since: 1_700_000_000_000,
+          nextResetAt: null,
+          periodicReset: null,
+          periodicResetDays: null,
+        },
+      ]);
       await store.integrations.putAccess(org, id, [access(place.workspaceId, { enabled: false })]);
       expect(await store.providers.find(place.workspaceId, 'of-lent')).to.equal(null);
       expect(await store.integrations.delete(org, id)).to.equal('used');
@@ -270,15 +283,6 @@ describe('integrations in the store', () => {
     });
 
     it('leave the providers that calls can use now, with the models that each allows', async () => {
-      const spent = { ...unused, isExhausted: true };
-      const usageLimits = {
-        type: 'cost',
-        creditLimit: 1,
-        alertThreshold: null,
-        periodicReset: null,
-        periodicResetDays: null,
-        nextUsageResetAt: null,
-      } as const;
       const place = await workspaceOf(store, org, 'usable');
       const usable = async (slug?: string): Promise<string[]> => {
         const rows = await store.providers.usable(place, { limit: 10, ...(slug && { slug }) });
@@ -286,14 +290,8 @@ describe('integrations in the store', () => {
       };
       const own = { name: 'P', provider: 'openai', credential: null };
       await store.providers.create(place, { ...own, slug: 'brief', expiresAt: now + 1000 });
-      await store.providers.create(place, {
-        ...own,
-        slug: 'poor',
-        usageLimits,
-        usage: spent,
-      });
       await store.providers.create(place, { ...own, slug: 'no-address', baseUrlAtRunTime: true });
-      for (const slug of ['open', 'closed', 'used-up']) {
+      for (const slug of ['open', 'closed']) {
         const made = here(await store.integrations.create(org, input(`u-${slug}`)));
         await store.integrations.putAccess(org, made.id, [access(place.workspaceId)]);
         here(await store.providers.create(place, { slug, name: slug, integrationId: made.id }));
@@ -308,9 +306,7 @@ describe('integrations in the store', () => {
           await store.integrations.putModels(org, made.id, [{ ...model, slug: 'a/b', enabled: true }]);
           await store.integrations.update(org, made.id, { allowAllModels: false });
         } else {
-          const change: Partial<IntegrationAccess> =
-            slug === 'closed' ? { enabled: false } : { usage: spent, usageLimits };
-          await store.integrations.putAccess(org, made.id, [access(place.workspaceId, change)]);
+          await store.integrations.putAccess(org, made.id, [access(place.workspaceId, { enabled: false })]);
         }
       }
       expect(await usable()).to.deep.equal(['brief', 'open']);

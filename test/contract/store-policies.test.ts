@@ -37,6 +37,7 @@ describe('policies in the store', () => {
       type: 'cost',
       creditLimit: 10.5,
       alertThreshold: 8,
+      shadow: false,
       periodicReset: 'weekly',
       periodicResetDays: null,
       nextUsageResetAt: now + 1000,
@@ -113,6 +114,30 @@ describe('policies in the store', () => {
       expect(await store.usageLimitsPolicies.reset('another', id, reset.id)).to.equal('missing');
       here(await store.usageLimitsPolicies.reset(organisationId, id, 'api_key:b'));
       expect((await entities()).map((one) => one.currentUsage)).to.deep.equal([0, 0]);
+    });
+
+    it('give data workers the active budgets of a workspace, in the units that are counted', async () => {
+      const { organisationId, workspaceId } = other;
+      const made = here(await store.usageLimitsPolicies.create(other, budget({ shadow: true })));
+      const archived = here(await store.usageLimitsPolicies.create(other, budget()));
+      await store.usageLimitsPolicies.update(organisationId, archived.id, { status: 'archived' });
+      expect(await store.usageLimitsPolicies.inForce(workspaceId)).to.deep.equal([
+        {
+          id: made.id,
+          organisationId,
+          name: 'Budget',
+          conditions: made.conditions,
+          groupBy: ['api_key'],
+          measure: 'cost',
+          limit: 10_500_000_000,
+          threshold: 8_000_000_000,
+          shadow: true,
+          since: made.createdAt,
+          nextResetAt: made.nextUsageResetAt,
+          periodicReset: 'weekly',
+          periodicResetDays: null,
+        },
+      ]);
     });
 
     it('keep the values a rate limit was created with, and change only the given ones', async () => {

@@ -161,7 +161,6 @@ describe('the store', () => {
           secrets: {},
           expiresAt: null,
           unresolved: [],
-          exhausted: null,
           integration: null,
           models: null,
         });

@@ -293,7 +293,6 @@ const provider = {
   fields: {},
   secrets: {},
   expiresAt: null,
-  exhausted: null,
   integration: null,
   models: null,
   unresolved: [],

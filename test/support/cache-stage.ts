@@ -160,7 +160,6 @@ function storedProvider(facts: CallFacts): StoredProvider {
     headers: [],
     fields: {},
     expiresAt: null,
-    exhausted: null,
     integration: null,
     models: null,
   };

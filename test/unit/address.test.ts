@@ -20,7 +20,6 @@ const plain: StoredProvider = {
   headers: [],
   fields: {},
   expiresAt: null,
-  exhausted: null,
   integration: null,
   models: null,
 };
@@ -118,11 +117,9 @@ describe('the credential of a stored provider', () => {
 });
 
 describe('the address of a stored provider', () => {
-  it('is refused once it has expired or its budget is used up, and another target may be tried', () => {
+  it('is refused once it has expired, and another target may be tried', () => {
     const cases: [Partial<StoredProvider>, number, string][] = [
       [{ expiresAt: Date.now() - 1 }, 401, 'virtual_key_expired_error'],
-      [{ exhausted: 'virtual_key' }, 412, 'virtual_key_exhaust_error'],
-      [{ exhausted: 'integration' }, 412, 'integration_exhaust_error'],
     ];
     for (const [stored, status, type] of cases) {
       const error = refusal(() => resolve(stored));

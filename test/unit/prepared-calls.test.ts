@@ -148,9 +148,8 @@ describe('calls of one target', () => {
     }
   });
 
-  it('are refused once their provider is used up, gone or restricted to other models', async () => {
+  it('are refused once their provider is gone or restricted to other models', async () => {
     const refusals: readonly (readonly [Partial<ProviderRecord>, number])[] = [
-      [{ exhausted: 'virtual_key' }, 412],
       [{ models: { others: false, named: [] } }, 412],
       [{ provider: 'none' }, 400],
     ];

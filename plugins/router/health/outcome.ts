@@ -17,8 +17,11 @@ const neverSent: ReadonlySet<ErrorCode> = new Set([
   'invalid_custom_host',
   'unsupported_by_provider',
   'virtual_key_expired',
-  'virtual_key_exhausted',
-  'integration_exhausted',
+  '04',
+  '06',
+  'virtual_key_rate_limited',
+  'integration_rate_limited',
+  'rate_limits_policy_exceeded',
   'provider_credential_missing',
   'model_not_allowed',
 ]);

@@ -1,3 +1,4 @@
+import type { BudgetRule } from '../core/budget-rules.js';
 import type { EndpointName } from '../core/endpoint.js';
 import type { RateRule } from '../core/rate-rules.js';
 
@@ -29,6 +30,8 @@ export interface Principal {
   readonly limits?: readonly RateRule[];
   /** Guardrails of its organisation and its workspace; absent: none. */
   readonly guardrails?: DefaultGuardrails;
+  /** Budgets of the key and of its workspace; absent: none. */
+  readonly budgets?: readonly BudgetRule[];
   readonly defaults: {
     readonly configId: string | null;
     readonly allowConfigOverride: boolean;

@@ -1,4 +1,5 @@
 import { daysLater, nextPeriod, type Period } from '../text/calendar.js';
+import type { PolicyCondition, PolicyKey } from './rate-rules.js';
 
 /** What a budget counts: nanodollars, tokens, or requests. */
 export type BudgetMeasure = 'cost' | 'tokens' | 'requests';
@@ -38,6 +39,33 @@ export interface BudgetRule extends BudgetPeriods {
   readonly metadata?: Readonly<Record<string, string>>;
 }
 
+/** A budget as administrators set it. Money in US dollars. */
+export interface BudgetLimit {
+  readonly type: BudgetMeasure;
+  readonly creditLimit: number;
+  readonly alertThreshold: number | null;
+  readonly periodicReset: Period | null;
+  readonly periodicResetDays: number | null;
+  /** Unix milliseconds. */
+  readonly nextUsageResetAt: number | null;
+  readonly shadow?: boolean;
+}
+
+/** A usage-limits policy as data workers apply it: a budget for each combination of the values of its groups. */
+export interface BudgetPolicy extends BudgetPeriods {
+  readonly id: string;
+  readonly organisationId: string;
+  readonly name: string | null;
+  /** All of them must hold. */
+  readonly conditions: readonly PolicyCondition[];
+  readonly groupBy: readonly PolicyKey[];
+  readonly measure: BudgetMeasure;
+  /** Nanodollars, tokens or requests. */
+  readonly limit: number;
+  readonly threshold: number | null;
+  readonly shadow: boolean;
+}
+
 /** Unix milliseconds; `endsAt` null: it never ends. */
 export interface BudgetPeriod {
   readonly startsAt: number;
@@ -52,6 +80,39 @@ export const budgetName = (
   measure: BudgetMeasure,
   valueKey: string | null = null,
 ): string => `${organisationId}/${of}/${id}/${measure}${valueKey === null ? '' : `/${valueKey}`}`;
+
+/** What a budget and a policy have in common: amounts in the unit that is counted, and the periods. */
+export const budgetTermsOf = (
+  { type, creditLimit, alertThreshold, periodicReset, periodicResetDays, ...limits }: BudgetLimit,
+  since: number,
+): BudgetPeriods & Pick<BudgetRule, 'measure' | 'limit' | 'threshold' | 'shadow'> => ({
+  measure: type,
+  limit: amountOf(type, creditLimit),
+  threshold: alertThreshold === null ? null : amountOf(type, alertThreshold),
+  shadow: limits.shadow ?? false,
+  since,
+  nextResetAt: limits.nextUsageResetAt,
+  periodicReset,
+  periodicResetDays,
+});
+
+const amountOf = (type: BudgetMeasure, amount: number): number =>
+  type === 'cost' ? Math.round(amount * nanosPerDollar) : amount;
+
+/** `since`: the last reset by hand, else when its holder was created. Unix milliseconds. */
+export const budgetRuleOf = (
+  organisationId: string,
+  of: BudgetHolder,
+  id: string,
+  name: string,
+  limit: BudgetLimit,
+  since: number,
+): BudgetRule => ({
+  budget: budgetName(organisationId, of, id, limit.type),
+  of,
+  name,
+  ...budgetTermsOf(limit, since),
+});
 
 /** The period of a budget at a time: no one has to write down that a period has ended. */
 export function periodAt(periods: BudgetPeriods, now: number): BudgetPeriod {

@@ -2,6 +2,7 @@ import type { Principal } from '../access/principal.js';
 import type { Secret } from '../access/secret.js';
 import type { ProviderPrices } from '../prices/provider-prices.js';
 import type { FieldValues } from '../vocabulary/provider-fields.js';
+import type { BudgetPolicy, BudgetRule } from './budget-rules.js';
 import type { GuardrailRules } from './guardrail.js';
 import type { RatePolicy, RateRule } from './rate-rules.js';
 import type { ResolvedConfig } from './target.js';
@@ -31,19 +32,20 @@ export interface StoredProvider {
   readonly expiresAt: number | null;
   /** Fields that are mapped to secrets which cannot be read: `key`, `custom_host`. Absent: none. */
   readonly unresolved?: readonly string[];
-  /** The budget that is used up; null: none. */
-  readonly exhausted: 'virtual_key' | 'integration' | null;
   /** null: every model is allowed. */
   readonly models: StoredModels | null;
   /** Rate limits of the provider, and of its integration in this workspace; absent: none. */
   readonly limits?: readonly RateRule[];
   /** What its calls cost where its integration or its organisation has set prices; absent: what the gateway counts with. */
   readonly prices?: ProviderPrices;
+  /** Budgets of the provider, and of its integration in this workspace; absent: none. */
+  readonly budgets?: readonly BudgetRule[];
 }
 
 /** The policies of a workspace that are in force. The same object until one of them changes. */
 export interface Policies {
   readonly rates: readonly RatePolicy[];
+  readonly budgets: readonly BudgetPolicy[];
 }
 
 export interface StoredModels {

@@ -51,8 +51,6 @@ export const errorTable = {
   config_not_found: row(400, 'invalid_request_error', 'client'),
   method_not_allowed: row(405, 'invalid_request_error', 'client'),
   request_timeout: row(408, 'timeout_error', 'upstream', true),
-  virtual_key_exhausted: row(412, 'virtual_key_exhaust_error', 'client', true),
-  integration_exhausted: row(412, 'integration_exhaust_error', 'client', true),
   /** A stored provider whose credential is missing, or is in a place that the gateway cannot read. */
   provider_credential_missing: row(412, 'provider_credential_missing_error', 'client', true),
   model_not_allowed: row(412, 'model_not_allowed_error', 'client', true),

@@ -1,4 +1,5 @@
 import type { KeyType } from '../access/principal.js';
+import type { BudgetPolicy, BudgetRule } from '../core/budget-rules.js';
 import type { GuardrailFeedback } from '../core/guardrail.js';
 import type { RatePolicy, RateRule } from '../core/rate-rules.js';
 import type { PricesRecord } from '../prices/provider-prices.js';
@@ -21,6 +22,8 @@ export interface KeyRecord {
   limits?: RateRule[];
   /** Ids of guardrails of its organisation and its workspace; absent: none. */
   guardrails?: { before: string[]; after: string[] };
+  /** Budgets of the key and of its workspace; absent: none. */
+  budgets?: BudgetRule[];
   defaults: { configId: string | null; allowConfigOverride: boolean; metadata: Record<string, string> };
 }
 
@@ -62,19 +65,21 @@ export interface ProviderRecord {
   unresolved: string[];
   /** Unix milliseconds. */
   expiresAt: number | null;
-  /** The budget that is used up; null: none. */
-  exhausted: 'virtual_key' | 'integration' | null;
   /** null: every model. */
   models: ModelRules | null;
   /** Rate limits of the provider, and of its integration in this workspace; absent: none. */
   limits?: RateRule[];
   /** Prices of its integration and its organisation; absent: none. */
   prices?: PricesRecord;
+  /** Budgets of the provider, and of its integration in this workspace; absent: none. */
+  budgets?: BudgetRule[];
 }
 
-/** The rate-limit policies of a workspace that are in force. */
+/** The policies of a workspace that are in force. */
 export interface PoliciesRecord {
   rates: RatePolicy[];
+  /** Absent: none, or an earlier version wrote the record. */
+  budgets?: BudgetPolicy[];
 }
 
 /** A guardrail in its current version, its secrets opened. */

@@ -19,6 +19,7 @@ import type {
   DeploymentRecord,
   GuardrailRecord,
   KeyRecord,
+  PoliciesRecord,
   ProviderRecord,
 } from '../../common/ipc/records.js';
 import { ProviderPrices } from '../../common/prices/provider-prices.js';
@@ -43,7 +44,7 @@ export interface DirectoryOptions {
 }
 
 /** Of a workspace that has none: kept like others, so that it is not asked for again and again. */
-const noPolicies: Policies = Object.freeze({ rates: Object.freeze([]) });
+const noPolicies: Policies = Object.freeze({ rates: Object.freeze([]), budgets: Object.freeze([]) });
 
 /** The name that means all of a kind. */
 const everything = '*';
@@ -146,7 +147,7 @@ export class WorkerDirectory implements Directory {
     );
     this.#policies = new Remembered<Policies>(
       { entries: 5_000, bytes: maxBytes.policies ?? defaultMaxBytes.policies, bytesOf: retainedBytes },
-      async (workspace) => (await ask(channel.ask('policies', workspace, everything))) ?? noPolicies,
+      async (workspace) => toPolicies(await ask(channel.ask('policies', workspace, everything))),
     );
     this.#guardrails = new Remembered<GuardrailRules>(
       { entries: 5_000, bytes: maxBytes.guardrails ?? defaultMaxBytes.guardrails, bytesOf: retainedBytes },
@@ -233,6 +234,9 @@ function toRules(record: DeploymentRecord | null): DeploymentRules {
     workspaces: workspaces === null ? null : new Set(workspaces),
   });
 }
+
+const toPolicies = (record: PoliciesRecord | null): Policies =>
+  record === null ? noPolicies : Object.freeze({ rates: record.rates, budgets: record.budgets ?? [] });
 
 function toPrincipal(record: KeyRecord): Principal {
   return Object.freeze({ ...record, defaults: Object.freeze({ ...record.defaults }) });

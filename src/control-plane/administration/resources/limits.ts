@@ -7,35 +7,37 @@ import { msOf, timeOrNull } from '../grpc/wire.js';
 /** Budgets and rate limits, as keys, workspaces and providers have them. */
 
 interface LimitsRequest {
-  readonly type?: 'cost' | 'tokens' | null;
+  readonly type?: UsageLimits['type'] | null;
   readonly credit_limit: number;
   readonly alert_threshold?: number | null;
   readonly periodic_reset?: 'monthly' | 'weekly' | null;
   readonly periodic_reset_days?: number | null;
   readonly next_usage_reset_at?: string | null;
+  readonly shadow?: boolean | null;
 }
 
-/** Throws AB01 for an amount that its counter could not be compared with to the last cent or token. */
-export function checkExact(amount: number, path: string): void {
-  if (amount > Number.MAX_SAFE_INTEGER)
-    throw AdminError.field(
-      path,
-      `must be at most ${Number.MAX_SAFE_INTEGER}: beyond, amounts are not exact.`,
-    );
+/** Dollars: more of them are not counted exactly in nanodollars. */
+const mostDollars = 9_000_000;
+
+/** Throws AB01 for an amount that its counter could not be compared with to the last nanodollar or token. */
+export function checkExact(type: UsageLimits['type'], amount: number, path: string): void {
+  const most = type === 'cost' ? mostDollars : Number.MAX_SAFE_INTEGER;
+  if (amount > most) throw AdminError.field(path, `must be at most ${most}: beyond, amounts are not exact.`);
 }
 
-function checkWhole(amount: number, path: string): void {
+function checkWhole(type: UsageLimits['type'], amount: number, path: string): void {
   if (!Number.isInteger(amount)) throw AdminError.field(path, 'must be a whole number.');
-  checkExact(amount, path);
+  checkExact(type, amount, path);
 }
 
 function checkAmounts(
+  type: UsageLimits['type'],
   { credit_limit: limit, alert_threshold: threshold }: LimitsRequest,
   path: string,
 ): void {
-  checkWhole(limit, `${path}.credit_limit`);
+  checkWhole(type, limit, `${path}.credit_limit`);
   if (threshold === undefined || threshold === null) return;
-  checkWhole(threshold, `${path}.alert_threshold`);
+  checkWhole(type, threshold, `${path}.alert_threshold`);
   if (threshold >= limit) throw AdminError.field(`${path}.alert_threshold`, 'must be below credit_limit.');
 }
 
@@ -50,12 +52,12 @@ export function usageLimitsOf(
   before: UsageLimits | null = null,
   used = false,
 ): UsageLimits {
-  checkAmounts(asked, path);
   const periodicReset = asked.periodic_reset || null;
   const periodicResetDays = asked.periodic_reset_days ?? null;
   if (periodicReset !== null && periodicResetDays !== null)
     throw AdminError.field(`${path}.periodic_reset_days`, 'does not go together with periodic_reset.');
   const type = asked.type || before?.type || 'cost';
+  checkAmounts(type, asked, path);
   if (used && before !== null && before.type !== type)
     throw AdminError.field(
       `${path}.type`,
@@ -74,6 +76,7 @@ export function usageLimitsOf(
     alertThreshold: asked.alert_threshold ?? null,
     ...period,
     nextUsageResetAt,
+    ...(asked.shadow && { shadow: true }),
   };
 }
 
@@ -114,5 +117,6 @@ export function usageLimitsMessage(limits: UsageLimits, usage: BudgetUsage): Usa
     status: usage.isExhausted ? 'exhausted' : 'active',
     is_threshold_alerts_sent: usage.isThresholdAlertsSent,
     is_exhausted_alerts_sent: usage.isExhaustedAlertsSent,
+    ...(limits.shadow && { shadow: true }),
   };
 }

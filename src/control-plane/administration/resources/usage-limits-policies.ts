@@ -3,6 +3,7 @@ import type {
   UsageLimitsPolicy as PolicyMessage,
   UpdateUsageLimitsPolicyRequest,
 } from '../../../../proto/messages.js';
+import type { Forget } from '../../../common/ipc/messages.js';
 import { nextResetOf } from '../../store/records/usage.js';
 import type { NewUsageLimitsPolicy, UsageLimitsEntity, UsageLimitsPolicy } from '../../store/store.js';
 import type { Caller } from '../access/caller.js';
@@ -36,6 +37,7 @@ const toMessage = (
   next_usage_reset_at: timeOrNull(policy.nextUsageResetAt),
   last_reset_at: timeOrNull(policy.lastResetAt),
   object: 'policy_usage_limits',
+  shadow: policy.shadow,
   value_key_usage_map: Object.fromEntries(
     counters.map((counter) => [
       counter.valueKey,
@@ -54,7 +56,7 @@ function checkAmounts(type: UsageLimitsPolicy['type'], { creditLimit, alertThres
     throw AdminError.field('credit_limit', `must be at least ${fewestTokens} tokens.`);
   if (type !== 'cost' && !Number.isInteger(creditLimit))
     throw AdminError.field('credit_limit', `must be a whole number of ${type}.`);
-  checkExact(creditLimit, 'credit_limit');
+  checkExact(type, creditLimit, 'credit_limit');
   if (alertThreshold !== null && alertThreshold >= creditLimit)
     throw AdminError.field('alert_threshold', 'must be below credit_limit.');
 }
@@ -109,6 +111,13 @@ function budgetAfter(
   };
 }
 
+/** What data workers have of the policies of its workspace. */
+const inForce = ({ workspaceId }: UsageLimitsPolicy): Forget => ({
+  kind: 'policies',
+  workspace: workspaceId,
+  name: '*',
+});
+
 /** Budgets over requests that share something. */
 export function usageLimitsPoliciesService({ store }: AdminParts): Service<'UsageLimitsPolicies'> {
   const policies = store.usageLimitsPolicies;
@@ -134,9 +143,10 @@ export function usageLimitsPoliciesService({ store }: AdminParts): Service<'Usag
         groupBy: groupsOf(request.group_by, 'budget'),
         type: request.type,
         ...budget,
+        shadow: request.shadow ?? false,
       });
       if (made === 'missing') throw new AdminError('AB02', 'workspace_id: there is no such workspace.');
-      caller.changed(made);
+      caller.changed(made, [inForce(made)]);
       return { id: made.id, object: 'policy_usage_limits' };
     },
 
@@ -170,9 +180,11 @@ export function usageLimitsPoliciesService({ store }: AdminParts): Service<'Usag
         conditions: conditions && conditionsOf(conditions, 'budget'),
         status: setOf(request, 'status'),
         ...budget,
+        shadow: setOf(request, 'shadow'),
         etag: request.etag ?? undefined,
       });
-      caller.changed(settled(policy, 'policy'));
+      const changed = settled(policy, 'policy');
+      caller.changed(changed, [inForce(changed)]);
       const { reset_usage_for_value: value } = request;
       if (value && (await policies.reset(caller.organisationId, before.id, value)) === 'missing')
         throw new AdminError('AB02', 'reset_usage_for_value: the policy has no counter of that value.');
@@ -182,7 +194,8 @@ export function usageLimitsPoliciesService({ store }: AdminParts): Service<'Usag
     async DeleteUsageLimitsPolicy(caller, request) {
       const { id } = await found(caller, request, 'active');
       const change = { status: 'archived', etag: request.etag ?? undefined } as const;
-      caller.changed(settled(await policies.update(caller.organisationId, id, change), 'policy'));
+      const archived = settled(await policies.update(caller.organisationId, id, change), 'policy');
+      caller.changed(archived, [inForce(archived)]);
       return {};
     },
 

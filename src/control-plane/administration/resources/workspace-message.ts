@@ -31,6 +31,7 @@ function limitsMessage(limits: WorkspaceUsageLimits, withUsage: boolean): Worksp
     status,
     next_usage_reset_at,
     metadata: limits.metadata,
+    ...(limits.shadow && { shadow: true }),
   };
 }
 

@@ -72,6 +72,7 @@ const budgetsOf = (
   asked.map((limits, i) => ({
     ...usageLimitsOf(limits, `usage_limits[${i}]`, Date.now(), before[i] ?? null),
     metadata: limits.metadata,
+    ...(before[i]?.lastResetAt !== undefined && { lastResetAt: before[i].lastResetAt }),
   }));
 
 /** Empty text means absent. */

@@ -1,6 +1,6 @@
 import { GatewayError } from '../../../common/core/errors.js';
 import type { LookupKind, LookupRecords } from '../../../common/ipc/messages.js';
-import type { ProviderRecord } from '../../../common/ipc/records.js';
+import type { PoliciesRecord, ProviderRecord } from '../../../common/ipc/records.js';
 import type { Store } from '../store.js';
 import type { KnownRecords } from './known-records.js';
 
@@ -122,6 +122,15 @@ export class Lookups {
   }
 }
 
+async function policiesIn(store: Store, workspace: string): Promise<PoliciesRecord | null> {
+  const [rates, budgets] = await Promise.all([
+    store.rateLimitsPolicies.inForce(workspace),
+    store.usageLimitsPolicies.inForce(workspace),
+  ]);
+  if (rates.length === 0 && budgets.length === 0) return null;
+  return { rates, ...(budgets.length > 0 && { budgets }) };
+}
+
 async function askStore(
   store: Store,
   kind: LookupKind,
@@ -131,7 +140,7 @@ async function askStore(
   if (kind === 'key') return store.keys.findByHash(name);
   if (kind === 'deployment') return store.deployments.rules(name);
   if (workspace === null) return null;
-  if (kind === 'policies') return store.rateLimitsPolicies.inForce(workspace);
+  if (kind === 'policies') return policiesIn(store, workspace);
   if (kind === 'guardrail') return store.guardrails.find(workspace, name);
   return kind === 'config' ? store.configs.find(workspace, name) : store.providers.find(workspace, name);
 }

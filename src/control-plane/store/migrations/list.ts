@@ -11,6 +11,7 @@ import { up as compatibleVersions } from './0010-compatible-versions.js';
 import { up as nodes } from './0011-nodes.js';
 import { up as schedules } from './0012-schedules.js';
 import { up as shadowLimits } from './0013-shadow-limits.js';
+import { up as shadowBudgets } from './0014-shadow-budgets.js';
 import type { Migration } from './migration.js';
 
 /**
@@ -31,4 +32,5 @@ export const migrations: readonly Migration[] = [
   { version: 11, name: 'nodes', kind: 'expand', up: nodes },
   { version: 12, name: 'schedules', kind: 'expand', up: schedules },
   { version: 13, name: 'limits in shadow', kind: 'expand', up: shadowLimits },
+  { version: 14, name: 'budgets in shadow', kind: 'expand', up: shadowBudgets },
 ];

@@ -1,4 +1,4 @@
-import type { PoliciesRecord } from '../../../common/ipc/records.js';
+import type { RatePolicy } from '../../../common/core/rate-rules.js';
 import type { Listed, Page, Place } from './place.js';
 import type { Policy, PolicyChange, PolicyFilter } from './policies.js';
 
@@ -26,8 +26,8 @@ export interface RateLimitsPolicyChange extends PolicyChange {
 
 export interface RateLimitsPolicyStore {
   get(organisationId: string, id: string): Promise<RateLimitsPolicy | null>;
-  /** What data workers need of a workspace's: the active ones for calls of models. null: there are none. */
-  inForce(workspaceId: string): Promise<PoliciesRecord | null>;
+  /** What data workers need of a workspace's: the active ones for calls of models. */
+  inForce(workspaceId: string): Promise<RatePolicy[]>;
   /** Newest first. */
   list(place: Place, filter: PolicyFilter, page: Page): Promise<Listed<RateLimitsPolicy>>;
   create(place: Place, input: NewRateLimitsPolicy): Promise<RateLimitsPolicy | 'missing'>;

@@ -1,3 +1,4 @@
+import type { BudgetPolicy } from '../../../common/core/budget-rules.js';
 import type { Listed, Page, Place } from './place.js';
 import type { Policy, PolicyChange, PolicyFilter } from './policies.js';
 
@@ -11,6 +12,8 @@ export interface UsageLimitsPolicy extends Policy {
   readonly periodicResetDays: number | null;
   readonly nextUsageResetAt: number | null;
   readonly lastResetAt: number | null;
+  /** Is it counted and reported only, and refuses nothing? */
+  readonly shadow: boolean;
 }
 
 /** A counter of a policy: what requests with the same values of its groups have used since the last reset. */
@@ -29,7 +32,8 @@ type PolicySettings =
   | 'alertThreshold'
   | 'periodicReset'
   | 'periodicResetDays'
-  | 'nextUsageResetAt';
+  | 'nextUsageResetAt'
+  | 'shadow';
 
 export type NewUsageLimitsPolicy = Pick<
   UsageLimitsPolicy,
@@ -48,6 +52,8 @@ export interface EntityFilter {
 
 export interface UsageLimitsPolicyStore {
   get(organisationId: string, id: string): Promise<UsageLimitsPolicy | null>;
+  /** What data workers need of a workspace's active ones. */
+  inForce(workspaceId: string): Promise<BudgetPolicy[]>;
   /** Newest first. */
   list(place: Place, filter: PolicyFilter, page: Page): Promise<Listed<UsageLimitsPolicy>>;
   create(place: Place, input: NewUsageLimitsPolicy): Promise<UsageLimitsPolicy | 'missing'>;

@@ -135,7 +135,11 @@ function storedAddress(
       { param: 'custom_host' },
     );
   }
-  if (record.expiresAt !== null || record.exhausted !== null) checkTerms(record, slug);
+  if (record.expiresAt !== null && record.expiresAt <= Date.now()) {
+    throw new GatewayError('virtual_key_expired', `The provider @${slug} has expired.`, {
+      param: 'provider',
+    });
+  }
   if (!elsewhere && record.unresolved?.length !== 0) checkMappings(record, slug, target);
   const modelBase = record.models === null ? null : baseOfModel(x, record.models, slug, model);
   const ownBase = modelBase ?? record.baseUrl;
@@ -161,8 +165,7 @@ function storedAddress(
       row.forCall === undefined &&
       row.model === undefined &&
       record.models === null &&
-      record.expiresAt === null &&
-      record.exhausted === null,
+      record.expiresAt === null,
     prices: record.prices ?? null,
   };
 }
@@ -179,25 +182,6 @@ function rowForCall(
   const hasBase = target.customHost !== null || ownBase !== null;
   const { format } = x.endpoint;
   return row.forCall?.({ format, model, streaming: x.streaming, fields, hasBase }) ?? row;
-}
-
-function checkTerms(record: StoredProvider, slug: string): void {
-  if (record.expiresAt !== null && record.expiresAt <= Date.now()) {
-    throw new GatewayError('virtual_key_expired', `The provider @${slug} has expired.`, {
-      param: 'provider',
-    });
-  }
-  if (record.exhausted === null) return;
-  if (record.exhausted === 'integration') {
-    throw new GatewayError(
-      'integration_exhausted',
-      `The budget that this workspace has of the integration of @${slug} is used up.`,
-      { param: 'provider' },
-    );
-  }
-  throw new GatewayError('virtual_key_exhausted', `The budget of the provider @${slug} is used up.`, {
-    param: 'provider',
-  });
 }
 
 /** A field that is mapped to a secret must not be left out of the call. */

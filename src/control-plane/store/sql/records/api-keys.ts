@@ -3,6 +3,7 @@ import type { Knex } from 'knex';
 import { hashGatewayKey, makeGatewayKey, maskGatewayKey } from '../../../../common/access/gateway-key.js';
 import type { KeyType } from '../../../../common/access/principal.js';
 import { Secret } from '../../../../common/access/secret.js';
+import { type BudgetRule, budgetRuleOf } from '../../../../common/core/budget-rules.js';
 import { type RateRule, rateRulesOf } from '../../../../common/core/rate-rules.js';
 import type { KeyRecord } from '../../../../common/ipc/records.js';
 import type {
@@ -18,7 +19,7 @@ import type {
 } from '../../records/api-keys.js';
 import type { Listed, Page } from '../../records/place.js';
 import { unused, usageUnder } from '../../records/usage.js';
-import type { WorkspaceDefaults } from '../../records/workspaces.js';
+import type { WorkspaceDefaults, WorkspaceUsageLimits } from '../../records/workspaces.js';
 import type { Database, Sql, Transaction } from '../connection/driver.js';
 import { firstRow } from '../connection/statements.js';
 import { listed, newestFirst } from '../lists.js';
@@ -44,6 +45,8 @@ interface Surroundings {
   readonly output_guardrails: string;
   readonly excluded_from_input_guardrails: boolean | number | null;
   readonly excluded_from_output_guardrails: boolean | number | null;
+  readonly workspace_usage_limits: string | null;
+  readonly workspace_created_at: number | string | null;
   readonly user_role: string | null;
   readonly member_role: string | null;
 }
@@ -259,6 +262,8 @@ const withSurroundings = `SELECT api_keys.*,
     workspaces.settings AS workspace_settings,
     workspaces.slug AS workspace_slug,
     workspaces.rate_limits AS workspace_rate_limits,
+    workspaces.usage_limits AS workspace_usage_limits,
+    workspaces.created_at AS workspace_created_at,
     organisations.input_guardrails,
     organisations.output_guardrails,
     workspaces.excluded_from_input_guardrails,
@@ -313,6 +318,27 @@ function guardrailsOf(row: FoundRow): { guardrails?: { before: string[]; after: 
   return before.length + after.length === 0 ? {} : { guardrails: { before, after } };
 }
 
+/** Budgets of the key and of its workspace, where there are any. */
+function budgetsOf(row: FoundRow): { budgets?: BudgetRule[] } {
+  const { organisation_id: organisation, workspace_id: workspace, workspace_slug: slug } = row;
+  const { usageLimits, usage, createdAt } = fromRow(row, 0);
+  const budgets: BudgetRule[] = [];
+  if (usageLimits !== null) {
+    const since = usage.lastResetAt ?? createdAt;
+    budgets.push(budgetRuleOf(organisation, 'api_key', row.id, row.name, usageLimits, since));
+  }
+  if (workspace !== null) {
+    const shared: readonly WorkspaceUsageLimits[] = JSON.parse(row.workspace_usage_limits ?? '[]');
+    for (const limits of shared) {
+      const since = limits.lastResetAt ?? Number(row.workspace_created_at);
+      const rule = budgetRuleOf(organisation, 'workspace', workspace, slug ?? workspace, limits, since);
+      const { metadata = {} } = limits;
+      budgets.push(Object.keys(metadata).length === 0 ? rule : { ...rule, metadata });
+    }
+  }
+  return budgets.length === 0 ? {} : { budgets };
+}
+
 function toRecord(row: FoundRow, expiresAt: number | null): KeyRecord | null {
   if (!isInPlace(row)) return null;
   const settings: { readonly block_inline_configs?: boolean } = JSON.parse(row.settings);
@@ -329,6 +355,7 @@ function toRecord(row: FoundRow, expiresAt: number | null): KeyRecord | null {
     ...(keepsBodies(row.workspace_settings) ? {} : { keepBodies: false }),
     ...limitsOf(row),
     ...guardrailsOf(row),
+    ...budgetsOf(row),
     defaults: {
       configId: row.default_config_id,
       allowConfigOverride: Boolean(row.allow_config_override),

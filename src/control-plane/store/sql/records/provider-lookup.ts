@@ -1,6 +1,8 @@
+import { type BudgetRule, budgetRuleOf } from '../../../../common/core/budget-rules.js';
 import { type RateLimit, type RateRule, rateRulesOf } from '../../../../common/core/rate-rules.js';
 import type { ModelRules, ProviderRecord } from '../../../../common/ipc/records.js';
 import type { UsableProvider } from '../../records/providers.js';
+import type { UsageLimits } from '../../records/usage-limits.js';
 import type { Sql } from '../connection/driver.js';
 import { firstRow } from '../connection/statements.js';
 import { type CredentialColumns, credentialsOf, type SealedCredentials } from './credentials.js';
@@ -11,6 +13,7 @@ import {
   type IntegrationRow,
   type ModelRow,
   usageOf,
+  valueOrNull,
 } from './integration-row.js';
 import { pricesOf } from './price-record.js';
 import type { ProviderRow } from './provider-row.js';
@@ -46,14 +49,12 @@ export class ProviderLookup {
       const { slug, integration_id: id } = row;
       if (id === null) {
         const hasAddress = !row.base_url_at_run_time || this.baseUrl(row) !== null;
-        if (hasAddress && exhaustedOf(row, null) === null)
-          usable.push({ slug, provider: row.provider, models: null });
+        if (hasAddress) usable.push({ slug, provider: row.provider, models: null });
         continue;
       }
       const lender = lenders.get(id);
       if (lender === undefined) continue;
-      const { enabled, own } = accessBy(lender.row, row.workspace_id, lender.access);
-      if (!enabled || exhaustedOf(row, own) !== null) continue;
+      if (!accessBy(lender.row, row.workspace_id, lender.access).enabled) continue;
       usable.push({ slug, provider: lender.row.provider, models: rulesOf(lender.row, lender.models) });
     }
     return usable;
@@ -76,9 +77,9 @@ export class ProviderLookup {
       fields: fieldsIn(configurations),
       secrets: secretsIn(secrets),
       unresolved: unresolvedIn(row),
-      exhausted: exhaustedOf(row, null),
       models: null,
       ...limitsOf(row, null, []),
+      ...budgetsOf(row, null, null),
     };
   }
 
@@ -106,9 +107,9 @@ export class ProviderLookup {
       fields: fieldsIn(configurations),
       secrets: secretsIn(secrets),
       unresolved: unresolvedIn(lender),
-      exhausted: exhaustedOf(row, own),
       models: rulesOf(lender, models),
       ...limitsOf(row, lender, JSON.parse(own === null ? lender.global_rate_limits : own.rate_limits)),
+      ...budgetsOf(row, lender, own),
       ...given('prices', pricesOf(lender, models)),
     };
   }
@@ -171,11 +172,31 @@ function limitsOf(
   return limits.length === 0 ? {} : { limits };
 }
 
-function exhaustedOf(row: ProviderRow, access: AccessRow | null): ProviderRecord['exhausted'] {
-  if (row.usage_limits !== null && usageOf(row.usage).isExhausted) return 'virtual_key';
-  if (access !== null && access.usage_limits !== null && usageOf(access.usage).isExhausted)
-    return 'integration';
-  return null;
+/**
+ * Budgets of the provider, and that of its integration in the provider's workspace, where there are any. Ids in names of budgets
+ * have no slash.
+ */
+function budgetsOf(
+  row: ProviderRow,
+  lender: IntegrationRow | null,
+  own: AccessRow | null,
+): { budgets?: BudgetRule[] } {
+  const { organisation_id: organisation } = row;
+  const budgets: BudgetRule[] = [];
+  const limits = valueOrNull<UsageLimits>(row.usage_limits);
+  if (limits !== null) {
+    const since = usageOf(row.usage).lastResetAt ?? Number(row.created_at);
+    budgets.push(budgetRuleOf(organisation, 'virtual_key', row.id, row.slug, limits, since));
+  }
+  const lent = valueOrNull<UsageLimits>(
+    (own === null ? lender?.global_usage_limits : own.usage_limits) ?? null,
+  );
+  if (lender !== null && lent !== null) {
+    const since = usageOf(own?.usage ?? null).lastResetAt ?? Number(lender.created_at);
+    const id = `${lender.id}:${row.workspace_id}`;
+    budgets.push(budgetRuleOf(organisation, 'integration', id, lender.slug, lent, since));
+  }
+  return budgets.length === 0 ? {} : { budgets };
 }
 
 function addressIn(configurations: Readonly<Record<string, unknown>>): string | null {

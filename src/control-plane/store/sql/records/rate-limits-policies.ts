@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import type { PoliciesRecord } from '../../../../common/ipc/records.js';
+import type { RatePolicy } from '../../../../common/core/rate-rules.js';
 import type { Listed, Page, Place } from '../../records/place.js';
 import type { PolicyFilter } from '../../records/policies.js';
 import type {
@@ -46,17 +46,15 @@ export class SqlRateLimitsPolicies implements RateLimitsPolicyStore {
     });
   }
 
-  inForce(workspaceId: string): Promise<PoliciesRecord | null> {
+  inForce(workspaceId: string): Promise<RatePolicy[]> {
     return this.database.read(async (sql) => {
       const rows: RateLimitsPolicyRow[] = await sql(table)
         .where({ workspace_id: workspaceId, status: 'active', target: 'llm' })
         .orderBy('created_at');
-      if (rows.length === 0) return null;
-      const rates = rows.map(fromRow).map(({ id, organisationId, name, conditions, groupBy, ...policy }) => ({
+      return rows.map(fromRow).map(({ id, organisationId, name, conditions, groupBy, ...policy }) => ({
         ...{ id, organisationId, name, conditions, groupBy },
         ...{ measure: policy.type, unit: policy.unit, value: policy.value, shadow: policy.shadow },
       }));
-      return { rates };
     });
   }
 

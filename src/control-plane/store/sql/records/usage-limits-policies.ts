@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import { type BudgetPolicy, budgetTermsOf } from '../../../../common/core/budget-rules.js';
 import type { Listed, Page, Place } from '../../records/place.js';
 import type { PolicyFilter } from '../../records/policies.js';
 import type {
@@ -23,6 +24,7 @@ interface UsageLimitsPolicyRow extends PolicyRow {
   readonly periodic_reset_days: number | null;
   readonly next_usage_reset_at: number | string | null;
   readonly last_reset_at: number | string | null;
+  readonly shadow: boolean | number;
 }
 
 interface EntityRow {
@@ -49,7 +51,17 @@ const fromRow = (row: UsageLimitsPolicyRow): UsageLimitsPolicy => ({
   periodicResetDays: row.periodic_reset_days,
   nextUsageResetAt: timeOf(row.next_usage_reset_at),
   lastResetAt: timeOf(row.last_reset_at),
+  shadow: Boolean(row.shadow),
 });
+
+function toPolicy(row: UsageLimitsPolicyRow): BudgetPolicy {
+  const policy = fromRow(row);
+  const { id, organisationId, name, conditions, groupBy, lastResetAt, createdAt } = policy;
+  return {
+    ...{ id, organisationId, name, conditions, groupBy },
+    ...budgetTermsOf(policy, lastResetAt ?? createdAt),
+  };
+}
 
 const fromEntityRow = (row: EntityRow): UsageLimitsEntity => ({
   id: row.id,
@@ -81,6 +93,15 @@ export class SqlUsageLimitsPolicies implements UsageLimitsPolicyStore {
     });
   }
 
+  inForce(workspaceId: string): Promise<BudgetPolicy[]> {
+    return this.database.read(async (sql) => {
+      const rows: UsageLimitsPolicyRow[] = await sql(table)
+        .where({ workspace_id: workspaceId, status: 'active' })
+        .orderBy('created_at');
+      return rows.map(toPolicy);
+    });
+  }
+
   list(place: Place, filter: PolicyFilter, page: Page): Promise<Listed<UsageLimitsPolicy>> {
     return this.database.read((sql) =>
       listed(wantedPolicies(sql, table, place, filter), newestFirst, page, fromRow),
@@ -99,6 +120,7 @@ export class SqlUsageLimitsPolicies implements UsageLimitsPolicyStore {
         periodic_reset_days: input.periodicResetDays,
         next_usage_reset_at: input.nextUsageResetAt,
         last_reset_at: null,
+        shadow: input.shadow,
       };
       await sql(table).insert(row);
       return fromRow(row);
@@ -122,6 +144,7 @@ export class SqlUsageLimitsPolicies implements UsageLimitsPolicyStore {
         periodic_reset: kept(change.periodicReset, row.periodic_reset),
         periodic_reset_days: kept(change.periodicResetDays, row.periodic_reset_days),
         next_usage_reset_at: kept(change.nextUsageResetAt, row.next_usage_reset_at),
+        shadow: kept(change.shadow, row.shadow),
       });
       if (written === 'stale') return written;
       await this.#judge(sql, row, written);
