@@ -3353,6 +3353,8 @@ export interface UpdateWorkspaceRequest {
   readonly security_settings?: SecuritySettings | null;
   /** Its fields that are absent stay as they are. */
   readonly settings?: WorkspaceSettings | null;
+  /** Set the usage to 0? */
+  readonly reset_usage?: boolean | null;
   /** Fields to change; one that is named and absent is cleared. What is present, unless given. */
   readonly update_mask?: readonly string[] | null;
   /** Refused with 409 when the record has another etag by now. */
@@ -3394,6 +3396,10 @@ export interface UsageLimitsCounter {
   readonly status: 'active' | 'exhausted';
   readonly is_threshold_alerts_sent: boolean;
   readonly is_exhausted_alerts_sent: boolean;
+  /** Usage at the end of the period, if it goes on as before; absent where that is not known. */
+  readonly projected_usage?: number | null;
+  /** When the limit will be reached; absent: not in this period, or it is not known. */
+  readonly projected_exhausted_at?: string | null;
 }
 
 export interface UsageLimitsEntity {
@@ -3402,6 +3408,11 @@ export interface UsageLimitsEntity {
   readonly value_key: string;
   /** US dollars, tokens or requests since the last reset. */
   readonly current_usage: number;
+  readonly status: 'active' | 'exhausted';
+  /** Usage at the end of the period, if it goes on as before; absent where that is not known. */
+  readonly projected_usage?: number | null;
+  /** When the limit will be reached; absent: not in this period, or it is not known. */
+  readonly projected_exhausted_at?: string | null;
 }
 
 export interface UsageLimitsPolicy {
@@ -3424,7 +3435,7 @@ export interface UsageLimitsPolicy {
   readonly created_at: string;
   readonly last_updated_at: string;
   readonly object: 'policy_usage_limits';
-  /** Counters by value key, such as `api_key:<id>`: the 1000 oldest, with include_usage. */
+  /** Counters of this period by value key, such as `api_key:<id>`: the first 1000, with include_usage. */
   readonly value_key_usage_map: Readonly<Record<string, UsageLimitsCounter>>;
   /** Names this state of it; for If-Match and the etag of a change. */
   readonly etag: string;
@@ -3449,6 +3460,10 @@ export interface UsageLimitsState {
   readonly is_exhausted_alerts_sent?: boolean | null;
   /** true: what is beyond it is counted and reported, and nothing is refused. */
   readonly shadow?: boolean | null;
+  /** Usage at the end of the period, if it goes on as before; absent where that is not known. */
+  readonly projected_usage?: number | null;
+  /** When the limit will be reached; absent: not in this period, or it is not known. */
+  readonly projected_exhausted_at?: string | null;
 }
 
 export interface User {
@@ -3683,6 +3698,10 @@ export interface WorkspaceUsageLimitsState {
   readonly is_exhausted_alerts_sent?: boolean | null;
   /** true: what is beyond it is counted and reported, and nothing is refused. */
   readonly shadow?: boolean | null;
+  /** Usage at the end of the period, if it goes on as before; absent where that is not known. With include_usage. */
+  readonly projected_usage?: number | null;
+  /** When the limit will be reached; absent: not in this period, or it is not known. With include_usage. */
+  readonly projected_exhausted_at?: string | null;
 }
 
 /** Every method: what it takes and what it gives. */

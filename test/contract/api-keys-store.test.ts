@@ -1,6 +1,7 @@
 import { expect } from 'chai';
 import type {
   ApiKeyChange,
+  KeyStatus,
   MadeApiKey,
   NewApiKey,
   Place,
@@ -49,6 +50,7 @@ describe('keys in the store', () => {
       periodicReset: 'weekly',
       periodicResetDays: null,
       nextUsageResetAt: now + hour,
+      lastResetAt: null,
     } as const;
     const policy = { period: null, periodDays: 3, transitionMs: hour, nextRotationAt: now + hour };
 
@@ -66,7 +68,7 @@ describe('keys in the store', () => {
       expect(await store.keys.get(place.organisationId, key.id)).to.deep.equal(key);
       expect(key).to.deep.include({
         ...said,
-        status: 'active',
+        isExpired: false,
         lastRotatedAt: null,
         transitionExpiresAt: null,
       });
@@ -95,7 +97,8 @@ describe('keys in the store', () => {
       here(await store.workspaces.update(place.organisationId, place.workspaceId, change));
       const { key, hash } = await make({ usageLimits: limits });
       now += 1000;
-      here(await store.keys.update(place.organisationId, key.id, { resetUsage: true }));
+      const again = { ...limits, lastResetAt: now };
+      here(await store.keys.update(place.organisationId, key.id, { usageLimits: again }));
       const periods = {
         nextResetAt: limits.nextUsageResetAt,
         periodicReset: 'weekly',
@@ -168,11 +171,11 @@ describe('keys in the store', () => {
       expect((await store.keys.findByHash(hash))?.expiresAt).to.equal(now + hour / 2);
     });
 
-    it('restart with no usage and the time of the reset', async () => {
+    it('keep when their usage began again', async () => {
       const { key } = await make({ usageLimits: limits });
-      const { key: reset } = await change(key.id, { resetUsage: true });
-      expect(reset.usage).to.deep.include({ currentUsage: 0, isExhausted: false, lastResetAt: now });
-      expect(reset.usageLimits).to.deep.equal(limits);
+      const again = { ...limits, lastResetAt: now };
+      const { key: reset } = await change(key.id, { usageLimits: again });
+      expect(reset.usageLimits).to.deep.equal(again);
     });
 
     it('are listed by user and by any of several statuses', async () => {
@@ -184,6 +187,32 @@ describe('keys in the store', () => {
       expect(await ids({ userId: 'nobody', status: ['expired', 'exhausted'] })).to.deep.equal([key.id]);
       expect(await ids({ userId: 'nobody', status: ['active', 'exhausted'] })).to.deep.equal([]);
       expect(await ids({ userId: 'nobody', status: [] })).to.deep.equal([key.id]);
+    });
+
+    it('are listed as exhausted or active by the ids of those whose budget is used up', async () => {
+      const own = { type: 'workspace-user', userId: 'spender' } as const;
+      const keys = [];
+      for (const usageLimits of [limits, limits, null]) keys.push((await make({ ...own, usageLimits })).key);
+      const [spent, open, free] = keys.map(({ id }) => id);
+      const org = place.organisationId;
+      const filter = { userId: 'spender' };
+      expect(await store.keys.budgets('another', filter)).to.deep.equal([]);
+      const budgets = await store.keys.budgets(org, filter);
+      expect(budgets.map(({ id }) => id)).to.have.members([spent, open]);
+      expect(budgets[0]).to.deep.include({ of: 'api_key', limits, createdAt: now });
+      const ids = async (status: readonly KeyStatus[], exhausted: readonly string[], page = everything) => {
+        const { rows, total } = await store.keys.list(org, { ...filter, status, exhausted }, page);
+        return [total, ...rows.map(({ id }) => id).sort()];
+      };
+      expect(await ids(['exhausted'], [spent!])).to.deep.equal([1, spent]);
+      expect(await ids(['active'], [spent!])).to.deep.equal([2, ...[open!, free!].sort()]);
+      expect(await ids(['active', 'exhausted'], [])).to.deep.equal([3, ...[spent!, open!, free!].sort()]);
+      const many = Array.from({ length: 70_000 }, (_, i) => `other-${i}`);
+      expect((await ids(['active'], [spent!, ...many], { offset: 1, limit: 1 }))[0]).to.equal(2);
+      here(await store.keys.update(org, spent!, { expiresAt: now }));
+      expect(await ids(['exhausted'], [spent!])).to.deep.equal([0]);
+      expect(await ids(['expired'], [spent!])).to.deep.equal([1, spent]);
+      expect(await store.keys.budgets(org, filter)).to.have.length(1);
     });
 
     it('are found while their user is a member, or has access to every workspace', async () => {

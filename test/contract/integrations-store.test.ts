@@ -3,7 +3,6 @@ import { join } from 'node:path';
 import { expect } from 'chai';
 import { Secret } from '../../src/common/access/secret.js';
 import { bootstrap } from '../../src/control-plane/store/bootstrap.js';
-import { unused } from '../../src/control-plane/store/records/usage.js';
 import type { IntegrationAccess, NewIntegration, Place, Store } from '../../src/control-plane/store/store.js';
 import { folder, forEachStore } from '../support/stores.js';
 
@@ -28,7 +27,6 @@ const access = (workspaceId: string, more: Partial<IntegrationAccess> = {}): Int
   workspaceId,
   enabled: true,
   usageLimits: null,
-  usage: unused,
   rateLimits: [],
   ...more,
 });
@@ -182,9 +180,9 @@ describe('integrations in the store', () => {
         periodicReset: null,
         periodicResetDays: null,
         nextUsageResetAt: null,
+        lastResetAt: 1_700_000_000_000,
       } as const;
-      const usage = { ...unused, lastResetAt: 1_700_000_000_000 };
-      await store.integrations.putAccess(org, id, [access(place.workspaceId, { usageLimits, usage })]);
+      await store.integrations.putAccess(org, id, [access(place.workspaceId, { usageLimits })]);
       expect((await store.providers.find(place.workspaceId, 'of-lent'))?.budgets).to.deep.equal([
         {
           budget: `${org}/integration/${id}:${place.workspaceId}/cost`,
@@ -283,6 +281,15 @@ describe('integrations in the store', () => {
     });
 
     it('leave the providers that calls can use now, with the models that each allows', async () => {
+      const usageLimits = {
+        type: 'cost',
+        creditLimit: 1,
+        alertThreshold: null,
+        periodicReset: null,
+        periodicResetDays: null,
+        nextUsageResetAt: null,
+        lastResetAt: null,
+      } as const;
       const place = await workspaceOf(store, org, 'usable');
       const usable = async (slug?: string): Promise<string[]> => {
         const rows = await store.providers.usable(place, { limit: 10, ...(slug && { slug }) });
@@ -290,8 +297,13 @@ describe('integrations in the store', () => {
       };
       const own = { name: 'P', provider: 'openai', credential: null };
       await store.providers.create(place, { ...own, slug: 'brief', expiresAt: now + 1000 });
+      await store.providers.create(place, {
+        ...own,
+        slug: 'poor',
+        usageLimits,
+      });
       await store.providers.create(place, { ...own, slug: 'no-address', baseUrlAtRunTime: true });
-      for (const slug of ['open', 'closed']) {
+      for (const slug of ['open', 'closed', 'limited']) {
         const made = here(await store.integrations.create(org, input(`u-${slug}`)));
         await store.integrations.putAccess(org, made.id, [access(place.workspaceId)]);
         here(await store.providers.create(place, { slug, name: slug, integrationId: made.id }));
@@ -306,20 +318,35 @@ describe('integrations in the store', () => {
           await store.integrations.putModels(org, made.id, [{ ...model, slug: 'a/b', enabled: true }]);
           await store.integrations.update(org, made.id, { allowAllModels: false });
         } else {
-          await store.integrations.putAccess(org, made.id, [access(place.workspaceId, { enabled: false })]);
+          const change: Partial<IntegrationAccess> = slug === 'closed' ? { enabled: false } : { usageLimits };
+          await store.integrations.putAccess(org, made.id, [access(place.workspaceId, change)]);
         }
       }
-      expect(await usable()).to.deep.equal(['brief', 'open']);
+      expect(await usable()).to.deep.equal(['brief', 'limited', 'open', 'poor']);
       expect(await usable('closed')).to.deep.equal([]);
       expect(await store.providers.usable(place, { slug: 'open', limit: 1 })).to.deep.equal([
         {
           slug: 'open',
           provider: 'openai',
           models: { others: false, named: [{ model: 'a/b', enabled: true, baseUrl: null }] },
+          budgets: [],
         },
       ]);
       now += 1000;
-      expect(await usable()).to.deep.equal(['open']);
+      expect(await usable()).to.deep.equal(['limited', 'open', 'poor']);
+      const [poor] = await store.providers.usable(place, { slug: 'poor', limit: 1 });
+      expect(poor?.budgets).to.have.length(1);
+      expect(poor?.budgets[0]).to.deep.include({ of: 'virtual_key', limits: usageLimits });
+      const [limited] = await store.providers.usable(place, { slug: 'limited', limit: 1 });
+      const lender = here(await store.integrations.get(org, 'u-limited'));
+      expect(limited?.budgets).to.deep.equal([
+        {
+          of: 'integration',
+          id: `${lender.id}:${place.workspaceId}`,
+          limits: usageLimits,
+          createdAt: lender.createdAt,
+        },
+      ]);
     });
   });
 });

@@ -55,7 +55,13 @@ describe('policies in the store', () => {
       });
       expect(await store.usageLimitsPolicies.get(place.organisationId, made.id)).to.deep.equal(made);
       const { organisationId } = place;
-      const change = { name: null, creditLimit: 20, periodicReset: null, periodicResetDays: 3 };
+      const change = {
+        name: null,
+        creditLimit: 20,
+        periodicReset: null,
+        periodicResetDays: 3,
+        lastResetAt: now - 5,
+      };
       const changed = here(await store.usageLimitsPolicies.update(organisationId, made.id, change));
       expect(changed).to.deep.include({ ...made, ...change, etag: changed.etag });
       expect(await store.usageLimitsPolicies.update(organisationId, made.id, { etag: made.etag })).to.equal(
@@ -67,7 +73,6 @@ describe('policies in the store', () => {
       const made = here(await store.usageLimitsPolicies.create(place, budget({ name: 'mine' })));
       expect(await store.usageLimitsPolicies.get('another', made.id)).to.equal(null);
       expect(await store.usageLimitsPolicies.update('another', made.id, { name: 'x' })).to.equal('missing');
-      expect(await store.usageLimitsPolicies.count('another', made.id, 'k', 1)).to.equal('missing');
       expect((await store.usageLimitsPolicies.list(other, active, everything)).total).to.equal(0);
       const nowhere = { organisationId: 'another', workspaceId: place.workspaceId };
       expect(await store.usageLimitsPolicies.create(nowhere, budget())).to.equal('missing');
@@ -86,34 +91,6 @@ describe('policies in the store', () => {
       await store.usageLimitsPolicies.update(place.organisationId, made.id, { status: 'archived' });
       expect(await ids({ search: '0%' })).to.deep.equal([]);
       expect(await ids({ search: '0%', status: 'archived' })).to.deep.equal([made.id]);
-    });
-
-    it('count each value separately, and judge counters by a changed limit', async () => {
-      const { organisationId } = place;
-      const { id } = here(await store.usageLimitsPolicies.create(place, budget({ creditLimit: 10 })));
-      const count = (key: string, amount: number) =>
-        store.usageLimitsPolicies.count(organisationId, id, key, amount);
-      await count('api_key:a', 4);
-      expect(here(await count('api_key:a', 6))).to.include({ currentUsage: 10, status: 'exhausted' });
-      expect(here(await count('api_key:b', 0.25))).to.include({ currentUsage: 0.25, status: 'active' });
-
-      const entities = async (filter = {}) =>
-        (await store.usageLimitsPolicies.entities(organisationId, id, filter, everything)).rows;
-      expect((await entities({ status: 'exhausted' })).map((one) => one.valueKey)).to.deep.equal([
-        'api_key:a',
-      ]);
-      expect(await entities({ search: 'key:b' })).to.have.length(1);
-      expect((await store.usageLimitsPolicies.entities('another', id, {}, everything)).total).to.equal(0);
-
-      here(await store.usageLimitsPolicies.update(organisationId, id, { creditLimit: 20 }));
-      expect(await entities({ status: 'exhausted' })).to.deep.equal([]);
-      here(await store.usageLimitsPolicies.update(organisationId, id, { creditLimit: 5 }));
-      const [spent] = await entities({ status: 'exhausted' });
-      const reset = here(await store.usageLimitsPolicies.reset(organisationId, id, spent?.id ?? ''));
-      expect(reset).to.include({ currentUsage: 0, status: 'active' });
-      expect(await store.usageLimitsPolicies.reset('another', id, reset.id)).to.equal('missing');
-      here(await store.usageLimitsPolicies.reset(organisationId, id, 'api_key:b'));
-      expect((await entities()).map((one) => one.currentUsage)).to.deep.equal([0, 0]);
     });
 
     it('give data workers the active budgets of a workspace, in the units that are counted', async () => {

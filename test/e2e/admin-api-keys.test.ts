@@ -283,40 +283,82 @@ describe('keys over the administration plane', () => {
       ]);
     });
 
-    it('sets usage back and makes an exhausted key active', async () => {
-      const { id } = await made({ usage_limits: { credit_limit: 5 } });
-      await exhaust(id, 7);
-      expect(await get(id)).to.deep.include({ status: 'exhausted' });
-      const list = await plane.rest('GET', '/v1/api-keys?status=exhausted');
-      expect(list.json.data.map((key: { id: string }) => key.id)).to.deep.equal([id]);
+    it('shows what was used, and what becomes of it when the budget is changed or set back', async () => {
+      const { id, key } = await made({ usage_limits: { credit_limit: 5, alert_threshold: 4 } });
+      const rule = async () => (await plane.store.keys.findByHash(plane.store.hashKey(key)))!.budgets![0]!;
+      await plane.spend(await rule(), 3_500_000_000);
+      await plane.spend(await rule(), 3_500_000_000);
+      const exhausted = await get(id);
+      expect(exhausted).to.deep.include({ status: 'exhausted', last_reset_at: null });
+      const { projected_exhausted_at: at, ...state } = exhausted.usage_limits;
+      expect(state).to.include({
+        current_usage: 7,
+        status: 'exhausted',
+        is_threshold_alerts_sent: true,
+        is_exhausted_alerts_sent: true,
+        projected_usage: 7,
+      });
+      expect(Date.parse(at)).to.be.closeTo(Date.now(), 60_000);
       const wrong = await put(id, { usage_limits: { type: 'tokens', credit_limit: 50 } });
       expect(wrong.json.data.message).to.include('usage_limits.type');
-      await put(id, { usage_limits: { credit_limit: 6 } });
+      await put(id, { usage_limits: { credit_limit: 6, alert_threshold: 4 } });
       expect((await get(id)).status).to.equal('exhausted');
-      await put(id, { usage_limits: { credit_limit: 8 } });
-      expect(await get(id)).to.deep.include({ status: 'active', last_reset_at: null });
+      await put(id, { usage_limits: { credit_limit: 8, alert_threshold: 5, periodic_reset: 'weekly' } });
+      const active = await get(id);
+      expect(active).to.deep.include({ status: 'active', last_reset_at: null });
+      expect(active.usage_limits).to.include({
+        current_usage: 7,
+        is_threshold_alerts_sent: false,
+        is_exhausted_alerts_sent: false,
+        projected_exhausted_at: null,
+      });
       await put(id, { usage_limits: { credit_limit: 6 } });
+      const before = await rule();
       await put(id, { reset_usage: true });
-      const { status, usage_limits, last_reset_at } = await get(id);
-      expect([status, usage_limits.current_usage]).to.deep.equal(['active', 0]);
-      expect(last_reset_at).to.be.a('string');
+      const { status, usage_limits, last_reset_at, next_usage_reset_at } = await get(id);
+      expect([status, usage_limits.current_usage, next_usage_reset_at]).to.deep.equal(['active', 0, null]);
+      expect(last_reset_at).to.be.a('string').and.equal(usage_limits.last_reset_at);
+      // Of a request that had begun before.
+      await plane.spend(before, 1_000_000_000);
+      expect((await get(id)).usage_limits.current_usage).to.equal(0);
+      await put(id, { usage_limits: { type: 'tokens', credit_limit: 50 } });
+      expect((await get(id)).usage_limits).to.include({ type: 'tokens', current_usage: 0 });
     });
 
-    /** As the metering of requests will. */
-    async function exhaust(id: string, usage: number): Promise<void> {
-      const { database } = plane.store as unknown as {
-        database: {
-          write(
-            run: (
-              sql: (table: string) => { where(w: object): { update(v: object): Promise<number> } },
-            ) => Promise<number>,
-          ): Promise<number>;
-        };
+    it('counts a budget that takes the place of none from then on', async () => {
+      const { id, key } = await made({ usage_limits: { credit_limit: 5 } });
+      const rule = async () => (await plane.store.keys.findByHash(plane.store.hashKey(key)))!.budgets![0]!;
+      await plane.spend(await rule(), 5_000_000_000);
+      await put(id, { usage_limits: null });
+      expect(await get(id)).to.deep.include({ status: 'active', usage_limits: null });
+      await put(id, { usage_limits: { credit_limit: 5 } });
+      expect((await get(id)).usage_limits.current_usage).to.equal(0);
+    });
+
+    it('is found by its status, page by page', async () => {
+      const ids: Record<'spent' | 'open', string[]> = { spent: [], open: [] };
+      for (const [i, name] of (['spent', 'open', 'spent', 'open', 'spent'] as const).entries()) {
+        const { id, key } = await made({ name: `page ${i}`, usage_limits: { credit_limit: 2 } });
+        ids[name].push(id);
+        const [rule] = (await plane.store.keys.findByHash(plane.store.hashKey(key)))!.budgets!;
+        await plane.spend(rule!, name === 'spent' ? 2_000_000_000 : 1_999_999_999);
+      }
+      const list = async (query: string): Promise<{ total: number; ids: string[] }> => {
+        const { json } = await plane.rest('GET', `/v1/api-keys?${query}`);
+        return { total: json.total, ids: json.data.map((key: { id: string }) => key.id) };
       };
-      await database.write((sql) =>
-        sql('api_keys').where({ id }).update({ current_usage: usage, is_exhausted: true }),
+      const spent = await list('status=exhausted');
+      expect(spent.ids).to.have.members(ids.spent);
+      const pages = await Promise.all(
+        [0, 1].map((page) => list(`status=exhausted&page_size=2&current_page=${page}`)),
       );
-    }
+      expect(pages.map(({ total }) => total)).to.deep.equal([3, 3]);
+      expect(pages.flatMap((page) => page.ids)).to.deep.equal(spent.ids);
+      const active = await list('status=active&page_size=1000');
+      expect(active.ids).to.include.members(ids.open).and.not.include.members(ids.spent);
+      const both = await list('status=active,exhausted&page_size=1000');
+      expect(both.total).to.equal(active.total + 3);
+    });
 
     it('gives an expired key another life', async () => {
       const { id, key } = await made({ expires_at: later(1000) });

@@ -447,11 +447,8 @@ describe('integrations over the administration plane', () => {
     });
 
     it('restart their usage on request', async () => {
-      const { id } = await get('/v1/integrations/lent');
-      const org = plane.first.organisation_id;
-      const [reach] = await plane.store.integrations.reach(org, id);
-      const usage = { ...reach!.own!.usage, currentUsage: 9, isExhausted: true };
-      await plane.store.integrations.putAccess(org, id, [{ ...reach!.own!, usage }]);
+      const found = await plane.store.providers.find(plane.first.workspace_id, 'of-lent');
+      await plane.spend(found!.budgets!.find(({ of }) => of === 'integration')!, 9_000_000_000);
       const limits = { id: 'default', enabled: true, usage_limits: [{ credit_limit: 8 }] };
       await put(path, { workspaces: [limits] });
       const state = async (): Promise<object> => (await get(path)).workspaces[0].usage_limits[0];

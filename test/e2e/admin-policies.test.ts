@@ -1,4 +1,5 @@
 import { expect } from 'chai';
+import { budgetName, toUnits } from '../../src/common/core/budget-rules.js';
 import { type AdminPlane, refused, startPlane } from '../support/admin-plane.js';
 
 const budgets = '/v1/policies/usage-limits';
@@ -38,6 +39,15 @@ describe('policies over the administration plane', () => {
     const { json } = await ask('POST', path, body);
     expect(json, JSON.stringify(json)).to.have.property('id');
     return json.id;
+  }
+
+  /** Dollars of one counter. */
+  async function spend(id: string, valueKey: string, dollars: number): Promise<void> {
+    const all = await plane.store.usageLimitsPolicies.inForce(plane.first.workspace_id);
+    const policy = all.find((one) => one.id === id)!;
+    const of = 'usage_limits_policy';
+    const name = budgetName(policy.organisationId, of, id, policy.measure, valueKey);
+    await plane.spend({ ...policy, of, name: id, budget: name }, toUnits('cost', dollars));
   }
 
   it('are budgets, read as they were written', async () => {
@@ -92,22 +102,29 @@ describe('policies over the administration plane', () => {
 
   it('count each value apart; counters can be looked at and reset', async () => {
     const id = await make(budgets, budget);
-    const count = (key: string, usage: number) =>
-      plane.store.usageLimitsPolicies.count(plane.first.organisation_id, id, key, usage);
-    await count('api_key:a', 12);
-    await count('api_key:b', 1.5);
+    await spend(id, 'api_key:a', 12);
+    await spend(id, 'api_key:b', 1.5);
     const { json: list } = await ask('GET', `${budgets}/${id}/entities`);
     expect(list).to.include({ object: 'list', total: 2 });
-    expect(list.data[0]).to.have.keys('id', 'value_key', 'current_usage');
+    expect(list.data[0]).to.include({ value_key: 'api_key:a', current_usage: 12, status: 'exhausted' });
+    expect(list.data[1]).to.include({ value_key: 'api_key:b', current_usage: 1.5, status: 'active' });
     const spent = await ask('GET', `${budgets}/${id}/entities?status=exhausted&search=KEY:A`);
     expect(spent.json.data).to.deep.equal([list.data[0]]);
     const { json: one } = await ask('GET', `${budgets}/${id}?include_usage=true`);
-    expect(one.value_key_usage_map['api_key:a']).to.deep.equal({
+    const { projected_exhausted_at: at, ...counter } = one.value_key_usage_map['api_key:a'];
+    expect(counter).to.deep.equal({
       current_usage: 12,
       status: 'exhausted',
-      is_threshold_alerts_sent: false,
-      is_exhausted_alerts_sent: false,
+      is_threshold_alerts_sent: true,
+      is_exhausted_alerts_sent: true,
+      projected_usage: 12,
     });
+    expect(Date.parse(at)).to.be.closeTo(Date.now(), 60_000);
+    await ask('PUT', `${budgets}/${id}`, { credit_limit: 20 });
+    expect((await ask('GET', `${budgets}/${id}/entities?status=exhausted`)).json.total).to.equal(0);
+    expect(
+      (await ask('GET', `${budgets}/${id}/entities?page_size=1&current_page=1`)).json.data,
+    ).to.have.length(1);
     const reset = await ask('PUT', `${budgets}/${id}/entities/${list.data[0].id}/reset`, {});
     expect(reset.json).to.deep.equal({});
     await ask('PUT', `${budgets}/${id}`, { reset_usage_for_value: 'api_key:b' });
@@ -190,7 +207,7 @@ describe('policies over the administration plane', () => {
       [{ group_by: [{ key: 'api_key' }, { key: 'api_key' }] }, 'group_by[1].key is named before.'],
       [{ type: 'tokens', credit_limit: 99, alert_threshold: null }, 'credit_limit must be at least 100'],
       [{ type: 'requests', credit_limit: 1.5, alert_threshold: 1 }, 'must be a whole number of requests.'],
-      [{ credit_limit: 2 ** 53 }, 'credit_limit must be at most 9007199254740991'],
+      [{ credit_limit: 2 ** 53 }, 'credit_limit must be at most 9000000'],
       [{ type: 'tokens', credit_limit: 1e308 }, 'credit_limit must be at most 9007199254740991'],
       [{ alert_threshold: 10 }, 'alert_threshold must be below credit_limit.'],
       [{ periodic_reset: 'weekly', periodic_reset_days: 2 }, 'periodic_reset_days does not go together'],
@@ -221,7 +238,7 @@ describe('policies over the administration plane', () => {
       credit_limit: 10,
       group_by: budget.group_by,
     });
-    await plane.store.usageLimitsPolicies.count(plane.first.organisation_id, id, 'api_key:a', 1);
+    await spend(id, 'api_key:a', 1);
     const { data } = await usage.listUsageLimitsEntities({ id });
     await usage.resetUsageLimitsEntity({ id, entity_id: data[0]!.id });
     expect((await usage.listUsageLimitsEntities({ id })).data[0]?.current_usage).to.equal(0);

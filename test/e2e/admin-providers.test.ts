@@ -215,13 +215,18 @@ describe('providers and virtual keys over the administration plane', () => {
       expect(await status()).to.equal('expired');
       await ask('PUT', '/v1/providers/of-lent', { expires_at: null, usage_limits: { credit_limit: 5 } });
       expect(await status()).to.equal('active');
-      const { usage } = (await plane.store.providers.get(place, 'of-lent'))!;
-      const spent = { ...usage, currentUsage: 5, isExhausted: true };
-      await plane.store.providers.update(place, 'of-lent', { usage: spent });
+      const spend = async (amount: number): Promise<void> => {
+        const found = await plane.store.providers.find(place.workspaceId, 'of-lent');
+        await plane.spend(found!.budgets!.find(({ of }) => of === 'virtual_key')!, amount);
+      };
+      await spend(5_000_000_000);
       expect(await status()).to.equal('exhausted');
+      const face = (await ask('GET', '/v1/virtual-keys/of-lent')).json;
+      expect([face.status, face.usage_limits.current_usage]).to.deep.equal(['exhausted', 5]);
       await ask('PUT', '/v1/providers/of-lent', { usage_limits: { credit_limit: 6 } });
       expect(await status()).to.equal('active');
-      await plane.store.providers.update(place, 'of-lent', { usage: spent });
+      await spend(2_000_000_000);
+      expect(await status()).to.equal('exhausted');
       await ask('PUT', '/v1/providers/of-lent', { reset_usage: true });
       const read = await get('/v1/providers/of-lent');
       expect(read.usage_limits).to.include({ current_usage: 0, credit_limit: 6, status: 'active' });

@@ -22,6 +22,7 @@ import {
 } from '../../src/control-plane/store/sql/records/organisations.js';
 import { openStore, type Store } from '../../src/control-plane/store/store.js';
 import { type Place, requests } from './access-requests.js';
+import { noBudgets } from './no-budgets.js';
 import { logRow, RowsLedger } from './rows-ledger.js';
 
 /** What a call came to: `ok`, or the code of its refusal, with the HTTP status. */
@@ -148,6 +149,7 @@ export async function makeWorld(): Promise<World> {
   const parts = {
     store,
     ledger,
+    budgets: noBudgets,
     changed: async () => {},
     validateConfig: () => {},
     // There is no data worker: nothing is known of any request.

@@ -4,16 +4,19 @@ import { join } from 'node:path';
 import { expect } from 'chai';
 import { AdminCallError, type AdminClient, connectAdmin } from '../../src/client/index.js';
 import { clouds, OwnIdentities } from '../../src/common/access/own-identity.js';
+import { type BudgetRule, periodAt } from '../../src/common/core/budget-rules.js';
 import type { Forget } from '../../src/common/ipc/messages.js';
-import type { LedgerReader } from '../../src/common/ledger/record.js';
+import { uuidv7 } from '../../src/common/text/id.js';
 import {
   type AdminServer,
   type AdminServerOptions,
   startAdminServer,
 } from '../../src/control-plane/administration/server.js';
+import { openLedger } from '../../src/control-plane/ledger/sql.js';
 import { bootstrap } from '../../src/control-plane/store/bootstrap.js';
 import type { FirstKeys, Store } from '../../src/control-plane/store/store.js';
 import { providerRows } from '../../src/data-plane/providers/rows.js';
+import { logRow } from './rows-ledger.js';
 import { openSqliteStore } from './stores.js';
 
 export interface RestOptions {
@@ -45,6 +48,8 @@ export interface AdminPlane {
   client(key: string): AdminClient;
   /** Over REST. A body that is no string is sent as JSON. */
   rest(verb: string, path: string, body?: unknown, options?: RestOptions): Promise<RestResult>;
+  /** A request has used so much of a budget, in its unit, in the period of now. */
+  spend(rule: BudgetRule, amount: number): Promise<void>;
   /** What data workers were told to forget. */
   readonly forgotten: Forget[];
   /** Lines of the process log. */
@@ -52,11 +57,7 @@ export interface AdminPlane {
   close(): Promise<void>;
 }
 
-const noLedger: LedgerReader = {
-  recent: async () => ({ rows: [], cursor: '0' }),
-  get: async () => null,
-  bodies: async () => null,
-};
+const ofNoNode = '0190a1b2-0000-7000-8000-000000000000';
 
 /** Starts one. `options` stand over what it would have. */
 export async function startPlane(options: Partial<AdminServerOptions> = {}): Promise<AdminPlane> {
@@ -64,6 +65,7 @@ export async function startPlane(options: Partial<AdminServerOptions> = {}): Pro
   const store = options.store ?? (await openSqliteStore(dataDir));
   const first = (await bootstrap(store, { dataDir, simulated: false }))!;
   const made = await store.workspaces.create(first.organisation_id, { name: 'Other', slug: 'other' });
+  const ledger = await openLedger({ dataDir });
   const forgotten: Forget[] = [];
   const logged: string[] = [];
   const log = (fields: object, message: string): void =>
@@ -72,7 +74,8 @@ export async function startPlane(options: Partial<AdminServerOptions> = {}): Pro
     host: '127.0.0.1',
     port: 0,
     store,
-    ledger: noLedger,
+    ledger,
+    budgets: ledger.budgets,
     changed: async (what) => void forgotten.push(...what),
     validateConfig: (text) => void JSON.parse(text),
     providers: providerRows,
@@ -97,12 +100,26 @@ export async function startPlane(options: Partial<AdminServerOptions> = {}): Pro
     workspace: client(first.workspace_key),
     client,
     rest: (verb, path, body, how) => overRest(server, first.admin_key, verb, path, body, how),
+    spend: (rule, amount) => {
+      const { startsAt, endsAt } = periodAt(rule, Date.now());
+      const { budget, limit, threshold } = rule;
+      const row = logRow(first.organisation_id, first.workspace_id, uuidv7(), 't');
+      const charges = [[budget, startsAt, endsAt, limit, threshold, amount]] as const;
+      return ledger.apply({
+        settled: { packed: null, rows: [{ ...row, at: Date.now(), node: ofNoNode, charges }] },
+        unknown: [],
+        positions: new Map(),
+        opened: [],
+        closed: [],
+      });
+    },
     forgotten,
     logged,
     async close() {
       for (const one of clients) one.close();
       await server.close(1000);
       await store.close();
+      await ledger.close();
       rmSync(dataDir, { recursive: true, force: true });
     },
   };

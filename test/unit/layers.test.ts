@@ -62,6 +62,7 @@ const lists: readonly string[] = [
   'src/cli/commands',
   'src/common/prices/lists',
   'src/control-plane/administration/resources',
+  'src/control-plane/store/migrations',
   'src/control-plane/store/records',
   'src/control-plane/store/sql/records',
   'src/data-plane/providers/client-formats',

@@ -3,11 +3,13 @@ import type { ModelsQuestion } from '../../src/common/vocabulary/model-list.js';
 import { maxModels } from '../../src/control-plane/administration/resources/model-catalogue.js';
 import { answerModels } from '../../src/control-plane/administration/resources/model-lists.js';
 import type { Store, UsableProvider } from '../../src/control-plane/store/store.js';
+import { noBudgets } from '../support/no-budgets.js';
 
 const named = (slug: string, models: readonly string[], others = false): UsableProvider => ({
   slug,
   provider: 'openai',
   models: { others, named: models.map((model) => ({ model, enabled: true, baseUrl: null })) },
+  budgets: [],
 });
 
 /** A store with one workspace, whose providers these are. */
@@ -27,7 +29,7 @@ async function ask(
   // biome-ignore lint/suspicious/noExplicitAny: JSON of three shapes, looked into by the tests.
 ): Promise<any> {
   const asked = { organisation: 'o', workspace: 'w', shape, id, query };
-  const found = await answerModels(storeOf(providers), asked);
+  const found = await answerModels({ store: storeOf(providers), budgets: noBudgets }, asked);
   return 'body' in found ? JSON.parse(found.body) : found;
 }
 

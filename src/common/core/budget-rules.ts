@@ -87,8 +87,8 @@ export const budgetTermsOf = (
   since: number,
 ): BudgetPeriods & Pick<BudgetRule, 'measure' | 'limit' | 'threshold' | 'shadow'> => ({
   measure: type,
-  limit: amountOf(type, creditLimit),
-  threshold: alertThreshold === null ? null : amountOf(type, alertThreshold),
+  limit: toUnits(type, creditLimit),
+  threshold: alertThreshold === null ? null : toUnits(type, alertThreshold),
   shadow: limits.shadow ?? false,
   since,
   nextResetAt: limits.nextUsageResetAt,
@@ -96,8 +96,13 @@ export const budgetTermsOf = (
   periodicResetDays,
 });
 
-const amountOf = (type: BudgetMeasure, amount: number): number =>
-  type === 'cost' ? Math.round(amount * nanosPerDollar) : amount;
+/** Nanodollars of US dollars; tokens and requests as they are. */
+export const toUnits = (measure: BudgetMeasure, amount: number): number =>
+  measure === 'cost' ? Math.round(amount * nanosPerDollar) : amount;
+
+/** US dollars of nanodollars; tokens and requests as they are. */
+export const fromUnits = (measure: BudgetMeasure, amount: number): number =>
+  measure === 'cost' ? amount / nanosPerDollar : amount;
 
 /** `since`: the last reset by hand, else when its holder was created. Unix milliseconds. */
 export const budgetRuleOf = (

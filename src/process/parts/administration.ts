@@ -44,6 +44,7 @@ export const administration: ProcessPart<
       writeTimeoutMs: settings.writeTimeoutMs,
       store,
       ledger,
+      budgets: ledger.budgets,
       changed: forget,
       async validateConfig(text) {
         const { compileConfig } = await import('../../data-plane/routing/compile.js');

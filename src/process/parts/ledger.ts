@@ -1,11 +1,11 @@
-import type { Ledger } from '../../control-plane/ledger/ledger.js';
+import type { BudgetLedger } from '../../control-plane/ledger/ledger.js';
 import type { PostgresLedger } from '../../control-plane/ledger/postgres/ledger.js';
 import type { ProcessPart } from '../part-list.js';
 import type { Base } from './base.js';
 import type { DataDirectory } from './data-directory.js';
 
 export interface LedgerGiven {
-  readonly ledger: Ledger;
+  readonly ledger: BudgetLedger;
   /** null: the ledger is in SQLite. */
   readonly sharedLedger: PostgresLedger | null;
 }

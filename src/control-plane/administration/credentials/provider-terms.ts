@@ -1,13 +1,19 @@
 import type { ProviderRateLimit, UsageLimits as UsageLimitsMessage } from '../../../../proto/messages.js';
-import { type BudgetUsage, unused, usageUnder } from '../../store/records/usage.js';
 import type { Provider, ProviderChange } from '../../store/store.js';
 import { AdminError } from '../admin-error.js';
 import { changeOf } from '../audit/mask.js';
 import { msOf, timeOrNull } from '../grpc/wire.js';
-import { rateLimitMessages, rateLimitsOf, usageLimitsMessage, usageLimitsOf } from '../resources/limits.js';
+import {
+  limitsAfter,
+  rateLimitMessages,
+  rateLimitsOf,
+  usageLimitsMessage,
+  usageLimitsOf,
+} from '../resources/limits.js';
+import type { Budgeted, BudgetState, BudgetStates } from '../usage/budget-states.js';
 
 /** What providers and virtual keys have alike, wherever their credential comes from. */
-type Terms = Pick<ProviderChange, 'note' | 'usageLimits' | 'usage' | 'rateLimits' | 'expiresAt' | 'tags'>;
+type Terms = Pick<ProviderChange, 'note' | 'usageLimits' | 'rateLimits' | 'expiresAt' | 'tags'>;
 
 interface NewTermsRequest {
   readonly note?: string | null;
@@ -47,44 +53,60 @@ export const newTerms = (request: NewTermsRequest, now: number): Terms => ({
   tags: tagsOf(request.tags),
 });
 
-export const usageReset = (now: number): BudgetUsage => ({ ...unused, lastResetAt: now });
+/** The budget of a provider. */
+export const providerBudget = ({ id, usageLimits, createdAt }: Provider): Budgeted => ({
+  of: 'virtual_key',
+  id,
+  limits: usageLimits,
+  createdAt,
+});
 
-export function changedTerms(request: TermsRequest, before: Provider, now: number): Terms {
-  const reset = request.reset_usage === true ? usageReset(now) : undefined;
+export async function changedTerms(
+  states: BudgetStates,
+  request: TermsRequest,
+  before: Provider,
+  now: number,
+): Promise<Terms> {
   const note = changeOf(request, 'note');
   const limits = changeOf(request, 'usage_limits');
   const rates = changeOf(request, 'rate_limits');
   const expiry = changeOf(request, 'expires_at');
   const tags = changeOf(request, 'tags');
-  const terms: Terms = {
+  const reset = request.reset_usage === true;
+  const budget = providerBudget(before);
+  return {
     note: note && (note.trim() || null),
-    usage: reset,
+    usageLimits: await limitsAfter(states, before.organisationId, budget, limits, reset, 'usage_limits', now),
     rateLimits: rates === undefined ? undefined : rateLimitsOf(rates ?? [], 'rate_limits'),
     expiresAt: expiry === undefined ? undefined : expiryOf(expiry, now),
     tags: tags === undefined ? undefined : tagsOf(tags),
   };
-  if (limits === undefined) return terms;
-  const usage = reset ?? before.usage;
-  const used = usage.currentUsage > 0;
-  const usageLimits = limits && usageLimitsOf(limits, 'usage_limits', now, before.usageLimits, used);
-  return { ...terms, usageLimits, usage: usageUnder(usage, before.usageLimits, usageLimits) };
 }
 
+/** The states of the budgets of these providers of an organisation, in their order; null: there is none. */
+export const providerStates = (
+  states: BudgetStates,
+  org: string,
+  providers: readonly Provider[],
+  now: number,
+): Promise<(BudgetState | null)[]> => states.ofAll(org, providers.map(providerBudget), now);
+
 /** The fields of a message that contain them. */
-export const termsMessage = (provider: Provider, now: number) => ({
+export const termsMessage = (provider: Provider, budget: BudgetState | null, now: number) => ({
   note: provider.note,
-  status: statusOf(provider, now),
-  usage_limits: provider.usageLimits && usageLimitsMessage(provider.usageLimits, provider.usage),
+  status: statusOf(provider, budget, now),
+  usage_limits: provider.usageLimits && budget && usageLimitsMessage(provider.usageLimits, budget),
   rate_limits: rateLimitMessages(provider.rateLimits) as readonly ProviderRateLimit[],
   expires_at: timeOrNull(provider.expiresAt),
-  last_reset_at: timeOrNull(provider.usage.lastResetAt),
+  last_reset_at: timeOrNull(budget?.lastResetAt ?? null),
   tags: provider.tags,
 });
 
 function statusOf(
-  { expiresAt, usageLimits, usage }: Provider,
+  { expiresAt }: Provider,
+  budget: BudgetState | null,
   now: number,
 ): 'active' | 'exhausted' | 'expired' {
   if (expiresAt !== null && expiresAt <= now) return 'expired';
-  return usageLimits !== null && usage.isExhausted ? 'exhausted' : 'active';
+  return budget?.isExhausted ? 'exhausted' : 'active';
 }

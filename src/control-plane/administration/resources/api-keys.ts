@@ -1,9 +1,14 @@
-import type { ApiKeyDefaults, CreateApiKeyRequest, UpdateApiKeyRequest } from '../../../../proto/messages.js';
+import type {
+  ApiKeyDefaults,
+  ApiKey as ApiKeyMessage,
+  CreateApiKeyRequest,
+  UpdateApiKeyRequest,
+} from '../../../../proto/messages.js';
 import { normalEmails } from '../../../common/access/email.js';
 import type { KeyType } from '../../../common/access/principal.js';
 import { keyResource } from '../../../common/access/scopes.js';
 import type { Forget } from '../../../common/ipc/messages.js';
-import type { ApiKey, KeyDefaults, Place, RateLimit } from '../../store/store.js';
+import type { ApiKey, ApiKeyFilter, KeyDefaults, Place, RateLimit } from '../../store/store.js';
 import type { Caller } from '../access/caller.js';
 import { scopesOf } from '../access/key-scopes.js';
 import { checkAdministered } from '../access/last-admin-key.js';
@@ -13,8 +18,9 @@ import { checkTransition, rotationPolicyOf, shortestTransitionMs } from '../cred
 import { msOf, pageOf, stale, timeOf } from '../grpc/wire.js';
 import { checkMetadata } from '../references/metadata-schema.js';
 import type { AdminParts, Service } from '../service.js';
-import { keyMessage } from './key-message.js';
-import { rateLimitsOf, usageLimitsOf } from './limits.js';
+import { BudgetStates } from '../usage/budget-states.js';
+import { keyBudget, keyMessage } from './key-message.js';
+import { limitsAfter, rateLimitsOf, usageLimitsOf } from './limits.js';
 import { checkRank, checkUserKeyLife, checkUserScopes, userKey } from './user-keys.js';
 
 const types = Object.keys(keyResource) as readonly KeyType[];
@@ -156,7 +162,22 @@ const rotationDetails = (key: ApiKey, transitionExpiresAt: number): Record<strin
 });
 
 /** Gateway keys. */
-export function apiKeysService({ store }: AdminParts): Service<'ApiKeys'> {
+export function apiKeysService({ store, budgets }: AdminParts): Service<'ApiKeys'> {
+  const states = new BudgetStates(budgets);
+
+  const shown = async (org: string, keys: readonly ApiKey[]): Promise<ApiKeyMessage[]> => {
+    const found = await states.ofAll(org, keys.map(keyBudget), Date.now());
+    return keys.map((key, i) => keyMessage(key, found[i]!));
+  };
+
+  /** Ids of the keys that are used up, if a status that is asked for depends on it. */
+  async function exhaustedOf(org: string, filter: ApiKeyFilter): Promise<string[]> {
+    const { status = [] } = filter;
+    if (status.includes('active') === status.includes('exhausted')) return [];
+    const found = await states.exhausted(org, await store.keys.budgets(org, filter), Date.now());
+    return found.map(({ id }) => id);
+  }
+
   return {
     async CreateApiKey(caller, request) {
       const type = typeOf(request);
@@ -199,20 +220,24 @@ export function apiKeysService({ store }: AdminParts): Service<'ApiKeys'> {
 
     async ListApiKeys(caller, request) {
       const isNarrow = caller.workspaceId !== null || Boolean(request.workspace_id);
+      const { organisationId } = caller;
+      const filter = {
+        workspaceId: isNarrow ? (await caller.place(request.workspace_id)).workspaceId : undefined,
+        types: types.filter((type) => caller.has(`${keyResource[type]}.list`)),
+        status: request.status,
+      };
+      const exhausted = await exhaustedOf(organisationId, filter);
       const { total, rows } = await store.keys.list(
-        caller.organisationId,
-        {
-          workspaceId: isNarrow ? (await caller.place(request.workspace_id)).workspaceId : undefined,
-          types: types.filter((type) => caller.has(`${keyResource[type]}.list`)),
-          status: request.status,
-        },
+        organisationId,
+        { ...filter, exhausted },
         pageOf(request),
       );
-      return { object: 'list', total, data: rows.map(keyMessage) };
+      return { object: 'list', total, data: await shown(organisationId, rows) };
     },
 
     async GetApiKey(caller, { id }) {
-      return keyMessage(await keyFor(caller, id, 'read'));
+      const [message] = await shown(caller.organisationId, [await keyFor(caller, id, 'read')]);
+      return message!;
     },
 
     async UpdateApiKey(caller, request) {
@@ -224,8 +249,8 @@ export function apiKeysService({ store }: AdminParts): Service<'ApiKeys'> {
       if (expiresAt !== undefined) await checkLife(caller, key, expiresAt, now);
       if (expiresAt !== undefined && isLater(expiresAt, key.expiresAt))
         await checkGrantable(caller, key, 'prolong');
+      const reset = request.reset_usage === true;
       const limits = changeOf(request, 'usage_limits');
-      const used = key.usage.currentUsage > 0 && request.reset_usage !== true;
       const policy = changeOf(request, 'rotation_policy');
       const after = {
         scopes: scopes ? await scopesChange(caller, key, scopes) : key.scopes,
@@ -239,15 +264,23 @@ export function apiKeysService({ store }: AdminParts): Service<'ApiKeys'> {
         defaults: await defaultsChange(caller, placeOf(key), request),
         expiresAt,
         rateLimits: rateLimitsChange(request),
-        usageLimits: limits && usageLimitsOf(limits, 'usage_limits', now, key.usageLimits, used),
+        usageLimits: await limitsAfter(
+          states,
+          key.organisationId,
+          keyBudget(key),
+          limits,
+          reset,
+          'usage_limits',
+          now,
+        ),
         alertEmails: emailsChange(request),
         rotationPolicy: policy && rotationPolicyOf(policy, 'rotation_policy', now),
-        resetUsage: request.reset_usage === true,
         etag: request.etag ?? undefined,
       });
       if (touched === 'missing') throw missing();
       if (touched === 'stale') throw stale();
       caller.changed(key, forgets(touched.hashes));
+      if (reset) await states.ended(key.organisationId, keyBudget(key), now);
       return {};
     },
 

@@ -1,20 +1,25 @@
 import type { ProviderRateLimit, UsageLimits as UsageLimitsMessage } from '../../../../proto/messages.js';
-import { unused } from '../../store/records/usage.js';
+import { broughtTo } from '../../store/records/budget-periods.js';
 import type { RateLimit, UsageLimits } from '../../store/records/usage-limits.js';
-import { rateLimitMessages, usageLimitsMessage } from './limits.js';
+import { rateLimitMessages, setLimitsMessage } from './limits.js';
 
-interface Limits {
+/** Limits of an integration in one workspace, or in all that have none of their own. */
+export interface LentLimits {
   readonly usageLimits: UsageLimits | null;
   readonly rateLimits: readonly RateLimit[];
 }
 
-/** Limits as they were set. */
-export function limitsMessage({ usageLimits, rateLimits }: Limits): {
+/** Limits as they were set, with the end of the period of `now`. `createdAt`: of the integration. */
+export function limitsMessage(
+  { usageLimits, rateLimits }: LentLimits,
+  createdAt: number,
+  now: number,
+): {
   readonly usage_limits: readonly UsageLimitsMessage[];
   readonly rate_limits: readonly ProviderRateLimit[];
 } {
   return {
-    usage_limits: usageLimits === null ? [] : [usageLimitsMessage(usageLimits, unused)],
+    usage_limits: usageLimits === null ? [] : [setLimitsMessage(broughtTo(usageLimits, createdAt, now))],
     rate_limits: rateLimitMessages(rateLimits) as readonly ProviderRateLimit[],
   };
 }

@@ -4,7 +4,6 @@ import type {
   UpdateIntegrationWorkspacesRequest,
 } from '../../../../proto/messages.js';
 import type { Forget } from '../../../common/ipc/messages.js';
-import { unused, usageUnder } from '../../store/records/usage.js';
 import type {
   GlobalAccess,
   Integration,
@@ -12,13 +11,15 @@ import type {
   IntegrationReach,
   Place,
   Provider,
+  RateLimit,
 } from '../../store/store.js';
 import type { Caller } from '../access/caller.js';
 import { AdminError } from '../admin-error.js';
-import { usageReset } from '../credentials/provider-terms.js';
 import type { AdminParts, Service } from '../service.js';
+import { BudgetStates } from '../usage/budget-states.js';
+import { globalAfter, lentAfter, lentBudget } from './integration-budgets.js';
 import type { Find } from './integration-finder.js';
-import { rateLimitMessages, rateLimitsOf, usageLimitsMessage, usageLimitsOf } from './limits.js';
+import { rateLimitMessages, rateLimitsOf, usageLimitsMessage } from './limits.js';
 import { forgetProvider } from './providers.js';
 
 type Methods = Pick<Service<'Integrations'>, 'ListIntegrationWorkspaces' | 'UpdateIntegrationWorkspaces'>;
@@ -51,52 +52,21 @@ export async function makeDefaultProvider(
   caller.changed({ ...made, kind: 'provider', action: 'create' }, [forgetProvider(made)]);
 }
 
-/** Limits that a request names, or those of all workspaces. */
-function limitsOf(
-  asked: Pick<IntegrationWorkspaceUpdate, 'usage_limits' | 'rate_limits'>,
+/** Rate limits that a request names, or those of all workspaces. */
+const ratesOf = (
+  asked: readonly ProviderRateLimit[],
   path: string,
-  now: number,
-  before: IntegrationAccess | GlobalAccess | null,
-  usual: GlobalAccess | null,
-): Omit<GlobalAccess, 'enabled'> {
-  const [limits] = asked.usage_limits;
-  const used = before !== null && 'usage' in before && before.usage.currentUsage > 0;
-  return {
-    usageLimits:
-      limits === undefined
-        ? (usual?.usageLimits ?? null)
-        : usageLimitsOf(limits, `${path}usage_limits[0]`, now, before?.usageLimits ?? null, used),
-    rateLimits:
-      asked.rate_limits.length === 0
-        ? (usual?.rateLimits ?? [])
-        : rateLimitsOf(asked.rate_limits, `${path}rate_limits`),
-  };
-}
-
-/** The new entry of one workspace. Its usage stays, unless the request resets it. */
-function accessOf(
-  reach: IntegrationReach,
-  enabled: boolean,
-  limits: Omit<GlobalAccess, 'enabled'>,
-  reset: boolean,
-  now: number,
-): IntegrationAccess {
-  const { workspaceId, own } = reach;
-  const usage = reset ? usageReset(now) : (own?.usage ?? unused);
-  return {
-    workspaceId,
-    enabled,
-    ...limits,
-    usage: usageUnder(usage, own?.usageLimits ?? null, limits.usageLimits),
-  };
-}
+  usual: readonly RateLimit[],
+): readonly RateLimit[] => (asked.length === 0 ? usual : rateLimitsOf(asked, path));
 
 /** Workspaces of an integration. */
 export function integrationWorkspaces(
-  { store }: AdminParts,
+  { store, budgets }: AdminParts,
   find: Find,
   forgets: (integration: Integration) => Promise<Forget[]>,
 ): Methods {
+  const states = new BudgetStates(budgets);
+
   /** The workspaces that a request names, each once, in its order. */
   async function named(
     caller: Caller,
@@ -118,23 +88,26 @@ export function integrationWorkspaces(
 
   return {
     async ListIntegrationWorkspaces(caller, request) {
-      const { organisationId, id, workspaceId, globalAccess } = await find(caller, request, 'read');
+      const integration = await find(caller, request, 'read');
+      const { organisationId, id, workspaceId, globalAccess } = integration;
       if (workspaceId !== null) {
         const only = { id: workspaceId, enabled: true, usage_limits: [], rate_limits: [] };
         return { total: 1, workspaces: [only] };
       }
       const reaches = await store.integrations.reach(organisationId, id);
-      const workspaces = reaches
-        .filter(({ own }) => own !== null || globalAccess.enabled)
-        .map(({ workspaceId: workspace, own }) => {
-          const { usageLimits, rateLimits } = own ?? globalAccess;
-          return {
-            id: workspace,
-            enabled: isOpenTo(globalAccess, own),
-            usage_limits: usageLimits === null ? [] : [usageLimitsMessage(usageLimits, own?.usage ?? unused)],
-            rate_limits: rateLimitMessages(rateLimits) as readonly ProviderRateLimit[],
-          };
-        });
+      const open = reaches.filter(({ own }) => own !== null || globalAccess.enabled);
+      const held = open.map((reach) => lentBudget(integration, reach));
+      const found = await states.ofAll(organisationId, held, Date.now());
+      const workspaces = open.map(({ workspaceId: workspace, own }, i) => {
+        const { usageLimits, rateLimits } = own ?? globalAccess;
+        const state = found[i]!;
+        return {
+          id: workspace,
+          enabled: isOpenTo(globalAccess, own),
+          usage_limits: usageLimits && state ? [usageLimitsMessage(usageLimits, state)] : [],
+          rate_limits: rateLimitMessages(rateLimits) as readonly ProviderRateLimit[],
+        };
+      });
       return { total: workspaces.length, workspaces };
     },
 
@@ -146,25 +119,47 @@ export function integrationWorkspaces(
       const now = Date.now();
       const reaches = await store.integrations.reach(organisationId, id);
       const asked = request.global_workspace_access;
+      const globalPath = 'global_workspace_access.';
       const globalAccess: GlobalAccess = asked
         ? {
             enabled: asked.enabled === true,
-            ...limitsOf(asked, 'global_workspace_access.', now, integration.globalAccess, null),
+            usageLimits: await globalAfter(
+              states,
+              integration,
+              reaches,
+              asked.usage_limits[0],
+              `${globalPath}usage_limits[0]`,
+              now,
+            ),
+            rateLimits: ratesOf(asked.rate_limits, `${globalPath}rate_limits`, []),
           }
         : integration.globalAccess;
 
       const next = new Map<string, IntegrationAccess>();
+      const entry = async (
+        reach: IntegrationReach,
+        enabled: boolean,
+        update: IntegrationWorkspaceUpdate | null,
+        path: string,
+      ): Promise<void> => {
+        const limits = update?.usage_limits[0];
+        const reset = update?.reset_usage === true;
+        const limitsPath = `${path}usage_limits[0]`;
+        const usual = globalAccess.usageLimits;
+        next.set(reach.workspaceId, {
+          workspaceId: reach.workspaceId,
+          enabled,
+          usageLimits: await lentAfter(states, integration, reach, limits, usual, reset, limitsPath, now),
+          rateLimits: ratesOf(update?.rate_limits ?? [], `${path}rate_limits`, globalAccess.rateLimits),
+        });
+      };
       const wishes = await named(caller, request, reaches);
       if (request.override_existing_workspace_access === true) {
         for (const reach of reaches)
-          if (reach.own !== null)
-            next.set(reach.workspaceId, accessOf(reach, globalAccess.enabled, globalAccess, false, now));
+          if (reach.own !== null) await entry(reach, globalAccess.enabled, null, '');
       }
-      for (const [i, [update, reach]] of [...wishes].entries()) {
-        const limits = limitsOf(update, `workspaces[${i}].`, now, reach.own, globalAccess);
-        const reset = update.reset_usage === true;
-        next.set(reach.workspaceId, accessOf(reach, update.enabled === true, limits, reset, now));
-      }
+      for (const [i, [update, reach]] of [...wishes].entries())
+        await entry(reach, update.enabled === true, update, `workspaces[${i}].`);
 
       await store.integrations.putAccess(organisationId, id, [...next.values()]);
       const changed = await store.integrations.update(organisationId, id, { globalAccess });
@@ -176,6 +171,8 @@ export function integrationWorkspaces(
           !isOpenTo(integration.globalAccess, own) && isOpenTo(globalAccess, next.get(workspaceId) ?? own),
       );
       await provide(caller, changed, request, gaining, wishes);
+      for (const [{ reset_usage: reset }, reach] of wishes)
+        if (reset === true) await states.ended(organisationId, lentBudget(integration, reach), now);
       return {};
     },
   };

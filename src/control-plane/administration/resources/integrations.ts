@@ -9,6 +9,7 @@ import { changedCredentials, newCredentials, pathOf } from '../credentials/integ
 import { mappedFields, secretMappingMessage } from '../credentials/secret-mappings.js';
 import { pageOf, stale, textOf, timeOf, timeOrNull } from '../grpc/wire.js';
 import type { AdminParts, Service } from '../service.js';
+import { lentReset } from './integration-budgets.js';
 import { integrationFinder, noIntegration, scopeOf } from './integration-finder.js';
 import { limitsMessage } from './integration-limits.js';
 import { integrationModels } from './integration-models.js';
@@ -53,14 +54,18 @@ export function integrationsService(parts: AdminParts): Service<'Integrations'> 
     (await store.integrations.providers(organisationId, id)).map(forgetProvider);
 
   async function detailOf(integration: Integration): Promise<IntegrationDetail> {
-    const { organisationId, id, workspaceId, globalAccess } = integration;
+    const { organisationId, id, workspaceId, globalAccess, createdAt } = integration;
     const reach = workspaceId === null ? await store.integrations.reach(organisationId, id) : [];
-    const resets = reach.map(({ own }) => own?.usage.lastResetAt ?? 0);
+    const now = Date.now();
+    const resets = reach.map((one) => lentReset(integration, one, now) ?? 0);
     return {
       ...toRow(integration),
       masked_key: integration.maskedKey,
       configurations: integration.configurations,
-      global_workspace_access_settings: { enabled: globalAccess.enabled, ...limitsMessage(globalAccess) },
+      global_workspace_access_settings: {
+        enabled: globalAccess.enabled,
+        ...limitsMessage(globalAccess, createdAt, now),
+      },
       allow_all_models: integration.allowAllModels,
       workspace_count:
         workspaceId === null ? reach.filter((one) => isOpenTo(globalAccess, one.own)).length : 1,

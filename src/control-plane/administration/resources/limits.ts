@@ -1,8 +1,9 @@
 import type { RateLimit as RateLimitMessage, UsageLimitsState } from '../../../../proto/messages.js';
-import { type BudgetUsage, nextResetOf } from '../../store/records/usage.js';
+import { broughtTo, nextResetOf, type SetBudget, startedAgain } from '../../store/records/budget-periods.js';
 import type { RateLimit, UsageLimits } from '../../store/records/usage-limits.js';
 import { AdminError } from '../admin-error.js';
 import { msOf, timeOrNull } from '../grpc/wire.js';
+import type { Budgeted, BudgetState, BudgetStates, CounterState } from '../usage/budget-states.js';
 
 /** Budgets and rate limits, as keys, workspaces and providers have them. */
 
@@ -41,28 +42,19 @@ function checkAmounts(
   if (threshold >= limit) throw AdminError.field(`${path}.alert_threshold`, 'must be below credit_limit.');
 }
 
-/**
- * The budget that a request asks for. `path`: its place in the request. `before`: the one that it replaces, and whether anything
- * was used of it: then its type is fixed, and a date of reset stays where its period does.
- */
+/** The budget that a request asks for. `path`: its place in the request. `before`: the one that it replaces, as it is now. */
 export function usageLimitsOf(
   asked: LimitsRequest,
   path: string,
   now: number,
   before: UsageLimits | null = null,
-  used = false,
 ): UsageLimits {
+  const type = asked.type || before?.type || 'cost';
+  checkAmounts(type, asked, path);
   const periodicReset = asked.periodic_reset || null;
   const periodicResetDays = asked.periodic_reset_days ?? null;
   if (periodicReset !== null && periodicResetDays !== null)
     throw AdminError.field(`${path}.periodic_reset_days`, 'does not go together with periodic_reset.');
-  const type = asked.type || before?.type || 'cost';
-  checkAmounts(type, asked, path);
-  if (used && before !== null && before.type !== type)
-    throw AdminError.field(
-      `${path}.type`,
-      `stays ${before.type} once anything was used: reset the usage first.`,
-    );
   const given = msOf(asked.next_usage_reset_at);
   if (given !== null && given <= now)
     throw AdminError.field(`${path}.next_usage_reset_at`, 'must be in the future.');
@@ -77,7 +69,49 @@ export function usageLimitsOf(
     ...period,
     nextUsageResetAt,
     ...(asked.shadow && { shadow: true }),
+    lastResetAt: before?.lastResetAt ?? null,
   };
+}
+
+/**
+ * The budget of something after an update. `asked`: what the request has for it (undefined: it stays, null: it is taken away);
+ * `reset`: usage starts again. undefined: nothing changes. What was used in this period stays used, and counts in the same
+ * measure; a budget where there was none counts from now on.
+ */
+export async function limitsAfter(
+  states: BudgetStates,
+  org: string,
+  before: Budgeted,
+  asked: LimitsRequest | null | undefined,
+  reset: boolean,
+  path: string,
+  now: number,
+): Promise<UsageLimits | null | undefined> {
+  if (asked === null) return null;
+  const { limits, createdAt } = before;
+  if (asked === undefined) return reset && limits !== null ? startedAgain(limits, createdAt, now) : undefined;
+  const current = limits && broughtTo(limits, createdAt, now);
+  const next = usageLimitsOf(asked, path, now, current);
+  if (reset || current === null) return startedAgain(next, createdAt, now);
+  await checkType(states, org, [{ ...before, limits: current }], next, path, now);
+  return next;
+}
+
+/** Throws AB01 where something was used of a budget in the measure that it had before. */
+export async function checkType(
+  states: BudgetStates,
+  org: string,
+  before: readonly SetBudget[],
+  next: UsageLimits,
+  path: string,
+  now: number,
+): Promise<void> {
+  const others = before.filter(({ limits }) => limits.type !== next.type);
+  if (others.length === 0 || !(await states.isUsed(org, others, now))) return;
+  throw AdminError.field(
+    `${path}.type`,
+    `stays ${others[0]!.limits.type} once anything was used: reset the usage first.`,
+  );
 }
 
 /** The rate limits that a request asks for: one of each type. */
@@ -103,20 +137,30 @@ export const rateLimitMessages = (limits: readonly RateLimit[]): RateLimitMessag
     ...(shadow && { shadow }),
   }));
 
+/** A budget as it was set. */
+export const setLimitsMessage = (limits: UsageLimits) => ({
+  type: limits.type,
+  credit_limit: limits.creditLimit,
+  alert_threshold: limits.alertThreshold,
+  periodic_reset: limits.periodicReset,
+  periodic_reset_days: limits.periodicResetDays,
+  next_usage_reset_at: timeOrNull(limits.nextUsageResetAt),
+  ...(limits.shadow && { shadow: true }),
+});
+
 /** A budget and its state. */
-export function usageLimitsMessage(limits: UsageLimits, usage: BudgetUsage): UsageLimitsState {
-  return {
-    type: limits.type,
-    credit_limit: limits.creditLimit,
-    alert_threshold: limits.alertThreshold,
-    periodic_reset: limits.periodicReset,
-    periodic_reset_days: limits.periodicResetDays,
-    next_usage_reset_at: timeOrNull(limits.nextUsageResetAt),
-    current_usage: usage.currentUsage,
-    last_reset_at: timeOrNull(usage.lastResetAt),
-    status: usage.isExhausted ? 'exhausted' : 'active',
-    is_threshold_alerts_sent: usage.isThresholdAlertsSent,
-    is_exhausted_alerts_sent: usage.isExhaustedAlertsSent,
-    ...(limits.shadow && { shadow: true }),
-  };
-}
+export const usageLimitsMessage = (limits: UsageLimits, state: BudgetState): UsageLimitsState => ({
+  ...setLimitsMessage({ ...limits, nextUsageResetAt: state.nextResetAt }),
+  last_reset_at: timeOrNull(state.lastResetAt),
+  ...stateMessage(state),
+});
+
+/** What was used of a counter, and what is to be expected. */
+export const stateMessage = (state: CounterState) => ({
+  current_usage: state.currentUsage,
+  status: state.isExhausted ? ('exhausted' as const) : ('active' as const),
+  is_threshold_alerts_sent: state.isThresholdAlertsSent,
+  is_exhausted_alerts_sent: state.isExhaustedAlertsSent,
+  projected_usage: state.projectedUsage,
+  projected_exhausted_at: timeOrNull(state.projectedExhaustedAt),
+});

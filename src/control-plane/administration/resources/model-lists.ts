@@ -1,6 +1,6 @@
 import type { ModelsAnswer, ModelsQuestion } from '../../../common/vocabulary/model-list.js';
 import type { Place, Store } from '../../store/store.js';
-import { type CatalogueModel, catalogue, catalogueModel } from './model-catalogue.js';
+import { type CatalogueModel, type CatalogueParts, catalogue, catalogueModel } from './model-catalogue.js';
 
 const sorts = ['name', 'provider', 'ai_service'] as const;
 const orders = ['asc', 'desc'] as const;
@@ -169,18 +169,18 @@ async function placeOf(store: Store, asked: ModelsQuestion, named: string | null
 }
 
 /** Answers a data worker's question for the models of a key, as its client reads them. */
-export async function answerModels(store: Store, asked: ModelsQuestion): Promise<ModelsAnswer> {
+export async function answerModels(parts: CatalogueParts, asked: ModelsQuestion): Promise<ModelsAnswer> {
   try {
     const query = new URLSearchParams(asked.query);
-    const place = await placeOf(store, asked, query.get('workspace_id'));
+    const place = await placeOf(parts.store, asked, query.get('workspace_id'));
     const { one, list } = shapes[asked.shape];
     if (asked.id !== null) {
-      const model = await catalogueModel(store, place, asked.id);
+      const model = await catalogueModel(parts, place, asked.id);
       if (model === null) throw unknownModel(asked.id);
       return { body: JSON.stringify(one(model)) };
     }
     const filter = { provider: query.get('provider'), aiService: query.get('ai_service') };
-    return { body: JSON.stringify(list(await catalogue(store, place, filter), query)) };
+    return { body: JSON.stringify(list(await catalogue(parts, place, filter), query)) };
   } catch (thrown) {
     if (!(thrown instanceof ListRefusal)) throw thrown;
     const { code, message, param } = thrown;

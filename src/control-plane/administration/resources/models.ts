@@ -56,12 +56,12 @@ const additionalUnits = (price: Rates): Record<string, Price> =>
   );
 
 /** Models that workspaces can call, and what they cost. */
-export function modelsService({ store }: AdminParts): Service<'Models'> {
+export function modelsService(parts: AdminParts): Service<'Models'> {
   return {
     async ListModels(caller, request) {
       const place = await caller.place(request.workspace_id);
       const { ai_service: aiService, provider, sort, order } = request;
-      const all = await catalogue(store, place, { aiService, provider });
+      const all = await catalogue(parts, place, { aiService, provider });
       sorted(all, isSort(sort) ? sort : 'name', isOrder(order) ? order : 'asc');
       const offset = request.offset ?? 0;
       const limit = Math.min(request.limit || 50, 1000);

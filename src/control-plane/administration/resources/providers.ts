@@ -12,12 +12,19 @@ import {
   newCredentials,
   spelt,
 } from '../credentials/own-credentials.js';
-import { changedTerms, newTerms, termsMessage } from '../credentials/provider-terms.js';
+import {
+  changedTerms,
+  newTerms,
+  providerBudget,
+  providerStates,
+  termsMessage,
+} from '../credentials/provider-terms.js';
 import { pageOf, stale, textOf, timeOf } from '../grpc/wire.js';
 import type { AdminParts, Service } from '../service.js';
+import { type BudgetState, BudgetStates } from '../usage/budget-states.js';
 import { checkAddress, providerNamed } from './provider-names.js';
 
-const toMessage = (provider: Provider, now: number): ProviderMessage => ({
+const toMessage = (provider: Provider, budget: BudgetState | null, now: number): ProviderMessage => ({
   id: provider.id,
   slug: provider.slug,
   name: provider.name,
@@ -26,7 +33,7 @@ const toMessage = (provider: Provider, now: number): ProviderMessage => ({
   masked_api_key: provider.maskedKey,
   custom_host: provider.baseUrl,
   workspace_id: provider.workspaceId,
-  ...termsMessage(provider, now),
+  ...termsMessage(provider, budget, now),
   created_at: timeOf(provider.createdAt),
   last_updated_at: timeOf(provider.updatedAt),
   object: 'provider',
@@ -74,6 +81,13 @@ export async function duplicated(
 /** Stored providers. */
 export function providersService(parts: AdminParts): Service<'Providers'> {
   const { store } = parts;
+  const states = new BudgetStates(parts.budgets);
+
+  async function shown(rows: readonly Provider[], org: string): Promise<ProviderMessage[]> {
+    const now = Date.now();
+    const found = await providerStates(states, org, rows, now);
+    return rows.map((row, i) => toMessage(row, found[i]!, now));
+  }
 
   async function make(
     caller: Caller,
@@ -119,14 +133,14 @@ export function providersService(parts: AdminParts): Service<'Providers'> {
       });
       const place = await caller.place(request.workspace_id);
       const { total, rows } = await store.providers.list(place, pageOf(request), { tags });
-      const now = Date.now();
-      return { object: 'list', total, data: rows.map((row) => toMessage(row, now)) };
+      return { object: 'list', total, data: await shown(rows, place.organisationId) };
     },
 
     async GetProvider(caller, { slug, workspace_id }) {
       const provider = await store.providers.get(await caller.place(workspace_id), slug);
       if (provider === null) throw new AdminError('AB08', 'There is no such provider.');
-      return toMessage(provider, Date.now());
+      const [message] = await shown([provider], provider.organisationId);
+      return message!;
     },
 
     async UpdateProvider(caller, request) {
@@ -136,15 +150,17 @@ export function providersService(parts: AdminParts): Service<'Providers'> {
       const own = changedCredentials(caller, before, request, undefined);
       checkAddress(parts, before.provider, 'custom_host', own.baseUrl !== null);
       checkOwnIdentity(parts, place, own.configurations, spelt);
+      const now = Date.now();
       const provider = await store.providers.update(place, before.id, {
         name: changeOf(request, 'name')?.trim(),
-        ...changedTerms(request, before, Date.now()),
+        ...(await changedTerms(states, request, before, now)),
         ...own,
         etag: request.etag ?? undefined,
       });
       if (provider === 'missing') throw new AdminError('AB08', 'There is no such provider.');
       if (provider === 'stale') throw stale();
       caller.changed(provider, [forgetProvider(provider)]);
+      if (request.reset_usage === true) await states.ended(place.organisationId, providerBudget(before), now);
       return { id: provider.id, slug: provider.slug };
     },
 

@@ -1,18 +1,22 @@
 import type {
   CreateUsageLimitsPolicyRequest,
+  ListUsageLimitsEntitiesRequest,
   UsageLimitsPolicy as PolicyMessage,
   UpdateUsageLimitsPolicyRequest,
 } from '../../../../proto/messages.js';
+import { type BudgetPeriod, budgetName, toUnits } from '../../../common/core/budget-rules.js';
 import type { Forget } from '../../../common/ipc/messages.js';
-import { nextResetOf } from '../../store/records/usage.js';
-import type { NewUsageLimitsPolicy, UsageLimitsEntity, UsageLimitsPolicy } from '../../store/store.js';
+import type { BudgetUsageRow } from '../../../common/ledger/budgets.js';
+import { broughtTo, currentPeriod, nextResetOf } from '../../store/records/budget-periods.js';
+import type { Listed, NewUsageLimitsPolicy, Page, UsageLimitsPolicy } from '../../store/store.js';
 import type { Caller } from '../access/caller.js';
 import { AdminError } from '../admin-error.js';
 import { changeOf, setOf } from '../audit/mask.js';
 import { msOf, pageOf, timeOrNull } from '../grpc/wire.js';
 import { inSight, settled } from '../records.js';
 import type { AdminParts, Service } from '../service.js';
-import { checkExact } from './limits.js';
+import { BudgetStates, type CounterState } from '../usage/budget-states.js';
+import { checkExact, stateMessage } from './limits.js';
 import { conditionsOf, groupsOf, noteOf, policyMessage } from './policies.js';
 
 /** Counters that an answer with include_usage has at most. */
@@ -24,32 +28,33 @@ type Budget = Pick<
   'creditLimit' | 'alertThreshold' | 'periodicReset' | 'periodicResetDays' | 'nextUsageResetAt'
 >;
 
+type Counter = CounterState & { readonly row: BudgetUsageRow };
+
 const toMessage = (
   policy: UsageLimitsPolicy,
-  counters: readonly UsageLimitsEntity[] = [],
-): PolicyMessage => ({
-  ...policyMessage(policy),
-  type: policy.type,
-  credit_limit: policy.creditLimit,
-  alert_threshold: policy.alertThreshold,
-  periodic_reset: policy.periodicReset,
-  periodic_reset_days: policy.periodicResetDays,
-  next_usage_reset_at: timeOrNull(policy.nextUsageResetAt),
-  last_reset_at: timeOrNull(policy.lastResetAt),
-  object: 'policy_usage_limits',
-  shadow: policy.shadow,
-  value_key_usage_map: Object.fromEntries(
-    counters.map((counter) => [
-      counter.valueKey,
-      {
-        current_usage: counter.currentUsage,
-        status: counter.status,
-        is_threshold_alerts_sent: counter.thresholdAlertsSent,
-        is_exhausted_alerts_sent: counter.exhaustedAlertsSent,
-      },
-    ]),
-  ),
-});
+  now: number,
+  counters: readonly Counter[] = [],
+): PolicyMessage => {
+  const { startsAt, endsAt } = periodOfPolicy(policy, now);
+  return {
+    ...policyMessage(policy),
+    type: policy.type,
+    credit_limit: policy.creditLimit,
+    alert_threshold: policy.alertThreshold,
+    periodic_reset: policy.periodicReset,
+    periodic_reset_days: policy.periodicResetDays,
+    next_usage_reset_at: timeOrNull(endsAt),
+    last_reset_at: timeOrNull(startsAt === policy.createdAt ? null : startsAt),
+    object: 'policy_usage_limits',
+    shadow: policy.shadow,
+    value_key_usage_map: Object.fromEntries(
+      counters.map((counter) => [counter.row.valueKey ?? '', stateMessage(counter)]),
+    ),
+  };
+};
+
+const periodOfPolicy = (policy: UsageLimitsPolicy, now: number): BudgetPeriod =>
+  currentPeriod(policy, policy.createdAt, now);
 
 function checkAmounts(type: UsageLimitsPolicy['type'], { creditLimit, alertThreshold }: Budget): void {
   if (type === 'tokens' && creditLimit < fewestTokens)
@@ -89,10 +94,11 @@ function budgetOf(request: CreateUsageLimitsPolicyRequest, now: number): Budget 
 
 /** Another period takes the place of the one before, and its first reset is computed again unless it is given. */
 function budgetAfter(
-  before: UsageLimitsPolicy,
+  stored: UsageLimitsPolicy,
   request: UpdateUsageLimitsPolicyRequest,
   now: number,
-): Budget {
+): Budget & Pick<UsageLimitsPolicy, 'lastResetAt'> {
+  const before = broughtTo(stored, stored.createdAt, now);
   const threshold = changeOf(request, 'alert_threshold');
   const [reset, days] = [changeOf(request, 'periodic_reset'), changeOf(request, 'periodic_reset_days')];
   const next = changeOf(request, 'next_usage_reset_at');
@@ -108,6 +114,7 @@ function budgetAfter(
     alertThreshold: threshold === undefined ? before.alertThreshold : threshold,
     ...period,
     nextUsageResetAt: next ? timeToCome(next, now) : usual,
+    lastResetAt: before.lastResetAt,
   };
 }
 
@@ -119,8 +126,31 @@ const inForce = ({ workspaceId }: UsageLimitsPolicy): Forget => ({
 });
 
 /** Budgets over requests that share something. */
-export function usageLimitsPoliciesService({ store }: AdminParts): Service<'UsageLimitsPolicies'> {
+export function usageLimitsPoliciesService({ store, budgets }: AdminParts): Service<'UsageLimitsPolicies'> {
   const policies = store.usageLimitsPolicies;
+  const states = new BudgetStates(budgets);
+
+  /** Its counters in the period of now. */
+  async function countersOf(
+    policy: UsageLimitsPolicy,
+    { status, search }: Pick<ListUsageLimitsEntitiesRequest, 'status' | 'search'>,
+    page: Page,
+    now: number,
+  ): Promise<Listed<Counter>> {
+    const { organisationId, id, type, creditLimit } = policy;
+    const limit = toUnits(type, creditLimit);
+    const filter = { ...(status && { status: { is: status, limit } }), ...(search && { search }) };
+    const { startsAt } = periodOfPolicy(policy, now);
+    const { total, rows } = await budgets.ofPolicy(organisationId, id, startsAt, filter, page);
+    return { total, rows: await states.ofRows(organisationId, policy, rows, now) };
+  }
+
+  /** Sets a counter to 0, in the period of now. false: there is none. */
+  async function setBack(policy: UsageLimitsPolicy, budget: string): Promise<boolean> {
+    const now = Date.now();
+    const { startsAt } = periodOfPolicy(policy, now);
+    return (await budgets.reset(policy.organisationId, { budget, startsAt }, now)) !== 'missing';
+  }
 
   async function found(
     caller: Caller,
@@ -158,15 +188,15 @@ export function usageLimitsPoliciesService({ store }: AdminParts): Service<'Usag
         type: request.type || undefined,
       } as const;
       const { total, rows } = await policies.list(place, filter, pageOf(request));
-      return { object: 'list', total, data: rows.map((policy) => toMessage(policy)) };
+      return { object: 'list', total, data: rows.map((policy) => toMessage(policy, Date.now())) };
     },
 
     async GetUsageLimitsPolicy(caller, request) {
       const policy = await found(caller, request, request.status || 'active');
-      if (request.include_usage !== true) return toMessage(policy);
-      const page = { offset: 0, limit: mostCounters };
-      const { rows } = await policies.entities(caller.organisationId, policy.id, {}, page);
-      return toMessage(policy, rows);
+      const now = Date.now();
+      if (request.include_usage !== true) return toMessage(policy, now);
+      const { rows } = await countersOf(policy, {}, { offset: 0, limit: mostCounters }, now);
+      return toMessage(policy, now, rows);
     },
 
     async UpdateUsageLimitsPolicy(caller, request) {
@@ -186,7 +216,7 @@ export function usageLimitsPoliciesService({ store }: AdminParts): Service<'Usag
       const changed = settled(policy, 'policy');
       caller.changed(changed, [inForce(changed)]);
       const { reset_usage_for_value: value } = request;
-      if (value && (await policies.reset(caller.organisationId, before.id, value)) === 'missing')
+      if (value && !(await setBack(changed, budgetOfValue(changed, value))))
         throw new AdminError('AB02', 'reset_usage_for_value: the policy has no counter of that value.');
       return {};
     },
@@ -200,23 +230,29 @@ export function usageLimitsPoliciesService({ store }: AdminParts): Service<'Usag
     },
 
     async ListUsageLimitsEntities(caller, request) {
-      const { id } = await found(caller, request);
-      const filter = { status: request.status || undefined, search: request.search || undefined };
-      const { total, rows } = await policies.entities(caller.organisationId, id, filter, pageOf(request));
-      const data = rows.map((counter) => ({
-        id: counter.id,
-        value_key: counter.valueKey,
-        current_usage: counter.currentUsage,
-      }));
+      const policy = await found(caller, request);
+      const { total, rows } = await countersOf(policy, request, pageOf(request), Date.now());
+      const data = rows.map((counter) => {
+        const { current_usage, status, projected_usage, projected_exhausted_at } = stateMessage(counter);
+        const { id, valueKey } = counter.row;
+        const value_key = valueKey ?? '';
+        return { id, value_key, current_usage, status, projected_usage, projected_exhausted_at };
+      });
       return { object: 'list', total, data };
     },
 
     async ResetUsageLimitsEntity(caller, request) {
       const policy = await found(caller, request);
-      const counter = await policies.reset(caller.organisationId, policy.id, request.entity_id);
-      if (counter === 'missing') throw new AdminError('AB08', 'There is no such counter.');
+      const { organisationId, id } = policy;
+      const { startsAt } = periodOfPolicy(policy, Date.now());
+      const counter = await budgets.find(organisationId, id, startsAt, request.entity_id);
+      if (counter === null || !(await setBack(policy, counter.budget)))
+        throw new AdminError('AB08', 'There is no such counter.');
       caller.changed(policy);
       return {};
     },
   };
 }
+
+const budgetOfValue = ({ organisationId, id, type }: UsageLimitsPolicy, valueKey: string): string =>
+  budgetName(organisationId, 'usage_limits_policy', id, type, valueKey);

@@ -5,16 +5,28 @@ import { checkOwnIdentity } from '../access/own-identity.js';
 import { AdminError } from '../admin-error.js';
 import { changeOf } from '../audit/mask.js';
 import { changedCredentials, newCredentials, spelt } from '../credentials/own-credentials.js';
-import { changedTerms, newTerms, termsMessage } from '../credentials/provider-terms.js';
+import {
+  changedTerms,
+  newTerms,
+  providerBudget,
+  providerStates,
+  termsMessage,
+} from '../credentials/provider-terms.js';
 import { mappedFields, secretMappingMessage, secretMappingsOf } from '../credentials/secret-mappings.js';
 import { pageOf, stale, textOf, timeOf } from '../grpc/wire.js';
 import type { AdminParts, Service } from '../service.js';
+import { type BudgetState, BudgetStates } from '../usage/budget-states.js';
 import { checkAddress, needsKey, providerNamed } from './provider-names.js';
 import { duplicated, forgetProvider, madeProvider } from './providers.js';
 
 const root = 'model_config';
 
-const toMessage = (provider: Provider, workspaceName: string, now: number): VirtualKey => ({
+const toMessage = (
+  provider: Provider,
+  workspaceName: string,
+  budget: BudgetState | null,
+  now: number,
+): VirtualKey => ({
   id: provider.id,
   slug: provider.slug,
   name: provider.name,
@@ -27,7 +39,7 @@ const toMessage = (provider: Provider, workspaceName: string, now: number): Virt
   masked_api_key: provider.maskedKey,
   key: '',
   model_config: null,
-  ...termsMessage(provider, now),
+  ...termsMessage(provider, budget, now),
   created_at: timeOf(provider.createdAt),
   last_updated_at: timeOf(provider.updatedAt),
   // An integration's are shown by the integration.
@@ -47,10 +59,20 @@ const changed = (caller: Caller, provider: Provider): void =>
 /** Virtual keys: providers by their older name. */
 export function virtualKeysService(parts: AdminParts): Service<'VirtualKeys'> {
   const { store } = parts;
+  const states = new BudgetStates(parts.budgets);
   const missing = (): AdminError => new AdminError('AB08', 'There is no such virtual key.');
 
   async function workspaceName({ organisationId, workspaceId }: Place): Promise<string> {
     return (await store.workspaces.get(organisationId, workspaceId))?.name ?? '';
+  }
+
+  async function shown(rows: readonly Provider[], place: Place): Promise<VirtualKey[]> {
+    const now = Date.now();
+    const [name, found] = await Promise.all([
+      workspaceName(place),
+      providerStates(states, place.organisationId, rows, now),
+    ]);
+    return rows.map((row, i) => toMessage(row, name, found[i]!, now));
   }
 
   async function make(
@@ -92,17 +114,15 @@ export function virtualKeysService(parts: AdminParts): Service<'VirtualKeys'> {
     async ListVirtualKeys(caller, request) {
       const place = await caller.place(request.workspace_id);
       const { total, rows } = await store.providers.list(place, pageOf(request));
-      const name = await workspaceName(place);
-      const now = Date.now();
-      return { object: 'list', total, data: rows.map((row) => toMessage(row, name, now)) };
+      return { object: 'list', total, data: await shown(rows, place) };
     },
 
     async GetVirtualKey(caller, { slug, workspace_id }) {
       const place = await caller.place(workspace_id);
       const provider = await store.providers.get(place, slug);
       if (provider === null) throw missing();
-      const message = toMessage(provider, await workspaceName(place), Date.now());
-      return { ...message, model_config: modelConfigOf(provider) };
+      const [message] = await shown([provider], place);
+      return { ...message!, model_config: modelConfigOf(provider) };
     },
 
     async UpdateVirtualKey(caller, request) {
@@ -115,15 +135,17 @@ export function virtualKeysService(parts: AdminParts): Service<'VirtualKeys'> {
       const mapped = mappedFields(secretMappings ?? before.secretMappings, root).has('custom_host');
       checkAddress(parts, before.provider, 'custom_host', own.baseUrl !== null || mapped);
       checkOwnIdentity(parts, place, own.configurations, spelt);
+      const now = Date.now();
       const provider = await store.providers.update(place, before.id, {
         name: changeOf(request, 'name')?.trim(),
-        ...changedTerms(request, before, Date.now()),
+        ...(await changedTerms(states, request, before, now)),
         ...own,
         etag: request.etag ?? undefined,
       });
       if (provider === 'missing') throw missing();
       if (provider === 'stale') throw stale();
       changed(caller, provider);
+      if (request.reset_usage === true) await states.ended(place.organisationId, providerBudget(before), now);
       return {};
     },
 

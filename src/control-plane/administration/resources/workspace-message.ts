@@ -3,10 +3,10 @@ import type {
   WorkspaceSettings as WorkspaceSettingsMessage,
   WorkspaceUsageLimitsState,
 } from '../../../../proto/messages.js';
-import { unused } from '../../store/records/usage.js';
 import type { SettingsInForce, Workspace, WorkspaceUsageLimits } from '../../store/store.js';
 import { timeOf, timeOrNull } from '../grpc/wire.js';
-import { rateLimitMessages, usageLimitsMessage } from './limits.js';
+import type { Budgeted, BudgetState } from '../usage/budget-states.js';
+import { rateLimitMessages, setLimitsMessage, usageLimitsMessage } from './limits.js';
 
 function settingsMessage({ settings }: Workspace, inForce: SettingsInForce): WorkspaceSettingsMessage {
   return {
@@ -21,24 +21,32 @@ function settingsMessage({ settings }: Workspace, inForce: SettingsInForce): Wor
   };
 }
 
-/** Nothing counts against a workspace's budget yet. */
-function limitsMessage(limits: WorkspaceUsageLimits, withUsage: boolean): WorkspaceUsageLimitsState {
-  const { status, next_usage_reset_at, ...state } = usageLimitsMessage(limits, unused);
-  const { type, credit_limit, alert_threshold, periodic_reset, periodic_reset_days } = state;
-  const set = { type, credit_limit, alert_threshold, periodic_reset, periodic_reset_days };
-  return {
-    ...(withUsage ? state : set),
-    status,
-    next_usage_reset_at,
-    metadata: limits.metadata,
-    ...(limits.shadow && { shadow: true }),
-  };
+/** The budget of a workspace. */
+export const workspaceBudget = ({ id, usageLimits, createdAt }: Workspace): Budgeted => ({
+  of: 'workspace',
+  id,
+  limits: usageLimits[0] ?? null,
+  createdAt,
+});
+
+function limitsMessage(
+  { metadata, ...limits }: WorkspaceUsageLimits,
+  budget: BudgetState,
+  withUsage: boolean,
+): WorkspaceUsageLimitsState {
+  const { status, ...state } = usageLimitsMessage(limits, budget);
+  const set = setLimitsMessage({ ...limits, nextUsageResetAt: budget.nextResetAt });
+  return { ...(withUsage ? state : set), status, metadata };
 }
 
-/** A workspace as its readers see it: the effective values, wherever they are set. `usage`: include usage? */
+/**
+ * A workspace as its readers see it: the effective values, wherever they are set. `budget`: the state of its budget (null: it has
+ * none). `usage`: include usage?
+ */
 export function workspaceMessage(
   workspace: Workspace,
   inForce: SettingsInForce,
+  budget: BudgetState | null,
   usage = false,
 ): WorkspaceMessage {
   const { defaults } = workspace;
@@ -57,12 +65,13 @@ export function workspaceMessage(
       is_default: Number(workspace.isDefault),
       object: 'workspace',
     },
-    usage_limits: workspace.usageLimits.map((limits) => limitsMessage(limits, usage)),
+    usage_limits:
+      budget === null ? [] : workspace.usageLimits.map((limits) => limitsMessage(limits, budget, usage)),
     rate_limits: rateLimitMessages(workspace.rateLimits),
     status: workspace.status,
     security_settings: inForce.security,
     settings: settingsMessage(workspace, inForce),
-    last_reset_at: timeOrNull(null),
+    last_reset_at: timeOrNull(budget?.lastResetAt ?? null),
     object: 'workspace',
     icon: workspace.icon,
     is_default: Number(workspace.isDefault),

@@ -3,6 +3,7 @@ import type {
   NewWorkspaceDefaults,
   UpdateWorkspaceRequest,
   WorkspaceUsageLimits as UsageLimitsRequest,
+  Workspace as WorkspaceMessage,
 } from '../../../../proto/messages.js';
 import { settingsInForce } from '../../store/records/settings-in-force.js';
 import type {
@@ -25,10 +26,11 @@ import { pageOf, stale, textOf } from '../grpc/wire.js';
 import { guardrailsNamed } from '../references/guardrail-references.js';
 import { checkMetadata } from '../references/metadata-schema.js';
 import type { AdminParts, Service } from '../service.js';
-import { rateLimitsOf, usageLimitsOf } from './limits.js';
+import { BudgetStates } from '../usage/budget-states.js';
+import { limitsAfter, rateLimitsOf, usageLimitsOf } from './limits.js';
 import { keysOfWorkspace } from './users.js';
 import { memberMessage } from './workspace-members.js';
-import { workspaceMessage } from './workspace-message.js';
+import { workspaceBudget, workspaceMessage } from './workspace-message.js';
 
 const settingNames = [
   'user_api_key_ttl',
@@ -65,15 +67,10 @@ function settingsAfter(request: UpdateWorkspaceRequest, before: WorkspaceSetting
   return period === undefined ? next : { ...next, user_api_key_rotation_period: period };
 }
 
-const budgetsOf = (
-  asked: readonly UsageLimitsRequest[],
-  before: readonly WorkspaceUsageLimits[],
-): WorkspaceUsageLimits[] =>
-  asked.map((limits, i) => ({
-    ...usageLimitsOf(limits, `usage_limits[${i}]`, Date.now(), before[i] ?? null),
-    metadata: limits.metadata,
-    ...(before[i]?.lastResetAt !== undefined && { lastResetAt: before[i].lastResetAt }),
-  }));
+const limitsPath = 'usage_limits[0]';
+
+const budgetsOf = (asked: readonly UsageLimitsRequest[], now: number): WorkspaceUsageLimits[] =>
+  asked.map((limits) => ({ ...usageLimitsOf(limits, limitsPath, now), metadata: limits.metadata }));
 
 /** Empty text means absent. */
 const trimmed = (text: string | null | undefined): string | null | undefined =>
@@ -90,7 +87,41 @@ function usersOf(values: CreateWorkspaceRequest['users']): string[] {
 }
 
 /** Parts of the organisation. */
-export function workspacesService({ store }: AdminParts): Service<'Workspaces'> {
+export function workspacesService({ store, budgets }: AdminParts): Service<'Workspaces'> {
+  const states = new BudgetStates(budgets);
+
+  const shown = async (
+    org: string,
+    rows: readonly Workspace[],
+    inForce: (workspace: Workspace) => SettingsInForce,
+    usage = false,
+  ): Promise<WorkspaceMessage[]> => {
+    const found = await states.ofAll(org, rows.map(workspaceBudget), Date.now());
+    return rows.map((row, i) => workspaceMessage(row, inForce(row), found[i]!, usage));
+  };
+
+  /** The budget after an update; undefined: as it was. */
+  async function budgetAfter(
+    request: UpdateWorkspaceRequest,
+    workspace: Workspace,
+    now: number,
+  ): Promise<WorkspaceUsageLimits[] | undefined> {
+    const changed = changeOf(request, 'usage_limits');
+    const asked = changed === undefined ? undefined : (changed?.[0] ?? null);
+    const next = await limitsAfter(
+      states,
+      workspace.organisationId,
+      workspaceBudget(workspace),
+      asked,
+      request.reset_usage === true,
+      limitsPath,
+      now,
+    );
+    if (next === undefined) return undefined;
+    const metadata = asked?.metadata ?? workspace.usageLimits[0]?.metadata ?? {};
+    return next === null ? [] : [{ ...next, metadata }];
+  }
+
   async function settingsIn(workspace: Workspace): Promise<SettingsInForce> {
     return settingsInForce(await ownOrganisation(workspace.organisationId), workspace);
   }
@@ -176,7 +207,7 @@ export function workspacesService({ store }: AdminParts): Service<'Workspaces'> 
         description: description?.trim() || null,
         icon: icon || null,
         defaults: await defaultsOf(caller, null, defaults ?? { metadata: {} }, none),
-        usageLimits: budgetsOf(request.usage_limits, []),
+        usageLimits: budgetsOf(request.usage_limits, Date.now()),
         rateLimits: rateLimitsOf(request.rate_limits, 'rate_limits'),
         createdBy: caller.id,
       });
@@ -191,7 +222,9 @@ export function workspacesService({ store }: AdminParts): Service<'Workspaces'> 
           throw AdminError.field(`users[${i}]`, 'names a user who is named before.');
         await joined(caller, place, user);
       }
-      return workspaceMessage(workspace, await settingsIn(workspace));
+      const inForce = await settingsIn(workspace);
+      const [message] = await shown(caller.organisationId, [workspace], () => inForce);
+      return message!;
     },
 
     async ListWorkspaces(caller, request) {
@@ -210,7 +243,7 @@ export function workspacesService({ store }: AdminParts): Service<'Workspaces'> 
         status,
       });
       const usual = await ownOrganisation(caller.organisationId);
-      const data = rows.map((row) => workspaceMessage(row, settingsInForce(usual, row)));
+      const data = await shown(caller.organisationId, rows, (row) => settingsInForce(usual, row));
       return { object: 'list', total, data };
     },
 
@@ -219,8 +252,10 @@ export function workspacesService({ store }: AdminParts): Service<'Workspaces'> 
       const inForce = await settingsIn(workspace);
       const place = { organisationId: workspace.organisationId, workspaceId: workspace.id };
       const members = await store.members.list(place, {}, { offset: 0, limit: 1000 });
+      const usage = include_usage ?? false;
+      const [message] = await shown(workspace.organisationId, [workspace], () => inForce, usage);
       return {
-        ...workspaceMessage(workspace, inForce, include_usage ?? false),
+        ...message!,
         users: members.rows.map((member) => memberMessage(member, inForce.security)),
       };
     },
@@ -231,14 +266,14 @@ export function workspacesService({ store }: AdminParts): Service<'Workspaces'> 
       const isOfRules = rules.some((name) => changeOf(request, name) !== undefined);
       if (isOfRules && (await rolesOf(caller)).workspace !== 'admin')
         throw new AdminError('AB03', 'settings and security_settings are for admins of the workspace.');
-      const limits = changeOf(request, 'usage_limits');
+      const now = Date.now();
       const rates = changeOf(request, 'rate_limits');
       const updated = await store.workspaces.update(caller.organisationId, workspace.id, {
         name: changeOf(request, 'name')?.trim(),
         description: trimmed(changeOf(request, 'description')),
         icon: trimmed(changeOf(request, 'icon')),
         defaults: await defaultsAfter(caller, request, workspace),
-        usageLimits: limits === undefined ? undefined : budgetsOf(limits ?? [], workspace.usageLimits),
+        usageLimits: await budgetAfter(request, workspace, now),
         rateLimits: rates === undefined ? undefined : rateLimitsOf(rates ?? [], 'rate_limits'),
         securitySettings: flagsAfter(request, workspace.securitySettings),
         settings: settingsAfter(request, workspace.settings),
@@ -250,6 +285,8 @@ export function workspacesService({ store }: AdminParts): Service<'Workspaces'> 
         { id: workspace.id, slug: workspace.slug, workspaceId: workspace.id },
         keysOfWorkspace(workspace.id),
       );
+      if (request.reset_usage === true)
+        await states.ended(caller.organisationId, workspaceBudget(workspace), now);
       return {};
     },
 

@@ -2,8 +2,8 @@ import type { KeyType } from '../../../common/access/principal.js';
 import type { Secret } from '../../../common/access/secret.js';
 import type { KeyRecord } from '../../../common/ipc/records.js';
 import type { Period } from '../../../common/text/calendar.js';
+import type { SetBudget } from './budget-periods.js';
 import type { Listed, Page } from './place.js';
-import type { BudgetUsage } from './usage.js';
 import type { RateLimit, UsageLimits } from './usage-limits.js';
 
 export interface KeyDefaults {
@@ -48,8 +48,8 @@ export interface ApiKey extends KeySettings {
   readonly type: KeyType;
   /** First 2 characters, `*****`, last 3. */
   readonly masked: string;
-  readonly status: KeyStatus;
-  readonly usage: BudgetUsage;
+  /** Whether its budget is used up is in the ledger. */
+  readonly isExpired: boolean;
   readonly creationMode: 'api' | 'auto' | 'ui';
   readonly lastRotatedAt: number | null;
   /** Until when the text before the last rotation is good; null: it no longer is. */
@@ -73,8 +73,6 @@ export interface NewApiKey extends Partial<Omit<KeySettings, 'name' | 'scopes' |
 /** Absent: stays as it is. */
 export interface ApiKeyChange extends Partial<Omit<KeySettings, 'defaults'>> {
   readonly defaults?: Partial<KeyDefaults>;
-  /** Nothing was used from now on. */
-  readonly resetUsage?: boolean;
   readonly etag?: string;
 }
 
@@ -104,12 +102,16 @@ export interface ApiKeyFilter {
   readonly types?: readonly KeyType[];
   /** Any of them; all where absent or empty. */
   readonly status?: readonly KeyStatus[];
+  /** Ids of the keys whose budget is used up, which their status depends on; none where absent. */
+  readonly exhausted?: readonly string[];
 }
 
 export interface ApiKeyStore {
   get(organisationId: string, id: string): Promise<ApiKey | null>;
   /** Newest first. */
   list(organisationId: string, filter: ApiKeyFilter, page: Page): Promise<Listed<ApiKey>>;
+  /** Budgets of the keys that are not expired and pass the filter, whatever its status. */
+  budgets(organisationId: string, filter: ApiKeyFilter): Promise<readonly SetBudget[]>;
   /** `missing`: no such workspace in this organisation. */
   create(organisationId: string, input: NewApiKey): Promise<MadeApiKey | 'missing'>;
   update(

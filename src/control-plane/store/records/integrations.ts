@@ -1,7 +1,6 @@
 import type { PricesRecord } from '../../../common/prices/provider-prices.js';
 import type { Credentials, CredentialsChange } from './credentials.js';
 import type { Listed, Page, Place } from './place.js';
-import type { BudgetUsage } from './usage.js';
 import type { RateLimit, UsageLimits } from './usage-limits.js';
 
 /** Limits of every workspace that has none of its own. */
@@ -79,7 +78,6 @@ export interface IntegrationAccess {
   readonly workspaceId: string;
   readonly enabled: boolean;
   readonly usageLimits: UsageLimits | null;
-  readonly usage: BudgetUsage;
   readonly rateLimits: readonly RateLimit[];
 }
 

@@ -1,9 +1,9 @@
 import type { Secret } from '../../../common/access/secret.js';
 import type { ModelRules, ProviderRecord } from '../../../common/ipc/records.js';
+import type { SetBudget } from './budget-periods.js';
 import type { Credentials, CredentialsChange } from './credentials.js';
 import type { Integration } from './integrations.js';
 import type { Listed, Page, Place } from './place.js';
-import type { BudgetUsage } from './usage.js';
 import type { RateLimit, UsageLimits } from './usage-limits.js';
 
 /**
@@ -23,7 +23,6 @@ export interface Provider extends Credentials {
   /** Where credential, address and the rest come from; null: from here. */
   readonly integration: { readonly id: string; readonly slug: string } | null;
   readonly usageLimits: UsageLimits | null;
-  readonly usage: BudgetUsage;
   readonly rateLimits: readonly RateLimit[];
   /** Unix milliseconds. */
   readonly expiresAt: number | null;
@@ -37,7 +36,6 @@ export interface Provider extends Credentials {
 interface ProviderTerms {
   readonly note?: string | null;
   readonly usageLimits?: UsageLimits | null;
-  readonly usage?: BudgetUsage;
   readonly rateLimits?: readonly RateLimit[];
   readonly expiresAt?: number | null;
   readonly tags?: Readonly<Record<string, string>> | null;
@@ -71,13 +69,15 @@ export interface ProviderChange extends ProviderTerms, CredentialsChange {
   readonly etag?: string;
 }
 
-/** A provider that calls of its workspace can use now: not expired, its budget not used up, its integration enabled. */
+/** A provider that calls of its workspace can use now, unless a budget is used up: not expired, its integration enabled. */
 export interface UsableProvider {
   readonly slug: string;
   /** Name of the provider row whose wire it speaks. */
   readonly provider: string;
   /** null: every model. */
   readonly models: ModelRules | null;
+  /** Its own and the one of its integration in the workspace. */
+  readonly budgets: readonly SetBudget[];
 }
 
 export interface ProviderFilter {

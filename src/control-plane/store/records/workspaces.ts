@@ -33,8 +33,6 @@ export interface WorkspaceSettings {
 /** A budget of a workspace, for all its requests or for those with this metadata. */
 export interface WorkspaceUsageLimits extends UsageLimits {
   readonly metadata: Readonly<Record<string, string>>;
-  /** When its usage was last set to 0 by hand, Unix milliseconds; absent: never. */
-  readonly lastResetAt?: number;
 }
 
 export interface Workspace {

@@ -1,5 +1,5 @@
 import type { KeyType } from '../../../../common/access/principal.js';
-import type { ApiKey, KeyStatus, RotationPolicy } from '../../records/api-keys.js';
+import type { ApiKey, RotationPolicy } from '../../records/api-keys.js';
 import { etagOf } from '../../records/etag.js';
 import type { UsageLimits } from '../../records/usage-limits.js';
 
@@ -31,10 +31,6 @@ export interface ApiKeyRow {
   readonly next_rotation_at: number | string | null;
   readonly rate_limits: string;
   readonly usage_limits: string | null;
-  readonly current_usage: number;
-  readonly is_exhausted: boolean | number;
-  readonly is_threshold_alerts_sent: boolean | number;
-  readonly is_exhausted_alerts_sent: boolean | number;
   readonly next_usage_reset_at: number | string | null;
   readonly last_reset_at: number | string | null;
   readonly alert_emails: string;
@@ -47,16 +43,23 @@ export const timeOf = (value: number | string | null): number | null =>
 export const futureOf = (value: number | string | null, now: number): number | null =>
   value === null || Number(value) <= now ? null : Number(value);
 
-function statusOf(row: ApiKeyRow, now: number): KeyStatus {
-  if (row.expires_at !== null && Number(row.expires_at) <= now) return 'expired';
-  return row.is_exhausted ? 'exhausted' : 'active';
-}
+/** The columns of a key's budget. */
+export type BudgetColumns = Pick<ApiKeyRow, 'usage_limits' | 'next_usage_reset_at' | 'last_reset_at'>;
+
+export const usageLimitsOf = (row: BudgetColumns): UsageLimits | null => {
+  const limits = parsed<Omit<UsageLimits, 'nextUsageResetAt' | 'lastResetAt'>>(row.usage_limits);
+  if (limits === null) return null;
+  return {
+    ...limits,
+    nextUsageResetAt: timeOf(row.next_usage_reset_at),
+    lastResetAt: timeOf(row.last_reset_at),
+  };
+};
 
 const parsed = <T>(text: string | null): T | null => (text === null ? null : (JSON.parse(text) as T));
 
 /** The state of a row at the time `now`. */
 export function fromRow(row: ApiKeyRow, now: number): ApiKey {
-  const limits = parsed<Omit<UsageLimits, 'nextUsageResetAt'>>(row.usage_limits);
   const policy = parsed<Omit<RotationPolicy, 'nextRotationAt'>>(row.rotation_policy);
   return {
     id: row.id,
@@ -67,7 +70,7 @@ export function fromRow(row: ApiKeyRow, now: number): ApiKey {
     name: row.name,
     description: row.description,
     masked: row.masked,
-    status: statusOf(row, now),
+    isExpired: row.expires_at !== null && Number(row.expires_at) <= now,
     scopes: JSON.parse(row.scopes),
     defaults: {
       configId: row.default_config_id,
@@ -77,14 +80,7 @@ export function fromRow(row: ApiKeyRow, now: number): ApiKey {
     creationMode: row.creation_mode,
     expiresAt: timeOf(row.expires_at),
     rateLimits: JSON.parse(row.rate_limits),
-    usageLimits: limits && { ...limits, nextUsageResetAt: timeOf(row.next_usage_reset_at) },
-    usage: {
-      currentUsage: Number(row.current_usage),
-      isExhausted: Boolean(row.is_exhausted),
-      isThresholdAlertsSent: Boolean(row.is_threshold_alerts_sent),
-      isExhaustedAlertsSent: Boolean(row.is_exhausted_alerts_sent),
-      lastResetAt: timeOf(row.last_reset_at),
-    },
+    usageLimits: usageLimitsOf(row),
     alertEmails: JSON.parse(row.alert_emails),
     rotationPolicy: policy && { ...policy, nextRotationAt: Number(row.next_rotation_at) },
     lastRotatedAt: timeOf(row.last_rotated_at),
@@ -104,14 +100,13 @@ type Said = Pick<
   | 'expiresAt'
   | 'rateLimits'
   | 'usageLimits'
-  | 'usage'
   | 'alertEmails'
   | 'rotationPolicy'
 >;
 
 /** The columns of the fields of a key that administrators set. */
 export function toColumns(key: Said) {
-  const { nextUsageResetAt = null, ...limits } = key.usageLimits ?? {};
+  const { nextUsageResetAt = null, lastResetAt = null, ...limits } = key.usageLimits ?? {};
   const { nextRotationAt = null, ...policy } = key.rotationPolicy ?? {};
   return {
     name: key.name,
@@ -124,11 +119,7 @@ export function toColumns(key: Said) {
     rate_limits: JSON.stringify(key.rateLimits),
     usage_limits: key.usageLimits && JSON.stringify(limits),
     next_usage_reset_at: nextUsageResetAt,
-    current_usage: key.usage.currentUsage,
-    is_exhausted: key.usage.isExhausted,
-    is_threshold_alerts_sent: key.usage.isThresholdAlertsSent,
-    is_exhausted_alerts_sent: key.usage.isExhaustedAlertsSent,
-    last_reset_at: key.usage.lastResetAt,
+    last_reset_at: lastResetAt,
     alert_emails: JSON.stringify(key.alertEmails),
     rotation_policy: key.rotationPolicy && JSON.stringify(policy),
     next_rotation_at: nextRotationAt,

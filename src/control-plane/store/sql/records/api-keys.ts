@@ -17,14 +17,22 @@ import type {
   RotatedApiKey,
   TouchedApiKey,
 } from '../../records/api-keys.js';
+import type { SetBudget } from '../../records/budget-periods.js';
 import type { Listed, Page } from '../../records/place.js';
-import { unused, usageUnder } from '../../records/usage.js';
 import type { WorkspaceDefaults, WorkspaceUsageLimits } from '../../records/workspaces.js';
 import type { Database, Sql, Transaction } from '../connection/driver.js';
 import { firstRow } from '../connection/statements.js';
 import { listed, newestFirst } from '../lists.js';
 import { isCurrent, replaceRow } from '../revision.js';
-import { type ApiKeyRow, fromRow, futureOf, timeOf, toColumns } from './api-key-row.js';
+import {
+  type ApiKeyRow,
+  type BudgetColumns,
+  fromRow,
+  futureOf,
+  timeOf,
+  toColumns,
+  usageLimitsOf,
+} from './api-key-row.js';
 import { hasWorkspace } from './workspaces.js';
 
 const pepperVersion = 1;
@@ -60,13 +68,23 @@ const hashesOf = ({ hash, previous_hash }: ApiKeyRow): string[] =>
 const given = <T extends object>(change: T): Partial<T> =>
   Object.fromEntries(Object.entries(change).filter(([, value]) => value !== undefined)) as Partial<T>;
 
-/** Narrows `wanted` to keys of that status. */
-function ofStatus(wanted: Knex.QueryBuilder, status: KeyStatus, now: number): void {
-  if (status === 'expired') wanted.where('expires_at', '<=', now);
-  else
-    wanted
-      .where('is_exhausted', status === 'exhausted')
-      .andWhere((either) => either.whereNull('expires_at').orWhere('expires_at', '>', now));
+const notExpired = (wanted: Knex.QueryBuilder, now: number): Knex.QueryBuilder =>
+  wanted.andWhere((either) => either.whereNull('expires_at').orWhere('expires_at', '>', now));
+
+/** One parameter, however many ids there are. */
+const idsIn = {
+  sqlite: 'SELECT value FROM json_each(?)',
+  postgres: 'SELECT jsonb_array_elements_text(?::jsonb)',
+} as const;
+
+/** What the filter wants, whatever its status. */
+function wantedKeys(sql: Sql, organisationId: string, filter: ApiKeyFilter): Knex.QueryBuilder {
+  const { workspaceId, userId, types } = filter;
+  const wanted = sql('api_keys').where({ organisation_id: organisationId });
+  if (workspaceId !== undefined) wanted.where({ workspace_id: workspaceId });
+  if (userId !== undefined) wanted.where({ user_id: userId });
+  if (types !== undefined) wanted.whereIn('type', types);
+  return wanted;
 }
 
 export class SqlApiKeys implements ApiKeyStore {
@@ -90,16 +108,39 @@ export class SqlApiKeys implements ApiKeyStore {
   list(organisationId: string, filter: ApiKeyFilter, page: Page): Promise<Listed<ApiKey>> {
     return this.database.read(async (sql) => {
       const now = this.now();
-      const wanted = sql('api_keys').where({ organisation_id: organisationId });
-      const { workspaceId, userId, types, status = [] } = filter;
-      if (workspaceId !== undefined) wanted.where({ workspace_id: workspaceId });
-      if (userId !== undefined) wanted.where({ user_id: userId });
-      if (types !== undefined) wanted.whereIn('type', types);
+      const wanted = wantedKeys(sql, organisationId, filter);
+      const { status = [], exhausted = [] } = filter;
       if (status.length > 0)
         wanted.andWhere((any) => {
-          for (const one of status) any.orWhere((either) => ofStatus(either, one, now));
+          for (const one of status)
+            any.orWhere((either) => this.#ofStatus(either, one, JSON.stringify(exhausted), now));
         });
       return listed(wanted, newestFirst, page, (row: ApiKeyRow) => fromRow(row, now));
+    });
+  }
+
+  /** Narrows `wanted` to keys of that status. `exhausted`: JSON. */
+  #ofStatus(wanted: Knex.QueryBuilder, status: KeyStatus, exhausted: string, now: number): void {
+    if (status === 'expired') {
+      wanted.where('expires_at', '<=', now);
+      return;
+    }
+    const not = status === 'exhausted' ? '' : 'NOT ';
+    notExpired(wanted, now).whereRaw(`id ${not}IN (${idsIn[this.database.dialect]})`, [exhausted]);
+  }
+
+  budgets(organisationId: string, filter: ApiKeyFilter): Promise<SetBudget[]> {
+    return this.database.read(async (sql) => {
+      const wanted = notExpired(wantedKeys(sql, organisationId, filter), this.now());
+      const rows: (BudgetColumns & Pick<ApiKeyRow, 'id' | 'created_at'>)[] = await wanted
+        .whereNotNull('usage_limits')
+        .select('id', 'created_at', 'usage_limits', 'next_usage_reset_at', 'last_reset_at');
+      return rows.map((row) => ({
+        of: 'api_key',
+        id: row.id,
+        limits: usageLimitsOf(row)!,
+        createdAt: Number(row.created_at),
+      }));
     });
   }
 
@@ -138,7 +179,6 @@ export class SqlApiKeys implements ApiKeyStore {
         expiresAt: input.expiresAt ?? null,
         rateLimits: input.rateLimits ?? [],
         usageLimits: input.usageLimits ?? null,
-        usage: unused,
         alertEmails: input.alertEmails ?? [],
         rotationPolicy: input.rotationPolicy ?? null,
       }),
@@ -168,21 +208,18 @@ export class SqlApiKeys implements ApiKeyStore {
     id: string,
     change: ApiKeyChange,
   ): Promise<TouchedApiKey | 'missing' | 'stale'> {
-    const { etag, resetUsage = false, defaults, ...said } = change;
+    const { etag, defaults, ...said } = change;
     return this.database.write(async (sql) => {
       const row = await this.#rowOf(sql, organisationId, id);
       if (row === undefined) return 'missing';
       if (!isCurrent(row, etag)) return 'stale';
       const now = this.now();
       const key = fromRow(row, now);
-      const usage = resetUsage ? { ...unused, lastResetAt: now } : key.usage;
-      const limits = said.usageLimits === undefined ? key.usageLimits : said.usageLimits;
       return this.#replace(sql, row, {
         ...toColumns({
           ...key,
           ...given(said),
           defaults: { ...key.defaults, ...given(defaults ?? {}) },
-          usage: usageUnder(usage, key.usageLimits, limits),
         }),
         updated_at: now,
       });
@@ -321,10 +358,10 @@ function guardrailsOf(row: FoundRow): { guardrails?: { before: string[]; after: 
 /** Budgets of the key and of its workspace, where there are any. */
 function budgetsOf(row: FoundRow): { budgets?: BudgetRule[] } {
   const { organisation_id: organisation, workspace_id: workspace, workspace_slug: slug } = row;
-  const { usageLimits, usage, createdAt } = fromRow(row, 0);
+  const usageLimits = usageLimitsOf(row);
   const budgets: BudgetRule[] = [];
   if (usageLimits !== null) {
-    const since = usage.lastResetAt ?? createdAt;
+    const since = usageLimits.lastResetAt ?? Number(row.created_at);
     budgets.push(budgetRuleOf(organisation, 'api_key', row.id, row.name, usageLimits, since));
   }
   if (workspace !== null) {

@@ -1,7 +1,7 @@
 import { etagOf } from '../../records/etag.js';
 import type { Integration, IntegrationAccess, IntegrationModel } from '../../records/integrations.js';
 import type { Place } from '../../records/place.js';
-import { type BudgetUsage, unused } from '../../records/usage.js';
+import type { UsageLimits } from '../../records/usage-limits.js';
 import type { Sql } from '../connection/driver.js';
 import { type CredentialColumns, credentialsOf } from './credentials.js';
 
@@ -33,7 +33,8 @@ export interface AccessRow {
   readonly workspace_id: string;
   readonly enabled: boolean | number;
   readonly usage_limits: string | null;
-  readonly usage: string;
+  /** Of earlier versions, which want it. */
+  readonly usage: '{}';
   readonly rate_limits: string;
 }
 
@@ -54,7 +55,9 @@ export const textOrNull = (value: unknown): string | null =>
   value === null || value === undefined ? null : JSON.stringify(value);
 export const valueOrNull = <T>(text: string | null): T | null => (text === null ? null : JSON.parse(text));
 
-export const usageOf = (text: string | null): BudgetUsage => valueOrNull<BudgetUsage>(text) ?? unused;
+/** Budgets that earlier versions have stored lack the time of the last reset. */
+export const usageLimitsOf = (text: string | null): UsageLimits | null =>
+  text === null ? null : { lastResetAt: null, ...JSON.parse(text) };
 
 export const fromIntegrationRow = (row: IntegrationRow): Integration => ({
   id: row.id,
@@ -71,7 +74,7 @@ export const fromIntegrationRow = (row: IntegrationRow): Integration => ({
   allowAllModels: Boolean(row.allow_all_models),
   globalAccess: {
     enabled: Boolean(row.global_enabled),
-    usageLimits: valueOrNull(row.global_usage_limits),
+    usageLimits: usageLimitsOf(row.global_usage_limits),
     rateLimits: JSON.parse(row.global_rate_limits),
   },
   createdAt: Number(row.created_at),
@@ -82,8 +85,7 @@ export const fromIntegrationRow = (row: IntegrationRow): Integration => ({
 export const fromAccessRow = (row: AccessRow): IntegrationAccess => ({
   workspaceId: row.workspace_id,
   enabled: Boolean(row.enabled),
-  usageLimits: valueOrNull(row.usage_limits),
-  usage: JSON.parse(row.usage),
+  usageLimits: usageLimitsOf(row.usage_limits),
   rateLimits: JSON.parse(row.rate_limits),
 });
 
@@ -97,7 +99,7 @@ export const toAccessRow = (
   workspace_id: access.workspaceId,
   enabled: access.enabled,
   usage_limits: textOrNull(access.usageLimits),
-  usage: JSON.stringify(access.usage),
+  usage: '{}',
   rate_limits: JSON.stringify(access.rateLimits),
 });
 

@@ -1,8 +1,8 @@
 import { type BudgetRule, budgetRuleOf } from '../../../../common/core/budget-rules.js';
 import { type RateLimit, type RateRule, rateRulesOf } from '../../../../common/core/rate-rules.js';
 import type { ModelRules, ProviderRecord } from '../../../../common/ipc/records.js';
+import { lentBudgetId, type SetBudget } from '../../records/budget-periods.js';
 import type { UsableProvider } from '../../records/providers.js';
-import type { UsageLimits } from '../../records/usage-limits.js';
 import type { Sql } from '../connection/driver.js';
 import { firstRow } from '../connection/statements.js';
 import { type CredentialColumns, credentialsOf, type SealedCredentials } from './credentials.js';
@@ -12,8 +12,7 @@ import {
   accessTo,
   type IntegrationRow,
   type ModelRow,
-  usageOf,
-  valueOrNull,
+  usageLimitsOf,
 } from './integration-row.js';
 import { pricesOf } from './price-record.js';
 import type { ProviderRow } from './provider-row.js';
@@ -49,13 +48,20 @@ export class ProviderLookup {
       const { slug, integration_id: id } = row;
       if (id === null) {
         const hasAddress = !row.base_url_at_run_time || this.baseUrl(row) !== null;
-        if (hasAddress) usable.push({ slug, provider: row.provider, models: null });
+        if (hasAddress)
+          usable.push({ slug, provider: row.provider, models: null, budgets: setBudgets(row, null, null) });
         continue;
       }
       const lender = lenders.get(id);
       if (lender === undefined) continue;
-      if (!accessBy(lender.row, row.workspace_id, lender.access).enabled) continue;
-      usable.push({ slug, provider: lender.row.provider, models: rulesOf(lender.row, lender.models) });
+      const { enabled, own } = accessBy(lender.row, row.workspace_id, lender.access);
+      if (!enabled) continue;
+      usable.push({
+        slug,
+        provider: lender.row.provider,
+        models: rulesOf(lender.row, lender.models),
+        budgets: setBudgets(row, lender.row, own),
+      });
     }
     return usable;
   }
@@ -172,30 +178,34 @@ function limitsOf(
   return limits.length === 0 ? {} : { limits };
 }
 
-/**
- * Budgets of the provider, and that of its integration in the provider's workspace, where there are any. Ids in names of budgets
- * have no slash.
- */
+/** The budget of a provider, and the one of its integration in the provider's workspace. `access`: what that has set. */
+function setBudgets(row: ProviderRow, lender: IntegrationRow | null, access: AccessRow | null): SetBudget[] {
+  const budgets: SetBudget[] = [];
+  const own = usageLimitsOf(row.usage_limits);
+  if (own !== null)
+    budgets.push({ of: 'virtual_key', id: row.id, limits: own, createdAt: Number(row.created_at) });
+  if (lender === null) return budgets;
+  const lent = usageLimitsOf(access === null ? lender.global_usage_limits : access.usage_limits);
+  if (lent !== null)
+    budgets.push({
+      of: 'integration',
+      id: lentBudgetId(lender.id, row.workspace_id),
+      limits: lent,
+      createdAt: Number(lender.created_at),
+    });
+  return budgets;
+}
+
+/** The same as data workers apply them, where there are any. */
 function budgetsOf(
   row: ProviderRow,
   lender: IntegrationRow | null,
-  own: AccessRow | null,
+  access: AccessRow | null,
 ): { budgets?: BudgetRule[] } {
-  const { organisation_id: organisation } = row;
-  const budgets: BudgetRule[] = [];
-  const limits = valueOrNull<UsageLimits>(row.usage_limits);
-  if (limits !== null) {
-    const since = usageOf(row.usage).lastResetAt ?? Number(row.created_at);
-    budgets.push(budgetRuleOf(organisation, 'virtual_key', row.id, row.slug, limits, since));
-  }
-  const lent = valueOrNull<UsageLimits>(
-    (own === null ? lender?.global_usage_limits : own.usage_limits) ?? null,
-  );
-  if (lender !== null && lent !== null) {
-    const since = usageOf(own?.usage ?? null).lastResetAt ?? Number(lender.created_at);
-    const id = `${lender.id}:${row.workspace_id}`;
-    budgets.push(budgetRuleOf(organisation, 'integration', id, lender.slug, lent, since));
-  }
+  const budgets = setBudgets(row, lender, access).map(({ of, id, limits, createdAt }) => {
+    const name = of === 'integration' ? lender!.slug : row.slug;
+    return budgetRuleOf(row.organisation_id, of, id, name, limits, limits.lastResetAt ?? createdAt);
+  });
   return budgets.length === 0 ? {} : { budgets };
 }
 

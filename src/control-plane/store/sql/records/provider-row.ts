@@ -14,7 +14,6 @@ export interface ProviderRow extends CredentialColumns {
   readonly base_url_at_run_time: boolean | number;
   readonly host_trusted: boolean | number;
   readonly usage_limits: string | null;
-  readonly usage: string | null;
   readonly rate_limits: string;
   readonly expires_at: number | string | null;
   readonly tags: string | null;

@@ -13,7 +13,6 @@ import type {
   UsableProvider,
 } from '../../records/providers.js';
 import { makeSlug } from '../../records/slug.js';
-import { unused } from '../../records/usage.js';
 import type { Database, Sql, Transaction } from '../connection/driver.js';
 import { isDuplicate, isKeepable } from '../connection/failure.js';
 import type { DataKeys } from '../keys/data-keys.js';
@@ -25,7 +24,7 @@ import {
   type IntegrationRow,
   textOrNull,
   usableAt,
-  usageOf,
+  usageLimitsOf,
   valueOrNull,
 } from './integration-row.js';
 import type { SqlIntegrations } from './integrations.js';
@@ -33,7 +32,7 @@ import { ProviderLookup } from './provider-lookup.js';
 import type { ProviderRow } from './provider-row.js';
 import { hasWorkspace } from './workspaces.js';
 
-type Terms = Pick<NewProvider, 'note' | 'usageLimits' | 'usage' | 'rateLimits' | 'expiresAt' | 'tags'>;
+type Terms = Pick<NewProvider, 'note' | 'usageLimits' | 'rateLimits' | 'expiresAt' | 'tags'>;
 type Named = Terms & { readonly slug?: string; readonly name: string };
 
 const at = (place: Place): { organisation_id: string; workspace_id: string } => ({
@@ -85,8 +84,7 @@ export class SqlProviders implements ProviderStore {
       ...credentialsOf(lender ?? row),
       baseUrl: lender === null ? this.#lookup.baseUrl(row) : null,
       integration: lender === null ? null : { id: lender.id, slug: lender.slug },
-      usageLimits: valueOrNull(row.usage_limits),
-      usage: usageOf(row.usage),
+      usageLimits: usageLimitsOf(row.usage_limits),
       rateLimits: JSON.parse(row.rate_limits),
       expiresAt: row.expires_at === null ? null : Number(row.expires_at),
       tags: valueOrNull(row.tags),
@@ -215,7 +213,6 @@ export class SqlProviders implements ProviderStore {
       base_url_at_run_time: false,
       host_trusted: true,
       usage_limits: textOrNull(input.usageLimits),
-      usage: JSON.stringify(input.usage ?? unused),
       rate_limits: JSON.stringify(input.rateLimits ?? []),
       expires_at: input.expiresAt ?? null,
       tags: textOrNull(input.tags),
@@ -230,7 +227,7 @@ export class SqlProviders implements ProviderStore {
       if (row === undefined) return 'missing';
       if (!isCurrent(row, change.etag)) return 'stale';
       const or = <T>(value: T | undefined, before: T): T => (value === undefined ? before : value);
-      const { usageLimits, usage, rateLimits, tags } = change;
+      const { usageLimits, rateLimits, tags } = change;
       const written = await replaceRow(sql, 'providers', {
         ...row,
         ...(await this.#sealed.changed(sql, row, row, change)),
@@ -239,7 +236,6 @@ export class SqlProviders implements ProviderStore {
         base_url: or(change.baseUrl, row.base_url),
         host_trusted: change.hostTrusted ?? row.host_trusted,
         usage_limits: usageLimits === undefined ? row.usage_limits : textOrNull(usageLimits),
-        usage: usage === undefined ? row.usage : JSON.stringify(usage),
         rate_limits: rateLimits === undefined ? row.rate_limits : JSON.stringify(rateLimits),
         expires_at: or<ProviderRow['expires_at']>(change.expiresAt, row.expires_at),
         tags: tags === undefined ? row.tags : textOrNull(tags),

@@ -57,7 +57,7 @@ const fromRow = (row: WorkspaceRow): Workspace => ({
   isDefault: Boolean(row.is_default),
   status: row.status,
   defaults: { ...noDefaults, ...JSON.parse(row.defaults) },
-  usageLimits: JSON.parse(row.usage_limits),
+  usageLimits: JSON.parse(row.usage_limits).map((limits: object) => ({ lastResetAt: null, ...limits })),
   rateLimits: JSON.parse(row.rate_limits),
   securitySettings: JSON.parse(row.security_settings),
   settings: JSON.parse(row.settings),

@@ -1,0 +1,73 @@
+import type { CoursePoint } from '../../../common/ledger/budgets.js';
+import { dayMs } from '../../../common/text/calendar.js';
+
+const hourMs = 3_600_000;
+
+/** What is known of a budget's period. Amounts in the unit of the budget, times in Unix milliseconds. */
+export interface Course {
+  readonly startsAt: number;
+  /** null: it never ends. */
+  readonly endsAt: number | null;
+  readonly limit: number;
+  readonly used: number;
+  /** When its usage was set to 0 within the period; null: never. */
+  readonly resetAt: number | null;
+  /** As `LedgerBudgets.course` gives it. */
+  readonly points: readonly CoursePoint[];
+}
+
+export interface Forecast {
+  /** At the end of the period, if usage goes on as before; null: the period has no end, or has just begun. */
+  readonly usage: number | null;
+  /** When the limit will be reached; null: not in this period (without an end: not within a year), or it has just begun. */
+  readonly exhaustedAt: number | null;
+}
+
+const unknown: Forecast = { usage: null, exhaustedAt: null };
+
+/** How far ahead the limit of a period without an end is looked for. */
+const longestMs = 365 * dayMs;
+
+/** A course shorter than this part of its period, or than an hour, is no ground for a forecast. */
+const leastPart = 0.01;
+
+/** Up to this length periods have a point for each hour, others one for each day. */
+const shortMs = 8 * dayMs;
+
+/**
+ * Usage goes on at the mean of two rates: that of the period so far, and that of its last 7 days (of periods of at most 8 days:
+ * of its last 24 hours). A burst that is over counts less and less, and a week has each of its days once.
+ */
+export function forecastOf(course: Course, now: number): Forecast {
+  const { startsAt, endsAt, limit, used, resetAt } = course;
+  const from = Math.max(startsAt, resetAt ?? startsAt);
+  const elapsed = now - from;
+  const length = endsAt === null ? 0 : endsAt - startsAt;
+  if (used <= 0 || elapsed < Math.max(hourMs, length * leastPart)) return unknown;
+  const rate = (used / elapsed + recentRate(course, from, now)) / 2;
+  const usage = endsAt === null ? null : used + rate * Math.max(0, endsAt - now);
+  const reachedAt = now + Math.max(0, limit - used) / rate;
+  const isReached = reachedAt <= (endsAt ?? now + longestMs);
+  return { usage, exhaustedAt: isReached ? Math.round(reachedAt) : null };
+}
+
+function recentRate({ startsAt, endsAt, points }: Course, from: number, now: number): number {
+  const isShort = endsAt !== null && endsAt - startsAt <= shortMs;
+  const [pointMs, recentMs] = isShort ? [hourMs, dayMs] : [dayMs, 7 * dayMs];
+  const since = Math.max(from, now - recentMs);
+  const all = points.at(-1)?.used ?? 0;
+  return Math.max(0, all - usedBy(points, since, pointMs, now)) / (now - since);
+}
+
+/** Usage up to `at`: within the hour or day of a point it grew evenly, up to `now` in that of now. */
+function usedBy(points: readonly CoursePoint[], at: number, pointMs: number, now: number): number {
+  let before = 0;
+  for (const point of points) {
+    const begin = point.at - pointMs;
+    const end = Math.min(point.at, now);
+    if (at <= begin) return before;
+    if (at < end) return before + ((point.used - before) * (at - begin)) / (end - begin);
+    before = point.used;
+  }
+  return before;
+}
