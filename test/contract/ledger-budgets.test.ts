@@ -6,7 +6,12 @@ import pg from 'pg';
 import { budgetName } from '../../src/common/core/budget-rules.js';
 import type { Charge } from '../../src/common/core/charges.js';
 import type { BudgetAlert } from '../../src/common/ledger/alerts.js';
-import { type BudgetUsageRow, resetsNode } from '../../src/common/ledger/budgets.js';
+import {
+  type BudgetCounter,
+  type BudgetUsageRow,
+  type CoursePoint,
+  resetsNode,
+} from '../../src/common/ledger/budgets.js';
 import type { LedgerRow } from '../../src/common/ledger/record.js';
 import { unknownRow } from '../../src/common/ledger/rows.js';
 import { SqliteConnection } from '../../src/control-plane/database/sqlite.js';
@@ -75,6 +80,8 @@ function contract(open: (dataDir: string, ofNode: string) => Promise<BudgetLedge
     (await ledger.budgets.usage(org, [{ budget, startsAt }]))[0];
   const used = async (budget = keyBudget, startsAt = monday): Promise<number | undefined> =>
     (await usage(budget, startsAt))?.used;
+  const course = async (counter: BudgetCounter): Promise<readonly CoursePoint[] | undefined> =>
+    (await ledger.budgets.courses(org, [{ ...counter, since: counter.startsAt }]))[0]?.points;
   /** The addressees of all alerts are filled in. */
   const alerts = async (): Promise<BudgetAlert[]> => {
     for (const { id } of await ledger.alerts.unaddressed(1000)) {
@@ -161,7 +168,7 @@ function contract(open: (dataDir: string, ofNode: string) => Promise<BudgetLedge
     expect(await used()).to.equal(620);
     const [sums] = await ledger.budgets.sums(org, [{ budget: keyBudget, startsAt: monday }]);
     expect([...sums!.byNode]).to.deep.equal([[node, 620]]);
-    expect(await ledger.budgets.course(org, { budget: keyBudget, startsAt: monday })).to.deep.equal([
+    expect(await course({ budget: keyBudget, startsAt: monday })).to.deep.equal([
       { at: monday + 2 * hourMs, used: 620 },
     ]);
   });
@@ -176,7 +183,8 @@ function contract(open: (dataDir: string, ofNode: string) => Promise<BudgetLedge
     expect(await ledger.budgets.usage(stranger, asked)).to.deep.equal([]);
     expect(await ledger.budgets.sums(stranger, asked)).to.deep.equal([]);
     expect(await ledger.budgets.sums(org, asked)).to.have.length(1);
-    expect(await ledger.budgets.course(stranger, asked[0]!)).to.deep.equal([]);
+    const since = monday;
+    expect(await ledger.budgets.courses(stranger, [{ ...asked[0]!, since }])).to.deep.equal([]);
     expect(await ledger.budgets.reset(stranger, asked[0]!, monday)).to.equal('missing');
     await ledger.budgets.ended(stranger, keyBudget, nextMonday);
     expect(await events()).to.deep.equal([]);
@@ -263,7 +271,7 @@ function contract(open: (dataDir: string, ofNode: string) => Promise<BudgetLedge
       ['reset', 900],
       ['threshold', 850],
     ]);
-    expect(await ledger.budgets.course(org, counter)).to.deep.equal([
+    expect(await course(counter)).to.deep.equal([
       { at: monday + 2 * hourMs, used: 900 },
       { at: monday + 3 * hourMs, used: 0 },
       { at: monday + 4 * hourMs, used: 850 },
@@ -299,7 +307,7 @@ function contract(open: (dataDir: string, ofNode: string) => Promise<BudgetLedge
     await ledger.alerts.closePeriods(nextMonday + 401 * dayMs);
     expect(await usage()).to.equal(undefined);
     expect(await used(keyBudget, 1)).to.equal(5);
-    expect(await ledger.budgets.course(org, { budget: keyBudget, startsAt: 1 })).to.deep.equal([]);
+    expect(await course({ budget: keyBudget, startsAt: 1 })).to.deep.equal([]);
   });
 
   it('list those of a policy by value, status and search', async () => {
@@ -340,15 +348,33 @@ function contract(open: (dataDir: string, ofNode: string) => Promise<BudgetLedge
     const ats = [monday + 5, monday + 30 * 60_000, monday + hourMs, monday + 3 * dayMs];
     const amount = 10;
     await settle(...ats.map((at, i) => settled(uuid(i), [charge(amount), charge(amount, month)], { at })));
-    expect(await ledger.budgets.course(org, { budget: keyBudget, startsAt: monday })).to.deep.equal([
+    expect(await course({ budget: keyBudget, startsAt: monday })).to.deep.equal([
       { at: monday + hourMs, used: 20 },
       { at: monday + 2 * hourMs, used: 30 },
       { at: monday + 3 * dayMs + hourMs, used: 40 },
     ]);
-    expect(await ledger.budgets.course(org, month)).to.deep.equal([
+    expect(await course(month)).to.deep.equal([
       { at: monday + dayMs, used: 30 },
       { at: monday + 4 * dayMs, used: 40 },
     ]);
+    const week = { budget: keyBudget, startsAt: monday };
+    const none = { budget: budgetName(org, 'api_key', 'none', 'cost'), startsAt: monday };
+    const since = monday + 3 * dayMs;
+    const late = await ledger.budgets.courses(
+      org,
+      [week, none, month].map((one) => ({ ...one, since })),
+    );
+    expect(late).to.have.deep.members([
+      { ...week, before: 30, points: [{ at: since + hourMs, used: 40 }] },
+      {
+        budget: month.budget,
+        startsAt: month.startsAt,
+        before: 30,
+        points: [{ at: monday + 4 * dayMs, used: 40 }],
+      },
+    ]);
+    const over = await ledger.budgets.courses(org, [{ ...week, since: nextMonday }]);
+    expect(over).to.deep.equal([{ ...week, before: 40, points: [] }]);
   });
 
   it('show an alert once its addressees are filled in, and hand it out for sending to one caller at a time', async () => {

@@ -8,5 +8,5 @@ export const noBudgets: LedgerBudgets = {
   find: async () => null,
   reset: async () => 'missing',
   ended: async () => {},
-  course: async () => [],
+  courses: async () => [],
 };

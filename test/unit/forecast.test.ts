@@ -18,7 +18,7 @@ function course(
     return part === 0 ? [] : [{ at: monday + (i + 1) * pointMs, used }];
   });
   const endsAt = days === null ? null : monday + days * day;
-  return { startsAt: monday, endsAt, limit: 1000, used, resetAt: null, points, ...more };
+  return { startsAt: monday, endsAt, limit: 1000, used, resetAt: null, before: 0, points, ...more };
 }
 
 const times = <T>(count: number, value: T): T[] => Array.from({ length: count }, () => value);

@@ -64,6 +64,23 @@ export interface CoursePoint {
   readonly used: number;
 }
 
+/** A counter and the time from which its course is asked for. */
+export interface AskedCourse extends BudgetCounter {
+  /** Unix milliseconds. */
+  readonly since: number;
+}
+
+/** How a counter came to what was used of it. */
+export interface CounterCourse extends BudgetCounter {
+  /** What was used before the first of the points. */
+  readonly before: number;
+  /**
+   * In the order of time: one for each hour (periods of at most 8 days) or day (UTC) in which something was used, from a day before
+   * `since` on at the latest.
+   */
+  readonly points: readonly CoursePoint[];
+}
+
 /**
  * What requests used of budgets, as the ledger has it: true once their journal lines were ingested. Tenant first. Each
  * method rejects with the coded error `store_unavailable` where the database does not answer.
@@ -93,6 +110,6 @@ export interface LedgerBudgets {
    * periods that has a charge, began before, and had none yet. Usage stays as it is.
    */
   ended(org: string, budget: string, at: number): Promise<void>;
-  /** In the order of time: a point for each hour (periods of at most 8 days) or day (UTC) in which something was used. */
-  course(org: string, counter: BudgetCounter): Promise<readonly CoursePoint[]>;
+  /** Of counters that have no charge, none. */
+  courses(org: string, asked: readonly AskedCourse[]): Promise<readonly CounterCourse[]>;
 }

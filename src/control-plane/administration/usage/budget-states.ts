@@ -2,12 +2,12 @@ import { budgetName, fromUnits, toUnits } from '../../../common/core/budget-rule
 import type {
   BudgetCounter,
   BudgetUsageRow,
-  CoursePoint,
+  CounterCourse,
   LedgerBudgets,
 } from '../../../common/ledger/budgets.js';
 import { currentPeriod, type SetBudget } from '../../store/records/budget-periods.js';
 import type { UsageLimits } from '../../store/records/usage-limits.js';
-import { forecastOf } from './forecast.js';
+import { forecastOf, recentSince } from './forecast.js';
 
 /** A budget that may be there, and what it is set on. */
 export type Budgeted = Omit<SetBudget, 'limits'> & { readonly limits: UsageLimits | null };
@@ -51,13 +51,13 @@ export class BudgetStates {
   async of(org: string, budgets: readonly SetBudget[], now: number): Promise<BudgetState[]> {
     const counters = budgets.map((budget) => counterOf(org, budget, now));
     const rows = await this.#rows(org, counters);
-    const used = await this.#courses(org, [...rows.values()]);
+    const courses = await this.#courses(org, [...rows.values()], now);
     return budgets.map(({ limits, createdAt }, i) => {
       const counter = counters[i]!;
       const lastResetAt = counter.startsAt === createdAt ? null : counter.startsAt;
       const key = keyOf(counter);
       return {
-        ...stateOf(limits, rows.get(key) ?? null, used.get(key) ?? [], now),
+        ...stateOf(limits, rows.get(key) ?? null, courses.get(key), now),
         lastResetAt,
         nextResetAt: counter.endsAt,
       };
@@ -98,11 +98,17 @@ export class BudgetStates {
     return new Map(rows.map((row) => [keyOf(row), row]));
   }
 
-  /** The courses of those whose end is open. */
-  async #courses(org: string, rows: readonly BudgetUsageRow[]): Promise<Map<string, readonly CoursePoint[]>> {
-    const open = rows.filter(({ used }) => used > 0);
-    const courses = await Promise.all(open.map((row) => this.ledger.course(org, row)));
-    return new Map(open.map((row, i) => [keyOf(row), courses[i]!]));
+  /** The courses of those of which something was used, as far as forecasts need them. */
+  async #courses(
+    org: string,
+    rows: readonly BudgetUsageRow[],
+    now: number,
+  ): Promise<Map<string, CounterCourse>> {
+    const asked = rows
+      .filter(({ used }) => used > 0)
+      .map((row) => ({ budget: row.budget, startsAt: row.startsAt, since: recentSince(row, now) }));
+    const courses = asked.length === 0 ? [] : await this.ledger.courses(org, asked);
+    return new Map(courses.map((course) => [keyOf(course), course]));
   }
 
   /** The states of counters that the ledger has listed, under the limits that hold now. */
@@ -112,8 +118,8 @@ export class BudgetStates {
     rows: readonly BudgetUsageRow[],
     now: number,
   ): Promise<(CounterState & { readonly row: BudgetUsageRow })[]> {
-    const courses = await this.#courses(org, rows);
-    return rows.map((row) => ({ row, ...stateOf(limits, row, courses.get(keyOf(row)) ?? [], now) }));
+    const courses = await this.#courses(org, rows, now);
+    return rows.map((row) => ({ row, ...stateOf(limits, row, courses.get(keyOf(row)), now) }));
   }
 }
 
@@ -129,7 +135,7 @@ const isUsedUp = ({ type, creditLimit }: Terms, row: BudgetUsageRow | null): boo
 function stateOf(
   limits: Terms,
   row: BudgetUsageRow | null,
-  points: readonly CoursePoint[],
+  course: CounterCourse | undefined,
   now: number,
 ): CounterState {
   if (row === null) return untouched;
@@ -138,7 +144,7 @@ function stateOf(
   const isExhausted = isUsedUp(limits, row);
   // What is used up lets nothing more through, unless it only counts.
   const isOver = isExhausted && limits.shadow !== true;
-  const forecast = isOver ? null : forecastOf({ ...row, limit, points }, now);
+  const forecast = isOver || course === undefined ? null : forecastOf({ ...row, ...course, limit }, now);
   const usage = isOver ? row.used : (forecast?.usage ?? null);
   return {
     currentUsage: fromUnits(type, row.used),

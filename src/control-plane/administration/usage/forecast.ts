@@ -12,7 +12,9 @@ export interface Course {
   readonly used: number;
   /** When its usage was set to 0 within the period; null: never. */
   readonly resetAt: number | null;
-  /** As `LedgerBudgets.course` gives it. */
+  /** What was used before the first of the points. */
+  readonly before: number;
+  /** As `LedgerBudgets.courses` gives them. */
   readonly points: readonly CoursePoint[];
 }
 
@@ -51,18 +53,25 @@ export function forecastOf(course: Course, now: number): Forecast {
   return { usage, exhaustedAt: isReached ? Math.round(reachedAt) : null };
 }
 
-function recentRate({ startsAt, endsAt, points }: Course, from: number, now: number): number {
-  const isShort = endsAt !== null && endsAt - startsAt <= shortMs;
-  const [pointMs, recentMs] = isShort ? [hourMs, dayMs] : [dayMs, 7 * dayMs];
-  const since = Math.max(from, now - recentMs);
-  const all = points.at(-1)?.used ?? 0;
-  return Math.max(0, all - usedBy(points, since, pointMs, now)) / (now - since);
+const isShort = ({ startsAt, endsAt }: Pick<Course, 'startsAt' | 'endsAt'>): boolean =>
+  endsAt !== null && endsAt - startsAt <= shortMs;
+
+/** From when on a forecast needs the course of a period. Unix milliseconds. */
+export const recentSince = (period: Pick<Course, 'startsAt' | 'endsAt'>, now: number): number =>
+  Math.max(period.startsAt, now - (isShort(period) ? dayMs : 7 * dayMs));
+
+function recentRate(course: Course, from: number, now: number): number {
+  const { before, points } = course;
+  const since = Math.max(from, recentSince(course, now));
+  const all = points.at(-1)?.used ?? before;
+  return Math.max(0, all - usedBy(course, since, now)) / (now - since);
 }
 
 /** Usage up to `at`: within the hour or day of a point it grew evenly, up to `now` in that of now. */
-function usedBy(points: readonly CoursePoint[], at: number, pointMs: number, now: number): number {
-  let before = 0;
-  for (const point of points) {
+function usedBy(course: Course, at: number, now: number): number {
+  const pointMs = isShort(course) ? hourMs : dayMs;
+  let { before } = course;
+  for (const point of course.points) {
     const begin = point.at - pointMs;
     const end = Math.min(point.at, now);
     if (at <= begin) return before;

@@ -1,7 +1,9 @@
 import {
+  type AskedCourse,
   type BudgetCounter,
   type BudgetPage,
   type BudgetUsageRow,
+  type CounterCourse,
   type CounterSums,
   type CoursePoint,
   type LedgerBudgets,
@@ -12,6 +14,15 @@ import { writeAlerts } from './alert-rows.js';
 import { courseAt, courseWidth } from './charging.js';
 import { budgetId, type CounterRow, usageOf } from './counter-rows.js';
 import { type BudgetDatabase, rowsParameter, type Step } from './language.js';
+
+interface CourseRow extends Pick<CounterRow, 'budget' | 'starts_at' | 'ends_at'> {
+  readonly total: number;
+  /** Of a point; null: there is none. */
+  readonly at: number | null;
+  readonly used: number | null;
+}
+
+const dayMs = 86_400_000;
 
 /** Budgets in the tables of a ledger. */
 export class Budgets implements LedgerBudgets {
@@ -133,26 +144,35 @@ export class Budgets implements LedgerBudgets {
     });
   }
 
-  async course(org: string, { budget, startsAt }: BudgetCounter): Promise<CoursePoint[]> {
-    const rows = await this.#database.read<{
-      at: number;
-      used: number;
-      total: number;
-      ends_at: number | null;
-    }>(
-      `SELECT p.at, p.used, c.used AS total, c.ends_at FROM budget_counters AS c
-        JOIN budget_course AS p ON p.id = c.id AND p.starts_at = c.starts_at
-        WHERE c.org = ?1 AND c.id = ?2 AND c.starts_at = ?3 ORDER BY p.at DESC`,
-      [org, budgetId(budget), startsAt],
-    );
-    // From the end: the oldest parts of a long course are deleted.
-    let after = 0;
-    const points = rows.map(({ at, used, total, ends_at }) => {
-      const point = { at: at + courseWidth(startsAt, ends_at), used: total - after };
-      after += used;
-      return point;
+  async courses(org: string, asked: readonly AskedCourse[]): Promise<CounterCourse[]> {
+    const counters = this.#database.language.rowsOf('?2', {
+      id: 'text',
+      starts_at: 'integer',
+      after: 'integer',
     });
-    return points.reverse();
+    // The hour or day of `since` begins at most a day before it.
+    const wanted = asked.map(({ budget, startsAt, since }) => [budgetId(budget), startsAt, since - dayMs]);
+    // From the end: the oldest parts of a long course are deleted.
+    const rows = await this.#database.read<CourseRow>(
+      `SELECT c.budget, c.starts_at, c.ends_at, c.used AS total, p.at, p.used FROM ${counters} AS asked
+        JOIN budget_counters AS c ON c.id = asked.id AND c.starts_at = asked.starts_at
+        LEFT JOIN budget_course AS p ON p.id = c.id AND p.starts_at = c.starts_at AND p.at > asked.after
+        WHERE c.org = ?1 ORDER BY c.id, c.starts_at, p.at DESC`,
+      [org, rowsParameter(wanted)],
+    );
+    const courses: { budget: string; startsAt: number; before: number; points: CoursePoint[] }[] = [];
+    for (const { budget, starts_at: startsAt, ends_at, total, at, used } of rows) {
+      let course = courses.at(-1);
+      if (course?.budget !== budget || course.startsAt !== startsAt) {
+        course = { budget, startsAt, before: total, points: [] };
+        courses.push(course);
+      }
+      if (at === null || used === null) continue;
+      course.points.push({ at: at + courseWidth(startsAt, ends_at), used: course.before });
+      course.before -= used;
+    }
+    for (const { points } of courses) points.reverse();
+    return courses;
   }
 }
 
