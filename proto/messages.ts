@@ -1126,6 +1126,28 @@ export interface ExplainedCache {
   readonly remembered: boolean;
 }
 
+/** A limit that the request would meet, and what is left of it. */
+export interface ExplainedLimit {
+  /** api_key, workspace, virtual_key, integration, rate_limits_policy or usage_limits_policy. */
+  readonly on: string;
+  /** Of what it is set on; the id of a policy without a name. */
+  readonly name: string;
+  /** `rate` or `budget`. */
+  readonly kind: 'rate' | 'budget';
+  /** requests, tokens, concurrency or cost. */
+  readonly type: string;
+  /** Of a rate limit: rps, rpm, rph, rpd or rpw. */
+  readonly unit?: string | null;
+  /** US dollars, tokens or requests. */
+  readonly value: number;
+  /** Absent where it is not known. */
+  readonly left?: number | null;
+  /** true: it refuses nothing. */
+  readonly shadow: boolean;
+  /** Of a budget: when usage starts again. */
+  readonly next_usage_reset_at?: string | null;
+}
+
 /** A node of the config. */
 export interface ExplainedNode {
   /** config.targets[0] */
@@ -1148,6 +1170,8 @@ export interface ExplainedNode {
   readonly body?: Readonly<Record<string, unknown>> | null;
   /** Why that target could not be asked. */
   readonly error?: string | null;
+  /** Limits that a call of that target would meet, besides those of the request. */
+  readonly limits: readonly ExplainedLimit[];
 }
 
 export interface Explanation {
@@ -1162,6 +1186,8 @@ export interface Explanation {
   readonly cache?: ExplainedCache | null;
   /** The config as a tree, from its root. */
   readonly nodes: readonly ExplainedNode[];
+  /** Rate limits, budgets and policies that the request as a whole would meet. */
+  readonly limits: readonly ExplainedLimit[];
 }
 
 export interface ExplanationRefusal {

@@ -27,6 +27,9 @@ export interface Grant {
   readonly isWithin: boolean;
 }
 
+/** A limit that is looked at. */
+export type Looked = Pick<Wanted, 'counter' | 'windowMs' | 'value'>;
+
 export interface LimitRefusal {
   /** Index of the limit that refused. */
   readonly refused: number;
@@ -46,6 +49,11 @@ export interface Back {
 
 declare module '../../src/common/ipc/shared.js' {
   interface SharedQuestions {
+    /** What is left of each; null: it cannot be found out. Takes nothing. */
+    'limits-look': {
+      readonly question: { readonly limits: readonly Looked[] };
+      readonly answer: readonly (number | null)[];
+    };
     /** All of them, or none. Permits of the same counters that are left go back with it. */
     'limits-take': {
       readonly question: { readonly wanted: readonly Wanted[]; readonly back: readonly Back[] };

@@ -59,6 +59,7 @@ export default async function start(settings: LimitSettings, host: ControlHost):
     giveBack(worker, granted);
     return null;
   });
+  shared.answer('limits-look', ({ limits }) => Promise.all(limits.map((one) => (all ?? own).left(one))));
   shared.on('limits-back', ({ back }, worker) => {
     giveBack(worker, back);
     recalls.answered(worker, back);

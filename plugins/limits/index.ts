@@ -1,10 +1,12 @@
 import type { Principal } from '../../src/common/access/principal.js';
 import type { Awaitable, Policies, StoredProvider } from '../../src/common/core/directory.js';
 import type { Attempt, Exchange } from '../../src/common/core/exchange.js';
+import type { RateRule } from '../../src/common/core/rate-rules.js';
 import type { Target } from '../../src/common/core/target.js';
 import { definePlugin, type NeedsOf } from '../../src/common/plugin-host/plugin.js';
 import { LimitAdmission, TakenPermits, takenSlot } from './admission.js';
 import type { LimitSettings } from './control.js';
+import { isFor, lookedAt } from './look.js';
 import type { Limit } from './permits.js';
 import { PolicySet } from './policies/policy-set.js';
 import stage from './stage.js';
@@ -78,6 +80,23 @@ export default definePlugin<LimitSettings, NeedsOf<typeof stage>>({
         if (policies instanceof Promise) return policies.then((found) => admitRequest(x, found));
         if (x.principal.limits === undefined && (policies === null || policies.rates.length === 0)) return;
         return admitRequest(x, policies);
+      },
+      async explain(x, plan) {
+        const { principal } = x;
+        const { workspaceId } = principal;
+        const policies = workspaceId === null ? null : await host.directory.policies(workspaceId);
+        const set = policies === null ? null : setOf(policies);
+        const rules = (limits: readonly Limit[]): RateRule[] => limits.map(({ rule }) => rule);
+        const rates = [...ofPrincipal(principal), ...(set?.ofRequest(x) ?? none)];
+        const budgets = (principal.budgets ?? []).filter((rule) => isFor(rule, x));
+        plan.limits = await lookedAt(host, rules(rates), budgets);
+        plan.limitsOf = async (target) => {
+          const { slug } = target;
+          const stored =
+            slug === null || workspaceId === null ? null : await host.directory.provider(workspaceId, slug);
+          const ofTarget = [...ofProvider(stored), ...(set?.ofTarget(x, target) ?? none)];
+          return lookedAt(host, rules(ofTarget), stored?.budgets ?? []);
+        };
       },
       attempt(x, call, attempt) {
         const { workspaceId } = x.principal;

@@ -80,6 +80,22 @@ describe('the counters of limits of several nodes', function () {
     expect(await nodes[0]!.take(0, [wanted({ counter: 'org/b', amount: 31 })])).to.include({ waitMs: null });
   });
 
+  it('show on each what all have left, and by shares while Redis is away', async () => {
+    await start();
+    expect(await through(12)).to.equal(12);
+    const under = { counter: 'org/api_key/1/concurrency/', windowMs: null, value: 5 };
+    await nodes[1]!.take(0, [wanted({ ...under, amount: 2 })]);
+    const left = (one = wanted()) => Promise.all(nodes.map((node) => node.left(one)));
+    expect(await left()).to.deep.equal([18, 18, 18]);
+    expect(await left(wanted(under))).to.deep.equal([3, 3, 3]);
+    expect(await left(wanted({ counter: 'org/none' }))).to.deep.equal([30, 30, 30]);
+    expect(await through(30)).to.equal(18);
+    expect(await left()).to.deep.equal([0, 0, 0]);
+    await server.kill();
+    await eventually('Redis is away', async () => redis.every(({ up }) => !up));
+    expect(await left(wanted({ counter: 'org/none' }))).to.deep.equal([10, 10, 10]);
+  });
+
   it('grant all limits of a request or none', async () => {
     await start();
     const full = wanted({ counter: 'org/workspace/w/requests/rph', value: 0 });
@@ -106,6 +122,7 @@ describe('the counters of limits of several nodes', function () {
     await server.kill();
     await eventually('Redis is away', async () => redis.every(({ up }) => !up));
     expect(await nodes[0]!.take(0, [wanted()])).to.equal(null);
+    expect(await nodes[0]!.left(wanted())).to.equal(null);
   });
 
   it('limit requests under way on all nodes, and forget those of a node that gives them back', async () => {

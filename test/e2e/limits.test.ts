@@ -2,9 +2,10 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect } from 'chai';
+import type { Explanation } from '../../proto/messages.js';
 import { run } from '../support/command.js';
 import { examplesOf } from '../support/examples.js';
-import { type RunningGateway, startGateway } from '../support/gateway.js';
+import { eventually, type RunningGateway, startGateway } from '../support/gateway.js';
 
 describe('limits of a running gateway', function () {
   this.timeout(60_000);
@@ -74,6 +75,65 @@ describe('limits of a running gateway', function () {
     await gateway.stop({ keep: true });
     gateway = await gateway.restart();
     expect(await ask(key)).to.equal(429);
+  });
+
+  it('are shown by an explanation with what is left of them, which takes nothing', async () => {
+    const { key, id } = await keyWith([{ type: 'requests', unit: 'rph', value: 4 }]);
+    await admin('PUT', `/v1/api-keys/${id}`, {
+      usage_limits: { credit_limit: 5, periodic_reset: 'monthly' },
+    });
+    const policy = {
+      name: 'of one key',
+      conditions: [{ key: 'api_key', value: id }],
+      group_by: [{ key: 'model' }],
+      type: 'tokens',
+      unit: 'rpd',
+      value: 9000,
+    };
+    const made = await admin('POST', '/v1/policies/rate-limits', policy);
+    await admin('PUT', '/v1/providers/simulated', {
+      rate_limits: [{ type: 'requests', unit: 'rpd', value: 1000, shadow: true }],
+    });
+    expect(await ask(key)).to.equal(200);
+    const explained = async (of: { api_key_id?: string } = { api_key_id: id }) => {
+      const { limits, nodes } = (await admin('POST', '/v1/requests/explain', {
+        ...of,
+        headers: { 'x-gateway-provider': '@simulated' },
+        request_body: { model: 'gpt-4o-mini', messages: [{ role: 'user', content: 'Hello' }] },
+      })) as unknown as Explanation;
+      return { ofRequest: limits, ofTarget: nodes[0]!.limits };
+    };
+    const { ofRequest, ofTarget } = await explained();
+    const [rate, budget, ...others] = ofRequest;
+    const { next_usage_reset_at: resetAt, ...left } = budget!;
+    expect([rate, left, others]).to.deep.equal([
+      {
+        ...{ on: 'api_key', name: 'limited', kind: 'rate', type: 'requests', unit: 'rph' },
+        ...{ value: 4, left: 3, shadow: false, next_usage_reset_at: null },
+      },
+      {
+        ...{ on: 'api_key', name: 'limited', kind: 'budget', type: 'cost', unit: null },
+        ...{ value: 5, left: left.left, shadow: false },
+      },
+      [],
+    ]);
+    expect(left.left).to.be.within(4.9, 5);
+    expect(resetAt).to.match(/-01T00:00:00\.000Z$/);
+    expect(ofTarget.map(({ on, name, value, shadow }) => [on, name, value, shadow])).to.deep.equal([
+      ['virtual_key', 'simulated', 1000, true],
+      ['rate_limits_policy', 'of one key', 9000, false],
+    ]);
+    expect(ofTarget[0]!.left).to.equal(999);
+    // What the question held back for its answer is given back shortly after it.
+    await eventually('the tokens', async () => {
+      const { left: tokens } = (await explained()).ofTarget[1]!;
+      return tokens! >= 8900 && tokens! < 9000;
+    });
+    expect((await explained()).ofRequest[0]!.left).to.equal(3);
+    const { ofRequest: ofNobody, ofTarget: besides } = await explained({});
+    expect([ofNobody, besides.length]).to.deep.equal([[], 1]);
+    await admin('PUT', '/v1/providers/simulated', { rate_limits: [] });
+    await admin('DELETE', `/v1/policies/rate-limits/${made['id']}`);
   });
 
   it('of a policy hold from the answer to its creation until that to its deletion', async () => {

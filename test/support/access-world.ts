@@ -153,7 +153,14 @@ export async function makeWorld(): Promise<World> {
     changed: async () => {},
     validateConfig: () => {},
     // There is no data worker: nothing is known of any request.
-    explain: async () => ({ refused: null, config: null, configVersion: 'none', cache: null, nodes: [] }),
+    explain: async () => ({
+      refused: null,
+      config: null,
+      configVersion: 'none',
+      cache: null,
+      limits: [],
+      nodes: [],
+    }),
     providers: { has: () => true, names: () => [], needsAddress: () => false },
     log: silent,
   };

@@ -376,7 +376,7 @@ describe('a plan', () => {
   /** What would be asked, by its turn and path: `1 [0]`; what would not, by `- [1]`; each with its reason. */
   async function planned(config: object, asked: Asked = {}): Promise<[string, string][]> {
     const x = exchange(config, asked.metadata);
-    const plan: Plan = { cache: null, route: null };
+    const plan: Plan = { cache: null, route: null, limits: [], limitsOf: null };
     const hooks = asked.hooks ?? (await routerOf(() => expect.fail('nobody is asked'), asked));
     await hooks.explain!(x, plan);
     return flat(plan.route!);

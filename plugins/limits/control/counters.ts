@@ -1,5 +1,5 @@
 import { LRUCache } from 'lru-cache';
-import type { Back, Grant, LimitRefusal, Wanted } from '../channel.js';
+import type { Back, Grant, LimitRefusal, Looked, Wanted } from '../channel.js';
 import { Window } from './window.js';
 
 /** A worker's part in a counter: what it was granted beyond its requests, and how often it has asked of late. */
@@ -80,6 +80,12 @@ export class Counters {
   now(): number {
     this.#latest = Math.max(this.#latest, (this.options.now ?? Date.now)());
     return this.#latest;
+  }
+
+  /** What is left of a limit; what workers were granted ahead is not. */
+  left({ counter: name, value }: Looked): number {
+    const counter = this.#counters.peek(name);
+    return Math.max(0, value - (counter?.used(this.now()) ?? 0));
   }
 
   /** Grants all of it, or nothing: then which limit has no room. Limits in shadow mode refuse nothing. */

@@ -1,9 +1,9 @@
 import { randomUUID } from 'node:crypto';
 import type { Nodes } from '../../../src/common/plugin-host/control.js';
 import type { Logger } from '../../../src/common/plugin-host/logger.js';
-import type { Back, Grant, LimitRefusal, Wanted } from '../channel.js';
+import type { Back, Grant, LimitRefusal, Looked, Wanted } from '../channel.js';
 import type { Counters } from './counters.js';
-import { aliveScript, backScript, nodesScript, takeScript, writeScript } from './scripts.js';
+import { aliveScript, backScript, lookScript, nodesScript, takeScript, writeScript } from './scripts.js';
 import { slotsPerWindow } from './window.js';
 
 /** Milliseconds after which the requests under way of a node that has not written lately no longer count. */
@@ -64,11 +64,25 @@ export class RedisCounters {
     }
   }
 
+  /** What is left of a limit; null: it cannot be found out. */
+  async left({ counter, windowMs, value }: Looked): Promise<number | null> {
+    const { own, nodes, without } = this.options;
+    try {
+      const args = [windowMs === null ? '' : String(windowMs), String(slotsPerWindow), String(aliveMs)];
+      const used = Number(await nodes.script(lookScript, [keyOf(counter)], args));
+      return Math.max(0, value - used);
+    } catch {
+      return without === 'closed'
+        ? null
+        : own.left({ counter, windowMs, value: this.#alone({ counter, windowMs, value }) });
+    }
+  }
+
   /**
    * What this node may have granted of a limit while Redis is away. Within the first window: what it had, and its share of
    * what was left; the nodes together grant no more than the limit. Later: its share of the limit.
    */
-  #alone({ counter, windowMs, value }: Wanted): number {
+  #alone({ counter, windowMs, value }: Looked): number {
     if (value === 0) return 0;
     const most =
       windowMs !== null && Date.now() - this.#awaySince < windowMs ? this.options.own.most(counter) : null;

@@ -138,6 +138,13 @@ local left = redis.call('HGET', KEYS[1], field)
 if left then redis.call('HSET', KEYS[1], field, math.max(0, tonumber(left) - amount)) end
 return 0`;
 
+/** What all nodes have taken. KEYS[1]: the counter. ARGV: the length of the window or '', parts of a window, milliseconds. */
+export const lookScript = `${common}
+local windowMs = tonumber(ARGV[1])
+if windowMs == nil then return underWay(KEYS[1], tonumber(ARGV[3])) end
+local _, sum = windowOf(KEYS[1], windowMs / tonumber(ARGV[2]), tonumber(ARGV[2]))
+return sum`;
+
 /** Writes what this node has counted, where Redis does not have it. KEYS[1]: the counter. ARGV: the node, JSON `[[slot, count]]`. */
 export const writeScript = `
 for _, pair in ipairs(cjson.decode(ARGV[2])) do

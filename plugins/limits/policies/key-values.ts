@@ -1,5 +1,6 @@
 import type { EndpointName } from '../../../src/common/core/endpoint.js';
-import type { Attempt, Exchange } from '../../../src/common/core/exchange.js';
+import type { Exchange } from '../../../src/common/core/exchange.js';
+import type { PlannedTarget } from '../../../src/common/ipc/explained.js';
 
 /** Keys whose value is known only when a target is asked. */
 export const keysOfTargets: ReadonlySet<string> = new Set(['virtual_key', 'provider', 'model']);
@@ -42,7 +43,7 @@ function endpointType({ endpoint, request }: Exchange): string | null {
 }
 
 /** The value of a key of conditions and groups; null: the request has none. `attempt`: the target that is asked. */
-export function keyValue(key: string, x: Exchange, attempt: Attempt | null): string | null {
+export function keyValue(key: string, x: Exchange, attempt: PlannedTarget | null): string | null {
   switch (key) {
     case 'api_key':
       return x.principal.keyId;

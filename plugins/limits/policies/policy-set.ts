@@ -1,10 +1,11 @@
-import type { Attempt, Exchange } from '../../../src/common/core/exchange.js';
+import type { Exchange } from '../../../src/common/core/exchange.js';
 import {
   counterName,
   type PolicyCondition,
   type RatePolicy,
   type RateRule,
 } from '../../../src/common/core/rate-rules.js';
+import type { PlannedTarget } from '../../../src/common/ipc/explained.js';
 import type { Limit } from '../permits.js';
 import { keysOfTargets, keyValue } from './key-values.js';
 
@@ -44,7 +45,7 @@ class Condition {
   }
 
   /** A key that the request does not have fails its condition. */
-  holds(x: Exchange, attempt: Attempt | null): boolean {
+  holds(x: Exchange, attempt: PlannedTarget | null): boolean {
     const found = keyValue(this.key, x, attempt);
     if (found === null) return false;
     if (this.values !== null && !this.values.match(found)) return false;
@@ -70,7 +71,7 @@ class CompiledPolicy {
   }
 
   /** null: the policy is not about this request. */
-  limit(x: Exchange, attempt: Attempt | null): Limit | null {
+  limit(x: Exchange, attempt: PlannedTarget | null): Limit | null {
     for (const condition of this.conditions) if (!condition.holds(x, attempt)) return null;
     const { groupBy } = this.#policy;
     if (groupBy.length === 1) {
@@ -131,7 +132,7 @@ class PolicyIndex {
   }
 
   /** Limits of the policies that are about this request, each for its own group. */
-  limits(x: Exchange, attempt: Attempt | null): Limit[] {
+  limits(x: Exchange, attempt: PlannedTarget | null): Limit[] {
     const found: Limit[] = [];
     addLimits(this.#others, x, attempt, found);
     for (const [key, byValue] of this.#byKey) {
@@ -150,7 +151,7 @@ class PolicyIndex {
 function addLimits(
   policies: readonly CompiledPolicy[],
   x: Exchange,
-  attempt: Attempt | null,
+  attempt: PlannedTarget | null,
   found: Limit[],
 ): void {
   for (const policy of policies) {
@@ -195,7 +196,7 @@ export class PolicySet {
     return this.#ofRequests.isEmpty ? noLimits : this.#ofRequests.limits(x, null);
   }
 
-  ofTarget(x: Exchange, attempt: Attempt): readonly Limit[] {
+  ofTarget(x: Exchange, attempt: PlannedTarget): readonly Limit[] {
     return this.#ofTargets.isEmpty ? noLimits : this.#ofTargets.limits(x, attempt);
   }
 }

@@ -15,6 +15,7 @@ interface ExplainOptions extends SessionOptions {
 }
 
 type Node = Explanation['nodes'][number];
+type Limit = Explanation['limits'][number];
 
 /** `headgate explain`. */
 export function register(program: Command, context: SessionContext): void {
@@ -65,12 +66,16 @@ function bodyOf(text: string): Body {
 }
 
 /** The config as a tree, each node with why it would be asked, or why not. */
-function picture({ config, config_version_id, cache, refused, nodes }: Explanation, sent: Body): string[] {
+function picture(
+  { config, config_version_id, cache, refused, nodes, limits }: Explanation,
+  sent: Body,
+): string[] {
   const lines = [config ? `config ${config}, version ${config_version_id}` : `config: ${config_version_id}`];
   if (cache !== undefined && cache !== null) {
     const found = cache.refresh ? 'a new answer is asked for' : cache.remembered ? 'a hit' : 'not remembered';
     lines.push(`cache ${cache.mode}, up to ${cache.max_age} s: ${found}`);
   }
+  for (const limit of limits) lines.push(limitText(limit));
   if (refused) lines.push(`refused: ${refused.message} [${refused.code}]`);
   nodes.forEach((node, i) => {
     const rails = Array.from({ length: node.depth }, (_, level) => rail(nodes, i, level)).join('');
@@ -102,12 +107,23 @@ function headline({ path, kind, name, turn, reason, provider, model }: Node): st
   return `${words.filter((word) => word !== '').join(' ')}: ${reason}`;
 }
 
-function details({ notes, body, error }: Node, sent: Body): string[] {
+function details({ notes, body, error, limits }: Node, sent: Body): string[] {
   return [
     ...(error ? [`cannot be asked: ${error}`] : []),
     ...notes,
+    ...limits.map(limitText),
     ...(body === undefined || body === null ? [] : changes(sent, body as Body)),
   ];
+}
+
+/** `rate limit of the api_key app: 3 of 5 requests (rpm) left` */
+function limitText({ on, name, kind, type, unit, value, left, shadow }: Limit): string {
+  const what = kind === 'budget' ? 'budget' : 'rate limit';
+  const counted = type === 'cost' ? 'US dollars' : type === 'concurrency' ? 'requests under way' : type;
+  const of = `${value} ${counted}${unit ? ` (${unit})` : ''}`;
+  const rest =
+    left === null || left === undefined ? `${of}; what is left is not known` : `${left} of ${of} left`;
+  return `${what} of the ${on} ${name}: ${rest}${shadow ? '; in shadow mode' : ''}`;
 }
 
 /** What a target's rules change of the body. */

@@ -1,4 +1,6 @@
-import type { JsonObject } from '../core/exchange.js';
+import type { BudgetHolder, BudgetMeasure } from '../core/budget-rules.js';
+import type { Attempt, JsonObject } from '../core/exchange.js';
+import type { RateHolder, RateMeasure, RateUnit } from '../core/rate-rules.js';
 import type { RouteNode, Target } from '../core/target.js';
 import type { KeyRecord } from './records.js';
 
@@ -41,10 +43,38 @@ export interface PlannedNode {
   readonly children: readonly PlannedNode[];
 }
 
+/** A limit that a request would meet. Plain JSON. */
+export interface PlannedLimit {
+  /** What it is set on. */
+  readonly on: RateHolder | BudgetHolder;
+  readonly name: string;
+  readonly type: RateMeasure | BudgetMeasure;
+  /** Of a rate limit; null: of requests under way, or of a budget. */
+  readonly unit: RateUnit | null;
+  /** Of budgets of cost in nanodollars. */
+  readonly value: number;
+  readonly shadow: boolean;
+  /** What is left of it, in the unit of its value; null: not known here. */
+  readonly left: number | null;
+  /** Of a budget: its name and the period of now; null: it is a rate limit. */
+  readonly counter: {
+    readonly budget: string;
+    readonly startsAt: number;
+    readonly endsAt: number | null;
+  } | null;
+}
+
+/** A target as policies see it. */
+export type PlannedTarget = Pick<Attempt, 'slug' | 'provider' | 'model'>;
+
 /** Filled by the stages of a worker's chain, each with its own part. */
 export interface Plan {
   cache: PlannedCache | null;
   route: PlannedNode | null;
+  /** Those of the request as a whole. */
+  limits: readonly PlannedLimit[];
+  /** Those that a call of a target would meet besides; null: there are none. */
+  limitsOf: ((target: PlannedTarget) => Promise<readonly PlannedLimit[]>) | null;
 }
 
 /** The explanation of a node: its children follow it, one deeper. Plain JSON. */
@@ -57,6 +87,8 @@ export interface ExplainedNode extends Omit<PlannedNode, 'target' | 'children'> 
   readonly provider: string | null;
   readonly model: string | null;
   readonly body: JsonObject | null;
+  /** Limits that a call of that target would meet, besides those of the request. */
+  readonly limits: readonly PlannedLimit[];
   /** Why that target could not be called. */
   readonly error: string | null;
 }
@@ -68,5 +100,6 @@ export interface Explained {
   readonly config: string | null;
   readonly configVersion: string;
   readonly cache: PlannedCache | null;
+  readonly limits: readonly PlannedLimit[];
   readonly nodes: readonly ExplainedNode[];
 }

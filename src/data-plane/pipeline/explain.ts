@@ -16,7 +16,7 @@ import type { Pipeline } from './parts.js';
  * or recording anything.
  */
 export async function explain(pipeline: Pipeline, asked: ToExplain): Promise<Explained> {
-  const plan: Plan = { cache: null, route: null };
+  const plan: Plan = { cache: null, route: null, limits: [], limitsOf: null };
   let x: Exchange | null = null;
   let refused: Explained['refused'] = null;
   try {
@@ -31,7 +31,8 @@ export async function explain(pipeline: Pipeline, asked: ToExplain): Promise<Exp
     config: x?.config?.slug ?? null,
     configVersion: x?.config?.version ?? 'none',
     cache: plan.cache,
-    nodes: x === null || plan.route === null ? [] : await new Teller(pipeline, x).nodes(plan.route, 0),
+    limits: plan.limits,
+    nodes: x === null || plan.route === null ? [] : await new Teller(pipeline, x, plan).nodes(plan.route, 0),
   };
 }
 
@@ -67,9 +68,9 @@ function exchangeOf(pipeline: Pipeline, { key, headers, config, body, ...asked }
 /** Limit for all shown bodies together, in bytes; those of further targets are left out. */
 const maxBodyBytes = 256 * 1024;
 
-type Addressed = Pick<ExplainedNode, 'provider' | 'model' | 'body' | 'error'>;
+type Addressed = Pick<ExplainedNode, 'provider' | 'model' | 'body' | 'limits' | 'error'>;
 
-const unaddressed: Addressed = { provider: null, model: null, body: null, error: null };
+const unaddressed: Addressed = { provider: null, model: null, body: null, limits: [], error: null };
 
 /** Converts a plan to the administration's message, with the address and body of each target. */
 class Teller {
@@ -78,6 +79,7 @@ class Teller {
   constructor(
     readonly pipeline: Pipeline,
     readonly x: Exchange,
+    readonly plan: Plan,
   ) {}
 
   async nodes({ target, children, ...node }: PlannedNode, depth: number): Promise<ExplainedNode[]> {
@@ -93,11 +95,13 @@ class Teller {
   }
 
   async #addressed(target: Target): Promise<Addressed> {
-    const { pipeline, x } = this;
+    const { pipeline, x, plan } = this;
     try {
       const address = await resolveAddress(x, target, pipeline.directory, pipeline.providers);
       this.#bytes += x.request.bytes!.length;
-      const planned = { provider: address.provider.name, model: address.model, error: null };
+      const called = { slug: address.slug, provider: address.provider.name, model: address.model };
+      const limits = (await plan.limitsOf?.(called)) ?? [];
+      const planned = { provider: called.provider, model: called.model, limits, error: null };
       if (this.#bytes > maxBodyBytes) return { ...planned, body: null };
       const body = target.passthrough ? x.request.json! : mergedBody(x, target, address);
       return { ...planned, body: JSON.parse(stringifyJson(body)) as JsonObject };

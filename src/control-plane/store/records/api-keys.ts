@@ -134,6 +134,8 @@ export interface ApiKeyStore {
    * archived workspace, and of a user who is no longer a member, are not.
    */
   findByHash(hash: string): Promise<KeyRecord | null>;
+  /** What data workers get of a key, by its id; null also where it would not be found by its text. */
+  record(organisationId: string, id: string): Promise<KeyRecord | null>;
   /** Is this the hash of a key's newest text? false for the text before a rotation, even while it is valid. */
   isNewest(hash: string): Promise<boolean>;
 }

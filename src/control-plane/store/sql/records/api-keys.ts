@@ -4,7 +4,7 @@ import { hashGatewayKey, makeGatewayKey, maskGatewayKey } from '../../../../comm
 import type { KeyType } from '../../../../common/access/principal.js';
 import { Secret } from '../../../../common/access/secret.js';
 import { type BudgetRule, budgetRuleOf } from '../../../../common/core/budget-rules.js';
-import { type RateRule, rateRulesOf } from '../../../../common/core/rate-rules.js';
+import { rateRulesOf } from '../../../../common/core/rate-rules.js';
 import type { KeyRecord } from '../../../../common/ipc/records.js';
 import type {
   ApiKey,
@@ -19,7 +19,8 @@ import type {
 } from '../../records/api-keys.js';
 import type { SetBudget } from '../../records/budget-periods.js';
 import type { Listed, Page } from '../../records/place.js';
-import type { WorkspaceDefaults, WorkspaceUsageLimits } from '../../records/workspaces.js';
+import { type LimitRules, rulesOf, workspaceRules } from '../../records/workspace-rules.js';
+import type { WorkspaceDefaults } from '../../records/workspaces.js';
 import type { Database, Sql, Transaction } from '../connection/driver.js';
 import { firstRow } from '../connection/statements.js';
 import { listed, newestFirst } from '../lists.js';
@@ -284,6 +285,17 @@ export class SqlApiKeys implements ApiKeyStore {
     });
   }
 
+  record(organisationId: string, id: string): Promise<KeyRecord | null> {
+    return this.database.read(async (sql) => {
+      const key = await this.#rowOf(sql, organisationId, id);
+      if (key === undefined) return null;
+      const found: FoundRow | undefined = await this.#withSurroundings(sql, key.user_id !== null)
+        .where({ 'api_keys.organisation_id': organisationId, 'api_keys.id': id })
+        .first();
+      return found === undefined ? null : toRecord(found, timeOf(found.expires_at));
+    });
+  }
+
   isNewest(hash: string): Promise<boolean> {
     return this.database.read(
       async (sql) => (await sql('api_keys').where({ hash }).first('id')) !== undefined,
@@ -333,17 +345,6 @@ function keepsBodies(settings: string | null): boolean {
   return own.debug_log !== 0;
 }
 
-/** Rate limits of the key and of its workspace, where there are any. */
-function limitsOf(row: FoundRow): { limits?: RateRule[] } {
-  const { organisation_id: organisation, workspace_id: workspace, workspace_slug: slug } = row;
-  const limits = rateRulesOf(organisation, 'api_key', row.id, row.name, JSON.parse(row.rate_limits));
-  if (workspace !== null) {
-    const shared = JSON.parse(row.workspace_rate_limits ?? '[]');
-    limits.push(...rateRulesOf(organisation, 'workspace', workspace, slug ?? workspace, shared));
-  }
-  return limits.length === 0 ? {} : { limits };
-}
-
 /** Guardrails of the organisation, unless its workspace is excluded from them, and of the workspace, each once. */
 function guardrailsOf(row: FoundRow): { guardrails?: { before: string[]; after: string[] } } {
   const own: Partial<WorkspaceDefaults> = JSON.parse(row.workspace_defaults ?? '{}');
@@ -355,25 +356,26 @@ function guardrailsOf(row: FoundRow): { guardrails?: { before: string[]; after: 
   return before.length + after.length === 0 ? {} : { guardrails: { before, after } };
 }
 
-/** Budgets of the key and of its workspace, where there are any. */
-function budgetsOf(row: FoundRow): { budgets?: BudgetRule[] } {
-  const { organisation_id: organisation, workspace_id: workspace, workspace_slug: slug } = row;
+/** Limits of the key, then of its workspace. */
+function limitsOf(row: FoundRow): LimitRules {
+  const { organisation_id: organisationId, workspace_id: workspace, id, name } = row;
+  const limits = rateRulesOf(organisationId, 'api_key', id, name, JSON.parse(row.rate_limits));
   const usageLimits = usageLimitsOf(row);
   const budgets: BudgetRule[] = [];
   if (usageLimits !== null) {
     const since = usageLimits.lastResetAt ?? Number(row.created_at);
-    budgets.push(budgetRuleOf(organisation, 'api_key', row.id, row.name, usageLimits, since));
+    budgets.push(budgetRuleOf(organisationId, 'api_key', id, name, usageLimits, since));
   }
-  if (workspace !== null) {
-    const shared: readonly WorkspaceUsageLimits[] = JSON.parse(row.workspace_usage_limits ?? '[]');
-    for (const limits of shared) {
-      const since = limits.lastResetAt ?? Number(row.workspace_created_at);
-      const rule = budgetRuleOf(organisation, 'workspace', workspace, slug ?? workspace, limits, since);
-      const { metadata = {} } = limits;
-      budgets.push(Object.keys(metadata).length === 0 ? rule : { ...rule, metadata });
-    }
-  }
-  return budgets.length === 0 ? {} : { budgets };
+  if (workspace === null) return rulesOf(limits, budgets);
+  const shared = workspaceRules({
+    id: workspace,
+    organisationId,
+    slug: row.workspace_slug ?? workspace,
+    rateLimits: JSON.parse(row.workspace_rate_limits ?? '[]'),
+    usageLimits: JSON.parse(row.workspace_usage_limits ?? '[]'),
+    createdAt: Number(row.workspace_created_at),
+  });
+  return rulesOf([...limits, ...(shared.limits ?? [])], [...budgets, ...(shared.budgets ?? [])]);
 }
 
 function toRecord(row: FoundRow, expiresAt: number | null): KeyRecord | null {
@@ -392,7 +394,6 @@ function toRecord(row: FoundRow, expiresAt: number | null): KeyRecord | null {
     ...(keepsBodies(row.workspace_settings) ? {} : { keepBodies: false }),
     ...limitsOf(row),
     ...guardrailsOf(row),
-    ...budgetsOf(row),
     defaults: {
       configId: row.default_config_id,
       allowConfigOverride: Boolean(row.allow_config_override),
