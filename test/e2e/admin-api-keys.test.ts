@@ -325,6 +325,30 @@ describe('keys over the administration plane', () => {
       expect((await get(id)).usage_limits).to.include({ type: 'tokens', current_usage: 0 });
     });
 
+    it('keeps what was used in this period where another period is set after some have ended', async () => {
+      const { id, key } = await made({ usage_limits: { credit_limit: 5, periodic_reset: 'weekly' } });
+      const org = plane.first.organisation_id;
+      const stored = (await plane.store.keys.get(org, id))!.usageLimits!;
+      // As if it had been created weeks ago.
+      const nextUsageResetAt = stored.nextUsageResetAt! - 28 * 86_400_000;
+      const lastResetAt = nextUsageResetAt - 1;
+      await plane.store.keys.update(org, id, { usageLimits: { ...stored, nextUsageResetAt, lastResetAt } });
+      const rule = async () => (await plane.store.keys.findByHash(plane.store.hashKey(key)))!.budgets![0]!;
+      await plane.spend(await rule(), 2_000_000_000);
+      const before = await get(id);
+      expect(before.usage_limits.current_usage).to.equal(2);
+      const monday = stored.nextUsageResetAt! - 7 * 86_400_000;
+      expect(Date.parse(before.last_reset_at)).to.equal(monday);
+      expect(Date.parse(before.next_usage_reset_at)).to.equal(stored.nextUsageResetAt);
+      await put(id, { usage_limits: { credit_limit: 6, periodic_reset: 'monthly' } });
+      const after = await get(id);
+      expect(after.usage_limits).to.include({ current_usage: 2, credit_limit: 6 });
+      expect(Date.parse(after.last_reset_at)).to.equal(monday);
+      expect(after.next_usage_reset_at).to.match(/-01T00:00:00\.000Z$/);
+      await plane.spend(await rule(), 1_000_000_000);
+      expect((await get(id)).usage_limits.current_usage).to.equal(3);
+    });
+
     it('counts a budget that takes the place of none from then on', async () => {
       const { id, key } = await made({ usage_limits: { credit_limit: 5 } });
       const rule = async () => (await plane.store.keys.findByHash(plane.store.hashKey(key)))!.budgets![0]!;

@@ -93,6 +93,43 @@ describe('workspaces', () => {
     expect(detail.usage_limits[0]).to.deep.include({ current_usage: 0, is_exhausted_alerts_sent: false });
   });
 
+  it('show what was used of their budget, and set it back', async () => {
+    const made = await make({
+      name: 'Spending',
+      usage_limits: [{ credit_limit: 5, metadata: { team: 'a' } }],
+    });
+    const { id, slug } = made.json;
+    const key = await plane.store.keys.create(plane.first.organisation_id, {
+      type: 'workspace-service',
+      workspaceId: id,
+      name: 'k',
+      scopes: ['completions.write'],
+    });
+    if (key === 'missing') throw new Error(key);
+    const rule = async () => (await plane.store.keys.findByHash(key.hash))!.budgets![0]!;
+    await plane.spend(await rule(), 5_000_000_000);
+    const shown = async () =>
+      (await plane.rest('GET', `/v1/admin/workspaces/${slug}?include_usage=true`)).json;
+    const { usage_limits } = await shown();
+    expect(usage_limits[0]).to.deep.include({
+      current_usage: 5,
+      status: 'exhausted',
+      metadata: { team: 'a' },
+    });
+    const { json: list } = await plane.rest('GET', '/v1/admin/workspaces?exact_name=Spending');
+    expect(list.data[0].usage_limits[0]).to.include({ status: 'exhausted' });
+    expect(list.data[0].usage_limits[0]).to.not.have.property('current_usage', 5);
+    const tokens = { usage_limits: [{ type: 'tokens', credit_limit: 9 }] };
+    const refused = await plane.rest('PUT', `/v1/admin/workspaces/${slug}`, tokens);
+    expect(refused.json.data.message).to.include('usage_limits[0].type');
+    await plane.rest('PUT', `/v1/admin/workspaces/${slug}`, { reset_usage: true });
+    const after = await shown();
+    expect(after.usage_limits[0]).to.deep.include({ current_usage: 0, metadata: { team: 'a' } });
+    expect(after.last_reset_at).to.equal(after.usage_limits[0].last_reset_at).and.be.a('string');
+    expect((await plane.rest('PUT', `/v1/admin/workspaces/${slug}`, tokens)).status).to.equal(200);
+    expect((await rule()).measure).to.equal('tokens');
+  });
+
   it('may have names of 128 characters in any script', async () => {
     const name = '🧪'.repeat(128);
     const made = await make({ name });
