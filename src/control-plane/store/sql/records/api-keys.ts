@@ -276,7 +276,7 @@ export class SqlApiKeys implements ApiKeyStore {
 
   findByHash(hash: string): Promise<KeyRecord | null> {
     return this.database.read(async (sql) => {
-      const key = await firstRow<FoundRow>(sql, withSurroundings, [hash, hash]);
+      const key = await firstRow<FoundRow>(sql, byHash, [hash, hash]);
       if (key === undefined) return null;
       const expiresAt = timeOf(key.expires_at);
       if (key.hash === hash) return toRecord(key, expiresAt);
@@ -287,12 +287,8 @@ export class SqlApiKeys implements ApiKeyStore {
 
   record(organisationId: string, id: string): Promise<KeyRecord | null> {
     return this.database.read(async (sql) => {
-      const key = await this.#rowOf(sql, organisationId, id);
-      if (key === undefined) return null;
-      const found: FoundRow | undefined = await this.#withSurroundings(sql, key.user_id !== null)
-        .where({ 'api_keys.organisation_id': organisationId, 'api_keys.id': id })
-        .first();
-      return found === undefined ? null : toRecord(found, timeOf(found.expires_at));
+      const key = await firstRow<FoundRow>(sql, byId, [organisationId, id]);
+      return key === undefined ? null : toRecord(key, timeOf(key.expires_at));
     });
   }
 
@@ -303,7 +299,7 @@ export class SqlApiKeys implements ApiKeyStore {
   }
 }
 
-/** A key by its hash or its previous one, and what its requests depend on besides. */
+/** A key, and what its requests depend on besides. */
 const withSurroundings = `SELECT api_keys.*,
     organisations.settings,
     workspaces.status AS workspace_status,
@@ -325,9 +321,9 @@ const withSurroundings = `SELECT api_keys.*,
   LEFT JOIN users ON users.id = api_keys.user_id AND users.organisation_id = api_keys.organisation_id
   LEFT JOIN workspace_members ON workspace_members.organisation_id = api_keys.organisation_id
     AND workspace_members.workspace_id = api_keys.workspace_id
-    AND workspace_members.user_id = api_keys.user_id
-  WHERE api_keys.hash = ? OR api_keys.previous_hash = ?
-  LIMIT 1`;
+    AND workspace_members.user_id = api_keys.user_id`;
+const byHash = `${withSurroundings} WHERE api_keys.hash = ? OR api_keys.previous_hash = ? LIMIT 1`;
+const byId = `${withSurroundings} WHERE api_keys.organisation_id = ? AND api_keys.id = ? LIMIT 1`;
 
 /** May its user still be in its workspace? Owners and admins of the organisation are in every one. */
 function isInPlace(row: FoundRow): boolean {
