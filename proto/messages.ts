@@ -27,6 +27,41 @@ export interface AddWorkspaceMembersRequest {
 
 export type AddWorkspaceMembersResponse = Readonly<Record<string, never>>;
 
+/** Amounts are dollars, tokens or requests, as the budget counts. */
+export interface Alert {
+  readonly id: string;
+  readonly object: 'alert';
+  /** threshold: usage has reached alert_threshold. exhausted: it has reached credit_limit. reset: it starts again at 0. */
+  readonly event: 'threshold' | 'exhausted' | 'reset';
+  readonly created_at?: string | null;
+  readonly organisation_id: string;
+  readonly workspace_id?: string | null;
+  /** What the budget is set on. */
+  readonly holder_type: 'api_key' | 'workspace' | 'virtual_key' | 'integration' | 'usage_limits_policy';
+  readonly holder_id: string;
+  /** At the time of the alert; absent: it had none, or was deleted. */
+  readonly holder_name?: string | null;
+  /** The same for each period of the budget. Of a policy, the id of an entity. */
+  readonly budget_id: string;
+  /** Of a policy, the values of its groups. */
+  readonly value_key?: string | null;
+  readonly type: 'cost' | 'tokens' | 'requests';
+  readonly credit_limit: number;
+  readonly alert_threshold?: number | null;
+  /** Of a reset: before it. */
+  readonly usage: number;
+  readonly period_start?: string | null;
+  /** Absent: the period never ends. */
+  readonly period_end?: string | null;
+  /** E-mail addresses; empty for keys of a workspace. */
+  readonly recipients: readonly string[];
+  /** To the webhook. none: no webhook was set. failed: it was not accepted for 24 hours. */
+  readonly delivery: 'none' | 'pending' | 'sent' | 'failed';
+  /** Calls of the webhook so far. */
+  readonly delivery_attempts: number;
+  readonly sent_at?: string | null;
+}
+
 export interface ApiKey {
   readonly id: string;
   /** 2 first characters, *****, 3 last. */
@@ -1710,6 +1745,35 @@ export interface Label {
   readonly status: 'active' | 'archived';
   /** Names this state of it; for If-Match and the etag of a change. */
   readonly etag: string;
+}
+
+export interface ListAlertsRequest {
+  /** Alerts of this kind alone. */
+  readonly event?: 'threshold' | 'exhausted' | 'reset' | null;
+  /** What the budget is set on. */
+  readonly holder_type?:
+    | 'api_key'
+    | 'workspace'
+    | 'virtual_key'
+    | 'integration'
+    | 'usage_limits_policy'
+    | null;
+  /** Id of the key, workspace, provider, integration or policy. */
+  readonly holder_id?: string | null;
+  /** Alerts at this time and later. */
+  readonly since?: string | null;
+  /** Id or slug. */
+  readonly workspace_id?: string | null;
+  /** Counts from 0. */
+  readonly current_page?: number | null;
+  /** 50 unless given, 0 to 100. */
+  readonly page_size?: number | null;
+}
+
+export interface ListAlertsResponse {
+  readonly object: 'list';
+  readonly data: readonly Alert[];
+  readonly total: number;
 }
 
 export interface ListApiKeysRequest {
@@ -3732,6 +3796,11 @@ export interface WorkspaceUsageLimitsState {
 
 /** Every method: what it takes and what it gives. */
 export interface AdminServices {
+  /** What happened to budgets. */
+  Alerts: {
+    /** Lists alerts, newest first. */
+    ListAlerts: [ListAlertsRequest, ListAlertsResponse];
+  };
   /** Gateway keys. */
   ApiKeys: {
     /** Makes a key. Its text is in this answer and nowhere else. */

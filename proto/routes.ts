@@ -19,6 +19,7 @@ export const adminPaths: readonly string[] = [
   '/v1/admin/workspaces/{workspace_id}/members/{user_id}',
   '/v1/admin/workspaces/{workspace_id}/users',
   '/v1/admin/workspaces/{workspace_id}/users/{user_id}',
+  '/v1/alerts',
   '/v1/api-keys',
   '/v1/api-keys/{id}',
   '/v1/api-keys/{id}/rotate',

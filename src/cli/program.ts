@@ -88,6 +88,7 @@ const lazyCommands: Readonly<Record<string, LazyCommand>> = {
 
 /** Resources with commands that the proto files do not declare. */
 const friendlier: Readonly<Record<string, () => Promise<CommandModule>>> = {
+  Alerts: () => import('./commands/alerts.js'),
   AuditLogs: () => import('./commands/audit-logs.js'),
   Configs: () => import('./commands/configs.js'),
   Logs: () => import('./commands/logs.js'),

@@ -7,6 +7,7 @@ import { openLog } from './log/log.js';
 import { storedPrices } from './own-prices.js';
 import { PartList } from './part-list.js';
 import { administration } from './parts/administration.js';
+import { alertsPart } from './parts/alerts.js';
 import { anchoringPart } from './parts/anchoring.js';
 import type { Base } from './parts/base.js';
 import { breakersPart } from './parts/breakers.js';
@@ -57,6 +58,7 @@ const parts = PartList.given<Base>()
   .with(ingestionPart)
   .with(partitionsPart)
   .with(firstKeysPart)
+  .with(alertsPart)
   .with(simulatedProvider)
   .with(redisPart)
   .with(breakersPart)

@@ -21,7 +21,7 @@ import type { BudgetLedger, LedgerBatch } from '../../src/control-plane/ledger/l
 import { openPostgresLedger } from '../../src/control-plane/ledger/postgres/ledger.js';
 import { openLedger } from '../../src/control-plane/ledger/sql.js';
 import { openJournal } from '../../src/data-plane/journal/journal.js';
-import { intentOf, org, settlementOf } from '../fault/journal-records.js';
+import { intentOf, org, settlementOf, workspace } from '../fault/journal-records.js';
 import { forEachStore } from '../support/stores.js';
 import { scaled } from '../support/time-limits.js';
 
@@ -85,7 +85,7 @@ function contract(open: (dataDir: string, ofNode: string) => Promise<BudgetLedge
   /** The addressees of all alerts are filled in. */
   const alerts = async (): Promise<BudgetAlert[]> => {
     for (const { id } of await ledger.alerts.unaddressed(1000)) {
-      await ledger.alerts.address(id, { workspace: null, name: null, recipients: [] }, true);
+      await ledger.alerts.address(id, { name: null, recipients: [] }, true);
     }
     return [...(await ledger.alerts.list(org, {}, { offset: 0, limit: 1000 })).alerts].reverse();
   };
@@ -302,9 +302,9 @@ function contract(open: (dataDir: string, ofNode: string) => Promise<BudgetLedge
       settled(uuid(2), [charge(5, { endsAt: null, startsAt: 1 })]),
     );
     await ledger.alerts.closePeriods(nextMonday);
-    await ledger.alerts.closePeriods(nextMonday + 399 * dayMs);
+    await ledger.alerts.prune(nextMonday + 399 * dayMs);
     expect(await used()).to.equal(900);
-    await ledger.alerts.closePeriods(nextMonday + 401 * dayMs);
+    await ledger.alerts.prune(nextMonday + 401 * dayMs);
     expect(await usage()).to.equal(undefined);
     expect(await used(keyBudget, 1)).to.equal(5);
     expect(await course({ budget: keyBudget, startsAt: 1 })).to.deep.equal([]);
@@ -384,16 +384,21 @@ function contract(open: (dataDir: string, ofNode: string) => Promise<BudgetLedge
     expect(await list({})).to.deep.equal([]);
     expect(await ledger.alerts.claim(Date.now(), Date.now() + 1000, 10)).to.deep.equal([]);
     const [first, second] = await ledger.alerts.unaddressed(10);
-    await ledger.alerts.address(first!.id, { workspace: 'w1', name: 'n', recipients: ['a@b.c'] }, true);
-    await ledger.alerts.address(second!.id, { workspace: null, name: null, recipients: [] }, false);
+    await ledger.alerts.address(first!.id, { name: 'n', recipients: ['a@b.c'] }, true);
+    await ledger.alerts.address(second!.id, { name: null, recipients: [] }, false);
     expect(await ledger.alerts.unaddressed(10)).to.deep.equal([]);
-    expect((await list({ workspace: 'w1' })).map(({ id, recipients }) => [id, recipients])).to.deep.equal([
-      [first!.id, ['a@b.c']],
-    ]);
+    expect(
+      (await list({ workspace, event: first!.event, keys: ['k1', 'k2'] })).map(({ id, recipients }) => [
+        id,
+        recipients,
+      ]),
+    ).to.deep.equal([[first!.id, ['a@b.c']]]);
     expect((await list({ event: second!.event })).map(({ id, delivery }) => [id, delivery])).to.deep.equal([
       [second!.id, 'none'],
     ]);
-    expect(await list({ holder: 'workspace' })).to.deep.equal([]);
+    for (const filter of [{ holder: 'workspace' }, { holderId: 'k' }, { workspace: 'w' }, { keys: [] }]) {
+      expect(await list(filter), JSON.stringify(filter)).to.deep.equal([]);
+    }
     expect(await list({ holder: 'api_key', holderId: 'k1', since: first!.at })).to.have.length(2);
     expect(await list({ since: first!.at + 1 })).to.deep.equal([]);
     const now = first!.at;
@@ -482,9 +487,7 @@ describe('budgets in the ledger', () => {
           budgets.flatMap((budget) => [`${budget} threshold`, `${budget} exhausted`]),
         );
         const claims = await Promise.all(
-          alerts.map(({ id }) =>
-            ledger.alerts.address(id, { workspace: null, name: null, recipients: [] }, true),
-          ),
+          alerts.map(({ id }) => ledger.alerts.address(id, { name: null, recipients: [] }, true)),
         ).then(() =>
           Promise.all(ledgers.map((each) => each.alerts.claim(Date.now(), Date.now() + 60_000, 50))),
         );

@@ -65,6 +65,7 @@ export const requests: Readonly<Record<string, RequestOf>> = {
     ...key,
     ...within(at),
   }),
+  'Alerts.ListAlerts': within,
   'ApiKeys.ListApiKeys': within,
   'ApiKeys.GetApiKey of the organisation': only('id', 'adminKey'),
   'ApiKeys.GetApiKey of a workspace': only('id', 'serviceKey'),

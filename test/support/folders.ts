@@ -203,6 +203,18 @@ export const folders: readonly Folder[] = [
       'src/common/ledger',
       'src/common/prices',
       'src/control-plane/store',
+      'src/control-plane/alerts',
+    ],
+  },
+  {
+    path: 'src/control-plane/alerts',
+    holds: 'alerts of budgets: who gets them, and the webhook',
+    imports: [
+      'src/common/core',
+      'src/common/access',
+      'src/common/plugin-host',
+      'src/common/ledger',
+      'src/control-plane/store',
     ],
   },
   {
@@ -280,6 +292,7 @@ export const folders: readonly Folder[] = [
       'src/data-plane/directory',
       'src/data-plane/journal',
       'src/control-plane/administration',
+      'src/control-plane/alerts',
       'src/control-plane/store',
       'src/control-plane/ingestion',
       'src/control-plane/ledger',

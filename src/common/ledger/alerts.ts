@@ -17,6 +17,8 @@ export interface BudgetAlert {
   /** Unix milliseconds. */
   readonly at: number;
   readonly org: string;
+  /** Of the requests that were charged; null: their keys are of no workspace. */
+  readonly workspace: string | null;
   readonly event: AlertEvent;
   readonly budget: string;
   /** `BudgetUsageRow.id`. */
@@ -36,8 +38,6 @@ export interface BudgetAlert {
 
 /** What the records have on the holder of a budget, filled in after the alert was written. */
 export interface AlertAddressees {
-  /** null: the holder is not of a workspace, or is deleted. */
-  readonly workspace: string | null;
   /** Name of the holder; null: it has none, or is deleted. */
   readonly name: string | null;
   /** E-mail addresses. */
@@ -56,8 +56,9 @@ export interface AlertFilter {
   readonly event?: AlertEvent;
   readonly holder?: BudgetHolder;
   readonly holderId?: string;
-  /** Of these workspaces alone. */
   readonly workspace?: string;
+  /** Alerts of these gateway keys alone. */
+  readonly keys?: readonly string[];
   /** Unix milliseconds; alerts at that time and later. */
   readonly since?: number;
 }
@@ -76,8 +77,10 @@ export interface LedgerAlerts {
     filter: AlertFilter,
     page: { readonly offset: number; readonly limit: number },
   ): Promise<{ readonly alerts: readonly SentAlert[]; readonly total: number }>;
-  /** Writes the alerts `reset` of periods that have ended by `now`; returns how many. */
+  /** Writes the alerts `reset` of periods that have ended by `now`; returns how many periods they were. */
   closePeriods(now: number): Promise<number>;
+  /** Deletes what is kept long enough: counters of periods and alerts after 400 days, courses after 92. */
+  prune(now: number): Promise<void>;
   /** The oldest alerts of all organisations whose addressees are not filled in yet. */
   unaddressed(limit: number): Promise<readonly BudgetAlert[]>;
   /** `isSent`: is there a webhook to send it to? */

@@ -3,6 +3,7 @@ import { stages } from '../../data-plane/pipeline/plugins/stages.js';
 import { clouds } from '../access/own-identity.js';
 import { allowProblem } from '../http/egress-allow.js';
 import { redisUrlProblems } from '../http/redis-address.js';
+import { webhookUrlProblems } from '../http/webhook-address.js';
 import {
   checkedList,
   checkedSecret,
@@ -301,6 +302,16 @@ export const table = {
     null,
     'Redis (6 or later) for what nodes share: circuit breakers, cache, shared state of plugins. Also redis-cluster:// and redis-sentinel://, and rediss… with TLS: docs/nodes.md. A node goes on by itself while it is away.',
     { env: 'REDIS_URL' },
+  ),
+  alertWebhook: setting(
+    checkedSecret(webhookUrlProblems),
+    null,
+    'http or https URL to which alerts of budgets are sent: docs/alerts.md. Never printed, since it may contain a token.',
+  ),
+  alertWebhookSecret: setting(
+    secret('^whsec_[A-Za-z0-9+/]{32,88}={0,2}$', 'must be whsec_ and the base64 text of 24 to 64 bytes'),
+    null,
+    'What calls of alert_webhook are signed with, as Standard Webhooks does: whsec_ and the base64 text of 24 to 64 random bytes.',
   ),
   smtpUrl: setting(
     secret('^smtps?://', 'must be an smtp:// or smtps:// URL'),

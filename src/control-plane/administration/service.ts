@@ -4,6 +4,7 @@ import type { EgressAllow } from '../../common/http/egress-allow.js';
 import type { BreakerReport } from '../../common/ipc/breaker.js';
 import type { Explained, ToExplain } from '../../common/ipc/explained.js';
 import type { Forget } from '../../common/ipc/messages.js';
+import type { LedgerAlerts } from '../../common/ledger/alerts.js';
 import type { LedgerBudgets } from '../../common/ledger/budgets.js';
 import type { LedgerReader } from '../../common/ledger/record.js';
 import type { Logger } from '../../common/plugin-host/plugin.js';
@@ -25,6 +26,8 @@ export interface AdminParts {
   readonly ledger: LedgerReader;
   /** What was used of budgets. */
   readonly budgets: LedgerBudgets;
+  /** Alerts of budgets; none unless given. */
+  readonly alerts?: Pick<LedgerAlerts, 'list'>;
   /** Resolves when every data worker has forgotten these: only then is a write acknowledged. */
   changed(what: Forget[]): Promise<void>;
   /** Throws AB01 for a routing config that cannot be used. */

@@ -1,5 +1,6 @@
 import type { AdminMethod } from '../../../proto/tree.js';
 import type { Implementations, Run } from './access/call.js';
+import { alertsService } from './resources/alerts.js';
 import { apiKeysService } from './resources/api-keys.js';
 import { auditLogsService } from './resources/audit-logs.js';
 import { circuitBreakersService } from './resources/circuit-breakers.js';
@@ -28,6 +29,7 @@ import type { AdminParts, Service, ServiceName } from './service.js';
 
 /** Every service of the proto files, a line each, in order of their names. */
 const services: { readonly [Name in ServiceName]: (parts: AdminParts) => Service<Name> } = {
+  Alerts: alertsService,
   ApiKeys: apiKeysService,
   AuditLogs: auditLogsService,
   CircuitBreakers: circuitBreakersService,

@@ -45,6 +45,7 @@ export const administration: ProcessPart<
       store,
       ledger,
       budgets: ledger.budgets,
+      alerts: ledger.alerts,
       changed: forget,
       async validateConfig(text) {
         const { compileConfig } = await import('../../data-plane/routing/compile.js');

@@ -33,6 +33,7 @@ export const alertOf = (row: AlertRow): BudgetAlert => ({
   id: row.id,
   at: row.at,
   org: row.org,
+  workspace: row.workspace,
   event: row.event,
   budget: row.budget,
   budgetId: row.budget_id,
@@ -49,7 +50,6 @@ export const alertOf = (row: AlertRow): BudgetAlert => ({
 
 export const sentAlertOf = (row: AlertRow): SentAlert => ({
   ...alertOf(row),
-  workspace: row.workspace,
   name: row.name,
   recipients: JSON.parse(row.recipients ?? '[]'),
   delivery: row.delivery,
@@ -61,6 +61,7 @@ const given = {
   id: 'text',
   at: 'integer',
   org: 'text',
+  workspace: 'text',
   event: 'text',
   value: 'integer',
   budget_id: 'text',
@@ -101,6 +102,7 @@ export async function writeAlerts(
     uuidv7(now),
     now,
     c.org,
+    c.workspace,
     event,
     value,
     c.id,

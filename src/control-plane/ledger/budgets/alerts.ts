@@ -29,16 +29,27 @@ export class Alerts implements LedgerAlerts {
 
   async list(
     org: string,
-    { event, holder, holderId, workspace, since }: AlertFilter,
+    { event, holder, holderId, workspace, keys, since }: AlertFilter,
     { offset, limit }: BudgetPage,
   ): Promise<{ alerts: SentAlert[]; total: number }> {
     const values: unknown[] = [org];
     const where = ['org = ?1', 'recipients IS NOT NULL'];
-    const equal = { event, holder, holder_id: holderId, workspace };
+    const equal = { event, holder, workspace };
     for (const [column, value] of Object.entries(equal)) {
       if (value === undefined) continue;
       values.push(value);
       where.push(`${column} = ?${values.length}`);
+    }
+    if (holderId !== undefined) {
+      values.push(holderId);
+      // That of an integration has a workspace after it.
+      const given = `?${values.length}`;
+      where.push(`(holder_id = ${given} OR substr(holder_id, 1, 37) = ${given} || ':')`);
+    }
+    if (keys !== undefined) {
+      values.push(rowsParameter(keys.map((key) => [key])));
+      const own = this.#database.language.rowsOf(`?${values.length}`, { id: 'text' });
+      where.push(`holder = 'api_key' AND holder_id IN (SELECT id FROM ${own} AS own)`);
     }
     if (since !== undefined) {
       values.push(since);
@@ -58,8 +69,10 @@ export class Alerts implements LedgerAlerts {
 
   async closePeriods(now: number): Promise<number> {
     const { language } = this.#database;
+    const any = 'SELECT 1 FROM budget_counters WHERE closed_at IS NULL AND ends_at <= ?1 LIMIT 1';
     let closed = 0;
     for (;;) {
+      if ((await this.#database.read(any, [now])).length === 0) return closed;
       const count = await this.#database.transaction(async (step) => {
         const ended = await step<CounterRow>(
           `SELECT * FROM budget_counters WHERE closed_at IS NULL AND ends_at <= ?1
@@ -70,13 +83,11 @@ export class Alerts implements LedgerAlerts {
         return ended.length;
       });
       closed += count;
-      if (count < batchPeriods) break;
+      if (count < batchPeriods) return closed;
     }
-    await this.#deleteOld(now);
-    return closed;
   }
 
-  async #deleteOld(now: number): Promise<void> {
+  async prune(now: number): Promise<void> {
     const { language } = this.#database;
     const keys = language.rowsOf('?1', { id: 'text', starts_at: 'integer' });
     await this.#database.transaction(async (step) => {
@@ -107,22 +118,20 @@ export class Alerts implements LedgerAlerts {
     return rows.map(alertOf);
   }
 
-  async address(
-    id: string,
-    { workspace, name, recipients }: AlertAddressees,
-    isSent: boolean,
-  ): Promise<void> {
+  async address(id: string, { name, recipients }: AlertAddressees, isSent: boolean): Promise<void> {
     await this.#database.transaction((step) =>
       step(
-        `UPDATE budget_alerts SET workspace = ?2, name = ?3, recipients = ?4, delivery = ?5, due_at = at
+        `UPDATE budget_alerts SET name = ?2, recipients = ?3, delivery = ?4, due_at = at
           WHERE id = ?1 AND recipients IS NULL`,
-        [id, workspace, name, JSON.stringify(recipients), isSent ? 'pending' : 'none'],
+        [id, name, JSON.stringify(recipients), isSent ? 'pending' : 'none'],
       ),
     );
   }
 
   async claim(now: number, until: number, limit: number): Promise<SentAlert[]> {
     const { language } = this.#database;
+    const any = "SELECT 1 FROM budget_alerts WHERE delivery = 'pending' AND due_at <= ?1 LIMIT 1";
+    if ((await this.#database.read(any, [now])).length === 0) return [];
     const rows = await this.#database.transaction((step) =>
       step<AlertRow>(
         `UPDATE budget_alerts SET due_at = ?2, tries = tries + 1 WHERE id IN (

@@ -16,6 +16,8 @@ export const hasCharges = ({ settled, unknown }: LedgerBatch): boolean =>
 /** A charge, or several that have a budget, a period, a node and an hour in common. Nothing about them is sure. */
 export interface ChargeSum {
   readonly org: string;
+  /** Of the rows. */
+  readonly workspace: string | null;
   readonly budget: unknown;
   readonly starts_at: unknown;
   /** Empty: an earlier version wrote the row. */
@@ -48,6 +50,7 @@ const counterColumns = {
   id: 'text',
   starts_at: 'integer',
   org: 'text',
+  workspace: 'text',
   budget: 'text',
   holder: 'text',
   holder_id: 'text',
@@ -154,6 +157,7 @@ function addedUp(sums: readonly ChargeSum[]): Additions {
     if (counter === undefined) {
       added.counters.set(key, {
         ...budget,
+        workspace: sum.workspace,
         ...{ starts_at: startsAt, ends_at: endsAt, limit, threshold, used: amount },
       });
     } else {

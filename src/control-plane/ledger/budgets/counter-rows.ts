@@ -7,6 +7,7 @@ export interface CounterRow {
   readonly id: string;
   readonly starts_at: number;
   readonly org: string;
+  readonly workspace: string | null;
   readonly budget: string;
   readonly holder: BudgetHolder;
   readonly holder_id: string;

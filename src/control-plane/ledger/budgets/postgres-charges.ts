@@ -25,6 +25,7 @@ const hourMs = 3_600_000;
 interface ChargedRow {
   readonly id: string;
   readonly org: string;
+  readonly workspace: string | null;
   readonly node: string | null;
   readonly at: number;
   readonly state: RowState;
@@ -47,7 +48,7 @@ export async function replacedRows(
   to: number,
 ): Promise<readonly ChargedRow[]> {
   const rows = await stepOf(client)<Omit<ChargedRow, 'charges'> & { rest: string }>(
-    `SELECT id, org, node_id AS node, at, 'unknown' AS state, rest::text AS rest FROM exchanges AS present
+    `SELECT id, org, workspace, node_id AS node, at, 'unknown' AS state, rest::text AS rest FROM exchanges AS present
       WHERE at >= ${from} AND at < ${to} AND state = 1 AND EXISTS (SELECT 1 FROM ${stage} AS arrived
         WHERE arrived.id = present.id AND arrived.at = present.at AND arrived.state = 0)
       ORDER BY id FOR UPDATE`,
@@ -101,13 +102,13 @@ async function newOf(
   return [...counting.values()];
 }
 
-function addSums(sums: ChargeSum[], { org, node, at, charges }: ChargedRow, sign: 1 | -1): void {
+function addSums(sums: ChargeSum[], { org, workspace, node, at, charges }: ChargedRow, sign: 1 | -1): void {
   if (!Array.isArray(charges)) return;
   for (const each of charges) {
     if (!Array.isArray(each)) continue;
     const [budget, startsAt, endsAt, limit, threshold, amount] = each.map(whole);
     if (typeof amount !== 'number') continue;
-    const where = { org, budget, node: node ?? '', hour: Math.floor(at / hourMs) };
+    const where = { org, workspace, budget, node: node ?? '', hour: Math.floor(at / hourMs) };
     const terms = { starts_at: startsAt, ends_at: endsAt, limit, threshold };
     sums.push({ ...where, ...terms, amount: amount * sign });
   }
@@ -124,21 +125,25 @@ const whole = (value: unknown): string | number | null => {
 const slotOf = (name: string): RecordSlot => slots.find(({ field }) => field?.name === name)!;
 const idSlot = slotOf('id');
 const atSlot = slotOf('at');
-const orgIndex = contextFields.findIndex(({ name }) => name === 'org');
+const [orgIndex, workspaceIndex] = ['org', 'workspace'].map((wanted) =>
+  contextFields.findIndex(({ name }) => name === wanted),
+) as [number, number];
 
 /** Of those rows that have charges: they come last in `rest`. */
 function packedCharges({ count, contexts, records, rest, restEnds, node }: PackedRows): ChargedRow[] {
   const found: ChargedRow[] = [];
-  const orgs = (JSON.parse(contexts.toString('latin1')) as unknown[][]).map((values) => values[orgIndex]);
+  const shared = JSON.parse(contexts.toString('latin1')) as (string | null)[][];
   for (let row = 0, from = 1; row < count; from = restEnds[row++]! + 1) {
     const end = restEnds[row]!;
     const at = rest.lastIndexOf(chargesMark, end);
     if (at < from) continue;
     const read = ({ from: slot, width }: RecordSlot): string =>
       records.toString('latin1', row * recordWidth + slot, row * recordWidth + slot + width).trim();
+    const context = shared[Number(read(contextSlot))] ?? [];
     found.push({
       id: read(idSlot),
-      org: String(orgs[Number(read(contextSlot))]),
+      org: String(context[orgIndex]),
+      workspace: context[workspaceIndex] ?? null,
       node,
       at: Number(read(atSlot)),
       state: 'settled',

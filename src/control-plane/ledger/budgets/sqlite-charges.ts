@@ -7,10 +7,10 @@ import { sqliteLanguage } from './language.js';
  * Of the connection that writes: charges of unknown rows whose places settlements take. A trigger that does not fire costs the other
  * batches nothing.
  */
-export const replacedTable = `CREATE TEMP TABLE batch_replaced (org TEXT, node_id TEXT, at INTEGER, charges TEXT);
+export const replacedTable = `CREATE TEMP TABLE batch_replaced (org TEXT, workspace TEXT, node_id TEXT, at INTEGER, charges TEXT);
   CREATE TEMP TRIGGER exchange_replaced AFTER UPDATE ON main.exchanges
     WHEN old.state = 1 AND old.rest -> '$.charges' IS NOT NULL
-    BEGIN INSERT INTO batch_replaced VALUES (old.org, old.node_id, old.at, old.rest -> '$.charges'); END;`;
+    BEGIN INSERT INTO batch_replaced VALUES (old.org, old.workspace, old.node_id, old.at, old.rest -> '$.charges'); END;`;
 
 const most = Number.MAX_SAFE_INTEGER;
 
@@ -19,19 +19,19 @@ const number = (position: number): string =>
   `iif(typeof(charge.value ->> ${position}) IN ('integer', 'real'), CAST(charge.value ->> ${position} AS INTEGER), NULL)`;
 
 const charges = (row: string, seq: string, sign: '' | '-'): string => `
-  SELECT ${row}.org, charge.value -> 0 AS budget, ${number(1)} AS starts_at, coalesce(${row}.node_id, '') AS node,
+  SELECT ${row}.org, ${row}.workspace, charge.value -> 0 AS budget, ${number(1)} AS starts_at, coalesce(${row}.node_id, '') AS node,
     ${row}.at / 3600000 AS hour, ${sign}${number(5)} AS amount, ${number(2)} AS ends_at, ${number(3)} AS "limit",
     ${number(4)} AS threshold, ${seq} AS seq`;
 
 /** `?1`: rows after this one have just been inserted. The limits are those of the row with `max(seq)`. */
-const sums = `SELECT org, budget, starts_at, node, hour, ends_at, "limit", threshold, max(seq) AS seq,
+const sums = `SELECT org, workspace, budget, starts_at, node, hour, ends_at, "limit", threshold, max(seq) AS seq,
     CAST(max(-${most}, min(${most}, total(amount))) AS INTEGER) AS amount FROM (
   ${charges('e', 'e.seq', '')} FROM exchanges AS e CROSS JOIN jsonb_each(e.rest, '$.charges') AS charge
     WHERE e.seq > ?1 AND charge.type = 'array'
   UNION ALL
   ${charges('r', '0', '-')} FROM temp.batch_replaced AS r CROSS JOIN jsonb_each(r.charges) AS charge
     WHERE charge.type = 'array'
-  ) GROUP BY org, budget, starts_at, node, hour ORDER BY seq`;
+  ) GROUP BY org, workspace, budget, starts_at, node, hour ORDER BY seq`;
 
 const statements = chargeStatements(sqliteLanguage);
 

@@ -12,6 +12,7 @@ export const budgetTables = ({ text, integer, changing }: Language): string => `
     id ${text} NOT NULL,
     starts_at ${integer} NOT NULL,
     org ${text} NOT NULL,
+    workspace ${text},
     budget ${text} NOT NULL,
     holder ${text} NOT NULL,
     holder_id ${text} NOT NULL,

@@ -1,0 +1,66 @@
+import type { AlertAddressees, BudgetAlert } from '../../common/ledger/alerts.js';
+import type { Place, Store } from '../store/store.js';
+
+/** Of each role; more are left out. */
+const page = { offset: 0, limit: 200 };
+
+/** Name of the budget's holder, and who is to be notified, as the records have them now. */
+export async function addresseesOf(store: Store, alert: BudgetAlert): Promise<AlertAddressees> {
+  const { org, workspace } = alert;
+  const holder = await holderOf(store, alert);
+  const emails = await peopleOf(store, org, workspace);
+  if (holder.userId !== null) {
+    const owner = await store.users.get(org, holder.userId);
+    if (owner !== null) emails.push(owner.email);
+  }
+  // An address is one whatever its case.
+  const byAddress = new Map([...emails, ...holder.emails].map((email) => [email.toLowerCase(), email]));
+  return { name: holder.name, recipients: [...byAddress.values()] };
+}
+
+interface Holder {
+  readonly name: string | null;
+  /** Who a key belongs to. */
+  readonly userId: string | null;
+  readonly emails: readonly string[];
+}
+
+const unknown: Holder = { name: null, userId: null, emails: [] };
+
+async function holderOf(store: Store, { org, holder, holderId, workspace }: BudgetAlert): Promise<Holder> {
+  switch (holder) {
+    case 'api_key': {
+      const key = await store.keys.get(org, holderId);
+      return key === null ? unknown : { name: key.name, userId: key.userId, emails: key.alertEmails };
+    }
+    case 'workspace':
+      return named(await store.workspaces.get(org, holderId));
+    case 'virtual_key': {
+      if (workspace === null) return unknown;
+      return named(await store.providers.get({ organisationId: org, workspaceId: workspace }, holderId));
+    }
+    case 'integration':
+      return named(await store.integrations.get(org, holderId.split(':')[0] ?? holderId));
+    case 'usage_limits_policy':
+      return named(await store.usageLimitsPolicies.get(org, holderId));
+  }
+}
+
+const named = (record: { readonly name: string | null } | null): Holder => ({
+  ...unknown,
+  name: record?.name ?? null,
+});
+
+/** Owners and admins of the organisation, admins and managers of the workspace. */
+async function peopleOf(store: Store, org: string, workspaceId: string | null): Promise<string[]> {
+  const emails: string[] = [];
+  for (const role of ['owner', 'admin'] as const) {
+    for (const { email } of (await store.users.list(org, { role }, page)).rows) emails.push(email);
+  }
+  if (workspaceId === null) return emails;
+  const place: Place = { organisationId: org, workspaceId };
+  for (const role of ['admin', 'manager'] as const) {
+    for (const { email } of (await store.members.list(place, { role }, page)).rows) emails.push(email);
+  }
+  return emails;
+}
