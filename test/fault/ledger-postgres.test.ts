@@ -6,10 +6,17 @@ import { fileURLToPath } from 'node:url';
 import { expect } from 'chai';
 import pg from 'pg';
 import { Secret } from '../../src/common/access/secret.js';
+import { budgetName } from '../../src/common/core/budget-rules.js';
+import type { Charge } from '../../src/common/core/charges.js';
 import type { LedgerRow } from '../../src/common/ledger/record.js';
 import { uuidv7 } from '../../src/common/text/id.js';
 import { type Ingestion, startIngestion } from '../../src/control-plane/ingestion/ingest.js';
-import type { Ledger, LedgerBatch } from '../../src/control-plane/ledger/ledger.js';
+import type {
+  BudgetLedger,
+  Ledger,
+  LedgerBatch,
+  TakingLedger,
+} from '../../src/control-plane/ledger/ledger.js';
 import { openPostgresLedger, type PostgresLedger } from '../../src/control-plane/ledger/postgres/ledger.js';
 import { openLedger } from '../../src/control-plane/ledger/sql.js';
 import { takeOver } from '../../src/control-plane/ledger/take-over.js';
@@ -173,8 +180,29 @@ describe('the ledger of several nodes', function () {
     it('takes over the rows of a ledger in SQLite, in their order, also when it is interrupted', async () => {
       const dataDir = folder();
       const before = await openLedger({ dataDir });
-      const rows = Array.from({ length: 4100 }, (_, i) => rowOf(`id-${i}`, { at: at0 + i * 100_000 }));
+      const budget = budgetName(org, 'api_key', 'k', 'tokens');
+      const charges: Charge[] = [[budget, at0, null, 1000, null, 1]];
+      const rows = Array.from({ length: 4100 }, (_, i) =>
+        rowOf(`id-${i}`, { at: at0 + i * 100_000, charges }),
+      );
       await settle(before, ...rows);
+      await before.budgets.reset(org, { budget, startsAt: at0 }, at0);
+      for (const { id } of await before.alerts.unaddressed(10)) {
+        await before.alerts.address(id, { name: 'n', recipients: [] }, true);
+      }
+      const [sent] = await before.alerts.claim(Date.now(), Date.now() + 1000, 10);
+      await before.alerts.settle(sent!.id, { is: 'sent', at: at0 });
+      const page = { offset: 0, limit: 10 };
+      const usageIn = (from: BudgetLedger) =>
+        Promise.all([
+          from.budgets.usage(org, [{ budget, startsAt: at0 }]),
+          from.budgets.sums(org, [{ budget, startsAt: at0 }]),
+          from.budgets.course(org, { budget, startsAt: at0 }),
+          from.alerts.list(org, {}, page),
+        ]);
+      const usage = await usageIn(before);
+      expect(usage[0][0]).to.include({ used: 0, exhaustedAlertAt: null });
+      expect(usage[3].alerts.map(({ event }) => event)).to.have.members(['exhausted', 'reset']);
       const open1 = { writer: 'w 1 x', intent: intentOf('open') };
       await before.apply({
         ...nothing,
@@ -188,11 +216,14 @@ describe('the ledger of several nodes', function () {
       const failing = {
         positions: () => ledger.positions(),
         apply: (batch: LedgerBatch) =>
-          ++batches === 2 ? Promise.reject(new Error('killed')) : ledger.apply(batch),
-      } as unknown as Ledger;
+          ++batches === 2 || batches === 5 ? Promise.reject(new Error('killed')) : ledger.apply(batch),
+        takeBudgets: ledger.takeBudgets.bind(ledger),
+      } as unknown as TakingLedger;
       const progress: number[] = [];
-      const over = (to: Ledger) =>
+      const over = (to: TakingLedger) =>
         takeOver({ dataDir, to, onProgress: ({ done }) => progress.push(done), onUpgrade: () => {} });
+      expect(await over(failing).catch((error: Error) => error.message)).to.equal('killed');
+      // Also after its budgets are there, before the file has its new name.
       expect(await over(failing).catch((error: Error) => error.message)).to.equal('killed');
       const kept = await over(ledger);
       expect(progress).to.deep.equal([2000, 4000, 4101]);
@@ -206,6 +237,9 @@ describe('the ledger of several nodes', function () {
       expect(found.at(-1)?.state).to.equal('unknown');
       expect((await ledger.positions()).get('0-1-1.log')).to.equal(77);
       expect(await ledger.openIntents()).to.deep.equal([open1]);
+      expect(await usageIn(ledger)).to.deep.equal(usage);
+      await settle(ledger, rows[17]!, rowOf('next', { charges }));
+      expect((await usageIn(ledger))[0][0]?.used).to.equal(1);
     });
 
     it('makes partitions by day and drops those whose time is over, bodies first', async () => {

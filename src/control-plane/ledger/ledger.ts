@@ -2,6 +2,7 @@ import type { LedgerAlerts } from '../../common/ledger/alerts.js';
 import type { LedgerBudgets } from '../../common/ledger/budgets.js';
 import type { PackedRows } from '../../common/ledger/packed-rows.js';
 import type { Intent, LedgerPage, LedgerReader, LedgerRow } from '../../common/ledger/record.js';
+import type { TableRows } from './budgets/take-over.js';
 
 /** Settled rows; each id counts once, the first time. */
 export interface RowBatch {
@@ -47,6 +48,8 @@ export interface LedgerBatch {
   readonly opened: readonly OpenIntent[];
   /** Ids of intents that were kept open, and are so no more. */
   readonly closed: readonly string[];
+  /** Rows of another ledger, whose budgets have their charges already? */
+  readonly isCharged?: true;
 }
 
 /**
@@ -77,4 +80,12 @@ export interface Ledger extends LedgerReader {
 export interface BudgetLedger extends Ledger {
   readonly budgets: LedgerBudgets;
   readonly alerts: LedgerAlerts;
+  /** All rows of the tables of budgets, as another ledger takes them over. */
+  readBudgets(): AsyncIterable<TableRows>;
+}
+
+/** A ledger that takes the rows of another one over. */
+export interface TakingLedger extends Ledger {
+  /** Adds rows of budgets, all or none, and notes that under `source`; nothing where it was noted before. */
+  takeBudgets(source: string, tables: AsyncIterable<TableRows>): Promise<void>;
 }

@@ -7,6 +7,7 @@ import { Alerts } from './budgets/alerts.js';
 import { Budgets } from './budgets/budgets.js';
 import { type BudgetDatabase, sqliteLanguage } from './budgets/language.js';
 import { replacedTable, SqliteCharges } from './budgets/sqlite-charges.js';
+import { readBudgets, type TableRows } from './budgets/take-over.js';
 import type { BudgetLedger, LedgerBatch, OpenIntent } from './ledger.js';
 import {
   contextTable,
@@ -62,6 +63,7 @@ class SqliteLedger implements BudgetLedger {
   readonly budgets: Budgets;
   readonly alerts: Alerts;
   readonly #charges: SqliteCharges;
+  readonly #database: BudgetDatabase;
   /** One transaction at a time: they share the connection. */
   #turn: Promise<unknown> = Promise.resolve();
 
@@ -77,6 +79,7 @@ class SqliteLedger implements BudgetLedger {
         this.#inTurn(() => inTransaction(writer, () => work(writer.allKept.bind(writer)))),
     };
     this.#charges = new SqliteCharges(writer);
+    this.#database = database;
     this.budgets = new Budgets(database);
     this.alerts = new Alerts(database);
   }
@@ -155,6 +158,10 @@ class SqliteLedger implements BudgetLedger {
       );
       return state !== undefined && state.busy === 0 && state.log === state.checkpointed;
     });
+  }
+
+  readBudgets(): AsyncIterable<TableRows> {
+    return readBudgets(this.#database);
   }
 
   async recent(filter: LedgerFilter): Promise<LedgerPage> {

@@ -3,7 +3,7 @@ import { positions } from '../../common/ledger/positions.js';
 import type { Intent } from '../../common/ledger/record.js';
 import type { SqliteConnection } from '../database/sqlite.js';
 import { sqliteLanguage } from './budgets/language.js';
-import { budgetTables } from './budgets/tables.js';
+import { createBudgets } from './budgets/tables.js';
 import { columnsSince, insertNumbered, rowArray } from './sqlite-rows.js';
 
 /**
@@ -65,7 +65,7 @@ const migrations: readonly string[] = [
   columnsSince((version) => version === 4)
     .map((column) => `ALTER TABLE exchanges ADD COLUMN ${column};`)
     .join(' '),
-  budgetTables(sqliteLanguage),
+  createBudgets(sqliteLanguage),
 ];
 
 /** Brings the database to this version. `path`: for messages. */

@@ -1,6 +1,6 @@
 import { existsSync, renameSync } from 'node:fs';
 import { join } from 'node:path';
-import type { Ledger, LedgerBatch } from './ledger.js';
+import type { LedgerBatch, TakingLedger } from './ledger.js';
 import { openLedger } from './sql.js';
 import type { UpgradeProgress } from './sqlite-schema.js';
 
@@ -8,7 +8,15 @@ const batchRows = 2000;
 /** Source under which the position in the SQLite ledger is kept. No file of a journal has such a name. */
 const source = 'ledger.db';
 
-const nothing: LedgerBatch = { settled: null, unknown: [], positions: new Map(), opened: [], closed: [] };
+/** Their budgets are taken over as they are: alerts that were written are not written again. */
+const nothing: LedgerBatch = {
+  isCharged: true,
+  settled: null,
+  unknown: [],
+  positions: new Map(),
+  opened: [],
+  closed: [],
+};
 
 /** Has this data directory a ledger in SQLite whose rows are not in PostgreSQL yet? */
 export const hasSqliteLedger = (dataDir: string): boolean => existsSync(join(dataDir, source));
@@ -16,7 +24,7 @@ export const hasSqliteLedger = (dataDir: string): boolean => existsSync(join(dat
 export interface TakeOverOptions {
   readonly dataDir: string;
   /** Where the rows go. No ingestion may run meanwhile. */
-  readonly to: Ledger;
+  readonly to: TakingLedger;
   /** Called after each batch. */
   readonly onProgress: (progress: UpgradeProgress) => void;
   /** Of a ledger of an earlier version, before its rows are taken over. */
@@ -47,6 +55,7 @@ export async function takeOver({ dataDir, to, onProgress, onUpgrade }: TakeOverO
       });
       onProgress({ done, total });
     }
+    await to.takeBudgets(`${source} budgets`, from.readBudgets());
     await to.apply({ ...nothing, positions: await from.positions(), opened: await from.openIntents() });
   } finally {
     await from.close();

@@ -8,10 +8,11 @@ import { type Language, rowsParameter, type Step } from './language.js';
 export const chargesMark = Buffer.from('"charges":[[');
 
 /** Has any of its rows charges? Looks for their name in the bytes: most batches have none. */
-export const hasCharges = ({ settled, unknown }: LedgerBatch): boolean =>
-  settled?.packed?.rest.includes(chargesMark) === true ||
-  settled?.rows.some(({ charges }) => charges !== null) === true ||
-  unknown.some(({ charges }) => charges !== null);
+export const hasCharges = ({ settled, unknown, isCharged }: LedgerBatch): boolean =>
+  isCharged !== true &&
+  (settled?.packed?.rest.includes(chargesMark) === true ||
+    settled?.rows.some(({ charges }) => charges !== null) === true ||
+    unknown.some(({ charges }) => charges !== null));
 
 /** A charge, or several that have a budget, a period, a node and an hour in common. Nothing about them is sure. */
 export interface ChargeSum {

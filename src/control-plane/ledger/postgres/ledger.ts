@@ -7,7 +7,9 @@ import { Budgets } from '../budgets/budgets.js';
 import { hasCharges } from '../budgets/charging.js';
 import { type BudgetDatabase, numbered, postgresLanguage } from '../budgets/language.js';
 import { chargeBatch, replacedRows, stepOf } from '../budgets/postgres-charges.js';
-import type { BodyBatch, BudgetLedger, LedgerBatch, OpenIntent } from '../ledger.js';
+import { insertTaken } from '../budgets/tables.js';
+import { readBudgets, type TableRows, takenParameter } from '../budgets/take-over.js';
+import type { BodyBatch, BudgetLedger, LedgerBatch, OpenIntent, TakingLedger } from '../ledger.js';
 import { copyInto, LedgerConnections, within } from './connections.js';
 import { copyBodies } from './copy-bodies.js';
 import { daysOf, linesOf, PackedLines } from './copy-lines.js';
@@ -54,10 +56,11 @@ export async function openPostgresLedger(options: PostgresLedgerOptions): Promis
   return new PostgresLedger(await LedgerConnections.load(options.url), options);
 }
 
-export class PostgresLedger implements BudgetLedger {
+export class PostgresLedger implements BudgetLedger, TakingLedger {
   readonly node: string;
   readonly budgets: Budgets;
   readonly alerts: Alerts;
+  readonly #database: BudgetDatabase;
   readonly #connections: LedgerConnections;
   readonly #reading: LedgerReading;
   readonly #lines = new PackedLines();
@@ -86,6 +89,7 @@ export class PostgresLedger implements BudgetLedger {
       transaction: (work) =>
         this.#write((client) => inTransaction(client, () => work(stepOf(client)))).catch(unavailable),
     };
+    this.#database = database;
     this.budgets = new Budgets(database);
     this.alerts = new Alerts(database);
   }
@@ -142,7 +146,7 @@ export class PostgresLedger implements BudgetLedger {
       if (bookkeeping !== '') await within(client, client.query(bookkeeping));
       return;
     }
-    const isCharging = isStaged || hasCharges(batch);
+    const isCharging = batch.isCharged !== true && (isStaged || hasCharges(batch));
     let replaced: Awaited<ReturnType<typeof replacedRows>> = [];
     if (isStaged) await within(client, client.query(createStage));
     await within(client, client.query(`BEGIN; ${bookkeeping}`));
@@ -307,6 +311,26 @@ export class PostgresLedger implements BudgetLedger {
       );
       return rows.map(({ writer, intent }) => ({ writer, intent: { charges: null, ...JSON.parse(intent) } }));
     });
+  }
+
+  readBudgets(): AsyncIterable<TableRows> {
+    return readBudgets(this.#database);
+  }
+
+  takeBudgets(source: string, tables: AsyncIterable<TableRows>): Promise<void> {
+    return this.#write((client) =>
+      inTransaction(client, async () => {
+        const step = stepOf(client);
+        const noted = await step(
+          `INSERT INTO journal_positions VALUES (?1, ?2, 0) ON CONFLICT (node, source) DO NOTHING RETURNING node`,
+          [this.node, source],
+        );
+        if (noted.length === 0) return;
+        for await (const rows of tables) {
+          await step(insertTaken(postgresLanguage, rows.table), [takenParameter(rows)]);
+        }
+      }),
+    );
   }
 
   /** A commit is acknowledged when it is on disk. */

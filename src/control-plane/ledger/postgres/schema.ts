@@ -1,7 +1,7 @@
 import type { Client } from 'pg';
 import { columnFields, type LedgerField, ledgerVersion } from '../../../common/ledger/fields.js';
 import { postgresLanguage } from '../budgets/language.js';
-import { budgetTables } from '../budgets/tables.js';
+import { createBudgets } from '../budgets/tables.js';
 import { within } from './connections.js';
 import { LaterLedger, LedgerFailure } from './failure.js';
 
@@ -71,14 +71,14 @@ const tables = `
     node ${text} NOT NULL, id ${text} NOT NULL, writer ${text} NOT NULL, intent ${text} NOT NULL,
     PRIMARY KEY (node, id)
   );
-  ${budgetTables(postgresLanguage)}
+  ${createBudgets(postgresLanguage)}
   CREATE TABLE ledger_version (version integer NOT NULL, compatible_from integer NOT NULL);
   INSERT INTO ledger_version VALUES (${ledgerVersion}, ${compatibleFrom});`;
 
 const lock = "SELECT pg_advisory_xact_lock(hashtext('headgate ledger'), hashtext(current_schema()))";
 
 /** From a ledger of version 4. */
-const addBudgets = `${budgetTables(postgresLanguage)} UPDATE ledger_version SET version = 5;`;
+const addBudgets = `${createBudgets(postgresLanguage)} UPDATE ledger_version SET version = 5;`;
 
 /** Makes the tables where they are missing. Throws a sentence where a later program has changed them beyond this one. */
 export async function prepareSchema(client: Client, place: string, makes: boolean): Promise<void> {
