@@ -1,4 +1,5 @@
-import { mkdtempSync, rmSync } from 'node:fs';
+import { randomBytes } from 'node:crypto';
+import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect } from 'chai';
@@ -19,6 +20,11 @@ const without = (word: string, more: object = {}): object => ({
   ...more,
 });
 
+const filesIn = (folder: string): string[] =>
+  readdirSync(folder, { recursive: true, withFileTypes: true })
+    .filter((entry) => entry.isFile())
+    .map((entry) => join(entry.parentPath, entry.name));
+
 describe('guardrails of a running gateway', function () {
   this.timeout(60_000);
   let gateway: SharedGateway;
@@ -26,7 +32,7 @@ describe('guardrails of a running gateway', function () {
 
   before(async () => {
     gateway = await shareGateway();
-    provider = await addSimulated(gateway);
+    provider = await addSimulated(gateway, { record: true });
   });
   after(async () => {
     await provider?.close();
@@ -364,6 +370,58 @@ describe('guardrails of a running gateway', function () {
       denied_by: 'short',
       feedback: 'short -3 * 0.5',
     });
+  });
+
+  it('redacts what providers, cache, logs and clients get, and keeps the rest nowhere', async () => {
+    const canary = `cnry${randomBytes(8).toString('hex')}`;
+    const [address, heard] = [`${canary}@example.com`, `plain${canary.slice(4)}`];
+    const config = {
+      cache: { mode: 'simple' },
+      input_guardrails: [{ 'gateway.pii': { categories: ['EMAIL_ADDRESS'], redact: true }, deny: true }],
+      output_guardrails: [{ 'default.regexReplace': { rule: `You said: ${heard}`, redactText: 'Heard' } }],
+    };
+    const body = (stream: boolean): object => ({
+      model: 'gpt-4o-mini',
+      stream,
+      messages: [
+        { role: 'system', content: `Write to ${address}.` },
+        { role: 'user', content: `Before: ${address}` },
+        { role: 'user', content: [{ type: 'text', text: `${heard} ${address}` }] },
+      ],
+    });
+    const ids: string[] = [];
+    for (const [path, sent] of [
+      ['/v1/chat/completions', body(false)],
+      ['/v1/chat/completions', body(false)],
+      ['/v1/chat/completions', body(true)],
+      [
+        '/v1/messages',
+        { model: 'm', max_tokens: 9, messages: [{ role: 'user', content: `${heard} ${address}` }] },
+      ],
+      ['/v1/responses', { model: 'm', input: `${heard} ${address}` }],
+      ['/v1/embeddings', { model: 'm', input: [address] }],
+    ] as const) {
+      const response = await call(path, sent, config);
+      const text = await response.text();
+      expect(response.status, text).to.equal(200);
+      expect(text).to.not.include(canary);
+      if (!text.startsWith('data:') && !path.endsWith('embeddings'))
+        expect(text, path).to.include('Heard').and.not.include('You said');
+      ids.push(response.headers.get('x-gateway-request-id')!);
+    }
+    const received = provider.requests.map(({ body: bytes }) => bytes.toString()).join('\n');
+    expect(received).to.include(heard).and.not.include(canary);
+    for (const id of ids) {
+      const row = JSON.stringify(await rowOf(id));
+      expect(row).to.include('"transformed":"config.input_guardrails[0]').and.not.include(canary);
+    }
+    const { request, response } = await rowOf(ids[0]!);
+    expect(JSON.stringify(request)).to.include(heard);
+    expect(JSON.stringify(response)).to.include('Heard');
+    const kept = filesIn(gateway.dataDir).map((file) => readFileSync(file));
+    expect(kept.some((bytes) => bytes.includes(canary))).to.equal(false);
+    expect(kept.some((bytes) => bytes.includes(`You said: ${heard}`))).to.equal(false);
+    expect(gateway.output()).to.not.include(canary);
   });
 
   it('does not wait for guardrails that run beside the request', async () => {

@@ -1,6 +1,6 @@
 import { type AdminClient, connectAdmin } from '../../src/client/index.js';
 import { scopesOf } from '../../src/common/access/scopes.js';
-import { type SimulatedProvider, startSimulated } from '../../src/simulated/index.js';
+import { type SimulatedOptions, type SimulatedProvider, startSimulated } from '../../src/simulated/index.js';
 import { cleanUpLater } from './clean-up.js';
 import { type RunningGateway, startGateway } from './gateway.js';
 
@@ -78,8 +78,11 @@ export async function shareGateway(env: typeof usual | typeof twoWorkers = usual
 }
 
 /** A simulated provider, which the workspace's requests reach as `@simulated`. */
-export async function addSimulated(gateway: SharedGateway): Promise<SimulatedProvider> {
-  const provider = await startSimulated();
+export async function addSimulated(
+  gateway: SharedGateway,
+  options: SimulatedOptions = {},
+): Promise<SimulatedProvider> {
+  const provider = await startSimulated(options);
   await gateway.admin().providers.create({
     slug: 'simulated',
     provider: 'openai',
