@@ -3,6 +3,9 @@ import { containsCode } from './code/contains-code.js';
 import { jsonKeys } from './code/json-keys.js';
 import { jsonSchema } from './code/json-schema.js';
 import { contains } from './contains.js';
+import { promptInjection } from './injection/check.js';
+import { language } from './language/check.js';
+import { gibberish } from './language/gibberish-check.js';
 import { pii } from './pii/check.js';
 import { inlineImage } from './remote/inline-image.js';
 import { jwt } from './remote/jwt.js';
@@ -28,7 +31,7 @@ const all: readonly Check[] = [
   ...[...allLowerCase, notNull, jsonSchema, jsonKeys, containsCode],
   ...[...modelWhitelist, modelRules, allowedRequestTypes, requiredMetadataKeys, requiredMetadataKeyPairs],
   ...[requestParams, addPrefix, inlineImage, validUrls, webhook, log, jwt],
-  ...[pii, secrets],
+  ...[pii, secrets, language, gibberish, promptInjection],
 ];
 
 /** Every check that can run, by its id. An id that is missing here has a row in the table of checks but no code yet. */
