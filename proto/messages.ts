@@ -342,6 +342,13 @@ export interface CostLine {
   readonly factor?: number | null;
 }
 
+/** The same in US dollars, as exact decimal text. */
+export interface CostSides {
+  readonly ledger: string;
+  readonly export: string;
+  readonly difference: string;
+}
+
 export interface CreateApiKeyRequest {
   /** Whose key it is. */
   readonly type: 'organisation' | 'workspace';
@@ -2678,6 +2685,73 @@ export interface RateLimitsPolicy {
   readonly shadow: boolean;
 }
 
+export interface ReconcileUsageRequest {
+  /** Whose columns the export has. */
+  readonly provider: 'openai' | 'anthropic' | 'generic';
+  /** The export: comma-separated values with a line of names, or JSON, a value on each line. All of a day has to be in it. */
+  readonly file: string;
+  /** Providers whose calls are compared: openai and anthropic for their exports, all for the generic shape, unless given. */
+  readonly providers: readonly string[];
+  /** Slugs of integrations or stored providers, by the names that keys have in the export. */
+  readonly key_map: Readonly<Record<string, string>>;
+  /** Models as answers name them, by the names of the export. */
+  readonly model_map: Readonly<Record<string, string>>;
+  /** Compare all keys together? */
+  readonly ignore_keys?: boolean | null;
+  /** First and last day to compare, as 2026-10-07; those of the export unless given. At most 400 days. */
+  readonly from?: string | null;
+  readonly to?: string | null;
+  /** Beyond so many percent of what the export has, differences are an alarm. Decimal text, as the two below. */
+  readonly threshold_percent?: string | null;
+  /** Beyond so many US dollars. */
+  readonly threshold_usd?: string | null;
+  /** Differences of a day's cost of a key and model up to so many US dollars are none; 0 unless given. */
+  readonly tolerance_usd?: string | null;
+  /** What is compared: what the export has, unless given; both of an export without usage. */
+  readonly compare: readonly ('tokens' | 'costs')[];
+  /** Other keys of the whole export, where it is sent in several parts. */
+  readonly keys: readonly string[];
+}
+
+export interface Reconciliation {
+  readonly object: 'reconciliation';
+  readonly provider: string;
+  readonly from: string;
+  readonly to: string;
+  /** Combinations of a day, a key and a model that were compared. */
+  readonly groups: number;
+  readonly differences: readonly ReconciliationDifference[];
+  /** Sums of all that was compared. */
+  readonly ledger_tokens: number;
+  readonly export_tokens: number;
+  readonly ledger_usd: string;
+  readonly export_usd: string;
+  /** Sums of the differences, each without its sign. */
+  readonly token_difference: number;
+  readonly difference_usd: string;
+  readonly alarm: boolean;
+  /** Why it is an alarm. */
+  readonly alarm_reason?: string | null;
+}
+
+export interface ReconciliationDifference {
+  /** UTC: 2026-10-07. */
+  readonly day: string;
+  /** Absent: keys are not compared. */
+  readonly key?: string | null;
+  readonly model?: string | null;
+  /** missing_in_ledger, missing_in_export or different. */
+  readonly kind: 'missing_in_ledger' | 'missing_in_export' | 'different';
+  /** Absent: the export has none. */
+  readonly input_tokens?: TokenSides | null;
+  readonly output_tokens?: TokenSides | null;
+  readonly cost_usd?: CostSides | null;
+  /** Calls of it that the ledger has no cost of. */
+  readonly unpriced_calls: number;
+  /** Requests of it whose outcome was lost: the ledger has not what they used. */
+  readonly lost_requests: number;
+}
+
 export interface RemoveWorkspaceMemberRequest {
   /** Id or slug. */
   readonly workspace_id: string;
@@ -2850,6 +2924,13 @@ export interface SessionSettings {
 export interface TokenPrice {
   /** US cents per token. */
   readonly price: number;
+}
+
+/** Tokens on both sides, and how many more the export has. */
+export interface TokenSides {
+  readonly ledger: number;
+  readonly export: number;
+  readonly difference: number;
 }
 
 export interface UpdateApiKeyRequest {
@@ -4020,6 +4101,11 @@ export interface AdminServices {
     UpdateRateLimitsPolicy: [UpdateRateLimitsPolicyRequest, UpdateRateLimitsPolicyResponse];
     /** Archives a policy. */
     DeleteRateLimitsPolicy: [DeleteRateLimitsPolicyRequest, DeleteRateLimitsPolicyResponse];
+  };
+  /** Comparisons of providers' usage with the ledger. */
+  Reconciliations: {
+    /** Compares a provider's export with the ledger, by day (UTC), key and model, and names what differs. Nothing is stored. */
+    ReconcileUsage: [ReconcileUsageRequest, Reconciliation];
   };
   /** What would become of requests. Nothing is sent to a provider, counted, or written to the log. */
   Requests: {

@@ -59,6 +59,7 @@ export const adminPaths: readonly string[] = [
   '/v1/providers',
   '/v1/providers/models',
   '/v1/providers/{slug}',
+  '/v1/reconciliations',
   '/v1/requests/explain',
   '/v1/schedules',
   '/v1/schedules/{name}/runs',

@@ -49,6 +49,11 @@ const lazyCommands: Readonly<Record<string, LazyCommand>> = {
     settings: ['dataDir', 'prices'],
     load: () => import('./commands/prices.js'),
   },
+  reconcile: {
+    summary: "compare a provider's export of usage with the ledger",
+    settings: connection,
+    load: () => import('./commands/reconcile.js'),
+  },
   audit: {
     summary: 'verify and export the audit log',
     settings: storedAndAnchors,

@@ -11,6 +11,7 @@ describe('configs over the administration plane', () => {
     recent: async () => ({ rows: requests, cursor: '0' }),
     get: async () => null,
     bodies: async () => null,
+    usage: async () => [],
   };
   let plane: AdminPlane;
 

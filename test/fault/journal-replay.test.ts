@@ -278,6 +278,7 @@ describe('journals after a crash', () => {
       recent: (filter) => ledger.recent(filter),
       get: (organisation, id) => ledger.get(organisation, id),
       bodies: (organisation, id) => ledger.bodies(organisation, id),
+      usage: (filter) => ledger.usage(filter),
       close: () => ledger.close(),
     };
     const ingestion = ingest(failing);

@@ -197,7 +197,7 @@ describe('the ledger of several nodes', function () {
         Promise.all([
           from.budgets.usage(org, [{ budget, startsAt: at0 }]),
           from.budgets.sums(org, [{ budget, startsAt: at0 }]),
-          from.budgets.course(org, { budget, startsAt: at0 }),
+          from.budgets.courses(org, [{ budget, startsAt: at0, since: at0 }]),
           from.alerts.list(org, {}, page),
         ]);
       const usage = await usageIn(before);

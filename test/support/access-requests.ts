@@ -191,6 +191,10 @@ export const requests: Readonly<Record<string, RequestOf>> = {
   'RateLimitsPolicies.GetRateLimitsPolicy': about('id', 'ratePolicy'),
   'RateLimitsPolicies.UpdateRateLimitsPolicy': about('id', 'ratePolicy', { name: 'other' }),
   'RateLimitsPolicies.DeleteRateLimitsPolicy': about('id', 'ratePolicy'),
+  'Reconciliations.ReconcileUsage': () => ({
+    provider: 'generic',
+    file: 'date,model,key,input_tokens,output_tokens,cost_usd\n2026-10-07,m,k,1,1,0.1\n',
+  }),
   'Requests.ExplainRequest': (at) => ({ request_body: { model: 'gpt' }, ...within(at) }),
   'Schedules.ListSchedules': nothing,
   'Schedules.ListScheduleRuns': () => ({ name: 'prune' }),

@@ -98,6 +98,11 @@ export const folders: readonly Folder[] = [
     imports: ['src/common/core', 'src/common/vocabulary'],
   },
   {
+    path: 'src/common/reconciliation',
+    holds: "providers' exports of usage, and their comparison with the ledger",
+    imports: ['src/common/ledger'],
+  },
+  {
     path: 'src/common/prices',
     holds: 'what models cost',
     imports: ['src/common/core', 'src/common/vocabulary', 'src/common/ledger'],
@@ -202,6 +207,7 @@ export const folders: readonly Folder[] = [
       'src/common/ipc',
       'src/common/ledger',
       'src/common/prices',
+      'src/common/reconciliation',
       'src/control-plane/store',
       'src/control-plane/alerts',
     ],
@@ -323,6 +329,7 @@ export const folders: readonly Folder[] = [
       'src/common/access',
       'src/common/settings',
       'src/common/prices',
+      'src/common/reconciliation',
       'src/data-plane/providers',
       'src/control-plane/administration',
       'src/control-plane/store',

@@ -1,7 +1,8 @@
 import { unpack } from '../../src/common/ledger/packed-rows.js';
-import type { LedgerFilter, LedgerRow } from '../../src/common/ledger/record.js';
+import type { LedgerFilter, LedgerRow, UsageFilter } from '../../src/common/ledger/record.js';
 import { findBodies } from '../../src/control-plane/ingestion/body-reader.js';
 import type { Ledger, LedgerBatch, OpenIntent } from '../../src/control-plane/ledger/ledger.js';
+import { usageOfRows } from './ledger-usage.js';
 
 interface Numbered {
   readonly seq: number;
@@ -34,6 +35,13 @@ export class MemoryLedger implements Ledger {
 
   #add(row: LedgerRow): void {
     this.#rows.set(row.id, { seq: ++this.#seq, row });
+  }
+
+  async usage(filter: UsageFilter) {
+    return usageOfRows(
+      [...this.#rows.values()].map(({ row }) => row),
+      filter,
+    );
   }
 
   async positions() {

@@ -1,5 +1,6 @@
 import { noUsage } from '../../src/common/core/usage.js';
-import type { LedgerFilter, LedgerReader, LedgerRow } from '../../src/common/ledger/record.js';
+import type { LedgerFilter, LedgerReader, LedgerRow, UsageFilter } from '../../src/common/ledger/record.js';
+import { usageOfRows } from './ledger-usage.js';
 
 /** A ledger of given rows, in the order in which they came in: what is tested here is who may see which. */
 export class RowsLedger implements LedgerReader {
@@ -16,6 +17,10 @@ export class RowsLedger implements LedgerReader {
     );
     const rows = after === undefined ? seen.reverse().slice(0, limit) : seen.slice(0, limit);
     return { rows, cursor: String(this.rows.length) };
+  }
+
+  async usage(filter: UsageFilter) {
+    return usageOfRows(this.rows, filter);
   }
 
   async get(org: string, id: string) {

@@ -171,4 +171,38 @@ export interface LedgerReader {
   recent(filter: LedgerFilter): Promise<LedgerPage>;
   get(org: string, id: string): Promise<LedgerRow | null>;
   bodies(org: string, id: string): Promise<Bodies | null>;
+  /** Sums over a stretch of at most a day (UTC); a group may come several times. */
+  usage(filter: UsageFilter): Promise<readonly LedgerUsage[]>;
+}
+
+/** A stretch of at most a day (UTC) whose usage is asked for. Tenant first. */
+export interface UsageFilter {
+  readonly org: string;
+  readonly workspace?: string;
+  /** Names of provider rows; none: all. */
+  readonly providers: readonly string[];
+  /** Unix milliseconds; `to` is not part of it. */
+  readonly from: number;
+  readonly to: number;
+}
+
+/** What calls of a day to one provider, stored provider and model used. */
+export interface LedgerUsage {
+  /** UTC: 2026-10-07. */
+  readonly day: string;
+  readonly provider: string;
+  /** Slugs; null: the call named the provider itself. */
+  readonly slug: string | null;
+  readonly integration: string | null;
+  readonly model: string | null;
+  /** Calls whose usage is known. */
+  readonly calls: number;
+  readonly input: number;
+  readonly output: number;
+  /** Picodollars. */
+  readonly cost: bigint;
+  /** Calls of which the ledger has no cost. */
+  readonly unpriced: number;
+  /** Requests whose outcome was lost: what they used is not known. */
+  readonly lost: number;
 }

@@ -17,6 +17,7 @@ import { nodesService } from './resources/nodes.js';
 import { organisationsService } from './resources/organisations.js';
 import { providersService } from './resources/providers.js';
 import { rateLimitsPoliciesService } from './resources/rate-limits-policies.js';
+import { reconciliationsService } from './resources/reconciliations.js';
 import { requestsService } from './resources/requests.js';
 import { schedulesService } from './resources/schedules.js';
 import { usageLimitsPoliciesService } from './resources/usage-limits-policies.js';
@@ -46,6 +47,7 @@ const services: { readonly [Name in ServiceName]: (parts: AdminParts) => Service
   Organisations: organisationsService,
   Providers: providersService,
   RateLimitsPolicies: rateLimitsPoliciesService,
+  Reconciliations: reconciliationsService,
   Requests: requestsService,
   Schedules: schedulesService,
   UsageLimitsPolicies: usageLimitsPoliciesService,

@@ -1,6 +1,13 @@
 import { closeSync, mkdirSync, openSync } from 'node:fs';
 import { join } from 'node:path';
-import type { Bodies, LedgerFilter, LedgerPage, LedgerRow } from '../../common/ledger/record.js';
+import type {
+  Bodies,
+  LedgerFilter,
+  LedgerPage,
+  LedgerRow,
+  LedgerUsage,
+  UsageFilter,
+} from '../../common/ledger/record.js';
 import { SqliteConnection } from '../database/sqlite.js';
 import { findBodies } from '../ingestion/body-reader.js';
 import { Alerts } from './budgets/alerts.js';
@@ -22,6 +29,7 @@ import {
   selectRows,
 } from './sqlite-rows.js';
 import { inTransaction, migrate, partBits, storedIntent, type UpgradeProgress } from './sqlite-schema.js';
+import { sqliteUsage } from './sqlite-usage.js';
 
 export interface LedgerOptions {
   readonly dataDir: string;
@@ -206,6 +214,10 @@ class SqliteLedger implements BudgetLedger {
       limit,
     ]);
     return { rows: rows.map(selectedRow), cursor: String(rows.at(-1)?.seq ?? after) };
+  }
+
+  usage(filter: UsageFilter): Promise<LedgerUsage[]> {
+    return sqliteUsage(this.reader, filter);
   }
 
   async get(org: string, id: string): Promise<LedgerRow | null> {

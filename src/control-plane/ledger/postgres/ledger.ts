@@ -1,7 +1,14 @@
 import type { Client } from 'pg';
 import type { Secret } from '../../../common/access/secret.js';
 import { GatewayError } from '../../../common/core/errors.js';
-import type { Bodies, LedgerFilter, LedgerPage, LedgerRow } from '../../../common/ledger/record.js';
+import type {
+  Bodies,
+  LedgerFilter,
+  LedgerPage,
+  LedgerRow,
+  LedgerUsage,
+  UsageFilter,
+} from '../../../common/ledger/record.js';
 import { Alerts } from '../budgets/alerts.js';
 import { Budgets } from '../budgets/budgets.js';
 import { hasCharges } from '../budgets/charging.js';
@@ -31,6 +38,7 @@ import {
   type Retention,
   stage,
 } from './schema.js';
+import { postgresUsage } from './usage.js';
 
 export interface PostgresLedgerOptions {
   readonly url: Secret;
@@ -352,6 +360,10 @@ export class PostgresLedger implements BudgetLedger, TakingLedger {
 
   bodies(org: string, id: string): Promise<Bodies | null> {
     return this.#reading.bodies(org, id);
+  }
+
+  usage(filter: UsageFilter): Promise<LedgerUsage[]> {
+    return postgresUsage(this.#connections, filter);
   }
 
   async close(): Promise<void> {

@@ -1,0 +1,64 @@
+/** Characters of a record. A file with a longer one is no export of usage. */
+const maxRecord = 1024 * 1024;
+
+/** Reads comma-separated values piece by piece: records of fields, which may be quoted. */
+export class CsvReader {
+  #field = '';
+  #fields: string[] = [];
+  #isQuoted = false;
+  /** The last character was a quote in a quoted field: its end, or half of an escaped quote. */
+  #isQuote = false;
+  #length = 0;
+  #isFirst = true;
+
+  /** Records that are complete with this text. Throws an Error for a record that is too long. */
+  *read(text: string): Generator<readonly string[]> {
+    const given = this.#isFirst ? text.replace(/^\uFEFF/, '') : text;
+    this.#isFirst &&= text === '';
+    for (const letter of given) {
+      if (++this.#length > maxRecord) throw new Error(`has a record of more than ${maxRecord} characters`);
+      if (this.#isQuote) {
+        this.#isQuote = false;
+        if (letter === '"') {
+          this.#field += '"';
+          continue;
+        }
+        this.#isQuoted = false;
+      } else if (this.#isQuoted) {
+        if (letter === '"') this.#isQuote = true;
+        else this.#field += letter;
+        continue;
+      }
+      if (letter === '"' && this.#field === '') this.#isQuoted = true;
+      else if (letter === ',') this.#endField();
+      else if (letter === '\n') {
+        const record = this.#endRecord();
+        if (record !== null) yield record;
+      } else if (letter !== '\r') this.#field += letter;
+    }
+  }
+
+  /** The last record, where the text did not end with a line; null: there is none. */
+  end(): readonly string[] | null {
+    return this.#endRecord();
+  }
+
+  #endField(): void {
+    this.#fields.push(this.#field);
+    this.#field = '';
+  }
+
+  #endRecord(): readonly string[] | null {
+    this.#endField();
+    const record = this.#fields;
+    this.#fields = [];
+    this.#isQuoted = false;
+    this.#isQuote = false;
+    this.#length = 0;
+    return record.length === 1 && record[0]!.trim() === '' ? null : record;
+  }
+}
+
+/** A field as comma-separated values have it. */
+export const csvField = (text: string): string =>
+  /[",\n\r]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;

@@ -1,0 +1,136 @@
+import { CsvReader } from './csv.js';
+import { dayOf, type ExportKind, flat, shapeOf, type UsageLine } from './usage-line.js';
+
+/** Characters of a JSON file that is not a value a line. */
+const maxWhole = 64 * 1024 * 1024;
+
+type Json = Readonly<Record<string, unknown>>;
+type ReadLine = ReturnType<typeof shapeOf>;
+
+/** Reads an export piece by piece: comma-separated values, or JSON, a value a line or one in all. Keeps a line at most. */
+export class ExportReader {
+  #csv: CsvReader | null = null;
+  #columns: readonly string[] | null = null;
+  #read: ReadLine | null = null;
+  #isJson = false;
+  /** Is the JSON one value over several lines? */
+  #isWhole = false;
+  #rest = '';
+  /** Lines so far. */
+  lines = 0;
+
+  constructor(readonly kind: ExportKind) {}
+
+  /** Lines that are complete with this text. Throws an Error that names the line and what is wrong with it. */
+  *read(text: string): Generator<UsageLine> {
+    if (this.#csv === null && !this.#isJson) {
+      this.#rest += text;
+      const first = /[^\s\uFEFF]/.exec(this.#rest)?.[0];
+      if (first === undefined) return;
+      this.#isJson = first === '{' || first === '[';
+      if (!this.#isJson) this.#csv = new CsvReader();
+      text = this.#rest;
+      this.#rest = '';
+    }
+    if (this.#csv !== null) for (const record of this.#csv.read(text)) yield* this.#record(record);
+    else yield* this.#json(text);
+  }
+
+  *end(): Generator<UsageLine> {
+    const last = this.#csv?.end() ?? null;
+    if (last !== null) yield* this.#record(last);
+    if (this.#isJson && this.#rest.trim() !== '') yield* this.#value(this.#rest);
+    if (this.lines === 0 && this.#columns === null) throw new Error('is empty');
+  }
+
+  #failed(error: unknown): Error {
+    return new Error(`line ${this.lines} ${(error as Error).message}`);
+  }
+
+  *#record(record: readonly string[]): Generator<UsageLine> {
+    if (this.#columns === null) {
+      this.#columns = record.map((name) => name.trim());
+      this.#read = shapeOf(this.kind, this.#columns);
+      return;
+    }
+    this.lines++;
+    const fields: Record<string, string> = Object.create(null);
+    for (const [i, name] of this.#columns.entries()) fields[name] = record[i] ?? '';
+    let line: UsageLine | null;
+    try {
+      line = this.#read!(fields, null);
+    } catch (error) {
+      throw this.#failed(error);
+    }
+    if (line !== null) yield line;
+  }
+
+  *#json(text: string): Generator<UsageLine> {
+    this.#rest += text;
+    if (this.#isWhole) return this.#checkSize();
+    for (;;) {
+      const end = this.#rest.indexOf('\n');
+      if (end === -1) break;
+      const line = this.#rest.slice(0, end);
+      if (this.lines === 0 && !isJson(line)) {
+        this.#isWhole = true;
+        break;
+      }
+      this.#rest = this.#rest.slice(end + 1);
+      if (line.trim() !== '') yield* this.#value(line);
+    }
+    this.#checkSize();
+  }
+
+  #checkSize(): void {
+    if (this.#rest.length > maxWhole)
+      throw new Error(`is one JSON value of more than ${maxWhole} characters: write a value on each line`);
+  }
+
+  *#value(text: string): Generator<UsageLine> {
+    let value: unknown;
+    this.lines++;
+    try {
+      value = JSON.parse(text);
+    } catch {
+      throw new Error(`line ${this.lines} is no JSON`);
+    }
+    yield* this.#items(value, null);
+  }
+
+  /** A list, a page of buckets, a bucket of lines, or a line. */
+  *#items(value: unknown, day: string | null): Generator<UsageLine> {
+    if (Array.isArray(value)) {
+      for (const item of value) yield* this.#items(item, day);
+      return;
+    }
+    if (typeof value !== 'object' || value === null) throw new Error(`line ${this.lines} is no object`);
+    const { data, results } = value as Json;
+    if (Array.isArray(data)) {
+      yield* this.#items(data, day);
+      return;
+    }
+    let line: UsageLine | null;
+    try {
+      if (Array.isArray(results)) {
+        const start = (value as Json)['start_time'] ?? (value as Json)['starting_at'];
+        yield* this.#items(results, start === undefined ? day : dayOf(String(start)));
+        return;
+      }
+      const fields = flat(value as Json);
+      line = shapeOf(this.kind, Object.keys(fields))(fields, day);
+    } catch (error) {
+      throw /^line \d/.test((error as Error).message) ? error : this.#failed(error);
+    }
+    if (line !== null) yield line;
+  }
+}
+
+function isJson(text: string): boolean {
+  try {
+    JSON.parse(text);
+    return true;
+  } catch {
+    return false;
+  }
+}
