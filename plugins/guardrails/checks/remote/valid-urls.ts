@@ -30,6 +30,12 @@ async function isValid({ send }: RemoteContext, target: string, onlyDNS: boolean
   }
 }
 
+/** Without user, password and query, which may be secret. */
+const shown = (text: string): string => {
+  const { origin, pathname } = new URL(text);
+  return `${origin}${pathname}`.slice(0, 200);
+};
+
 /** Do all URLs of the text lead to something? At most 20 are asked; a text with more is not decided. */
 export const validUrls: RemoteCheck = {
   id: 'default.validUrls',
@@ -53,7 +59,7 @@ export const validUrls: RemoteCheck = {
       not,
       explanation,
       urls: urls.length,
-      invalidUrls: invalidUrls.slice(0, 10).map((each) => each.slice(0, 200)),
+      invalidUrls: invalidUrls.slice(0, 10).map(shown),
     };
     return { verdict: (invalidUrls.length === 0) !== not, data };
   },
