@@ -135,7 +135,7 @@ function isJson(text: string): boolean {
 }
 
 /**
- * The formats of the fenced code blocks of a text, each once, in their order: as its fence says, or guessed. A fence's name
+ * The formats of the fenced code blocks of a text, each once, in their order: by the name after the fence, or guessed. A name
  * that is no format is given in lower case.
  */
 export function codeFormats(text: string): readonly string[] {

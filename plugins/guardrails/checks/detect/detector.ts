@@ -1,7 +1,7 @@
 import { ContextWords } from './context-words.js';
 import {
   type AnyKind,
-  type Finding,
+  type DetectedValue,
   type FirstToken,
   isSearchKind,
   type Place,
@@ -14,7 +14,7 @@ import { classOf, hasDigit, hasLetter, hasOther, Tokens } from './tokens.js';
 const windowLength = 16_384;
 /** Characters before a window in which the words near a value are. */
 const lookBehind = 256;
-/** Lengths of first tokens that are told apart. */
+/** The longest first token; longer ones count as this long. */
 const maxFirst = 160;
 
 const classes = { digits: 0, letters: 1, code: 2 } as const;
@@ -46,7 +46,7 @@ class FoundPlace implements Place {
   }
 }
 
-interface Hit extends Finding {
+interface Hit extends DetectedValue {
   readonly rank: number;
   isNamed(): boolean;
 }
@@ -96,14 +96,14 @@ export class Detector {
   }
 
   /** Every value, in the order of the text; of two that overlap, the longer. */
-  find(text: string): readonly Finding[] {
-    const found: Finding[] = [];
+  find(text: string): readonly DetectedValue[] {
+    const found: DetectedValue[] = [];
     for (const each of this.steps(text)) found.push(...each);
     return found;
   }
 
   /** The same in steps of some milliseconds at most, for a caller that has other work between them. */
-  *steps(text: string): Generator<readonly Finding[], void> {
+  *steps(text: string): Generator<readonly DetectedValue[], void> {
     let last = 0;
     for (let from = 0; from < text.length; from += windowLength) {
       const hits = this.#window(text, from, Math.min(text.length, from + windowLength));
@@ -224,7 +224,7 @@ function joinedAfter(text: string, end: number): boolean {
  * Of values that overlap the one that holds the other; else the one whose words are near it, then that of the earlier
  * kind. All start at `from` or later.
  */
-function withoutOverlaps(hits: Hit[], from: number): Finding[] {
+function withoutOverlaps(hits: Hit[], from: number): DetectedValue[] {
   hits.sort((a, b) => a.start - b.start || b.end - a.end || a.rank - b.rank);
   const kept: Hit[] = [];
   for (const hit of hits) {

@@ -1,6 +1,6 @@
 import type { CheckResult } from '../../check.js';
 import type { Detector } from './detector.js';
-import type { Finding } from './kind.js';
+import type { DetectedValue } from './kind.js';
 import { Redactor } from './redact.js';
 
 export interface FindingsOptions {
@@ -41,7 +41,7 @@ export function findingsResult(
   };
 }
 
-function countsOf(findings: readonly Finding[]): Record<string, number> {
+function countsOf(findings: readonly DetectedValue[]): Record<string, number> {
   const counts: Record<string, number> = {};
   for (const { kind } of findings) counts[kind.id] = (counts[kind.id] ?? 0) + 1;
   return counts;

@@ -17,12 +17,12 @@ export interface Place {
   readonly text: string;
   readonly start: number;
   readonly end: number;
-  /** One of the kind's `near` words stands before or after the value. */
+  /** One of the kind's `near` words is before or after the value. */
   readonly named: boolean;
 }
 
 /** A kind of value that is found by its form. */
-export interface Kind {
+export interface ValueKind {
   /** As in a guardrail's categories, and in its placeholders: `{{US_EIN_1}}`. */
   readonly id: string;
   /** For people: `US employer identification number`. */
@@ -34,7 +34,7 @@ export interface Kind {
 }
 
 /** A kind whose value begins with a token that `first` describes. */
-export interface TokenKind extends Kind {
+export interface TokenKind extends ValueKind {
   readonly first: readonly FirstToken[];
   /** Or its first token is one of these words, in lower case. */
   readonly words?: readonly string[];
@@ -56,7 +56,7 @@ export interface TokenKind extends Kind {
 }
 
 /** A kind that searches the text by itself. */
-export interface SearchKind extends Kind {
+export interface SearchKind extends ValueKind {
   /** Reports values that start in the text from `from` to `to`; it may read `longest` characters beyond. */
   search(text: string, from: number, to: number, found: (start: number, end: number) => void): void;
 }
@@ -66,8 +66,8 @@ export type AnyKind = TokenKind | SearchKind;
 export const isSearchKind = (kind: AnyKind): kind is SearchKind => 'search' in kind;
 
 /** A value that was found. `start` and `end` are indexes of characters (UTF-16 units). */
-export interface Finding {
-  readonly kind: Kind;
+export interface DetectedValue {
+  readonly kind: ValueKind;
   readonly start: number;
   readonly end: number;
 }

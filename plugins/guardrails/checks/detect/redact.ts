@@ -1,4 +1,4 @@
-import type { Finding } from './kind.js';
+import type { DetectedValue } from './kind.js';
 
 /** Values whose placeholders one call may keep; a further value of a kind shares the last number. */
 const maxValues = 10_000;
@@ -22,7 +22,7 @@ export class Redactor {
   }
 
   /** The text with a placeholder for each finding. `findings`: in the order of the text, none within another. */
-  replace(text: string, findings: readonly Finding[]): string {
+  replace(text: string, findings: readonly DetectedValue[]): string {
     const parts: string[] = [];
     let from = 0;
     for (const { kind, start, end } of findings) {

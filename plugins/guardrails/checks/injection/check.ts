@@ -1,7 +1,7 @@
 import type { TextCheck } from '../../check.js';
 import { injectionScore } from './score.js';
 
-/** Is the text without signs of an attempt to override the model's instructions? Heuristic: it knows forms, not intent. */
+/** Is the text without signs of an attempt to override the model's instructions? Heuristic: by form, not by intent. */
 export const promptInjection: TextCheck = {
   id: 'gateway.promptInjection',
   runs: 'text',

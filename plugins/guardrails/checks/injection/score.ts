@@ -1,5 +1,5 @@
 /** One sign of an attempt to override a model's instructions. */
-export interface Sign {
+export interface InjectionSign {
   readonly id: string;
   /** Alone 0.5 is enough for the usual threshold. */
   readonly weight: number;
@@ -8,14 +8,14 @@ export interface Sign {
 }
 
 const gap = String.raw`(?:[\s,]+\S{1,20}){0,4}[\s,]+`;
-const sign = (id: string, weight: number, pattern: string, flags = 'iu'): Sign => ({
+const sign = (id: string, weight: number, pattern: string, flags = 'iu'): InjectionSign => ({
   id,
   weight,
   pattern: new RegExp(pattern, flags),
 });
 
 /** In English, German, French, Spanish, Italian and Portuguese, where it is about words. */
-export const signs: readonly Sign[] = [
+export const signs: readonly InjectionSign[] = [
   sign(
     'ignore_instructions',
     0.7,

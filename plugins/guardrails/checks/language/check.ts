@@ -13,7 +13,7 @@ const same: Readonly<Record<string, string>> = {
   ekk_Latn: 'est_Latn',
 };
 
-/** Is the text in one of the languages? A text too short to tell passes. */
+/** Is the text in one of the languages? A text that is too short to identify passes. */
 export const language: TextCheck = {
   id: 'gateway.language',
   runs: 'text',

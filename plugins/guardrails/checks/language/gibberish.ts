@@ -1,6 +1,6 @@
 import { latin } from './words.js';
 
-/** Characters of a text that are judged, and words of which the shortest say nothing. */
+/** Characters of a text that are judged; letters of the shortest word and of the shortest text that are. */
 const maxLength = 16_384;
 const minWord = 3;
 const minLetters = 8;
@@ -78,7 +78,7 @@ export function measureGibberish(text: string): Gibberish | null {
       if (isOdd(written)) odd += written.length;
     }
   }
-  // Where most of a text is in another script, the rest says little.
+  // Where most of a text is in another script, the rest is names.
   return letters < minLetters || others > letters
     ? null
     : { surprise: sum / pairCount, oddShare: odd / letters };

@@ -1,7 +1,7 @@
 import { arabic, cyrillic, devanagari, latin } from './words.js';
 
 /** A language with its script, as in `eng_Latn`, and how sure it is: 0 to 1. */
-export interface Language {
+export interface IdentifiedLanguage {
   readonly code: string;
   readonly confidence: number;
 }
@@ -97,7 +97,7 @@ const simplified = /[们个这来说时会对国学没还过发经动现样为�
 const traditional = /[們個這來說時會對國學沒還過發經動現樣為電開問關門車馬長東書買見語話錢]/g;
 
 /** The language of a text, by its script, frequent words and letters. null: it has too few words that are known. */
-export function identifyLanguage(text: string): Language | null {
+export function identifyLanguage(text: string): IdentifiedLanguage | null {
   const part = text.slice(0, maxLength).normalize('NFC');
   const counts = new Map<Script, number>();
   let total = 0;
@@ -128,7 +128,7 @@ export function identifyLanguage(text: string): Language | null {
 
 const word = /[\p{L}\p{M}'’]+/gu;
 
-function byWords(text: string, { words, letters, codes }: Model): Language | null {
+function byWords(text: string, { words, letters, codes }: Model): IdentifiedLanguage | null {
   const points = new Map<string, number>(codes.map((code) => [code, 0]));
   const give = (to: readonly string[], weight: number): void => {
     for (const code of to) points.set(code, points.get(code)! + weight);
@@ -138,7 +138,7 @@ function byWords(text: string, { words, letters, codes }: Model): Language | nul
     const owners = words.get(found.replaceAll('’', "'"));
     if (owners === undefined) continue;
     known++;
-    // A word of one language alone says most; one letter says least.
+    // A word of one language alone counts most; one letter counts least.
     give(owners, (found.length === 1 ? 0.4 : 1) * (1 + 2 / owners.length));
   }
   for (const char of text) {

@@ -3,7 +3,7 @@
 
 interface Vocabulary {
   readonly words: string;
-  /** Letters that tell the language from others of its script. */
+  /** Letters that few other languages of its script have. */
   readonly letters: string;
 }
 

@@ -152,7 +152,7 @@ export const nationalPhone: TokenKind = {
     (named || /^0[1-9]([ .])\d\d(?:\1\d\d){3}$/.test(value) || /^0\d{2,4} \d{3,4} \d{3,4}$/.test(value)),
 };
 
-/** Digits without form, where a word says what they are. */
+/** Digits without form, after a word for telephones. */
 export const namedPhone: TokenKind = {
   id: 'PHONE_NUMBER',
   title: 'telephone number after a word such as “phone”',

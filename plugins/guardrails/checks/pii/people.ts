@@ -68,7 +68,7 @@ const isNamePart = (code: number): boolean => classOf(code) !== 0 || code === 45
 const name = String.raw`\p{Lu}[\p{Ll}'’]{1,20}(?:-\p{Lu}\p{Ll}{1,20})?`;
 const fullName = String.raw`(?<value>${name}(?: (?:de|da|di|van|von|der|la|le|del|bin|al|\p{Lu}\.)){0,2}(?: ${name}){0,2})(?![\p{L}\d])`;
 
-/** What stands after “I am” or a title, and is no name. */
+/** Words after a title or a greeting that are no names. */
 const notNames =
   /^(?:The|This|That|Sir|Madam|All|Team|Customer|Support|Not|So|Very|From|In|On|At|A|An|Your|My|Our|Hiring|Manager|Colleague|Colleagues|Friend|Friends|Everyone|Speaker|God|Watson|Monday|Tuesday|Wednesday|Thursday|Friday|English|German|French|Spanish|American|Indian)\b/;
 
