@@ -19,8 +19,9 @@ export class LimitCounter {
   tightSlot = -1;
   /** Which Redis has counted what is here: another one has lost it. */
   born = '';
-  /** What this node may have taken while it cannot ask the others; null: not known. */
+  /** What this node may have taken while it cannot ask the others, as of `mostAt`, Unix milliseconds; null: not known. */
   most: number | null = null;
+  mostAt = 0;
   /** When workers were last asked to give back permits of `concurrency`. Unix milliseconds. */
   recalledAt = 0;
 
@@ -48,6 +49,8 @@ export class LimitCounter {
 const mostAhead = 4096;
 /** Of what is left, each worker is granted at most this part of its equal share ahead. */
 const sharePart = 8;
+/** What all nodes have taken is known well enough for so long, also of short windows. Milliseconds. */
+const leastFreshMs = 100;
 /** A limit of requests under way may be reached for long: how often workers are asked for what they do not use. */
 const recallEveryMs = 20;
 /** Counters that are kept, at most; those used least recently make room. */
@@ -90,16 +93,10 @@ export class Counters {
 
   /** Grants all of it, or nothing: then which limit has no room. Limits in shadow mode refuse nothing. */
   take(worker: number, wanted: readonly Wanted[]): readonly Grant[] | LimitRefusal {
-    const now = this.now();
-    const counters = wanted.map((one) => this.#of(one));
-    let refusal: LimitRefusal | null = null;
-    for (const [i, one] of wanted.entries()) {
-      if (one.shadow) continue;
-      const refused = this.#refusal(counters[i]!, one, i, now);
-      if (refused !== null && (refusal === null || isLonger(refused, refusal))) refusal = refused;
-    }
+    const refusal = this.refusal(wanted);
     if (refusal !== null) return refusal;
-    return wanted.map((one, i) => this.#grant(counters[i]!, one, worker, now));
+    const now = this.now();
+    return wanted.map((one) => this.#grant(this.#of(one), one, worker, now));
   }
 
   /** The workers that hold permits of what was refused, beyond those of their requests; none where asking them would not help. */
@@ -178,9 +175,15 @@ export class Counters {
 
   /**
    * Counts what all nodes have granted, for the time when this one is alone. `born`: as `known` gives it. `share`: of what is
-   * left, the part that is this node's.
+   * left, the part that is this node's; null: it stays what it was.
    */
-  record(worker: number, one: Wanted, { taken, extra, slot }: Grant, born: string, share: number): void {
+  record(
+    worker: number,
+    one: Wanted,
+    { taken, extra, slot }: Grant,
+    born: string,
+    share: number | null,
+  ): void {
     const counter = this.#of(one);
     if (counter.window === null) {
       counter.held.set(worker, (counter.held.get(worker) ?? 0) + taken);
@@ -188,7 +191,10 @@ export class Counters {
     }
     counter.born = born;
     counter.window.add(slot, taken + extra);
-    counter.most = counter.window.sum(this.now()) + share;
+    if (share !== null) {
+      counter.mostAt = this.now();
+      counter.most = counter.window.sum(counter.mostAt) + share;
+    }
     const ofWorker = counter.shares.get(worker);
     if (ofWorker !== undefined) ofWorker.extra = extra;
   }
@@ -199,8 +205,23 @@ export class Counters {
     return { born: counter?.born ?? '', hasTaken: (counter?.window?.sum(this.now()) ?? 0) > 0 };
   }
 
-  most(name: string): number | null {
-    return this.#counters.get(name)?.most ?? null;
+  /** null: not known, or from too long before `at`, Unix milliseconds: what all have taken has changed since. */
+  most(name: string, at: number): number | null {
+    const counter = this.#counters.get(name);
+    if (counter === undefined || counter.window === null) return null;
+    return at - counter.mostAt <= Math.max(leastFreshMs, counter.window.slotMs) ? counter.most : null;
+  }
+
+  /** Why this node alone would refuse; null: it has room for all. Nothing is taken. */
+  refusal(wanted: readonly Wanted[]): LimitRefusal | null {
+    const now = this.now();
+    let refusal: LimitRefusal | null = null;
+    for (const [i, one] of wanted.entries()) {
+      if (one.shadow) continue;
+      const refused = this.#refusal(this.#of(one), one, i, now);
+      if (refused !== null && (refusal === null || isLonger(refused, refusal))) refusal = refused;
+    }
+    return refusal;
   }
 
   born(name: string, born: string): void {

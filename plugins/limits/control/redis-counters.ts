@@ -11,6 +11,12 @@ const aliveMs = 15_000;
 /** How often a node writes that it is there, and what it has under way. Milliseconds. */
 const beatMs = 5000;
 
+/**
+ * How long a node keeps to its share when Redis answers it again: others may not have noticed yet, and what they let through
+ * meanwhile is not in Redis. Milliseconds.
+ */
+const returningMs = 5000;
+
 type Answer =
   | {
       readonly grants: readonly (Omit<Grant, 'validMs'> & {
@@ -36,6 +42,7 @@ export interface RedisCountersOptions {
 /** Counters of limits that all nodes share, in Redis. */
 export class RedisCounters {
   #awaySince = 0;
+  #backSince = Number.NEGATIVE_INFINITY;
   readonly #node = randomUUID().slice(0, 8);
   /** Nodes, as far as is known. */
   count = 1;
@@ -51,6 +58,10 @@ export class RedisCounters {
   async take(worker: number, wanted: readonly Wanted[]): Promise<readonly Grant[] | LimitRefusal | null> {
     const { own, without } = this.options;
     try {
+      if (this.#isReturning) {
+        const refusal = own.refusal(this.#shares(wanted));
+        if (refusal !== null) return refusal;
+      }
       const answer = await this.#take(worker, wanted);
       this.#went(false);
       return answer;
@@ -59,8 +70,7 @@ export class RedisCounters {
       if (without === 'closed') return null;
       // Redis gets it before it counts again.
       for (const { counter } of wanted) own.born(counter, '');
-      const shares = wanted.map((one) => ({ ...one, value: this.#alone(one) }));
-      return own.take(worker, shares);
+      return own.take(worker, this.#shares(wanted));
     }
   }
 
@@ -78,6 +88,16 @@ export class RedisCounters {
     }
   }
 
+  get #isReturning(): boolean {
+    return (
+      !this.#isAway && this.options.without === 'local_share' && Date.now() - this.#backSince < returningMs
+    );
+  }
+
+  #shares(wanted: readonly Wanted[]): Wanted[] {
+    return wanted.map((one) => ({ ...one, value: this.#alone(one) }));
+  }
+
   /**
    * What this node may have granted of a limit while Redis is away. Within the first window: what it had, and its share of
    * what was left; the nodes together grant no more than the limit. Later: its share of the limit.
@@ -85,7 +105,9 @@ export class RedisCounters {
   #alone({ counter, windowMs, value }: Looked): number {
     if (value === 0) return 0;
     const most =
-      windowMs !== null && Date.now() - this.#awaySince < windowMs ? this.options.own.most(counter) : null;
+      windowMs !== null && Date.now() - this.#awaySince < windowMs
+        ? this.options.own.most(counter, this.#awaySince)
+        : null;
     return most === null ? Math.max(1, Math.floor(value / this.count)) : Math.min(most, value);
   }
 
@@ -153,7 +175,8 @@ export class RedisCounters {
   ): Grant[] {
     return grants.map(({ born, sum, ...grant }, i) => {
       const given = { ...grant, validMs: grant.validMs < 0 ? null : grant.validMs };
-      const share = Math.max(0, Math.floor((wanted[i]!.value - sum) / this.count));
+      const left = Math.max(0, Math.floor((wanted[i]!.value - sum) / this.count));
+      const share = this.#isReturning ? null : left;
       this.options.own.record(worker, wanted[i]!, given, born, share);
       return given;
     });
@@ -173,7 +196,10 @@ export class RedisCounters {
   #went(isAway: boolean, error?: unknown): void {
     if (isAway === this.#isAway) return;
     this.#isAway = isAway;
-    if (isAway) this.#awaySince = Date.now();
+    const now = Date.now();
+    if (!isAway) this.#backSince = now;
+    // Away again, before all have noticed that it was back: the shares are still those of the first time.
+    else if (now - this.#backSince >= returningMs) this.#awaySince = now;
     const { log, without } = this.options;
     if (isAway) log.warn({ err: error, limits: without }, 'limits: Redis is away');
     else log.info({}, 'limits: Redis counts again');
