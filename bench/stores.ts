@@ -21,9 +21,12 @@ async function openDatabase(admin: pg.Client, name: string) {
   return { proxy, url: proxy.through(url.href) };
 }
 
+/** Counts its data worker alone: the control process, PostgreSQL and Redis share the processors with it. */
+const workerOf = (server: Server): Server => ({ ...server, pids: () => server.pids().slice(1) });
+
 /**
- * What a request costs with PostgreSQL and Redis set, and set but away, beside a gateway that has neither: the same program, in
- * turns.
+ * What a request costs the data worker with PostgreSQL and Redis set, and set but away, beside a gateway that has neither: the
+ * same program, in turns.
  */
 export async function compareStores(upstreamPort: number, rounds: Rounds): Promise<BenchRow[]> {
   const providers = storedProviders({ port: upstreamPort, tlsPort: null });
@@ -64,7 +67,7 @@ export async function compareStores(upstreamPort: number, rounds: Rounds): Promi
   // What a node has looked up before, it serves without PostgreSQL.
   await runRounds(chat, { seconds: 1, rounds: 1 });
   away.proxy.refuse();
-  const rows = await runRounds(chat, rounds);
+  const rows = await runRounds({ ...chat, servers: servers.map(workerOf) }, rounds);
   for (const one of servers) await one.stop();
   for (const { proxy } of [set, away]) await proxy.close();
   for (const name of names) await admin.query(`DROP DATABASE ${name} WITH (FORCE)`);
