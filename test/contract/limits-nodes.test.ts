@@ -117,6 +117,27 @@ describe('the counters of limits of several nodes', function () {
     expect(15 + alone + first).to.be.at.most(33);
   });
 
+  it('count as many nodes as before when Redis is back with nothing', async () => {
+    await start();
+    await server.command('FLUSHALL');
+    await nodes[0]!.beat();
+    expect(nodes[0]!.count).to.equal(3);
+  });
+
+  it('keep to their shares at first when Redis is back for one before the others', async () => {
+    await start();
+    expect(await through(15)).to.equal(15);
+    await server.kill();
+    await eventually('Redis is away', async () => redis.every(({ up }) => !up));
+    // Each notices by a question.
+    expect(await through(3)).to.equal(3);
+    await server.start();
+    await eventually('Redis answers one again', async () => redis[0]!.up);
+    let first = 0;
+    for (let i = 0; i < 30; i++) if (isGranted(await nodes[0]!.take(0, [wanted()]))) first++;
+    expect(first).to.be.within(1, 5);
+  });
+
   it('refuse what they cannot count where they are to be closed without Redis', async () => {
     await start('closed');
     await server.kill();

@@ -10,6 +10,12 @@ import { slotsPerWindow } from './window.js';
 const aliveMs = 15_000;
 /** How often a node writes that it is there, and what it has under way. Milliseconds. */
 const beatMs = 5000;
+/** The same while Redis is away: where this node's share is used up, no request asks whether it is back. */
+const awayBeatMs = 1000;
+/** No request waits for that. Milliseconds. */
+const beatWithinMs = 2000;
+/** Nodes count for so long after they were last seen: a Redis that was emptied has forgotten them. Milliseconds. */
+const seenMs = 4 * beatMs;
 
 /**
  * How long a node keeps to its share when Redis answers it again: others may not have noticed yet, and what they let through
@@ -46,12 +52,17 @@ export class RedisCounters {
   readonly #node = randomUUID().slice(0, 8);
   /** Nodes, as far as is known. */
   count = 1;
+  /** Numbers of nodes that were seen lately. */
+  #seen: { readonly at: number; readonly count: number }[] = [];
   #isAway = false;
   readonly #timer: NodeJS.Timeout;
 
   constructor(readonly options: RedisCountersOptions) {
-    this.#timer = setInterval(() => void this.beat(), beatMs).unref();
+    let beats = 1;
     void this.beat();
+    this.#timer = setInterval(() => {
+      if (this.#isAway || beats++ % (beatMs / awayBeatMs) === 0) void this.beat();
+    }, awayBeatMs).unref();
   }
 
   /** null: limits cannot be checked, and none is to be passed over. */
@@ -88,10 +99,10 @@ export class RedisCounters {
     }
   }
 
+  /** Is Redis away, or was it a moment ago? */
   get #isReturning(): boolean {
-    return (
-      !this.#isAway && this.options.without === 'local_share' && Date.now() - this.#backSince < returningMs
-    );
+    if (this.options.without === 'closed') return false;
+    return this.#isAway || Date.now() - this.#backSince < returningMs;
   }
 
   #shares(wanted: readonly Wanted[]): Wanted[] {
@@ -210,12 +221,22 @@ export class RedisCounters {
     const { nodes, own } = this.options;
     try {
       const times = [this.#node, String(3 * beatMs)];
-      this.count = Math.max(1, Number(await nodes.script(nodesScript, ['limits:nodes'], times)));
-      for (const { name, count } of own.underWay())
-        await nodes.script(aliveScript, [keyOf(name)], [this.#node, String(count), String(aliveMs)]);
+      this.#saw(Number(await nodes.script(nodesScript, ['limits:nodes'], times, beatWithinMs)));
+      for (const { name, count } of own.underWay()) {
+        const args = [this.#node, String(count), String(aliveMs)];
+        await nodes.script(aliveScript, [keyOf(name)], args, beatWithinMs);
+      }
+      this.#went(false);
     } catch {
       // The number of nodes stays what it was.
     }
+  }
+
+  #saw(count: number): void {
+    const now = performance.now();
+    this.#seen = this.#seen.filter(({ at }) => now - at < seenMs);
+    this.#seen.push({ at: now, count });
+    this.count = Math.max(1, ...this.#seen.map((seen) => seen.count));
   }
 }
 
