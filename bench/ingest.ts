@@ -6,13 +6,16 @@ import { startIngestion } from '../src/control-plane/ingestion/ingest.js';
 import { openLedger } from '../src/control-plane/ledger/sql.js';
 import { openJournal } from '../src/data-plane/journal/journal.js';
 import { intentOf, settlementOf } from '../test/fault/journal-records.js';
+import { chargesOf } from './charges.js';
 
 /**
  * What a request's records cost: their lines in the journal, and their row in the ledger.
- * `node dist/bench/ingest.js [rows] [keys]`; `keys`: gateway keys that the requests have by turns, 1 by default.
+ * `node dist/bench/ingest.js [rows] [keys] [budgets]`; `keys`: gateway keys that the requests have by turns, 1 by default;
+ * `budgets`: charged by each request, 0 to 5.
  */
 const rows = Number(process.argv[2] ?? 100_000);
 const keys = Array.from({ length: Number(process.argv[3] ?? 1) }, () => uuidv7());
+const budgets = Number(process.argv[4] ?? 0);
 
 const dataDir = mkdtempSync(join(tmpdir(), 'headgate-ingest-'));
 const dir = join(dataDir, 'journal');
@@ -32,8 +35,9 @@ await measured('journal', async () => {
   for (let i = 0; i < rows; i++) {
     const id = uuidv7();
     const key = keys[i % keys.length]!;
-    journal.intend(intentOf(id, { key }), waiter);
-    journal.settle(settlementOf(id, { key }));
+    const charges = chargesOf(i, budgets);
+    journal.intend(intentOf(id, { key, charges }), waiter);
+    journal.settle(settlementOf(id, { key, charges }));
     if (i % 64 === 63) await new Promise((turn) => setImmediate(turn));
   }
   journal.close();

@@ -11,13 +11,16 @@ import { startIngestion } from '../src/control-plane/ingestion/ingest.js';
 import { openPostgresLedger } from '../src/control-plane/ledger/postgres/ledger.js';
 import { openJournal } from '../src/data-plane/journal/journal.js';
 import { intentOf, org, settlementOf, workspace } from '../test/fault/journal-records.js';
+import { chargesOf } from './charges.js';
 
 /**
  * A ledger in PostgreSQL that has many rows already: what ingestion costs, how far it is behind, and how long reading takes.
- * `node dist/bench/ledger-postgres.js [rows] [days] [ingested] [seconds]`: 10 million over 30 days, of 100 organisations;
- * then 300,000 from journals at once, and 10,000 a second for 20 s. In a database of its own on TEST_DATABASE_URL.
+ * `node dist/bench/ledger-postgres.js [rows] [days] [ingested] [seconds] [budgets]`: 10 million over 30 days, of 100 organisations;
+ * then 300,000 from journals at once, and 10,000 a second for 20 s, each charging so many budgets (none). In a database of its own on TEST_DATABASE_URL.
  */
-const [rows = 10_000_000, days = 30, ingested = 300_000, seconds = 20] = process.argv.slice(2).map(Number);
+const [rows = 10_000_000, days = 30, ingested = 300_000, seconds = 20, budgets = 0] = process.argv
+  .slice(2)
+  .map(Number);
 const perSecond = 10_000;
 const server = process.env['TEST_DATABASE_URL'] ?? 'postgres://postgres@127.0.0.1:5432/test';
 const name = 'headgate_bench_ledger';
@@ -31,8 +34,9 @@ async function write(dir: string): Promise<void> {
     const due = Math.min(perSecond * seconds, ((performance.now() - startedAt) / 1000) * perSecond);
     for (; written < due; written++) {
       const id = uuidv7();
-      journal.intend(intentOf(id), { intended() {} });
-      journal.settle(settlementOf(id));
+      const charges = chargesOf(written, budgets);
+      journal.intend(intentOf(id, { charges }), { intended() {} });
+      journal.settle(settlementOf(id, { charges }));
     }
     await pause(2);
   }
@@ -108,8 +112,9 @@ async function measure(url: string, dataDir: string): Promise<void> {
   const journal = openJournal({ dir, worker: '0', node: 'bench', onProblem });
   for (let i = 0; i < ingested; i++) {
     const id = uuidv7();
-    journal.intend(intentOf(id), { intended() {} });
-    journal.settle(settlementOf(id));
+    const charges = chargesOf(i, budgets);
+    journal.intend(intentOf(id, { charges }), { intended() {} });
+    journal.settle(settlementOf(id, { charges }));
     if (i % 64 === 63) await new Promise((turn) => setImmediate(turn));
   }
   journal.close();
@@ -123,7 +128,7 @@ async function measure(url: string, dataDir: string): Promise<void> {
   const each = ((user + system) / ingested).toFixed(1);
   console.log(`ingestion: ${Math.round(ingested / tookS)} rows/s, ${each} µs of this process a row`);
 
-  const child = fork(fileURLToPath(import.meta.url), [...process.argv.slice(2, 6)], {
+  const child = fork(fileURLToPath(import.meta.url), [...process.argv.slice(2, 7)], {
     env: { ...process.env, BENCH_JOURNAL: dir },
   });
   let behind = 0;

@@ -106,7 +106,9 @@ function contract(open: (dataDir: string, ofNode: string) => Promise<BudgetLedge
         const id = uuid(i + 1000 * Number(worker));
         const charges = [charge(i), charge(2, { budget: tokens, endsAt: null, threshold: null })];
         journal.intend(intentOf(id, { at: monday, charges: [charge(5000)] }));
-        journal.settle(settlementOf(id, { at: monday + i, charges: i % 3 === 0 ? null : charges }));
+        // A field of a stage may have the same name.
+        const stages = { mine: { charges: [[i]] } };
+        journal.settle(settlementOf(id, { at: monday + i, charges: i % 3 === 0 ? null : charges, stages }));
       }
       await new Promise((turn) => setImmediate(turn));
       journal.close();

@@ -147,8 +147,17 @@ function packedCharges({ count, contexts, records, rest, restEnds, node }: Packe
       node,
       at: Number(read(atSlot)),
       state: 'settled',
-      charges: JSON.parse(rest.toString('latin1', at + chargesMark.length - 2, end - 1)),
+      charges: chargesIn(rest, from, at + chargesMark.length - 2, end),
     });
   }
   return found;
+}
+
+/** Of a row's `rest`, an object from `from` up to `end`; `at`: where they begin. A field of a stage may have their name. */
+function chargesIn(rest: Buffer, from: number, at: number, end: number): unknown {
+  try {
+    return JSON.parse(rest.toString('latin1', at, end - 1));
+  } catch {
+    return (JSON.parse(rest.toString('latin1', from, end)) as { readonly charges?: unknown }).charges;
+  }
 }
