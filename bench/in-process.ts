@@ -3,10 +3,13 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import startLimits from '../plugins/limits/control.js';
 import { hashGatewayKey, makeGatewayKey } from '../src/common/access/gateway-key.js';
+import type { BudgetRule } from '../src/common/core/budget-rules.js';
 import type { RatePolicy, RateRule } from '../src/common/core/rate-rules.js';
 import type { HeaderList } from '../src/common/http/headers.js';
 import type { FromWorker, WorkerInit } from '../src/common/ipc/messages.js';
 import { SqliteConnection } from '../src/control-plane/database/sqlite.js';
+import { Spent } from '../src/control-plane/ledger/budgets/spent.js';
+import { openLedger } from '../src/control-plane/ledger/sql.js';
 import { SharedStateServer } from '../src/control-plane/shared-state/server.js';
 import { LookupChannel } from '../src/data-plane/directory/channel.js';
 import { SharedChannel } from '../src/data-plane/directory/shared-channel.js';
@@ -42,6 +45,7 @@ export interface BenchAnswer {
 /** Rate limits of the caller's key, and policies of its workspace. */
 export interface Limited {
   readonly limits: readonly RateRule[];
+  readonly budgets: readonly BudgetRule[];
   readonly policies: readonly RatePolicy[];
 }
 
@@ -51,7 +55,7 @@ const pepper = Buffer.alloc(32, 1);
 export async function openInProcess(
   rows: ReadonlyMap<string, string>,
   answer: (url: string) => BenchAnswer,
-  limited: Limited = { limits: [], policies: [] },
+  limited: Limited = { limits: [], budgets: [], policies: [] },
 ): Promise<InProcessGateway> {
   const dir = mkdtempSync(join(tmpdir(), 'headgate-bench-'));
   const key = makeGatewayKey('workspace-service');
@@ -60,7 +64,11 @@ export async function openInProcess(
     const row = message.kind === 'provider' ? rows.get(message.name) : undefined;
     const known =
       message.kind === 'key' && message.name === hashGatewayKey(pepper, key)
-        ? { ...principal, ...(limited.limits.length > 0 && { limits: [...limited.limits] }) }
+        ? {
+            ...principal,
+            ...(limited.limits.length > 0 && { limits: [...limited.limits] }),
+            ...(limited.budgets.length > 0 && { budgets: [...limited.budgets] }),
+          }
         : message.kind === 'policies' && limited.policies.length > 0
           ? { rates: [...limited.policies] }
           : row === undefined
@@ -80,6 +88,7 @@ export async function openInProcess(
       nodes: null,
       dataDir: dir,
       workers: 1,
+      spent: new Spent({ ledger: await openLedger({ dataDir: dir }), node: 'bench', isShared: false }),
       schedule() {},
       openDatabase: SqliteConnection.open,
       openVectors: async () => null,

@@ -1,3 +1,4 @@
+import { type BudgetRule, nanosPerDollar } from '../src/common/core/budget-rules.js';
 import type { RatePolicy, RateRule } from '../src/common/core/rate-rules.js';
 import { chatBody } from './chat.js';
 import { type BenchAnswer, type InProcessGateway, type Limited, openInProcess } from './in-process.js';
@@ -63,11 +64,27 @@ const many = Array.from({ length: 10_000 }, (_, i) =>
   policy(i + 10, { conditions: [{ key: 'api_key', value: `other-${i}` }] }),
 );
 
+const budget: BudgetRule = {
+  budget: 'org/api_key/1/cost',
+  of: 'api_key',
+  name: 'bench',
+  measure: 'cost',
+  limit: 9_000_000 * nanosPerDollar,
+  threshold: null,
+  shadow: false,
+  since: 0,
+  nextResetAt: null,
+  periodicReset: null,
+  periodicResetDays: null,
+};
+
 const variants: Readonly<Record<string, Limited>> = {
-  'no limits': { limits: [], policies: [] },
-  'five limits': { limits: five, policies: [] },
-  'five limits and three policies': { limits: five, policies: three },
-  'the same among 10,000 policies': { limits: five, policies: [...three, ...many] },
+  'no limits': { limits: [], budgets: [], policies: [] },
+  'a budget': { limits: [], budgets: [budget], policies: [] },
+  'five limits': { limits: five, budgets: [], policies: [] },
+  'five limits and three policies': { limits: five, budgets: [], policies: three },
+  'five limits, three policies and a budget': { limits: five, budgets: [budget], policies: three },
+  'the same among 10,000 policies': { limits: five, budgets: [budget], policies: [...three, ...many] },
 };
 
 const config = JSON.stringify({ provider: '@bench' });

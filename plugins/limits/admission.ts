@@ -1,35 +1,51 @@
+import type { BudgetRule } from '../../src/common/core/budget-rules.js';
 import type { Awaitable } from '../../src/common/core/directory.js';
 import { type ErrorCode, GatewayError } from '../../src/common/core/errors.js';
 import { type Attempt, type Exchange, Slot } from '../../src/common/core/exchange.js';
 import { type RateRule, rateWindows } from '../../src/common/core/rate-rules.js';
 import type { Target } from '../../src/common/core/target.js';
 import type { ExpectedTokens, HostWith } from '../../src/common/plugin-host/host.js';
-import type { Back, Grant, LimitRefusal, Wanted } from './channel.js';
-import { type Limit, type Permits, PermitTable, type RefusedAmount } from './permits.js';
-import { refusalOf } from './refusal.js';
+import type { Back, Grant, LimitRefusal, Wanted, WantedBudget } from './channel.js';
+import {
+  type Limit,
+  type PeriodBudget,
+  type Permits,
+  PermitTable,
+  type RateLimit,
+  type RefusedAmount,
+} from './permits.js';
+import { budgetRefusalOf, refusalOf } from './refusal.js';
+import {
+  chargesOf,
+  isForNothing,
+  isOfBudget,
+  nanosOf,
+  type Taken,
+  usedOf,
+  usedTokens,
+  wasSent,
+} from './used.js';
 
-/** What a request has taken of one limit. */
-interface Taken {
-  readonly permits: Permits;
-  readonly measure: RateRule['measure'];
-  readonly amount: number;
-  readonly slot: number;
-  /** The try that it was taken for; null: for the request as a whole. */
-  readonly attempt: Attempt | null;
-}
+/** Names this process to the control process, which reads its journal by this number. */
+const { pid } = process;
 
 /** What a request has taken of all its limits. */
 export class TakenPermits {
   readonly taken: Taken[] = [];
   /** Has it been given back, as far as it was not used? */
   isSettled = false;
+  /** Has it taken anything of a budget? */
+  ofBudgets = false;
+  /** Budgets of the request as a whole of which each try holds something back; null: not looked up yet. */
+  budgets: readonly PeriodBudget[] | null = null;
 }
 
 /** Shared by the forks of an exchange: it is set before there are any. */
 export const takenSlot = new Slot<TakenPermits>('limits-held', () => new TakenPermits());
 
 /** A limit that a request meets, and what it would take. */
-interface Asked extends Limit {
+interface Asked {
+  readonly limit: Limit;
   readonly amount: number;
 }
 
@@ -40,21 +56,21 @@ const flushMs = 10;
 /** How often permits are looked at that may have become invalid. Milliseconds. */
 const sweepMs = 50;
 
-type Host = HostWith<'tokens' | 'channel'>;
+type Host = HostWith<'tokens' | 'channel' | 'costs'>;
 
 /**
  * The one place where requests are let through or refused. A request takes from the permits that this worker has; where
  * those do not suffice, the control process is asked for all that is missing at once, which grants all of it or none.
  */
 export class LimitAdmission {
-  readonly #table: PermitTable;
+  readonly table: PermitTable;
   #back: Back[] = [];
   #timer: NodeJS.Timeout | null = null;
   readonly #refused = new Map<string, number>();
   readonly #shadow = new Map<string, number>();
 
   constructor(readonly host: Host) {
-    this.#table = new PermitTable((back) => this.#giveBack(back));
+    this.table = new PermitTable((back) => this.#giveBack(back));
     host.shared.on('limits-recall', ({ counter }) => this.#recalled(counter));
     host.metrics.show(() => [
       ...metricsOf('gateway_limits_refused_total', this.#refused),
@@ -62,8 +78,8 @@ export class LimitAdmission {
     ]);
   }
 
-  limit(rule: RateRule): Limit {
-    return this.#table.of(rule);
+  limit(rule: RateRule): RateLimit {
+    return this.table.of(rule);
   }
 
   /**
@@ -76,7 +92,9 @@ export class LimitAdmission {
     attempt: Attempt | null,
     target: Target | null,
   ): Awaitable<void> {
-    if (!limits.some(({ rule }) => rule.measure === 'tokens')) return this.#take(x, limits, attempt, null);
+    if (attempt !== null && x.attempts.length > 1) this.#giveUp(x);
+    if (!limits.some(({ rule: { measure } }) => measure === 'tokens' || measure === 'cost'))
+      return this.#take(x, limits, attempt, null);
     const expected = this.host.expectedTokens(x, target);
     return expected instanceof Promise
       ? expected.then((tokens) => this.#take(x, limits, attempt, tokens))
@@ -91,32 +109,32 @@ export class LimitAdmission {
   ): Awaitable<void> {
     // Its end may have been settled while something was looked up: what is taken now would never be given back.
     if (x.aborted !== null) throw x.aborted;
-    const { taken } = x.get(takenSlot);
+    const held = x.get(takenSlot);
+    const { taken } = held;
     const from = taken.length;
     const now = performance.now();
     let missing: Asked[] | null = null;
     let asking: Permits['asking'] = null;
     for (const limit of limits) {
-      const { permits, rule } = limit;
-      const { measure } = rule;
-      const amount = measure === 'tokens' ? expected!.tokens : 1;
-      if (permits.take(amount, now)) taken.push({ permits, measure, amount, slot: permits.slot, attempt });
+      const { permits } = limit;
+      const amount = this.#amountOf(x, limit, attempt, expected);
+      if (permits.take(amount, now)) taken.push({ limit, amount, slot: permits.slot, attempt });
       else {
         const { refused } = permits;
         if (
           refused !== null &&
           now < refused.until &&
-          isRefusedToo(refused, rule, neededOf(rule, amount, expected))
+          isRefusedToo(refused, limit, neededOf(limit, amount, expected))
         ) {
           this.#undo(x, taken.slice(from));
-          throw this.#refuse(x, rule, refused.refusal);
+          throw this.#refuse(x, { limit, amount }, refused.refusal);
         }
         missing ??= [];
-        missing.push({ ...limit, amount });
+        missing.push({ limit, amount });
         asking ??= permits.asking;
       }
     }
-    if (missing === null) return;
+    if (missing === null) return this.#has(x, held);
     const before = taken.slice(from);
     if (asking === null) return this.#ask(x, missing, before, attempt, expected);
     // One question for a counter at a time: its answer may suffice for those who wait, too.
@@ -128,6 +146,40 @@ export class LimitAdmission {
     });
   }
 
+  /** What the request takes of a limit. Of a budget of cost or tokens the request as a whole takes nothing, and each try its part. */
+  #amountOf(
+    x: Exchange,
+    { rule, period }: Limit,
+    attempt: Attempt | null,
+    expected: ExpectedTokens | null,
+  ): number {
+    const { measure } = rule;
+    if (measure !== 'tokens' && measure !== 'cost') return 1;
+    if (period === null) return expected!.tokens;
+    if (attempt === null || isUnmetered(x)) return 0;
+    if (measure === 'tokens') return expected!.tokens;
+    const most = this.host.mostCost(attempt, expected!);
+    return most === null ? 0 : nanosOf(most);
+  }
+
+  /** Tells the journal what is held back of budgets by now. */
+  #has(x: Exchange, held: TakenPermits): void {
+    if (!held.ofBudgets) {
+      if (!held.taken.some(isOfBudget)) return;
+      held.ofBudgets = true;
+    }
+    x.main.charges = chargesOf(held.taken, ({ amount }) => amount);
+  }
+
+  /** Gives back what was held back of budgets for tries that have failed and are not owed anything. */
+  #giveUp(x: Exchange): void {
+    const held = x.get(takenSlot);
+    if (!held.ofBudgets) return;
+    const { taken } = held;
+    const over = taken.filter((one) => isOfBudget(one) && one.attempt !== null && isForNothing(one.attempt));
+    if (over.length > 0) this.#undo(x, over);
+  }
+
   #ask(
     x: Exchange,
     missing: readonly Asked[],
@@ -136,40 +188,54 @@ export class LimitAdmission {
     expected: ExpectedTokens | null,
   ): Promise<void> {
     const answered = this.#askNow(x, missing, before, attempt, expected).finally(() => {
-      for (const { permits } of missing) permits.asking = null;
+      for (const { limit } of missing) limit.permits.asking = null;
     });
     const over = answered.then(nothing, (error: GatewayError) => (unanswered.has(error.code) ? error : null));
     // After all that wait for it: they are called in the same turn, one after the other.
     void over.then(() =>
       queueMicrotask(() => {
-        for (const { permits } of missing) permits.refused = null;
+        for (const { limit } of missing) limit.permits.refused = null;
       }),
     );
-    for (const { permits } of missing) permits.asking = over;
+    for (const { limit } of missing) limit.permits.asking = over;
     return answered;
   }
 
   async #askNow(
     x: Exchange,
-    missing: readonly Asked[],
+    asked: readonly Asked[],
     before: readonly Taken[],
     attempt: Attempt | null,
     expected: ExpectedTokens | null,
   ): Promise<void> {
     const askedAt = performance.now();
-    const wanted = missing.map(({ rule, amount }) => wantedOf(rule, amount, expected));
-    // Too little for this request: it counts as used here for as long as it is here.
-    for (const { permits } of missing) if (permits.left > 0) this.#back.push(permits.empty());
+    const wanted: Wanted[] = [];
+    const budgets: WantedBudget[] = [];
+    const ofRates: Asked[] = [];
+    const ofBudgets: Asked[] = [];
+    for (const one of asked) {
+      const { limit, amount } = one;
+      // Too little for this request: it counts as used here for as long as it is here.
+      if (limit.permits.left > 0) this.#back.push(limit.permits.empty());
+      if (limit.period === null) {
+        wanted.push(wantedOf(limit.rule, amount, expected));
+        ofRates.push(one);
+      } else {
+        budgets.push(wantedBudgetOf(limit, amount, expected));
+        ofBudgets.push(one);
+      }
+    }
+    const missing = ofBudgets.length === 0 ? ofRates : [...ofRates, ...ofBudgets];
     const held = x.get(takenSlot);
     const late = (granted: readonly Grant[] | LimitRefusal | null): void => {
       if (granted === null || 'refused' in granted) return;
       for (const [i, { taken, extra, slot }] of granted.entries()) {
-        const { counter, windowMs } = missing[i]!.permits;
-        this.#giveBack({ counter, windowMs, slot, amount: taken + extra });
+        const { counter, isBudget, windowMs } = missing[i]!.limit.permits;
+        this.#giveBack({ counter, isBudget, windowMs, slot, amount: taken + extra });
       }
     };
     const answer = await this.host.shared
-      .ask('limits-take', { wanted, back: this.#takeBack() }, { late })
+      .ask('limits-take', { pid, wanted, budgets, back: this.#takeBack() }, { late })
       .catch((cause: unknown) => {
         this.#undo(x, before);
         throw new GatewayError(
@@ -188,28 +254,34 @@ export class LimitAdmission {
     }
     if ('refused' in answer) {
       this.#undo(x, before);
-      const { rule, permits, amount } = missing[answer.refused]!;
-      // Requests under way may end at any time: until they are asked for again.
-      const waitMs = rule.measure === 'concurrency' ? null : answer.waitMs;
+      const refused = missing[answer.refused]!;
+      const { limit, amount } = refused;
+      const { permits } = limit;
+      permits.isUsedUp = permits.isBudget && answer.remaining < 1;
+      // Requests under way may end at any time: until they are asked for again. So may those that hold back of a budget.
+      const waitMs = limit.rule.measure === 'concurrency' || permits.isBudget ? null : answer.waitMs;
       permits.refused = {
-        needed: neededOf(rule, amount, expected),
-        value: rule.value,
+        needed: neededOf(limit, amount, expected),
+        value: ceilingOf(limit),
         refusal: answer,
         until: waitMs === null ? Number.POSITIVE_INFINITY : askedAt + waitMs,
       };
-      throw this.#refuse(x, rule, answer);
+      throw this.#refuse(x, refused, answer);
     }
     for (const [i, grant] of answer.entries()) {
-      const { rule, permits } = missing[i]!;
+      const { limit } = missing[i]!;
+      const { rule, permits } = limit;
+      permits.isUsedUp = false;
       const stale = permits.granted(grant, askedAt);
       if (stale !== null) this.#giveBack(stale);
       if (grant.extra > 0) this.#hold(permits);
       const { taken: amount, slot } = grant;
-      held.taken.push({ permits, measure: rule.measure, amount, slot, attempt });
+      held.taken.push({ limit, amount, slot, attempt });
       if (!grant.isWithin) this.#wouldRefuse(x, rule);
     }
     // The client has gone while it waited, and what it held was settled: so is what has just come.
     if (held.isSettled) this.settle(x);
+    else this.#has(x, held);
   }
 
   /** Gives back what was taken for a request that goes no further now. */
@@ -223,29 +295,38 @@ export class LimitAdmission {
   /** Gives back what the request has not used, and counts what it has used beyond. */
   settle(x: Exchange): void {
     const held = x.get(takenSlot);
+    const isFirst = !held.isSettled;
     held.isSettled = true;
     if (held.taken.length === 0) return;
     const isSent = x.attempts.some(wasSent);
+    // Prices each try.
+    if (held.ofBudgets) this.host.cost(x);
     for (const one of held.taken) {
-      const { measure, attempt, amount } = one;
-      if (measure === 'concurrency') this.#restore(one, amount);
+      const { limit, attempt, amount } = one;
+      const { measure } = limit.rule;
+      if (isOfBudget(one)) {
+        const used = usedOf(one, x.attempts);
+        if (used !== amount) this.#restore(one, amount - used);
+      } else if (measure === 'concurrency') this.#restore(one, amount);
       else if (attempt === null ? !isSent : !wasSent(attempt)) this.#restore(one, amount);
       else if (measure === 'tokens') {
         const used = usedTokens(attempt === null ? x.attempts : [attempt]);
         if (used !== null && used !== amount) this.#restore(one, amount - used);
       }
     }
+    if (held.ofBudgets && isFirst)
+      x.charges = isSent ? chargesOf(held.taken, (one) => usedOf(one, x.attempts)) : null;
     held.taken.length = 0;
   }
 
-  #restore({ permits, slot }: Taken, amount: number): void {
-    const { counter, windowMs } = permits;
+  #restore({ limit: { permits }, slot }: Taken, amount: number): void {
+    const { counter, isBudget, windowMs } = permits;
     if (amount > 0 && permits.restore(amount, slot, performance.now())) this.#hold(permits);
-    else this.#giveBack({ counter, windowMs, slot, amount });
+    else this.#giveBack({ counter, isBudget, windowMs, slot, amount });
   }
 
-  #hold(permits: Permits): void {
-    this.#table.hold(permits);
+  #hold(permits: Limit['permits']): void {
+    this.table.hold(permits);
     this.#timer ??= setTimeout(() => this.#flush(), sweepMs).unref();
   }
 
@@ -262,29 +343,31 @@ export class LimitAdmission {
 
   #flush(): void {
     this.#timer = null;
-    this.#back.push(...this.#table.unused(performance.now(), idleMs));
+    this.#back.push(...this.table.unused(performance.now(), idleMs));
     this.#send();
-    if (this.#table.isHolding) this.#timer = setTimeout(() => this.#flush(), sweepMs).unref();
+    if (this.table.isHolding) this.#timer = setTimeout(() => this.#flush(), sweepMs).unref();
   }
 
   #send(): void {
     const back = this.#takeBack();
-    if (back.length > 0) this.host.shared.send('limits-back', { back });
+    if (back.length > 0) this.host.shared.send('limits-back', { pid, back });
   }
 
   #recalled(counter: string): void {
-    const permits = this.#table.find(counter);
-    this.#back.push(permits?.empty() ?? { counter, windowMs: null, slot: 0, amount: 0 });
+    const permits = this.table.find(counter);
+    this.#back.push(permits?.empty() ?? nothingOf(counter));
     this.#send();
   }
 
-  #refuse(x: Exchange, rule: RateRule, refusal: Parameters<typeof refusalOf>[2]): GatewayError {
-    count(this.#refused, rule);
-    this.host.record(x, 'refused_by', described(rule));
-    return refusalOf(x, rule, refusal);
+  #refuse(x: Exchange, { limit, amount }: Asked, refusal: Parameters<typeof refusalOf>[2]): GatewayError {
+    count(this.#refused, limit.rule);
+    this.host.record(x, 'refused_by', described(limit.rule));
+    return limit.period === null
+      ? refusalOf(x, limit.rule, refusal)
+      : budgetRefusalOf(limit.rule, limit.period, amount, refusal);
   }
 
-  #wouldRefuse(x: Exchange, rule: RateRule): void {
+  #wouldRefuse(x: Exchange, rule: Limit['rule']): void {
     count(this.#shadow, rule);
     const before = x.fields?.['limits']?.['shadow'];
     const all = before === undefined ? described(rule) : `${String(before)}, ${described(rule)}`;
@@ -297,12 +380,17 @@ const nothing = (): null => null;
 /** The question itself had no answer: not a refusal. */
 const unanswered: ReadonlySet<ErrorCode> = new Set(['store_unavailable', 'limits_unavailable']);
 
-/** Where `max_tokens` is missing, one token is enough. */
-const neededOf = ({ measure }: RateRule, amount: number, expected: ExpectedTokens | null): number =>
-  measure !== 'tokens' || expected!.isBounded ? amount : Math.min(amount, 1);
+const ceilingOf = (limit: Limit): number => (limit.period === null ? limit.rule.value : limit.rule.limit);
 
-const isRefusedToo = (refused: RefusedAmount, { shadow, value }: RateRule, needed: number): boolean =>
-  !shadow && needed >= refused.needed && value <= refused.value;
+/** Where `max_tokens` is missing, one token is enough; of a budget, anything. */
+function neededOf({ rule, period }: Limit, amount: number, expected: ExpectedTokens | null): number {
+  const isKnown = (rule.measure !== 'tokens' && rule.measure !== 'cost') || expected!.isBounded;
+  if (period === null) return isKnown ? amount : Math.min(amount, 1);
+  return isKnown ? Math.max(1, amount) : 1;
+}
+
+const isRefusedToo = (refused: RefusedAmount, limit: Limit, needed: number): boolean =>
+  !limit.rule.shadow && needed >= refused.needed && ceilingOf(limit) <= refused.value;
 
 const longestField = 256;
 
@@ -315,24 +403,42 @@ const wantedOf = (rule: RateRule, amount: number, expected: ExpectedTokens | nul
   shadow: rule.shadow,
 });
 
-const wasSent = ({ endedAt, status }: Attempt): boolean => endedAt !== null || status !== 0;
+const wantedBudgetOf = (
+  limit: PeriodBudget,
+  amount: number,
+  expected: ExpectedTokens | null,
+): WantedBudget => {
+  const { rule, period, permits } = limit;
+  return {
+    counter: permits.counter,
+    budget: rule.budget,
+    startsAt: period.startsAt,
+    endsAt: period.endsAt,
+    limit: rule.limit,
+    amount,
+    needed: neededOf(limit, amount, expected),
+    shadow: rule.shadow,
+  };
+};
 
-/** null: not known; then what was taken for it stays taken. */
-function usedTokens(attempts: readonly Attempt[]): number | null {
-  let sum = 0;
-  for (const attempt of attempts) {
-    if (!wasSent(attempt)) continue;
-    const { usage, status } = attempt;
-    if (usage !== null && usage.source !== 'none') sum += usage.input + usage.output;
-    else if (status < 300) return null;
-  }
-  return sum;
-}
+const nothingOf = (counter: string): Back => ({
+  counter,
+  windowMs: null,
+  slot: 0,
+  amount: 0,
+});
 
-const described = ({ of, name, measure, unit }: RateRule): string =>
-  `${of} ${name} ${measure}${unit === null ? '' : ` ${unit}`}`.slice(0, longestField);
+/** Nobody knows before its end what a call uses whose body is not read; counting tokens uses none. */
+const isUnmetered = ({ endpoint }: Exchange): boolean =>
+  endpoint.format === 'none' || endpoint.counts === true;
 
-function count(counts: Map<string, number>, { of, measure }: RateRule): void {
+const described = ({ of, name, measure, ...rule }: RateRule | BudgetRule): string =>
+  `${of} ${name} ${measure}${'unit' in rule && rule.unit !== null ? ` ${rule.unit}` : ''}`.slice(
+    0,
+    longestField,
+  );
+
+function count(counts: Map<string, number>, { of, measure }: RateRule | BudgetRule): void {
   const key = `${of} ${measure}`;
   counts.set(key, (counts.get(key) ?? 0) + 1);
 }

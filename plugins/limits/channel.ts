@@ -1,6 +1,6 @@
 /** What the data workers ask of the counters of limits in the control process, and what these send to them. */
 
-/** What a request takes of one limit. */
+/** What a request takes of one rate limit. */
 export interface Wanted {
   readonly counter: string;
   /** Milliseconds of its window; null: of requests under way at the same time. */
@@ -10,6 +10,21 @@ export interface Wanted {
   readonly amount: number;
   /** false: the amount is a guess, for want of `max_tokens`; where less is left, that is taken. */
   readonly isBounded: boolean;
+  readonly shadow: boolean;
+}
+
+/** What a request takes of one budget. */
+export interface WantedBudget {
+  readonly counter: string;
+  readonly budget: string;
+  /** Its period, Unix milliseconds; `endsAt` null: it never ends. */
+  readonly startsAt: number;
+  readonly endsAt: number | null;
+  /** Nanodollars, tokens or requests, as are the amounts. */
+  readonly limit: number;
+  readonly amount: number;
+  /** So much must be left; where less than `amount` is, that is taken. */
+  readonly needed: number;
   readonly shadow: boolean;
 }
 
@@ -31,17 +46,21 @@ export interface Grant {
 export type Looked = Pick<Wanted, 'counter' | 'windowMs' | 'value'>;
 
 export interface LimitRefusal {
-  /** Index of the limit that refused. */
+  /** Index of the limit that refused: of the rate limits, then of the budgets. */
   readonly refused: number;
   /** What is left of it. */
   readonly remaining: number;
-  /** Milliseconds until there is room; null: never, the request is larger than the limit. */
+  /** Milliseconds until there is room; null: never, the request is larger than the limit, or the budget never starts again. */
   readonly waitMs: number | null;
+  /** Of a budget: what is used of it. */
+  readonly used?: number;
 }
 
-/** Permits that were not used, or, below 0, tokens used beyond those taken. */
+/** Permits that were not used, or, below 0, what was used beyond those taken. */
 export interface Back {
   readonly counter: string;
+  /** Absent: of a rate limit. */
+  readonly isBudget?: boolean;
   readonly windowMs: number | null;
   readonly slot: number;
   readonly amount: number;
@@ -56,15 +75,21 @@ declare module '../../src/common/ipc/shared.js' {
     };
     /** All of them, or none. Permits of the same counters that are left go back with it. */
     'limits-take': {
-      readonly question: { readonly wanted: readonly Wanted[]; readonly back: readonly Back[] };
-      /** null: they cannot be checked, and none is to be passed over. */
+      readonly question: {
+        /** Process id of the worker, whose journal has what it used. */
+        readonly pid: number;
+        readonly wanted: readonly Wanted[];
+        readonly budgets: readonly WantedBudget[];
+        readonly back: readonly Back[];
+      };
+      /** Of the rate limits, then of the budgets. null: they cannot be checked, and none is to be passed over. */
       readonly answer: readonly Grant[] | LimitRefusal | null;
     };
   }
 
   interface SharedNews {
     /** From a worker, for what it was granted. */
-    'limits-back': { readonly back: readonly Back[] };
+    'limits-back': { readonly pid: number; readonly back: readonly Back[] };
     /** To the workers: give back what is left of this counter; each answers with `limits-back`. */
     'limits-recall': { readonly counter: string };
   }

@@ -1,38 +1,48 @@
 import type { Principal } from '../../src/common/access/principal.js';
 import type { Awaitable, Policies, StoredProvider } from '../../src/common/core/directory.js';
 import type { Attempt, Exchange } from '../../src/common/core/exchange.js';
-import type { RateRule } from '../../src/common/core/rate-rules.js';
+import { counterName, type RatePolicy, type RateRule } from '../../src/common/core/rate-rules.js';
 import type { Target } from '../../src/common/core/target.js';
 import { definePlugin, type NeedsOf } from '../../src/common/plugin-host/plugin.js';
 import { LimitAdmission, TakenPermits, takenSlot } from './admission.js';
+import { Budgets, isFree } from './budgets.js';
 import type { LimitSettings } from './control.js';
-import { isFor, lookedAt } from './look.js';
-import type { Limit } from './permits.js';
+import { lookedAt } from './look.js';
+import type { Limit, RateLimit } from './permits.js';
 import { PolicySet } from './policies/policy-set.js';
 import stage from './stage.js';
 
 /**
- * Rate limits. Those of the key, its workspace and the policies that name no target are met once, before anything is
- * sent; those of providers, integrations and policies that name targets at each try.
+ * Rate limits and budgets. Rate limits of the key, its workspace and the policies that name no target are met once, before
+ * anything is sent; those of providers, integrations and policies that name targets at each try. Budgets of cost and tokens
+ * hold back at each try what it may use.
  */
 export default definePlugin<LimitSettings, NeedsOf<typeof stage>>({
   ...stage,
   setup(_options, host) {
     const admission = new LimitAdmission(host);
-    const ofPrincipals = new WeakMap<Principal, readonly Limit[]>();
-    const ofProviders = new WeakMap<StoredProvider, readonly Limit[]>();
-    const sets = new WeakMap<Policies, PolicySet>();
+    const budgets = new Budgets(() => admission.table);
+    const ofPrincipals = new WeakMap<Principal, readonly RateLimit[]>();
+    const ofProviders = new WeakMap<StoredProvider, readonly RateLimit[]>();
+    const sets = new WeakMap<Policies, PolicySet<RateLimit>>();
 
-    const setOf = (policies: Policies): PolicySet => {
+    const limitOf = (policy: RatePolicy, group: string): RateLimit => {
+      const { id, organisationId, name, measure, unit, value, shadow } = policy;
+      const of = 'rate_limits_policy';
+      const counter = counterName(organisationId, of, `${id}/${group}`, measure, unit);
+      return admission.limit({ counter, of, name: name ?? id, measure, unit, value, shadow });
+    };
+
+    const setOf = (policies: Policies): PolicySet<RateLimit> => {
       let set = sets.get(policies);
       if (set === undefined) {
-        set = new PolicySet(policies.rates, (rule) => admission.limit(rule));
+        set = PolicySet.of(policies.rates, limitOf);
         sets.set(policies, set);
       }
       return set;
     };
 
-    const ofPrincipal = (principal: Principal): readonly Limit[] => {
+    const ofPrincipal = (principal: Principal): readonly RateLimit[] => {
       if (principal.limits === undefined) return none;
       let limits = ofPrincipals.get(principal);
       if (limits === undefined) {
@@ -42,7 +52,7 @@ export default definePlugin<LimitSettings, NeedsOf<typeof stage>>({
       return limits;
     };
 
-    const ofProvider = (provider: StoredProvider | null): readonly Limit[] => {
+    const ofProvider = (provider: StoredProvider | null): readonly RateLimit[] => {
       if (provider?.limits === undefined) return none;
       let limits = ofProviders.get(provider);
       if (limits === undefined) {
@@ -52,10 +62,21 @@ export default definePlugin<LimitSettings, NeedsOf<typeof stage>>({
       return limits;
     };
 
+    /** Has the request a budget, besides those of its target? */
+    const hasBudgets = (x: Exchange, policies: Policies | null): boolean =>
+      (x.principal.budgets !== undefined || (policies !== null && policies.budgets.length > 0)) && !isFree(x);
+
     const admitRequest = (x: Exchange, policies: Policies | null): Awaitable<void> => {
       const own = ofPrincipal(x.principal);
       const more = policies === null ? none : setOf(policies).ofRequest(x);
-      const limits = more.length === 0 ? own : own.length === 0 ? more : [...own, ...more];
+      let limits: readonly Limit[] = more.length === 0 ? own : own.length === 0 ? more : [...own, ...more];
+      if (hasBudgets(x, policies)) {
+        const held = budgets.held(x, policies);
+        x.get(takenSlot).budgets = held;
+        // Of the others each try finds out: most of them have something left.
+        const usedUp = held.filter(({ permits }) => permits.isUsedUp);
+        limits = [...limits, ...budgets.once(x, policies), ...usedUp];
+      }
       if (limits.length > 0) return admission.admit(x, limits, null, null);
     };
 
@@ -68,17 +89,28 @@ export default definePlugin<LimitSettings, NeedsOf<typeof stage>>({
     ): Awaitable<void> => {
       const own = ofProvider(provider);
       const more = policies === null ? none : setOf(policies).ofTarget(x, attempt);
-      const limits = more.length === 0 ? own : own.length === 0 ? more : [...own, ...more];
+      let limits: readonly Limit[] = more.length === 0 ? own : own.length === 0 ? more : [...own, ...more];
+      if ((hasBudgets(x, policies) || provider?.budgets !== undefined) && !isFree(x)) {
+        const held = x.get(takenSlot);
+        // A mirrored request begins here.
+        held.budgets ??= budgets.held(x, policies);
+        const ofTarget = budgets.ofTarget(x, attempt, provider, policies);
+        limits = [...limits, ...held.budgets, ...ofTarget];
+      }
       if (limits.length > 0) return admission.admit(x, limits, attempt, target);
     };
+
+    /** Do the policies have nothing for any request? */
+    const isNone = (policies: Policies | null): boolean =>
+      policies === null || (policies.rates.length === 0 && policies.budgets.length === 0);
 
     return {
       request(x) {
         x.set(takenSlot, new TakenPermits());
-        const { workspaceId } = x.principal;
+        const { workspaceId, limits, budgets: ofKey } = x.principal;
         const policies = workspaceId === null ? null : host.directory.policies(workspaceId);
         if (policies instanceof Promise) return policies.then((found) => admitRequest(x, found));
-        if (x.principal.limits === undefined && (policies === null || policies.rates.length === 0)) return;
+        if (limits === undefined && ofKey === undefined && isNone(policies)) return;
         return admitRequest(x, policies);
       },
       async explain(x, plan) {
@@ -86,28 +118,37 @@ export default definePlugin<LimitSettings, NeedsOf<typeof stage>>({
         const { workspaceId } = principal;
         const policies = workspaceId === null ? null : await host.directory.policies(workspaceId);
         const set = policies === null ? null : setOf(policies);
-        const rules = (limits: readonly Limit[]): RateRule[] => limits.map(({ rule }) => rule);
+        const rules = (limits: readonly RateLimit[]): RateRule[] => limits.map(({ rule }) => rule);
         const rates = [...ofPrincipal(principal), ...(set?.ofRequest(x) ?? none)];
-        const budgets = (principal.budgets ?? []).filter((rule) => isFor(rule, x));
-        plan.limits = await lookedAt(host, rules(rates), budgets);
+        const ofRequest = [...budgets.once(x, policies), ...budgets.held(x, policies)];
+        plan.limits = await lookedAt(host, rules(rates), ofRequest);
         plan.limitsOf = async (target) => {
           const { slug } = target;
           const stored =
             slug === null || workspaceId === null ? null : await host.directory.provider(workspaceId, slug);
           const ofTarget = [...ofProvider(stored), ...(set?.ofTarget(x, target) ?? none)];
-          return lookedAt(host, rules(ofTarget), stored?.budgets ?? []);
+          return lookedAt(host, rules(ofTarget), budgets.ofTarget(x, target, stored, policies));
         };
       },
       attempt(x, call, attempt) {
-        const { workspaceId } = x.principal;
-        if (workspaceId === null) return;
+        const { workspaceId, budgets: ofKey } = x.principal;
+        if (workspaceId === null) {
+          if (ofKey !== undefined) return admitAttempt(x, attempt, call.target, null, null);
+          return;
+        }
         const provider = attempt.slug === null ? null : host.directory.provider(workspaceId, attempt.slug);
         const policies = host.directory.policies(workspaceId);
         if (provider instanceof Promise || policies instanceof Promise)
           return Promise.all([provider, policies]).then(([stored, found]) =>
             admitAttempt(x, attempt, call.target, stored, found),
           );
-        if (provider?.limits === undefined && (policies === null || policies.rates.length === 0)) return;
+        if (
+          provider?.limits === undefined &&
+          provider?.budgets === undefined &&
+          ofKey === undefined &&
+          isNone(policies)
+        )
+          return;
         return admitAttempt(x, attempt, call.target, provider, policies);
       },
       log: (x) => {
@@ -117,4 +158,4 @@ export default definePlugin<LimitSettings, NeedsOf<typeof stage>>({
   },
 });
 
-const none: readonly Limit[] = [];
+const none: readonly RateLimit[] = [];

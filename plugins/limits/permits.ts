@@ -1,4 +1,5 @@
 import { LRUCache } from 'lru-cache';
+import type { BudgetPeriod, BudgetRule } from '../../src/common/core/budget-rules.js';
 import type { GatewayError } from '../../src/common/core/errors.js';
 import { type RateRule, rateWindows } from '../../src/common/core/rate-rules.js';
 import type { Back, Grant, LimitRefusal } from './channel.js';
@@ -29,15 +30,18 @@ export class Permits {
   refused: RefusedAmount | null = null;
   /** When something was last taken, by the monotonic clock. */
   #takenAt = 0;
+  /** Was nothing left of it when it was last asked for? */
+  isUsedUp = false;
 
   constructor(
     readonly counter: string,
     readonly windowMs: number | null,
+    readonly isBudget: boolean,
   ) {}
 
-  /** Takes `amount` where so much is left. */
+  /** Takes `amount` where so much is left, and anything at all. */
   take(amount: number, now: number): boolean {
-    if (this.left < amount || now >= this.#until) return false;
+    if (this.left < amount || this.left < 1 || now >= this.#until) return false;
     this.left -= amount;
     this.#takenAt = now;
     return true;
@@ -67,17 +71,27 @@ export class Permits {
 
   /** Everything that is left, which is then no longer here. */
   empty(): Back {
-    const { counter, windowMs, slot, left } = this;
+    const { counter, isBudget, windowMs, slot, left } = this;
     this.left = 0;
-    return { counter, windowMs, slot, amount: left };
+    return { counter, isBudget, windowMs, slot, amount: left };
   }
 }
 
-/** A limit with what this worker may take of it. */
-export interface Limit {
+/** A rate limit with what this worker may take of it. */
+export interface RateLimit {
   readonly rule: RateRule;
+  readonly period: null;
   readonly permits: Permits;
 }
+
+/** One period of a budget, with what this worker may take of it. */
+export interface PeriodBudget {
+  readonly rule: BudgetRule;
+  readonly period: BudgetPeriod;
+  readonly permits: Permits;
+}
+
+export type Limit = RateLimit | PeriodBudget;
 
 /** Characters of the counters that are kept, all together; a key of a policy may have a new one with each request. */
 const maxLength = 4 * 1024 * 1024;
@@ -100,14 +114,23 @@ export class PermitTable {
   /** `dropped` is called with permits that make room for others. */
   constructor(readonly dropped: (back: Back) => void) {}
 
-  of(rule: RateRule): Limit {
+  of(rule: RateRule): RateLimit {
     const { counter, unit } = rule;
+    const permits = this.#of(counter, unit === null ? null : rateWindows[unit], false);
+    return { rule, period: null, permits };
+  }
+
+  ofBudget(rule: BudgetRule, period: BudgetPeriod): PeriodBudget {
+    return { rule, period, permits: this.#of(`${rule.budget}@${period.startsAt}`, null, true) };
+  }
+
+  #of(counter: string, windowMs: number | null, isBudget: boolean): Permits {
     let permits = this.#permits.get(counter);
     if (permits === undefined) {
-      permits = new Permits(counter, unit === null ? null : rateWindows[unit]);
+      permits = new Permits(counter, windowMs, isBudget);
       this.#permits.set(counter, permits);
     }
-    return { rule, permits };
+    return permits;
   }
 
   find(counter: string): Permits | undefined {

@@ -1,3 +1,9 @@
+import {
+  type BudgetHolder,
+  type BudgetPeriod,
+  type BudgetRule,
+  nanosPerDollar,
+} from '../../src/common/core/budget-rules.js';
 import type { ErrorCode } from '../../src/common/core/errors.js';
 import { GatewayError } from '../../src/common/core/errors.js';
 import type { Exchange } from '../../src/common/core/exchange.js';
@@ -12,12 +18,13 @@ const codes: Readonly<Record<RateHolder, ErrorCode>> = {
   rate_limits_policy: 'rate_limits_policy_exceeded',
 };
 
-const shown: Readonly<Record<RateHolder, string>> = {
+const shown: Readonly<Record<RateHolder | BudgetHolder, string>> = {
   api_key: 'API key',
   workspace: 'workspace',
   virtual_key: 'provider',
   integration: 'integration',
   rate_limits_policy: 'rate-limit policy',
+  usage_limits_policy: 'usage-limits policy',
 };
 
 const periods = { rps: 'second', rpm: 'minute', rph: 'hour', rpd: 'day', rpw: 'week' } as const;
@@ -46,6 +53,55 @@ export function refusalOf(x: Exchange, rule: RateRule, { remaining, waitMs }: Li
     },
   });
 }
+
+const exhaustTypes: Readonly<Record<BudgetHolder, string>> = {
+  api_key: 'api_key_exhaust_error',
+  workspace: 'workspace_exhaust_error',
+  virtual_key: 'virtual_key_exhaust_error',
+  integration: 'integration_exhaust_error',
+  usage_limits_policy: 'usage_limits_policy_exhaust_error',
+};
+
+/** The answer to a request for which too little is left of a budget. `amount`: what it may use. */
+export function budgetRefusalOf(
+  rule: BudgetRule,
+  { startsAt, endsAt }: BudgetPeriod,
+  amount: number,
+  { remaining, used = rule.limit - remaining }: LimitRefusal,
+): GatewayError {
+  const { of, name, measure, limit } = rule;
+  const left = Math.max(0, remaining);
+  const waitMs = endsAt === null ? null : Math.max(1, endsAt - Date.now());
+  const whose = `The ${shown[of]} ${JSON.stringify(name)} may use ${shownAmount(rule, limit)}`;
+  const again = endsAt === null ? '' : ` Usage starts again at ${new Date(endsAt).toISOString()}.`;
+  const message =
+    left < 1
+      ? `${whose}, and that is used up: raise the budget or reset its usage.${again}`
+      : `${whose}; ${shownAmount(rule, left)} are left, and this request may use ${shownAmount(rule, amount)}: lower max_tokens, shorten the request, or raise the budget.${again}`;
+  return new GatewayError(of === 'usage_limits_policy' ? '06' : '04', message, {
+    type: exhaustTypes[of],
+    ...(waitMs !== null && { retryAfterMs: waitMs }),
+    headers: ['x-should-retry', 'false'],
+    limit: {
+      on: of,
+      name,
+      type: measure,
+      value: inUnit(rule, limit),
+      used: inUnit(rule, used),
+      remaining: inUnit(rule, left),
+      starts_at: new Date(startsAt).toISOString(),
+      resets_at: endsAt === null ? null : new Date(endsAt).toISOString(),
+      retry_after_ms: waitMs,
+    },
+  });
+}
+
+/** Dollars, tokens or requests. */
+const inUnit = ({ measure }: BudgetRule, amount: number): number =>
+  measure === 'cost' ? amount / nanosPerDollar : amount;
+
+const shownAmount = (rule: BudgetRule, amount: number): string =>
+  rule.measure === 'cost' ? `$${Number(inUnit(rule, amount).toFixed(6))}` : `${amount} ${rule.measure}`;
 
 function messageOf(
   { of, name, measure, unit, value }: RateRule,

@@ -14,7 +14,7 @@ declare module '../../src/common/core/errors.js' {
 
 export default defineStage({
   name: 'limits',
-  needs: ['tokens', 'channel'],
+  needs: ['tokens', 'channel', 'costs'],
   control: true,
   settings: {
     withoutRedis: {

@@ -1,5 +1,11 @@
 import type { SharedServer } from '../common/ipc/shared.js';
-import type { ControlHost, Nodes, RunningPart, Vectors } from '../common/plugin-host/control.js';
+import type {
+  ControlHost,
+  Nodes,
+  RunningPart,
+  SpentBudgets,
+  Vectors,
+} from '../common/plugin-host/control.js';
 import type { Logger } from '../common/plugin-host/logger.js';
 import type { Settings } from '../common/settings/settings.js';
 import type { Redis } from '../control-plane/shared-state/redis.js';
@@ -22,6 +28,7 @@ export interface StagePartsOptions {
   /** null: the deployment has none. */
   readonly redis: Redis | null;
   readonly schedules: ScheduleRunner;
+  readonly spent: SpentBudgets;
   readonly log: Logger;
 }
 
@@ -32,6 +39,7 @@ export async function startStageParts({
   shared,
   redis,
   schedules,
+  spent,
   log,
 }: StagePartsOptions): Promise<StageParts> {
   const [{ serveStageState }, loaded] = await Promise.all([
@@ -46,6 +54,7 @@ export async function startStageParts({
     nodes,
     dataDir: settings.dataDir,
     workers,
+    spent,
     async openDatabase(path, pragmas) {
       const { SqliteConnection } = await import('../control-plane/database/sqlite.js');
       return SqliteConnection.open(path, pragmas);

@@ -9,6 +9,7 @@ import type { BudgetAlert } from '../../src/common/ledger/alerts.js';
 import {
   type BudgetCounter,
   type BudgetUsageRow,
+  type ChargedBudget,
   type CoursePoint,
   resetsNode,
 } from '../../src/common/ledger/budgets.js';
@@ -74,7 +75,7 @@ function contract(open: (dataDir: string, ofNode: string) => Promise<BudgetLedge
     rmSync(dataDir, { recursive: true, force: true });
   });
 
-  const settle = (...rows: LedgerRow[]): Promise<void> =>
+  const settle = (...rows: LedgerRow[]): Promise<readonly ChargedBudget[]> =>
     ledger.apply({ ...nothing, settled: { packed: null, rows } });
   const usage = async (budget = keyBudget, startsAt = monday): Promise<BudgetUsageRow | undefined> =>
     (await ledger.budgets.usage(org, [{ budget, startsAt }]))[0];

@@ -49,8 +49,11 @@ describe('limits of a running gateway', function () {
       rate_limits: rates,
     })) as { key: string; id: string };
 
-  it('has an example that works as it is typed', async () => {
-    const [{ text } = { text: '' }] = examplesOf('docs/limits.md');
+  it('has examples that work as they are typed', async () => {
+    const text = examplesOf('docs/limits.md')
+      .filter(({ language }) => language === 'sh')
+      .map((example) => example.text)
+      .join('\n');
     const folder = mkdtempSync(join(tmpdir(), 'headgate-docs-'));
     const typed = text.replaceAll('http://127.0.0.1:8787', gateway.url);
     const env = { ...gateway.env, ADMIN_KEY: gateway.adminKey };
@@ -62,7 +65,9 @@ describe('limits of a running gateway', function () {
     expect(code, stdout + stderr).to.equal(0);
     expect(stdout)
       .to.match(/^200\n200\n429\n/)
-      .and.include('"code":"05"');
+      .and.include('"code":"05"')
+      .and.match(/\n?200\n200\n200\n412\n/)
+      .and.include('"code":"04"');
   });
 
   it('hold over its workers, after a change at once, and after a restart', async () => {

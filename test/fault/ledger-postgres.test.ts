@@ -95,7 +95,7 @@ describe('the ledger of several nodes', function () {
       node: 'a',
       ...change,
     });
-    const settle = (ledger: Ledger, ...rows: LedgerRow[]): Promise<void> =>
+    const settle = (ledger: Ledger, ...rows: LedgerRow[]): Promise<unknown> =>
       ledger.apply({ ...nothing, settled: { packed: null, rows } });
 
     it('shows a follower every row once, although transactions end in another order than they began', async () => {

@@ -100,12 +100,12 @@ export async function startPlane(options: Partial<AdminServerOptions> = {}): Pro
     workspace: client(first.workspace_key),
     client,
     rest: (verb, path, body, how) => overRest(server, first.admin_key, verb, path, body, how),
-    spend: (rule, amount) => {
+    spend: async (rule, amount) => {
       const { startsAt, endsAt } = periodAt(rule, Date.now());
       const { budget, limit, threshold } = rule;
       const row = logRow(first.organisation_id, first.workspace_id, uuidv7(), 't');
       const charges = [[budget, startsAt, endsAt, limit, threshold, amount]] as const;
-      return ledger.apply({
+      await ledger.apply({
         settled: { packed: null, rows: [{ ...row, at: Date.now(), node: ofNoNode, charges }] },
         unknown: [],
         positions: new Map(),

@@ -2,8 +2,12 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import startLimits from '../../plugins/limits/control.js';
+import type { LedgerRow } from '../../src/common/ledger/record.js';
 import type { RunningPart } from '../../src/common/plugin-host/control.js';
 import { SqliteConnection } from '../../src/control-plane/database/sqlite.js';
+import { Spent } from '../../src/control-plane/ledger/budgets/spent.js';
+import type { BudgetLedger } from '../../src/control-plane/ledger/ledger.js';
+import { openLedger } from '../../src/control-plane/ledger/sql.js';
 import { SharedStateServer } from '../../src/control-plane/shared-state/server.js';
 import type { SharedChannel } from '../../src/data-plane/directory/shared-channel.js';
 import { type Ask, BareWorker, type Client, soon } from './bare-worker.js';
@@ -24,9 +28,11 @@ export class LimitedWorkers {
   sent = 0;
   /** What the provider says was used. */
   usage = { prompt_tokens: 10, completion_tokens: 20, total_tokens: 30 };
-  /** Called for each request of the provider; returns whether it is answered now. */
-  answers: () => boolean = () => true;
+  /** Called for each request of the provider; returns whether it is answered now, or with which status it fails. */
+  answers: () => boolean | number = () => true;
   #control: RunningPart | null = null;
+  #ledger!: BudgetLedger;
+  #spent!: Spent;
   readonly #channels = new Map<number, SharedChannel>();
 
   static async start(count: number): Promise<LimitedWorkers> {
@@ -43,6 +49,8 @@ export class LimitedWorkers {
         setImmediate(() => channel.received(message.kind, message.news as never));
       }
     }, silent);
+    this.#ledger = await openLedger({ dataDir: this.dataDir });
+    this.#spent = new Spent({ ledger: this.#ledger, node: 'node', isShared: false });
     this.#control = await startLimits(
       { withoutRedis: 'local_share' },
       {
@@ -51,6 +59,7 @@ export class LimitedWorkers {
         nodes: null,
         dataDir: this.dataDir,
         workers: count,
+        spent: this.#spent,
         schedule() {},
         openDatabase: SqliteConnection.open,
         openVectors: async () => null,
@@ -80,9 +89,10 @@ export class LimitedWorkers {
       };
       worker.onAsked = ({ handler }) => {
         this.sent++;
-        if (!this.answers()) return;
+        const isAnswered = this.answers();
+        if (isAnswered === false) return;
         setImmediate(() => {
-          handler.head(200, ['content-type', 'application/json']);
+          handler.head(isAnswered === true ? 200 : isAnswered, ['content-type', 'application/json']);
           handler.data(
             Buffer.from(
               JSON.stringify({
@@ -116,9 +126,22 @@ export class LimitedWorkers {
     this.#control?.workerGone?.(worker);
   }
 
+  /** Puts what the workers have settled into the ledger. */
+  async ingest(): Promise<void> {
+    const settled = this.workers.flatMap((worker) => worker.settled.splice(0));
+    const rows = settled.map((settlement): LedgerRow => ({ ...settlement, state: 'settled', node: 'node' }));
+    const batch = { unknown: [], positions: new Map(), opened: [], closed: [] };
+    await this.#spent.apply(process.pid, { ...batch, settled: { packed: null, rows } });
+  }
+
+  get ledger(): BudgetLedger {
+    return this.#ledger;
+  }
+
   async close(): Promise<void> {
     for (const worker of this.workers) worker.close();
     await this.#control?.close?.();
+    await this.#ledger.close();
     rmSync(this.dataDir, { recursive: true, force: true });
   }
 }

@@ -1,3 +1,4 @@
+import type { ChargedBudget } from '../../src/common/ledger/budgets.js';
 import { unpack } from '../../src/common/ledger/packed-rows.js';
 import type { LedgerFilter, LedgerRow, UsageFilter } from '../../src/common/ledger/record.js';
 import { findBodies } from '../../src/control-plane/ingestion/body-reader.js';
@@ -19,7 +20,13 @@ export class MemoryLedger implements Ledger {
 
   constructor(readonly journalDir: string) {}
 
-  async apply({ settled, unknown, positions, opened, closed }: LedgerBatch): Promise<void> {
+  async apply({
+    settled,
+    unknown,
+    positions,
+    opened,
+    closed,
+  }: LedgerBatch): Promise<readonly ChargedBudget[]> {
     const packed = settled?.packed ? unpack(settled.packed) : [];
     for (const row of [...packed, ...(settled?.rows ?? [])]) {
       if (this.#rows.get(row.id)?.row.state !== 'settled') this.#add(row);
@@ -31,6 +38,7 @@ export class MemoryLedger implements Ledger {
       if (position === null) this.#positions.delete(source);
       else this.#positions.set(source, position);
     }
+    return [];
   }
 
   #add(row: LedgerRow): void {

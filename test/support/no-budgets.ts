@@ -7,6 +7,7 @@ export const noBudgets: LedgerBudgets = {
   ofPolicy: async () => ({ rows: [], total: 0 }),
   find: async () => null,
   reset: async () => 'missing',
+  onReset() {},
   ended: async () => {},
   courses: async () => [],
 };

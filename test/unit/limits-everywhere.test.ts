@@ -1,4 +1,10 @@
 import { expect } from 'chai';
+import {
+  type BudgetMeasure,
+  type BudgetPolicy,
+  type BudgetRule,
+  budgetName,
+} from '../../src/common/core/budget-rules.js';
 import type { EndpointName, Format } from '../../src/common/core/endpoint.js';
 import type { RateMeasure, RatePolicy, RateRule } from '../../src/common/core/rate-rules.js';
 import { endpoints } from '../../src/data-plane/endpoints/table.js';
@@ -42,7 +48,8 @@ const requests: Readonly<Record<Exclude<EndpointName, 'admin'>, Partial<Record<F
     },
   },
   models: { none: { method: 'GET', path: '/v1/models' } },
-  passthrough: { none: { method: 'GET', path: '/v1/files' } },
+  // Reading files, batches and jobs goes on without a budget.
+  passthrough: { none: { method: 'GET', path: '/v1/assistants' } },
 };
 
 const rule = (of: RateRule['of'], measure: RateMeasure): RateRule => ({
@@ -66,8 +73,38 @@ const policy = (key: string, measure: 'requests' | 'tokens'): RatePolicy => ({
   shadow: false,
 });
 
+const budget = (of: BudgetRule['of'], measure: BudgetMeasure): BudgetRule => ({
+  budget: budgetName('org', of, '1', measure),
+  of,
+  name: of,
+  ...noneLeft(measure),
+});
+const budgetPolicy = (key: string, measure: BudgetMeasure): BudgetPolicy => ({
+  id: key,
+  organisationId: 'org',
+  name: null,
+  conditions: [{ key, value: '*' }],
+  groupBy: ['workspace_id'],
+  ...noneLeft(measure),
+});
+const noneLeft = (measure: BudgetMeasure) => ({
+  measure,
+  limit: 0,
+  threshold: null,
+  shadow: false,
+  since: 0,
+  nextResetAt: null,
+  periodicReset: null,
+  periodicResetDays: null,
+});
+
 interface Kind {
   readonly name: string;
+  readonly budgets?: {
+    readonly ofKey?: BudgetRule;
+    readonly ofProvider?: BudgetRule;
+    readonly ofWorkspace?: BudgetPolicy;
+  };
   readonly ofKey?: RateRule;
   readonly ofProvider?: RateRule;
   readonly ofWorkspace?: RatePolicy;
@@ -84,6 +121,23 @@ const kinds: readonly Kind[] = [
   ...(['requests', 'tokens'] as const).flatMap((measure) => [
     { name: `a policy's ${measure}`, ofWorkspace: policy('endpoint_type', measure) },
     { name: `a policy's ${measure} by provider`, ofWorkspace: policy('provider', measure) },
+  ]),
+  ...(['cost', 'tokens', 'requests'] as const).flatMap((measure) => [
+    { name: `the key's budget of ${measure}`, budgets: { ofKey: budget('api_key', measure) } },
+    { name: `the workspace's budget of ${measure}`, budgets: { ofKey: budget('workspace', measure) } },
+    { name: `the provider's budget of ${measure}`, budgets: { ofProvider: budget('virtual_key', measure) } },
+    {
+      name: `the integration's budget of ${measure}`,
+      budgets: { ofProvider: budget('integration', measure) },
+    },
+    {
+      name: `a policy's budget of ${measure}`,
+      budgets: { ofWorkspace: budgetPolicy('workspace_id', measure) },
+    },
+    {
+      name: `a policy's budget of ${measure} by provider`,
+      budgets: { ofWorkspace: budgetPolicy('provider', measure) },
+    },
   ]),
 ];
 
@@ -105,15 +159,22 @@ describe('a limit without room', () => {
         worker.addProvider(slug, {
           provider: providers[name] ?? 'openai',
           ...(kind.ofProvider && { limits: [kind.ofProvider] }),
+          ...(kind.budgets?.ofProvider && { budgets: [kind.budgets.ofProvider] }),
         });
         // A list of models is of no endpoint type: only policies by provider are about it.
         if (name === 'models' && kind.ofWorkspace?.id === 'endpoint_type') continue;
         const workspaceId = `ws${i}`;
         if (kind.ofWorkspace !== undefined) worker.policies.set(workspaceId, { rates: [kind.ofWorkspace] });
-        const key = worker.key({ workspaceId, ...(kind.ofKey && { limits: [kind.ofKey] }) });
+        if (kind.budgets?.ofWorkspace !== undefined)
+          worker.policies.set(workspaceId, { rates: [], budgets: [kind.budgets.ofWorkspace] });
+        const key = worker.key({
+          workspaceId,
+          ...(kind.ofKey && { limits: [kind.ofKey] }),
+          ...(kind.budgets?.ofKey && { budgets: [kind.budgets.ofKey] }),
+        });
         const before = all.sent;
         const { status, text } = await all.ask(key, { ...request, config: `{"provider":"@${slug}"}` });
-        expect(status, `${kind.name}: ${text}`).to.equal(429);
+        expect(status, `${kind.name}: ${text}`).to.equal(kind.budgets === undefined ? 429 : 412);
         expect(all.sent, kind.name).to.equal(before);
       }
     });

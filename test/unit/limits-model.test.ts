@@ -80,6 +80,7 @@ describe('rate limits on one node, compared with a model by the same sixtieths',
         nodes: null,
         dataDir: '',
         workers,
+        spent: { node: 'node', isShared: false, sums: async () => [], listen() {} },
         schedule() {},
         // Counts are not kept: they would be written four times in each virtual second.
         openDatabase: () => Promise.reject(new Error('none')),

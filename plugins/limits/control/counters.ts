@@ -1,13 +1,7 @@
-import { LRUCache } from 'lru-cache';
 import type { Back, Grant, LimitRefusal, Looked, Wanted } from '../channel.js';
+import { aheadOf, type Share, shareOf, sharePart } from './ahead.js';
+import { CounterMap } from './counter-map.js';
 import { Window } from './window.js';
-
-/** A worker's part in a counter: what it was granted beyond its requests, and how often it has asked of late. */
-interface Share {
-  slot: number;
-  asked: number;
-  extra: number;
-}
 
 /** One counter: a window, or the requests under way. */
 export class LimitCounter {
@@ -45,19 +39,14 @@ export class LimitCounter {
   }
 }
 
-/** Most requests for which a worker is granted permits ahead. */
-const mostAhead = 4096;
-/** Of what is left, each worker is granted at most this part of its equal share ahead. */
-const sharePart = 8;
 /** What all nodes have taken is known well enough for so long, also of short windows. Milliseconds. */
 const leastFreshMs = 100;
 /** A limit of requests under way may be reached for long: how often workers are asked for what they do not use. */
 const recallEveryMs = 20;
-/** Counters that are kept, at most; those used least recently make room. */
+/** Counters that are kept, at most. */
 const mostCounters = 100_000;
 /** Characters of their names, all together. */
 const longestNames = 32 * 1024 * 1024;
-const leastLength = 256;
 
 export interface CountersOptions {
   /** Data workers of this node. */
@@ -68,10 +57,9 @@ export interface CountersOptions {
 
 /** The counters of all limits of this node. */
 export class Counters {
-  readonly #counters = new LRUCache<string, LimitCounter>({
-    max: mostCounters,
-    maxSize: longestNames,
-    sizeCalculation: (_, name) => leastLength + name.length,
+  readonly #counters = new CounterMap<LimitCounter>({
+    most: mostCounters,
+    mostLength: longestNames,
     dispose: (counter) => this.#changed.delete(counter),
   });
   readonly #changed = new Set<LimitCounter>();
@@ -169,7 +157,7 @@ export class Counters {
     const counter = this.#of(one);
     if (counter.window === null) return 0;
     const slot = counter.slotAt(this.now());
-    const share = this.#shareOf(counter, worker, slot);
+    const share = shareOf(counter.shares, worker, slot);
     return counter.tightSlot === slot ? 0 : aheadOf(one.amount, share);
   }
 
@@ -287,7 +275,7 @@ export class Counters {
 
   /** Permits beyond those asked for: twice as many with each question in the same slot, fewer as less is left. */
   #ahead(counter: LimitCounter, worker: number, slot: number, amount: number, room: number): number {
-    const share = this.#shareOf(counter, worker, slot);
+    const share = shareOf(counter.shares, worker, slot);
     // It asks because it has none left.
     share.extra = 0;
     if (counter.tightSlot === slot) return 0;
@@ -296,30 +284,12 @@ export class Counters {
     return share.extra;
   }
 
-  #shareOf(counter: LimitCounter, worker: number, slot: number): Share {
-    let share = counter.shares.get(worker);
-    if (share === undefined) {
-      share = { slot, asked: 0, extra: 0 };
-      counter.shares.set(worker, share);
-    } else if (share.slot !== slot) {
-      // What it was granted in an earlier part of the window counts until it gives it back.
-      share.slot = slot;
-      share.asked = 0;
-    }
-    share.asked++;
-    return share;
-  }
-
   #release(counter: LimitCounter, worker: number, amount: number): void {
     const left = (counter.held.get(worker) ?? 0) - amount;
     if (left > 0) counter.held.set(worker, left);
     else counter.held.delete(worker);
   }
 }
-
-/** None for the first question in a slot. */
-const aheadOf = (amount: number, { asked }: Share): number =>
-  amount * Math.min(2 ** (asked - 1) - 1, mostAhead);
 
 const isLonger = (one: LimitRefusal, other: LimitRefusal): boolean =>
   one.waitMs === null || (other.waitMs !== null && one.waitMs > other.waitMs);

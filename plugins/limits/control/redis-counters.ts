@@ -241,7 +241,7 @@ export class RedisCounters {
 }
 
 /** The organisation is the hash tag: a request's counters are on one server of a cluster. */
-function keyOf(counter: string): string {
+export function keyOf(counter: string): string {
   const slash = counter.indexOf('/');
   return `limits:{${counter.slice(0, slash)}}${counter.slice(slash)}`;
 }

@@ -1,12 +1,6 @@
 import type { Exchange } from '../../../src/common/core/exchange.js';
-import {
-  counterName,
-  type PolicyCondition,
-  type RatePolicy,
-  type RateRule,
-} from '../../../src/common/core/rate-rules.js';
+import type { PolicyCondition, PolicyKey } from '../../../src/common/core/rate-rules.js';
 import type { PlannedTarget } from '../../../src/common/ipc/explained.js';
-import type { Limit } from '../permits.js';
 import { keysOfTargets, keyValue } from './key-values.js';
 
 /** Texts of a condition: those that are meant exactly, and `@slug/*`, which is every model of that provider. */
@@ -53,27 +47,31 @@ class Condition {
   }
 }
 
-type LimitOf = (rule: RateRule) => Limit;
+/** Which requests a policy is about, and what it counts apart. */
+export interface PolicyTerms {
+  readonly conditions: readonly PolicyCondition[];
+  readonly groupBy: readonly PolicyKey[];
+}
 
 /** A policy, ready to be applied. */
-class CompiledPolicy {
+class CompiledPolicy<Limit> {
   readonly conditions: readonly Condition[];
-  readonly #policy: RatePolicy;
-  readonly #limitOf: LimitOf;
+  readonly #groupBy: readonly PolicyKey[];
+  readonly #limitOf: (group: string) => Limit;
   /** The group that was met last, and its limit: most policies have few groups, and bursts come from one. */
   #group = '';
   #limit: Limit | null = null;
 
-  constructor(policy: RatePolicy, limitOf: LimitOf) {
-    this.#policy = policy;
+  constructor({ conditions, groupBy }: PolicyTerms, limitOf: (group: string) => Limit) {
+    this.#groupBy = groupBy;
     this.#limitOf = limitOf;
-    this.conditions = policy.conditions.map((condition) => new Condition(condition));
+    this.conditions = conditions.map((condition) => new Condition(condition));
   }
 
   /** null: the policy is not about this request. */
   limit(x: Exchange, attempt: PlannedTarget | null): Limit | null {
     for (const condition of this.conditions) if (!condition.holds(x, attempt)) return null;
-    const { groupBy } = this.#policy;
+    const groupBy = this.#groupBy;
     if (groupBy.length === 1) {
       const value = keyValue(groupBy[0]!, x, attempt);
       return value === null ? null : this.#of(value, () => `${groupBy[0]}:${value}`);
@@ -91,10 +89,7 @@ class CompiledPolicy {
 
   #of(group: string, text: () => string): Limit {
     if (this.#limit !== null && this.#group === group) return this.#limit;
-    const { id, organisationId, name, measure, unit, value, shadow } = this.#policy;
-    const of = 'rate_limits_policy';
-    const counter = counterName(organisationId, of, `${id}/${text()}`, measure, unit);
-    const limit = this.#limitOf({ counter, of, name: name ?? id, measure, unit, value, shadow });
+    const limit = this.#limitOf(text());
     if (group.length <= longestGroup) {
       this.#group = group;
       this.#limit = limit;
@@ -107,12 +102,12 @@ class CompiledPolicy {
 const longestGroup = 256;
 
 /** The policies of one phase of a request, each found by the values of one of its conditions. */
-class PolicyIndex {
-  readonly #byKey = new Map<string, Map<string, CompiledPolicy[]>>();
+class PolicyIndex<Limit> {
+  readonly #byKey = new Map<string, Map<string, CompiledPolicy<Limit>[]>>();
   /** Those without a condition that names values. */
-  readonly #others: CompiledPolicy[] = [];
+  readonly #others: CompiledPolicy<Limit>[] = [];
 
-  add(policy: CompiledPolicy): void {
+  add(policy: CompiledPolicy<Limit>): void {
     let best: Condition | null = null;
     for (const condition of policy.conditions) {
       if (condition.values?.isExact !== true) continue;
@@ -122,7 +117,7 @@ class PolicyIndex {
       this.#others.push(policy);
       return;
     }
-    const byValue = this.#byKey.get(best.key) ?? new Map<string, CompiledPolicy[]>();
+    const byValue = this.#byKey.get(best.key) ?? new Map<string, CompiledPolicy<Limit>[]>();
     this.#byKey.set(best.key, byValue);
     for (const value of best.values!.exact) {
       const policies = byValue.get(value);
@@ -148,8 +143,8 @@ class PolicyIndex {
   }
 }
 
-function addLimits(
-  policies: readonly CompiledPolicy[],
+function addLimits<Limit>(
+  policies: readonly CompiledPolicy<Limit>[],
   x: Exchange,
   attempt: PlannedTarget | null,
   found: Limit[],
@@ -175,28 +170,33 @@ const rank = (key: string): number => {
   return at < 0 ? ranks.length : at;
 };
 
-const noLimits: readonly Limit[] = [];
+const none: readonly never[] = [];
 
-/** The rate-limit policies of a workspace. */
-export class PolicySet {
+/** The policies of one kind of a workspace; `Limit` is what a request meets of one. */
+export class PolicySet<Limit> {
   /** Those that are decided before any target is asked, and those that name targets. */
-  readonly #ofRequests = new PolicyIndex();
-  readonly #ofTargets = new PolicyIndex();
+  readonly #ofRequests = new PolicyIndex<Limit>();
+  readonly #ofTargets = new PolicyIndex<Limit>();
 
-  /** `limitOf`: a rule with what this worker may take of it. */
-  constructor(policies: readonly RatePolicy[], limitOf: LimitOf) {
+  static of<Policy extends PolicyTerms, Limit>(
+    policies: readonly Policy[],
+    /** The limit of a policy for these values of its groups: `key:value`, joined by dashes. */
+    limitOf: (policy: Policy, group: string) => Limit,
+  ): PolicySet<Limit> {
+    const set = new PolicySet<Limit>();
     for (const policy of policies) {
       const keys = [...policy.conditions.map(({ key }) => key), ...policy.groupBy];
-      const index = keys.some((key) => keysOfTargets.has(key)) ? this.#ofTargets : this.#ofRequests;
-      index.add(new CompiledPolicy(policy, limitOf));
+      const index = keys.some((key) => keysOfTargets.has(key)) ? set.#ofTargets : set.#ofRequests;
+      index.add(new CompiledPolicy(policy, (group) => limitOf(policy, group)));
     }
+    return set;
   }
 
   ofRequest(x: Exchange): readonly Limit[] {
-    return this.#ofRequests.isEmpty ? noLimits : this.#ofRequests.limits(x, null);
+    return this.#ofRequests.isEmpty ? none : this.#ofRequests.limits(x, null);
   }
 
   ofTarget(x: Exchange, attempt: PlannedTarget): readonly Limit[] {
-    return this.#ofTargets.isEmpty ? noLimits : this.#ofTargets.limits(x, attempt);
+    return this.#ofTargets.isEmpty ? none : this.#ofTargets.limits(x, attempt);
   }
 }

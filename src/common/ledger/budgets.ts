@@ -8,6 +8,11 @@ export interface BudgetCounter {
   readonly startsAt: number;
 }
 
+/** What was added to a counter; below 0: less was used than was charged before. */
+export interface ChargedBudget extends BudgetCounter {
+  readonly amount: number;
+}
+
 /** Amounts below are in the unit of the budget: nanodollars, tokens or requests. */
 export interface CounterSums extends BudgetCounter {
   /** By the id of the node that served the requests. `resetsNode` has what resets took away, a number below 0. */
@@ -105,6 +110,8 @@ export interface LedgerBudgets {
    * milliseconds. 'missing': it has no charge.
    */
   reset(org: string, counter: BudgetCounter, at: number): Promise<'missing' | undefined>;
+  /** Calls the listener after each reset of a counter by this object. */
+  onReset(listener: (org: string, counter: BudgetCounter) => void): void;
   /**
    * Its period has ended by hand at `at`, and a new one began: an alert `reset` is written for each of the budget's
    * periods that has a charge, began before, and had none yet. Usage stays as it is.

@@ -1,5 +1,6 @@
 import type { Awaitable } from '../core/directory.js';
 import type { SharedServer } from '../ipc/shared.js';
+import type { BudgetCounter, ChargedBudget, CounterSums } from '../ledger/budgets.js';
 import type { Logger } from './logger.js';
 
 /** A Redis that the nodes of a deployment share. Commands without an answer in time reject. */
@@ -52,6 +53,27 @@ export interface ScheduledRun {
 
 export type ScheduledWork = (run: ScheduledRun) => Promise<void>;
 
+/** What requests have used of budgets, as the ledger has it. */
+export interface SpentBudgets {
+  /** This node, as in the sums. */
+  readonly node: string;
+  /** Do other nodes write into the ledger, too? */
+  readonly isShared: boolean;
+  /** Of this moment: what `charged` is called with later is not in it. Rejects where the ledger does not answer. */
+  sums(organisationId: string, counters: readonly BudgetCounter[]): Promise<readonly CounterSums[]>;
+  /** One listener. */
+  listen(listener: SpentListener): void;
+}
+
+export interface SpentListener {
+  /** The ledger has got charges of requests that a process of this node served. */
+  charged(pid: number, charges: readonly ChargedBudget[]): void;
+  /** All that a process has written before its end is in the ledger. */
+  ended(pid: number): void;
+  /** Someone has set this counter to 0, on this node. */
+  reset(organisationId: string, counter: BudgetCounter): void;
+}
+
 /** The host of a stage's part in the control process. */
 export interface ControlHost {
   readonly log: Logger;
@@ -62,6 +84,7 @@ export interface ControlHost {
   readonly dataDir: string;
   /** Data workers of this node. */
   readonly workers: number;
+  readonly spent: SpentBudgets;
   openDatabase(path: string, pragmas: readonly string[]): Promise<StageDatabase>;
   /** Gives the work of one of the stage's `schedules`. While the part starts. */
   schedule(name: string, work: ScheduledWork): void;

@@ -1,6 +1,6 @@
 import type { Awaitable, Directory } from '../core/directory.js';
 import type { ErrorCode, ErrorDetail, GatewayError } from '../core/errors.js';
-import type { Exchange, JsonObject, Outcome, Reply } from '../core/exchange.js';
+import type { Attempt, Exchange, JsonObject, Outcome, Reply } from '../core/exchange.js';
 import type { ResolvedConfig, Target } from '../core/target.js';
 import type { HeaderList } from '../http/headers.js';
 import type { Shared } from '../ipc/shared.js';
@@ -63,6 +63,8 @@ export interface KeptConfigs {
 export interface ExpectedTokens {
   /** Of the request and of the longest answer that it allows. */
   readonly tokens: number;
+  /** Of the request alone. */
+  readonly input: number;
   /** Does the request limit the length of its answer? Otherwise the answer's part is an estimate. */
   readonly isBounded: boolean;
 }
@@ -95,6 +97,11 @@ export interface Capabilities {
      * the price, or the target's provider, is not known yet.
      */
     expectedCost(x: Exchange, target: Target, outputTokens: number | null): number | null;
+    /**
+     * The most that an attempt may cost, in picodollars, if it uses these tokens: input at the highest rate of input,
+     * output at that of output; null: no price is known.
+     */
+    mostCost(attempt: Attempt, tokens: ExpectedTokens): number | null;
   };
   /** Token counting. */
   tokens: {

@@ -12,6 +12,11 @@ export interface IngestionOptions {
   /** The folder of the journals. */
   readonly dir: string;
   readonly ledger: Ledger;
+  /** Applies the batches of a writer, and is told when there will be no more; absent: the ledger does, and no one is told. */
+  readonly writers?: {
+    apply(pid: number, batch: LedgerBatch): Promise<void>;
+    ended(pid: number): void;
+  };
   readonly onProblem: (error: Error) => void;
   readonly intervalMs?: number;
   /** Bytes of bodies that are kept; the oldest are deleted first. */
@@ -22,6 +27,8 @@ export interface IngestionOptions {
 export interface Ingestion {
   /** Resolves when all records in files at the time of the call are in the ledger, or a failure was reported. */
   flush(): Promise<void>;
+  /** Resolves when what was on file at the start was read for the first time, or a failure was reported. */
+  readonly firstPass: Promise<void>;
   /** A worker's process has ended: its open intents become `unknown`. */
   workerGone(worker: string, pid: number): Promise<void>;
   /** Milliseconds since all that was on file then was in the ledger. */
@@ -84,6 +91,7 @@ class Ingester implements Ingestion {
   readonly #gone = new Set<string>();
   #positions: Map<string, number> | null = null;
   #passes: Promise<void> = Promise.resolve();
+  #firstPass: Promise<void> | null = null;
   #timer: NodeJS.Timeout | null = null;
   #stopped = false;
   #livenessAt = 0;
@@ -104,7 +112,13 @@ class Ingester implements Ingestion {
   }
 
   start(): void {
-    this.#enqueue(() => this.#pass(false)).then(() => this.#schedule());
+    const pass = this.#enqueue(() => this.#pass(false));
+    this.#firstPass ??= pass;
+    pass.then(() => this.#schedule());
+  }
+
+  get firstPass(): Promise<void> {
+    return this.#firstPass ?? Promise.resolve();
   }
 
   #schedule(): void {
@@ -296,7 +310,7 @@ class Ingester implements Ingestion {
       const chunk: Chunk | null = await file.read(sink, this.#buffers);
       if (chunk === null) return;
       for (const intent of fresh) intent.text ??= chunk.textAt(intent.offset);
-      await this.#options.ledger.apply({
+      await this.#apply(writer, {
         ...nothing,
         settled: chunk.settled,
         closed,
@@ -305,6 +319,12 @@ class Ingester implements Ingestion {
       fresh = [];
       closed = [];
     }
+  }
+
+  async #apply({ pid }: Writer, batch: LedgerBatch): Promise<void> {
+    const { writers, ledger } = this.#options;
+    if (writers === undefined) await ledger.apply(batch);
+    else await writers.apply(pid, batch);
   }
 
   #skipped(file: JournalFile, offset: number, bytes: number): void {
@@ -316,7 +336,7 @@ class Ingester implements Ingestion {
   /** Moves the open intents of a finished file to the ledger, so that the file can be deleted. */
   async #handOver(writer: Writer, file: JournalFile): Promise<void> {
     const opened = this.#openIntents(writer, file).map((intent) => ({ writer: writer.key, intent }));
-    await this.#options.ledger.apply({
+    await this.#apply(writer, {
       ...nothing,
       opened,
       positions: new Map([[file.name, file.offset]]),
@@ -345,12 +365,13 @@ class Ingester implements Ingestion {
   async #bury(writer: Writer): Promise<void> {
     const intents = [...writer.carried.values(), ...this.#openIntents(writer, writer.files.at(-1))];
     const unknown: LedgerRow[] = intents.map((intent) => unknownRow(intent, writer.node));
-    await this.#options.ledger.apply({
+    await this.#apply(writer, {
       ...nothing,
       unknown,
       closed: [...writer.carried.keys()],
       positions: new Map(writer.files.map((file) => [file.name, file.offset])),
     });
+    this.#options.writers?.ended(writer.pid);
     this.#finished.push(...writer.files);
     this.#writers.delete(writer.key);
     this.#gone.delete(writer.key);

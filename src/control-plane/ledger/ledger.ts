@@ -1,5 +1,5 @@
 import type { LedgerAlerts } from '../../common/ledger/alerts.js';
-import type { LedgerBudgets } from '../../common/ledger/budgets.js';
+import type { ChargedBudget, LedgerBudgets } from '../../common/ledger/budgets.js';
 import type { PackedRows } from '../../common/ledger/packed-rows.js';
 import type { Intent, LedgerPage, LedgerReader, LedgerRow } from '../../common/ledger/record.js';
 import type { TableRows } from './budgets/take-over.js';
@@ -57,8 +57,8 @@ export interface LedgerBatch {
  * pass. Its rows may be partitioned by day: a row's `at` never changes.
  */
 export interface Ledger extends LedgerReader {
-  /** One transaction. */
-  apply(batch: LedgerBatch): Promise<void>;
+  /** One transaction. What its rows have added to budgets is returned. */
+  apply(batch: LedgerBatch): Promise<readonly ChargedBudget[]>;
   /** Takes bodies, in one transaction. null: they stay in the files of the journals, where `bodies` finds them. */
   readonly keepBodies: ((batch: BodyBatch) => Promise<void>) | null;
   positions(): Promise<Map<string, number>>;

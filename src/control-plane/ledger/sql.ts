@@ -1,5 +1,6 @@
 import { closeSync, mkdirSync, openSync } from 'node:fs';
 import { join } from 'node:path';
+import type { ChargedBudget } from '../../common/ledger/budgets.js';
 import type {
   Bodies,
   LedgerFilter,
@@ -98,11 +99,11 @@ class SqliteLedger implements BudgetLedger {
     return done;
   }
 
-  apply(batch: LedgerBatch): Promise<void> {
+  apply(batch: LedgerBatch): Promise<readonly ChargedBudget[]> {
     return this.#inTurn(() => inTransaction(this.writer, () => this.#apply(batch)));
   }
 
-  async #apply(batch: LedgerBatch): Promise<void> {
+  async #apply(batch: LedgerBatch): Promise<readonly ChargedBudget[]> {
     const { writer } = this;
     const { settled, unknown, positions, opened, closed } = batch;
     const last = await this.#charges.before(batch);
@@ -116,7 +117,7 @@ class SqliteLedger implements BudgetLedger {
       await writer.runKept(insertSettled, [JSON.stringify(settled.rows.map(rowArray))]);
     }
     if (unknown.length > 0) await writer.run(insertUnknown, [JSON.stringify(unknown.map(rowArray))]);
-    await this.#charges.after(batch, last, Date.now());
+    const charged = await this.#charges.after(batch, last, Date.now());
     for (const { writer: process, intent } of opened) {
       // One that came after its own settlement is not open.
       await writer.run(
@@ -139,6 +140,7 @@ class SqliteLedger implements BudgetLedger {
         ]);
       }
     }
+    return charged;
   }
 
   positions(): Promise<Map<string, number>> {

@@ -14,6 +14,7 @@ import { passthroughCall } from './outgoing/passthrough-call.js';
 import type { PreparedCall } from './outgoing/prepared-calls.js';
 import type { Pipeline } from './parts.js';
 import { countHere } from './request/count-here.js';
+import { answers } from './request/expected-tokens.js';
 import { callSecrets, withoutSecrets } from './secrets/call-secrets.js';
 
 /**
@@ -193,7 +194,8 @@ function intentOf(pipeline: Pipeline, x: Exchange, { call, address }: Outgoing, 
   if (model !== null && x.request.bytes !== null) {
     const { length } = x.request.bytes;
     const { pricing } = pipeline;
-    const most = maxTokens(x, call.target);
+    const single = maxTokens(x, call.target);
+    const most = single === null ? null : single * answers(x);
     record.reserved =
       address.prices === null
         ? pricing.reserve(address.provider.name, model, length, most)

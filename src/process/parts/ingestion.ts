@@ -1,3 +1,4 @@
+import type { SpentBudgets } from '../../common/plugin-host/control.js';
 import type { Ingestion } from '../../control-plane/ingestion/ingest.js';
 import type { ProcessPart } from '../part-list.js';
 import type { Base } from './base.js';
@@ -8,6 +9,7 @@ import type { WorkerProcesses } from './worker-processes.js';
 
 export interface IngestionGiven {
   readonly ingestion: Ingestion;
+  readonly spent: SpentBudgets;
 }
 
 /** Turns the workers' journals into rows of the ledger; journals of earlier runs first. */
@@ -18,20 +20,26 @@ export const ingestionPart: ProcessPart<
   name: 'ingestion of journals',
   // There may be many last records. What does not get there in time waits for the next start.
   stopMs: ({ sharedLedger }) => (sharedLedger === null ? 10_000 : 30_000),
-  async start({ journalDir, ledger, workers, journal, log }) {
-    const { startIngestion } = await import('../../control-plane/ingestion/ingest.js');
+  async start({ journalDir, ledger, sharedLedger, nodeId, workers, journal, log }) {
+    const [{ startIngestion }, { Spent }] = await Promise.all([
+      import('../../control-plane/ingestion/ingest.js'),
+      import('../../control-plane/ledger/budgets/spent.js'),
+    ]);
+    const spent = new Spent({ ledger, node: nodeId, isShared: sharedLedger !== null });
     const ingestion = startIngestion({
       dir: journalDir,
       ledger,
+      writers: spent,
       onProblem: (error) => log.error({ err: error }, 'ingestion'),
     });
+    spent.waitFor(ingestion.firstPass);
     journal.behindMs = () => ingestion.behindMs;
     workers.onGone((worker, pid) => {
       ingestion
         .workerGone(String(worker), pid)
         .catch((error: unknown) => log.error({ err: error }, 'replay'));
     });
-    return { ingestion };
+    return { ingestion, spent };
   },
   async stop({ ingestion }) {
     await ingestion.flush();

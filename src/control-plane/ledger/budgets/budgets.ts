@@ -27,6 +27,7 @@ const dayMs = 86_400_000;
 /** Budgets in the tables of a ledger. */
 export class Budgets implements LedgerBudgets {
   readonly #database: BudgetDatabase;
+  readonly #onReset: ((org: string, counter: BudgetCounter) => void)[] = [];
   readonly #asked: string;
 
   constructor(database: BudgetDatabase) {
@@ -101,7 +102,17 @@ export class Budgets implements LedgerBudgets {
     return row === undefined ? null : usageOf(row);
   }
 
-  reset(org: string, { budget, startsAt }: BudgetCounter, at: number): Promise<'missing' | undefined> {
+  onReset(listener: (org: string, counter: BudgetCounter) => void): void {
+    this.#onReset.push(listener);
+  }
+
+  async reset(org: string, counter: BudgetCounter, at: number): Promise<'missing' | undefined> {
+    const answer = await this.#reset(org, counter, at);
+    if (answer !== 'missing') for (const listener of this.#onReset) listener(org, counter);
+    return answer;
+  }
+
+  #reset(org: string, { budget, startsAt }: BudgetCounter, at: number): Promise<'missing' | undefined> {
     const { language } = this.#database;
     const id = budgetId(budget);
     return this.#database.transaction(async (step) => {

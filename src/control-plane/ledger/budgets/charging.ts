@@ -1,4 +1,5 @@
 import { budgetParts } from '../../../common/core/budget-name.js';
+import type { ChargedBudget } from '../../../common/ledger/budgets.js';
 import type { LedgerBatch } from '../ledger.js';
 import { type CounterEvent, writeAlerts } from './alert-rows.js';
 import { budgetId, type CounterRow } from './counter-rows.js';
@@ -108,7 +109,8 @@ export type ChargeStatements = ReturnType<typeof chargeStatements>;
 
 /**
  * Adds charges to their counters, and writes an alert where one reaches its threshold or its limit. To be called last in the
- * transaction that changes the rows: other nodes wait for its counters from then on. `now`: Unix milliseconds.
+ * transaction that changes the rows: other nodes wait for its counters from then on. `now`: Unix milliseconds. What was added
+ * to each counter is returned.
  */
 export async function charge(
   language: Language,
@@ -116,9 +118,9 @@ export async function charge(
   step: Step,
   sums: readonly ChargeSum[],
   now: number,
-): Promise<void> {
+): Promise<readonly ChargedBudget[]> {
   const added = addedUp(sums);
-  if (added.counters.size === 0) return;
+  if (added.counters.size === 0) return [];
   const parameter = rowsParameter(
     [...added.counters.values()].map((c) => counterNames.map((name) => c[name])),
   );
@@ -126,6 +128,11 @@ export async function charge(
   await step(statements.byNode, [rowsParameter([...added.byNode.values()])]);
   await step(statements.course, [rowsParameter([...added.course.values()])]);
   await alert(language, statements, step, charged, added.counters, now);
+  return [...added.counters.values()].map(({ budget, starts_at: startsAt, used: amount }) => ({
+    budget,
+    startsAt,
+    amount,
+  }));
 }
 
 type Addition = [id: string, startsAt: number, part: string | number, used: number];

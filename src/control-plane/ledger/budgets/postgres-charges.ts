@@ -1,4 +1,5 @@
 import type { Client } from 'pg';
+import type { ChargedBudget } from '../../../common/ledger/budgets.js';
 import { contextFields } from '../../../common/ledger/fields.js';
 import {
   contextSlot,
@@ -66,7 +67,7 @@ export async function chargeBatch(
   { settled, unknown }: LedgerBatch,
   replaced: readonly ChargedRow[],
   stagedTimes: readonly [from: number, to: number] | null,
-): Promise<void> {
+): Promise<readonly ChargedBudget[]> {
   const step = stepOf(client);
   let rows: ChargedRow[] = [
     ...(settled?.packed ? packedCharges(settled.packed) : []),
@@ -77,7 +78,7 @@ export async function chargeBatch(
   const sums: ChargeSum[] = [];
   for (const row of replaced) addSums(sums, row, -1);
   for (const row of rows) addSums(sums, row, 1);
-  await charge(postgresLanguage, statements, step, sums, Date.now());
+  return charge(postgresLanguage, statements, step, sums, Date.now());
 }
 
 /** The rows that this transaction has put in; of those with one id that which counts. */

@@ -1,3 +1,4 @@
+import type { ChargedBudget } from '../../../common/ledger/budgets.js';
 import type { SqliteConnection } from '../../database/sqlite.js';
 import type { LedgerBatch } from '../ledger.js';
 import { type ChargeSum, charge, chargeStatements, hasCharges } from './charging.js';
@@ -54,14 +55,14 @@ export class SqliteCharges {
   }
 
   /** After they were. `last`: of `before`. */
-  async after({ settled }: LedgerBatch, last: number | null, now: number): Promise<void> {
+  async after({ settled }: LedgerBatch, last: number | null, now: number): Promise<readonly ChargedBudget[]> {
     const step = this.#writer.allKept.bind(this.#writer);
     const isReplaced =
       settled !== null && (await step('SELECT 1 FROM temp.batch_replaced LIMIT 1', [])).length > 0;
-    if (last === null && !isReplaced) return;
+    if (last === null && !isReplaced) return [];
     const found = await step<ChargeSum & { budget: string }>(sums, [last ?? most]);
     const named = found.map((sum) => ({ ...sum, budget: JSON.parse(sum.budget) as unknown }));
     if (isReplaced) await step('DELETE FROM temp.batch_replaced', []);
-    await charge(sqliteLanguage, statements, step, named, now);
+    return charge(sqliteLanguage, statements, step, named, now);
   }
 }

@@ -1,6 +1,7 @@
 import type { Client } from 'pg';
 import type { Secret } from '../../../common/access/secret.js';
 import { GatewayError } from '../../../common/core/errors.js';
+import type { ChargedBudget } from '../../../common/ledger/budgets.js';
 import type {
   Bodies,
   LedgerFilter,
@@ -124,7 +125,7 @@ export class PostgresLedger implements BudgetLedger, TakingLedger {
     return this.options.makes === false ? this.#write(async () => {}) : this.ensurePartitions(Date.now());
   }
 
-  async apply(batch: LedgerBatch): Promise<void> {
+  async apply(batch: LedgerBatch): Promise<readonly ChargedBudget[]> {
     // Most batches have no row that is there already: these are put in place directly, at a third of the cost.
     let isStaged = batch.unknown.length > 0 || this.#isRepeating;
     for (let tries = 1; ; tries++) {
@@ -140,7 +141,7 @@ export class PostgresLedger implements BudgetLedger, TakingLedger {
     }
   }
 
-  async #apply(client: Client, batch: LedgerBatch, isStaged: boolean): Promise<void> {
+  async #apply(client: Client, batch: LedgerBatch, isStaged: boolean): Promise<readonly ChargedBudget[]> {
     const { settled, unknown, positions, opened, closed } = batch;
     const packed = settled?.packed ?? null;
     const rows = [...(settled?.rows ?? []), ...unknown];
@@ -152,7 +153,7 @@ export class PostgresLedger implements BudgetLedger, TakingLedger {
     const bookkeeping = this.#bookkeeping(client, positions, closed);
     if (pieces.length === 0 && opened.length === 0) {
       if (bookkeeping !== '') await within(client, client.query(bookkeeping));
-      return;
+      return [];
     }
     const isCharging = batch.isCharged !== true && (isStaged || hasCharges(batch));
     let replaced: Awaited<ReturnType<typeof replacedRows>> = [];
@@ -186,10 +187,12 @@ export class PostgresLedger implements BudgetLedger, TakingLedger {
       );
     }
     // Last: other nodes wait for the counters that it changes.
-    if (isCharging && pieces.length > 0) {
-      await chargeBatch(client, batch, replaced, isStaged ? timesOf(days) : null);
-    }
+    const charged =
+      isCharging && pieces.length > 0
+        ? await chargeBatch(client, batch, replaced, isStaged ? timesOf(days) : null)
+        : [];
     await within(client, client.query('COMMIT'));
+    return charged;
   }
 
   /**

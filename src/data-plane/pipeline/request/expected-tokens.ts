@@ -29,14 +29,14 @@ export function expectedTokens(
 
 function withAnswer(x: Exchange, target: Target | null, input: number): ExpectedTokens {
   if (x.endpoint.format.includes('embed') || x.endpoint.format.includes('moderation'))
-    return { tokens: input, isBounded: true };
+    return { tokens: input, input, isBounded: true };
   const most = maxTokens(x, target);
-  if (most === null || most < 0) return { tokens: input + defaultOutput, isBounded: false };
-  return { tokens: input + Math.min(most, mostOutput) * answers(x), isBounded: true };
+  if (most === null || most < 0) return { tokens: input + defaultOutput, input, isBounded: false };
+  return { tokens: input + Math.min(most, mostOutput) * answers(x), input, isBounded: true };
 }
 
 /** How many answers are asked for. */
-function answers(x: Exchange): number {
+export function answers(x: Exchange): number {
   const n = x.request.json?.['n'];
   return typeof n === 'number' && Number.isInteger(n) && n > 1 ? Math.min(n, 128) : 1;
 }

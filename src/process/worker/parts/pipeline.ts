@@ -2,6 +2,7 @@ import { KeyHasher } from '../../../common/access/gateway-key.js';
 import { OwnIdentities } from '../../../common/access/own-identity.js';
 import type { Capabilities } from '../../../common/plugin-host/host.js';
 import { Metrics } from '../../../common/plugin-host/metrics.js';
+import { reserveOf } from '../../../common/prices/pricing.js';
 import { attempt } from '../../../data-plane/pipeline/attempt.js';
 import { composeChain } from '../../../data-plane/pipeline/chain.js';
 import { OpenExchanges } from '../../../data-plane/pipeline/open-exchanges.js';
@@ -119,6 +120,12 @@ function capabilitiesOf(
     costs: {
       cost: (x) => costOf(parts, x.attempts, x.startedAt),
       expectedCost: (x, target, outputTokens) => costs.of(x, target, outputTokens),
+      mostCost({ provider, model, prices }, { tokens, input }) {
+        if (model === null) return null;
+        const price =
+          prices === null ? pricing.priceOf(provider, model) : prices.quoteOf(pricing, null, model)?.price;
+        return price ? reserveOf(input, tokens - input, price) : null;
+      },
     },
     tokens: {
       inputTokens: (x) => inputTokens(parts, x),

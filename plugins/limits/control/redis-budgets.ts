@@ -1,0 +1,218 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { resetsNode } from '../../../src/common/ledger/budgets.js';
+import type { Nodes, SpentBudgets } from '../../../src/common/plugin-host/control.js';
+import type { Grant, LimitRefusal, WantedBudget } from '../channel.js';
+import { sharePart } from './ahead.js';
+import { type Asker, type BudgetCounter, type BudgetCounters, refusalOf } from './budget-counters.js';
+import { addBudgetScript, openBudgetScript, resetBudgetScript, takeBudgetScript } from './budget-scripts.js';
+import { keyOf } from './redis-counters.js';
+
+/** How long a counter is kept in Redis beyond its period, or unused where it has no end. Milliseconds. */
+const keepMs = 86_400_000;
+const keepEndlessMs = 30 * keepMs;
+/** How long the other nodes have to write what they have used, where Redis has lost it. Milliseconds. */
+const writeMs = 50;
+/** How often what Redis does not have yet is written. Milliseconds. */
+const rewriteMs = 100;
+const channel = 'limits-budgets';
+
+type Answer =
+  | { readonly grants: readonly (readonly [taken: string, extra: string, isWithin: boolean, used: string])[] }
+  | { readonly refused: number; readonly used: string }
+  | { readonly unknown: readonly number[] };
+
+export interface RedisBudgetsOptions {
+  readonly nodes: Nodes;
+  /** What this node knows by itself: what counts while Redis is away. */
+  readonly own: BudgetCounters;
+  readonly spent: SpentBudgets;
+  readonly workers: number;
+  /** `local_share`: while Redis is away each node grants its share of what was left. `closed`: nothing. */
+  readonly without: 'local_share' | 'closed';
+  /** Nodes, as far as is known. */
+  readonly count: () => number;
+}
+
+/** Counters of budgets that all nodes share, in Redis. What Redis has lost is written again from the ledger and by the nodes. */
+export class RedisBudgets {
+  readonly #opening = new Map<string, Promise<boolean>>();
+  /** Counters of which Redis does not have what this node has used. */
+  readonly #unwritten = new Set<BudgetCounter>();
+  #timer: NodeJS.Timeout | null = null;
+  #awaySince = 0;
+
+  constructor(readonly options: RedisBudgetsOptions) {
+    const { nodes, own } = options;
+    nodes.subscribe(channel, (name) => {
+      const counter = own.peek(name);
+      if (counter?.wasShared === true) void this.#open(counter).catch(() => {});
+    });
+  }
+
+  /** null: budgets cannot be checked, and none is to be passed over. Rejects where the ledger is needed and does not answer. */
+  async take(from: Asker, wanted: readonly WantedBudget[]): Promise<readonly Grant[] | LimitRefusal | null> {
+    const { own, without } = this.options;
+    const counters = await own.known(wanted);
+    try {
+      const answer = await this.#take(from, wanted, counters);
+      this.#awaySince = 0;
+      return answer;
+    } catch {
+      // What was asked may have been counted there: it is written anew.
+      for (const counter of counters) this.#unwrite(counter);
+      if (without === 'closed') return null;
+      if (this.#awaySince === 0) this.#awaySince = Date.now();
+      const shares = await Promise.all(wanted.map((one, i) => this.#alone(one, counters[i]!)));
+      return own.takeNow(from, shares, counters);
+    }
+  }
+
+  /** More was used on this node than it was granted; below 0: less. */
+  changed(counter: BudgetCounter, amount: number): void {
+    const { nodes, spent } = this.options;
+    if (counter.born === '') return;
+    nodes
+      .script(addBudgetScript, [keyOf(counter.name)], [spent.node, exact(amount), counter.born])
+      .catch(() => {
+        this.#unwrite(counter);
+      });
+  }
+
+  /** A counter that someone has set to 0: the ledger has what was taken away. */
+  reset(name: string, takenAway: number): void {
+    this.options.nodes
+      .script(resetBudgetScript, [keyOf(name)], [resetsNode, exact(takenAway)])
+      // Redis is away: nodes that write the counter anew have it from the ledger.
+      .catch(() => {});
+  }
+
+  /** Redis may not have what this node has used of it: it gets it before it counts again, and as soon as it answers. */
+  #unwrite(counter: BudgetCounter): void {
+    counter.born = '';
+    this.#unwritten.add(counter);
+    this.#timer ??= setTimeout(() => void this.#write(), rewriteMs).unref();
+  }
+
+  async #write(): Promise<void> {
+    try {
+      for (const counter of this.#unwritten) {
+        if (counter.born === '') await this.#open(counter);
+        this.#unwritten.delete(counter);
+      }
+    } catch {
+      // Still away.
+    }
+    this.#timer = this.#unwritten.size === 0 ? null : setTimeout(() => void this.#write(), rewriteMs).unref();
+  }
+
+  close(): void {
+    this.#unwritten.clear();
+    if (this.#timer !== null) clearTimeout(this.#timer);
+  }
+
+  /** A budget with what this node may grant of it while Redis is away: what it had, and its share of what was left then. */
+  async #alone(one: WantedBudget, counter: BudgetCounter): Promise<WantedBudget> {
+    const { own, count } = this.options;
+    if (counter.most === null || counter.aloneSince !== this.#awaySince) {
+      counter.aloneSince = this.#awaySince;
+      // Where the ledger is away as well, what was known of the others last has to do.
+      await own.reread(counter.organisationId, [counter]).catch(() => {});
+      counter.most = counter.own + Math.max(0, Math.floor((one.limit - counter.used) / count()));
+    }
+    return { ...one, limit: Math.min(one.limit, counter.most + counter.others) };
+  }
+
+  async #take(
+    from: Asker,
+    wanted: readonly WantedBudget[],
+    counters: readonly BudgetCounter[],
+  ): Promise<readonly Grant[] | LimitRefusal> {
+    const { own } = this.options;
+    for (let tries = 0; ; tries++) {
+      const asked = counters.map(({ born }) => born);
+      const answer = await this.#ask(from, wanted, counters);
+      if ('refused' in answer) {
+        const used = Number(answer.used);
+        return refusalOf(answer.refused, wanted[answer.refused]!, used, own.now());
+      }
+      if ('grants' in answer) {
+        return answer.grants.map(([taken, extra, isWithin, used], i) => {
+          const counter = counters[i]!;
+          const given = { taken: Number(taken), extra: Number(extra) };
+          own.record(from, counter, given);
+          counter.others = Number(used) - counter.own;
+          counter.most = null;
+          // Redis lost it while it answered: what it counted last is written again.
+          if (counter.born !== asked[i]) this.#unwrite(counter);
+          return own.granted(given.taken, given.extra, isWithin);
+        });
+      }
+      if (tries > 4) throw new Error('Redis lost its counts again and again within one question');
+      for (const i of answer.unknown) {
+        const counter = counters[i]!;
+        // Another question may have written it meanwhile.
+        if (counter.born === asked[i]) await this.#open(counter, wanted[i]!);
+      }
+    }
+  }
+
+  async #ask(
+    from: Asker,
+    wanted: readonly WantedBudget[],
+    counters: readonly BudgetCounter[],
+  ): Promise<Answer> {
+    const { nodes, own, spent, workers, count } = this.options;
+    const question = {
+      node: spent.node,
+      parts: sharePart * workers * count(),
+      wanted: wanted.map((one, i) => {
+        const { limit, amount, needed, shadow } = one;
+        const counter = counters[i]!;
+        const ahead = own.ahead(from.worker, one, counter);
+        return { limit, amount, needed, shadow, born: counter.born, ahead, keepMs: keepMsOf(one, own.now()) };
+      }),
+    };
+    const keys = wanted.map(({ counter }) => keyOf(counter));
+    return JSON.parse(
+      await nodes.script<string>(takeBudgetScript, keys, [JSON.stringify(question)]),
+    ) as Answer;
+  }
+
+  /** Writes what this node has used, and of the other nodes what the ledger has. One at a time for a counter. */
+  async #open(counter: BudgetCounter, wanted?: WantedBudget): Promise<void> {
+    let opening = this.#opening.get(counter.name);
+    if (opening === undefined) {
+      opening = this.#openNow(counter, wanted).finally(() => this.#opening.delete(counter.name));
+      this.#opening.set(counter.name, opening);
+    }
+    const isLost = await opening;
+    // Other nodes have requests under way that the ledger does not have yet.
+    if (isLost && wanted !== undefined) await delay(writeMs);
+  }
+
+  /** true: Redis had it before, and has lost it. */
+  async #openNow(counter: BudgetCounter, wanted?: WantedBudget): Promise<boolean> {
+    const { nodes, own, spent } = this.options;
+    // Without the ledger, what it had last has to do.
+    await own.reread(counter.organisationId, [counter]).catch(() => {});
+    const others = [...counter.byNode].filter(([node]) => node !== spent.node);
+    const keep = wanted === undefined ? keepEndlessMs : keepMsOf(wanted, own.now());
+    const args = [
+      spent.node,
+      exact(counter.own),
+      JSON.stringify(Object.fromEntries(others.map(([node, sum]) => [node, exact(sum)]))),
+      exact(keep),
+    ];
+    const [born, isNew] = await nodes.script<[string, number]>(openBudgetScript, [keyOf(counter.name)], args);
+    const isLost = isNew === 1 && counter.wasShared;
+    counter.born = born;
+    counter.wasShared = true;
+    if (isLost) await nodes.publish(channel, counter.name);
+    return isLost;
+  }
+}
+
+const exact = (amount: number): string => Math.round(amount).toFixed(0);
+
+const keepMsOf = ({ endsAt }: WantedBudget, now: number): number =>
+  endsAt === null ? keepEndlessMs : Math.max(0, endsAt - now) + keepMs;

@@ -1,0 +1,80 @@
+import type { Charge } from '../../src/common/core/charges.js';
+import type { Attempt } from '../../src/common/core/exchange.js';
+import type { Limit, PeriodBudget } from './permits.js';
+
+/** What a request has taken of one limit. */
+export interface Taken {
+  readonly limit: Limit;
+  readonly amount: number;
+  readonly slot: number;
+  /** The try that it was taken for; null: for the request as a whole. */
+  readonly attempt: Attempt | null;
+}
+
+/** What a request has taken of one budget. */
+export interface Held extends Taken {
+  readonly limit: PeriodBudget;
+}
+
+export const isOfBudget = (taken: Taken): taken is Held => taken.limit.period !== null;
+
+const picosPerNano = 1000;
+
+/** Picodollars in the unit of budgets, rounded up. */
+export const nanosOf = (picodollars: number): number => Math.ceil(picodollars / picosPerNano);
+
+export const wasSent = ({ endedAt, status }: Attempt): boolean => endedAt !== null || status !== 0;
+
+/** It has failed, and nothing is owed for it. */
+export const isForNothing = ({ error, endedAt, status, usage }: Attempt): boolean =>
+  usage === null && (error !== null || endedAt !== null) && !(status >= 200 && status < 300);
+
+/** Tokens of rate limits. null: not known; then what was taken for it stays taken. */
+export function usedTokens(attempts: readonly Attempt[]): number | null {
+  let sum = 0;
+  for (const attempt of attempts) {
+    if (!wasSent(attempt)) continue;
+    const { usage, status } = attempt;
+    if (usage !== null && usage.source !== 'none') sum += usage.input + usage.output;
+    else if (status < 300) return null;
+  }
+  return sum;
+}
+
+/** What was used of a budget, once the request has ended and its tries are priced. */
+export function usedOf({ limit, amount, attempt }: Held, attempts: readonly Attempt[]): number {
+  const { measure } = limit.rule;
+  if (attempt === null) return attempts.some(wasSent) ? amount : 0;
+  if (!wasSent(attempt)) return 0;
+  if (measure === 'requests') return amount;
+  const { usage, cost } = attempt;
+  if (usage === null || usage.source === 'none') return isForNothing(attempt) ? 0 : amount;
+  if (measure === 'tokens') return usage.input + usage.output;
+  return cost === null ? 0 : nanosOf(cost);
+}
+
+/** What so much of each adds to its budget; null: there is none. */
+export function chargesOf(taken: readonly Taken[], amountOf: (one: Held) => number): Charge[] | null {
+  let charges: Charge[] | null = null;
+  for (const one of taken) {
+    if (!isOfBudget(one)) continue;
+    const { rule, period } = one.limit;
+    const amount = amountOf(one);
+    charges ??= [];
+    const at = charges.findIndex(
+      ([budget, startsAt]) => budget === rule.budget && startsAt === period.startsAt,
+    );
+    const before = at < 0 ? 0 : charges[at]![5];
+    const charge: Charge = [
+      rule.budget,
+      period.startsAt,
+      period.endsAt,
+      rule.limit,
+      rule.threshold,
+      before + amount,
+    ];
+    if (at < 0) charges.push(charge);
+    else charges[at] = charge;
+  }
+  return charges;
+}

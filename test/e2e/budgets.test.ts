@@ -1,0 +1,146 @@
+import { readFileSync } from 'node:fs';
+import { expect } from 'chai';
+import { type SimulatedProvider, startSimulated } from '../../src/simulated/index.js';
+import { eventually, type RunningGateway, startGateway } from '../support/gateway.js';
+
+describe('budgets of a running gateway', function () {
+  this.timeout(60_000);
+  let provider: SimulatedProvider;
+  let gateway: RunningGateway;
+
+  before(async () => {
+    provider = await startSimulated();
+    gateway = await startGateway({ env: { HEADGATE_SIMULATED: 'true', HEADGATE_WORKERS: '2' } });
+  });
+  after(async () => {
+    await gateway?.stop();
+    await provider.close();
+  });
+
+  /** On a connection of its own, so that any worker may get it. */
+  const asked = async (key: string, headers: Record<string, string> = {}): Promise<Response> =>
+    fetch(`${gateway.url}/v1/chat/completions`, {
+      method: 'POST',
+      headers: {
+        'x-gateway-api-key': key,
+        'x-gateway-provider': '@simulated',
+        'content-type': 'application/json',
+        connection: 'close',
+        ...headers,
+      },
+      body: JSON.stringify({ model: 'gpt-4o-mini', messages: [{ role: 'user', content: 'Hello' }] }),
+    });
+  const ask = async (key: string, headers: Record<string, string> = {}): Promise<number> => {
+    const response = await asked(key, headers);
+    await response.arrayBuffer();
+    return response.status;
+  };
+  const admin = async (method: string, path: string, body?: object): Promise<Record<string, unknown>> => {
+    const response = await fetch(`${gateway.url}${path}`, {
+      method,
+      headers: { 'x-gateway-api-key': gateway.adminKey, 'content-type': 'application/json' },
+      ...(body !== undefined && { body: JSON.stringify(body) }),
+    });
+    const text = await response.text();
+    expect(response.status, text).to.equal(200);
+    return JSON.parse(text || '{}') as Record<string, unknown>;
+  };
+  const three = { type: 'requests', credit_limit: 3 };
+  const keyWith = async (more: object): Promise<{ key: string; id: string }> =>
+    (await admin('POST', '/v1/api-keys/workspace/service', {
+      name: 'spends',
+      scopes: ['completions.write'],
+      ...more,
+    })) as { key: string; id: string };
+  const asking = async (
+    times: number,
+    key: string,
+    headers: Record<string, string> = {},
+  ): Promise<number[]> => {
+    const statuses: number[] = [];
+    for (let i = 0; i < times; i++) statuses.push(await ask(key, headers));
+    return statuses;
+  };
+
+  it('run out over its workers, go on where they are raised, and start again where they are reset', async () => {
+    const { key, id } = await keyWith({ usage_limits: three });
+    expect(await asking(5, key)).to.deep.equal([200, 200, 200, 412, 412]);
+    await admin('PUT', `/v1/api-keys/${id}`, { usage_limits: { ...three, credit_limit: 4 } });
+    expect(await asking(2, key)).to.deep.equal([200, 412]);
+    await admin('PUT', `/v1/api-keys/${id}`, { reset_usage: true });
+    expect(await asking(5, key)).to.deep.equal([200, 200, 200, 200, 412]);
+  });
+
+  it('run out on a workspace, a provider, an integration and a policy, each with its error', async () => {
+    const types: string[] = [];
+    const refusal = async (key: string, headers: Record<string, string> = {}): Promise<void> => {
+      expect(await asking(3, key, headers)).to.deep.equal([200, 200, 200]);
+      const response = await asked(key, headers);
+      const { error } = (await response.json()) as { error: { code: string; type: string; limit: object } };
+      expect(response.status).to.equal(412);
+      expect(error.limit).to.include({ type: 'requests', value: 3, used: 3, remaining: 0 });
+      types.push(`${error.code} ${error.type}`);
+    };
+    const { key } = await keyWith({});
+    const custom_host = `${provider.url}/v1`;
+    const fields = { provider: 'openai', custom_host, key: 'any', usage_limits: three };
+    await admin('POST', '/v1/providers', { ...fields, name: 'Spender', slug: 'spender' });
+    await refusal(key, { 'x-gateway-provider': '@spender' });
+    await admin('POST', '/v1/integrations', {
+      ...{ name: 'Lent', slug: 'lent', ai_provider_id: 'openai', key: 'any' },
+      configurations: { custom_host },
+      create_default_provider: false,
+    });
+    await admin('PUT', '/v1/integrations/lent/workspaces', {
+      workspaces: [{ id: gateway.workspaceId, enabled: true, usage_limits: [three] }],
+      create_default_provider: false,
+    });
+    await admin('POST', '/v1/providers', { name: 'Of lent', slug: 'of-lent', integration_id: 'lent' });
+    await refusal(key, { 'x-gateway-provider': '@of-lent' });
+    await admin('POST', '/v1/policies/usage-limits', {
+      conditions: [{ key: 'metadata.team', value: 'a' }],
+      group_by: [{ key: 'metadata.team' }],
+      type: 'requests',
+      credit_limit: 3,
+    });
+    await refusal(key, { 'x-gateway-metadata': '{"team":"a"}' });
+    const metadata = { project: 'p' };
+    await admin('PUT', `/v1/admin/workspaces/${gateway.workspaceId}`, {
+      usage_limits: [{ ...three, metadata }],
+    });
+    await refusal(key, { 'x-gateway-metadata': JSON.stringify(metadata) });
+    expect(types).to.deep.equal([
+      '04 virtual_key_exhaust_error',
+      '04 integration_exhaust_error',
+      '06 usage_limits_policy_exhaust_error',
+      '04 workspace_exhaust_error',
+    ]);
+    expect(await ask(key)).to.equal(200);
+  });
+
+  it('are refilled by no restart, and by no kill of a worker or of the control process', async () => {
+    const { key } = await keyWith({ usage_limits: { ...three, credit_limit: 5 } });
+    expect(await ask(key)).to.equal(200);
+    const workers = readFileSync(`/proc/${gateway.process.pid}/task/${gateway.process.pid}/children`, 'utf8')
+      .trim()
+      .split(' ')
+      .map(Number);
+    for (const pid of workers) process.kill(pid, 'SIGKILL');
+    const passes = (): Promise<number | false> =>
+      ask(key).then(
+        (status) => (status === 200 ? status : false),
+        () => false,
+      );
+    await eventually('other workers serve', passes);
+    await gateway.stop({ keep: true });
+    gateway = await gateway.restart();
+    expect(await ask(key)).to.equal(200);
+    process.kill(gateway.process.pid!, 'SIGKILL');
+    await eventually(
+      'it has ended',
+      async () => gateway.process.exitCode !== null || gateway.process.signalCode,
+    );
+    gateway = await gateway.restart();
+    expect(await asking(4, key)).to.deep.equal([200, 200, 412, 412]);
+  });
+});
