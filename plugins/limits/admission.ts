@@ -1,20 +1,13 @@
-import type { BudgetRule } from '../../src/common/core/budget-rules.js';
 import type { Awaitable } from '../../src/common/core/directory.js';
 import { type ErrorCode, GatewayError } from '../../src/common/core/errors.js';
 import { type Attempt, type Exchange, Slot } from '../../src/common/core/exchange.js';
-import { type RateRule, rateWindows } from '../../src/common/core/rate-rules.js';
+import type { RateRule } from '../../src/common/core/rate-rules.js';
 import type { Target } from '../../src/common/core/target.js';
 import type { ExpectedTokens, HostWith } from '../../src/common/plugin-host/host.js';
 import type { Back, Grant, LimitRefusal, Wanted, WantedBudget } from './channel.js';
-import {
-  type Limit,
-  type PeriodBudget,
-  type Permits,
-  PermitTable,
-  type RateLimit,
-  type RefusedAmount,
-} from './permits.js';
+import { type Limit, type PeriodBudget, type Permits, PermitTable, type WorkerRate } from './permits.js';
 import { budgetRefusalOf, refusalOf } from './refusal.js';
+import { count, described, longestField, metricsOf } from './reported.js';
 import {
   chargesOf,
   isForNothing,
@@ -25,6 +18,15 @@ import {
   usedTokens,
   wasSent,
 } from './used.js';
+import {
+  ceilingOf,
+  isRefusedToo,
+  isUnmetered,
+  neededOf,
+  nothingOf,
+  wantedBudgetOf,
+  wantedOf,
+} from './wanted.js';
 
 /** Names this process to the control process, which reads its journal by this number. */
 const { pid } = process;
@@ -78,7 +80,7 @@ export class LimitAdmission {
     ]);
   }
 
-  limit(rule: RateRule): RateLimit {
+  limit(rule: RateRule): WorkerRate {
     return this.table.of(rule);
   }
 
@@ -162,7 +164,7 @@ export class LimitAdmission {
     return most === null ? 0 : nanosOf(most);
   }
 
-  /** Tells the journal what is held back of budgets by now. */
+  /** What is held back of budgets by now, for the journal. */
   #has(x: Exchange, held: TakenPermits): void {
     if (!held.ofBudgets) {
       if (!held.taken.some(isOfBudget)) return;
@@ -379,72 +381,3 @@ const nothing = (): null => null;
 
 /** The question itself had no answer: not a refusal. */
 const unanswered: ReadonlySet<ErrorCode> = new Set(['store_unavailable', 'limits_unavailable']);
-
-const ceilingOf = (limit: Limit): number => (limit.period === null ? limit.rule.value : limit.rule.limit);
-
-/** Where `max_tokens` is missing, one token is enough; of a budget, anything. */
-function neededOf({ rule, period }: Limit, amount: number, expected: ExpectedTokens | null): number {
-  const isKnown = (rule.measure !== 'tokens' && rule.measure !== 'cost') || expected!.isBounded;
-  if (period === null) return isKnown ? amount : Math.min(amount, 1);
-  return isKnown ? Math.max(1, amount) : 1;
-}
-
-const isRefusedToo = (refused: RefusedAmount, limit: Limit, needed: number): boolean =>
-  !limit.rule.shadow && needed >= refused.needed && ceilingOf(limit) <= refused.value;
-
-const longestField = 256;
-
-const wantedOf = (rule: RateRule, amount: number, expected: ExpectedTokens | null): Wanted => ({
-  counter: rule.counter,
-  windowMs: rule.unit === null ? null : rateWindows[rule.unit],
-  value: rule.value,
-  amount,
-  isBounded: rule.measure !== 'tokens' || expected!.isBounded,
-  shadow: rule.shadow,
-});
-
-const wantedBudgetOf = (
-  limit: PeriodBudget,
-  amount: number,
-  expected: ExpectedTokens | null,
-): WantedBudget => {
-  const { rule, period, permits } = limit;
-  return {
-    counter: permits.counter,
-    budget: rule.budget,
-    startsAt: period.startsAt,
-    endsAt: period.endsAt,
-    limit: rule.limit,
-    amount,
-    needed: neededOf(limit, amount, expected),
-    shadow: rule.shadow,
-  };
-};
-
-const nothingOf = (counter: string): Back => ({
-  counter,
-  windowMs: null,
-  slot: 0,
-  amount: 0,
-});
-
-/** Nobody knows before its end what a call uses whose body is not read; counting tokens uses none. */
-const isUnmetered = ({ endpoint }: Exchange): boolean =>
-  endpoint.format === 'none' || endpoint.counts === true;
-
-const described = ({ of, name, measure, ...rule }: RateRule | BudgetRule): string =>
-  `${of} ${name} ${measure}${'unit' in rule && rule.unit !== null ? ` ${rule.unit}` : ''}`.slice(
-    0,
-    longestField,
-  );
-
-function count(counts: Map<string, number>, { of, measure }: RateRule | BudgetRule): void {
-  const key = `${of} ${measure}`;
-  counts.set(key, (counts.get(key) ?? 0) + 1);
-}
-
-const metricsOf = (name: string, counts: ReadonlyMap<string, number>) =>
-  [...counts].map(([key, value]) => {
-    const [on = '', type = ''] = key.split(' ');
-    return { name, labels: { on, type }, value };
-  });

@@ -54,14 +54,14 @@ export const isFree = ({ endpoint, request }: Exchange): boolean =>
   endpoint.name === 'passthrough' && request.method === 'GET' && free.test(request.path);
 
 /** Which budgets a request meets, and when. */
-export class Budgets {
+export class RequestBudgets {
   readonly #ofPrincipals = new WeakMap<Principal, readonly Budget[]>();
   readonly #ofProviders = new WeakMap<StoredProvider, readonly Budget[]>();
   readonly #sets = new WeakMap<Policies, PolicySets>();
 
   constructor(readonly table: TableOf) {}
 
-  /** Budgets of requests that count once, whatever is sent: those of the key, its workspace, and policies that name no target. */
+  /** RequestBudgets of requests that count once, whatever is sent: those of the key, its workspace, and policies that name no target. */
   once(x: Exchange, policies: Policies | null): PeriodBudget[] {
     return this.#ofRequest(x, policies, true);
   }

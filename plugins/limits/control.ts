@@ -79,7 +79,7 @@ export default async function start(settings: LimitSettings, host: ControlHost):
     ofBudgets: readonly WantedBudget[],
   ): Promise<Answer> => {
     const { worker } = from;
-    // Budgets first: a request that has none left has nothing to wait for, whatever its rate limits say.
+    // Budgets first: a request that has none left has nothing to wait for, whatever is left of its rate limits.
     const spendable =
       ofBudgets.length === 0
         ? []

@@ -5,10 +5,10 @@ import { counterName, type RatePolicy, type RateRule } from '../../src/common/co
 import type { Target } from '../../src/common/core/target.js';
 import { definePlugin, type NeedsOf } from '../../src/common/plugin-host/plugin.js';
 import { LimitAdmission, TakenPermits, takenSlot } from './admission.js';
-import { Budgets, isFree } from './budgets.js';
+import { isFree, RequestBudgets } from './budgets.js';
 import type { LimitSettings } from './control.js';
 import { lookedAt } from './look.js';
-import type { Limit, RateLimit } from './permits.js';
+import type { Limit, WorkerRate } from './permits.js';
 import { PolicySet } from './policies/policy-set.js';
 import stage from './stage.js';
 
@@ -21,19 +21,19 @@ export default definePlugin<LimitSettings, NeedsOf<typeof stage>>({
   ...stage,
   setup(_options, host) {
     const admission = new LimitAdmission(host);
-    const budgets = new Budgets(() => admission.table);
-    const ofPrincipals = new WeakMap<Principal, readonly RateLimit[]>();
-    const ofProviders = new WeakMap<StoredProvider, readonly RateLimit[]>();
-    const sets = new WeakMap<Policies, PolicySet<RateLimit>>();
+    const budgets = new RequestBudgets(() => admission.table);
+    const ofPrincipals = new WeakMap<Principal, readonly WorkerRate[]>();
+    const ofProviders = new WeakMap<StoredProvider, readonly WorkerRate[]>();
+    const sets = new WeakMap<Policies, PolicySet<WorkerRate>>();
 
-    const limitOf = (policy: RatePolicy, group: string): RateLimit => {
+    const limitOf = (policy: RatePolicy, group: string): WorkerRate => {
       const { id, organisationId, name, measure, unit, value, shadow } = policy;
       const of = 'rate_limits_policy';
       const counter = counterName(organisationId, of, `${id}/${group}`, measure, unit);
       return admission.limit({ counter, of, name: name ?? id, measure, unit, value, shadow });
     };
 
-    const setOf = (policies: Policies): PolicySet<RateLimit> => {
+    const setOf = (policies: Policies): PolicySet<WorkerRate> => {
       let set = sets.get(policies);
       if (set === undefined) {
         set = PolicySet.of(policies.rates, limitOf);
@@ -42,7 +42,7 @@ export default definePlugin<LimitSettings, NeedsOf<typeof stage>>({
       return set;
     };
 
-    const ofPrincipal = (principal: Principal): readonly RateLimit[] => {
+    const ofPrincipal = (principal: Principal): readonly WorkerRate[] => {
       if (principal.limits === undefined) return none;
       let limits = ofPrincipals.get(principal);
       if (limits === undefined) {
@@ -52,7 +52,7 @@ export default definePlugin<LimitSettings, NeedsOf<typeof stage>>({
       return limits;
     };
 
-    const ofProvider = (provider: StoredProvider | null): readonly RateLimit[] => {
+    const ofProvider = (provider: StoredProvider | null): readonly WorkerRate[] => {
       if (provider?.limits === undefined) return none;
       let limits = ofProviders.get(provider);
       if (limits === undefined) {
@@ -100,17 +100,14 @@ export default definePlugin<LimitSettings, NeedsOf<typeof stage>>({
       if (limits.length > 0) return admission.admit(x, limits, attempt, target);
     };
 
-    /** Do the policies have nothing for any request? */
-    const isNone = (policies: Policies | null): boolean =>
-      policies === null || (policies.rates.length === 0 && policies.budgets.length === 0);
-
     return {
       request(x) {
         x.set(takenSlot, new TakenPermits());
         const { workspaceId, limits, budgets: ofKey } = x.principal;
         const policies = workspaceId === null ? null : host.directory.policies(workspaceId);
         if (policies instanceof Promise) return policies.then((found) => admitRequest(x, found));
-        if (limits === undefined && ofKey === undefined && isNone(policies)) return;
+        const isNone = policies === null || (policies.rates.length === 0 && policies.budgets.length === 0);
+        if (limits === undefined && ofKey === undefined && isNone) return;
         return admitRequest(x, policies);
       },
       async explain(x, plan) {
@@ -118,7 +115,7 @@ export default definePlugin<LimitSettings, NeedsOf<typeof stage>>({
         const { workspaceId } = principal;
         const policies = workspaceId === null ? null : await host.directory.policies(workspaceId);
         const set = policies === null ? null : setOf(policies);
-        const rules = (limits: readonly RateLimit[]): RateRule[] => limits.map(({ rule }) => rule);
+        const rules = (limits: readonly WorkerRate[]): RateRule[] => limits.map(({ rule }) => rule);
         const rates = [...ofPrincipal(principal), ...(set?.ofRequest(x) ?? none)];
         const ofRequest = [...budgets.once(x, policies), ...budgets.held(x, policies)];
         plan.limits = await lookedAt(host, rules(rates), ofRequest);
@@ -142,11 +139,12 @@ export default definePlugin<LimitSettings, NeedsOf<typeof stage>>({
           return Promise.all([provider, policies]).then(([stored, found]) =>
             admitAttempt(x, attempt, call.target, stored, found),
           );
+        const isNone = policies === null || (policies.rates.length === 0 && policies.budgets.length === 0);
         if (
           provider?.limits === undefined &&
           provider?.budgets === undefined &&
           ofKey === undefined &&
-          isNone(policies)
+          isNone
         )
           return;
         return admitAttempt(x, attempt, call.target, provider, policies);
@@ -158,4 +156,4 @@ export default definePlugin<LimitSettings, NeedsOf<typeof stage>>({
   },
 });
 
-const none: readonly RateLimit[] = [];
+const none: readonly WorkerRate[] = [];

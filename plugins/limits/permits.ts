@@ -78,7 +78,7 @@ export class Permits {
 }
 
 /** A rate limit with what this worker may take of it. */
-export interface RateLimit {
+export interface WorkerRate {
   readonly rule: RateRule;
   readonly period: null;
   readonly permits: Permits;
@@ -91,7 +91,7 @@ export interface PeriodBudget {
   readonly permits: Permits;
 }
 
-export type Limit = RateLimit | PeriodBudget;
+export type Limit = WorkerRate | PeriodBudget;
 
 /** Characters of the counters that are kept, all together; a key of a policy may have a new one with each request. */
 const maxLength = 4 * 1024 * 1024;
@@ -114,7 +114,7 @@ export class PermitTable {
   /** `dropped` is called with permits that make room for others. */
   constructor(readonly dropped: (back: Back) => void) {}
 
-  of(rule: RateRule): RateLimit {
+  of(rule: RateRule): WorkerRate {
     const { counter, unit } = rule;
     const permits = this.#of(counter, unit === null ? null : rateWindows[unit], false);
     return { rule, period: null, permits };

@@ -153,7 +153,7 @@ describe('the counters of budgets of several nodes', function () {
     expect(await take(2, 100_000 * dollar)).to.equal(false);
   });
 
-  it('are 0 on all nodes once one was told to reset them', async () => {
+  it('are 0 on all nodes once they were reset on one', async () => {
     await start();
     expect(await passed(3, 100_000 * dollar)).to.equal(3);
     for (const { spent } of all) spent.charge(1, 100_000 * dollar);

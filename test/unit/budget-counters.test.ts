@@ -94,7 +94,7 @@ describe('the counters of budgets', () => {
     expect(counters.peek(counter)!.used).to.equal(60);
     spent.listener.ended(1);
     expect(counters.peek(counter)!.used).to.equal(25);
-    // What such a process still says is over.
+    // What arrives late from such a process changes nothing.
     counters.back({ worker: 0, pid: 1 }, [{ counter, isBudget: true, windowMs: null, slot: 0, amount: 35 }]);
     expect(counters.peek(counter)!.used).to.equal(25);
   });
@@ -107,7 +107,7 @@ describe('the counters of budgets', () => {
     expect(counters.peek(counter)!.used).to.equal(50);
   });
 
-  it('never let what is used pass the limit, whoever takes, ends or dies', async () => {
+  it('never let what is used pass the limit, in any order of grants, ends and deaths', async () => {
     const step = fc.oneof(
       fc.record({
         do: fc.constant('take' as const),
@@ -192,7 +192,7 @@ describe('the map of counters', () => {
     expect(map.size).to.be.within(6, 8);
   });
 
-  it('keeps what may not go, and says so', () => {
+  it('keeps what must stay, and refuses others', () => {
     const map = new CounterMap<number>({ most: 2, mostLength: 1e6, isIdle: (value) => value === 0 });
     expect([map.set('a/1', 1), map.set('a/2', 0), map.set('a/3', 1), map.set('a/4', 1)]).to.deep.equal([
       true,

@@ -93,7 +93,7 @@ describe('budgets', () => {
     expect(all.workers[0]!.settled.at(-1)).to.deep.include({ status: 412, error: '04', charges: null });
   });
 
-  it('say when usage starts again', async () => {
+  it('name the time when usage starts again', async () => {
     const nextResetAt = Date.now() + 3_600_000;
     const text = key([rule({ measure: 'requests', limit: 1, nextResetAt, periodicReset: 'weekly' })]);
     await all.ask(text);
@@ -105,7 +105,7 @@ describe('budgets', () => {
     expect(Number(headerOf(refused, 'retry-after'))).to.be.within(3598, 3600);
   });
 
-  it('begin again with each period, without anyone saying so', async () => {
+  it('begin again with each period, without a reset by hand', async () => {
     const now = Date.now();
     const over = rule({ measure: 'requests', limit: 1, nextResetAt: now + 400, periodicResetDays: 1 });
     const text = key([over]);

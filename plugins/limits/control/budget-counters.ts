@@ -2,14 +2,14 @@ import {
   type ChargedBudget,
   type BudgetCounter as LedgerCounter,
   resetsNode,
-} from '../../../src/common/ledger/budgets.js';
+} from '../../../src/common/core/charges.js';
 import type { SpentBudgets } from '../../../src/common/plugin-host/control.js';
 import type { Back, Grant, LimitRefusal, WantedBudget } from '../channel.js';
 import { aheadOf, type Share, shareOf, sharePart } from './ahead.js';
 import { CounterMap } from './counter-map.js';
 
 /** What is used of one period of a budget, what is held back for requests under way included. */
-export class BudgetCounter {
+export class UsedBudget {
   /** By requests of this node. */
   own = 0;
   /** By those of other nodes, less what resets took away. */
@@ -72,7 +72,7 @@ export interface BudgetCountersOptions {
   /** Unix milliseconds. */
   readonly now?: () => number;
   /** Is called where more (below 0: less) is used than was granted. */
-  readonly onChange?: (counter: BudgetCounter, amount: number) => void;
+  readonly onChange?: (counter: UsedBudget, amount: number) => void;
   /** Is called where a counter was set to 0, with what resets took away of it in all. */
   readonly onReset?: (name: string, takenAway: number) => void;
 }
@@ -82,7 +82,7 @@ export interface BudgetCountersOptions {
  * workers were granted and the ledger has not got yet: it is never less than what was used.
  */
 export class BudgetCounters {
-  readonly #counters = new CounterMap<BudgetCounter>({
+  readonly #counters = new CounterMap<UsedBudget>({
     most: mostCounters,
     mostLength: longestNames,
     isIdle: (counter) => counter.isIdle,
@@ -117,7 +117,7 @@ export class BudgetCounters {
   takeNow(
     from: Asker,
     wanted: readonly WantedBudget[],
-    counters: readonly BudgetCounter[],
+    counters: readonly UsedBudget[],
   ): readonly Grant[] | LimitRefusal {
     for (const [i, { limit, needed, shadow }] of wanted.entries()) {
       const { used } = counters[i]!;
@@ -127,7 +127,7 @@ export class BudgetCounters {
   }
 
   /** Reads from the ledger what is not known here. */
-  async known(wanted: readonly WantedBudget[]): Promise<readonly BudgetCounter[]> {
+  async known(wanted: readonly WantedBudget[]): Promise<readonly UsedBudget[]> {
     const missing = wanted.filter(({ counter }) => this.#counters.get(counter) === undefined);
     if (missing.length > 0) await this.#read(missing);
     return wanted.map(({ counter }) => {
@@ -144,9 +144,7 @@ export class BudgetCounters {
       await this.known(missing);
       return;
     }
-    const fresh = missing.map(
-      ({ counter, budget, startsAt }) => new BudgetCounter(counter, budget, startsAt),
-    );
+    const fresh = missing.map(({ counter, budget, startsAt }) => new UsedBudget(counter, budget, startsAt));
     const reading = this.reread(fresh[0]!.organisationId, fresh, true);
     for (const { name } of fresh) this.#reading.set(name, reading);
     try {
@@ -157,7 +155,7 @@ export class BudgetCounters {
   }
 
   /** Reads what other nodes and resets have added; of `areNew` what this node has, too. */
-  async reread(organisationId: string, counters: readonly BudgetCounter[], areNew = false): Promise<void> {
+  async reread(organisationId: string, counters: readonly UsedBudget[], areNew = false): Promise<void> {
     const { spent } = this.options;
     const now = this.now();
     const sums = await spent.sums(organisationId, counters);
@@ -178,7 +176,7 @@ export class BudgetCounters {
   /** Someone has set a counter to 0. */
   async #reset(organisationId: string, { budget, startsAt }: LedgerCounter): Promise<void> {
     const name = `${budget}@${startsAt}`;
-    const counter = this.#counters.peek(name) ?? new BudgetCounter(name, budget, startsAt);
+    const counter = this.#counters.peek(name) ?? new UsedBudget(name, budget, startsAt);
     await this.reread(organisationId, [counter]);
     this.options.onReset?.(name, counter.byNode.get(resetsNode) ?? 0);
   }
@@ -241,12 +239,12 @@ export class BudgetCounters {
     }
   }
 
-  peek(name: string): BudgetCounter | undefined {
+  peek(name: string): UsedBudget | undefined {
     return this.#counters.peek(name);
   }
 
   /** Permits that a worker should be granted ahead, if there are enough. */
-  ahead(worker: number, { amount }: WantedBudget, counter: BudgetCounter): number {
+  ahead(worker: number, { amount }: WantedBudget, counter: UsedBudget): number {
     const slot = this.#slot();
     const share = shareOf(counter.shares, worker, slot);
     return counter.tightSlot >= slot - 1 ? 0 : aheadOf(Math.max(1, amount), share);
@@ -255,7 +253,7 @@ export class BudgetCounters {
   /** Counts a grant. */
   record(
     { worker, pid }: Asker,
-    counter: BudgetCounter,
+    counter: UsedBudget,
     { taken, extra }: Pick<Grant, 'taken' | 'extra'>,
   ): void {
     this.#pids.add(pid);
@@ -272,7 +270,7 @@ export class BudgetCounters {
     return { taken, extra, slot, validMs: (slot + 1) * slotMs - this.now(), isWithin };
   }
 
-  #grant(counter: BudgetCounter, one: WantedBudget, from: Asker): Grant {
+  #grant(counter: UsedBudget, one: WantedBudget, from: Asker): Grant {
     const { limit, amount, needed } = one;
     const room = limit - counter.used;
     const isWithin = room >= needed;
@@ -283,13 +281,13 @@ export class BudgetCounters {
     return this.granted(taken, extra, isWithin);
   }
 
-  #owes(counter: BudgetCounter, pid: number, amount: number): void {
+  #owes(counter: UsedBudget, pid: number, amount: number): void {
     const out = (counter.out.get(pid) ?? 0) + amount;
     if (out === 0) counter.out.delete(pid);
     else counter.out.set(pid, out);
   }
 
-  #changed(counter: BudgetCounter, amount: number): void {
+  #changed(counter: UsedBudget, amount: number): void {
     if (amount === 0) return;
     counter.own += amount;
     this.options.onChange?.(counter, amount);

@@ -1,9 +1,9 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { resetsNode } from '../../../src/common/ledger/budgets.js';
+import { resetsNode } from '../../../src/common/core/charges.js';
 import type { Nodes, SpentBudgets } from '../../../src/common/plugin-host/control.js';
 import type { Grant, LimitRefusal, WantedBudget } from '../channel.js';
 import { sharePart } from './ahead.js';
-import { type Asker, type BudgetCounter, type BudgetCounters, refusalOf } from './budget-counters.js';
+import { type Asker, type BudgetCounters, refusalOf, type UsedBudget } from './budget-counters.js';
 import { addBudgetScript, openBudgetScript, resetBudgetScript, takeBudgetScript } from './budget-scripts.js';
 import { keyOf } from './redis-counters.js';
 
@@ -23,7 +23,7 @@ type Answer =
 
 export interface RedisBudgetsOptions {
   readonly nodes: Nodes;
-  /** What this node knows by itself: what counts while Redis is away. */
+  /** What this node has by itself: what counts while Redis is away. */
   readonly own: BudgetCounters;
   readonly spent: SpentBudgets;
   readonly workers: number;
@@ -37,7 +37,7 @@ export interface RedisBudgetsOptions {
 export class RedisBudgets {
   readonly #opening = new Map<string, Promise<boolean>>();
   /** Counters of which Redis does not have what this node has used. */
-  readonly #unwritten = new Set<BudgetCounter>();
+  readonly #unwritten = new Set<UsedBudget>();
   #timer: NodeJS.Timeout | null = null;
   #awaySince = 0;
 
@@ -58,7 +58,7 @@ export class RedisBudgets {
       this.#awaySince = 0;
       return answer;
     } catch {
-      // What was asked may have been counted there: it is written anew.
+      // What was asked may have been counted there: it is written again.
       for (const counter of counters) this.#unwrite(counter);
       if (without === 'closed') return null;
       if (this.#awaySince === 0) this.#awaySince = Date.now();
@@ -68,7 +68,7 @@ export class RedisBudgets {
   }
 
   /** More was used on this node than it was granted; below 0: less. */
-  changed(counter: BudgetCounter, amount: number): void {
+  changed(counter: UsedBudget, amount: number): void {
     const { nodes, spent } = this.options;
     if (counter.born === '') return;
     nodes
@@ -82,12 +82,12 @@ export class RedisBudgets {
   reset(name: string, takenAway: number): void {
     this.options.nodes
       .script(resetBudgetScript, [keyOf(name)], [resetsNode, exact(takenAway)])
-      // Redis is away: nodes that write the counter anew have it from the ledger.
+      // Redis is away: nodes that write the counter again have it from the ledger.
       .catch(() => {});
   }
 
   /** Redis may not have what this node has used of it: it gets it before it counts again, and as soon as it answers. */
-  #unwrite(counter: BudgetCounter): void {
+  #unwrite(counter: UsedBudget): void {
     counter.born = '';
     this.#unwritten.add(counter);
     this.#timer ??= setTimeout(() => void this.#write(), rewriteMs).unref();
@@ -111,7 +111,7 @@ export class RedisBudgets {
   }
 
   /** A budget with what this node may grant of it while Redis is away: what it had, and its share of what was left then. */
-  async #alone(one: WantedBudget, counter: BudgetCounter): Promise<WantedBudget> {
+  async #alone(one: WantedBudget, counter: UsedBudget): Promise<WantedBudget> {
     const { own, count } = this.options;
     if (counter.most === null || counter.aloneSince !== this.#awaySince) {
       counter.aloneSince = this.#awaySince;
@@ -125,7 +125,7 @@ export class RedisBudgets {
   async #take(
     from: Asker,
     wanted: readonly WantedBudget[],
-    counters: readonly BudgetCounter[],
+    counters: readonly UsedBudget[],
   ): Promise<readonly Grant[] | LimitRefusal> {
     const { own } = this.options;
     for (let tries = 0; ; tries++) {
@@ -156,11 +156,7 @@ export class RedisBudgets {
     }
   }
 
-  async #ask(
-    from: Asker,
-    wanted: readonly WantedBudget[],
-    counters: readonly BudgetCounter[],
-  ): Promise<Answer> {
+  async #ask(from: Asker, wanted: readonly WantedBudget[], counters: readonly UsedBudget[]): Promise<Answer> {
     const { nodes, own, spent, workers, count } = this.options;
     const question = {
       node: spent.node,
@@ -179,7 +175,7 @@ export class RedisBudgets {
   }
 
   /** Writes what this node has used, and of the other nodes what the ledger has. One at a time for a counter. */
-  async #open(counter: BudgetCounter, wanted?: WantedBudget): Promise<void> {
+  async #open(counter: UsedBudget, wanted?: WantedBudget): Promise<void> {
     let opening = this.#opening.get(counter.name);
     if (opening === undefined) {
       opening = this.#openNow(counter, wanted).finally(() => this.#opening.delete(counter.name));
@@ -191,7 +187,7 @@ export class RedisBudgets {
   }
 
   /** true: Redis had it before, and has lost it. */
-  async #openNow(counter: BudgetCounter, wanted?: WantedBudget): Promise<boolean> {
+  async #openNow(counter: UsedBudget, wanted?: WantedBudget): Promise<boolean> {
     const { nodes, own, spent } = this.options;
     // Without the ledger, what it had last has to do.
     await own.reread(counter.organisationId, [counter]).catch(() => {});

@@ -1,28 +1,9 @@
 import type { BudgetHolder, BudgetMeasure } from '../core/budget-rules.js';
+import type { BudgetCounter, CounterSums } from '../core/charges.js';
 
-/** The counter of one period of a budget. */
-export interface BudgetCounter {
-  /** `BudgetRule.budget`. */
-  readonly budget: string;
-  /** Unix milliseconds. */
-  readonly startsAt: number;
-}
+export { type BudgetCounter, type ChargedBudget, type CounterSums, resetsNode } from '../core/charges.js';
 
-/** What was added to a counter; below 0: less was used than was charged before. */
-export interface ChargedBudget extends BudgetCounter {
-  readonly amount: number;
-}
-
-/** Amounts below are in the unit of the budget: nanodollars, tokens or requests. */
-export interface CounterSums extends BudgetCounter {
-  /** By the id of the node that served the requests. `resetsNode` has what resets took away, a number below 0. */
-  readonly byNode: ReadonlyMap<string, number>;
-}
-
-/** No node has this id. */
-export const resetsNode = '-';
-
-/** What was used of a budget in one period. */
+/** Amounts below are in the unit of the budget: nanodollars, tokens or requests. What was used of a budget in one period. */
 export interface BudgetUsageRow extends BudgetCounter {
   /** A UUID that the budget has in each of its periods. */
   readonly id: string;

@@ -1,6 +1,7 @@
+import type { BudgetCounter, ChargedBudget, CounterSums } from '../core/charges.js';
 import type { Awaitable } from '../core/directory.js';
 import type { SharedServer } from '../ipc/shared.js';
-import type { BudgetCounter, ChargedBudget, CounterSums } from '../ledger/budgets.js';
+
 import type { Logger } from './logger.js';
 
 /** A Redis that the nodes of a deployment share. Commands without an answer in time reject. */

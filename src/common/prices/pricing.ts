@@ -203,7 +203,9 @@ export function createPricing(
     },
     reserve(provider, model, requestBytes, maxTokens) {
       const price = priceOf(provider, model);
-      return price === null ? null : reserveForBytes(requestBytes, maxTokens, price);
+      return price === null
+        ? null
+        : reserveOf(Math.ceil(requestBytes / bytesPerToken), maxTokens, price);
     },
   };
 }

@@ -3,38 +3,13 @@ import { join } from 'node:path';
 import type { Intent, LedgerRow } from '../../common/ledger/record.js';
 import { unknownRow } from '../../common/ledger/rows.js';
 import { isAlive, type JournalFileName, parseFileName } from '../../common/ledger/writer.js';
-import type { Ledger, LedgerBatch } from '../ledger/ledger.js';
+import type { LedgerBatch } from '../ledger/ledger.js';
 import { BodyIngestion } from './body-ingestion.js';
 import { pruneBodies } from './body-reader.js';
+import type { Ingestion, IngestionOptions } from './ingestion.js';
 import { type Chunk, JournalFile, type LineSink, ReadBuffers } from './journal-file.js';
 
-export interface IngestionOptions {
-  /** The folder of the journals. */
-  readonly dir: string;
-  readonly ledger: Ledger;
-  /** Applies the batches of a writer, and is told when there will be no more; absent: the ledger does, and no one is told. */
-  readonly writers?: {
-    apply(pid: number, batch: LedgerBatch): Promise<void>;
-    ended(pid: number): void;
-  };
-  readonly onProblem: (error: Error) => void;
-  readonly intervalMs?: number;
-  /** Bytes of bodies that are kept; the oldest are deleted first. */
-  readonly maxBodiesBytes?: number;
-}
-
-/** Turns journals into rows, for as long as the control process runs. */
-export interface Ingestion {
-  /** Resolves when all records in files at the time of the call are in the ledger, or a failure was reported. */
-  flush(): Promise<void>;
-  /** Resolves when what was on file at the start was read for the first time, or a failure was reported. */
-  readonly firstPass: Promise<void>;
-  /** A worker's process has ended: its open intents become `unknown`. */
-  workerGone(worker: string, pid: number): Promise<void>;
-  /** Milliseconds since all that was on file then was in the ledger. */
-  readonly behindMs: number;
-  stop(): Promise<void>;
-}
+export type { Ingestion, IngestionOptions } from './ingestion.js';
 
 const defaultIntervalMs = 250;
 /** How often the writers that are not children of this process (a former control process's) are checked. */
@@ -91,7 +66,7 @@ class Ingester implements Ingestion {
   readonly #gone = new Set<string>();
   #positions: Map<string, number> | null = null;
   #passes: Promise<void> = Promise.resolve();
-  #firstPass: Promise<void> | null = null;
+  firstPass: Promise<void> = Promise.resolve();
   #timer: NodeJS.Timeout | null = null;
   #stopped = false;
   #livenessAt = 0;
@@ -113,12 +88,8 @@ class Ingester implements Ingestion {
 
   start(): void {
     const pass = this.#enqueue(() => this.#pass(false));
-    this.#firstPass ??= pass;
+    if (this.#positions === null) this.firstPass = pass;
     pass.then(() => this.#schedule());
-  }
-
-  get firstPass(): Promise<void> {
-    return this.#firstPass ?? Promise.resolve();
   }
 
   #schedule(): void {
@@ -321,10 +292,9 @@ class Ingester implements Ingestion {
     }
   }
 
-  async #apply({ pid }: Writer, batch: LedgerBatch): Promise<void> {
+  #apply({ pid }: Writer, batch: LedgerBatch): Promise<unknown> {
     const { writers, ledger } = this.#options;
-    if (writers === undefined) await ledger.apply(batch);
-    else await writers.apply(pid, batch);
+    return writers?.apply(pid, batch) ?? ledger.apply(batch);
   }
 
   #skipped(file: JournalFile, offset: number, bytes: number): void {

@@ -9,12 +9,12 @@ export interface SpentOptions {
   readonly isShared: boolean;
 }
 
-/** Tells the counters of budgets what the ledger has got, in an order that counts nothing twice. */
+/** Passes on to the counters of budgets what the ledger has got, in an order that counts nothing twice. */
 export class Spent implements SpentBudgets {
   #listener: SpentListener | null = null;
   /** What processes of earlier runs have written comes first. */
   #ready: Promise<void> = Promise.resolve();
-  /** Batches and questions for sums, one after the other: a sum has all that was told before, and nothing that is told after. */
+  /** Batches and questions for sums, one after the other: a sum has all that was passed on before, and nothing that is passed on later. */
   #turn: Promise<unknown> = Promise.resolve();
 
   constructor(readonly options: SpentOptions) {
