@@ -43,6 +43,9 @@ type Terms = Pick<UsageLimits, 'type' | 'creditLimit' | 'alertThreshold' | 'shad
 
 const keyOf = ({ budget, startsAt }: BudgetCounter): string => `${startsAt} ${budget}`;
 
+/** Of all the keys of an organisation, so many budgets are looked at in one turn of the event loop. */
+const atOnce = 500;
+
 /** What was used of budgets: the ledger's sums, in the light of the limits that hold now. */
 export class BudgetStates {
   constructor(readonly ledger: LedgerBudgets) {}
@@ -78,9 +81,15 @@ export class BudgetStates {
 
   /** The budgets that are used up. */
   async exhausted(org: string, budgets: readonly SetBudget[], now: number): Promise<readonly SetBudget[]> {
-    const counters = budgets.map((budget) => counterOf(org, budget, now));
-    const rows = await this.#rows(org, counters);
-    return budgets.filter(({ limits }, i) => isUsedUp(limits, rows.get(keyOf(counters[i]!)) ?? null));
+    const found: SetBudget[] = [];
+    for (let from = 0; from < budgets.length; from += atOnce) {
+      const some = budgets.slice(from, from + atOnce);
+      const counters = some.map((budget) => counterOf(org, budget, now));
+      const rows = await this.#rows(org, counters);
+      for (const [i, budget] of some.entries())
+        if (isUsedUp(budget.limits, rows.get(keyOf(counters[i]!)) ?? null)) found.push(budget);
+    }
+    return found;
   }
 
   /** Was anything used of one of these in the period of now? */

@@ -23,7 +23,7 @@ import { type LimitRules, rulesOf, workspaceRules } from '../../records/workspac
 import type { WorkspaceDefaults } from '../../records/workspaces.js';
 import type { Database, Sql, Transaction } from '../connection/driver.js';
 import { firstRow } from '../connection/statements.js';
-import { listed, newestFirst } from '../lists.js';
+import { listed, mapped, newestFirst } from '../lists.js';
 import { isCurrent, replaceRow } from '../revision.js';
 import {
   type ApiKeyRow,
@@ -136,7 +136,7 @@ export class SqlApiKeys implements ApiKeyStore {
       const rows: (BudgetColumns & Pick<ApiKeyRow, 'id' | 'created_at'>)[] = await wanted
         .whereNotNull('usage_limits')
         .select('id', 'created_at', 'usage_limits', 'next_usage_reset_at', 'last_reset_at');
-      return rows.map((row) => ({
+      return mapped(rows, (row) => ({
         of: 'api_key',
         id: row.id,
         limits: usageLimitsOf(row)!,
