@@ -2,6 +2,12 @@ import { readFileSync } from 'node:fs';
 import { expect } from 'chai';
 import { type SimulatedProvider, startSimulated } from '../../src/simulated/index.js';
 import { eventually, type RunningGateway, startGateway } from '../support/gateway.js';
+import { expectWithinMs } from '../support/time-limits.js';
+
+interface Counter {
+  readonly id: string;
+  readonly current_usage: number;
+}
 
 describe('budgets of a running gateway', function () {
   this.timeout(60_000);
@@ -116,6 +122,46 @@ describe('budgets of a running gateway', function () {
       '04 workspace_exhaust_error',
     ]);
     expect(await ask(key)).to.equal(200);
+  });
+
+  it('show within a second what requests have used, and what is left, and a counter that is set back', async () => {
+    const { key, id } = await keyWith({ usage_limits: { type: 'requests', credit_limit: 9 } });
+    const policy = await admin('POST', '/v1/policies/usage-limits', {
+      name: 'of this key',
+      conditions: [{ key: 'api_key', value: id }],
+      group_by: [{ key: 'api_key' }],
+      ...three,
+    });
+    const entities = `/v1/policies/usage-limits/${policy['id']}/entities`;
+    expect(await asking(3, key)).to.deep.equal([200, 200, 200]);
+    const answeredAt = performance.now();
+    const used = async (): Promise<unknown> => {
+      const { usage_limits } = (await admin('GET', `/v1/api-keys/${id}`)) as { usage_limits: Counter };
+      return usage_limits.current_usage;
+    };
+    await eventually('the usage', async () => (await used()) === 3);
+    expectWithinMs(performance.now() - answeredAt, 1000);
+    const shown = async (): Promise<Counter[]> => (await admin('GET', entities))['data'] as Counter[];
+    const [counter] = await shown();
+    expect(counter).to.include({ value_key: `api_key:${id}`, current_usage: 3, status: 'exhausted' });
+    expect(await ask(key)).to.equal(412);
+    const { limits } = await admin('POST', '/v1/requests/explain', {
+      api_key_id: id,
+      headers: { 'x-gateway-provider': '@simulated' },
+      request_body: { model: 'gpt-4o-mini', messages: [{ role: 'user', content: 'Hello' }] },
+    });
+    const left = (limits as { on: string; left: number }[]).map((limit) => [limit.on, limit.left]);
+    expect(left).to.deep.include.members([
+      ['api_key', 6],
+      ['usage_limits_policy', 0],
+    ]);
+    await admin('PUT', `${entities}/${counter!.id}/reset`, {});
+    expect((await shown())[0]).to.include({ id: counter!.id, current_usage: 0, status: 'active' });
+    expect(await asking(4, key)).to.deep.equal([200, 200, 200, 412]);
+    await eventually('the usage of both', async () => (await used()) === 6);
+    expect((await shown())[0]!.current_usage).to.equal(3);
+    const { data } = await admin('GET', '/v1/api-keys?status=exhausted&page_size=1000');
+    expect((data as { id: string }[]).map((one) => one.id)).to.not.include(id);
   });
 
   it('are refilled by no restart, and by no kill of a worker or of the control process', async () => {
