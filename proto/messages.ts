@@ -993,6 +993,16 @@ export interface DeleteLabelRequest {
 
 export type DeleteLabelResponse = Readonly<Record<string, never>>;
 
+export interface DeleteModelPriceRequest {
+  /** Name of a provider's API, such as openai. */
+  readonly provider: string;
+  readonly model: string;
+  /** The day from which on it holds; absent: the one without a day. */
+  readonly since?: string | null;
+}
+
+export type DeleteModelPriceResponse = Readonly<Record<string, never>>;
+
 export interface DeleteProviderRequest {
   /** Slug or id. */
   readonly slug: string;
@@ -2052,6 +2062,21 @@ export interface ListLogsResponse {
   readonly cursor: string;
 }
 
+export interface ListModelPricesRequest {
+  /** Only those of this provider. */
+  readonly provider?: string | null;
+  /** 50 unless given, 1000 at most. */
+  readonly page_size?: number | null;
+  /** Counts from 0. */
+  readonly current_page?: number | null;
+}
+
+export interface ListModelPricesResponse {
+  readonly object: 'list';
+  readonly total: number;
+  readonly data: readonly ModelPrice[];
+}
+
 export interface ListModelsRequest {
   /** Name of a provider's API, such as openai. */
   readonly ai_service?: string | null;
@@ -2423,6 +2448,20 @@ export interface Model {
 export interface ModelConfigurations {
   /** Address of this model alone, version segment included. */
   readonly custom_host?: string | null;
+}
+
+export interface ModelPrice {
+  /** Name of a provider's API, such as openai. */
+  readonly provider: string;
+  readonly model: string;
+  /** In US cents for one unit. */
+  readonly pay_as_you_go?: ModelTokenPrices | null;
+  /** The day from which on it holds (UTC); absent: always, until another one's day. */
+  readonly since?: string | null;
+  /** Where it is from, such as the number of a contract, and when it was read there. */
+  readonly source?: string | null;
+  readonly read_on?: string | null;
+  readonly last_updated_at: string;
 }
 
 export interface ModelPricing {
@@ -3143,6 +3182,22 @@ export interface UpdateLabelRequest {
 }
 
 export type UpdateLabelResponse = Readonly<Record<string, never>>;
+
+export interface UpdateModelPriceRequest {
+  /** Name of a provider's API, such as openai. */
+  readonly provider: string;
+  /** A slash in it is written %2F. */
+  readonly model: string;
+  /** In US cents for one unit; request_token and response_token are needed. */
+  readonly pay_as_you_go: ModelTokenPrices;
+  /** The day from which on it holds (UTC), as 2026-10-07; always unless given. It takes the place of the price of that day. */
+  readonly since?: string | null;
+  /** Where it is from, such as the number of a contract, and the day on which it was read there. */
+  readonly source?: string | null;
+  readonly read_on?: string | null;
+}
+
+export type UpdateModelPriceResponse = Readonly<Record<string, never>>;
 
 export interface UpdateOrganisationDefaultsRequest {
   /** Ids or slugs of the organisation's guardrails, at most 100. */
@@ -4044,6 +4099,15 @@ export interface AdminServices {
     GetLog: [GetLogRequest, Log];
     /** Explains the cost of one request: what was used, times what it costs, line by line. */
     ExplainCost: [ExplainCostRequest, CostExplanation];
+  };
+  /** Prices of an organisation's own. */
+  ModelPrices: {
+    /** Lists the prices that the organisation has set, by provider and model. */
+    ListModelPrices: [ListModelPricesRequest, ListModelPricesResponse];
+    /** Sets what a model of a provider costs in calls through the organisation's stored providers, from a day on. */
+    UpdateModelPrice: [UpdateModelPriceRequest, UpdateModelPriceResponse];
+    /** Removes such a price. What was counted with it stays. */
+    DeleteModelPrice: [DeleteModelPriceRequest, DeleteModelPriceResponse];
   };
   /** Models that workspaces can call, and what they cost. */
   Models: {

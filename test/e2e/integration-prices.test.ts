@@ -135,6 +135,39 @@ describe('Prices of an integration', function () {
     expect(next.row.cost).to.be.closeTo(10 * row.cost!, 1e-12);
   });
 
+  it("come before the organisation's, which come before the gateway's, from their day on", async () => {
+    const put = (body: object, key = gateway.adminKey, method = 'PUT') =>
+      fetch(`${gateway.url}/v1/model-configs/pricing/openai/gpt-4.1-nano`, {
+        method,
+        headers: { 'x-gateway-api-key': key, 'content-type': 'application/json' },
+        body: JSON.stringify(body),
+      });
+    const prices = { request_token: tokenPrice(0.0003), response_token: tokenPrice(0.0004) };
+    const source = 'contract 7';
+    expect((await put({ pay_as_you_go: prices, source })).status).to.equal(200);
+    expect((await put({ pay_as_you_go: ownPrice(1, 1).pay_as_you_go, since: '2100-01-01' })).status).to.equal(
+      200,
+    );
+    const { id, row, input, output } = await call('gpt-4.1-nano');
+    // With the factors of the integration.
+    expect(row.cost).to.be.closeTo((input * 3 * 0.5 + output * 4 * 2) / 1e6, 1e-12);
+    const explained = await api().logs.explainCost({ id });
+    expect(explained).to.include({ matches: true });
+    expect(explained.attempts[0]).to.include({ price_set_by: 'organisation', price_source: source });
+    const { data } = await api().modelPrices.listModelPrices({ provider: 'openai' });
+    expect(data.map(({ model, since }) => [model, since ?? null])).to.deep.equal([
+      ['gpt-4.1-nano', null],
+      ['gpt-4.1-nano', '2100-01-01'],
+    ]);
+    expect(data[0]?.pay_as_you_go?.request_token?.price).to.equal(0.0003);
+    expect((await put({}, gateway.adminKey, 'DELETE')).status).to.equal(200);
+    const after = await call('gpt-4.1-nano');
+    expect(after.row.cost).to.be.closeTo((input * 0.1 * 0.5 + output * 0.4 * 2) / 1e6, 1e-12);
+    expect((await put({ pay_as_you_go: prices }, gateway.workspaceKey)).status).to.equal(403);
+    expect((await put({ pay_as_you_go: { request_token: tokenPrice(1) } })).status).to.equal(400);
+    expect((await put({ pay_as_you_go: prices, since: '2026-02-30' })).status).to.equal(400);
+  });
+
   it('that the ledger could not count are refused', async () => {
     const refused = async (pricing_config: object): Promise<string> => {
       const answer = await fetch(`${gateway.url}/v1/integrations/lent/models`, {

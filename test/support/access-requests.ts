@@ -158,6 +158,13 @@ export const requests: Readonly<Record<string, RequestOf>> = {
   'Logs.ExplainCost': only('id', 'log'),
   'Logs.GetLog': only('id', 'log'),
   'Logs.ListLogs': within,
+  'ModelPrices.ListModelPrices': nothing,
+  'ModelPrices.UpdateModelPrice': () => ({
+    provider: 'openai',
+    model: 'gpt-4o-mini',
+    pay_as_you_go: { request_token: { price: 0.00001 }, response_token: { price: 0.00001 } },
+  }),
+  'ModelPrices.DeleteModelPrice': () => ({ provider: 'openai', model: 'gpt-4o-mini' }),
   'Models.GetModelPricing': () => ({ provider: 'openai', model: 'gpt-4o-mini' }),
   'Models.ListModels': within,
   'Nodes.ListNodes': nothing,

@@ -12,6 +12,7 @@ import { integrationsService } from './resources/integrations.js';
 import { invitesService } from './resources/invites.js';
 import { labelsService } from './resources/labels.js';
 import { logsService } from './resources/logs.js';
+import { modelPricesService } from './resources/model-prices.js';
 import { modelsService } from './resources/models.js';
 import { nodesService } from './resources/nodes.js';
 import { organisationsService } from './resources/organisations.js';
@@ -42,6 +43,7 @@ const services: { readonly [Name in ServiceName]: (parts: AdminParts) => Service
   Invites: invitesService,
   Labels: labelsService,
   Logs: logsService,
+  ModelPrices: modelPricesService,
   Models: modelsService,
   Nodes: nodesService,
   Organisations: organisationsService,

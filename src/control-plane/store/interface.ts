@@ -10,6 +10,7 @@ import type { IntegrationStore } from './records/integrations.js';
 import type { InviteStore } from './records/invites.js';
 import type { LabelStore } from './records/labels.js';
 import type { MemberStore } from './records/members.js';
+import type { ModelPriceStore } from './records/model-prices.js';
 import type { NodeStore } from './records/nodes.js';
 import type { OrganisationStore } from './records/organisations.js';
 import type { Place } from './records/place.js';
@@ -51,6 +52,7 @@ export interface Store {
   readonly labels: LabelStore;
   readonly collections: CollectionStore;
   readonly deployments: DeploymentStore;
+  readonly modelPrices: ModelPriceStore;
   readonly usageLimitsPolicies: UsageLimitsPolicyStore;
   readonly rateLimitsPolicies: RateLimitsPolicyStore;
   readonly nodes: NodeStore;

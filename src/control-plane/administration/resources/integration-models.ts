@@ -3,13 +3,13 @@ import type {
   IntegrationModelUpdate,
 } from '../../../../proto/messages.js';
 import type { Forget } from '../../../common/ipc/messages.js';
-import { additionalUnits, picosOfCents } from '../../../common/prices/api-units.js';
 import { builtInPrices } from '../../../common/prices/prices.js';
 import type { Integration, IntegrationModel } from '../../store/store.js';
 import { speaksForAll } from '../access/host-trust.js';
 import { AdminError } from '../admin-error.js';
 import type { AdminParts, Service } from '../service.js';
 import type { Find } from './integration-finder.js';
+import { checkPrices } from './price-amounts.js';
 
 type Methods = Pick<
   Service<'Integrations'>,
@@ -43,27 +43,6 @@ function allModels(integration: Integration, named: readonly IntegrationModel[])
       pricingConfig: null,
     }));
   return [...named, ...rest].sort((a, b) => (a.slug < b.slug ? -1 : 1));
-}
-
-type Given = NonNullable<IntegrationModelUpdate['pricing_config']>['pay_as_you_go'];
-
-/** Throws AB01 for a price that the ledger cannot count exactly, and for a unit that it does not count. */
-function checkPrices(given: Given | null | undefined, path: string): void {
-  const { additional_units: units, ...tokens } = given ?? {};
-  for (const name of Object.keys(units ?? {}))
-    if (!Object.hasOwn(additionalUnits, name))
-      throw AdminError.field(
-        `${path}.additional_units.${name}`,
-        `is no unit that the gateway counts: it counts ${Object.keys(additionalUnits).join(', ')}.`,
-      );
-  for (const [name, price] of Object.entries({ ...tokens, ...units })) {
-    const cents = price?.price;
-    if (cents != null && picosOfCents(cents) === null)
-      throw AdminError.field(
-        `${path}.${name}.price`,
-        'is no whole number of picodollars: give US cents for one unit, with ten digits after the point at most.',
-      );
-  }
 }
 
 /** A model after an update. What the update does not give stays. */

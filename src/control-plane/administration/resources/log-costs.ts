@@ -56,17 +56,21 @@ function toMessage({ attempt, model, quote, longInput, lines, cost }: ExplainedA
   };
 }
 
-/** The prices that integrations set now, for each attempt of a row. */
+/** The prices that integrations and the organisation set now, for each attempt of a row. */
 export async function pricesOfRow(
-  { integrations }: Pick<Store, 'integrations'>,
+  { integrations, modelPrices }: Pick<Store, 'integrations' | 'modelPrices'>,
   row: LedgerRow,
 ): Promise<PricesOf> {
   const found = new Map<string, ProviderPrices | null>();
-  for (const { provider, integration } of row.attempts) {
+  for (const { provider, slug, integration } of row.attempts) {
     const name = `${provider}\n${integration ?? ''}`;
-    if (integration === null || found.has(name)) continue;
-    const record = await integrations.prices(row.org, integration);
+    if (slug === null || found.has(name)) continue;
+    const record =
+      integration === null
+        ? { organisation: await modelPrices.of(row.org, provider) }
+        : await integrations.prices(row.org, integration);
     found.set(name, record === null ? null : new ProviderPrices(provider, record));
   }
-  return ({ provider, integration }) => found.get(`${provider}\n${integration ?? ''}`) ?? null;
+  return ({ provider, slug, integration }) =>
+    slug === null ? null : (found.get(`${provider}\n${integration ?? ''}`) ?? null);
 }

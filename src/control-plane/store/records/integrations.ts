@@ -128,7 +128,7 @@ export interface IntegrationStore {
   /** Those that were named, by slug. */
   models(organisationId: string, id: string): Promise<readonly IntegrationModel[]>;
   putModels(organisationId: string, id: string, models: readonly IntegrationModel[]): Promise<void>;
-  /** The prices that the active integration of this slug sets; null: none. */
+  /** The prices that the active integration of this slug and its organisation set; null: none. */
   prices(organisationId: string, slug: string): Promise<PricesRecord | null>;
   deleteModels(organisationId: string, id: string, slugs: readonly string[]): Promise<void>;
 }

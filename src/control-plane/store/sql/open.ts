@@ -26,6 +26,7 @@ import { SqlIntegrations } from './records/integrations.js';
 import { SqlInvites } from './records/invites.js';
 import { SqlLabels } from './records/labels.js';
 import { SqlMembers } from './records/members.js';
+import { SqlModelPrices } from './records/model-prices.js';
 import { OwnNode, SqlNodes } from './records/nodes.js';
 import { insertOrganisation, type OrganisationParts, SqlOrganisations } from './records/organisations.js';
 import { SqlProviders } from './records/providers.js';
@@ -59,6 +60,7 @@ class SqlStore implements Store {
   readonly integrations: SqlIntegrations;
   readonly keys: SqlApiKeys;
   readonly members: SqlMembers;
+  readonly modelPrices: SqlModelPrices;
   readonly nodes: NodeStore;
   readonly organisations: SqlOrganisations;
   readonly providers: SqlProviders;
@@ -86,6 +88,7 @@ class SqlStore implements Store {
     this.invites = new SqlInvites(database, systemKeys.pepper, now);
     this.integrations = new SqlIntegrations(database, dataKeys, now);
     this.keys = new SqlApiKeys(ofRights, systemKeys.pepper, now);
+    this.modelPrices = new SqlModelPrices(database, now);
     this.members = new SqlMembers(ofRights, now);
     this.nodes = database.dialect === 'postgres' ? new SqlNodes(database) : new OwnNode(now);
     this.organisations = new SqlOrganisations(ofRights, now);

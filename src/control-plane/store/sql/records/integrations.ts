@@ -32,6 +32,7 @@ import {
   toModelRow,
   usableAt,
 } from './integration-row.js';
+import { organisationPrices } from './model-prices.js';
 import { pricesOf } from './price-record.js';
 import { hasWorkspace } from './workspaces.js';
 
@@ -232,7 +233,7 @@ export class SqlIntegrations implements IntegrationStore {
         organisation_id: organisationId,
         integration_id: row.id,
       });
-      return pricesOf(row, models);
+      return pricesOf(await organisationPrices(sql, organisationId, row.provider), row, models);
     });
   }
 

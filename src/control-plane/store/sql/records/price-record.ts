@@ -1,14 +1,19 @@
 import { changesPrices, type Multiplier } from '../../../../common/prices/api-units.js';
-import type { PricesRecord } from '../../../../common/prices/provider-prices.js';
+import type { OrganisationPrice, PricesRecord } from '../../../../common/prices/provider-prices.js';
 import { type IntegrationRow, type ModelRow, valueOrNull } from './integration-row.js';
 
-/** The prices that an integration sets; null: none. `models`: its models. */
-export function pricesOf(lender: IntegrationRow, models: readonly ModelRow[]): PricesRecord | null {
-  const adjustments = valueOrNull<{ multiplier?: Multiplier | null }>(lender.pricing_adjustments);
+/** The prices of an organisation, and of an integration and its models; null: none. `lender` null: there is no integration. */
+export function pricesOf(
+  organisation: readonly OrganisationPrice[],
+  lender: IntegrationRow | null,
+  models: readonly ModelRow[],
+): PricesRecord | null {
+  const adjustments = valueOrNull<{ multiplier?: Multiplier | null }>(lender?.pricing_adjustments ?? null);
   const multiplier = adjustments?.multiplier ?? null;
   const priced = models.filter((row) => row.pricing_config !== null || row.base_model_slug !== null);
-  if (priced.length === 0 && !changesPrices(multiplier)) return null;
+  if (priced.length === 0 && organisation.length === 0 && !changesPrices(multiplier)) return null;
   return {
+    ...(organisation.length > 0 && { organisation }),
     ...(changesPrices(multiplier) && { multiplier }),
     ...(priced.length > 0 && {
       models: priced.map(({ slug, base_model_slug: base, pricing_config }) => ({

@@ -14,6 +14,7 @@ import {
   type ModelRow,
   usageLimitsOf,
 } from './integration-row.js';
+import { organisationPrices } from './model-prices.js';
 import { pricesOf } from './price-record.js';
 import type { ProviderRow } from './provider-row.js';
 
@@ -85,6 +86,10 @@ export class ProviderLookup {
       unresolved: unresolvedIn(row),
       models: null,
       ...limitsOf(row, null, []),
+      ...given(
+        'prices',
+        pricesOf(await organisationPrices(sql, row.organisation_id, row.provider), null, []),
+      ),
       ...budgetsOf(row, null, null),
     };
   }
@@ -116,7 +121,10 @@ export class ProviderLookup {
       models: rulesOf(lender, models),
       ...limitsOf(row, lender, JSON.parse(own === null ? lender.global_rate_limits : own.rate_limits)),
       ...budgetsOf(row, lender, own),
-      ...given('prices', pricesOf(lender, models)),
+      ...given(
+        'prices',
+        pricesOf(await organisationPrices(sql, row.organisation_id, lender.provider), lender, models),
+      ),
     };
   }
 }
