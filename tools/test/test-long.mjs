@@ -61,6 +61,12 @@ const parts = [
     minutes: 8,
   },
   {
+    name: 'rate limits: 200 clients and every unit against a model; three nodes on one Redis that is killed, stalled and flushed',
+    files: ['test/unit/limits-model.test.ts', 'test/fault/limits-three-nodes.test.ts'],
+    env: { whole: { WHOLE_LOAD: 'true' }, short: { WHOLE_LOAD: 'true', LIMIT_SECONDS: '5' } },
+    minutes: 4,
+  },
+  {
     name: 'a store killed before each statement of its migrations and key rotation',
     files: ['test/fault/store-migrations.test.ts', 'test/fault/store-rotation.test.ts'],
     env: { whole: { STORE_KILLS: 'all' }, short: {} },
