@@ -21,6 +21,11 @@ export class ContextWords {
   readonly #known: (readonly number[])[] = [];
   readonly #partOf: number[] = [];
   #part = 0;
+  /** The tokens of the last questions, and the answers. */
+  #beforeToken = -1;
+  #before: readonly number[] = none;
+  #afterToken = -1;
+  #after: readonly number[] = none;
 
   /** `owner`: any number by which `near` asks. */
   add(owner: number, phrases: readonly string[]): void {
@@ -35,33 +40,59 @@ export class ContextWords {
   /** Another part of a text is read now. */
   reset(): void {
     this.#part++;
+    this.#beforeToken = -1;
+    this.#afterToken = -1;
   }
 
   /** Is a phrase of the owner near the tokens from `first` to `last`? */
   near(owner: number, text: string, tokens: Tokens, first: number, last: number): boolean {
-    return this.before(owner, text, tokens, first, maxTokensBefore) || this.#after(owner, text, tokens, last);
+    return this.before(owner, text, tokens, first) || this.#ownersAfter(text, tokens, last).includes(owner);
   }
 
-  /** Is one among the `most` tokens before the token `first`? */
-  before(owner: number, text: string, tokens: Tokens, first: number, most = maxTokensBefore): boolean {
+  /** Is one before the token `first`? */
+  before(owner: number, text: string, tokens: Tokens, first: number): boolean {
+    // Several kinds are tried at a token: the words before it are looked up once.
+    if (this.#beforeToken !== first) {
+      this.#beforeToken = first;
+      this.#before = this.#ownersBefore(text, tokens, first, maxTokensBefore);
+    }
+    return this.#before.includes(owner);
+  }
+
+  /** Is one among the three tokens before the token `first`? */
+  justBefore(owner: number, text: string, tokens: Tokens, first: number): boolean {
+    return (
+      this.before(owner, text, tokens, first) && this.#ownersBefore(text, tokens, first, 3).includes(owner)
+    );
+  }
+
+  #ownersBefore(text: string, tokens: Tokens, first: number, most: number): readonly number[] {
     const { starts, masks } = tokens;
     const start = starts[first]!;
+    let found: number[] | null = null;
     for (let at = first - 1; at >= 0 && at >= first - most; at--) {
       if (start - starts[at]! > maxCharsBefore) break;
-      if ((masks[at]! & hasLetter) !== 0 && this.#ownersAt(text, tokens, at).includes(owner)) return true;
+      if ((masks[at]! & hasLetter) === 0) continue;
+      const owners = this.#ownersAt(text, tokens, at);
+      if (owners.length > 0) found = [...(found ?? []), ...owners];
     }
-    return false;
+    return found ?? none;
   }
 
-  #after(owner: number, text: string, tokens: Tokens, last: number): boolean {
+  #ownersAfter(text: string, tokens: Tokens, last: number): readonly number[] {
+    if (this.#afterToken === last) return this.#after;
     const { starts, ends, masks, count } = tokens;
     const end = ends[last]!;
+    let found: number[] | null = null;
     for (let at = last + 1; at < count && at <= last + maxTokensAfter; at++) {
-      if (starts[at]! - end > maxCharsAfter) break;
-      if (text.charCodeAt(starts[at]! - 1) === 10) break;
-      if ((masks[at]! & hasLetter) !== 0 && this.#ownersAt(text, tokens, at).includes(owner)) return true;
+      if (starts[at]! - end > maxCharsAfter || text.charCodeAt(starts[at]! - 1) === 10) break;
+      if ((masks[at]! & hasLetter) === 0) continue;
+      const owners = this.#ownersAt(text, tokens, at);
+      if (owners.length > 0) found = [...(found ?? []), ...owners];
     }
-    return false;
+    this.#afterToken = last;
+    this.#after = found ?? none;
+    return this.#after;
   }
 
   #ownersAt(text: string, tokens: Tokens, at: number): readonly number[] {

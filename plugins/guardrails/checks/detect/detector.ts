@@ -11,7 +11,7 @@ import {
 import { classOf, hasDigit, hasLetter, hasOther, Tokens } from './tokens.js';
 
 /** Characters that are searched at a time: a millisecond of work, and 10 at the worst. */
-const windowLength = 16_384;
+const windowLength = 8192;
 /** Characters before a window in which the words near a value are. */
 const lookBehind = 256;
 /** The longest first token; longer ones count as this long. */
@@ -28,27 +28,36 @@ interface Candidate {
 
 class FoundPlace implements Place {
   #named: boolean | null = null;
-  readonly #near: () => boolean;
 
   constructor(
     readonly text: string,
     readonly start: number,
     readonly end: number,
-    near: () => boolean,
-  ) {
-    this.#near = near;
-  }
+    readonly words: ContextWords,
+    readonly tokens: Tokens,
+    /** The first token of the value. */
+    readonly first: number,
+    readonly rank: number,
+  ) {}
 
   /** Looked up when it is asked for: most values are refused before. */
   get named(): boolean {
-    this.#named ??= this.#near();
+    this.#named ??= this.words.near(this.rank, this.text, this.tokens, this.first, this.#last());
     return this.#named;
+  }
+
+  #last(): number {
+    const { starts, count } = this.tokens;
+    let last = this.first;
+    while (last + 1 < count && starts[last + 1]! < this.end) last++;
+    return last;
   }
 }
 
 interface Hit extends DetectedValue {
   readonly rank: number;
-  isNamed(): boolean;
+  /** null: its kind searches by itself. */
+  readonly place: FoundPlace | null;
 }
 
 /** Finds values of some kinds in texts. Takes time linear in the text; keeps nothing of it. */
@@ -57,8 +66,8 @@ export class Detector {
   readonly longest: number;
   readonly #byFirst: readonly (readonly (readonly Candidate[] | undefined)[])[];
   readonly #byWord = new Map<string, Candidate[]>();
-  /** Lengths of the words, by their first letter. */
-  readonly #wordLengths = new Map<number, Set<number>>();
+  /** Lengths of the words, a bit for each below 32, by the code of their first letter. Refuses most words of a text. */
+  readonly #wordLengths = new Int32Array(0x250);
   readonly #searches: { readonly kind: SearchKind; readonly rank: number }[] = [];
   readonly #words = new ContextWords();
   readonly #tokens: Tokens;
@@ -89,9 +98,7 @@ export class Detector {
     own.push(candidate);
     this.#byWord.set(word, own);
     for (const letter of [word.charCodeAt(0), word.toUpperCase().charCodeAt(0)]) {
-      const lengths = this.#wordLengths.get(letter) ?? new Set();
-      lengths.add(word.length);
-      this.#wordLengths.set(letter, lengths);
+      this.#wordLengths[letter]! |= 1 << word.length;
     }
   }
 
@@ -116,13 +123,13 @@ export class Detector {
   #window(text: string, from: number, to: number): Hit[] {
     const hits: Hit[] = [];
     for (const { kind, rank } of this.#searches)
-      kind.search(text, from, to, (start, end) =>
-        hits.push({ kind, rank, start, end, isNamed: () => false }),
-      );
+      kind.search(text, from, to, (start, end) => hits.push({ kind, rank, start, end, place: null }));
     const tokens = this.#tokens;
     tokens.read(text, tokenStart(text, from), Math.min(text.length, to + this.#reach));
     this.#words.reset();
     const { starts, ends, masks, count } = tokens;
+    const [ofDigits, ofLetters, ofBoth] = this.#byFirst;
+    const wordLengths = this.#wordLengths;
     for (let at = 0; at < count; at++) {
       const start = starts[at]!;
       if (start < from) continue;
@@ -130,11 +137,15 @@ export class Detector {
       const mask = masks[at]!;
       const length = Math.min(maxFirst, ends[at]! - start);
       if ((mask & hasOther) === 0) {
-        const row = mask === hasDigit ? 0 : (mask & hasDigit) === 0 ? 1 : 2;
-        const candidates = this.#byFirst[row]![length];
+        const row = mask === hasDigit ? ofDigits : (mask & hasDigit) === 0 ? ofLetters : ofBoth;
+        const candidates = row![length];
         if (candidates !== undefined) this.#try(text, at, candidates, hits);
       }
-      if ((mask & hasLetter) !== 0 && this.#wordLengths.get(text.charCodeAt(start))?.has(ends[at]! - start)) {
+      if (
+        (mask & hasLetter) !== 0 &&
+        length < 32 &&
+        ((wordLengths[text.charCodeAt(start)] ?? 0) >>> length) % 2 === 1
+      ) {
         const candidates = this.#byWord.get(text.slice(start, ends[at]).toLowerCase());
         if (candidates !== undefined) this.#try(text, at, candidates, hits);
       }
@@ -160,22 +171,13 @@ export class Detector {
       const value = match.groups?.['value'] ?? match[0];
       if (kind.inside !== true && joinedAfter(text, end)) continue;
       const [tokens, words] = [this.#tokens, this.#words];
-      if (kind.unless !== undefined && words.before(-1 - rank, text, tokens, at, 3)) continue;
+      if (kind.unless !== undefined && words.justBefore(-1 - rank, text, tokens, at)) continue;
       if (kind.needs === 'before' && !words.before(rank, text, tokens, at)) continue;
-      const near = (): boolean => words.near(rank, text, tokens, at, this.#lastToken(at, end));
-      const place = new FoundPlace(text, end - value.length, end, near);
+      const place = new FoundPlace(text, end - value.length, end, words, tokens, at, rank);
       if (kind.needs === 'always' && !place.named) continue;
       if (kind.valid !== undefined && !kind.valid(value, place)) continue;
-      hits.push({ kind, rank, start: place.start, end, isNamed: () => place.named });
+      hits.push({ kind, rank, start: place.start, end, place });
     }
-  }
-
-  /** The last token of a value that begins with the token `at`. */
-  #lastToken(at: number, end: number): number {
-    const { starts, count } = this.#tokens;
-    let last = at;
-    while (last + 1 < count && starts[last + 1]! < end) last++;
-    return last;
   }
 }
 
@@ -239,7 +241,9 @@ function withoutOverlaps(hits: Hit[], from: number): DetectedValue[] {
 /** `hit` overlaps `last` and begins with it or in it. */
 function isBetter(hit: Hit, last: Hit): boolean {
   if (hit.end <= last.end && (hit.start > last.start || hit.end < last.end)) return false;
-  if (hit.start === last.start && hit.end === last.end && hit.isNamed() !== last.isNamed())
-    return hit.isNamed();
+  if (hit.start === last.start && hit.end === last.end) {
+    const isNamed = hit.place?.named ?? false;
+    if (isNamed !== (last.place?.named ?? false)) return isNamed;
+  }
   return hit.rank < last.rank;
 }
