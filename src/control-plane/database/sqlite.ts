@@ -42,11 +42,12 @@ export class SqliteConnection {
   }
 
   /** The same for a statement that comes again and again: it stays prepared until the connection is closed. */
-  runKept(sql: string, parameters: readonly unknown[]): Promise<void> {
+  runKept(sql: string, parameters: readonly unknown[]): Promise<number> {
     return new Promise((resolve, reject) => {
-      this.#statement(sql, reject).run(parameters, (error: Error | null) =>
-        error === null ? resolve() : reject(error),
-      );
+      this.#statement(sql, reject).run(parameters, function (this: sqlite3.RunResult, error: Error | null) {
+        if (error === null) resolve(this.changes);
+        else reject(error);
+      });
     });
   }
 

@@ -107,17 +107,20 @@ class SqliteLedger implements BudgetLedger {
     const { writer } = this;
     const { settled, unknown, positions, opened, closed } = batch;
     const last = await this.#charges.before(batch);
+    let inserted = 0;
     if (settled?.packed) {
       const { rest, records, contexts, node } = settled.packed;
       await writer.runKept(insertContexts, [contexts]);
-      await writer.runKept(insertPacked, [rest, records, node]);
+      inserted += await writer.runKept(insertPacked, [rest, records, node]);
       await writer.runKept(deleteContexts, []);
     }
     if (settled && settled.rows.length > 0) {
-      await writer.runKept(insertSettled, [JSON.stringify(settled.rows.map(rowArray))]);
+      inserted += await writer.runKept(insertSettled, [JSON.stringify(settled.rows.map(rowArray))]);
     }
-    if (unknown.length > 0) await writer.run(insertUnknown, [JSON.stringify(unknown.map(rowArray))]);
-    const charged = await this.#charges.after(batch, last, Date.now());
+    if (unknown.length > 0) {
+      inserted += await writer.run(insertUnknown, [JSON.stringify(unknown.map(rowArray))]);
+    }
+    const charged = await this.#charges.after(batch, last, inserted, Date.now());
     for (const { writer: process, intent } of opened) {
       // One that came after its own settlement is not open.
       await writer.run(

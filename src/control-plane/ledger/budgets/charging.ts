@@ -15,23 +15,14 @@ export const hasCharges = ({ settled, unknown, isCharged }: LedgerBatch): boolea
     settled?.rows.some(({ charges }) => charges !== null) === true ||
     unknown.some(({ charges }) => charges !== null));
 
-/** A charge, or several that have a budget, a period, a node and an hour in common. Nothing about them is sure. */
-export interface ChargeSum {
+/** What the row of a charge has. */
+export interface ChargePlace {
   readonly org: string;
-  /** Of the rows. */
   readonly workspace: string | null;
-  readonly budget: unknown;
-  readonly starts_at: unknown;
   /** Empty: an earlier version wrote the row. */
   readonly node: string;
-  /** Of the rows, since 1970. */
+  /** Since 1970. */
   readonly hour: number;
-  /** Below 0 where rows are taken back. */
-  readonly amount: unknown;
-  /** As the last of the rows has them. */
-  readonly ends_at: unknown;
-  readonly limit: unknown;
-  readonly threshold: unknown;
 }
 
 const hourMs = 3_600_000;
@@ -67,7 +58,6 @@ const counterNames = Object.keys(counterColumns) as (keyof typeof counterColumns
 const counterList = counterNames.map((name) => `"${name}"`).join(', ');
 
 type Counter = Pick<CounterRow, keyof typeof counterColumns>;
-type Changeable = { -readonly [Name in keyof Counter]: Counter[Name] };
 
 /** What a counter is after its charge. */
 type Charged = Pick<
@@ -107,6 +97,105 @@ export function chargeStatements(language: Language) {
 
 export type ChargeStatements = ReturnType<typeof chargeStatements>;
 
+/** The charges of a batch, added up by counter. */
+export class ChargeSums {
+  readonly #budgets = new Map<string, SummedBudget | null>();
+  readonly counters: SummedCounter[] = [];
+
+  /** `charge`: as the journal has it, nothing about it is sure; `sign`: -1 where it is taken back. In the order of the rows. */
+  add(place: ChargePlace, charge: unknown, sign: 1 | -1): void {
+    if (!Array.isArray(charge) || typeof charge[0] !== 'string') return;
+    const startsAt = whole(charge[1]);
+    const limit = whole(charge[3]);
+    const amount = whole(charge[5]);
+    if (startsAt === null || limit === null || amount === null) return;
+    let budget = this.#budgets.get(charge[0]);
+    if (budget === undefined) {
+      budget = namedBudget(charge[0]);
+      this.#budgets.set(charge[0], budget);
+    }
+    // What a disk made up is of no budget.
+    if (budget === null || budget.name.org !== place.org) return;
+    let counter = budget.periods.get(startsAt);
+    if (counter === undefined) {
+      counter = new SummedCounter(budget.name, startsAt, place.workspace);
+      budget.periods.set(startsAt, counter);
+      this.counters.push(counter);
+    }
+    counter.endsAt = whole(charge[2]);
+    counter.limit = limit;
+    counter.threshold = whole(charge[4]);
+    counter.used = within(counter.used + sign * amount);
+    addTo(counter.byNode, place.node, sign * amount);
+    addTo(counter.byHour, place.hour, sign * amount);
+  }
+}
+
+interface SummedBudget {
+  readonly name: NamedBudget;
+  readonly periods: Map<number, SummedCounter>;
+}
+
+class SummedCounter {
+  used = 0;
+  endsAt: number | null = null;
+  limit = 0;
+  threshold: number | null = null;
+  readonly byNode = new Map<string, number>();
+  readonly byHour = new Map<number, number>();
+
+  constructor(
+    readonly name: NamedBudget,
+    readonly startsAt: number,
+    readonly workspace: string | null,
+  ) {}
+
+  get row(): Counter {
+    const { name, workspace, startsAt, endsAt, limit, threshold, used } = this;
+    return { ...name, workspace, starts_at: startsAt, ends_at: endsAt, limit, threshold, used };
+  }
+
+  get course(): Map<number, number> {
+    const course = new Map<number, number>();
+    for (const [hour, used] of this.byHour)
+      addTo(course, courseAt(hour * hourMs, this.startsAt, this.endsAt), used);
+    return course;
+  }
+}
+
+function addTo<Key>(sums: Map<Key, number>, key: Key, amount: number): void {
+  sums.set(key, within((sums.get(key) ?? 0) + amount));
+}
+
+/** What a column of 64 bits takes, and a number has exactly. */
+const within = (amount: number): number => Math.max(-most, Math.min(most, amount));
+
+/** null: this is no number. */
+const whole = (value: unknown): number | null =>
+  typeof value === 'number' ? within(Number.isInteger(value) ? value : Math.round(value)) : null;
+
+type NamedBudget = Pick<
+  CounterRow,
+  'id' | 'org' | 'budget' | 'holder' | 'holder_id' | 'value_key' | 'measure'
+>;
+
+/** null: this is no name of a budget. */
+function namedBudget(budget: string): SummedBudget | null {
+  const parts = budgetParts(budget);
+  if (parts === null) return null;
+  const { organisationId: org, of: holder, id: holderId, valueKey, measure } = parts;
+  const name = {
+    id: budgetId(budget),
+    org,
+    budget,
+    holder,
+    holder_id: holderId,
+    value_key: valueKey,
+    measure,
+  };
+  return { name, periods: new Map() };
+}
+
 /**
  * Adds charges to their counters, and writes an alert where one reaches its threshold or its limit. To be called last in the
  * transaction that changes the rows: other nodes wait for its counters from then on. `now`: Unix milliseconds. What was added
@@ -116,91 +205,24 @@ export async function charge(
   language: Language,
   statements: ChargeStatements,
   step: Step,
-  sums: readonly ChargeSum[],
+  { counters }: ChargeSums,
   now: number,
 ): Promise<readonly ChargedBudget[]> {
-  const added = addedUp(sums);
-  if (added.counters.size === 0) return [];
-  const parameter = rowsParameter(
-    [...added.counters.values()].map((c) => counterNames.map((name) => c[name])),
-  );
+  if (counters.length === 0) return [];
+  const rows = counters.map(({ row }) => row);
+  const parameter = rowsParameter(rows.map((row) => counterNames.map((name) => row[name])));
   const charged = await step<Charged>(statements.counters, [parameter, now]);
-  await step(statements.byNode, [rowsParameter([...added.byNode.values()])]);
-  await step(statements.course, [rowsParameter([...added.course.values()])]);
-  await alert(language, statements, step, charged, added.counters, now);
-  return [...added.counters.values()].map(({ budget, starts_at: startsAt, used: amount }) => ({
-    budget,
-    startsAt,
-    amount,
-  }));
-}
-
-type Addition = [id: string, startsAt: number, part: string | number, used: number];
-
-interface Additions {
-  /** By id and start of the period, as are the others with what they have besides. */
-  readonly counters: Map<string, Changeable>;
-  readonly byNode: Map<string, Addition>;
-  readonly course: Map<string, Addition>;
-}
-
-function addedUp(sums: readonly ChargeSum[]): Additions {
-  const added: Additions = { counters: new Map(), byNode: new Map(), course: new Map() };
-  const budgets = new Map<unknown, NamedBudget | null>();
-  for (const sum of sums) {
-    let budget = budgets.get(sum.budget);
-    if (budget === undefined) {
-      budget = namedBudget(sum.budget);
-      budgets.set(sum.budget, budget);
-    }
-    // What a disk made up is of no budget.
-    if (budget === null || budget.org !== sum.org) continue;
-    const { starts_at: startsAt, amount, limit } = sum;
-    if (typeof startsAt !== 'number' || typeof amount !== 'number' || typeof limit !== 'number') continue;
-    const endsAt = numberOf(sum.ends_at);
-    const threshold = numberOf(sum.threshold);
-    const { id } = budget;
-    const key = `${id} ${startsAt}`;
-    const counter = added.counters.get(key);
-    if (counter === undefined) {
-      added.counters.set(key, {
-        ...budget,
-        workspace: sum.workspace,
-        ...{ starts_at: startsAt, ends_at: endsAt, limit, threshold, used: amount },
-      });
-    } else {
-      counter.used = within(counter.used + amount);
-      // They come in the order of their rows.
-      Object.assign(counter, { ends_at: endsAt, limit, threshold });
-    }
-    const at = courseAt(sum.hour * hourMs, startsAt, endsAt);
-    addTo(added.byNode, `${key} ${sum.node}`, [id, startsAt, sum.node, amount]);
-    addTo(added.course, `${key} ${at}`, [id, startsAt, at, amount]);
-  }
-  return added;
-}
-
-/** What a column of 64 bits takes, and a number has exactly. */
-const within = (amount: number): number => Math.max(-most, Math.min(most, amount));
-
-const numberOf = (value: unknown): number | null => (typeof value === 'number' ? value : null);
-
-type NamedBudget = Pick<
-  CounterRow,
-  'id' | 'org' | 'budget' | 'holder' | 'holder_id' | 'value_key' | 'measure'
->;
-
-function namedBudget(budget: unknown): NamedBudget | null {
-  const parts = typeof budget === 'string' ? budgetParts(budget) : null;
-  if (typeof budget !== 'string' || parts === null) return null;
-  const { organisationId: org, of: holder, id: holderId, valueKey, measure } = parts;
-  return { id: budgetId(budget), org, budget, holder, holder_id: holderId, value_key: valueKey, measure };
-}
-
-function addTo(all: Map<string, Addition>, key: string, addition: Addition): void {
-  const known = all.get(key);
-  if (known === undefined) all.set(key, addition);
-  else known[3] = within(known[3] + addition[3]);
+  const parts = (of: (counter: SummedCounter) => ReadonlyMap<unknown, number>): string =>
+    rowsParameter(
+      counters.flatMap((counter) =>
+        Array.from(of(counter), ([part, used]) => [counter.name.id, counter.startsAt, part, used]),
+      ),
+    );
+  await step(statements.byNode, [parts(({ byNode }) => byNode)]);
+  await step(statements.course, [parts(({ course }) => course)]);
+  const byKey = new Map(rows.map((row) => [`${row.id} ${row.starts_at}`, row]));
+  await alert(language, statements, step, charged, byKey, now);
+  return rows.map(({ budget, starts_at: startsAt, used: amount }) => ({ budget, startsAt, amount }));
 }
 
 async function alert(

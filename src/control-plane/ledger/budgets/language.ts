@@ -37,7 +37,7 @@ export const sqliteLanguage: Language = {
   rowsOf: (parameter, columns) =>
     `(SELECT ${Object.keys(columns)
       .map((name, i) => `value ->> ${i} AS "${name}"`)
-      .join(', ')} FROM json_each(${parameter}))`,
+      .join(', ')} FROM jsonb_each(${parameter}))`,
 };
 
 export const postgresLanguage: Language = {
@@ -61,7 +61,11 @@ export const postgresLanguage: Language = {
 export const numbered = (statement: string): string => statement.replace(/\?(\d+)/g, '$$$1');
 
 /** Rows as a parameter for `rowsOf`. PostgreSQL keeps no NUL in a text. */
-export const rowsParameter = (rows: readonly (readonly unknown[])[]): string =>
-  JSON.stringify(rows, (_key, value) =>
+export function rowsParameter(rows: readonly (readonly unknown[])[]): string {
+  const text = JSON.stringify(rows);
+  // The escapes of a NUL, and of half a character: nearly never there.
+  if (!/\\u(?:0000|d[89a-f])/.test(text)) return text;
+  return JSON.stringify(rows, (_key, value) =>
     typeof value === 'string' ? Buffer.from(value.replaceAll('\0', '\ufffd')).toString() : value,
   );
+}

@@ -1,17 +1,9 @@
 import type { Client } from 'pg';
 import type { ChargedBudget } from '../../../common/ledger/budgets.js';
-import { contextFields } from '../../../common/ledger/fields.js';
-import {
-  contextSlot,
-  type PackedRows,
-  type RecordSlot,
-  recordWidth,
-  slots,
-} from '../../../common/ledger/packed-rows.js';
-import type { RowState } from '../../../common/ledger/record.js';
 import type { LedgerBatch } from '../ledger.js';
 import { within } from '../postgres/connections.js';
-import { type ChargeSum, charge, chargeStatements, chargesMark } from './charging.js';
+import { addRow, type ChargedRow, chargedRows } from './batch-charges.js';
+import { ChargeSums, charge, chargeStatements } from './charging.js';
 import { numbered, postgresLanguage, type Step } from './language.js';
 
 /**
@@ -20,18 +12,6 @@ import { numbered, postgresLanguage, type Step } from './language.js';
  */
 
 const statements = chargeStatements(postgresLanguage);
-const hourMs = 3_600_000;
-
-/** The charges of a row, as they are in the journal: nothing about them is sure. */
-interface ChargedRow {
-  readonly id: string;
-  readonly org: string;
-  readonly workspace: string | null;
-  readonly node: string | null;
-  readonly at: number;
-  readonly state: RowState;
-  readonly charges: unknown;
-}
 
 /** A step on the connection that writes. */
 export const stepOf =
@@ -64,20 +44,16 @@ export async function replacedRows(
  */
 export async function chargeBatch(
   client: Client,
-  { settled, unknown }: LedgerBatch,
+  batch: LedgerBatch,
   replaced: readonly ChargedRow[],
   stagedTimes: readonly [from: number, to: number] | null,
 ): Promise<readonly ChargedBudget[]> {
   const step = stepOf(client);
-  let rows: ChargedRow[] = [
-    ...(settled?.packed ? packedCharges(settled.packed) : []),
-    ...(settled?.rows ?? []),
-    ...unknown,
-  ];
+  let rows = chargedRows(batch);
   if (stagedTimes !== null) rows = await newOf(step, rows, ...stagedTimes);
-  const sums: ChargeSum[] = [];
-  for (const row of replaced) addSums(sums, row, -1);
-  for (const row of rows) addSums(sums, row, 1);
+  const sums = new ChargeSums();
+  for (const row of replaced) addRow(sums, row, -1);
+  for (const row of rows) addRow(sums, row, 1);
   return charge(postgresLanguage, statements, step, sums, Date.now());
 }
 
@@ -101,64 +77,4 @@ async function newOf(
     if (ids.has(id) && isBetter) counting.set(id, row);
   }
   return [...counting.values()];
-}
-
-function addSums(sums: ChargeSum[], { org, workspace, node, at, charges }: ChargedRow, sign: 1 | -1): void {
-  if (!Array.isArray(charges)) return;
-  for (const each of charges) {
-    if (!Array.isArray(each)) continue;
-    const [budget, startsAt, endsAt, limit, threshold, amount] = each.map(whole);
-    if (typeof amount !== 'number') continue;
-    const where = { org, workspace, budget, node: node ?? '', hour: Math.floor(at / hourMs) };
-    const terms = { starts_at: startsAt, ends_at: endsAt, limit, threshold };
-    sums.push({ ...where, ...terms, amount: amount * sign });
-  }
-}
-
-const most = Number.MAX_SAFE_INTEGER;
-
-/** A number as a column of 64 bits takes it; all else that is no text becomes null. */
-const whole = (value: unknown): string | number | null => {
-  if (typeof value === 'string') return value;
-  return typeof value === 'number' ? Math.max(-most, Math.min(most, Math.round(value))) : null;
-};
-
-const slotOf = (name: string): RecordSlot => slots.find(({ field }) => field?.name === name)!;
-const idSlot = slotOf('id');
-const atSlot = slotOf('at');
-const [orgIndex, workspaceIndex] = ['org', 'workspace'].map((wanted) =>
-  contextFields.findIndex(({ name }) => name === wanted),
-) as [number, number];
-
-/** Of those rows that have charges: they come last in `rest`. */
-function packedCharges({ count, contexts, records, rest, restEnds, node }: PackedRows): ChargedRow[] {
-  const found: ChargedRow[] = [];
-  const shared = JSON.parse(contexts.toString('latin1')) as (string | null)[][];
-  for (let row = 0, from = 1; row < count; from = restEnds[row++]! + 1) {
-    const end = restEnds[row]!;
-    const at = rest.lastIndexOf(chargesMark, end);
-    if (at < from) continue;
-    const read = ({ from: slot, width }: RecordSlot): string =>
-      records.toString('latin1', row * recordWidth + slot, row * recordWidth + slot + width).trim();
-    const context = shared[Number(read(contextSlot))] ?? [];
-    found.push({
-      id: read(idSlot),
-      org: String(context[orgIndex]),
-      workspace: context[workspaceIndex] ?? null,
-      node,
-      at: Number(read(atSlot)),
-      state: 'settled',
-      charges: chargesIn(rest, from, at + chargesMark.length - 2, end),
-    });
-  }
-  return found;
-}
-
-/** Of a row's `rest`, an object from `from` up to `end`; `at`: where they begin. A field of a stage may have their name. */
-function chargesIn(rest: Buffer, from: number, at: number, end: number): unknown {
-  try {
-    return JSON.parse(rest.toString('latin1', at, end - 1));
-  } catch {
-    return (JSON.parse(rest.toString('latin1', from, end)) as { readonly charges?: unknown }).charges;
-  }
 }

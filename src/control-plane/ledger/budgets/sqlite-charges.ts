@@ -1,7 +1,8 @@
 import type { ChargedBudget } from '../../../common/ledger/budgets.js';
 import type { SqliteConnection } from '../../database/sqlite.js';
 import type { LedgerBatch } from '../ledger.js';
-import { type ChargeSum, charge, chargeStatements, hasCharges } from './charging.js';
+import { addRow, chargedRows } from './batch-charges.js';
+import { type ChargePlace, ChargeSums, charge, chargeStatements, hasCharges } from './charging.js';
 import { sqliteLanguage } from './language.js';
 
 /**
@@ -34,6 +35,16 @@ const sums = `SELECT org, workspace, budget, starts_at, node, hour, ends_at, "li
     WHERE charge.type = 'array'
   ) GROUP BY org, workspace, budget, starts_at, node, hour ORDER BY seq`;
 
+/** Charges that have a budget, a period, a node and an hour in common; `budget`: JSON. */
+interface SummedCharge extends ChargePlace {
+  readonly budget: string;
+  readonly starts_at: number | null;
+  readonly ends_at: number | null;
+  readonly limit: number | null;
+  readonly threshold: number | null;
+  readonly amount: number;
+}
+
 const statements = chargeStatements(sqliteLanguage);
 
 /** Adds the charges of rows to their budgets, in the transaction of these rows. */
@@ -54,15 +65,31 @@ export class SqliteCharges {
     return row?.last ?? 0;
   }
 
-  /** After they were. `last`: of `before`. */
-  async after({ settled }: LedgerBatch, last: number | null, now: number): Promise<readonly ChargedBudget[]> {
+  /** After they were. `last`: of `before`; `inserted`: rows of the batch that were new, or took the place of others. */
+  async after(
+    batch: LedgerBatch,
+    last: number | null,
+    inserted: number,
+    now: number,
+  ): Promise<readonly ChargedBudget[]> {
+    const { settled, unknown } = batch;
     const step = this.#writer.allKept.bind(this.#writer);
     const isReplaced =
       settled !== null && (await step('SELECT 1 FROM temp.batch_replaced LIMIT 1', [])).length > 0;
     if (last === null && !isReplaced) return [];
-    const found = await step<ChargeSum & { budget: string }>(sums, [last ?? most]);
-    const named = found.map((sum) => ({ ...sum, budget: JSON.parse(sum.budget) as unknown }));
+    const given = (settled?.packed?.count ?? 0) + (settled?.rows.length ?? 0) + unknown.length;
+    const added = new ChargeSums();
+    if (!isReplaced && inserted === given) {
+      // As nearly always: then the bytes of the batch are read at a tenth of what it costs to take its rows apart again.
+      for (const row of chargedRows(batch)) addRow(added, row, 1);
+      return charge(sqliteLanguage, statements, step, added, now);
+    }
+    const found = await step<SummedCharge>(sums, [last ?? most]);
     if (isReplaced) await step('DELETE FROM temp.batch_replaced', []);
-    return charge(sqliteLanguage, statements, step, named, now);
+    for (const sum of found) {
+      const { budget, starts_at, ends_at, limit, threshold, amount } = sum;
+      added.add(sum, [JSON.parse(budget), starts_at, ends_at, limit, threshold, amount], 1);
+    }
+    return charge(sqliteLanguage, statements, step, added, now);
   }
 }
