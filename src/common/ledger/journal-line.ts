@@ -122,22 +122,45 @@ function writeRest(to: LineWriter, s: Settlement): void {
 
 function writeCharges(to: LineWriter, charges: readonly Charge[]): void {
   for (let i = 0; i < charges.length; i++) {
-    const [budget, startsAt, endsAt, limit, threshold, amount] = charges[i]!;
-    to.raw(i === 0 ? '[[' : ',[');
-    to.text(budget);
-    to.comma();
-    to.number(startsAt);
-    to.comma();
-    to.number(endsAt);
-    to.comma();
-    to.number(limit);
-    to.comma();
-    to.number(threshold);
-    to.comma();
-    to.number(amount);
+    const charge = charges[i]!;
+    to.raw(i === 0 ? '[' : ',');
+    to.raw(chargeStart(charge));
+    to.number(charge[5]);
     to.raw(']');
   }
   to.raw(charges.length === 0 ? '[]' : ']');
+}
+
+interface ChargeStart {
+  readonly charge: Charge;
+  readonly text: string;
+}
+
+/** By budget. All but the amount is the same in the intent and the settlement of a request, and mostly in the next one. */
+const chargeStarts = new Map<string, ChargeStart>();
+const maxChargeStarts = 512;
+/** Characters of a budget's name; value keys may be long. */
+const longestKept = 512;
+
+/** A charge as JSON up to its amount. */
+function chargeStart(charge: Charge): string {
+  const [budget, startsAt, endsAt, limit, threshold] = charge;
+  const known = chargeStarts.get(budget);
+  if (
+    known !== undefined &&
+    known.charge[1] === startsAt &&
+    known.charge[2] === endsAt &&
+    known.charge[3] === limit &&
+    known.charge[4] === threshold
+  ) {
+    return known.text;
+  }
+  const text = `${asciiJson([budget, startsAt, endsAt, limit, threshold]).slice(0, -1)},`;
+  if (budget.length <= longestKept) {
+    if (chargeStarts.size >= maxChargeStarts) chargeStarts.clear();
+    chargeStarts.set(budget, { charge, text });
+  }
+  return text;
 }
 
 /** `isOneOf`: there are others, so that it has what is the row's otherwise. */
