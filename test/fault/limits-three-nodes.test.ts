@@ -61,8 +61,8 @@ describe('rate limits of three gateways under load', function () {
       const made = nodes.map(({ dataDir }) => join(dataDir, 'first-keys.json')).find(existsSync);
       first = JSON.parse(readFileSync(made ?? '', 'utf8')) as FirstKeys;
       pools = nodes.map(({ url }) => new Pool(url, { connections: 64 }));
-      // Each node counts the others every five seconds.
-      await pause(5500);
+      // Each node counts the others every five seconds: the first ones have seen the last by then.
+      await pause(11_000);
     }
     async function stop(): Promise<void> {
       await Promise.all(pools.map((pool) => pool.close()));

@@ -61,7 +61,8 @@ export class RedisCounters {
     let beats = 1;
     void this.beat();
     this.#timer = setInterval(() => {
-      if (this.#isAway || beats++ % (beatMs / awayBeatMs) === 0) void this.beat();
+      // Before the first report this node counts itself alone, and its share is the whole limit.
+      if (this.#isAway || this.#seen.length === 0 || beats++ % (beatMs / awayBeatMs) === 0) void this.beat();
     }, awayBeatMs).unref();
   }
 
