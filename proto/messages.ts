@@ -1518,6 +1518,32 @@ export interface GuardrailSummary {
   readonly etag: string;
 }
 
+export interface GuardrailTestResult {
+  readonly verdict: boolean;
+  /** Status that a request would get: 200, 246 or 446. */
+  readonly status: number;
+  readonly ms: number;
+  /** What the guardrail made of the text; absent: it stays. */
+  readonly transformed?: string | null;
+  /** As in hook_results. */
+  readonly hook?: Readonly<Record<string, unknown>> | null;
+}
+
+/** What was found of the labelled texts. A finding is a verdict of false. */
+export interface GuardrailTestScore {
+  readonly labelled: number;
+  /** Share of the findings that have the label `fail`; absent: there is no finding. */
+  readonly precision?: number | null;
+  /** Share of the texts with the label `fail` that were found; absent: none has it. */
+  readonly recall?: number | null;
+}
+
+export interface GuardrailTestText {
+  readonly text: string;
+  /** What the guardrail should find: `pass` or `fail`. */
+  readonly label?: 'pass' | 'fail' | null;
+}
+
 /** An answer that is no JSON: a file, a table. */
 export interface HttpBody {
   readonly content_type: string;
@@ -2960,6 +2986,23 @@ export interface SessionSettings {
   readonly max_session_ttl?: number | null;
 }
 
+export interface TestGuardrailRequest {
+  /** Id or slug. */
+  readonly id: string;
+  /** Id or slug. */
+  readonly workspace_id?: string | null;
+  readonly texts: readonly GuardrailTestText[];
+  /** `before`, unless given: the texts are requests. `after`: answers. */
+  readonly phase?: 'before' | 'after' | null;
+}
+
+export interface TestGuardrailResponse {
+  /** Of the texts, in their order. */
+  readonly results: readonly GuardrailTestResult[];
+  /** Absent: no text has a label. */
+  readonly score?: GuardrailTestScore | null;
+}
+
 export interface TokenPrice {
   /** US cents per token. */
   readonly price: number;
@@ -4020,6 +4063,9 @@ export interface AdminServices {
     GetGuardrail: [GetGuardrailRequest, Guardrail];
     /** Changes a guardrail. Absent fields stay as they are. Other checks or actions make a new version. */
     UpdateGuardrail: [UpdateGuardrailRequest, SavedGuardrail];
+    /** Runs a guardrail over texts, and says what it finds. Nothing is sent to a provider, and nothing is recorded; checks that ask
+     * other services do so. */
+    TestGuardrail: [TestGuardrailRequest, TestGuardrailResponse];
     /** Archives a guardrail. */
     DeleteGuardrail: [DeleteGuardrailRequest, DeleteGuardrailResponse];
   };

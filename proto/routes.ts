@@ -38,6 +38,7 @@ export const adminPaths: readonly string[] = [
   '/v1/deployments/{deployment_id}/ping',
   '/v1/guardrails',
   '/v1/guardrails/{id}',
+  '/v1/guardrails/{id}/test',
   '/v1/integrations',
   '/v1/integrations/{slug}',
   '/v1/integrations/{slug}/models',

@@ -8,7 +8,7 @@ import { jsonBytes } from '../../src/common/json/json-bytes.js';
 import { writeJsonInSlices } from '../../src/common/json/json-slices.js';
 import type { HostWith } from '../../src/common/plugin-host/plugin.js';
 import { factsOf } from './facts.js';
-import type { PassthroughBodies } from './passthrough.js';
+import type { PassthroughBodies } from './passthrough/bodies.js';
 import { denial, type HookResults, withHookResults } from './replies.js';
 import type { ExchangeGuardrails } from './resolve.js';
 import type { HookOutcome } from './run/outcome.js';

@@ -6,7 +6,7 @@ import { definePlugin, type HostWith, type NeedsOf } from '../../src/common/plug
 import { bodyDigest, guardrailVersion } from '../../src/common/plugin-host/slots.js';
 import { factsOf } from './facts.js';
 import { GuardedExchange, type GuardParts } from './guarded.js';
-import { PassthroughBodies } from './passthrough.js';
+import { PassthroughBodies } from './passthrough/bodies.js';
 import { CheckPool } from './pool/pool.js';
 import { type ExchangeGuardrails, resolveGuardrails } from './resolve.js';
 import { Recorder } from './run/record.js';
@@ -15,6 +15,7 @@ import { Subject } from './run/subject.js';
 import stage from './stage.js';
 import type { BodyTexts } from './texts/parts.js';
 import { requestTexts } from './texts/request-parts.js';
+import { judgeTexts } from './trial.js';
 
 export interface GuardrailOptions {
   readonly checkMs?: number;
@@ -63,6 +64,9 @@ export default definePlugin<GuardrailOptions, NeedsOf<typeof stage>>({
       request(x) {
         if (x.principal.guardrails === undefined && x.config.guarded === undefined) return;
         return meet(parts, x);
+      },
+      async explain(x, plan) {
+        if (plan.judge !== undefined) plan.judged = await judgeTexts(parts, x, plan.judge);
       },
       reply(x, reply) {
         if (x.judge instanceof GuardedExchange) return x.judge.reply(x, reply);

@@ -15,6 +15,8 @@ import { resourceName, verbOf } from './verbs.js';
 export interface Manner {
   /** Another name of the command. */
   readonly alias?: string;
+  /** The resource has a command of its own for the method. */
+  readonly isOwn?: true;
   /** An argument beside those of the method, and the fields that it sets. */
   readonly argument?: {
     readonly name: string;

@@ -96,6 +96,7 @@ const friendlier: Readonly<Record<string, () => Promise<CommandModule>>> = {
   Alerts: () => import('./commands/alerts.js'),
   AuditLogs: () => import('./commands/audit-logs.js'),
   Configs: () => import('./commands/configs.js'),
+  Guardrails: () => import('./commands/guardrails.js'),
   Logs: () => import('./commands/logs.js'),
   Providers: () => import('./commands/providers.js'),
   Workspaces: () => import('./commands/workspaces.js'),

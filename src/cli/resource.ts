@@ -22,7 +22,8 @@ export function registerResource(
     .summary(aboutLine(comments.get(service) ?? ''))
     .description((comments.get(service) ?? '').replaceAll('\n', ' '));
   for (const method of methods.values())
-    if (method.service === service) add(resource, context, method, manners[method.method] ?? {});
+    if (method.service === service && manners[method.method]?.isOwn !== true)
+      add(resource, context, method, manners[method.method] ?? {});
   return resource;
 }
 

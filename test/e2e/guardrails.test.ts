@@ -1,11 +1,12 @@
 import { randomBytes } from 'node:crypto';
-import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect } from 'chai';
 import type { SimulatedProvider } from '../../src/simulated/index.js';
 import { run } from '../support/command.js';
 import { examplesOf } from '../support/examples.js';
+import { mainFile } from '../support/gateway.js';
 import { addSimulated, type SharedGateway, shareGateway } from '../support/shared-gateway.js';
 
 // biome-ignore lint/suspicious/noExplicitAny: JSON of many shapes, looked into by the tests.
@@ -422,6 +423,46 @@ describe('guardrails of a running gateway', function () {
     expect(kept.some((bytes) => bytes.includes(canary))).to.equal(false);
     expect(kept.some((bytes) => bytes.includes(`You said: ${heard}`))).to.equal(false);
     expect(gateway.output()).to.not.include(canary);
+  });
+
+  it('are tried over texts, by the API and the command line, with precision and recall', async () => {
+    const { slug } = await guardrail({
+      checks: [
+        { id: 'default.wordCount', parameters: { maxWords: 2 } },
+        { id: 'default.regexReplace', parameters: { rule: 'secret', redactText: 'x' } },
+      ],
+    });
+    const texts = [
+      { text: 'a secret', label: 'pass' },
+      { text: 'rather many words', label: 'fail' },
+      { text: 'also rather long', label: 'pass' },
+      { text: 'short', label: 'fail' },
+    ];
+    const before = provider.count;
+    for (const phase of ['before', 'after']) {
+      const path = `/v1/guardrails/${slug}/test`;
+      const { results, score } = await admin('POST', path, { texts, phase }, gateway.workspaceKey);
+      expect(results.map((one: Json) => one.status)).to.deep.equal([200, 446, 446, 200]);
+      expect(results[0]).to.include({ verdict: true, transformed: 'a x' });
+      expect(results[1].hook.checks[0].data.wordCount).to.equal(3);
+      expect(score).to.deep.equal({ labelled: 4, precision: 0.5, recall: 0.5 });
+    }
+    expect(provider.count).to.equal(before);
+
+    const folder = mkdtempSync(join(tmpdir(), 'headgate-guardrails-'));
+    const file = join(folder, 'texts.jsonl');
+    writeFileSync(file, texts.map((one) => JSON.stringify(one)).join('\n'));
+    const env = { ...gateway.env, HEADGATE_ADMIN_KEY: gateway.workspaceKey };
+    const tried = (...args: string[]) =>
+      run(process.execPath, [mainFile, 'guardrails', 'test', slug, ...args], { env, cwd: folder });
+    const { code, stdout, stderr } = await tried('-f', file);
+    expect(code, stderr).to.equal(1);
+    expect(stdout).to.match(/^pass {2}200 .* → "a x"\nfail {2}446 /);
+    expect(stdout).to.include('4 labelled texts: precision 50.0 %, recall 50.0 %');
+    expect((await tried('--texts', 'short')).code).to.equal(0);
+    writeFileSync(file, '{"text":"a"}\n{"label":"pass"}');
+    expect((await tried('-f', file)).stderr).to.include('Line 2 of --file');
+    rmSync(folder, { recursive: true });
   });
 
   it('does not wait for guardrails that run beside the request', async () => {

@@ -113,6 +113,7 @@ export const requests: Readonly<Record<string, RequestOf>> = {
   'Guardrails.ListGuardrails': within,
   'Guardrails.GetGuardrail': about('id', 'guardrail'),
   'Guardrails.UpdateGuardrail': about('id', 'guardrail', { name: 'other' }),
+  'Guardrails.TestGuardrail': about('id', 'guardrail', { texts: [{ text: 'test' }] }),
   'Guardrails.DeleteGuardrail': about('id', 'guardrail'),
   'Integrations.CreateIntegration of a workspace': (at) => ({
     ...integration,

@@ -160,6 +160,7 @@ export async function makeWorld(): Promise<World> {
       cache: null,
       limits: [],
       nodes: [],
+      judged: [],
     }),
     providers: { has: () => true, names: () => [], needsAddress: () => false },
     log: silent,

@@ -81,7 +81,11 @@ describe('the operations of the administration plane', () => {
 
   it('are audited where they change something, and only there', () => {
     // A question that needs a body: it changes nothing, though it is posted.
-    const asking = new Set(['Requests.ExplainRequest', 'Reconciliations.ReconcileUsage']);
+    const asking = new Set([
+      'Requests.ExplainRequest',
+      'Guardrails.TestGuardrail',
+      'Reconciliations.ReconcileUsage',
+    ]);
     const wrong = problemsOf(
       ({ name, access, bindings }) =>
         bindings.some(({ verb }) => verb !== 'GET' && !asking.has(name)) !== access.audited &&

@@ -16,6 +16,25 @@ export interface ToExplain {
   readonly config: string | null;
   /** JSON text. */
   readonly body: string;
+  /** Texts that the config's guardrails judge in place of the body. Absent: none are. */
+  readonly judge?: TextsToJudge;
+}
+
+/** Texts for guardrails, as if each were the last message of a request or the first choice of an answer. */
+export interface TextsToJudge {
+  readonly phase: 'before' | 'after';
+  readonly texts: readonly string[];
+}
+
+/** What a guardrail found in a text. */
+export interface JudgedText {
+  readonly verdict: boolean;
+  /** Milliseconds. */
+  readonly ms: number;
+  /** null: the text was not changed. */
+  readonly transformed: string | null;
+  /** As in `hook_results`. */
+  readonly hook: JsonObject;
 }
 
 /** What the cache would do. */
@@ -75,6 +94,9 @@ export interface Plan {
   limits: readonly PlannedLimit[];
   /** Those that a call of a target would meet besides; null: there are none. */
   limitsOf: ((target: PlannedTarget) => Promise<readonly PlannedLimit[]>) | null;
+  /** Absent: there is nothing to judge. */
+  readonly judge?: TextsToJudge;
+  judged?: readonly JudgedText[];
 }
 
 /** The explanation of a node: its children follow it, one deeper. Plain JSON. */
@@ -102,4 +124,6 @@ export interface Explained {
   readonly cache: PlannedCache | null;
   readonly limits: readonly PlannedLimit[];
   readonly nodes: readonly ExplainedNode[];
+  /** null: no texts were to be judged. */
+  readonly judged: readonly JudgedText[] | null;
 }

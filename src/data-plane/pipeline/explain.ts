@@ -16,7 +16,10 @@ import type { Pipeline } from './parts.js';
  * or recording anything.
  */
 export async function explain(pipeline: Pipeline, asked: ToExplain): Promise<Explained> {
-  const plan: Plan = { cache: null, route: null, limits: [], limitsOf: null };
+  const plan: Plan = {
+    ...{ cache: null, route: null, limits: [], limitsOf: null },
+    ...(asked.judge !== undefined && { judge: asked.judge }),
+  };
   let x: Exchange | null = null;
   let refused: Explained['refused'] = null;
   try {
@@ -32,6 +35,7 @@ export async function explain(pipeline: Pipeline, asked: ToExplain): Promise<Exp
     configVersion: x?.config?.version ?? 'none',
     cache: plan.cache,
     limits: plan.limits,
+    judged: plan.judged ?? null,
     nodes: x === null || plan.route === null ? [] : await new Teller(pipeline, x, plan).nodes(plan.route, 0),
   };
 }

@@ -3,6 +3,7 @@ import type {
   GuardrailCheck as CheckMessage,
   GuardrailFeedback as FeedbackMessage,
   GuardrailSummary,
+  GuardrailTestScore,
 } from '../../../../proto/messages.js';
 import { findingsOfCheck } from '../../../common/guardrails/guardrail-findings.js';
 import { maxPathLength, textPath } from '../../../common/guardrails/text-path.js';
@@ -20,6 +21,7 @@ import { AdminError, mostFaults } from '../admin-error.js';
 import { setOf } from '../audit/mask.js';
 import { pageOf, textOf, timeOf } from '../grpc/wire.js';
 import { inSight, needReach, scopeOf, settled } from '../records.js';
+import { nobodysKey } from '../references/nobodys-key.js';
 import type { AdminParts, Service } from '../service.js';
 
 const toSummary = (guardrail: Guardrail): GuardrailSummary => ({
@@ -103,8 +105,27 @@ const actionsMessage = ({ onSuccess, onFail, ...flags }: GuardrailActions): Acti
   on_fail: { feedback: onFail },
 });
 
+interface LabelledVerdict {
+  readonly label?: string | null;
+  readonly verdict: boolean;
+}
+
+/** undefined: no text has a label. */
+function scoreOf(all: readonly LabelledVerdict[]): GuardrailTestScore | undefined {
+  const labelled = all.filter(({ label }) => label != null);
+  if (labelled.length === 0) return undefined;
+  const found = labelled.filter(({ verdict }) => !verdict);
+  const wanted = labelled.filter(({ label }) => label === 'fail');
+  const right = found.filter(({ label }) => label === 'fail').length;
+  return {
+    labelled: labelled.length,
+    precision: found.length === 0 ? null : right / found.length,
+    recall: wanted.length === 0 ? null : right / wanted.length,
+  };
+}
+
 /** Checks of requests and answers, of a workspace or of the organisation. */
-export function guardrailsService({ store }: AdminParts): Service<'Guardrails'> {
+export function guardrailsService({ store, explain }: AdminParts): Service<'Guardrails'> {
   async function changeable(
     caller: Caller,
     { id, workspace_id }: { readonly id: string; readonly workspace_id?: string | null },
@@ -166,6 +187,35 @@ export function guardrailsService({ store }: AdminParts): Service<'Guardrails'> 
       caller.changed(guardrail, forgets);
       const { id, slug, versionId } = guardrail;
       return { id, slug, version_id: versionId === before.versionId ? null : versionId };
+    },
+
+    async TestGuardrail(caller, { id, workspace_id, texts, phase }) {
+      const found = await store.guardrails.get(caller.organisationId, id);
+      const active = found?.status === 'active' ? found : null;
+      const guardrail = await inSight(caller, workspace_id, active, 'guardrail');
+      const asked = { organisationId: caller.organisationId, workspaceId: guardrail.workspaceId };
+      const lists = { before: 'input_guardrails', after: 'output_guardrails' };
+      const config = {
+        provider: 'openai',
+        api_key: 'none',
+        [lists[phase === 'after' ? 'after' : 'before']]: [guardrail.slug],
+      };
+      const explained = await explain?.({
+        ...{ key: nobodysKey(asked), path: '/v1/chat/completions', headers: [] },
+        config: JSON.stringify(config),
+        body: JSON.stringify({ model: 'test', messages: [{ role: 'user', content: 'test' }] }),
+        judge: { phase: phase === 'after' ? 'after' : 'before', texts: texts.map(({ text }) => text) },
+      });
+      if (!explained?.judged)
+        throw new AdminError('unavailable', 'No data worker could run the checks in time: try fewer texts.');
+      const results = explained.judged;
+      return {
+        results: results.map(({ verdict, ms, transformed, hook }) => ({
+          ...{ verdict, ms, transformed, hook },
+          status: verdict ? 200 : guardrail.actions.deny ? 446 : 246,
+        })),
+        score: scoreOf(texts.map(({ label }, i) => ({ label, verdict: results[i]?.verdict === true }))),
+      };
     },
 
     async DeleteGuardrail(caller, request) {

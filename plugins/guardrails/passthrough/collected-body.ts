@@ -1,5 +1,5 @@
-import type { Sink, Source } from '../../src/common/bytes/body.js';
-import type { GatewayError } from '../../src/common/core/errors.js';
+import type { Sink, Source } from '../../../src/common/bytes/body.js';
+import type { GatewayError } from '../../../src/common/core/errors.js';
 
 /** A body that was read up to a limit. */
 export interface Collected {

@@ -1,18 +1,18 @@
-import { isSource, type Source } from '../../src/common/bytes/body.js';
-import type { Exchange, JsonObject, Reply } from '../../src/common/core/exchange.js';
-import type { GuardrailRules } from '../../src/common/core/guardrail.js';
-import { getHeader, type HeaderList } from '../../src/common/http/headers.js';
-import { isJsonObject, parseJson } from '../../src/common/json/json.js';
-import { jsonBytes } from '../../src/common/json/json-bytes.js';
-import { writeJsonInSlices } from '../../src/common/json/json-slices.js';
-import type { HostWith } from '../../src/common/plugin-host/plugin.js';
-import type { CheckPhase } from './check.js';
+import { isSource, type Source } from '../../../src/common/bytes/body.js';
+import type { Exchange, JsonObject, Reply } from '../../../src/common/core/exchange.js';
+import type { GuardrailRules } from '../../../src/common/core/guardrail.js';
+import { getHeader, type HeaderList } from '../../../src/common/http/headers.js';
+import { isJsonObject, parseJson } from '../../../src/common/json/json.js';
+import { jsonBytes } from '../../../src/common/json/json-bytes.js';
+import { writeJsonInSlices } from '../../../src/common/json/json-slices.js';
+import type { HostWith } from '../../../src/common/plugin-host/plugin.js';
+import type { CheckPhase } from '../check.js';
+import { factsOf } from '../facts.js';
+import { type HookOutcome, outcomeOf } from '../run/outcome.js';
+import type { GuardrailRunner } from '../run/runner.js';
+import { Subject } from '../run/subject.js';
+import { partsAt } from '../texts/parts.js';
 import { collect } from './collected-body.js';
-import { factsOf } from './facts.js';
-import { type HookOutcome, outcomeOf } from './run/outcome.js';
-import type { GuardrailRunner } from './run/runner.js';
-import { Subject } from './run/subject.js';
-import { partsAt } from './texts/parts.js';
 
 /** Bytes of a body that is passed through and judged. */
 const maxBytes = 8 * 1024 * 1024;
