@@ -7,6 +7,7 @@ import { definePlugin, type NeedsOf } from '../../src/common/plugin-host/plugin.
 import { LimitAdmission, TakenPermits, takenSlot } from './admission.js';
 import { isFree, RequestBudgets } from './budgets.js';
 import type { LimitSettings } from './control.js';
+import { ExemptKeys } from './exempt.js';
 import { lookedAt } from './look.js';
 import type { Limit, WorkerRate } from './permits.js';
 import { PolicySet } from './policies/policy-set.js';
@@ -21,6 +22,7 @@ export default definePlugin<LimitSettings, NeedsOf<typeof stage>>({
   ...stage,
   setup(_options, host) {
     const admission = new LimitAdmission(host);
+    const exempt = new ExemptKeys(host.directory);
     const budgets = new RequestBudgets(() => admission.table);
     const ofPrincipals = new WeakMap<Principal, readonly WorkerRate[]>();
     const ofProviders = new WeakMap<StoredProvider, readonly WorkerRate[]>();
@@ -103,11 +105,12 @@ export default definePlugin<LimitSettings, NeedsOf<typeof stage>>({
     return {
       request(x) {
         x.set(takenSlot, new TakenPermits());
+        if (exempt.has(x.principal, null)) return;
         const { workspaceId, limits, budgets: ofKey } = x.principal;
         const policies = workspaceId === null ? null : host.directory.policies(workspaceId);
         if (policies instanceof Promise) return policies.then((found) => admitRequest(x, found));
         const isNone = policies === null || (policies.rates.length === 0 && policies.budgets.length === 0);
-        if (limits === undefined && ofKey === undefined && isNone) return;
+        if (limits === undefined && ofKey === undefined && isNone) return exempt.add(x.principal, null);
         return admitRequest(x, policies);
       },
       async explain(x, plan) {
@@ -128,6 +131,7 @@ export default definePlugin<LimitSettings, NeedsOf<typeof stage>>({
         };
       },
       attempt(x, call, attempt) {
+        if (exempt.has(x.principal, attempt.slug)) return;
         const { workspaceId, budgets: ofKey } = x.principal;
         if (workspaceId === null) {
           if (ofKey !== undefined) return admitAttempt(x, attempt, call.target, null, null);
@@ -145,8 +149,11 @@ export default definePlugin<LimitSettings, NeedsOf<typeof stage>>({
           provider?.budgets === undefined &&
           ofKey === undefined &&
           isNone
-        )
+        ) {
+          // The key may have limits of its own, which `request` looks at.
+          if (exempt.has(x.principal, null)) exempt.add(x.principal, attempt.slug);
           return;
+        }
         return admitAttempt(x, attempt, call.target, provider, policies);
       },
       log: (x) => {

@@ -210,6 +210,37 @@ describe('rate limits', () => {
     });
   }
 
+  it('act on a key that had none, as soon as it, its provider or a policy has one', async () => {
+    const [worker] = all.workers;
+    const sendTwice = async (text: string): Promise<number[]> => [
+      (await all.ask(text)).status,
+      (await all.ask(text)).status,
+    ];
+    const text = key([]);
+    const other = key([], { keyId: 'other' });
+    for (const _ of [1, 2, 3]) expect(await sendTwice(text)).to.deep.equal([200, 200]);
+
+    policies(policy({ value: 1 }));
+    worker!.report({ kind: 'policies', workspace: 'ws', name: '*' });
+    expect(await sendTwice(text)).to.deep.equal([200, 429]);
+    policies();
+    worker!.report({ kind: 'policies', workspace: 'ws', name: '*' });
+    expect(await sendTwice(text)).to.deep.equal([200, 200]);
+
+    worker!.addProvider('p', { limits: [rule({ of: 'virtual_key', value: 1 })] });
+    worker!.report({ kind: 'provider', workspace: 'ws', name: 'p' });
+    expect(await sendTwice(text)).to.deep.equal([200, 429]);
+    worker!.addProvider('p', {});
+    worker!.report({ kind: 'provider', workspace: 'ws', name: 'p' });
+    expect(await sendTwice(text)).to.deep.equal([200, 200]);
+
+    const hash = worker!.hashOf(text);
+    worker!.keys.set(hash, { ...worker!.keys.get(hash)!, limits: [rule({ value: 1 })] });
+    worker!.forget(text);
+    expect(await sendTwice(text)).to.deep.equal([200, 429]);
+    expect(await sendTwice(other)).to.deep.equal([200, 200]);
+  });
+
   it('refuse nothing in shadow mode, and record what they would have refused', async () => {
     const text = key([rule({ value: 0, shadow: true })]);
     expect((await all.ask(text)).status).to.equal(200);

@@ -93,4 +93,6 @@ export interface Directory {
   readonly deployment: (() => Awaitable<DeploymentRules>) | null;
   /** Changes whenever providers are forgotten: values derived from a provider are valid until then. */
   readonly providersVersion: number;
+  /** Changes whenever policies are forgotten. */
+  readonly policiesVersion: number;
 }

@@ -94,6 +94,7 @@ class Names {
 /** Keys, configs and providers in this data worker: looked up when first needed, kept until a `forget` message. */
 export class WorkerDirectory implements Directory {
   providersVersion = 0;
+  policiesVersion = 0;
   readonly #keys: KeyDirectory;
   readonly #configs: Remembered<ResolvedConfig>;
   readonly #providers: Remembered<StoredProvider>;
@@ -203,6 +204,7 @@ export class WorkerDirectory implements Directory {
         continue;
       }
       if (kind === 'policies') {
+        this.policiesVersion += 1;
         if (workspace === null) this.#policies.clear();
         else this.#policies.forget(workspace);
         continue;
