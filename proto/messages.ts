@@ -1465,7 +1465,7 @@ export interface GuardrailActions {
   readonly on_fail: GuardrailReaction;
   /** Answer what is denied with 200 and a refusal in place of 446? false unless given. */
   readonly soft_deny_200?: boolean | null;
-  /** Calls to paths that are passed through, where passthrough_paths does not say where their texts are: `refuse` where
+  /** Calls to paths that are passed through, where passthrough_paths does not name the places of their texts: `refuse` where
    * deny is true, the default, or `allow`. */
   readonly passthrough?: 'refuse' | 'allow' | null;
   /** Where the texts of bodies that are passed through are, as in messages[*].content. */
@@ -4063,7 +4063,7 @@ export interface AdminServices {
     GetGuardrail: [GetGuardrailRequest, Guardrail];
     /** Changes a guardrail. Absent fields stay as they are. Other checks or actions make a new version. */
     UpdateGuardrail: [UpdateGuardrailRequest, SavedGuardrail];
-    /** Runs a guardrail over texts, and says what it finds. Nothing is sent to a provider, and nothing is recorded; checks that ask
+    /** Runs a guardrail over texts, and lists what it finds. Nothing is sent to a provider, and nothing is recorded; checks that ask
      * other services do so. */
     TestGuardrail: [TestGuardrailRequest, TestGuardrailResponse];
     /** Archives a guardrail. */

@@ -2,9 +2,9 @@ import type { Format } from '../../src/common/core/endpoint.js';
 import type { JsonObject } from '../../src/common/core/exchange.js';
 import type { CheckPhase } from '../../src/common/guardrails/guardrail-checks.js';
 import type { HeaderList } from '../../src/common/http/headers.js';
-import type { OwnReply, OwnRequest } from '../../src/common/plugin-host/host.js';
+import type { CheckReply, CheckRequest } from '../../src/common/plugin-host/host.js';
 
-export type { CheckPhase, OwnReply, OwnRequest };
+export type { CheckPhase, CheckReply, CheckRequest };
 
 /** The text that a check judges. */
 export interface TextContext {
@@ -44,7 +44,7 @@ export interface RemoteContext extends RequestContext {
    * Sends a request of the check's own, under the rules for addresses that callers choose. Rejects where no whole answer came
    * before the check's deadline.
    */
-  send(request: OwnRequest): Promise<OwnReply>;
+  send(request: CheckRequest): Promise<CheckReply>;
   /** Is aborted at the check's deadline, and when the client has disconnected. */
   readonly signal: AbortSignal;
 }

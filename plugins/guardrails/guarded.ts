@@ -12,7 +12,7 @@ import type { PassthroughBodies } from './passthrough/bodies.js';
 import { denial, type HookResults, withHookResults } from './replies.js';
 import type { ExchangeGuardrails } from './resolve.js';
 import type { HookOutcome } from './run/outcome.js';
-import type { Recorder } from './run/record.js';
+import type { VerdictRecorder } from './run/record.js';
 import type { GuardrailRunner } from './run/runner.js';
 import { Subject } from './run/subject.js';
 import { JudgedStream } from './stream.js';
@@ -30,7 +30,7 @@ const noTexts: BodyTexts = { judged: [], others: [] };
 export interface GuardParts {
   readonly host: HostWith<'requests' | 'bodies'>;
   readonly runner: GuardrailRunner;
-  readonly recorder: Recorder;
+  readonly recorder: VerdictRecorder;
   readonly passthrough: PassthroughBodies;
 }
 

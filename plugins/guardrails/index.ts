@@ -9,7 +9,7 @@ import { GuardedExchange, type GuardParts } from './guarded.js';
 import { PassthroughBodies } from './passthrough/bodies.js';
 import { CheckPool } from './pool/pool.js';
 import { type ExchangeGuardrails, resolveGuardrails } from './resolve.js';
-import { Recorder } from './run/record.js';
+import { VerdictRecorder } from './run/record.js';
 import { GuardrailRunner } from './run/runner.js';
 import { Subject } from './run/subject.js';
 import stage from './stage.js';
@@ -52,7 +52,7 @@ export default definePlugin<GuardrailOptions, NeedsOf<typeof stage>>({
     });
     const runner = new GuardrailRunner(host, pool);
     const passthrough = new PassthroughBodies(host, runner);
-    const parts = { host, runner, recorder: new Recorder(host), passthrough };
+    const parts = { host, runner, recorder: new VerdictRecorder(host), passthrough };
     host.metrics.show(() => [
       ...parts.recorder.metrics(),
       ...[...runner.errors].map(([reason, value]) => ({

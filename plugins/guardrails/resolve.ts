@@ -50,7 +50,7 @@ export class ExchangeGuardrails {
   }
 }
 
-/** One guardrail may be named in several places: it runs once, as the first of them says. */
+/** One guardrail may be named in several places: it runs once, with the actions of the first of them. */
 function distinct(guardrails: readonly GuardrailRules[]): readonly GuardrailRules[] {
   const versions = new Set<string>();
   return guardrails.filter(({ versionId }) => !versions.has(versionId) && versions.add(versionId));

@@ -26,7 +26,7 @@ describe('guardrails over the administration plane', () => {
     return made.json as { id: string; slug: string; version_id: string };
   };
 
-  it('say where the texts of calls are that are passed through', async () => {
+  it('name the places of texts in calls that are passed through', async () => {
     const passed = { ...actions, passthrough: 'allow', passthrough_paths: ['messages[*].content'] };
     const { id } = await make({ actions: passed });
     const { json } = await ask('GET', `${path}/${id}`);

@@ -346,7 +346,7 @@ describe('guardrails of a running gateway', function () {
     expect(gone.json.error.code).to.equal('guardrail_not_found');
   });
 
-  it('of the workspace hold for every request, whatever its config says', async () => {
+  it('of the workspace hold for every request, whatever its config has', async () => {
     const made = await guardrail({ checks: [{ id: 'default.wordCount', parameters: { maxWords: 2 } }] });
     const place = `/v1/admin/workspaces/${gateway.workspaceId}`;
     await admin('PUT', place, { defaults: { input_guardrails: [made.slug] } });

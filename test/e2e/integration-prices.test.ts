@@ -120,7 +120,7 @@ describe('Prices of an integration', function () {
     expect(after.row.ai_model).to.equal('ours-cheap');
   });
 
-  it('that change later leave what a row has cost, and the explanation says that they did', async () => {
+  it('that change later leave what a row has cost, and the explanation notes the change', async () => {
     const { id, row } = await call('ours-1');
     await api().integrations.updateIntegrationModels({
       slug: 'lent',

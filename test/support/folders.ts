@@ -249,6 +249,7 @@ export const folders: readonly Folder[] = [
       'src/common/core',
       'src/common/text',
       'src/common/access',
+      'src/common/plugin-host',
       'src/common/ledger',
       'src/control-plane/ingestion',
       'src/control-plane/database',

@@ -1,7 +1,7 @@
 import { expect } from 'chai';
-import { CheckPool, type PoolOptions, type PoolResult } from '../../plugins/guardrails/pool/pool.js';
+import { CheckPool, type CheckPoolOptions, type PoolResult } from '../../plugins/guardrails/pool/pool.js';
 
-const options: PoolOptions = {
+const options: CheckPoolOptions = {
   deadlineMs: 300,
   waitMs: 60_000,
   threads: 1,

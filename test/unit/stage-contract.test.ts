@@ -57,6 +57,7 @@ describe('the order of stages', () => {
       'body',
       'config',
       'models',
+      'guardrails',
       'cache',
       'limits',
       'router',

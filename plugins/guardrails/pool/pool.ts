@@ -10,7 +10,7 @@ import {
   transferable,
 } from './job.js';
 
-export interface PoolOptions {
+export interface CheckPoolOptions {
   /** Milliseconds that the checks of one job may take together, once it has begun. */
   readonly deadlineMs: number;
   /** Milliseconds that a job may wait for its turn. */
@@ -49,7 +49,7 @@ export class CheckPool {
 
   /** `thread`: the module that runs jobs. */
   constructor(
-    readonly options: PoolOptions,
+    readonly options: CheckPoolOptions,
     readonly thread: URL = ownThread,
   ) {
     this.#turns = new Turns(options.threads, options.waitMs);
@@ -189,7 +189,7 @@ class Deadline {
   constructor(
     readonly progress: Int32Array,
     readonly place: number,
-    readonly options: PoolOptions,
+    readonly options: CheckPoolOptions,
     readonly end: () => void,
   ) {
     this.#timer = setTimeout(() => this.#look(), Math.min(pollMs, options.deadlineMs));
@@ -213,7 +213,7 @@ class Deadline {
 const ownThread = new URL(`./thread.${import.meta.url.endsWith('.ts') ? 'ts' : 'js'}`, import.meta.url);
 
 async function createPool(
-  { threads, heapMb }: PoolOptions,
+  { threads, heapMb }: CheckPoolOptions,
   thread: URL,
   progress: Int32Array,
 ): Promise<Piscina> {

@@ -48,7 +48,7 @@ export interface RuleResult {
   readonly ms: number;
 }
 
-/** Does what the check says count as passed? An error does, unless its parameters or `deny` say otherwise. */
+/** Does the result of the check count as passed? An error does, unless its parameters or `deny` demand otherwise. */
 function verdictOf({ result, ran }: RuleResult, failsOnError: boolean, deny: boolean): boolean {
   if (!ran) return !deny;
   return result.error === undefined ? result.verdict : !failsOnError;

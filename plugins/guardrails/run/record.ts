@@ -7,7 +7,7 @@ import type { HookOutcome } from './outcome.js';
 const maxLength = 256;
 
 /** Writes what guardrails have found into the row of the ledger, and counts it. */
-export class Recorder {
+export class VerdictRecorder {
   readonly #counts = new Map<string, number>();
   readonly #counted = new WeakSet<HookOutcome>();
 

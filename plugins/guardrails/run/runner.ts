@@ -65,7 +65,7 @@ export class GuardrailRunner {
     );
   }
 
-  /** Runs one check, and changes the subject as it says. */
+  /** Runs one check, and makes its changes to the subject. */
   async #transform(x: Exchange, planned: Planned, subject: Subject, results: Results): Promise<void> {
     const { others } = subject.parts;
     const judged = await this.#one(x, planned, subject, subject.texts);

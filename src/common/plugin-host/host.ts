@@ -33,7 +33,7 @@ export interface Host {
 }
 
 /** A request of a stage's own. */
-export interface OwnRequest {
+export interface CheckRequest {
   readonly method: string;
   /** Absolute http or https URL. */
   readonly url: string;
@@ -42,7 +42,7 @@ export interface OwnRequest {
   readonly body: Buffer | null;
 }
 
-export interface OwnReply {
+export interface CheckReply {
   readonly status: number;
   /** Names in lower case. */
   readonly headers: HeaderList;
@@ -146,7 +146,7 @@ export interface Capabilities {
      * Sends a request to an address that a tenant chose: the rules for custom hosts apply. Rejects with a GatewayError where
      * no whole answer came in time, and when `signal` is aborted.
      */
-    send(x: Exchange, request: OwnRequest, timeoutMs: number, signal: AbortSignal): Promise<OwnReply>;
+    send(x: Exchange, request: CheckRequest, timeoutMs: number, signal: AbortSignal): Promise<CheckReply>;
   };
   /** The journal. */
   settlement: {

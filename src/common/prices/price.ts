@@ -64,7 +64,7 @@ const fromDollars: Reading = (name, dollars) => {
 };
 
 /**
- * `amount` × `scale`, where that is a whole number as its decimal digits say it; else null. A division is rounded to the
+ * `amount` × `scale`, where that is a whole number by its decimal digits; else null. A division is rounded to the
  * nearest binary number, and so is a decimal text when it is read: both are the same number only where the digits agree.
  */
 export function wholePicos(amount: number, scale: number): number | null {

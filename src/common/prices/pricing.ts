@@ -203,9 +203,7 @@ export function createPricing(
     },
     reserve(provider, model, requestBytes, maxTokens) {
       const price = priceOf(provider, model);
-      return price === null
-        ? null
-        : reserveOf(Math.ceil(requestBytes / bytesPerToken), maxTokens, price);
+      return price === null ? null : reserveOf(Math.ceil(requestBytes / bytesPerToken), maxTokens, price);
     },
   };
 }

@@ -24,7 +24,7 @@ export interface Difference {
 }
 
 /** What is compared. */
-export interface Columns {
+export interface ComparedColumns {
   readonly tokens: boolean;
   readonly costs: boolean;
 }
@@ -42,7 +42,7 @@ export interface CompareOptions {
   /** A difference of a group's cost up to this is none. */
   readonly tolerance: Amount;
   /** null: what the export has. */
-  readonly columns: Columns | null;
+  readonly columns: ComparedColumns | null;
 }
 
 export interface Compared {
@@ -114,7 +114,7 @@ export function compare(
 }
 
 /** What an export has; of one without usage it is not known, so that everything is compared. */
-export const columnsOf = (groups: readonly UsageGroup[]): Columns => ({
+export const columnsOf = (groups: readonly UsageGroup[]): ComparedColumns => ({
   tokens: groups.length === 0 || groups.some(({ input, output }) => input !== null || output !== null),
   costs: groups.length === 0 || groups.some(({ cost }) => cost !== null),
 });
@@ -122,7 +122,7 @@ export const columnsOf = (groups: readonly UsageGroup[]): Columns => ({
 const nameOf = (day: string, key: string | null, model: string | null): string =>
   `${day}\n${JSON.stringify(key)}\n${JSON.stringify(model)}`;
 
-/** The name by which the export knows what the call went through: the stored provider's slug, else the integration's. */
+/** The name that the export has for what the call went through: the stored provider's slug, else the integration's. */
 function keyOf({ slug, integration }: LedgerUsage, keys: ReadonlySet<string | null>): string {
   if (slug !== null && keys.has(slug)) return slug;
   return integration ?? slug ?? directKey;
@@ -177,7 +177,7 @@ function join(pairs: Map<string, Pair>, shorter: (model: string) => string): voi
 
 const nothing: Here = { input: 0, output: 0, cost: 0n, calls: 0, unpriced: 0, lost: 0 };
 
-function result(pairs: readonly Pair[], tolerance: Amount, has: Columns): Compared {
+function result(pairs: readonly Pair[], tolerance: Amount, has: ComparedColumns): Compared {
   const differences: Difference[] = [];
   const here = { tokens: 0, cost: 0n };
   const there = { tokens: 0, cost: 0n };
@@ -210,7 +210,7 @@ function result(pairs: readonly Pair[], tolerance: Amount, has: Columns): Compar
   return { differences, groups, here, there, tokenDifference, costDifference };
 }
 
-function differenceOf({ day, key, model, there, here }: Pair, has: Columns): Difference {
+function differenceOf({ day, key, model, there, here }: Pair, has: ComparedColumns): Difference {
   const own = here ?? nothing;
   const sides = (a: number, b: number | null | undefined): Sides<number> | null =>
     has.tokens && (there === null || b !== null)

@@ -21,7 +21,7 @@ export interface UsageLine {
 /** Fields of a line by their names; empty text and null: none. */
 type Fields = Readonly<Record<string, unknown>>;
 
-/** Throws an Error that says what is wrong with the line. `day`: of the bucket that the line is in. */
+/** Throws an Error that names what is wrong with the line. `day`: of the bucket that the line is in. */
 type ReadLine = (fields: Fields, day: string | null) => UsageLine | null;
 
 interface Shape {

@@ -4,7 +4,7 @@ import { withoutDate } from '../../../common/prices/pricing.js';
 import { type Amount, parseAmount, printAmount } from '../../../common/reconciliation/amounts.js';
 import {
   alarmOf,
-  type Columns,
+  type ComparedColumns,
   compare,
   type Difference,
   type Sides,
@@ -113,7 +113,7 @@ function providersOf(kind: ExportKind, given: readonly string[]): readonly strin
   return kind === 'generic' ? [] : [kind];
 }
 
-const columnsIn = (names: readonly string[]): Columns | null =>
+const columnsIn = (names: readonly string[]): ComparedColumns | null =>
   names.length === 0 ? null : { tokens: names.includes('tokens'), costs: names.includes('costs') };
 
 /** Without the date, as the providers document it that are compared. */

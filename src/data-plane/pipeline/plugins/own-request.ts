@@ -2,7 +2,7 @@ import { Pieces } from '../../../common/bytes/pieces.js';
 import { GatewayError } from '../../../common/core/errors.js';
 import type { Exchange } from '../../../common/core/exchange.js';
 import type { HeaderList } from '../../../common/http/headers.js';
-import type { OwnReply, OwnRequest } from '../../../common/plugin-host/host.js';
+import type { CheckReply, CheckRequest } from '../../../common/plugin-host/host.js';
 import type { Upstream } from '../../upstream/upstream.js';
 
 const maxBytes = 256 * 1024;
@@ -14,10 +14,10 @@ const account = Symbol('requests of stages');
 export function sendOwn(
   upstream: Upstream,
   { principal }: Exchange,
-  request: OwnRequest,
+  request: CheckRequest,
   timeoutMs: number,
   signal: AbortSignal,
-): Promise<OwnReply> {
+): Promise<CheckReply> {
   return new Promise((resolve, reject) => {
     if (signal.aborted) return reject(GatewayError.from(signal.reason));
     let status = 0;

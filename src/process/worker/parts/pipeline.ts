@@ -29,7 +29,7 @@ import type { WorkerBase } from './base.js';
 import type { BodiesGiven } from './bodies.js';
 import type { DirectoryGiven } from './directory.js';
 import type { JournalGiven } from './journal.js';
-import type { PricesGiven } from './prices.js';
+import type { WorkerPrices } from './prices.js';
 import type { UpstreamGiven } from './upstream.js';
 
 type Needs = WorkerBase &
@@ -37,7 +37,7 @@ type Needs = WorkerBase &
   BodiesGiven &
   UpstreamGiven &
   DirectoryGiven &
-  PricesGiven &
+  WorkerPrices &
   AdminGiven;
 
 export interface PipelineGiven {

@@ -3,12 +3,12 @@ import { createPricing, type OwnPrices, type PriceBook } from '../../../common/p
 import type { ProcessPart } from '../../part-list.js';
 import type { WorkerBase } from './base.js';
 
-export interface PricesGiven {
+export interface WorkerPrices {
   readonly pricing: PriceBook;
 }
 
 /** What models cost: an operator's own prices before the built-in ones. They follow those of the control process. */
-export const pricesPart: ProcessPart<WorkerBase, PricesGiven> = {
+export const pricesPart: ProcessPart<WorkerBase, WorkerPrices> = {
   name: 'prices',
   start({ init, shared, log }) {
     const pricing = createPricing({ prices: init.prices });
