@@ -242,6 +242,18 @@ function contract(open: (dataDir: string, ofNode: string) => Promise<BudgetLedge
     expect(alert?.budgetId).to.equal((await usage())?.id);
   });
 
+  it('write the alert of the same threshold again for a higher limit, and not for a lower one', async () => {
+    await settle(settled(uuid(1), [charge(850)]));
+    await settle(settled(uuid(2), [charge(10, { limit: 2000, threshold: 800 })]));
+    await settle(settled(uuid(3), [charge(10, { limit: 2000, threshold: 800 })]));
+    await settle(settled(uuid(4), [charge(10, { limit: 1500, threshold: 800 })]));
+    expect(await events()).to.deep.equal([
+      ['threshold', 850, 1000],
+      ['threshold', 860, 2000],
+    ]);
+    expect(await usage()).to.include({ thresholdAlertOf: 800, thresholdAlertLimit: 2000 });
+  });
+
   it('write both alerts where one request passes both, and again for a raised limit or in the next period', async () => {
     await settle(settled(uuid(1), [charge(1200)]));
     await settle(settled(uuid(2), [charge(100, { limit: 2000, threshold: 1900 })]));

@@ -21,6 +21,8 @@ export interface BudgetUsageRow extends BudgetCounter {
   /** When the last alert was written, and the threshold or limit that it was for; null: none since the last reset. */
   readonly thresholdAlertAt: number | null;
   readonly thresholdAlertOf: number | null;
+  /** The limit when the threshold's alert was written: a higher one brings the alert back. */
+  readonly thresholdAlertLimit: number | null;
   readonly exhaustedAlertAt: number | null;
   readonly exhaustedAlertOf: number | null;
   readonly firstChargeAt: number;

@@ -158,8 +158,11 @@ function stateOf(
   return {
     currentUsage: fromUnits(type, row.used),
     isExhausted,
-    // Each alert is for one threshold or limit: another one is still to come.
-    isThresholdAlertsSent: alertThreshold !== null && row.thresholdAlertOf === toUnits(type, alertThreshold),
+    // Each alert is for one threshold or limit: that of another threshold or a higher limit is still to come.
+    isThresholdAlertsSent:
+      alertThreshold !== null &&
+      row.thresholdAlertOf === toUnits(type, alertThreshold) &&
+      limit <= (row.thresholdAlertLimit ?? 0),
     isExhaustedAlertsSent: row.exhaustedAlertOf === limit,
     projectedUsage: usage === null ? null : fromUnits(type, usage),
     projectedExhaustedAt: isExhausted

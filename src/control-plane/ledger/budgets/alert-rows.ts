@@ -122,7 +122,7 @@ export async function writeAlerts(
     `INSERT INTO budget_alerts (${columns}, delivery, tries)
       SELECT ${columns}, 'none', 0 FROM ${language.rowsOf('?1', given)} AS written WHERE true
       ORDER BY budget_id, starts_at, event
-      ON CONFLICT (budget_id, starts_at, resets, event, value) DO NOTHING`,
+      ON CONFLICT (budget_id, starts_at, resets, event, value, "limit") DO NOTHING`,
     [rowsParameter(rows)],
   );
 }

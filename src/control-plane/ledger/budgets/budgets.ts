@@ -124,7 +124,8 @@ export class Budgets implements LedgerBudgets {
       const { used, ends_at: endsAt } = counter;
       await step(
         `UPDATE budget_counters SET used = 0, resets = resets + 1, reset_at = ?3, updated_at = ?3,
-          threshold_alert_at = NULL, threshold_alert_of = NULL, exhausted_alert_at = NULL, exhausted_alert_of = NULL
+          threshold_alert_at = NULL, threshold_alert_of = NULL, threshold_alert_limit = NULL,
+          exhausted_alert_at = NULL, exhausted_alert_of = NULL
           WHERE id = ?1 AND starts_at = ?2`,
         [id, startsAt, at],
       );

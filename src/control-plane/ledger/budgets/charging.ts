@@ -62,7 +62,13 @@ type Counter = Pick<CounterRow, keyof typeof counterColumns>;
 /** What a counter is after its charge. */
 type Charged = Pick<
   CounterRow,
-  'id' | 'starts_at' | 'used' | 'resets' | 'threshold_alert_of' | 'exhausted_alert_of'
+  | 'id'
+  | 'starts_at'
+  | 'used'
+  | 'resets'
+  | 'threshold_alert_of'
+  | 'threshold_alert_limit'
+  | 'exhausted_alert_of'
 >;
 
 const most = Number.MAX_SAFE_INTEGER;
@@ -82,12 +88,14 @@ export function chargeStatements(language: Language) {
       ON CONFLICT (id, starts_at) DO UPDATE SET
         used = ${least}(budget_counters.used + excluded.used, ${most}), ends_at = excluded.ends_at,
         "limit" = excluded."limit", threshold = excluded.threshold, updated_at = excluded.updated_at
-      RETURNING id, starts_at, used, resets, threshold_alert_of, exhausted_alert_of`,
+      RETURNING id, starts_at, used, resets, threshold_alert_of, threshold_alert_limit, exhausted_alert_of`,
     byNode: add('budget_node_usage', 'node', 'text'),
     course: add('budget_course', 'at', 'integer'),
     alerted: `UPDATE budget_counters SET
         threshold_alert_of = coalesce(alerted.threshold, threshold_alert_of),
         threshold_alert_at = CASE WHEN alerted.threshold IS NULL THEN threshold_alert_at ELSE CAST(?2 AS bigint) END,
+        threshold_alert_limit = CASE WHEN alerted.threshold IS NULL THEN threshold_alert_limit
+          ELSE budget_counters."limit" END,
         exhausted_alert_of = coalesce(alerted."limit", exhausted_alert_of),
         exhausted_alert_at = CASE WHEN alerted."limit" IS NULL THEN exhausted_alert_at ELSE CAST(?2 AS bigint) END
       FROM ${rowsOf('?1', { id: 'text', starts_at: 'integer', threshold: 'integer', limit: 'integer' })} AS alerted
@@ -239,8 +247,8 @@ async function alert(
     const counter = counters.get(`${after.id} ${after.starts_at}`);
     if (counter === undefined) continue;
     const { limit, threshold } = counter;
-    const isThreshold =
-      threshold !== null && after.used >= threshold && after.threshold_alert_of !== threshold;
+    const isAlerted = after.threshold_alert_of === threshold && limit <= (after.threshold_alert_limit ?? 0);
+    const isThreshold = threshold !== null && after.used >= threshold && !isAlerted;
     const isExhausted = after.used >= limit && after.exhausted_alert_of !== limit;
     if (!isThreshold && !isExhausted) continue;
     const row = { ...counter, ...after } as CounterRow;

@@ -21,6 +21,7 @@ export interface CounterRow {
   readonly reset_at: number | null;
   readonly threshold_alert_at: number | null;
   readonly threshold_alert_of: number | null;
+  readonly threshold_alert_limit: number | null;
   readonly exhausted_alert_at: number | null;
   readonly exhausted_alert_of: number | null;
   readonly first_charge_at: number;
@@ -41,6 +42,7 @@ export const usageOf = (row: CounterRow): BudgetUsageRow => ({
   used: row.used,
   thresholdAlertAt: row.threshold_alert_at,
   thresholdAlertOf: row.threshold_alert_of,
+  thresholdAlertLimit: row.threshold_alert_limit,
   exhaustedAlertAt: row.exhausted_alert_at,
   exhaustedAlertOf: row.exhausted_alert_of,
   firstChargeAt: row.first_charge_at,

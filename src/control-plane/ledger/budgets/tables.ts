@@ -17,7 +17,7 @@ interface Table {
  * and may be longer than an index takes. Amounts are in the unit of the budget.
  *
  * `budget_node_usage`: a counter by node. `budget_course`: by hour or day. `budget_alerts`: what is to be sent; at most one
- * for an event, a limit (or threshold) and a period, or what is left of that after a reset.
+ * for an event, a limit (and threshold) and a period, or what is left of that after a reset.
  */
 export const budgetTables = {
   budget_counters: {
@@ -40,6 +40,7 @@ export const budgetTables = {
       closed_at: 'integer',
       threshold_alert_at: 'integer',
       threshold_alert_of: 'integer',
+      threshold_alert_limit: 'integer',
       exhausted_alert_at: 'integer',
       exhausted_alert_of: 'integer',
       first_charge_at: 'integer!',
@@ -88,7 +89,7 @@ export const budgetTables = {
       due_at: 'integer',
       sent_at: 'integer',
     },
-    key: ['budget_id', 'starts_at', 'resets', 'event', 'value'],
+    key: ['budget_id', 'starts_at', 'resets', 'event', 'value', 'limit'],
     isChanging: false,
     sum: null,
   },
