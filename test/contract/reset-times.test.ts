@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import { bootstrap } from '../../src/control-plane/store/bootstrap.js';
-import { up } from '../../src/control-plane/store/migrations/0015-reset-times.js';
+import { up } from '../../src/control-plane/store/migrations/0016-reset-times.js';
 import type { Database } from '../../src/control-plane/store/sql/connection/driver.js';
 import type { Store } from '../../src/control-plane/store/store.js';
 import { folder, forEachStore } from '../support/stores.js';

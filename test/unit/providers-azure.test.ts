@@ -143,12 +143,16 @@ describe('Microsoft Foundry', () => {
 describe('Signing in at Entra', () => {
   let simulated: SimulatedProvider;
   const asked: string[] = [];
+  /** Questions to the metadata service of the machine. */
+  const ofMachine: Parameters<Ask>[0][] = [];
 
   /** Entra's public address, answered by the simulated one. */
-  const ask: Ask = async ({ method, url: to, headers, body }) => {
+  const ask: Ask = async (question) => {
+    const { method, url: to, headers, body } = question;
     asked.push(to);
     const { pathname, hostname } = new URL(to);
     if (hostname === '169.254.169.254') {
+      ofMachine.push(question);
       const token = { access_token: 'of-this-machine', expires_in: '3600', token_type: 'Bearer' };
       return {
         status: 200,
@@ -287,6 +291,10 @@ describe('Signing in at Entra', () => {
     this.timeout(20_000);
     const signIn = new EntraSignIn();
     expect(await header({}, { azure_auth_mode: 'managed' }, signIn)).to.equal('Bearer of-this-machine');
+    // Marked as the gateway's own identity, with the header that the service demands.
+    const { headers } = ofMachine.at(-1)!;
+    expect(headers[headers.indexOf('metadata') + 1]).to.equal('true');
+    expect(ofMachine.every(({ ownIdentity }) => ownIdentity === true)).to.equal(true);
     const folder = mkdtempSync(join(tmpdir(), 'headgate-federated-'));
     const file = join(folder, 'token');
     writeFileSync(file, 'federated');

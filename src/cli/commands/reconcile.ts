@@ -14,7 +14,7 @@ import {
 import { type ExportKind, exportKinds } from '../../common/reconciliation/usage-line.js';
 import { CliError } from '../cli-error.js';
 import { readInput } from '../input/file-input.js';
-import { printable, writeErrorLine, writeJson, writeLine } from '../output/output.js';
+import { printable, writeErrorLine, writeJson, writeLine, writeProgress } from '../output/output.js';
 import { type SessionContext, type SessionOptions, withAdmin, withSession } from '../session.js';
 
 interface ReconcileOptions extends SessionOptions {
@@ -125,7 +125,7 @@ async function groupsOf(kind: ExportKind, file: string): Promise<UsageGroup[]> {
     if (!isShown || (!isDone && performance.now() - shownAt < 200)) return;
     shownAt = performance.now();
     const read = ((100 * bytes.read) / Math.max(1, bytes.all)).toFixed(0);
-    process.stderr.write(`\r${reader.lines} lines, ${groups.size} groups, ${read} %${isDone ? '\n' : ''}`);
+    writeProgress(`${reader.lines} lines, ${groups.size} groups, ${read} %`, isDone);
   };
   const bytes = { read: 0, all: isShown ? sizeOf(file) : 0 };
   try {

@@ -17,6 +17,11 @@ export function writeErrorLine(text: string): void {
   console.error(printableLines(text));
 }
 
+/** A line on standard error that takes the place of the one before, until the last one. For a terminal. */
+export function writeProgress(text: string, isLast: boolean): void {
+  process.stderr.write(`\r${printable(text)}${isLast ? '\n' : ''}`);
+}
+
 /** JSON with the same meaning, without control characters that a terminal acts on. */
 export const jsonText = (value: unknown, indent?: number): string =>
   printableLines(JSON.stringify(value, null, indent));

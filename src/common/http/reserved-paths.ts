@@ -6,7 +6,6 @@
 export const reservedPaths: readonly string[] = [
   '/v1/agent-integrations/**',
   '/v1/agent-servers/**',
-  '/v1/alerts/**',
   '/v1/analytics/**',
   '/v1/auth/**',
   '/v1/feedback/**',

@@ -13,7 +13,7 @@ import { up as schedules } from './0012-schedules.js';
 import { up as shadowLimits } from './0013-shadow-limits.js';
 import { up as shadowBudgets } from './0014-shadow-budgets.js';
 import { up as modelPrices } from './0015-model-prices.js';
-import { up as resetTimes } from './0015-reset-times.js';
+import { up as resetTimes } from './0016-reset-times.js';
 import type { Migration } from './migration.js';
 
 /**
@@ -36,5 +36,5 @@ export const migrations: readonly Migration[] = [
   { version: 13, name: 'limits in shadow', kind: 'expand', up: shadowLimits },
   { version: 14, name: 'budgets in shadow', kind: 'expand', up: shadowBudgets },
   { version: 15, name: 'prices of models', kind: 'expand', up: modelPrices },
-  { version: 15, name: 'times of resets', kind: 'expand', up: resetTimes },
+  { version: 16, name: 'times of resets', kind: 'expand', up: resetTimes },
 ];
