@@ -44,6 +44,11 @@ export const folders: readonly Folder[] = [
     imports: [],
   },
   {
+    path: 'src/common/threads',
+    holds: 'threads that run jobs, with their queue and deadlines',
+    imports: [],
+  },
+  {
     path: 'src/common/http',
     holds: 'headers, addresses, and limits of connections',
     imports: ['src/common/core', 'src/common/plugin-host'],
@@ -115,7 +120,15 @@ export const folders: readonly Folder[] = [
   {
     path: 'src/data-plane/endpoints',
     holds: 'paths, and the rules for their bodies',
-    imports: ['proto', 'src/common/core', 'src/common/json', 'src/common/http', 'src/common/ipc', 'workers'],
+    imports: [
+      'proto',
+      'src/common/core',
+      'src/common/json',
+      'src/common/http',
+      'src/common/ipc',
+      'src/common/threads',
+      'workers',
+    ],
   },
   {
     path: 'src/data-plane/pipeline',
@@ -189,7 +202,7 @@ export const folders: readonly Folder[] = [
   {
     path: 'src/data-plane/journal',
     holds: 'the records of requests on their way to the disk; token counts',
-    imports: ['src/common/core', 'src/common/ledger', 'workers'],
+    imports: ['src/common/core', 'src/common/ledger', 'src/common/threads', 'workers'],
   },
   {
     path: 'src/control-plane/administration',
@@ -355,6 +368,7 @@ export const folders: readonly Folder[] = [
       'src/common/plugin-host',
       'src/common/vocabulary',
       'src/common/guardrails',
+      'src/common/threads',
       'src/common/ipc',
     ],
   },

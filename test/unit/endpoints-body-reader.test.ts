@@ -113,6 +113,33 @@ describe('body reader', () => {
     for (const json of read) expect(json).to.have.property('model', 'm');
   });
 
+  const codeOf = (read: unknown): Promise<string> =>
+    Promise.resolve(read).then(
+      () => 'read',
+      (error: GatewayError) => error.code,
+    );
+
+  it('reads an answer that waits while a body takes too long', async () => {
+    await reader.close();
+    reader = createBodyReader({ deadlineMs: 5 });
+    expect(await reader.readAnswer(image(2))).to.have.property('model', 'm');
+    const slow = codeOf(reader.read(chat, json, dense(9)));
+    const waiting = reader.readAnswer(image(2));
+    expect(await slow).to.equal('overloaded');
+    expect(await waiting).to.have.property('model', 'm');
+  });
+
+  it('refuses an answer that is not read in time, or when it is closed', async () => {
+    await reader.close();
+    reader = createBodyReader({ answerDeadlineMs: 5 });
+    expect(await codeOf(reader.readAnswer(dense(4)))).to.equal('overloaded');
+    const other = createBodyReader();
+    const reads = [1, 2].map(() => codeOf(other.readAnswer(dense(4))));
+    await other.close();
+    reads.push(codeOf(other.readAnswer(dense(4))));
+    expect(await Promise.all(reads)).to.deep.equal(['overloaded', 'overloaded', 'overloaded']);
+  });
+
   it('refuses with the same errors from the worker', async () => {
     const cases: [Buffer, string, string | null][] = [
       [dense(4, { role: 'robot' }), 'invalid_request', 'messages[60000].role'],

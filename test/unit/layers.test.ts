@@ -26,6 +26,7 @@ const forPlugins = [
   'json',
   'plugin-host',
   'text',
+  'threads',
   'vocabulary',
 ].map((name) => `src/common/${name}`);
 /** What a worker thread runs of the product's own code, by its entry. */

@@ -1,5 +1,4 @@
-import { fileURLToPath } from 'node:url';
-import type { Piscina } from 'piscina';
+import { JobThreads, threadModule } from '../../../src/common/threads/job-threads.js';
 import type { CheckPhase } from '../check.js';
 import {
   type CheckJob,
@@ -36,24 +35,29 @@ const longLength = 256 * 1024;
 const pollMs = 20;
 /** Milliseconds after which an unused thread ends. */
 const idleMs = 60_000;
+/** Young generation of its heap, in megabytes. */
+const youngMb = 8;
 
 /** Runs checks of texts on threads of their own. A job that takes too long is ended with its thread. */
 export class CheckPool {
-  #pool: Promise<Piscina> | null = null;
   #jobs = 0;
   #bytes = 0;
   #closed = false;
-  readonly #turns: Turns;
+  readonly #threads: JobThreads;
   /** What the threads share: see `place` of a job. */
   readonly #progress: Int32Array;
 
   /** `thread`: the module that runs jobs. */
   constructor(
     readonly options: CheckPoolOptions,
-    readonly thread: URL = ownThread,
+    thread: URL = threadModule('./thread', import.meta.url),
   ) {
-    this.#turns = new Turns(options.threads, options.waitMs);
-    this.#progress = new Int32Array(new SharedArrayBuffer(4 * options.threads));
+    const { threads, heapMb } = options;
+    this.#progress = new Int32Array(new SharedArrayBuffer(4 * threads));
+    this.#threads = new JobThreads({
+      ...{ module: thread, threads, heapMb, youngMb, idleMs },
+      workerData: this.#progress,
+    });
   }
 
   get queued(): number {
@@ -69,13 +73,10 @@ export class CheckPool {
     this.#jobs++;
     this.#bytes += bytes;
     try {
-      const place = await this.#turns.take();
-      if (place === null) return checks.map(() => 'timeout' as const);
-      try {
-        return await this.#withoutSlowest(phase, texts, checks, place);
-      } finally {
-        this.#turns.give(place);
-      }
+      const results = await this.#threads.inTurn(this.options.waitMs, (place) =>
+        this.#withoutSlowest(phase, texts, checks, place),
+      );
+      return results ?? checks.map(() => 'timeout' as const);
     } finally {
       this.#jobs--;
       this.#bytes -= bytes;
@@ -110,15 +111,13 @@ export class CheckPool {
     Atomics.store(this.#progress, place, 0);
     const timer = new Deadline(this.#progress, place, this.options, () => controller.abort());
     try {
-      this.#pool ??= createPool(this.options, this.thread, this.#progress);
-      const pool = await this.#pool;
       const ask = async (given: readonly JobCheck[] | null): Promise<JobResult> => {
         const job: CheckJob = {
           ...{ phase, keys, checks: given, place },
           texts: isLong ? await packed(texts) : texts,
         };
-        const transferList = isLong ? transferable(job.texts) : [];
-        return pool.run(job, { signal: controller.signal, transferList }) as Promise<JobResult>;
+        const transfer = isLong ? transferable(job.texts) : [];
+        return this.#threads.run({ task: job, transfer }, controller.signal) as Promise<JobResult>;
       };
       // Most threads have the checks from an earlier text: sent each time they would cost more than the text.
       const answer = await ask(null);
@@ -136,47 +135,7 @@ export class CheckPool {
 
   async close(): Promise<void> {
     this.#closed = true;
-    await (await this.#pool)?.destroy();
-  }
-}
-
-/**
- * Lets as many jobs go on as there are threads. Piscina would queue the others, and start no thread for them when the one
- * that they wait for is ended.
- */
-class Turns {
-  readonly #free: number[];
-  readonly #waiting = new Set<(place: number) => void>();
-
-  constructor(
-    places: number,
-    readonly waitMs: number,
-  ) {
-    this.#free = Array.from({ length: places }, (_, i) => i);
-  }
-
-  /** A place, as many of which there are as threads; null: it took too long. */
-  take(): Promise<number | null> | number {
-    const free = this.#free.pop();
-    if (free !== undefined) return free;
-    return new Promise((resolve) => {
-      const turn = (place: number): void => {
-        clearTimeout(timer);
-        this.#waiting.delete(turn);
-        resolve(place);
-      };
-      const timer = setTimeout(() => {
-        this.#waiting.delete(turn);
-        resolve(null);
-      }, this.waitMs);
-      this.#waiting.add(turn);
-    });
-  }
-
-  give(place: number): void {
-    const [next] = this.#waiting;
-    if (next === undefined) this.#free.push(place);
-    else next(place);
+    await this.#threads.close();
   }
 }
 
@@ -207,31 +166,4 @@ class Deadline {
   clear(): void {
     clearTimeout(this.#timer);
   }
-}
-
-// From source (tests) the thread is TypeScript too.
-const ownThread = new URL(`./thread.${import.meta.url.endsWith('.ts') ? 'ts' : 'js'}`, import.meta.url);
-
-async function createPool(
-  { threads, heapMb }: CheckPoolOptions,
-  thread: URL,
-  progress: Int32Array,
-): Promise<Piscina> {
-  // Loaded with the first job: most gateways run no check here.
-  const { Piscina } = await import('piscina');
-  // Which needs the same loader as this file.
-  const fromSource = thread.href.endsWith('.ts');
-  const pool = new Piscina({
-    filename: fromSource ? thread.href : fileURLToPath(thread),
-    ...(fromSource ? { execArgv: ['--import', 'tsx'] } : {}),
-    workerData: progress,
-    minThreads: 0,
-    maxThreads: threads,
-    idleTimeout: idleMs,
-    resourceLimits: { maxOldGenerationSizeMb: heapMb, maxYoungGenerationSizeMb: 8 },
-    recordTiming: false,
-  });
-  // The lost job is rejected separately; without a listener, this event would end the process.
-  pool.on('error', () => {});
-  return pool;
 }

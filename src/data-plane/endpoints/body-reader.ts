@@ -1,11 +1,11 @@
 import { setImmediate } from 'node:timers/promises';
-import type { Piscina } from 'piscina';
 import type { ReadJson, ReadResult, ReadTask, readLargeAnswer } from '../../../workers/read-large-body.js';
 import type { Awaitable } from '../../common/core/directory.js';
 import type { Endpoint } from '../../common/core/endpoint.js';
 import { GatewayError } from '../../common/core/errors.js';
 import type { JsonObject } from '../../common/core/exchange.js';
 import type { HeaderList } from '../../common/http/headers.js';
+import { JobThreads, threadModule } from '../../common/threads/job-threads.js';
 import { parseInSlices } from './parse-slices.js';
 import {
   answerText,
@@ -22,12 +22,17 @@ export interface BodyReaderOptions {
   readonly maxQueue?: number;
   /** How long one may take there, waiting included. Milliseconds. */
   readonly deadlineMs?: number;
+  /** The same for a provider's answer. Milliseconds. */
+  readonly answerDeadlineMs?: number;
 }
 
 export interface BodyReader {
   /** Reads and checks the body of an endpoint that parses it; `readBody` does it at once for `smallBytes`. */
   read(endpoint: Endpoint, headers: HeaderList, bytes: Buffer): Awaitable<ReadBody>;
-  /** A provider's answer that is too large to be parsed where it arrives. null: it is no JSON object. */
+  /**
+   * A provider's answer that is too large to be parsed where it arrives. null: it is no JSON object. Rejects with
+   * `overloaded` if it was not read in time, or needs too much memory.
+   */
   readAnswer(bytes: Buffer): Promise<JsonObject | null>;
   close(): Promise<void>;
 }
@@ -42,8 +47,13 @@ const mediumTokens = 100_000;
  * strings: images), else it is parsed again here, in slices.
  */
 export function createBodyReader(options: BodyReaderOptions = {}): BodyReader {
-  const { maxQueue = 16, deadlineMs = 10_000 } = options;
-  let pool: Promise<Piscina> | null = null;
+  const { maxQueue = 16, deadlineMs = 10_000, answerDeadlineMs = 30_000 } = options;
+  const threads = new JobThreads({
+    module: threadModule('../../../workers/read-large-body', import.meta.url),
+    threads: 1,
+    heapMb: 512,
+    idleMs: 30_000,
+  });
   let inWorker = 0;
 
   const overloaded = (cause?: unknown): GatewayError =>
@@ -55,19 +65,24 @@ export function createBodyReader(options: BodyReaderOptions = {}): BodyReader {
       },
     );
 
-  const started = (): Promise<Piscina> => {
-    pool ??= startPool();
-    return pool;
-  };
+  const unreadAnswer = (cause: unknown): GatewayError =>
+    new GatewayError(
+      'overloaded',
+      'The gateway could not read the large answer of the provider in time, or had too little memory for it: ' +
+        'send the request again later, or ask for a shorter answer.',
+      { cause },
+    );
 
-  async function askWorker(task: ReadTask): Promise<ReadResult> {
-    // Piscina's own maxQueue does not count tasks that carry an abort signal.
+  // Each copies its bytes when it has the thread: they are needed here too, and fewer copies wait.
+  async function askWorker(endpoint: Endpoint, bytes: Buffer): Promise<ReadResult> {
     if (inWorker >= maxQueue) throw overloaded();
     inWorker++;
     try {
-      const transferList = [task.bytes.buffer as ArrayBuffer];
-      const signal = AbortSignal.timeout(deadlineMs);
-      return (await (await started()).run(task, { transferList, signal })) as ReadResult;
+      return (await threads.runInTurn(deadlineMs, () => {
+        const copy = new Uint8Array(bytes);
+        const task: ReadTask = { endpoint: endpoint.name, bytes: copy };
+        return { task, transfer: [copy.buffer] };
+      })) as ReadResult;
     } catch (thrown) {
       throw overloaded(thrown);
     } finally {
@@ -76,8 +91,7 @@ export function createBodyReader(options: BodyReaderOptions = {}): BodyReader {
   }
 
   async function readLarge(endpoint: Endpoint, bytes: Buffer): Promise<ReadBody> {
-    // The thread gets a copy, since the bytes are still to be forwarded.
-    const result = await askWorker({ endpoint: endpoint.name, bytes: new Uint8Array(bytes) });
+    const result = await askWorker(endpoint, bytes);
     if (result.code !== null) {
       const { code, message, param } = result;
       throw new GatewayError(code, message, param === null ? {} : { param });
@@ -95,21 +109,18 @@ export function createBodyReader(options: BodyReaderOptions = {}): BodyReader {
       return readLarge(endpoint, bytes);
     },
     async readAnswer(bytes) {
-      const copy = new Uint8Array(bytes);
-      // The answer has been paid for, so it always waits for its turn.
-      const result = (await (
-        await started()
-      ).run(copy, {
-        name: 'readLargeAnswer',
-        transferList: [copy.buffer],
-      })) as ReturnType<typeof readLargeAnswer>;
+      // The answer has been paid for: it waits for its turn, however many others do.
+      const result = (await threads
+        .runInTurn(answerDeadlineMs, () => {
+          const copy = new Uint8Array(bytes);
+          return { task: copy, name: 'readLargeAnswer', transfer: [copy.buffer] };
+        })
+        .catch((cause: unknown) => {
+          throw unreadAnswer(cause);
+        })) as ReturnType<typeof readLargeAnswer>;
       return result === null ? null : jsonOf(result, () => answerText(bytes));
     },
-    async close() {
-      const running = await pool;
-      pool = null;
-      await running?.destroy();
-    },
+    close: () => threads.close(),
   };
 }
 
@@ -120,18 +131,4 @@ async function jsonOf(
   // Its content has just been copied, and may be written again next: each in a separate turn.
   await setImmediate();
   return json ?? ((await parseInSlices(text(), bigNumbers)) as JsonObject);
-}
-
-async function startPool(): Promise<Piscina> {
-  const { Piscina } = await import('piscina');
-  // From source (tests) the worker is a TypeScript file too, and the loader comes with the inherited flags.
-  const file = `../../../workers/read-large-body.${import.meta.url.endsWith('.ts') ? 'ts' : 'js'}`;
-  return new Piscina({
-    filename: new URL(file, import.meta.url).href,
-    minThreads: 0,
-    maxThreads: 1,
-    idleTimeout: 30_000,
-    recordTiming: false,
-    resourceLimits: { maxOldGenerationSizeMb: 512 },
-  });
 }

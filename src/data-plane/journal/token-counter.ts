@@ -1,8 +1,7 @@
-import { fileURLToPath } from 'node:url';
-import type { Piscina } from 'piscina';
 import type { CountTokensJob, TokenCounts } from '../../../workers/count-tokens.js';
 import type { TokenLimitJob } from '../../../workers/token-limit.js';
 import { noUsage, type Usage } from '../../common/core/usage.js';
+import { JobThreads, threadModule } from '../../common/threads/job-threads.js';
 
 export interface TokenCounterOptions {
   /** Limit of waiting jobs; a further one is not counted. */
@@ -48,28 +47,27 @@ const defaultMaxQueueBytes = 128 * 1024 * 1024;
 /** Creates a counter; its thread starts with the first job and ends after a minute without one. */
 export function createTokenCounter(options: TokenCounterOptions): TokenCounter {
   const { maxQueueBytes = defaultMaxQueueBytes } = options;
-  let pool: Promise<Piscina> | null = null;
-  let closed = false;
+  const threads = new JobThreads({
+    module: threadModule('../../../workers/count-tokens', import.meta.url),
+    threads: 1,
+    heapMb: options.maxHeapMb ?? defaultHeapMb,
+    youngMb,
+    idleMs,
+  });
   let queuedBytes = 0;
   let limitJobs = 0;
 
   /** null: it failed. The bytes are transferred to the thread. */
   async function run<T>(name: string, job: object, buffers: readonly Uint8Array[]): Promise<T | null> {
-    if (closed) return null;
-    pool ??= createPool(options);
-    const threads = await pool;
     const bytes = buffers.reduce((sum, { length }) => sum + length, 0);
-    if (closed || threads.queueSize >= options.maxQueue || queuedBytes + bytes > maxQueueBytes) return null;
+    if (threads.waiting >= options.maxQueue || queuedBytes + bytes > maxQueueBytes) return null;
     queuedBytes += bytes;
-    const deadline = new AbortController();
-    const timer = setTimeout(() => deadline.abort(), options.deadlineMs);
     try {
-      const transferList = buffers.map(({ buffer }) => buffer as ArrayBuffer);
-      return (await threads.run(job, { name, transferList, signal: deadline.signal })) as T;
+      const transfer = buffers.map(({ buffer }) => buffer as ArrayBuffer);
+      return (await threads.runInTurn(options.deadlineMs, () => ({ task: job, name, transfer }))) as T;
     } catch {
       return null;
     } finally {
-      clearTimeout(timer);
       queuedBytes -= bytes;
     }
   }
@@ -92,33 +90,6 @@ export function createTokenCounter(options: TokenCounterOptions): TokenCounter {
       limitJobs--;
       return answer;
     },
-    async close() {
-      closed = true;
-      await (await pool)?.destroy();
-    },
+    close: () => threads.close(),
   };
-}
-
-async function createPool(options: TokenCounterOptions): Promise<Piscina> {
-  // Loaded with the first job: most gateways never count.
-  const { Piscina } = await import('piscina');
-  // From source (tests, development) the worker is TypeScript and needs the same loader as this file.
-  const fromSource = import.meta.url.endsWith('.ts');
-  const worker = new URL(`../../../workers/count-tokens.${fromSource ? 'ts' : 'js'}`, import.meta.url);
-  const pool = new Piscina({
-    filename: fromSource ? worker.href : fileURLToPath(worker),
-    ...(fromSource ? { execArgv: ['--import', 'tsx'] } : {}),
-    minThreads: 0,
-    maxThreads: 1,
-    maxQueue: options.maxQueue,
-    idleTimeout: idleMs,
-    resourceLimits: {
-      maxOldGenerationSizeMb: options.maxHeapMb ?? defaultHeapMb,
-      maxYoungGenerationSizeMb: youngMb,
-    },
-    recordTiming: false,
-  });
-  // The lost job is rejected separately; without a listener, this event would end the process.
-  pool.on('error', () => {});
-  return pool;
 }
