@@ -209,6 +209,7 @@ const init: WorkerInit = {
       checkPercent: 0,
     },
   },
+  hookTimeoutMs: 30_000,
   plugins: { directory: null, insert: [] },
 };
 

@@ -337,5 +337,6 @@ const init: WorkerInit = {
       checkPercent: 0,
     },
   },
+  hookTimeoutMs: 30_000,
   plugins: { directory: null, insert: [] },
 };

@@ -7,7 +7,11 @@ import { GatewayError } from '../../src/common/core/errors.js';
 import { Exchange } from '../../src/common/core/exchange.js';
 import { type Metric, Metrics } from '../../src/common/plugin-host/metrics.js';
 import type { FullHost, Hooks, Plugin } from '../../src/common/plugin-host/plugin.js';
-import { customHost, customStage } from '../../src/data-plane/pipeline/plugins/custom-stage.js';
+import {
+  customHost,
+  customStage,
+  type HookLimit,
+} from '../../src/data-plane/pipeline/plugins/custom-stage.js';
 import { pluginScope } from '../../src/data-plane/pipeline/plugins/plugin-scope.js';
 import { loadPlugins, setUp } from '../../src/data-plane/pipeline/plugins/plugins.js';
 
@@ -152,13 +156,15 @@ describe('a custom plugin', () => {
     x.metadata = { region: 'eu' };
     return x;
   };
+  const limit: HookLimit = { ms: 30_000, unlimited: null };
   const phases = ['request', 'explain', 'attempt', 'reply', 'event', 'log'] as const;
   type Phase = (typeof phases)[number];
   const run = (phase: Phase, hook: (x: Exchange, more: unknown) => unknown, x = exchange()): unknown =>
-    (customStage({ name: 'mine', hooks: { [phase]: hook } }, log).hooks[phase] as unknown as typeof hook)(
-      x,
-      {},
-    );
+    (
+      customStage({ name: 'mine', hooks: { [phase]: hook } }, log, limit).hooks[
+        phase
+      ] as unknown as typeof hook
+    )(x, {});
 
   it('has long lists frozen with all that is in them, and without a list of their keys', () => {
     let listed = 0;
@@ -270,7 +276,7 @@ describe('a custom plugin', () => {
         return { name: null, data: String(this.#seen) };
       }
     }
-    const { hooks } = customStage({ name: 'mine', hooks: new Stage() }, log);
+    const { hooks } = customStage({ name: 'mine', hooks: new Stage() }, log, limit);
     expect(hooks.request?.(exchange())).to.equal(undefined);
     expect(hooks.event?.(exchange(), { name: null, data: '' })).to.deep.equal({ name: null, data: '1' });
     expect(hooks.attempt).to.equal(undefined);
@@ -345,6 +351,50 @@ describe('a custom plugin', () => {
     });
   });
 
+  it('whose hook keeps a request waiting fails that request, and is named in the error and in the log', async () => {
+    const waits = (hook: Phase, limit: HookLimit): unknown => {
+      const hooks = { [hook]: () => new Promise(() => {}) };
+      const run = customStage({ name: 'mine', hooks }, log, limit).hooks[hook];
+      return (run as unknown as (x: Exchange, more: unknown) => unknown)(exchange(), {});
+    };
+    for (const hook of phases.filter((phase) => phase !== 'log')) {
+      lines = [];
+      const thrown = await (waits(hook, { ms: 5, unlimited: null }) as Promise<unknown>).catch(
+        (error: unknown) => error,
+      );
+      expect(thrown, hook).to.be.instanceOf(GatewayError).with.property('status', 500);
+      expect((thrown as GatewayError).message).to.equal(
+        `The hook ${hook} of the plugin mine took longer than 5 ms (HEADGATE_HOOK_TIMEOUT_MS).`,
+      );
+      expect(lines.map(({ fields }) => fields)).to.have.length(1);
+      expect(lines[0]?.fields).to.include({ plugin: 'mine', hook });
+    }
+    lines = [];
+    const first = await Promise.race([
+      waits('log', { ms: 5, unlimited: null }),
+      waits('request', { ms: 5, unlimited: 'request' }),
+      new Promise((resolve) => setTimeout(() => resolve('still waiting'), 50)),
+    ]);
+    expect(first).to.equal('still waiting');
+    expect(lines).to.deep.equal([]);
+  });
+
+  it('starts a timer only for a hook that promises something, and stops it then', async () => {
+    const timers = (): number => process.getActiveResourcesInfo().filter((kind) => kind === 'Timeout').length;
+    // The timer of the test itself starts once it waits.
+    await new Promise(setImmediate);
+    const before = timers();
+    expect(run('request', () => undefined)).to.equal(undefined);
+    expect(timers()).to.equal(before);
+    const kept = run('request', async () => undefined);
+    expect(timers()).to.equal(before + 1);
+    expect(await kept).to.equal(undefined);
+    const broken = run('request', () => Promise.reject(new Error('boom'))) as Promise<unknown>;
+    expect(await broken.catch((error: Error) => error.message)).to.equal('boom');
+    await new Promise(setImmediate);
+    expect(timers()).to.equal(before);
+  });
+
   it('whose close fails does not keep the worker from closing', async () => {
     const { hooks } = customStage(
       {
@@ -356,6 +406,7 @@ describe('a custom plugin', () => {
         },
       },
       log,
+      limit,
     );
     await hooks.close?.();
     expect(lines[0]?.fields).to.include({ plugin: 'mine', hook: 'close' });

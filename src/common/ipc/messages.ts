@@ -98,6 +98,8 @@ export interface WorkerInit {
   writeTimeoutMs: number;
   /** Settings of the stages, by stage. */
   stages: Readonly<Record<string, Readonly<Record<string, unknown>>>>;
+  /** Milliseconds that the promise of a custom plugin's hook may take. */
+  hookTimeoutMs: number;
   plugins: {
     directory: string | null;
     insert: { name: string; before?: string; after?: string; options?: unknown }[];

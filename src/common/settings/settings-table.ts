@@ -253,6 +253,11 @@ export const table = {
     0,
     'How long after SIGTERM calls are still accepted, with Connection: close, while /readyz already answers 503: the time that a load balancer takes to notice. Then the drain begins.',
   ),
+  hookTimeoutMs: setting(
+    milliseconds,
+    30_000,
+    'How long a request waits for the promise that a hook of a custom plugin returns; then the hook counts as failed. The request hook of a plugin that makes attempts has no such limit.',
+  ),
   plugins: setting<PluginSettings, PluginSettings>(
     plugins,
     noPlugins,

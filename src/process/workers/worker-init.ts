@@ -47,6 +47,7 @@ export function workerInit(
     },
     writeTimeoutMs: settings.writeTimeoutMs,
     stages: settings.stages,
+    hookTimeoutMs: settings.hookTimeoutMs,
     plugins: {
       directory: settings.plugins.directory,
       insert: settings.plugins.insert.map((entry) => ({ ...entry })),

@@ -11,6 +11,8 @@ import { loadStages } from './stages.js';
 export interface ChainSettings {
   /** Settings of the gateway's own stages, by stage. */
   readonly stages: Readonly<Record<string, Readonly<Record<string, unknown>>>>;
+  /** Milliseconds that the promise of a custom plugin's hook may take. */
+  readonly hookTimeoutMs: number;
   readonly plugins: {
     readonly directory: string | null;
     readonly insert: readonly {
@@ -38,11 +40,11 @@ export async function composeStages(settings: ChainSettings, parts: HostParts): 
       hooks: await plugin.setup(options, host as never),
     });
   }
-  return arrange(builtIn, await customStages(settings.plugins, parts));
+  return arrange(builtIn, await customStages(settings, parts));
 }
 
 async function customStages(
-  { directory, insert }: ChainSettings['plugins'],
+  { plugins: { directory, insert }, hookTimeoutMs }: ChainSettings,
   parts: HostParts,
 ): Promise<{ place: Place; stage: Stage }[]> {
   const custom = directory === null ? new Map<string, Plugin>() : await loadPlugins(directory);
@@ -56,7 +58,9 @@ async function customStages(
     const place = (entry.before === undefined ? { after: entry.after } : { before: entry.before }) as Place;
     const host = customHost(entry.name, stageHost(plugin, parts, false), plugin.metrics);
     const stage = await setUp(plugin, entry.options, explainMissing(entry.name, host, parts.capabilities));
-    inserted.push({ place, stage: customStage(stage, parts.log) });
+    // Attempts have timeouts of their own, and a model may answer for minutes.
+    const unlimited = plugin.needs?.includes('upstream') ? 'request' : null;
+    inserted.push({ place, stage: customStage(stage, parts.log, { ms: hookTimeoutMs, unlimited }) });
   }
   return inserted;
 }

@@ -13,15 +13,22 @@ type ExchangeHook = (x: Exchange, ...rest: never[]) => unknown;
 /** Milliseconds that the `close` of a plugin may take before the worker exits without it. */
 const closeMs = 2000;
 
+/** How long a request waits for what a hook promises. */
+export interface HookLimit {
+  readonly ms: number;
+  /** The hook that may take longer. null: none may. */
+  readonly unlimited: HookName | null;
+}
+
 /**
  * A custom plugin's stage as the chain runs it: its arguments are frozen, its results are checked, and what
  * it throws is logged with its name. The gateway's own stages are not wrapped.
  */
-export function customStage({ name, hooks }: Stage, log: Logger): Stage {
+export function customStage({ name, hooks }: Stage, log: Logger, limit: HookLimit): Stage {
   const wrap = (hook: HookName, check?: (answer: unknown) => void): unknown =>
     hooks[hook] === undefined
       ? undefined
-      : guarded(name, hook, hooks[hook].bind(hooks) as ExchangeHook, log, check);
+      : guarded(name, hook, hooks[hook].bind(hooks) as ExchangeHook, log, limit, check);
   const wrapped: Record<string, unknown> = {
     request: wrap('request', checkReply),
     explain: wrap('explain'),
@@ -40,8 +47,11 @@ function guarded(
   hook: HookName,
   run: ExchangeHook,
   log: Logger,
+  { ms, unlimited }: HookLimit,
   check: (answer: unknown) => void = () => {},
 ): (x: Exchange, ...rest: never[]) => unknown {
+  // No request waits for a log hook.
+  const isLimited = hook !== 'log' && hook !== unlimited;
   return (x, ...rest) => {
     const scope = { plugin, hook, requestId: x.id };
     const checked = (answer: unknown): unknown => {
@@ -51,7 +61,7 @@ function guarded(
     const failed = (thrown: unknown): void => {
       // A GatewayError is how a plugin refuses a request. In a stream or after the end there is nothing to refuse.
       const isRefusal = thrown instanceof GatewayError && hook !== 'event' && hook !== 'log';
-      if (!isRefusal)
+      if (!isRefusal || thrown instanceof LateHookError)
         log.error({ ...scopeFields(scope), err: thrown }, `the plugin ${plugin} failed in ${hook}`);
       // In the log phase no caller waits for an error.
       if (hook !== 'log') throw thrown;
@@ -61,12 +71,39 @@ function guarded(
     return inPluginScope(scope, () => {
       try {
         const answer = run(x, ...rest);
-        return isThenable(answer) ? Promise.resolve(answer).then(checked).catch(failed) : checked(answer);
+        if (!isThenable(answer)) return checked(answer);
+        const later = isLimited ? inTime(plugin, hook, answer, ms) : Promise.resolve(answer);
+        return later.then(checked).catch(failed);
       } catch (thrown) {
         return failed(thrown);
       }
     });
   };
+}
+
+/** A hook did not keep its promise in time. */
+class LateHookError extends GatewayError {
+  constructor(plugin: string, hook: HookName, ms: number) {
+    super(
+      'internal',
+      `The hook ${hook} of the plugin ${plugin} took longer than ${ms} ms (HEADGATE_HOOK_TIMEOUT_MS).`,
+    );
+  }
+}
+
+/** What a hook promises, or a LateHookError after `ms`; what it promises later is ignored. */
+function inTime(
+  plugin: string,
+  hook: HookName,
+  promised: PromiseLike<unknown>,
+  ms: number,
+): Promise<unknown> {
+  return new Promise((resolve, reject) => {
+    const timer = setTimeout(() => reject(new LateHookError(plugin, hook, ms)), ms);
+    Promise.resolve(promised)
+      .then(resolve, reject)
+      .then(() => clearTimeout(timer));
+  });
 }
 
 function checkReply(answer: unknown): void {
