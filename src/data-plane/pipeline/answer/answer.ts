@@ -17,6 +17,9 @@ import { streamReading, untouchedReading } from './stream-reading.js';
 
 const nothing = Buffer.alloc(0);
 
+/** Did the gateway end the attempt, for another one or because the client had disconnected? */
+const wasGivenUp = ({ code }: GatewayError): boolean => code === 'hedge_lost' || code === 'client_gone';
+
 type Mode =
   | 'head' // nothing came yet
   | 'collect' // a JSON answer, read whole
@@ -311,7 +314,7 @@ export class Answer implements IntentWaiter, UpstreamHandler, Inflow {
     this.#finish();
     this.attempt.error = error.code;
     // Given up, not failed: the sent request is paid for, and so is the received part of the answer.
-    if (error.code === 'hedge_lost' && this.#flight?.sent === true) this.attempt.received = nothing;
+    if (wasGivenUp(error) && this.#flight?.sent === true) this.attempt.received = nothing;
     this.#flight?.cancel();
     this.reject(withoutSecrets(error, this.#mask));
   }
