@@ -25,9 +25,12 @@ export const nanosOf = (picodollars: number): number => Math.ceil(picodollars / 
 
 export const wasSent = ({ endedAt, status }: Attempt): boolean => endedAt !== null || status !== 0;
 
-/** It has failed, and nothing is owed for it. */
-export const isForNothing = ({ error, endedAt, status, usage }: Attempt): boolean =>
-  usage === null && (error !== null || endedAt !== null) && !(status >= 200 && status < 300);
+/** It has failed, and nothing is owed for it. One that was given up before its answer is owed what is counted at the end. */
+export const isForNothing = ({ error, endedAt, status, usage, received }: Attempt): boolean =>
+  usage === null &&
+  (error !== null || endedAt !== null) &&
+  !(status >= 200 && status < 300) &&
+  (received === null || status >= 300);
 
 /** Tokens of rate limits. null: not known; then what was taken for it stays taken. */
 export function usedTokens(attempts: readonly Attempt[]): number | null {

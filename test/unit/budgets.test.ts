@@ -1,5 +1,6 @@
 import { expect } from 'chai';
 import { type BudgetPolicy, type BudgetRule, budgetName } from '../../src/common/core/budget-rules.js';
+import { noUsage } from '../../src/common/core/usage.js';
 import { soon } from '../support/bare-worker.js';
 import { eventually } from '../support/gateway.js';
 import { headerOf, LimitedWorkers } from '../support/limited-workers.js';
@@ -191,6 +192,72 @@ describe('budgets', () => {
     expect((await all.ask(text, { body, config })).status).to.equal(200);
     expect(all.sent).to.equal(2);
     expect(all.workers[0]!.settled.at(-1)!.charges?.[0]?.[5]).to.equal(30);
+  });
+
+  describe('charged once for each call', () => {
+    const hedge = { min_delay: 5, max_extra: 1 };
+    const chargesOf = (at: number) => all.workers[0]!.settled[at]!.charges?.map(([, , , , , used]) => used);
+
+    beforeEach(() => {
+      for (const slug of ['one', 'two', 'three']) all.workers[0]!.addProvider(slug, {});
+      const counted = { ...noUsage(), input: 10, source: 'counted' as const };
+      for (const { pipeline } of all.workers) Object.assign(pipeline.counter, { count: async () => counted });
+    });
+
+    it('that was hedged: the loser by what was counted', async () => {
+      all.answers = () => all.sent > 1;
+      const targets = [{ provider: '@one' }, { provider: '@two' }];
+      const config = JSON.stringify({ strategy: { mode: 'fallback', hedge }, targets });
+      const text = key([rule({ limit: 1000 })]);
+      expect((await all.ask(text, { body, config })).status).to.equal(200);
+      expect([all.sent, chargesOf(0)]).to.deep.equal([2, [40]]);
+      await all.ingest();
+      expect(await usedOf(rule())).to.equal(40);
+    });
+
+    it('that was hedged, and whose answer a fallback gave up', async () => {
+      all.answers = () => all.sent > 1;
+      const hedged = {
+        strategy: { mode: 'fallback', hedge },
+        targets: [{ provider: '@one' }, { provider: '@two' }],
+      };
+      const strategy = { mode: 'fallback', on_status_codes: [200] };
+      const targets = [hedged, { provider: '@three' }];
+      const text = key([rule({ limit: 1000 })]);
+      await all.ask(text, { body, config: JSON.stringify({ strategy, targets }) });
+      expect([all.sent, chargesOf(0)]).to.deep.equal([3, [70]]);
+    });
+
+    it('that was retried after an answer', async () => {
+      const config = JSON.stringify({ provider: '@one', retry: { attempts: 1, on_status_codes: [200] } });
+      const text = key([rule({ limit: 1000 })]);
+      await all.ask(text, { body, config });
+      expect([all.sent, chargesOf(0)]).to.deep.equal([2, [60]]);
+    });
+
+    it('that was mirrored: the copy by itself', async () => {
+      const config = JSON.stringify({ provider: '@one', mirror: { share: 1, target: { provider: '@two' } } });
+      const text = key([rule({ limit: 1000 })]);
+      await all.ask(text, { body, config });
+      const { settled } = all.workers[0]!;
+      await soon('both have ended', () => settled.length === 2);
+      expect([chargesOf(0), chargesOf(1)]).to.deep.equal([[30], [30]]);
+    });
+
+    it('that its client left, before an answer and in the middle of a stream', async () => {
+      const [worker] = all.workers;
+      all.answers = () => false;
+      const text = key([rule({ limit: 1000 })]);
+      const [early] = await worker!.asking(text, { body });
+      early.disconnect();
+      await soon('the first has ended', () => worker!.settled.length === 1);
+      const [late] = await worker!.streaming(text);
+      late.disconnect();
+      await soon('the second has ended', () => worker!.settled.length === 2);
+      expect([chargesOf(0), chargesOf(1)]).to.deep.equal([[10], [10]]);
+      await all.ingest();
+      expect(await usedOf(rule())).to.equal(20);
+    });
   });
 
   it('of policies count each group by itself, and only requests that have it', async () => {
