@@ -162,10 +162,13 @@ export class BudgetCounters {
     for (const counter of counters) {
       const { budget, startsAt } = counter;
       const found = sums.find((one) => one.budget === budget && one.startsAt === startsAt);
+      const resetBefore = counter.byNode.get(resetsNode) ?? 0;
       counter.byNode = found?.byNode ?? new Map();
       let others = 0;
       for (const [node, sum] of counter.byNode) if (node !== spent.node) others += sum;
-      counter.others = others;
+      // Redis also had what the other nodes hold back, which the ledger gets later.
+      const known = counter.others + (counter.byNode.get(resetsNode) ?? 0) - resetBefore;
+      counter.others = counter.wasShared ? Math.max(others, known) : others;
       counter.readAt = now;
       if (!areNew) continue;
       counter.own = counter.byNode.get(spent.node) ?? 0;
