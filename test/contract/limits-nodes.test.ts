@@ -117,6 +117,28 @@ describe('the counters of limits of several nodes', function () {
     expect(15 + alone + first).to.be.at.most(33);
   });
 
+  it('write what they granted alone when Redis is back with nothing, also of limits that nobody asks for', async () => {
+    await start();
+    expect(await through(15)).to.equal(15);
+    await server.kill();
+    const alone = await through(60);
+    await server.start();
+    const left = () => Promise.all(nodes.map((node) => node.left(wanted())));
+    await eventually('Redis has what all have granted', async () =>
+      (await left()).every((count) => redis.every(({ up }) => up) && count === Math.max(0, 15 - alone)),
+    );
+  });
+
+  it('count for one what the others granted of a Redis that was emptied', async () => {
+    await start();
+    expect(await through(15)).to.equal(15);
+    await server.command('FLUSHALL');
+    let others = 0;
+    for (let i = 0; i < 30; i++) if (isGranted(await nodes[0]!.take(0, [wanted()]))) others++;
+    expect(others).to.be.within(1, 15);
+    expect(await nodes[1]!.left(wanted())).to.equal(0);
+  });
+
   it('count as many nodes as before when Redis is back with nothing', async () => {
     await start();
     await server.command('FLUSHALL');

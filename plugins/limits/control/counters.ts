@@ -60,9 +60,14 @@ export class Counters {
   readonly #counters = new CounterMap<LimitCounter>({
     most: mostCounters,
     mostLength: longestNames,
-    dispose: (counter) => this.#changed.delete(counter),
+    dispose: (counter) => {
+      this.#changed.delete(counter);
+      this.#unwritten.delete(counter);
+    },
   });
   readonly #changed = new Set<LimitCounter>();
+  /** Windows of which Redis may not have what this node has taken. */
+  readonly #unwritten = new Set<LimitCounter>();
   /** The clock of windows never goes back: what was taken would count twice, or not at all. */
   #latest = 0;
 
@@ -187,10 +192,15 @@ export class Counters {
     if (ofWorker !== undefined) ofWorker.extra = extra;
   }
 
-  /** What was last known of the counter in Redis, and whether this node has taken anything of it. */
+  /**
+   * What was last known of the counter in Redis ('': Redis may lack what this node has taken), and whether this node has
+   * taken anything of it.
+   */
   known(name: string): { readonly born: string; readonly hasTaken: boolean } {
     const counter = this.#counters.get(name);
-    return { born: counter?.born ?? '', hasTaken: (counter?.window?.sum(this.now()) ?? 0) > 0 };
+    if (counter === undefined) return { born: '', hasTaken: false };
+    const born = this.#unwritten.has(counter) ? '' : counter.born;
+    return { born, hasTaken: (counter.window?.sum(this.now()) ?? 0) > 0 };
   }
 
   /** null: not known, or from too long before `at`, Unix milliseconds: what all have taken has changed since. */
@@ -212,14 +222,43 @@ export class Counters {
     return refusal;
   }
 
-  born(name: string, born: string): void {
-    const counter = this.#counters.get(name);
-    if (counter !== undefined) counter.born = born;
+  /** Redis may not have what this node has taken of the counter. */
+  unwrite(name: string): void {
+    const counter = this.#counters.peek(name);
+    if (counter !== undefined && counter.window !== null) this.#unwritten.add(counter);
   }
 
-  /** What this node has taken of a window, by slot. */
-  counts(name: string): readonly (readonly [number, number])[] {
-    return this.#counters.get(name)?.window?.toJSON() ?? [];
+  /** The same of all counters: Redis was emptied. */
+  unwriteAll(): void {
+    const now = this.now();
+    for (const counter of this.#counters.values())
+      if (counter.window !== null && !counter.window.isOver(now)) this.#unwritten.add(counter);
+  }
+
+  /** Names of counters of which Redis may not have what this node has taken. */
+  unwritten(): string[] {
+    return [...this.#unwritten].map(({ name }) => name);
+  }
+
+  /** What this node has taken of a window, by slot, to be written to Redis; null: it has taken nothing. */
+  toWrite(name: string): { readonly windowMs: number; readonly counts: Window } | null {
+    const counter = this.#counters.peek(name);
+    if (counter === undefined || counter.window === null) return null;
+    if (counter.window.isOver(this.now())) {
+      this.#unwritten.delete(counter);
+      return null;
+    }
+    return { windowMs: counter.window.windowMs, counts: counter.window };
+  }
+
+  /** Redis has what this node had taken of it. true: Redis had it before, and had lost it. */
+  written(name: string, born: string): boolean {
+    const counter = this.#counters.peek(name);
+    if (counter === undefined) return false;
+    this.#unwritten.delete(counter);
+    const isLost = counter.born !== '' && counter.born !== born;
+    counter.born = born;
+    return isLost;
   }
 
   /** Requests under way on this node, by counter. */

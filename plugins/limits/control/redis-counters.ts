@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import { setTimeout as delay } from 'node:timers/promises';
 import type { Nodes } from '../../../src/common/plugin-host/control.js';
 import type { Logger } from '../../../src/common/plugin-host/logger.js';
 import type { Back, Grant, LimitRefusal, Looked, Wanted } from '../channel.js';
@@ -22,6 +23,11 @@ const seenMs = 4 * beatMs;
  * meanwhile is not in Redis. Milliseconds.
  */
 const returningMs = 5000;
+/** How long the other nodes have to write what they have granted, where Redis has lost it. Milliseconds. */
+const writeMs = 25;
+/** Counters that are written at the same time. */
+const writesAtOnce = 64;
+const channel = 'limits-lost';
 
 type Answer =
   | {
@@ -55,14 +61,20 @@ export class RedisCounters {
   /** Numbers of nodes that were seen lately. */
   #seen: { readonly at: number; readonly count: number }[] = [];
   #isAway = false;
+  #isWriting = false;
   readonly #timer: NodeJS.Timeout;
 
   constructor(readonly options: RedisCountersOptions) {
     let beats = 1;
+    options.nodes.subscribe(channel, (name) => {
+      options.own.unwrite(name);
+      void this.#write();
+    });
     void this.beat();
     this.#timer = setInterval(() => {
       // Before the first report this node counts itself alone, and its share is the whole limit.
       if (this.#isAway || this.#seen.length === 0 || beats++ % (beatMs / awayBeatMs) === 0) void this.beat();
+      else void this.#write();
     }, awayBeatMs).unref();
   }
 
@@ -81,8 +93,9 @@ export class RedisCounters {
       this.#went(true, error);
       if (without === 'closed') return null;
       // Redis gets it before it counts again.
-      for (const { counter } of wanted) own.born(counter, '');
-      return own.take(worker, this.#shares(wanted));
+      const answer = own.take(worker, this.#shares(wanted));
+      for (const { counter } of wanted) own.unwrite(counter);
+      return answer;
     }
   }
 
@@ -139,8 +152,7 @@ export class RedisCounters {
       const args = [this.#node, windowMs === null ? '' : String(windowMs), String(slot), String(amount)];
       this.options.nodes
         .script(backScript, [keyOf(counter)], [...args, String(slotsPerWindow)])
-        // It stays counted until its window is over.
-        .catch(() => {});
+        .catch(() => this.options.own.unwrite(counter));
     }
   }
 
@@ -157,8 +169,10 @@ export class RedisCounters {
         return { refused, remaining, waitMs: waitMs < 0 ? null : waitMs };
       }
       if ('grants' in answer) return this.#granted(worker, wanted, answer.grants);
-      if (tries > 0) throw new Error('Redis lost its counts twice within one question');
-      for (const i of answer.unknown) await this.#restore(wanted[i]!);
+      if (tries > 2) throw new Error('Redis lost its counts again and again within one question');
+      const lost = await Promise.all(answer.unknown.map((i) => this.#restore(wanted[i]!.counter)));
+      // The others have granted what Redis does not have.
+      if (lost.includes(true)) await delay(writeMs);
     }
   }
 
@@ -194,22 +208,45 @@ export class RedisCounters {
     });
   }
 
-  /** Redis has lost what this node had taken of the counter. */
-  async #restore({ counter }: Wanted): Promise<void> {
+  /** Writes what this node has taken of the counter. true: Redis had it before, and had lost it. */
+  async #restore(counter: string, withinMs?: number): Promise<boolean> {
     const { own, nodes } = this.options;
-    const born = await nodes.script<string>(
-      writeScript,
-      [keyOf(counter)],
-      [this.#node, JSON.stringify(own.counts(counter))],
-    );
-    own.born(counter, born);
+    const taken = own.toWrite(counter);
+    if (taken === null) return false;
+    const args = [this.#node, String(taken.windowMs), JSON.stringify(taken.counts)];
+    const isLost = own.written(counter, await nodes.script(writeScript, [keyOf(counter)], args, withinMs));
+    if (isLost) await nodes.publish(channel, counter);
+    return isLost;
+  }
+
+  /**
+   * Writes what this node has granted and Redis may not have, also of limits that nobody asks for here: the others would
+   * grant it once more.
+   */
+  async #write(): Promise<void> {
+    if (this.#isWriting) return;
+    this.#isWriting = true;
+    try {
+      const { own } = this.options;
+      for (let names = own.unwritten(); names.length > 0; names = own.unwritten())
+        for (let i = 0; i < names.length; i += writesAtOnce)
+          await Promise.all(
+            names.slice(i, i + writesAtOnce).map((name) => this.#restore(name, beatWithinMs)),
+          );
+    } catch {
+      // Still away: a second later again.
+    }
+    this.#isWriting = false;
   }
 
   #went(isAway: boolean, error?: unknown): void {
     if (isAway === this.#isAway) return;
     this.#isAway = isAway;
     const now = Date.now();
-    if (!isAway) this.#backSince = now;
+    if (!isAway) {
+      this.#backSince = now;
+      void this.#write();
+    }
     // Away again, before all have noticed that it was back: the shares are still those of the first time.
     else if (now - this.#backSince >= returningMs) this.#awaySince = now;
     const { log, without } = this.options;
@@ -222,12 +259,16 @@ export class RedisCounters {
     const { nodes, own } = this.options;
     try {
       const times = [this.#node, String(3 * beatMs)];
-      this.#saw(Number(await nodes.script(nodesScript, ['limits:nodes'], times, beatWithinMs)));
+      const answer = await nodes.script<[number, number]>(nodesScript, ['limits:nodes'], times, beatWithinMs);
+      const [count, isNew] = answer.map(Number) as [number, number];
+      if (isNew === 1) own.unwriteAll();
+      this.#saw(count);
       for (const { name, count } of own.underWay()) {
         const args = [this.#node, String(count), String(aliveMs)];
         await nodes.script(aliveScript, [keyOf(name)], args, beatWithinMs);
       }
       this.#went(false);
+      await this.#write();
     } catch {
       // The number of nodes stays what it was.
     }

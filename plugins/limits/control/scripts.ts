@@ -145,12 +145,21 @@ if windowMs == nil then return underWay(KEYS[1], tonumber(ARGV[3])) end
 local _, sum = windowOf(KEYS[1], windowMs / tonumber(ARGV[2]), tonumber(ARGV[2]))
 return sum`;
 
-/** Writes what this node has counted, where Redis does not have it. KEYS[1]: the counter. ARGV: the node, JSON `[[slot, count]]`. */
+/**
+ * Writes what this node has counted, and answers which Redis has it. Where Redis has more, an answer of it is on its way or was
+ * lost: that stays. KEYS[1]: the counter. ARGV: the node, the length of the window, JSON `[[slot, count]]`.
+ */
 export const writeScript = `
-for _, pair in ipairs(cjson.decode(ARGV[2])) do
-  redis.call('HSET', KEYS[1], string.format('%.0f:', pair[1]) .. ARGV[1], pair[2])
+local time = redis.call('TIME')
+local now = tonumber(time[1]) * 1000 + math.floor(tonumber(time[2]) / 1000)
+redis.call('HSETNX', KEYS[1], 'born', tostring(now))
+for _, pair in ipairs(cjson.decode(ARGV[3])) do
+  local field = string.format('%.0f:', pair[1]) .. ARGV[1]
+  local had = tonumber(redis.call('HGET', KEYS[1], field) or '0')
+  if pair[2] > had then redis.call('HSET', KEYS[1], field, pair[2]) end
 end
-return redis.call('HGET', KEYS[1], 'born') or ''`;
+redis.call('PEXPIRE', KEYS[1], math.floor(tonumber(ARGV[2]) * 2))
+return redis.call('HGET', KEYS[1], 'born')`;
 
 /** Keeps the requests that a node has under way alive. KEYS[1]: the counter. ARGV: the node, its count, milliseconds. */
 export const aliveScript = `
@@ -158,10 +167,10 @@ local time = redis.call('TIME')
 redis.call('HSET', KEYS[1], ARGV[1], ARGV[2], ARGV[1] .. ':at', tonumber(time[1]) * 1000)
 return redis.call('PEXPIRE', KEYS[1], ARGV[3])`;
 
-/** How many nodes there are. KEYS[1]: a sorted set of them. ARGV: this node, milliseconds that a node is remembered. */
+/** How many nodes there are, and 1 where this one was not among them. KEYS[1]: a sorted set of them. ARGV: this node, milliseconds that a node is remembered. */
 export const nodesScript = `
 local time = redis.call('TIME')
 local now = tonumber(time[1]) * 1000
-redis.call('ZADD', KEYS[1], now, ARGV[1])
+local isNew = redis.call('ZADD', KEYS[1], now, ARGV[1])
 redis.call('ZREMRANGEBYSCORE', KEYS[1], '-inf', now - tonumber(ARGV[2]))
-return redis.call('ZCARD', KEYS[1])`;
+return { redis.call('ZCARD', KEYS[1]), isNew }`;

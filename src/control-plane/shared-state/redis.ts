@@ -81,7 +81,9 @@ export class Redis {
     const link = this.#link;
     if (!this.#up || link === null) return Promise.reject(new Error('Redis is away'));
     return new Promise((resolve, reject) => {
+      let isSettled = false;
       const settle = (): void => {
+        isSettled = true;
         clearTimeout(late);
         this.#waiting.delete(fail);
       };
@@ -90,8 +92,12 @@ export class Redis {
         reject(error);
       };
       const late = setTimeout(() => {
-        this.#lateAt = performance.now();
-        this.#isDown(new Error(`Redis did not answer within ${ms} ms`));
+        // Where this process was busy, the answer may have arrived: it is read before the next turn.
+        setImmediate(() => {
+          if (isSettled) return;
+          this.#lateAt = performance.now();
+          this.#isDown(new Error(`Redis did not answer within ${ms} ms`));
+        });
       }, ms);
       this.#waiting.add(fail);
       try {
