@@ -1723,7 +1723,7 @@ export interface IntegrationWorkspaceUpdate {
   readonly id: string;
   /** Is it on? */
   readonly enabled: boolean;
-  /** At most one. The limits of global_workspace_access, unless given. */
+  /** At most one. The limits of global_workspace_access, unless given; with reset_usage the workspace's own stay. */
   readonly usage_limits: readonly UsageLimits[];
   /** At most one. */
   readonly rate_limits: readonly ProviderRateLimit[];

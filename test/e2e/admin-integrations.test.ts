@@ -465,6 +465,18 @@ describe('integrations over the administration plane', () => {
       expect((await get('/v1/integrations/lent')).last_reset_at).to.match(time);
     });
 
+    it('keep their limits when only their usage is reset', async () => {
+      const rate = { type: 'requests', unit: 'rpm', value: 60 };
+      const limits = { usage_limits: [{ type: 'cost', credit_limit: 9 }], rate_limits: [rate] };
+      await put(path, { workspaces: [{ id: 'default', enabled: true, ...limits }] });
+      await put(path, { workspaces: [{ id: 'default', enabled: true, reset_usage: true }] });
+      const [row] = (await get(path)).workspaces;
+      expect(row.usage_limits[0]).to.include({ credit_limit: 9, current_usage: 0 });
+      expect(row.rate_limits).to.deep.equal([rate]);
+      await put(path, { workspaces: [{ id: 'default', enabled: true }] });
+      expect((await get(path)).workspaces[0]).to.include({ rate_limits: null });
+    });
+
     it('must exist, be named once, and may not be another one of a workspace', async () => {
       const one = { id: 'default', enabled: true };
       expect(await no(put(path, { workspaces: [{ ...one, id: 'nowhere' }] }), 404, 'AB02')).to.include(

@@ -448,6 +448,14 @@ describe('guardrails of a running gateway', function () {
       expect(score).to.deep.equal({ labelled: 4, precision: 0.5, recall: 0.5 });
     }
     expect(provider.count).to.equal(before);
+    const none = await fetch(`${gateway.url}/v1/guardrails/${slug}/test`, {
+      method: 'POST',
+      headers: { 'x-gateway-api-key': gateway.workspaceKey, 'content-type': 'application/json' },
+      body: '{}',
+    });
+    expect([none.status, await none.text()].join())
+      .to.include('400')
+      .and.include('texts');
 
     const folder = mkdtempSync(join(tmpdir(), 'headgate-guardrails-'));
     const file = join(folder, 'texts.jsonl');

@@ -44,7 +44,10 @@ export async function globalAfter(
   return next;
 }
 
-/** The budget of one workspace after an update. `usual`: the one of all workspaces, which holds where the request has none. */
+/**
+ * The budget of one workspace after an update. `usual`: the one of all workspaces, which holds where the request has none;
+ * a reset alone keeps the workspace's own.
+ */
 export async function lentAfter(
   states: BudgetStates,
   integration: Integration,
@@ -59,6 +62,7 @@ export async function lentAfter(
   const { organisationId, createdAt } = integration;
   if (asked !== undefined)
     return (await limitsAfter(states, organisationId, before, asked, reset, path, now)) ?? null;
+  if (reset && reach.own?.usageLimits) return startedAgain(reach.own.usageLimits, createdAt, now);
   if (usual === null) return null;
   if (reset || before.limits === null) return startedAgain(usual, createdAt, now);
   return { ...usual, lastResetAt: broughtTo(before.limits, createdAt, now).lastResetAt };

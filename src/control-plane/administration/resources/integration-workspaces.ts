@@ -150,7 +150,11 @@ export function integrationWorkspaces(
           workspaceId: reach.workspaceId,
           enabled,
           usageLimits: await lentAfter(states, integration, reach, limits, usual, reset, limitsPath, now),
-          rateLimits: ratesOf(update?.rate_limits ?? [], `${path}rate_limits`, globalAccess.rateLimits),
+          rateLimits: ratesOf(
+            update?.rate_limits ?? [],
+            `${path}rate_limits`,
+            (reset ? reach.own?.rateLimits : null) ?? globalAccess.rateLimits,
+          ),
         });
       };
       const wishes = await named(caller, request, reaches);
