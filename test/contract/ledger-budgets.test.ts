@@ -256,6 +256,10 @@ function contract(open: (dataDir: string, ofNode: string) => Promise<BudgetLedge
 
   it('write both alerts where one request passes both, and again for a raised limit or in the next period', async () => {
     await settle(settled(uuid(1), [charge(1200)]));
+    expect(await events(), 'the threshold first').to.deep.equal([
+      ['threshold', 1200, 1000],
+      ['exhausted', 1200, 1000],
+    ]);
     await settle(settled(uuid(2), [charge(100, { limit: 2000, threshold: 1900 })]));
     await settle(settled(uuid(3), [charge(600, { limit: 2000, threshold: 1900 })]));
     await settle(settled(uuid(4), [charge(100, { limit: 2000, threshold: 1900 })]));

@@ -98,8 +98,10 @@ export async function writeAlerts(
   now: number,
 ): Promise<void> {
   if (events.length === 0) return;
-  const rows = events.map(({ event, value, counter: c }) => [
-    uuidv7(now),
+  // Ids of one millisecond are random: sorted, they keep the order of the events.
+  const ids = events.map(() => uuidv7(now)).sort();
+  const rows = events.map(({ event, value, counter: c }, i) => [
+    ids[i]!,
     now,
     c.org,
     c.workspace,
