@@ -144,10 +144,7 @@ async function groupsOf(kind: ExportKind, file: string): Promise<UsageGroup[]> {
     for (const line of reader.end()) groups.add(line);
   } catch (error) {
     const { code, message } = error as NodeJS.ErrnoException;
-    throw new CliError(
-      code === undefined ? `${file}: ${message}.` : `${file} cannot be read (${code}).`,
-      code === undefined ? 2 : 1,
-    );
+    throw new CliError(code === undefined ? `${file}: ${message}.` : `${file} cannot be read (${code}).`, 2);
   }
   show(true);
   if (groups.size === 0) writeErrorLine(`headgate: ${file} has no usage.`);

@@ -220,7 +220,7 @@ export function shapeOf(kind: ExportKind, names: readonly string[]): ReadLine {
   const known = shapes.filter((one) => one.kind === kind).map((one) => one.names.join(', '));
   const other = shapes.find((one) => one.names.every((name) => given.has(name)));
   throw new Error(
-    `is no export of ${kind}: it has no columns ${known.join('; and not ')}${
+    `is no export of ${kind}: it needs the columns ${known.join('; or ')}${
       other === undefined ? '' : `; it looks like one of ${other.kind}`
     }`,
   );
