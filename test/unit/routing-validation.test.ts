@@ -522,6 +522,10 @@ describe('the errors of a refused config', () => {
     );
   });
 
+  it('ends its message with one mark', () => {
+    expect(() => compileText('{"provder":"openai"}')).to.throw(/did you mean provider\?$/);
+  });
+
   it('stops at twenty lines and soon, however much is wrong', async () => {
     const keys = Object.fromEntries(Array.from({ length: 12_000 }, (_, i) => [`provide${i}`, 1]));
     const providersWrong = Array.from({ length: 64 }, () => ({

@@ -34,7 +34,8 @@ export class Findings {
     const first = (this.#lines[0] ?? '').replace(/^path: (.*?), message: /, '$1: ');
     const others = this.#lines.length - 1;
     const rest = others === 0 ? '' : ` (${others}${this.#more ? ' or more' : ''} further in errors)`;
-    return new GatewayError('AB01', `Invalid config: ${first}${rest}.`, { errors: [...this.#lines] });
+    const end = rest === '' && first.endsWith('?') ? '' : '.';
+    return new GatewayError('AB01', `Invalid config: ${first}${rest}${end}`, { errors: [...this.#lines] });
   }
 }
 
