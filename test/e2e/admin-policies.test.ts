@@ -134,6 +134,7 @@ describe('policies over the administration plane', () => {
     ]);
     const none = await ask('PUT', `${budgets}/${id}`, { reset_usage_for_value: 'none' });
     expect([none.status, none.json.data.errorCode]).to.deep.equal([404, 'AB02']);
+    expect(none.json.data.message).to.include('value_key');
     expect((await ask('PUT', `${budgets}/${id}/entities/none/reset`, {})).status).to.equal(404);
   });
 

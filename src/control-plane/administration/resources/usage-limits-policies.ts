@@ -217,7 +217,10 @@ export function usageLimitsPoliciesService({ store, budgets }: AdminParts): Serv
       caller.changed(changed, [inForce(changed)]);
       const { reset_usage_for_value: value } = request;
       if (value && !(await setBack(changed, budgetOfValue(changed, value))))
-        throw new AdminError('AB02', 'reset_usage_for_value: the policy has no counter of that value.');
+        throw new AdminError(
+          'AB02',
+          'reset_usage_for_value must be a value_key of GET …/entities, such as metadata.team:red.',
+        );
       return {};
     },
 
