@@ -48,7 +48,12 @@ describe('the commands in the docs', () => {
       .replaceAll('./data/', `${gateway.dataDir}/`)
       .replaceAll('npx headgate', `${process.execPath} ${mainFile}`)
       .replaceAll('curl ', 'curl -sS --fail-with-body ');
-    const env = { ...gateway.env, GATEWAY_KEY: gateway.workspaceKey, OPENAI_API_KEY: 'sk-of-the-test' };
+    const env = {
+      ...gateway.env,
+      ADMIN_KEY: gateway.adminKey,
+      GATEWAY_KEY: gateway.workspaceKey,
+      OPENAI_API_KEY: 'sk-of-the-test',
+    };
     if (example.language === 'sh') return run('bash', ['-euo', 'pipefail', '-c', text], env);
     const file = join(root, 'test', `.readme-${process.pid}.mjs`);
     writeFileSync(file, text);
@@ -128,6 +133,22 @@ describe('the commands in the docs', () => {
   it('docs/routing.md: its commands work', async function () {
     this.timeout(20_000);
     for (const example of examplesOf('docs/routing.md').filter(({ language }) => language === 'sh')) {
+      const { code, output } = await type(example);
+      expect(code, `${example.text}\n${output}`).to.equal(0);
+    }
+  });
+
+  it('docs/prices.md: prices of an integration and of an organisation are set as described', async function () {
+    this.timeout(20_000);
+    const made = await fetch(`${gateway.url}/v1/integrations`, {
+      method: 'POST',
+      headers: { 'x-gateway-api-key': gateway.adminKey, 'content-type': 'application/json' },
+      body: '{"name":"Main","slug":"openai-main","ai_provider_id":"openai","key":"sk-of-the-test"}',
+    });
+    expect(made.status, await made.text()).to.equal(200);
+    const examples = examplesOf('docs/prices.md').filter(({ text }) => text.startsWith('curl'));
+    expect(examples).to.have.length(2);
+    for (const example of examples) {
       const { code, output } = await type(example);
       expect(code, `${example.text}\n${output}`).to.equal(0);
     }

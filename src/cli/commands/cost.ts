@@ -64,7 +64,7 @@ function originOf(
   if (by === 'integration') return `of the integration ${integration ?? ''}`;
   const read = day == null ? source : `read on ${day} at ${source}`;
   if (by === 'organisation') return source === by ? 'of the organisation' : `of the organisation, ${read}`;
-  return source === 'settings' ? 'of the settings' : read;
+  return source === 'settings' ? 'of the settings or prices.json' : read;
 }
 
 const dollars = (amount: string | null | undefined): string => (amount == null ? 'none' : `$${amount}`);
