@@ -67,6 +67,7 @@ describe('limits of a running gateway', function () {
       .to.match(/^200\n200\n429\n/)
       .and.include('"code":"05"')
       .and.match(/\n?200\n200\n200\n412\n/)
+      .and.include('raised: 200')
       .and.include('"code":"04"');
   });
 
