@@ -27,6 +27,8 @@ export class UsedBudget {
   born = '';
   /** Has Redis ever counted it? */
   wasShared = false;
+  /** When Redis last answered what all have used. Unix milliseconds. */
+  sharedAt = 0;
   /** What this node may have used while it cannot ask the others, and since when; null: not known. */
   most: number | null = null;
   aloneSince = 0;
@@ -119,11 +121,16 @@ export class BudgetCounters {
     wanted: readonly WantedBudget[],
     counters: readonly UsedBudget[],
   ): readonly Grant[] | LimitRefusal {
+    return this.refusal(wanted, counters) ?? wanted.map((one, i) => this.#grant(counters[i]!, one, from));
+  }
+
+  /** Which budget has too little left here; null: none. Nothing is taken. */
+  refusal(wanted: readonly WantedBudget[], counters: readonly UsedBudget[]): LimitRefusal | null {
     for (const [i, { limit, needed, shadow }] of wanted.entries()) {
       const { used } = counters[i]!;
       if (!shadow && limit - used < needed) return refusalOf(i, wanted[i]!, used, this.now());
     }
-    return wanted.map((one, i) => this.#grant(counters[i]!, one, from));
+    return null;
   }
 
   /** Reads from the ledger what is not known here. */

@@ -5,7 +5,7 @@ import type { Grant, LimitRefusal, WantedBudget } from '../channel.js';
 import { sharePart } from './ahead.js';
 import { type Asker, type BudgetCounters, refusalOf, type UsedBudget } from './budget-counters.js';
 import { addBudgetScript, openBudgetScript, resetBudgetScript, takeBudgetScript } from './budget-scripts.js';
-import { keyOf } from './redis-counters.js';
+import { keyOf, returningMs } from './redis-counters.js';
 
 /** How long a counter is kept in Redis beyond its period, or unused where it has no end. Milliseconds. */
 const keepMs = 86_400_000;
@@ -14,6 +14,8 @@ const keepEndlessMs = 30 * keepMs;
 const writeMs = 50;
 /** How often what Redis does not have yet is written. Milliseconds. */
 const rewriteMs = 100;
+/** The ledger has what other nodes used so long ago, and nothing of their requests under way. Milliseconds. */
+const ledgerMs = 2000;
 const channel = 'limits-budgets';
 
 type Answer =
@@ -39,7 +41,9 @@ export class RedisBudgets {
   /** Counters of which Redis does not have what this node has used. */
   readonly #unwritten = new Set<UsedBudget>();
   #timer: NodeJS.Timeout | null = null;
+  #isAway = false;
   #awaySince = 0;
+  #backSince = Number.NEGATIVE_INFINITY;
 
   constructor(readonly options: RedisBudgetsOptions) {
     const { nodes, own } = options;
@@ -54,17 +58,39 @@ export class RedisBudgets {
     const { own, without } = this.options;
     const counters = await own.known(wanted);
     try {
+      if (this.#isReturning) {
+        const refusal = own.refusal(await this.#shares(wanted, counters), counters);
+        if (refusal !== null) return refusal;
+      }
       const answer = await this.#take(from, wanted, counters);
-      this.#awaySince = 0;
+      this.#went(false);
       return answer;
     } catch {
       // What was asked may have been counted there: it is written again.
       for (const counter of counters) this.#unwrite(counter);
       if (without === 'closed') return null;
-      if (this.#awaySince === 0) this.#awaySince = Date.now();
-      const shares = await Promise.all(wanted.map((one, i) => this.#alone(one, counters[i]!)));
-      return own.takeNow(from, shares, counters);
+      this.#went(true);
+      return own.takeNow(from, await this.#shares(wanted, counters), counters);
     }
+  }
+
+  /** Is Redis away, or was it a moment ago? Others may not have written yet what they have used meanwhile. */
+  get #isReturning(): boolean {
+    if (this.options.without === 'closed') return false;
+    return this.#isAway || Date.now() - this.#backSince < returningMs;
+  }
+
+  #went(isAway: boolean): void {
+    if (isAway === this.#isAway) return;
+    this.#isAway = isAway;
+    const now = Date.now();
+    if (!isAway) this.#backSince = now;
+    // Away again, before all have noticed that it was back: the shares are still those of the first time.
+    else if (now - this.#backSince >= returningMs) this.#awaySince = now;
+  }
+
+  #shares(wanted: readonly WantedBudget[], counters: readonly UsedBudget[]): Promise<WantedBudget[]> {
+    return Promise.all(wanted.map((one, i) => this.#alone(one, counters[i]!)));
   }
 
   /** More was used on this node than it was granted; below 0: less. */
@@ -116,7 +142,9 @@ export class RedisBudgets {
     if (counter.most === null || counter.aloneSince !== this.#awaySince) {
       counter.aloneSince = this.#awaySince;
       // Where the ledger is away as well, what was known of the others last has to do.
+      const shared = own.now() - counter.sharedAt < ledgerMs ? counter.others : 0;
       await own.reread(counter.organisationId, [counter]).catch(() => {});
+      counter.others = Math.max(counter.others, shared);
       counter.most = counter.own + Math.max(0, Math.floor((one.limit - counter.used) / count()));
     }
     return { ...one, limit: Math.min(one.limit, counter.most + counter.others) };
@@ -141,7 +169,8 @@ export class RedisBudgets {
           const given = { taken: Number(taken), extra: Number(extra) };
           own.record(from, counter, given);
           counter.others = Number(used) - counter.own;
-          counter.most = null;
+          counter.sharedAt = own.now();
+          if (!this.#isReturning) counter.most = null;
           // Redis lost it while it answered: what it counted last is written again.
           if (counter.born !== asked[i]) this.#unwrite(counter);
           return own.granted(given.taken, given.extra, isWithin);
