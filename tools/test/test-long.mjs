@@ -67,6 +67,12 @@ const parts = [
     minutes: 4,
   },
   {
+    name: 'a budget of three nodes on one Redis: 1000 requests at a time, a fifth left by their clients, one node killed',
+    files: ['test/fault/budgets-spent.test.ts'],
+    env: { whole: { WHOLE_LOAD: 'true' }, short: {} },
+    minutes: 1,
+  },
+  {
     name: 'a store killed before each statement of its migrations and key rotation',
     files: ['test/fault/store-migrations.test.ts', 'test/fault/store-rotation.test.ts'],
     env: { whole: { STORE_KILLS: 'all' }, short: {} },
