@@ -416,7 +416,13 @@ describe('guardrails of a running gateway', function () {
       const row = JSON.stringify(await rowOf(id));
       expect(row).to.include('"transformed":"config.input_guardrails[0]').and.not.include(canary);
     }
-    const { request, response } = await rowOf(ids[0]!);
+    // Bodies follow their rows up to a second later.
+    let logged = await rowOf(ids[0]!);
+    for (let i = 0; i < 100 && (logged['request'] ?? null) === null; i++) {
+      await new Promise((resolve) => setTimeout(resolve, 50));
+      logged = await rowOf(ids[0]!);
+    }
+    const { request, response } = logged;
     expect(JSON.stringify(request)).to.include(heard);
     expect(JSON.stringify(response)).to.include('Heard');
     const kept = filesIn(gateway.dataDir).map((file) => readFileSync(file));
