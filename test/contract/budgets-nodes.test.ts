@@ -183,15 +183,6 @@ describe('the counters of budgets of several nodes', function () {
     }
   });
 
-  it('count while Redis is away what other nodes held back, which the ledger does not have yet', async () => {
-    await start();
-    expect(await take(1, 200_000 * dollar)).to.equal(true);
-    expect(await take(0, dollar)).to.equal(true);
-    await server.kill();
-    expect(await take(0, 40_000 * dollar)).to.equal(false);
-    expect(await take(0, 33_000 * dollar)).to.equal(true);
-  });
-
   it('count what the others have under way when Redis goes away: the ledger does not have it yet', async () => {
     await start();
     expect(await passed(6, 40_000 * dollar)).to.equal(6);
