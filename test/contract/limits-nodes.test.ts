@@ -117,7 +117,7 @@ describe('the counters of limits of several nodes', function () {
     expect(15 + alone + first).to.be.at.most(33);
   });
 
-  it('write what they granted alone when Redis is back with nothing, also of limits that nobody asks for', async () => {
+  it('write what they granted alone when Redis is back with nothing, also of limits that no request meets', async () => {
     await start();
     expect(await through(15)).to.equal(15);
     await server.kill();

@@ -310,8 +310,8 @@ describe('keys over the administration plane', () => {
         current_usage: 7,
         is_threshold_alerts_sent: false,
         is_exhausted_alerts_sent: false,
-        projected_exhausted_at: null,
       });
+      expect(active.usage_limits.projected_usage).to.be.at.least(7);
       await put(id, { usage_limits: { credit_limit: 6 } });
       const before = await rule();
       await put(id, { reset_usage: true });

@@ -74,13 +74,20 @@ describe('forecast of a budget', () => {
     expect(forecastOf(half, now).usage).to.be.closeTo(600, 1e-6);
   });
 
-  it('is not given for a period that has just begun, or of which nothing was used', () => {
+  it('takes a period that has just begun for an hour old, or for a hundredth of its length', () => {
     const one = course(hour, 7, [5]);
-    expect(forecastOf(one, monday + hour / 2)).to.deep.equal({ usage: null, exhaustedAt: null });
-    expect(forecastOf(one, monday + 1.5 * hour)).to.deep.equal({ usage: null, exhaustedAt: null });
+    const least = 1.68;
+    for (const age of [0.01, 0.5, least])
+      expect(forecastOf(one, monday + age * hour).usage).to.be.closeTo(5 + (5 / least) * (168 - age), 1e-6);
     expect(forecastOf(one, monday + 2 * hour).usage).to.be.closeTo(5 * 84, 1e-6);
-    const none = { usage: null, exhaustedAt: null };
+    const short = course(hour, 1, [5]);
+    expect(forecastOf(short, monday + hour / 2).usage).to.be.closeTo(5 + 5 * 23.5, 1e-6);
+  });
+
+  it('is 0 where nothing was used', () => {
+    const none = { usage: 0, exhaustedAt: null };
     expect(forecastOf(course(day, 30, []), monday + 20 * day)).to.deep.equal(none);
+    expect(forecastOf(course(day, null, []), monday)).to.deep.equal({ ...none, usage: null });
   });
 
   it('starts again with a reset within the period', () => {

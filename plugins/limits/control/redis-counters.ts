@@ -220,7 +220,7 @@ export class RedisCounters {
   }
 
   /**
-   * Writes what this node has granted and Redis may not have, also of limits that nobody asks for here: the others would
+   * Writes what this node has granted and Redis may not have, also of limits that no request here meets: the others would
    * grant it once more.
    */
   async #write(): Promise<void> {

@@ -60,7 +60,7 @@ export class BudgetStates {
       const lastResetAt = counter.startsAt === createdAt ? null : counter.startsAt;
       const key = keyOf(counter);
       return {
-        ...stateOf(limits, rows.get(key) ?? null, courses.get(key), now),
+        ...stateOf(limits, counter.endsAt, rows.get(key) ?? null, courses.get(key), now),
         lastResetAt,
         nextResetAt: counter.endsAt,
       };
@@ -128,7 +128,7 @@ export class BudgetStates {
     now: number,
   ): Promise<(CounterState & { readonly row: BudgetUsageRow })[]> {
     const courses = await this.#courses(org, rows, now);
-    return rows.map((row) => ({ row, ...stateOf(limits, row, courses.get(keyOf(row)), now) }));
+    return rows.map((row) => ({ row, ...stateOf(limits, row.endsAt, row, courses.get(keyOf(row)), now) }));
   }
 }
 
@@ -140,20 +140,22 @@ function counterOf(org: string, { of, id, limits, createdAt }: SetBudget, now: n
 const isUsedUp = ({ type, creditLimit }: Terms, row: BudgetUsageRow | null): boolean =>
   row !== null && row.used >= toUnits(type, creditLimit);
 
-/** `row` null: nothing was used. */
+/** `endsAt`: of the period, as it is set now. `row` null: nothing was used. */
 function stateOf(
   limits: Terms,
+  endsAt: number | null,
   row: BudgetUsageRow | null,
   course: CounterCourse | undefined,
   now: number,
 ): CounterState {
-  if (row === null) return untouched;
+  if (row === null) return { ...untouched, projectedUsage: endsAt === null ? null : 0 };
   const { type, creditLimit, alertThreshold } = limits;
   const limit = toUnits(type, creditLimit);
   const isExhausted = isUsedUp(limits, row);
   // What is used up lets nothing more through, unless it only counts.
   const isOver = isExhausted && limits.shadow !== true;
-  const forecast = isOver || course === undefined ? null : forecastOf({ ...row, ...course, limit }, now);
+  const forecast =
+    isOver || course === undefined ? null : forecastOf({ ...row, ...course, limit, endsAt }, now);
   const usage = isOver ? row.used : (forecast?.usage ?? null);
   return {
     currentUsage: fromUnits(type, row.used),

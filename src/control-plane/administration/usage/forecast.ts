@@ -19,18 +19,16 @@ export interface Course {
 }
 
 export interface Forecast {
-  /** At the end of the period, if usage goes on as before; null: the period has no end, or has just begun. */
+  /** At the end of the period, if usage goes on as before; null: the period has no end. */
   readonly usage: number | null;
-  /** When the limit will be reached; null: not in this period (without an end: not within a year), or it has just begun. */
+  /** When the limit will be reached; null: not in this period (without an end: not within a year). */
   readonly exhaustedAt: number | null;
 }
-
-const unknown: Forecast = { usage: null, exhaustedAt: null };
 
 /** How far ahead the limit of a period without an end is looked for. */
 const longestMs = 365 * dayMs;
 
-/** A course shorter than this part of its period, or than an hour, is no ground for a forecast. */
+/** A course shorter than this part of its period, or than an hour, is taken to be so long: its first requests are no rate. */
 const leastPart = 0.01;
 
 /** Up to this length periods have a point for each hour, others one for each day. */
@@ -43,10 +41,9 @@ const shortMs = 8 * dayMs;
 export function forecastOf(course: Course, now: number): Forecast {
   const { startsAt, endsAt, limit, used, resetAt } = course;
   const from = Math.max(startsAt, resetAt ?? startsAt);
-  const elapsed = now - from;
-  const length = endsAt === null ? 0 : endsAt - startsAt;
-  if (used <= 0 || elapsed < Math.max(hourMs, length * leastPart)) return unknown;
-  const rate = (used / elapsed + recentRate(course, from, now)) / 2;
+  const least = Math.max(hourMs, endsAt === null ? 0 : (endsAt - startsAt) * leastPart);
+  if (used <= 0) return { usage: endsAt === null ? null : 0, exhaustedAt: null };
+  const rate = (used / Math.max(least, now - from) + recentRate(course, from, now, least)) / 2;
   const usage = endsAt === null ? null : used + rate * Math.max(0, endsAt - now);
   const reachedAt = now + Math.max(0, limit - used) / rate;
   const isReached = reachedAt <= (endsAt ?? now + longestMs);
@@ -60,11 +57,11 @@ const isShort = ({ startsAt, endsAt }: Pick<Course, 'startsAt' | 'endsAt'>): boo
 export const recentSince = (period: Pick<Course, 'startsAt' | 'endsAt'>, now: number): number =>
   Math.max(period.startsAt, now - (isShort(period) ? dayMs : 7 * dayMs));
 
-function recentRate(course: Course, from: number, now: number): number {
+function recentRate(course: Course, from: number, now: number, least: number): number {
   const { before, points } = course;
   const since = Math.max(from, recentSince(course, now));
   const all = points.at(-1)?.used ?? before;
-  return Math.max(0, all - usedBy(course, since, now)) / (now - since);
+  return Math.max(0, all - usedBy(course, since, now)) / Math.max(least, now - since);
 }
 
 /** Usage up to `at`: within the hour or day of a point it grew evenly, up to `now` in that of now. */
