@@ -1,3 +1,4 @@
+import { budgetParts } from '../../src/common/core/budget-name.js';
 import {
   type BudgetHolder,
   type BudgetPeriod,
@@ -72,7 +73,8 @@ export function budgetRefusalOf(
   const { of, name, measure, limit } = rule;
   const left = Math.max(0, remaining);
   const waitMs = endsAt === null ? null : Math.max(1, endsAt - Date.now());
-  const whose = `The ${shown[of]} ${JSON.stringify(name)} may use ${shownAmount(rule, limit)}`;
+  const part = partOf(rule);
+  const whose = `The ${shown[of]} ${JSON.stringify(name)} may use ${shownAmount(rule, limit)}${part === null ? '' : ` for ${part}`}`;
   const again = endsAt === null ? '' : ` Usage starts again at ${new Date(endsAt).toISOString()}.`;
   const message =
     left < 1
@@ -89,11 +91,19 @@ export function budgetRefusalOf(
       value: inUnit(rule, limit),
       used: inUnit(rule, used),
       remaining: inUnit(rule, left),
+      ...(part !== null && { value_key: part }),
       starts_at: new Date(startsAt).toISOString(),
       resets_at: endsAt === null ? null : new Date(endsAt).toISOString(),
       retry_after_ms: waitMs,
     },
   });
+}
+
+/** The values of groups or of metadata that the budget is for; null: it is for all requests of what it is set on. */
+function partOf({ budget, metadata }: BudgetRule): string | null {
+  if (metadata === undefined) return budgetParts(budget)?.valueKey ?? null;
+  const values = Object.entries(metadata).map(([key, value]) => `metadata.${key}:${value}`);
+  return values.join('-');
 }
 
 /** Dollars, tokens or requests. */

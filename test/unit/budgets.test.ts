@@ -273,7 +273,12 @@ describe('budgets', () => {
     const headers = ['x-gateway-metadata', '{"team":"a"}'];
     const refused = await all.ask(text, { headers });
     expect(errorOf(refused)).to.deep.include({ code: '06', type: 'usage_limits_policy_exhaust_error' });
-    expect(errorOf(refused).limit).to.include({ on: 'usage_limits_policy', name: 'policy', used: 1 });
+    expect(errorOf(refused).limit).to.include({
+      on: 'usage_limits_policy',
+      name: 'policy',
+      used: 1,
+      value_key: 'metadata.team:a',
+    });
   });
 
   it('of a workspace with metadata count only requests with it', async () => {
