@@ -82,6 +82,7 @@ describe('the counters of budgets of several nodes', function () {
     server = await RedisServer.start();
   });
   afterEach(async () => {
+    for (const { budgets } of all) budgets.close();
     for (const connection of redis) connection.close();
     await server.remove();
   });

@@ -41,6 +41,7 @@ export class RedisBudgets {
   /** Counters of which Redis does not have what this node has used. */
   readonly #unwritten = new Set<UsedBudget>();
   #timer: NodeJS.Timeout | null = null;
+  #isClosed = false;
   #isAway = false;
   #awaySince = 0;
   #backSince = Number.NEGATIVE_INFINITY;
@@ -116,7 +117,7 @@ export class RedisBudgets {
   #unwrite(counter: UsedBudget): void {
     counter.born = '';
     this.#unwritten.add(counter);
-    this.#timer ??= setTimeout(() => void this.#write(), rewriteMs).unref();
+    if (!this.#isClosed) this.#timer ??= setTimeout(() => void this.#write(), rewriteMs).unref();
   }
 
   async #write(): Promise<void> {
@@ -128,10 +129,12 @@ export class RedisBudgets {
     } catch {
       // Still away.
     }
-    this.#timer = this.#unwritten.size === 0 ? null : setTimeout(() => void this.#write(), rewriteMs).unref();
+    const isDone = this.#isClosed || this.#unwritten.size === 0;
+    this.#timer = isDone ? null : setTimeout(() => void this.#write(), rewriteMs).unref();
   }
 
   close(): void {
+    this.#isClosed = true;
     this.#unwritten.clear();
     if (this.#timer !== null) clearTimeout(this.#timer);
   }
