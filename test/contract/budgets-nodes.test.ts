@@ -54,6 +54,8 @@ describe('the counters of budgets of several nodes', function () {
   let redis: Redis[];
   let all: { readonly spent: Shared; readonly own: BudgetCounters; readonly budgets: RedisBudgets }[];
 
+  const made: RedisBudgets[] = [];
+
   const node = (i: number, without: 'local_share' | 'closed'): (typeof all)[number] => {
     const spent = new Shared(`node${i}`);
     const usual = nodesOf(redis[i]!);
@@ -66,6 +68,7 @@ describe('the counters of budgets of several nodes', function () {
       onReset: (name, takenAway) => budgets.reset(name, takenAway),
     });
     const budgets = new RedisBudgets({ nodes, own, spent, workers: 1, without, count: () => 3 });
+    made.push(budgets);
     return { spent, own, budgets };
   };
   const start = async (without: 'local_share' | 'closed' = 'local_share'): Promise<void> => {
@@ -82,7 +85,8 @@ describe('the counters of budgets of several nodes', function () {
     server = await RedisServer.start();
   });
   afterEach(async () => {
-    for (const { budgets } of all) budgets.close();
+    // Those as well that a test has started again.
+    for (const budgets of made.splice(0)) budgets.close();
     for (const connection of redis) connection.close();
     await server.remove();
   });
