@@ -270,6 +270,17 @@ function contract(open: (dataDir: string) => Promise<Ledger>): void {
     expect(rows.map((row) => row.id)).to.deep.equal(['lost', 'next', uuid(9)]);
   });
 
+  it('lets several settlements of one batch take the place of unknown rows', async () => {
+    const found = ['lost', 'gone', uuid(7), uuid(8)].map((id) => ({ id, at: clock++ }));
+    for (const { id, at } of found) journal.intend(intentOf(id, { at }));
+    journal.close();
+    await ingestion.workerGone('0', process.pid);
+    journal = openJournal({ dir: join(dataDir, 'journal'), worker: '1', node, onProblem });
+    await settle(...found, { id: 'next' });
+    for (const { id } of found) expect(await ledger.get(org, id)).to.include({ state: 'settled' });
+    expect(await ids({})).to.have.members([...found.map(({ id }) => id), 'next']);
+  });
+
   it('counts a settlement once: the first', async () => {
     for (const id of ['one', uuid(1)]) {
       const at = clock++;

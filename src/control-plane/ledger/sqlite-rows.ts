@@ -28,9 +28,12 @@ export const stateNumber = (state: LedgerRow['state']): number => states.indexOf
 const columns = ['state', ...columnFields.map(({ name }) => name), 'rest'];
 const columnList = columns.map(quoted).join(', ');
 
-/** A settlement that comes after all takes the place of its unknown row, as a new row for those who follow. */
+/**
+ * A settlement that comes after all takes the place of its unknown row, as a new row for those who follow. SQLite computes a
+ * subquery once for the whole statement unless it refers to the row: without `excluded` two rows would get one number.
+ */
 const inPlaceOfUnknown = `ON CONFLICT (id) DO UPDATE SET
-  seq = (SELECT max(seq) + 1 FROM exchanges),
+  seq = (SELECT max(seq) + 1 + (excluded.id IS NULL) FROM exchanges),
   ${columns.map((name) => `${quoted(name)} = excluded.${quoted(name)}`).join(', ')}
   WHERE state = ${stateNumber('unknown')}`;
 
