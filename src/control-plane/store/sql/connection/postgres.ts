@@ -110,9 +110,30 @@ export async function openPostgres(url: Secret, options: PostgresOptions = {}): 
   });
 }
 
-const refusal = (name: string, error: unknown): string => {
+const usualAdvice =
+  'check that PostgreSQL runs there and that DATABASE_URL names a database this user may write to';
+/** What helps against some causes, by the codes of PostgreSQL and of Node's TLS. */
+const advice: readonly (readonly [RegExp, string])[] = [
+  [
+    /^(28000)$/,
+    'its rules (pg_hba.conf) do not let this user in from here like this; a server that requires TLS needs ?sslmode=verify-full in DATABASE_URL',
+  ],
+  [
+    /^(UNABLE_TO_|SELF_SIGNED_|DEPTH_ZERO_|CERT_UNTRUSTED)/,
+    "the server's certificate is from an authority that is not known here: add &sslrootcert=<file of the authority's certificate> to DATABASE_URL",
+  ],
+  [
+    /^(ERR_TLS_CERT_ALTNAME_INVALID)$/,
+    "the server's certificate is for another host name: use that name in DATABASE_URL",
+  ],
+  [/^(CERT_HAS_EXPIRED|CERT_NOT_YET_VALID)$/, "the server's certificate is not valid now"],
+];
+
+/** Why a database cannot be opened, and what to do about it. `name`: its address without the password. */
+export const refusal = (name: string, error: unknown): string => {
   const cause = error instanceof Error && error.cause instanceof Error ? error.cause.message : codeOf(error);
-  return `The database ${name} cannot be opened (${cause || 'no connection'}): check that PostgreSQL runs there and that DATABASE_URL names a database this user may write to.`;
+  const [, what = usualAdvice] = advice.find(([codes]) => codes.test(cause)) ?? [];
+  return `The database ${name} cannot be opened (${cause || 'no connection'}): ${what}.`;
 };
 
 /** What PostgreSQL refuses for good. Everything else may pass: no answer, starting up, too many clients, read-only. */

@@ -78,7 +78,7 @@ const headOf = 'SELECT seq, hash, mac FROM audit_heads WHERE organisation_id = ?
 const unwritable = (why: string): GatewayError =>
   new GatewayError(
     'store_unavailable',
-    `The audit log cannot be written: ${why}. Nothing was changed. Run headgate audit verify.`,
+    `The audit log cannot be written: ${why}. Nothing was changed. Run headgate audit verify; after a restore, or a failover to a server that had not received everything, headgate audit accept.`,
   );
 
 /** Organisations whose last head is remembered. */
