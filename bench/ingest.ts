@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { uuidv7 } from '../src/common/text/id.js';
 import { startIngestion } from '../src/control-plane/ingestion/ingest.js';
 import { openLedger } from '../src/control-plane/ledger/sql.js';
+import { RequestMetrics } from '../src/control-plane/telemetry/request-metrics.js';
 import { openJournal } from '../src/data-plane/journal/journal.js';
 import { intentOf, settlementOf } from '../test/fault/journal-records.js';
 import { chargesOf } from './charges.js';
@@ -43,7 +44,11 @@ await measured('journal', async () => {
   journal.close();
 });
 const ledger = await openLedger({ dataDir });
-const ingestion = startIngestion({ dir, ledger, onProblem, intervalMs: 3_600_000 });
+const metrics = new RequestMetrics();
+const ingestion = startIngestion({
+  ...{ dir, ledger, onProblem, intervalMs: 3_600_000 },
+  onSettled: (settled) => metrics.count(settled),
+});
 await measured('ledger', () => ingestion.workerGone('0', process.pid));
 await ingestion.stop();
 await ledger.close();

@@ -1,8 +1,9 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';
 import { ConnectionGate, peerOf } from '../common/http/connection-gate.js';
-import type { Metric } from '../common/plugin-host/metrics.js';
 import type { Logger } from '../common/plugin-host/plugin.js';
+import type { MetricFamily } from '../control-plane/telemetry/metric-family.js';
+import { metricsText, metricsType, wantsOpenMetrics } from './metrics-text.js';
 
 /** One condition of readiness, by name. */
 export interface ReadinessCheck {
@@ -17,7 +18,7 @@ export interface OpsServerOptions {
   /** 0: a free one. */
   readonly port: number;
   readonly checks: readonly ReadinessCheck[];
-  readonly metrics: () => readonly Metric[];
+  readonly metrics: () => readonly MetricFamily[];
   /** Connections at once. */
   readonly maxConnections: number;
   /** For a connection's first request, and for each request to arrive whole. Milliseconds; default 10 s. */
@@ -101,8 +102,10 @@ async function answer(
     case '/livez':
     case '/healthz':
       return send(request, response, 200, 'ok\n');
-    case '/metrics':
-      return send(request, response, 200, metricsText(metrics()));
+    case '/metrics': {
+      const isOpen = wantsOpenMetrics(request.headers.accept);
+      return send(request, response, 200, metricsText(metrics(), isOpen), metricsType(isOpen));
+    }
     case '/readyz': {
       const { ready, text } = await readiness(checks, new URLSearchParams(query));
       return send(request, response, ready ? 200 : 503, text);
@@ -112,8 +115,14 @@ async function answer(
   }
 }
 
-function send({ method }: IncomingMessage, response: ServerResponse, status: number, text: string): void {
-  response.writeHead(status, { 'content-type': 'text/plain; charset=utf-8', 'cache-control': 'no-store' });
+function send(
+  { method }: IncomingMessage,
+  response: ServerResponse,
+  status: number,
+  text: string,
+  type = 'text/plain; charset=utf-8',
+): void {
+  response.writeHead(status, { 'content-type': type, 'cache-control': 'no-store' });
   response.end(method === 'HEAD' ? undefined : text);
 }
 
@@ -152,18 +161,3 @@ async function holds(check: ReadinessCheck): Promise<boolean> {
     clearTimeout(late);
   }
 }
-
-function metricsText(metrics: readonly Metric[]): string {
-  let text = '';
-  let last = '';
-  for (const { name, labels, value } of metrics) {
-    if (name !== last) text += `# TYPE ${name} ${name.endsWith('_total') ? 'counter' : 'gauge'}\n`;
-    last = name;
-    const pairs = Object.entries(labels).map(([key, label]) => `${key}="${escaped(label)}"`);
-    text += `${name}${pairs.length === 0 ? '' : `{${pairs.join(',')}}`} ${value}\n`;
-  }
-  return text;
-}
-
-const escaped = (label: string): string =>
-  label.replace(/[\\"\n]/g, (char) => (char === '\n' ? '\\n' : `\\${char}`));

@@ -29,8 +29,10 @@ describe('metrics', () => {
     const lines = (await metrics()).trimEnd().split('\n');
     const typed = new Set<string>();
     for (const line of lines) {
-      const [, type] = /^# TYPE (\w+) (?:gauge|counter)$/.exec(line) ?? [];
+      if (line.startsWith('# HELP ')) continue;
+      const [, type, kind] = /^# TYPE (\w+) (gauge|counter|histogram)$/.exec(line) ?? [];
       if (type !== undefined) {
+        if (kind === 'histogram') for (const end of ['bucket', 'sum', 'count']) typed.add(`${type}_${end}`);
         expect(typed.has(type), line).to.equal(false);
         typed.add(type);
       } else {
@@ -62,5 +64,37 @@ describe('metrics', () => {
     expect(await dropped('record')).to.equal(0);
     rmSync(journal);
     renameSync(`${journal}.aside`, journal);
+  });
+
+  it('count requests, with their tokens, cost and durations', async () => {
+    const labels = 'route="chat",status_class="2xx",provider="openai",model="gpt-4o-mini",cache="DISABLED"';
+    await eventually('three requests counted', async () =>
+      (await metrics()).includes(`gateway_requests_total{${labels}} 3`),
+    );
+    const text = await metrics();
+    expect(text).to.include('gateway_upstream_attempts_total{provider="openai",outcome="success"} 3');
+    expect(text).to.match(/gateway_tokens_total\{provider="openai",model="gpt-4o-mini",type="input"\} [1-9]/);
+    expect(text).to.match(/gateway_cost_dollars_total\{provider="openai",model="gpt-4o-mini"\} 0\.0000/);
+    expect(text).to.include('gateway_request_duration_seconds_count{route="chat",status_class="2xx"} 3');
+    expect(text).to.include('gateway_overhead_seconds_bucket{route="chat",le="+Inf"} 3');
+    expect(text).to.include(
+      'gen_ai_client_operation_duration_seconds_count{gen_ai_operation_name="chat",gen_ai_provider_name="openai"} 3',
+    );
+    expect(text).to.match(/^gateway_build_info\{version="[\d.]+",node="[\d.]+"\} 1$/m);
+  });
+
+  it('have exemplars in the OpenMetrics format alone', async () => {
+    const accept = { accept: 'application/openmetrics-text; version=1.0.0' };
+    const answer = await fetch(`${gateway.opsUrl}/metrics`, { headers: accept });
+    expect(answer.headers.get('content-type')).to.match(/^application\/openmetrics-text; version=1\.0\.0/);
+    const text = await answer.text();
+    expect(text).to.match(
+      /^gateway_request_duration_seconds_bucket\{.+\} \d+ # \{trace_id="[\w-]+"\} [\d.e-]+ \d+(\.\d+)?$/m,
+    );
+    expect(text).to.match(
+      /^# TYPE gateway_requests counter\ngateway_requests_total\{|^# HELP gateway_requests /m,
+    );
+    expect(text.endsWith('# EOF\n')).to.equal(true);
+    expect(await metrics()).to.not.include('trace_id');
   });
 });

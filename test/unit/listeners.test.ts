@@ -10,8 +10,8 @@ import { Client, credentials, Server, ServerCredentials } from '@grpc/grpc-js';
 import { expect } from 'chai';
 import { HealthImplementation } from 'grpc-health-check';
 import { ConnectionGate } from '../../src/common/http/connection-gate.js';
-import type { Metric } from '../../src/common/plugin-host/metrics.js';
 import { GrpcListener } from '../../src/control-plane/administration/grpc/grpc-listener.js';
+import type { MetricFamily } from '../../src/control-plane/telemetry/metric-family.js';
 import { clientConnections, controlConnections, descriptorLimit } from '../../src/process/descriptors.js';
 import { type OpsServer, startOpsServer } from '../../src/process/ops-server.js';
 import { eventually } from '../support/gateway.js';
@@ -40,13 +40,13 @@ describe('listeners of the control process', () => {
 
   describe('the health port', () => {
     let ops: OpsServer;
-    const unreadable = (): readonly Metric[] => {
+    const unreadable = (): readonly MetricFamily[] => {
       throw new Error('a metric that cannot be read');
     };
     const start = async (
       requestMs: number,
       maxConnections: number,
-      metrics: () => readonly Metric[] = unreadable,
+      metrics: () => readonly MetricFamily[] = unreadable,
     ): Promise<void> => {
       const checks = [
         { name: 'store', ok: () => true },
@@ -102,7 +102,10 @@ describe('listeners of the control process', () => {
 
     it('at its limit closes connections whose clients do not take their answers, for new ones', async () => {
       let asked = 0;
-      const large: Metric = { name: 'large', labels: { text: 'x'.repeat(16 * 1024 * 1024) }, value: 1 };
+      const large: MetricFamily = {
+        ...{ name: 'large', type: 'gauge', help: null },
+        samples: [{ labels: { text: 'x'.repeat(16 * 1024 * 1024) }, value: 1 }],
+      };
       await start(60_000, 4, () => {
         asked++;
         return [large];

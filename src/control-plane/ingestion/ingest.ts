@@ -292,9 +292,10 @@ class Ingester implements Ingestion {
     }
   }
 
-  #apply({ pid }: Writer, batch: LedgerBatch): Promise<unknown> {
-    const { writers, ledger } = this.#options;
-    return writers?.apply(pid, batch) ?? ledger.apply(batch);
+  async #apply({ pid }: Writer, batch: LedgerBatch): Promise<void> {
+    const { writers, ledger, onSettled } = this.#options;
+    await (writers?.apply(pid, batch) ?? ledger.apply(batch));
+    if (batch.settled !== null) onSettled?.(batch.settled);
   }
 
   #skipped(file: JournalFile, offset: number, bytes: number): void {

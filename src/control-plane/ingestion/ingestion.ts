@@ -1,4 +1,4 @@
-import type { Ledger, LedgerBatch } from '../ledger/ledger.js';
+import type { Ledger, LedgerBatch, RowBatch } from '../ledger/ledger.js';
 
 export interface IngestionOptions {
   /** The folder of the journals. */
@@ -10,6 +10,8 @@ export interface IngestionOptions {
     ended(pid: number): void;
   };
   readonly onProblem: (error: Error) => void;
+  /** Called with the settled rows of each batch that the ledger has taken; they are valid during the call only. After a failure some come again. */
+  readonly onSettled?: (rows: RowBatch) => void;
   readonly intervalMs?: number;
   /** Bytes of bodies that are kept; the oldest are deleted first. */
   readonly maxBodiesBytes?: number;

@@ -1,4 +1,7 @@
+import type { MetricFamily } from '../../control-plane/telemetry/metric-family.js';
 import { controlConnections, descriptorLimit } from '../descriptors.js';
+import { familiesOf } from '../metrics-text.js';
+import { version } from '../node/version.js';
 import { type OpsServer, type ReadinessCheck, startOpsServer } from '../ops-server.js';
 import type { ProcessPart } from '../part-list.js';
 import { workerMetrics } from '../workers/worker-metrics.js';
@@ -11,6 +14,11 @@ import type { RedisGiven } from './redis.js';
 import type { SchedulesGiven } from './schedules.js';
 import type { Records } from './store.js';
 import type { WorkerProcesses } from './worker-processes.js';
+
+const buildInfo: MetricFamily = {
+  ...{ name: 'gateway_build_info', type: 'gauge', help: 'The program: always 1.' },
+  samples: [{ labels: { version: version(), node: process.versions.node }, value: 1 }],
+};
 
 /** Probes and metrics, on a port of their own. */
 export const opsPart: ProcessPart<
@@ -37,6 +45,7 @@ export const opsPart: ProcessPart<
       breakers,
       storeMetrics,
       ingestion,
+      requestMetrics,
       log,
       droppedLines,
     } = given;
@@ -54,13 +63,17 @@ export const opsPart: ProcessPart<
       port: settings.opsPort,
       checks,
       metrics: () => [
-        ...workerMetrics(workers.report(), droppedLines()),
-        ...breakers.metrics(),
-        ...node.metrics(),
-        ...schedules.metrics(),
-        ...storeMetrics(),
-        ...(redis?.metrics() ?? []),
-        { name: 'gateway_journal_behind_seconds', labels: {}, value: ingestion.behindMs / 1000 },
+        buildInfo,
+        ...requestMetrics.read(),
+        ...familiesOf([
+          ...workerMetrics(workers.report(), droppedLines()),
+          ...breakers.metrics(),
+          ...node.metrics(),
+          ...schedules.metrics(),
+          ...storeMetrics(),
+          ...(redis?.metrics() ?? []),
+          { name: 'gateway_journal_behind_seconds', labels: {}, value: ingestion.behindMs / 1000 },
+        ]),
       ],
       maxConnections: controlConnections(descriptorLimit()).ops,
       log,

@@ -1,0 +1,56 @@
+import type { Metric } from '../common/plugin-host/metrics.js';
+import type { Exemplar, MetricFamily, Sample } from '../control-plane/telemetry/metric-family.js';
+
+/** Does a scraper's `Accept` ask for the OpenMetrics format? */
+export const wantsOpenMetrics = (accept: string | undefined): boolean =>
+  accept?.includes('application/openmetrics-text') ?? false;
+
+export const metricsType = (isOpen: boolean): string =>
+  isOpen
+    ? 'application/openmetrics-text; version=1.0.0; charset=utf-8'
+    : 'text/plain; version=0.0.4; charset=utf-8';
+
+/** Single lines as families: lines of one name are adjacent. A name that ends in `_total` is a counter, others are gauges. */
+export function familiesOf(metrics: readonly Metric[]): MetricFamily[] {
+  const families: (MetricFamily & { readonly samples: Sample[] })[] = [];
+  for (const { name, labels, value } of metrics) {
+    const last = families.at(-1);
+    if (last?.name === name) last.samples.push({ labels, value });
+    else {
+      const type = name.endsWith('_total') ? 'counter' : 'gauge';
+      families.push({ name, type, help: null, samples: [{ labels, value }] });
+    }
+  }
+  return families;
+}
+
+/** In Prometheus's text format, or in OpenMetrics', which has exemplars. */
+export function metricsText(families: readonly MetricFamily[], isOpen: boolean): string {
+  const lines: string[] = [];
+  for (const { name, type, help, samples } of families) {
+    // There the family of a counter is named without its ending.
+    const family = isOpen && type === 'counter' ? name.replace(/_total$/, '') : name;
+    if (help !== null) lines.push(`# HELP ${family} ${help}`);
+    lines.push(`# TYPE ${family} ${type}`);
+    for (const { suffix = '', labels, value, exemplar } of samples) {
+      const example = isOpen && exemplar ? exemplarText(exemplar) : '';
+      lines.push(`${name}${suffix}${labelsText(labels)} ${value}${example}`);
+    }
+  }
+  if (isOpen) lines.push('# EOF');
+  return lines.map((line) => `${line}\n`).join('');
+}
+
+function labelsText(labels: Sample['labels']): string {
+  const pairs = Object.entries(labels).map(([key, label]) => `${key}="${escaped(label)}"`);
+  return pairs.length === 0 ? '' : `{${pairs.join(',')}}`;
+}
+
+/** Names and values of an exemplar's labels have 128 characters at most. */
+const longestTraceId = 100;
+
+const exemplarText = ({ traceId, value, at }: Exemplar): string =>
+  [...traceId].length > longestTraceId ? '' : ` # {trace_id="${escaped(traceId)}"} ${value} ${at / 1000}`;
+
+const escaped = (label: string): string =>
+  label.replace(/[\\"\n]/g, (char) => (char === '\n' ? '\\n' : `\\${char}`));
