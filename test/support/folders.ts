@@ -237,6 +237,11 @@ export const folders: readonly Folder[] = [
     ],
   },
   {
+    path: 'src/control-plane/telemetry',
+    holds: 'what of requests goes to other systems: metrics',
+    imports: ['src/common/core', 'src/common/ledger', 'src/control-plane/ledger'],
+  },
+  {
     path: 'src/control-plane/store',
     holds: 'records in SQLite or PostgreSQL, sealed secrets, backups',
     imports: [
@@ -318,6 +323,7 @@ export const folders: readonly Folder[] = [
       'src/control-plane/ledger',
       'src/control-plane/database',
       'src/control-plane/shared-state',
+      'src/control-plane/telemetry',
       'src/control-plane/vectors',
       'src/simulated',
     ],

@@ -13,7 +13,7 @@ import { ConnectionGate } from '../../src/common/http/connection-gate.js';
 import { GrpcListener } from '../../src/control-plane/administration/grpc/grpc-listener.js';
 import type { MetricFamily } from '../../src/control-plane/telemetry/metric-family.js';
 import { clientConnections, controlConnections, descriptorLimit } from '../../src/process/descriptors.js';
-import { type OpsServer, startOpsServer } from '../../src/process/ops-server.js';
+import { type OpsServer, startOpsServer } from '../../src/process/health/ops-server.js';
 import { eventually } from '../support/gateway.js';
 import { RawClient } from '../support/raw-http.js';
 

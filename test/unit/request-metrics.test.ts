@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import type { LedgerRow } from '../../src/common/ledger/record.js';
 import { RequestMetrics } from '../../src/control-plane/telemetry/request-metrics.js';
-import { metricsText } from '../../src/process/metrics-text.js';
+import { metricsText } from '../../src/process/health/metrics-text.js';
 
 const rowOf = (change: Partial<LedgerRow>): LedgerRow =>
   ({

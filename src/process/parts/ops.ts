@@ -1,8 +1,8 @@
 import type { MetricFamily } from '../../control-plane/telemetry/metric-family.js';
 import { controlConnections, descriptorLimit } from '../descriptors.js';
-import { familiesOf } from '../metrics-text.js';
+import { familiesOf } from '../health/metrics-text.js';
+import { type OpsServer, type ReadinessCheck, startOpsServer } from '../health/ops-server.js';
 import { version } from '../node/version.js';
-import { type OpsServer, type ReadinessCheck, startOpsServer } from '../ops-server.js';
 import type { ProcessPart } from '../part-list.js';
 import { workerMetrics } from '../workers/worker-metrics.js';
 import type { Base } from './base.js';

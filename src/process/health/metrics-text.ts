@@ -1,5 +1,5 @@
-import type { Metric } from '../common/plugin-host/metrics.js';
-import type { Exemplar, MetricFamily, Sample } from '../control-plane/telemetry/metric-family.js';
+import type { Metric } from '../../common/plugin-host/metrics.js';
+import type { Exemplar, MetricFamily, Sample } from '../../control-plane/telemetry/metric-family.js';
 
 /** Does a scraper's `Accept` ask for the OpenMetrics format? */
 export const wantsOpenMetrics = (accept: string | undefined): boolean =>

@@ -1,8 +1,8 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';
-import { ConnectionGate, peerOf } from '../common/http/connection-gate.js';
-import type { Logger } from '../common/plugin-host/plugin.js';
-import type { MetricFamily } from '../control-plane/telemetry/metric-family.js';
+import { ConnectionGate, peerOf } from '../../common/http/connection-gate.js';
+import type { Logger } from '../../common/plugin-host/plugin.js';
+import type { MetricFamily } from '../../control-plane/telemetry/metric-family.js';
 import { metricsText, metricsType, wantsOpenMetrics } from './metrics-text.js';
 
 /** One condition of readiness, by name. */
