@@ -16,6 +16,7 @@ import { deploymentPart } from './parts/deployment.js';
 import { firstKeysPart } from './parts/first-keys.js';
 import { ingestionPart } from './parts/ingestion.js';
 import { ledgerPart } from './parts/ledger.js';
+import { logSinksPart } from './parts/log-sinks.js';
 import { modelLists } from './parts/model-lists.js';
 import { nodePart } from './parts/node.js';
 import { opsPart } from './parts/ops.js';
@@ -65,6 +66,7 @@ const parts = PartList.given<Base>()
   .with(stagesPart)
   .with(modelLists)
   .with(pruning)
+  .with(logSinksPart)
   .with(otherNodes)
   .with(anchoringPart)
   .with(pricesPart)

@@ -1,17 +1,35 @@
 import { renameSync, rmSync, writeFileSync } from 'node:fs';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { expect } from 'chai';
 import { eventually, type RunningGateway, startGateway } from '../support/gateway.js';
 
 describe('metrics', () => {
   let gateway: RunningGateway;
+  const lines: string[] = [];
+  const sink = createServer((request, response) => {
+    request.setEncoding('utf8').on('data', (text: string) => lines.push(...text.trim().split('\n')));
+    request.on('end', () => response.end());
+  });
 
   before(async function () {
     this.timeout(20_000);
-    gateway = await startGateway({ env: { HEADGATE_SIMULATED: 'true' } });
+    await new Promise<void>((done) => sink.listen(0, '127.0.0.1', done));
+    const { port } = sink.address() as AddressInfo;
+    const sinks = [{ type: 'http', url: `http://127.0.0.1:${port}`, bodies: true, batch_ms: 100 }];
+    gateway = await startGateway({
+      env: {
+        ...{ HEADGATE_SIMULATED: 'true', HEADGATE_LOG_SINKS: JSON.stringify(sinks) },
+        HEADGATE_SCHEDULES: 'log-sinks=1',
+      },
+    });
   });
 
-  after(() => gateway?.stop());
+  after(async () => {
+    await gateway?.stop();
+    sink.close();
+  });
 
   const metrics = async (): Promise<string> => (await fetch(`${gateway.opsUrl}/metrics`)).text();
   const ask = (): Promise<Response> =>
@@ -96,5 +114,19 @@ describe('metrics', () => {
     );
     expect(text.endsWith('# EOF\n')).to.equal(true);
     expect(await metrics()).to.not.include('trace_id');
+  });
+
+  it('show a log sink that got every row, with its bodies', async () => {
+    // A new sink gets what comes once it has a place in the ledger.
+    const found = await eventually('a row', async () => {
+      await ask();
+      return lines[0] !== undefined && JSON.parse(lines[0]);
+    });
+    expect(found).to.include({ ai_model: 'gpt-4o-mini', response_status_code: 200, state: 'settled' });
+    expect(found.created_at).to.match(/^\d{4}-\d\d-\d\dT/);
+    expect(found.request_body).to.include('Hello');
+    await eventually('a count', async () =>
+      /^gateway_log_sink_rows_total\{sink="http-127.0.0.1-\d+"\} [1-9]/m.test(await metrics()),
+    );
   });
 });

@@ -238,8 +238,14 @@ export const folders: readonly Folder[] = [
   },
   {
     path: 'src/control-plane/telemetry',
-    holds: 'what of requests goes to other systems: metrics',
-    imports: ['src/common/core', 'src/common/ledger', 'src/control-plane/ledger'],
+    holds: 'what of requests goes to other systems: metrics, log sinks',
+    imports: [
+      'src/common/core',
+      'src/common/plugin-host',
+      'src/common/ledger',
+      'src/common/settings',
+      'src/control-plane/ledger',
+    ],
   },
   {
     path: 'src/control-plane/store',

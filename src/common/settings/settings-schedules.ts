@@ -10,6 +10,7 @@ interface DeclaredSchedule {
 /** Schedules of the gateway itself. A part of the control process adds the work under the same name. */
 const own: Readonly<Record<string, DeclaredSchedule>> = {
   prune: { seconds: 600, doc: 'removes records whose time is over' },
+  'log-sinks': { seconds: 5, doc: 'sends rows of requests to `log_sinks`; a run lasts up to ten minutes' },
   partitions: { seconds: 3600, doc: 'makes and drops partitions of a ledger in PostgreSQL' },
 };
 

@@ -4,6 +4,7 @@ import { clouds } from '../access/own-identity.js';
 import { allowProblem } from '../http/egress-allow.js';
 import { redisUrlProblems } from '../http/redis-address.js';
 import { webhookUrlProblems } from '../http/webhook-address.js';
+import { logSinkProblems } from './log-sinks.js';
 import {
   checkedList,
   checkedSecret,
@@ -317,6 +318,17 @@ export const table = {
     secret('^whsec_[A-Za-z0-9+/]{32,88}={0,2}$', 'must be whsec_ and the base64 text of 24 to 64 bytes'),
     null,
     'What calls of alert_webhook are signed with, as Standard Webhooks does: whsec_ and the base64 text of 24 to 64 random bytes.',
+  ),
+  logSinks: setting(
+    checkedSecret(logSinkProblems),
+    null,
+    'Where rows of requests are sent: a JSON array of {"type":"http|s3|clickhouse","url":…}, docs/telemetry.md. Never printed, since headers may contain credentials.',
+  ),
+  s3Endpoint: setting(
+    text('URL', '^https?://[^\\s/@]+/?$', 'must be an http:// or https:// URL without a path'),
+    null,
+    "Another service than Amazon's that speaks S3, for log sinks: buckets are then named in the path.",
+    { env: 'AWS_ENDPOINT_URL_S3' },
   ),
   smtpUrl: setting(
     secret('^smtps?://', 'must be an smtp:// or smtps:// URL'),

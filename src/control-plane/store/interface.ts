@@ -3,6 +3,7 @@ import type { ApiKeyStore } from './records/api-keys.js';
 import type { AuditStore } from './records/audit.js';
 import type { CollectionStore } from './records/collections.js';
 import type { ConfigStore } from './records/configs.js';
+import type { Cursors } from './records/cursors.js';
 import type { DeploymentStore } from './records/deployments.js';
 import type { GuardrailStore } from './records/guardrails.js';
 import type { IdempotencyStore } from './records/idempotency.js';
@@ -56,6 +57,7 @@ export interface Store {
   readonly usageLimitsPolicies: UsageLimitsPolicyStore;
   readonly rateLimitsPolicies: RateLimitsPolicyStore;
   readonly nodes: NodeStore;
+  readonly cursors: Cursors;
   readonly schedules: ScheduleStore;
   readonly audit: AuditStore;
   readonly idempotency: IdempotencyStore;

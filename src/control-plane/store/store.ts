@@ -7,6 +7,7 @@ export type * from './records/audit.js';
 export type * from './records/collections.js';
 export type * from './records/configs.js';
 export type * from './records/credentials.js';
+export type * from './records/cursors.js';
 export type * from './records/deployments.js';
 export type * from './records/guardrails.js';
 export type * from './records/idempotency.js';

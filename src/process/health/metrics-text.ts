@@ -10,18 +10,19 @@ export const metricsType = (isOpen: boolean): string =>
     ? 'application/openmetrics-text; version=1.0.0; charset=utf-8'
     : 'text/plain; version=0.0.4; charset=utf-8';
 
-/** Single lines as families: lines of one name are adjacent. A name that ends in `_total` is a counter, others are gauges. */
+/** Single lines as families. A name that ends in `_total` is a counter, others are gauges. */
 export function familiesOf(metrics: readonly Metric[]): MetricFamily[] {
-  const families: (MetricFamily & { readonly samples: Sample[] })[] = [];
+  const families = new Map<string, MetricFamily & { readonly samples: Sample[] }>();
   for (const { name, labels, value } of metrics) {
-    const last = families.at(-1);
-    if (last?.name === name) last.samples.push({ labels, value });
-    else {
+    let family = families.get(name);
+    if (family === undefined) {
       const type = name.endsWith('_total') ? 'counter' : 'gauge';
-      families.push({ name, type, help: null, samples: [{ labels, value }] });
+      family = { name, type, help: null, samples: [] };
+      families.set(name, family);
     }
+    family.samples.push({ labels, value });
   }
-  return families;
+  return [...families.values()];
 }
 
 /** In Prometheus's text format, or in OpenMetrics', which has exemplars. */

@@ -8,6 +8,7 @@ import { workerMetrics } from '../workers/worker-metrics.js';
 import type { Base } from './base.js';
 import type { BreakersGiven } from './breakers.js';
 import type { IngestionGiven } from './ingestion.js';
+import type { LogSinksGiven } from './log-sinks.js';
 import type { NodeGiven } from './node.js';
 import type { ChangesGiven } from './other-nodes.js';
 import type { RedisGiven } from './redis.js';
@@ -30,7 +31,8 @@ export const opsPart: ProcessPart<
     RedisGiven &
     BreakersGiven &
     ChangesGiven &
-    IngestionGiven,
+    IngestionGiven &
+    LogSinksGiven,
   { readonly ops: OpsServer }
 > = {
   name: 'health port',
@@ -46,6 +48,7 @@ export const opsPart: ProcessPart<
       storeMetrics,
       ingestion,
       requestMetrics,
+      followers,
       log,
       droppedLines,
     } = given;
@@ -72,6 +75,7 @@ export const opsPart: ProcessPart<
           ...schedules.metrics(),
           ...storeMetrics(),
           ...(redis?.metrics() ?? []),
+          ...followers.flatMap((follower) => follower.metrics()),
           { name: 'gateway_journal_behind_seconds', labels: {}, value: ingestion.behindMs / 1000 },
         ]),
       ],

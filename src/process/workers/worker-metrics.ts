@@ -27,15 +27,12 @@ export function workerMetrics(report: readonly WorkerReport[], droppedLines: num
     ...perWorker('gateway_event_loop_delay_seconds', (worker) => worker.loopDelayMs / 1000, {
       quantile: '0.999',
     }),
-    // Lines of one name are adjacent, over all workers.
-    ...report
-      .flatMap(({ worker, metrics }) =>
-        metrics.map(({ name, labels, value }) => ({
-          name,
-          labels: { worker: String(worker), ...labels },
-          value,
-        })),
-      )
-      .sort((a, b) => (a.name < b.name ? -1 : Number(a.name > b.name))),
+    ...report.flatMap(({ worker, metrics }) =>
+      metrics.map(({ name, labels, value }) => ({
+        name,
+        labels: { worker: String(worker), ...labels },
+        value,
+      })),
+    ),
   ];
 }

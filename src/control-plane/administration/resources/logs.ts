@@ -1,6 +1,6 @@
 import type { LogMetrics } from '../../../../proto/messages.js';
 import { type Decision, describeDecision } from '../../../common/core/decision.js';
-import { isCursor, type LedgerRow } from '../../../common/ledger/record.js';
+import { type Bodies, isCursor, type LedgerRow } from '../../../common/ledger/record.js';
 import { pricing as builtIn } from '../../../common/prices/pricing.js';
 import { dollarsOf } from '../../../common/vocabulary/money.js';
 import type { Caller } from '../access/caller.js';
@@ -15,7 +15,7 @@ const dollars = (picos: number | null): number | undefined => (picos === null ? 
 const unquoted = (decision: Decision): Decision =>
   decision.kind === 'branch' && decision.query !== null ? { ...decision, query: 'a condition' } : decision;
 
-function toMetrics(row: LedgerRow, { seesLogMetadata }: Caller): LogMetrics {
+function toMetrics(row: LedgerRow, { seesLogMetadata }: Pick<Caller, 'seesLogMetadata'>): LogMetrics {
   const { usage } = row;
   return {
     id: row.id,
@@ -80,6 +80,20 @@ function toMetrics(row: LedgerRow, { seesLogMetadata }: Caller): LogMetrics {
       describeDecision(seesLogMetadata ? decision : unquoted(decision)),
     ),
   };
+}
+
+/** A row as a line of JSON for other systems: as `GET /v1/logs` gives it, its bodies as texts. */
+export function sentLine({
+  row,
+  bodies,
+}: {
+  readonly row: LedgerRow;
+  readonly bodies: Bodies | null;
+}): string {
+  const record = { ...toMetrics(row, { seesLogMetadata: true }), created_at: new Date(row.at).toISOString() };
+  return JSON.stringify(
+    bodies === null ? record : { ...record, request_body: bodies.request, response_body: bodies.response },
+  );
 }
 
 function cursorOf(text: string): string {

@@ -19,6 +19,7 @@ import { SqlAudit } from './records/audit.js';
 import { AuditChain } from './records/audit-chain.js';
 import { SqlCollections } from './records/collections.js';
 import { SqlConfigs } from './records/configs.js';
+import { SqlCursors } from './records/cursors.js';
 import { SqlDeployments } from './records/deployments.js';
 import { SqlGuardrails } from './records/guardrails.js';
 import { SqlIdempotency } from './records/idempotency.js';
@@ -64,6 +65,7 @@ class SqlStore implements Store {
   readonly nodes: NodeStore;
   readonly organisations: SqlOrganisations;
   readonly providers: SqlProviders;
+  readonly cursors: SqlCursors;
   readonly schedules: SqlSchedules;
   readonly users: SqlUsers;
   readonly workspaces: SqlWorkspaces;
@@ -93,6 +95,7 @@ class SqlStore implements Store {
     this.nodes = database.dialect === 'postgres' ? new SqlNodes(database) : new OwnNode(now);
     this.organisations = new SqlOrganisations(ofRights, now);
     this.providers = new SqlProviders(database, dataKeys, this.integrations, now);
+    this.cursors = new SqlCursors(database);
     this.schedules = new SqlSchedules(database, now);
     this.users = new SqlUsers(ofRights, now);
     this.workspaces = new SqlWorkspaces(ofRights, now);

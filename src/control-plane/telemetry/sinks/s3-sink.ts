@@ -1,0 +1,42 @@
+import { gzipSync } from 'node:zlib';
+import type { LogSinkSettings } from '../../../common/settings/log-sinks.js';
+import { type LineOf, type LogSink, SinkRefused } from './sink.js';
+
+const usualRows = 5000;
+const usualMs = 60_000;
+
+/** Batches as objects `prefix/2030/01/31/<id>.jsonl.gz`: a batch that is sent again takes its own place. */
+/** `endpoint`: of another service than Amazon's. */
+export async function s3Sink(
+  name: string,
+  settings: LogSinkSettings,
+  lineOf: LineOf,
+  endpoint: string | null,
+): Promise<LogSink> {
+  const { S3Client, PutObjectCommand } = await import('@aws-sdk/client-s3');
+  const { batch_rows: batchRows = usualRows, batch_ms: batchMs = usualMs } = settings;
+  const { host: bucket, pathname } = new URL(settings.url);
+  const prefix = pathname.replace(/^\/|\/$/g, '');
+  const client = new S3Client({
+    ...(endpoint !== null && { endpoint, forcePathStyle: true }),
+    maxAttempts: 1,
+  });
+  return {
+    ...{ name, wantsBodies: settings.bodies ?? false, batchRows, batchMs },
+    async send({ id, rows }, signal) {
+      const day = new Date(rows[0]!.row.at).toISOString().slice(0, 10).replaceAll('-', '/');
+      const key = [...(prefix === '' ? [] : [prefix]), day, `${id}.jsonl.gz`].join('/');
+      const text = rows.map((row) => `${lineOf(row)}\n`).join('');
+      const command = new PutObjectCommand({
+        ...{ Bucket: bucket, Key: key, Body: gzipSync(text) },
+        ...{ ContentType: 'application/x-ndjson', ContentEncoding: 'gzip' },
+        Metadata: { 'gateway-batch-id': id },
+      });
+      try {
+        await client.send(command, { abortSignal: AbortSignal.any([signal, AbortSignal.timeout(60_000)]) });
+      } catch (error) {
+        throw new SinkRefused((error as Error).name);
+      }
+    },
+  };
+}

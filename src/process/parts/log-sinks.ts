@@ -1,0 +1,46 @@
+import { type LogSinkSettings, logSinkName, readLogSinks } from '../../common/settings/log-sinks.js';
+import type { LedgerFollower } from '../../control-plane/telemetry/sinks/follower.js';
+import type { LineOf, LogSink } from '../../control-plane/telemetry/sinks/sink.js';
+import type { ProcessPart } from '../part-list.js';
+import type { Base } from './base.js';
+import type { LedgerGiven } from './ledger.js';
+import type { SchedulesGiven } from './schedules.js';
+import type { Records } from './store.js';
+
+export interface LogSinksGiven {
+  readonly followers: readonly LedgerFollower[];
+}
+
+/** A run ends after so long, and another one begins: where nodes share the work, each may get it. Milliseconds. */
+const runMs = 600_000;
+
+/** Sends rows of requests to other systems: the work of the schedule `log-sinks`, so that one node does it for all. */
+export const logSinksPart: ProcessPart<Base & Records & LedgerGiven & SchedulesGiven, LogSinksGiven> = {
+  name: 'log sinks',
+  async start({ settings, store, ledger, schedules, log }) {
+    if (settings.logSinks === null) return { followers: [] };
+    const [{ LedgerFollower }, { sentLine }] = await Promise.all([
+      import('../../control-plane/telemetry/sinks/follower.js'),
+      import('../../control-plane/administration/resources/logs.js'),
+    ]);
+    const sinks = await Promise.all(
+      readLogSinks(settings.logSinks.reveal()).map((sink) => open(sink, sentLine, settings.s3Endpoint)),
+    );
+    const followers = sinks.map((sink) => new LedgerFollower({ sink, ledger, cursors: store.cursors, log }));
+    schedules.add('log-sinks', async (run) => {
+      const signal = AbortSignal.any([run.signal, AbortSignal.timeout(runMs)]);
+      await Promise.all(followers.map((follower) => follower.follow(signal)));
+    });
+    return { followers };
+  },
+};
+
+async function open(settings: LogSinkSettings, lineOf: LineOf, endpoint: string | null): Promise<LogSink> {
+  const name = logSinkName(settings);
+  if (settings.type === 's3') {
+    const { s3Sink } = await import('../../control-plane/telemetry/sinks/s3-sink.js');
+    return s3Sink(name, settings, lineOf, endpoint);
+  }
+  const { httpSink } = await import('../../control-plane/telemetry/sinks/http-sink.js');
+  return httpSink(name, settings, lineOf);
+}
