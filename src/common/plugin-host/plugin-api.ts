@@ -34,3 +34,4 @@ export {
 } from './plugin.js';
 export type { Counter, SharedState, StateKind, Values } from './shared-state.js';
 export type { StageSetting } from './stage-settings.js';
+export type { HeldText, TextKind, TextPiece, TextResult, TextRole } from './text-piece.js';

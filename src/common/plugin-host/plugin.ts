@@ -6,6 +6,7 @@ import type { CapabilityName, HostWith } from './host.js';
 import type { StageLedgerField } from './ledger-fields.js';
 import type { StateKind } from './shared-state.js';
 import type { StageSettings } from './stage-settings.js';
+import type { TextPiece, TextResult } from './text-piece.js';
 
 export type { FullHost, Host, HostWith } from './host.js';
 export type { Logger } from './logger.js';
@@ -28,6 +29,12 @@ export interface Hooks {
   attempt?(x: Exchange, call: UpstreamCall, attempt: Attempt): Awaitable<void>;
   /** Head of the answer known, not yet written. Runs in reverse order. */
   reply?(x: Exchange, reply: Reply): Awaitable<Reply | undefined | void>;
+  /**
+   * Per text of the request, and per text of the answer or piece of it, whatever the wire format. Those of the request come
+   * after `request`, in the order of the stages; those of the answer in reverse order, before `reply` and `event`, and are
+   * cached and logged as they are changed. Throwing a GatewayError refuses the request, or ends the stream with an error event.
+   */
+  text?(x: Exchange, piece: TextPiece): Awaitable<TextResult | void>;
   /** Per streamed event, in reverse order. null: removes the event. */
   event?(x: Exchange, event: StreamEvent): Awaitable<StreamEvent | readonly StreamEvent[] | null>;
   /** Once at the end of every request. */

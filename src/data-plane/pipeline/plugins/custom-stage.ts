@@ -2,6 +2,7 @@ import { deepFreeze } from '../../../common/bytes/deep-freeze.js';
 import { GatewayError } from '../../../common/core/errors.js';
 import type { Exchange } from '../../../common/core/exchange.js';
 import type { FullHost, Hooks, Logger } from '../../../common/plugin-host/plugin.js';
+import { maxHeldMs } from '../../../common/plugin-host/text-piece.js';
 import { isThenable } from '../chain.js';
 import { checkedSource, type MetricNames } from './plugin-metrics.js';
 import { inPluginScope, outsidePluginScope, scopeFields } from './plugin-scope.js';
@@ -34,6 +35,7 @@ export function customStage({ name, hooks }: Stage, log: Logger, limit: HookLimi
     explain: wrap('explain'),
     attempt: wrap('attempt'),
     reply: wrap('reply', checkReply),
+    text: wrap('text', checkText),
     event: wrap('event', checkEvents),
     log: wrap('log'),
     close: hooks.close === undefined ? undefined : () => close(name, hooks, log),
@@ -112,6 +114,14 @@ function checkReply(answer: unknown): void {
   const isStatus = Number.isInteger(status) && Number(status) >= 100 && Number(status) <= 599;
   if (isStatus && Array.isArray(headers)) return;
   throw new TypeError('It returned no Reply: { status, headers, body, events, errorOrigin }, or nothing.');
+}
+
+function checkText(answer: unknown): void {
+  if (answer === undefined || typeof answer === 'string') return;
+  const { text, held, ms } = (answer ?? {}) as { text?: unknown; held?: unknown; ms?: unknown };
+  const isTime = ms === undefined || (typeof ms === 'number' && ms > 0 && ms <= maxHeldMs);
+  if (typeof text === 'string' && typeof held === 'string' && isTime) return;
+  throw new TypeError('It returned no text: a string, { text, held, ms? }, or nothing to leave it as it is.');
 }
 
 function checkEvents(answer: unknown): void {

@@ -102,6 +102,7 @@ const hookNames: Readonly<Record<keyof Hooks, true>> = {
   explain: true,
   attempt: true,
   reply: true,
+  text: true,
   event: true,
   log: true,
   close: true,
