@@ -144,6 +144,10 @@ export class GuardedExchange implements Judge {
     x.judge = this;
   }
 
+  text(): null {
+    return null;
+  }
+
   answer(x: Exchange, reply: Reply, target: Target): Awaitable<Reply> {
     if (reply.status !== 200 || reply.errorOrigin !== null) return reply;
     const { after } = this.guardrails.of(target);

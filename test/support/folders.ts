@@ -60,8 +60,8 @@ export const folders: readonly Folder[] = [
   },
   {
     path: 'src/common/plugin-host',
-    holds: 'what a plugin declares, and what the gateway gives it',
-    imports: ['src/common/core', 'src/common/http', 'src/common/access', 'src/common/ipc'],
+    holds: 'what a plugin declares, what the gateway gives it, and where bodies have their texts',
+    imports: ['src/common/core', 'src/common/json', 'src/common/http', 'src/common/access', 'src/common/ipc'],
   },
   {
     path: 'src/common/vocabulary',

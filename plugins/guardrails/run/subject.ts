@@ -1,6 +1,7 @@
 import type { JsonObject } from '../../../src/common/core/exchange.js';
+import { type TextAt, withoutTokens, withTexts } from '../../../src/common/plugin-host/texts/found-text.js';
 import type { CheckPhase, RequestContext } from '../check.js';
-import { type BodyTexts, type TextPart, withTexts } from '../texts/parts.js';
+import type { BodyTexts } from '../texts/parts.js';
 
 /** Facts about the request that do not change while guardrails run. */
 export type Facts = Omit<RequestContext, 'phase' | 'texts' | 'text' | 'body' | 'answer'>;
@@ -47,12 +48,15 @@ export class Subject {
   /** The texts that a check has made of `judged` or `others`, in their order. */
   replace(which: keyof BodyTexts, texts: readonly string[]): void {
     const before = this.parts[which];
-    const changed = before.flatMap(({ path, text }, i): TextPart[] =>
+    const changed = before.flatMap(({ path, text }, i): TextAt[] =>
       texts[i] === undefined || texts[i] === text ? [] : [{ path, text: texts[i] }],
     );
     if (changed.length === 0) return;
     const json = this.phase === 'before' ? this.body : this.answer;
-    if (json !== null) this.#set(withTexts(json, changed));
+    if (json !== null) {
+      const made = withTexts(json, changed);
+      this.#set(this.phase === 'before' ? made : withoutTokens(made));
+    }
     this.parts = {
       ...this.parts,
       [which]: before.map(({ path, text }, i) => ({ path, text: texts[i] ?? text })),

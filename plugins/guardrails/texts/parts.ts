@@ -1,44 +1,19 @@
 import type { JsonObject } from '../../../src/common/core/exchange.js';
-
-/** A text in a body, and where it is. */
-export interface TextPart {
-  readonly path: readonly (string | number)[];
-  readonly text: string;
-}
+import type { TextAt } from '../../../src/common/plugin-host/texts/found-text.js';
 
 /** The texts of a body: those that are judged, and those beside them. */
 export interface BodyTexts {
-  readonly judged: readonly TextPart[];
-  readonly others: readonly TextPart[];
+  readonly judged: readonly TextAt[];
+  readonly others: readonly TextAt[];
 }
 
 type Container = Record<string | number, unknown>;
 
-/** The same body with other texts; what is not changed is shared with it. */
-export function withTexts(json: JsonObject, changes: readonly TextPart[]): JsonObject {
-  const root = { ...json };
-  const copies = new Set<unknown>();
-  for (const { path, text } of changes) {
-    let at: Container = root;
-    for (const key of path.slice(0, -1)) {
-      const child = at[key];
-      if (!copies.has(child)) {
-        const copy = Array.isArray(child) ? [...child] : { ...(child as object) };
-        copies.add(copy);
-        at[key] = copy;
-      }
-      at = at[key] as Container;
-    }
-    at[path.at(-1)!] = text;
-  }
-  return root;
-}
-
 const step = /([A-Za-z_][\w-]*)|\[(\d+|\*)\]/g;
 
 /** Texts at paths such as `messages[*].content`. What is no text there is passed over. */
-export function partsAt(json: JsonObject, paths: readonly string[]): TextPart[] {
-  const found: TextPart[] = [];
+export function partsAt(json: JsonObject, paths: readonly string[]): TextAt[] {
+  const found: TextAt[] = [];
   for (const path of paths) {
     const steps = [...path.matchAll(step)].map(([, name, index]) =>
       name !== undefined ? name : index === '*' ? null : Number(index),
@@ -53,7 +28,7 @@ function visit(
   value: unknown,
   steps: readonly (string | number | null)[],
   path: readonly (string | number)[],
-  found: TextPart[],
+  found: TextAt[],
 ): void {
   const [next, ...rest] = steps;
   if (next === undefined) {

@@ -1,7 +1,7 @@
 import type { Format } from '../../../src/common/core/endpoint.js';
 import type { JsonObject } from '../../../src/common/core/exchange.js';
 import { isJsonObject } from '../../../src/common/json/json.js';
-import { answerTexts } from './answer-parts.js';
+import { textFormats } from '../../../src/common/plugin-host/texts/text-formats.js';
 
 /** The text of the first choice of a whole stream, or of its received part: server-sent events, or one JSON array. */
 export function textOfStream(format: Format, bytes: Buffer): string {
@@ -38,28 +38,9 @@ function parsed(text: string): JsonObject | null {
 }
 
 function pieceOf(format: Format, event: JsonObject): string {
-  const { delta } = event;
-  switch (format) {
-    case 'openai-responses':
-      return event['type'] === 'response.output_text.delta' && typeof delta === 'string' ? delta : '';
-    case 'anthropic-messages':
-      return isJsonObject(delta) && typeof delta['text'] === 'string' ? delta['text'] : '';
-    case 'openai-chat':
-      return firstChoice(event, (choice) => {
-        const content = isJsonObject(choice['delta']) ? choice['delta']['content'] : null;
-        return typeof content === 'string' ? content : '';
-      });
-    case 'openai-completions':
-      return firstChoice(event, ({ text }) => (typeof text === 'string' ? text : ''));
-    default:
-      return (answerTexts(format, event)?.judged ?? []).map(({ text }) => text).join('');
-  }
-}
-
-function firstChoice({ choices }: JsonObject, read: (choice: JsonObject) => string): string {
-  if (!Array.isArray(choices)) return '';
-  return choices
-    .filter((choice) => isJsonObject(choice) && (choice['index'] ?? 0) === 0)
-    .map(read)
+  const texts = textFormats[format]?.stream?.event(event).texts ?? [];
+  return texts
+    .filter(({ part, index, whole }) => part === 'content' && index === 0 && whole !== true)
+    .map(({ text }) => text)
     .join('');
 }

@@ -4,6 +4,7 @@ import type { BodyRecord } from '../bytes/body-record.js';
 import type { HeaderList } from '../http/headers.js';
 import { guard, guardListeners } from '../plugin-host/guarded-signal.js';
 import type { StageFields } from '../plugin-host/ledger-fields.js';
+import type { TextPiece, TextResult } from '../plugin-host/text-piece.js';
 import type { ProviderPrices } from '../prices/provider-prices.js';
 import type { CacheStatus, Company, Saved } from './cache.js';
 import type { Charge } from './charges.js';
@@ -106,6 +107,8 @@ export interface Judge {
   refusal(target: Target): Reply | null;
   /** The answer of a target, or what takes its place. */
   answer(x: Exchange, reply: Reply, target: Target): Awaitable<Reply>;
+  /** For the texts of a streamed answer of this target, after the hooks of plugins; null: they are not looked at. */
+  text(x: Exchange, target: Target): ((x: Exchange, piece: TextPiece) => Awaitable<TextResult>) | null;
 }
 
 /** One server-sent event in the client's format, before it is written. */

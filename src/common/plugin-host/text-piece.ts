@@ -1,13 +1,13 @@
 /** Bytes (UTF-8) of a text that a `text` hook may hold back. */
 export const maxHeldBytes = 16 * 1024;
-/** Milliseconds for which it holds them back, unless it says otherwise. */
+/** Milliseconds for which it holds them back, unless it sets another time. */
 export const defaultHeldMs = 1000;
-/** The longest time that it may say. */
+/** The longest time that it may set. */
 export const maxHeldMs = 10_000;
 
 export type TextRole = 'system' | 'user' | 'assistant' | 'tool';
 
-/** `content`: what is said. `arguments`: the JSON text that a tool is called with, which comes as text in some formats only. */
+/** `content`: the message itself. `arguments`: the JSON text that a tool is called with, which comes as text in some formats only. */
 export type TextKind = 'content' | 'thinking' | 'refusal' | 'arguments';
 
 /** A text of a request or an answer, or the next piece of one that is streamed. The same for every wire format. */

@@ -13,6 +13,7 @@ type RequestHook = NonNullable<Hooks['request']>;
 type ExplainHook = NonNullable<Hooks['explain']>;
 type AttemptHook = NonNullable<Hooks['attempt']>;
 type ReplyHook = NonNullable<Hooks['reply']>;
+type TextHook = NonNullable<Hooks['text']>;
 type EventHook = NonNullable<Hooks['event']>;
 type LogHook = NonNullable<Hooks['log']>;
 
@@ -22,6 +23,8 @@ export interface Chain {
   readonly explain: readonly ExplainHook[];
   readonly attempt: readonly AttemptHook[] | null;
   readonly reply: readonly ReplyHook[] | null;
+  /** For texts of answers; those of requests are passed to them by hooks of `request`. */
+  readonly text: readonly TextHook[] | null;
   readonly event: readonly EventHook[] | null;
   readonly log: readonly LogHook[] | null;
   close(): Promise<void>;
@@ -29,16 +32,30 @@ export interface Chain {
 
 const orNull = <T>(list: T[]): readonly T[] | null => (list.length === 0 ? null : list);
 
-/** Composes stages, given in their order, into a chain. The hooks `reply` and `event` run in reverse order. */
-export function composeChain(stages: readonly Hooks[]): Chain {
+/**
+ * Composes stages, given in their order, into a chain. The hooks `reply` and `event` run in reverse order, and `text` does for
+ * answers. `bodyAt`: index of the stage that reads the body; a `text` hook before it gets the texts once it has.
+ */
+export function composeChain(
+  stages: readonly Hooks[],
+  bodyAt = 0,
+  passRequest: (x: Exchange, hooks: readonly TextHook[]) => Awaitable<undefined> = () => undefined,
+): Chain {
   const request: RequestHook[] = [];
   const explain: ExplainHook[] = [];
   const attempt: AttemptHook[] = [];
   const reply: ReplyHook[] = [];
+  const text: TextHook[] = [];
+  const early: TextHook[] = [];
   const event: EventHook[] = [];
   const log: LogHook[] = [];
-  for (const stage of stages) {
+  for (const [i, stage] of stages.entries()) {
     if (stage.request) request.push(stage.request.bind(stage));
+    const ofText = stage.text?.bind(stage);
+    if (ofText !== undefined) text.unshift(ofText);
+    if (ofText !== undefined && i <= bodyAt) early.push(ofText);
+    if (i === bodyAt && early.length > 0) request.push((x) => passRequest(x, early));
+    if (ofText !== undefined && i > bodyAt) request.push((x) => passRequest(x, [ofText]));
     if (stage.explain) explain.push(stage.explain.bind(stage));
     if (stage.attempt) attempt.push(stage.attempt.bind(stage));
     if (stage.reply) reply.unshift(stage.reply.bind(stage));
@@ -50,6 +67,7 @@ export function composeChain(stages: readonly Hooks[]): Chain {
     explain,
     attempt: orNull(attempt),
     reply: orNull(reply),
+    text: orNull(text),
     event: orNull(event),
     log: orNull(log),
     async close() {

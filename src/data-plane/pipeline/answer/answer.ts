@@ -1,9 +1,12 @@
+import type { Source } from '../../../common/bytes/body.js';
+import { BodyRecord } from '../../../common/bytes/body-record.js';
 import { Pieces } from '../../../common/bytes/pieces.js';
 import { GatewayError } from '../../../common/core/errors.js';
 import type { Attempt, Exchange, Reply } from '../../../common/core/exchange.js';
 import { getHeader, type HeaderList, setHeader } from '../../../common/http/headers.js';
 import { tidyRetryAfter } from '../../../common/http/retry-after.js';
 import type { IntentWaiter } from '../../../common/ledger/record.js';
+import { textFormats } from '../../../common/plugin-host/texts/text-formats.js';
 import { serverSentEvents } from '../../providers/streams/framing.js';
 import type { UpstreamFlight, UpstreamHandler } from '../../upstream/upstream.js';
 import type { Outgoing } from '../outgoing/outgoing.js';
@@ -14,6 +17,8 @@ import { compressionOf, invalidAnswer } from './answer-body.js';
 import { CollectedAnswer } from './collected-answer.js';
 import { FlowingAnswer, type Inflow } from './flowing-answer.js';
 import { streamReading, untouchedReading } from './stream-reading.js';
+import { TextStream } from './texts/text-stream.js';
+import { passAnswer } from './texts/whole-texts.js';
 
 const nothing = Buffer.alloc(0);
 
@@ -227,12 +232,23 @@ export class Answer implements IntentWaiter, UpstreamHandler, Inflow {
       const body = new CollectedAnswer(pipeline, x, outgoing, attempt, head, this.#mask, isWanted).read(
         this.#pieces.bytes(),
       );
-      if (Buffer.isBuffer(body)) this.#give(body);
+      const { text } = pipeline.chain;
+      if (Buffer.isBuffer(body) && (text === null || this.#status >= 300)) this.#give(body);
       else
-        body.then((written) => this.#give(written)).catch((thrown) => this.#fail(GatewayError.from(thrown)));
+        Promise.resolve(body)
+          .then((written) => this.#passed(written))
+          .then((written) => this.#give(written))
+          .catch((thrown) => this.#fail(GatewayError.from(thrown)));
     } catch (thrown) {
       this.#fail(GatewayError.from(thrown));
     }
+  }
+
+  /** A whole answer with what `text` hooks make of it. */
+  #passed(written: Buffer): Buffer | Promise<Buffer> {
+    const { text } = this.pipeline.chain;
+    if (text === null || this.#status >= 300 || this.#isDone()) return written;
+    return passAnswer(this.x, text, this.#mask.bytes(written), this.pipeline.bodies);
   }
 
   #give(written: Buffer): void {
@@ -279,16 +295,36 @@ export class Answer implements IntentWaiter, UpstreamHandler, Inflow {
     if (written !== null) setHeader(this.#headers, 'content-type', written);
     const { maxRecordBytes } = this.pipeline.limits;
     const converted = outgoing.conversion !== null;
-    const flow = new FlowingAnswer(this, this.attempt, reading, converted, this.#mask, maxRecordBytes);
+    const texts = this.#texts();
+    // What is logged is what leaves.
+    const kept = texts === null ? maxRecordBytes : 0;
+    const flow = new FlowingAnswer(this, this.attempt, reading, converted, this.#mask, kept);
     this.#flow = flow;
+    const sent = written === null ? events : written.startsWith('text/event-stream');
     this.#commit({
       status,
       headers: this.#headers,
-      body: flow,
-      events: written === null ? events : written.startsWith('text/event-stream'),
+      body: texts === null ? flow : texts(flow, sent),
+      events: sent,
       errorOrigin: status >= 400 ? 'provider' : null,
     });
     return flow;
+  }
+
+  /** Lets `text` hooks see a stream of texts; null: there are none. */
+  #texts(): ((flow: Source, events: boolean) => Source) | null {
+    const { x, outgoing, attempt, pipeline } = this;
+    const last = x.judge === null ? null : x.judge.text(x, outgoing.call.target);
+    const { text } = pipeline.chain;
+    if (text === null && last === null) return null;
+    const format = textFormats[x.endpoint.format]?.stream;
+    if (format === undefined) return null;
+    const hooks = last === null ? text! : [...(text ?? []), last];
+    return (flow, events) => {
+      const record = new BodyRecord(pipeline.limits.maxRecordBytes);
+      attempt.received = record;
+      return new TextStream(flow, x, format, hooks, events, record);
+    };
   }
 
   // Endings.

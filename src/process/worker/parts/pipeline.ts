@@ -3,6 +3,7 @@ import { OwnIdentities } from '../../../common/access/own-identity.js';
 import type { Capabilities } from '../../../common/plugin-host/host.js';
 import { Metrics } from '../../../common/plugin-host/metrics.js';
 import { reserveOf } from '../../../common/prices/pricing.js';
+import { passRequest } from '../../../data-plane/pipeline/answer/texts/whole-texts.js';
 import { attempt } from '../../../data-plane/pipeline/attempt.js';
 import { composeChain } from '../../../data-plane/pipeline/chain.js';
 import { OpenExchanges } from '../../../data-plane/pipeline/open-exchanges.js';
@@ -68,7 +69,11 @@ export const pipelinePart: ProcessPart<Needs, PipelineGiven> = {
     const stages = await composeStages(init, host);
     const pipeline: Pipeline = {
       ...parts,
-      chain: composeChain(stages.map(({ hooks }) => hooks)),
+      chain: composeChain(
+        stages.map(({ hooks }) => hooks),
+        stages.findIndex(({ name }) => name === 'body'),
+        passRequest,
+      ),
       open: new OpenExchanges(directory, log),
       admin: init.administration ? (call, path) => admin.open(call, path) : null,
       draining: false,

@@ -1,0 +1,87 @@
+import { isJsonObject } from '../../json/json.js';
+import type { TextKind, TextRole } from '../text-piece.js';
+import { type FoundText, items, type TextPath } from './found-text.js';
+import type { RequestTexts } from './text-format.js';
+
+const roles: Readonly<Record<string, TextRole>> = {
+  system: 'system',
+  developer: 'system',
+  assistant: 'assistant',
+  model: 'assistant',
+  tool: 'tool',
+  function: 'tool',
+};
+
+export const roleOf = (role: unknown): TextRole =>
+  (typeof role === 'string' ? roles[role] : undefined) ?? 'user';
+
+/** Collects the texts of messages. */
+export class TextCollector {
+  readonly texts: FoundText[] = [];
+
+  constructor(
+    public role: TextRole,
+    public index: number,
+  ) {}
+
+  text(value: unknown, path: TextPath, part: TextKind = 'content', role = this.role): void {
+    if (typeof value === 'string') this.texts.push({ path, text: value, role, part, index: this.index });
+  }
+
+  /** A text, or a list of parts of which some have a `text`. */
+  content(value: unknown, path: TextPath, role = this.role): void {
+    if (!Array.isArray(value)) return this.text(value, path, 'content', role);
+    for (const [i, part] of value.entries()) {
+      if (typeof part === 'string') this.text(part, [...path, i], 'content', role);
+      if (!isJsonObject(part)) continue;
+      this.text(part['text'], [...path, i, 'text'], part['thought'] === true ? 'thinking' : 'content', role);
+      this.text(part['thinking'], [...path, i, 'thinking'], 'thinking', role);
+      this.text(part['refusal'], [...path, i, 'refusal'], 'refusal', role);
+      // A result of a tool has content of its own.
+      if (part['type'] === 'tool_result') this.content(part['content'], [...path, i, 'content'], 'tool');
+    }
+  }
+
+  /** Calls of tools whose arguments are JSON text. */
+  calls(value: unknown, path: TextPath): void {
+    for (const [i, call] of items(value).entries())
+      if (isJsonObject(call)) this.arguments(call['function'], [...path, i, 'function']);
+  }
+
+  /** The arguments of one. */
+  arguments(value: unknown, path: TextPath): void {
+    if (isJsonObject(value)) this.text(value['arguments'], [...path, 'arguments'], 'arguments');
+  }
+}
+
+/** The texts of a list of messages, each with a role; what is beside them comes first. */
+export function messageTexts(
+  list: unknown,
+  path: TextPath,
+  read: (message: Record<string, unknown>, into: TextCollector, path: TextPath) => void,
+  besides: readonly FoundText[] = [],
+): RequestTexts {
+  const messages = items(list);
+  const texts = [...besides];
+  for (const [i, message] of messages.entries()) {
+    if (!isJsonObject(message)) continue;
+    const collector = new TextCollector(roleOf(message['role']), i);
+    read(message, collector, [...path, i]);
+    texts.push(...collector.texts);
+  }
+  return { texts, last: messages.length - 1 };
+}
+
+/** The texts beside the messages. */
+export function besideMessages(fill: (into: TextCollector) => void): readonly FoundText[] {
+  const collector = new TextCollector('system', -1);
+  fill(collector);
+  return collector.texts;
+}
+
+/** Texts that are no messages: all of them are one. */
+export function plainTexts(fill: (into: TextCollector) => void): RequestTexts {
+  const collector = new TextCollector('user', 0);
+  fill(collector);
+  return { texts: collector.texts, last: 0 };
+}
