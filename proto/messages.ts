@@ -1470,6 +1470,9 @@ export interface GuardrailActions {
   readonly passthrough?: 'refuse' | 'allow' | null;
   /** Where the texts of bodies that are passed through are, as in messages[*].content. */
   readonly passthrough_paths: readonly string[];
+  /** When the answer of a stream is judged: `end`, the default, or `incremental`, while it comes, so that it can be redacted and
+   * ended. Checks that need the whole text judge it at the end. */
+  readonly stream?: 'end' | 'incremental' | null;
 }
 
 export interface GuardrailCheck {

@@ -7,15 +7,17 @@ import { isJsonObject, parseJson } from '../../src/common/json/json.js';
 import { jsonBytes } from '../../src/common/json/json-bytes.js';
 import { writeJsonInSlices } from '../../src/common/json/json-slices.js';
 import type { HostWith } from '../../src/common/plugin-host/plugin.js';
+import type { TextPiece, TextResult } from '../../src/common/plugin-host/text-piece.js';
 import { factsOf } from './facts.js';
 import type { PassthroughBodies } from './passthrough/bodies.js';
-import { denial, type HookResults, withHookResults } from './replies.js';
+import { denial, type HookResults, refusal, withHookResults } from './replies.js';
 import type { ExchangeGuardrails } from './resolve.js';
 import type { HookOutcome } from './run/outcome.js';
 import type { VerdictRecorder } from './run/record.js';
 import type { GuardrailRunner } from './run/runner.js';
 import { Subject } from './run/subject.js';
 import { JudgedStream } from './stream.js';
+import { StreamGuard, streamGuard } from './streams/stream-guard.js';
 import { answerTexts, hasAnswerTexts } from './texts/answer-parts.js';
 import type { BodyTexts } from './texts/parts.js';
 import { textOfStream } from './texts/stream-text.js';
@@ -32,6 +34,8 @@ export interface GuardParts {
   readonly runner: GuardrailRunner;
   readonly recorder: VerdictRecorder;
   readonly passthrough: PassthroughBodies;
+  /** Milliseconds for which a stream's text is held back to be judged. */
+  readonly heldMs: number;
 }
 
 /** The guardrails of one exchange, with what they have found so far. */
@@ -144,8 +148,18 @@ export class GuardedExchange implements Judge {
     x.judge = this;
   }
 
-  text(): null {
-    return null;
+  text(x: Exchange, target: Target): ((x: Exchange, piece: TextPiece) => Awaitable<TextResult>) | null {
+    const guardrails = this.guardrails.of(target).after.filter((one) => one.incremental && isSync(one));
+    if (guardrails.length === 0) return null;
+    const guard: StreamGuard = new StreamGuard(guardrails, this.parts.heldMs, (guardrail) => {
+      const outcome = guard.outcome(guardrail, null);
+      this.#after.set(x.main.answeredBy, outcome === null ? [] : [outcome]);
+      this.#record(x.main);
+      throw refusal(outcome!);
+    });
+    if (guard.isEmpty) return null;
+    x.set(streamGuard, guard);
+    return (_x, piece) => guard.text(piece);
   }
 
   answer(x: Exchange, reply: Reply, target: Target): Awaitable<Reply> {
@@ -238,7 +252,11 @@ export class GuardedExchange implements Judge {
         parts,
       );
       this.#runBeside(x, after, subject);
-      const outcomes = await this.parts.runner.run(x, after.filter(isSync), subject);
+      const guard = x.get(streamGuard);
+      const sync = after.filter(isSync);
+      const left = guard === null ? sync : sync.map((one) => guard.rest(one));
+      const found = await this.parts.runner.run(x, left, subject);
+      const outcomes = found.map((one, i) => guard?.outcome(sync[i]!, one) ?? one);
       this.#after.set(x.answeredBy, outcomes);
       this.#record(x);
       return hasFrames ? frame(format, this.#results(x)) : null;

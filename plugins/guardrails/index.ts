@@ -23,6 +23,7 @@ export interface GuardrailOptions {
   readonly threadHeapMegabytes?: number;
   readonly queue?: number;
   readonly queueBytes?: number;
+  readonly streamHoldMs?: number;
 }
 
 const mebibyte = 1024 * 1024;
@@ -39,20 +40,22 @@ const writeAtMost = mebibyte;
  *   texts/      where the texts of bodies are
  *   run/        runs guardrails over a request or an answer
  *   pool/       worker threads for the checks of texts
+ *   streams/    judges streams while they come
  *   guarded.ts  what follows from their verdicts; replies.ts and stream.ts: how the client gets them
  */
 export default definePlugin<GuardrailOptions, NeedsOf<typeof stage>>({
   ...stage,
   setup(options, host) {
     const { checkMs = 1000, threads = 2, threadHeapMegabytes = 128 } = options;
-    const { queue = 256, queueBytes = 128 * mebibyte } = options;
+    const { queue = 256, queueBytes = 128 * mebibyte, streamHoldMs = 1000 } = options;
     const pool = new CheckPool({
       ...{ deadlineMs: checkMs, waitMs, threads, heapMb: threadHeapMegabytes },
       ...{ maxQueue: queue, maxQueueBytes: queueBytes },
     });
     const runner = new GuardrailRunner(host, pool);
     const passthrough = new PassthroughBodies(host, runner);
-    const parts = { host, runner, recorder: new VerdictRecorder(host), passthrough };
+    const recorder = new VerdictRecorder(host);
+    const parts = { host, runner, recorder, passthrough, heldMs: streamHoldMs };
     host.metrics.show(() => [
       ...parts.recorder.metrics(),
       ...[...runner.errors].map(([reason, value]) => ({

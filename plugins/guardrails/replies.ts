@@ -10,14 +10,12 @@ export interface HookResults {
 
 /** The answer to what a guardrail has denied, without `hook_results`. `isSoft`: with 200, if the format has texts. */
 export function denial(x: Exchange, by: HookOutcome, isSoft: boolean): Reply {
-  const failed = by.checks.filter(({ verdict }) => !verdict).map(({ id }) => id);
-  const what = by.event_type === 'beforeRequestHook' ? 'request' : 'answer';
-  const message = `The guardrail ${by.id} did not pass this ${what} (${failed.join(', ')}): see hook_results.`;
+  const message = `${explanation(by)}: see hook_results.`;
   const error = { message, type: 'hooks_failed', param: null, code: null };
   const refused = new GatewayError('guardrail_denied', message);
-  const refusal = isSoft ? refusalFor(x) : null;
-  if (refusal !== null) {
-    const { body, events } = refusal;
+  const soft = isSoft ? refusalFor(x) : null;
+  if (soft !== null) {
+    const { body, events } = soft;
     const headers = ['content-type', events ? 'text/event-stream' : 'application/json'];
     return { status: 200, headers, body: Buffer.from(body), events, errorOrigin: 'gateway', error: refused };
   }
@@ -30,6 +28,16 @@ export function denial(x: Exchange, by: HookOutcome, isSoft: boolean): Reply {
     errorOrigin: 'gateway',
     error: refused,
   };
+}
+
+/** The error that ends a stream. */
+export const refusal = (by: HookOutcome): GatewayError =>
+  new GatewayError('guardrail_denied', `${explanation(by)}.`);
+
+function explanation(by: HookOutcome): string {
+  const failed = by.checks.filter(({ verdict }) => !verdict).map(({ id }) => id);
+  const what = by.event_type === 'beforeRequestHook' ? 'request' : 'answer';
+  return `The guardrail ${by.id} did not pass this ${what} (${failed.join(', ')})`;
 }
 
 const brace = 0x7d;

@@ -48,6 +48,13 @@ export default defineStage({
       default: 128 * mebibyte,
       doc: 'Length of these texts together.',
     },
+    streamHoldMs: {
+      unit: 'milliseconds',
+      minimum: 10,
+      maximum: 10_000,
+      default: 1000,
+      doc: 'How long the end of a streamed text is held back until it is known whether a value that is searched for begins there.',
+    },
   },
   errors: {
     guardrail_denied: {

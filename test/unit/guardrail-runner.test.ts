@@ -59,7 +59,14 @@ const guardrail = (
   more: Partial<GuardrailRules> = {},
 ): GuardrailRules => ({
   ...{ id: 'g', versionId: 'v', type: 'guardrail', deny: false, async: false, sequential: false },
-  ...{ softDeny: false, onSuccess: null, onFail: null, passthroughPaths: [], passthroughAllowed: false },
+  ...{
+    softDeny: false,
+    incremental: false,
+    onSuccess: null,
+    onFail: null,
+    passthroughPaths: [],
+    passthroughAllowed: false,
+  },
   ...more,
   rules: checks.map((one) =>
     typeof one === 'string' ? { check: one, parameters: {} } : { check: one[0], parameters: one[1] },

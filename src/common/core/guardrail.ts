@@ -32,6 +32,8 @@ export interface GuardrailRules {
   readonly sequential: boolean;
   /** Answer what is denied with 200 and a refusal in place of 446? */
   readonly softDeny: boolean;
+  /** Judge the answer of a stream while it comes, and not only at its end? */
+  readonly incremental: boolean;
   readonly onSuccess: GuardrailFeedback | null;
   readonly onFail: GuardrailFeedback | null;
   /** Where the texts of passed-through bodies are: `messages[*].content`. */
@@ -43,7 +45,9 @@ export interface GuardrailRules {
 /** A stored guardrail, by its id or slug, with what a config sets in place of its own actions. */
 export interface GuardrailReference {
   readonly name: string;
-  readonly actions: Partial<Pick<GuardrailRules, 'deny' | 'async' | 'sequential' | 'softDeny'>>;
+  readonly actions: Partial<
+    Pick<GuardrailRules, 'deny' | 'async' | 'sequential' | 'softDeny' | 'incremental'>
+  >;
 }
 
 export type GuardrailEntry = GuardrailReference | GuardrailRules;

@@ -92,6 +92,7 @@ export interface GuardrailRecord {
   async: boolean;
   sequential: boolean;
   softDeny: boolean;
+  incremental: boolean;
   onSuccess: GuardrailFeedback | null;
   onFail: GuardrailFeedback | null;
   passthroughPaths: string[];

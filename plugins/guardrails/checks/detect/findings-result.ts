@@ -18,9 +18,19 @@ export function findingsResult(
   texts: readonly string[],
   options: FindingsOptions,
 ): CheckResult {
-  const { redact, not, what } = options;
   const findings = texts.map((text) => detector.find(text));
-  const counts = countsOf(findings.flat());
+  const result = countedResult(countsOf(findings.flat()), options);
+  if (!options.redact || findings.every(({ length }) => length === 0)) return result;
+  const redactor = new Redactor();
+  const transformed = texts.map((text, index) => redactor.replace(text, findings[index]!));
+  return { ...result, transformed };
+}
+
+/** The same by the number of values of each kind, without the changed texts. */
+export function countedResult(
+  counts: Readonly<Record<string, number>>,
+  { redact, not, what }: FindingsOptions,
+): CheckResult {
   const categories = Object.keys(counts);
   const isFound = categories.length > 0;
   const isRedacted = redact && isFound;
@@ -32,13 +42,7 @@ export function findingsResult(
     redacted: isRedacted,
     not,
   };
-  if (!isRedacted) return { verdict: isFound === not, data };
-  const redactor = new Redactor();
-  return {
-    verdict: true,
-    data,
-    transformed: texts.map((text, index) => redactor.replace(text, findings[index]!)),
-  };
+  return { verdict: isRedacted || isFound === not, data };
 }
 
 function countsOf(findings: readonly DetectedValue[]): Record<string, number> {

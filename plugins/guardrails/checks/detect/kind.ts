@@ -57,6 +57,10 @@ export interface TokenKind extends ValueKind {
 
 /** A kind that searches the text by itself. */
 export interface SearchKind extends ValueKind {
+  /** Sticky: what every value of it looks like, after a character that is no letter or digit. */
+  readonly form?: RegExp;
+  /** For one that has no such form: from where on, but not before `from`, a value may begin that the text does not end. */
+  open?(text: string, from: number): number;
   /** Reports values that start in the text from `from` to `to`; it may read `longest` characters beyond. */
   search(text: string, from: number, to: number, found: (start: number, end: number) => void): void;
 }

@@ -9,12 +9,19 @@ const domain =
 /** Ends of file names that follow an @, as in `icon@2x.png`. */
 const fileName = /^(?:png|jpe?g|gif|svg|webp|css|js|ts|tsx|jsx|json|html?|md|txt|py|so|dll|zip|gz)$/i;
 
+/** The beginning of an address, up to the end of the text. */
+const addressOpen = /(?<![\p{L}\d%&'*+=_~.-])[\p{L}\d%&'*+=_~.-]{1,64}(?:@(?:[A-Za-z0-9-]{1,64}\.?){0,9})?$/u;
+
 /** Addresses that belong to no one: those of examples stay found, those that are names of remotes do not. */
 export const email: SearchKind = {
   id: 'EMAIL_ADDRESS',
   title: 'e-mail address',
   example: 'jo.smith@mail.example.org',
   longest: 320,
+  open(text, from) {
+    const begins = text.slice(-320).search(addressOpen);
+    return begins === -1 ? text.length : Math.max(from, text.length - Math.min(320, text.length) + begins);
+  },
   search(text, from, to, found) {
     const part = text.slice(from, to + 65);
     for (let index = part.indexOf('@'); index !== -1; index = part.indexOf('@', index + 1)) {

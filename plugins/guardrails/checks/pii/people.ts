@@ -44,6 +44,10 @@ export const germanAddress: SearchKind = {
   title: 'street address in German: street, number, then postcode and city where they are there',
   example: 'Lindenstraße 12, 10969 Berlin',
   longest: 120,
+  open(text, from) {
+    const begins = text.slice(-120).search(germanOpen);
+    return begins === -1 ? text.length : Math.max(from, text.length - Math.min(120, text.length) + begins);
+  },
   search(text, from, to, found) {
     // A regular expression cannot be given the place where to stop.
     for (const match of text.slice(from, to + 42).matchAll(streetEnding)) {
@@ -59,6 +63,10 @@ export const germanAddress: SearchKind = {
     }
   },
 };
+
+/** A street, perhaps with its number, postcode and city so far, up to the end of the text. */
+const germanOpen =
+  /(?<![\p{L}.-])(?:\p{Lu}\p{L}{1,20}[ -]){0,2}(?:\p{Lu}[\p{L}.-]{0,40}|(?:tra(?:ß|ss)e|tr\.|[wW]eg|latz|llee|asse|[rR]ing|amm|fer|haussee)) ?(?:(?<=(?:tra(?:ß|ss)e|tr\.|[wW]eg|latz|llee|asse|[rR]ing|amm|fer|haussee) )\d[^\n]{0,60})?$/u;
 
 const firstWords = (text: string, start: number): number =>
   /(?:\p{Lu}\p{L}{1,20}[ -]){1,2}$/u.exec(text.slice(Math.max(0, start - 42), start))?.[0].length ?? 0;

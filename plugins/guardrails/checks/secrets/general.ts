@@ -6,11 +6,27 @@ const pemHeader = /-----BEGIN (?:[A-Z0-9]{2,12} ){0,2}PRIVATE KEY(?: BLOCK)?----
 const pemBody =
   /(?:[\s\\rn]{0,6}[A-Za-z-]{3,20}: [^\n\\]{0,100}){0,4}[A-Za-z0-9+/=\s\\]{0,8000}(?:-----END (?:[A-Z0-9]{2,12} ){0,2}PRIVATE KEY(?: BLOCK)?-----)?/y;
 
+const pemBegin = '-----BEGIN';
+/** The beginning of one, up to the end of the text. */
+const pemOpen =
+  /-----BEGIN[A-Z0-9 ]{0,30}(?:-{1,5}(?:[\s\\rn]{0,6}[A-Za-z-]{0,20}: [^\n\\]{0,100}){0,4}[A-Za-z0-9+/=\s\\]{0,8000}(?:-{1,5}(?:E|EN|END[A-Z0-9 ]{0,30}-{0,5})?)?)?$/y;
+
 export const privateKey: SearchKind = {
   id: 'PRIVATE_KEY',
   title: 'private key in PEM, also as a text in JSON, as in a key file of a Google service account',
   example: `-----BEGIN ${'RSA '}PRIVATE KEY-----\nMIIEpAIBAAKCAQEA\n-----END RSA PRIVATE KEY-----`,
   longest: 8700,
+  open(text, from) {
+    const begins = text.lastIndexOf(pemBegin);
+    if (begins >= from) {
+      pemOpen.lastIndex = begins;
+      if (pemOpen.test(text)) return begins;
+    }
+    for (let length = pemBegin.length - 1; length > 0; length--)
+      if (text.length - length >= from && text.endsWith(pemBegin.slice(0, length)))
+        return text.length - length;
+    return text.length;
+  },
   search(text, from, to, found) {
     const part = text.slice(from, to + 10);
     for (let at = part.indexOf('-----BEGIN'); at !== -1; at = part.indexOf('-----BEGIN', at + 1)) {
@@ -30,6 +46,7 @@ export const jsonWebToken: SearchKind = {
   title: 'JSON web token',
   example: 'eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiJqYW5lIn0.c2lnbmF0dXJlLW9mLXRoZS10b2tlbg',
   longest: 9010,
+  form: jwtForm,
   search(text, from, to, found) {
     const part = text.slice(from, to + 2);
     let after = from;
@@ -49,11 +66,17 @@ const isBase64 = (code: number): boolean => classOf(code) !== 0 || code === 45 |
 
 const credentials = /\/\/(?<value>[^\s:@/'"<>`]{0,64}:(?<password>[^\s@/'"<>`]{3,128}))@[A-Za-z0-9[]/y;
 
+const credentialsOpen = /^[^\s:@/'"<>`]{0,64}(?::[^\s@/'"<>`]{0,128}@?)?$/;
+
 export const urlCredentials: SearchKind = {
   id: 'URL_CREDENTIALS',
   title: 'user and password in a URL',
   example: 'postgres://app:c0rrect-horse@db.internal:5432/app',
   longest: 220,
+  open(text, from) {
+    const begins = text.lastIndexOf('://') + 3;
+    return begins > 2 && credentialsOpen.test(text.slice(begins)) ? Math.max(from, begins) : text.length;
+  },
   search(text, from, to, found) {
     const part = text.slice(Math.max(0, from - 3), to);
     const offset = Math.max(0, from - 3);

@@ -27,6 +27,7 @@ const searchFor = (
   title,
   example,
   longest,
+  form: pattern,
   search(text, from, to, found) {
     const part = text.slice(from, to + literal.length + before);
     for (let at = part.indexOf(literal); at !== -1; at = part.indexOf(literal, at + 1)) {

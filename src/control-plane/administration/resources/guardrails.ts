@@ -90,6 +90,7 @@ const actionsOf = (given: ActionsMessage): GuardrailActions => ({
   async: given.async,
   sequential: given.sequential ?? false,
   ...(given.soft_deny_200 === true && { softDeny: true }),
+  ...(given.stream === 'incremental' && { incremental: true }),
   ...(given.passthrough === 'allow' && { passthroughAllowed: true }),
   ...(given.passthrough_paths.length > 0 && { passthroughPaths: pathsOf(given.passthrough_paths) }),
   onSuccess: feedbackOf(given.on_success.feedback, 5),
@@ -99,6 +100,7 @@ const actionsOf = (given: ActionsMessage): GuardrailActions => ({
 const actionsMessage = ({ onSuccess, onFail, ...flags }: GuardrailActions): ActionsMessage => ({
   ...{ deny: flags.deny, async: flags.async, sequential: flags.sequential },
   soft_deny_200: flags.softDeny ?? false,
+  stream: flags.incremental === true ? 'incremental' : 'end',
   passthrough: flags.passthroughAllowed === true ? 'allow' : 'refuse',
   passthrough_paths: [...(flags.passthroughPaths ?? [])],
   on_success: { feedback: onSuccess },

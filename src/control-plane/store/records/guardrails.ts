@@ -20,6 +20,8 @@ export interface GuardrailActions {
   /** Absent: no. */
   readonly softDeny?: boolean;
   /** Absent: no. */
+  readonly incremental?: boolean;
+  /** Absent: no. */
   readonly passthroughAllowed?: boolean;
   /** Absent: none. */
   readonly passthroughPaths?: readonly string[];

@@ -75,6 +75,7 @@ const hookSchema: ConfigSchema = {
     async: flag,
     sequential: flag,
     soft_deny_200: flag,
+    stream: { type: 'string', enum: ['end', 'incremental'], description: 'must be end or incremental' },
     on_success: reaction,
     on_fail: reaction,
     passthrough: { type: 'string', enum: ['allow', 'refuse'], description: 'must be allow or refuse' },
@@ -99,6 +100,7 @@ interface HookFields {
   readonly async?: boolean;
   readonly sequential?: boolean;
   readonly soft_deny_200?: boolean;
+  readonly stream?: 'end' | 'incremental';
   readonly on_success?: Reaction;
   readonly on_fail?: Reaction;
   readonly passthrough?: 'allow' | 'refuse';
@@ -182,7 +184,8 @@ class EntryReader {
   }
 
   #entry(fields: HookFields, rules: readonly GuardrailRule[], hasChecks: boolean): GuardrailEntry | null {
-    const { deny, async, sequential, soft_deny_200: softDeny } = fields;
+    const { deny, async, sequential, soft_deny_200: softDeny, stream } = fields;
+    const incremental = stream === undefined ? undefined : stream === 'incremental';
     if (rules.length === 0 && !hasChecks) {
       if (fields.id === undefined) {
         this.findings?.add(this.path, 'must have checks, or the id of a stored guardrail');
@@ -193,7 +196,9 @@ class EntryReader {
           this.findings?.add(childPath(this.path, key), 'belongs to the guardrail that is stored');
       }
       const actions = Object.fromEntries(
-        Object.entries({ deny, async, sequential, softDeny }).filter(([, value]) => value !== undefined),
+        Object.entries({ deny, async, sequential, softDeny, incremental }).filter(
+          ([, value]) => value !== undefined,
+        ),
       );
       return Object.freeze({ name: fields.id, actions: Object.freeze(actions) });
     }
@@ -205,6 +210,7 @@ class EntryReader {
       async: async ?? false,
       sequential: sequential ?? false,
       softDeny: softDeny ?? false,
+      incremental: incremental ?? false,
       onSuccess: feedbackOf(fields.on_success, 5),
       onFail: feedbackOf(fields.on_fail, -5),
       passthroughPaths: Object.freeze([...(fields.passthrough_paths ?? [])]),

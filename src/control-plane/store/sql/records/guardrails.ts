@@ -119,6 +119,7 @@ export class SqlGuardrails implements GuardrailStore {
         ...{ deny: actions.deny, async: actions.async, sequential: actions.sequential },
         ...{ onSuccess: actions.onSuccess, onFail: actions.onFail },
         softDeny: actions.softDeny ?? false,
+        incremental: actions.incremental ?? false,
         passthroughPaths: [...(actions.passthroughPaths ?? [])],
         passthroughAllowed: actions.passthroughAllowed ?? false,
       };
