@@ -16,7 +16,7 @@ import type { HookOutcome } from './run/outcome.js';
 import type { VerdictRecorder } from './run/record.js';
 import type { GuardrailRunner } from './run/runner.js';
 import { Subject } from './run/subject.js';
-import { JudgedStream } from './stream.js';
+import { JudgedStream } from './streams/judged-stream.js';
 import { StreamGuard, streamGuard } from './streams/stream-guard.js';
 import { answerTexts, hasAnswerTexts } from './texts/answer-parts.js';
 import type { BodyTexts } from './texts/parts.js';

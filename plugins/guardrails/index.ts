@@ -41,7 +41,7 @@ const writeAtMost = mebibyte;
  *   run/        runs guardrails over a request or an answer
  *   pool/       worker threads for the checks of texts
  *   streams/    judges streams while they come
- *   guarded.ts  what follows from their verdicts; replies.ts and stream.ts: how the client gets them
+ *   guarded.ts  what follows from their verdicts; replies.ts: how the client gets them
  */
 export default definePlugin<GuardrailOptions, NeedsOf<typeof stage>>({
   ...stage,

@@ -43,6 +43,14 @@ describe('guardrails over the administration plane', () => {
     }
   });
 
+  it('judge streams at their end unless they are incremental', async () => {
+    const { id } = await make({ actions: { ...actions, stream: 'incremental' } });
+    expect((await ask('GET', `${path}/${id}`)).json.actions).to.include({ stream: 'incremental' });
+    const refused = await ask('PUT', `${path}/${id}`, { actions: { ...actions, stream: 'sometimes' } });
+    expect(refused.status).to.equal(400);
+    expect(JSON.stringify(refused.json)).to.include('actions.stream');
+  });
+
   it('are read by id and by slug, with what was left out filled in', async () => {
     const made = await make();
     expect(made.slug).to.match(/^pg-short-/);
@@ -64,6 +72,7 @@ describe('guardrails over the administration plane', () => {
           passthrough: 'refuse',
           passthrough_paths: [],
           sequential: false,
+          stream: 'end',
           on_success: { feedback: { value: 5, weight: 1, metadata: '' } },
           on_fail: { feedback: { value: -1, weight: 0.5, metadata: 'too long' } },
         },

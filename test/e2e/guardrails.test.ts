@@ -97,20 +97,52 @@ describe('guardrails of a running gateway', function () {
       key,
     );
 
-  it('has an example that works as it is typed', async () => {
-    const [{ text } = { text: '' }] = examplesOf('docs/guardrails.md');
+  const typed = async (part: string): Promise<string> => {
+    const { text } = examplesOf('docs/guardrails.md').find((one) => one.text.includes(part))!;
     const folder = mkdtempSync(join(tmpdir(), 'headgate-docs-'));
-    const typed = text.replaceAll('http://127.0.0.1:8787', gateway.url);
+    const command = text.replaceAll('http://127.0.0.1:8787', gateway.url);
     const env = { ...gateway.env, GATEWAY_KEY: gateway.workspaceKey };
-    const { code, stdout, stderr } = await run('bash', ['-euo', 'pipefail', '-c', typed], {
+    const { code, stdout, stderr } = await run('bash', ['-euo', 'pipefail', '-c', command], {
       env,
       cwd: folder,
     });
     rmSync(folder, { recursive: true });
     expect(code, stdout + stderr).to.equal(0);
-    expect(stdout)
+    return stdout;
+  };
+
+  it('has an example that works as it is typed', async () => {
+    expect(await typed('curl -s -X POST'))
       .to.match(/\n446\n$/)
       .and.include('"type":"hooks_failed"');
+  });
+
+  it('judges a stream while it comes, as its example and a stored guardrail have it', async () => {
+    const text = (answer: string): string =>
+      [...answer.matchAll(/^data: (\{.*)$/gm)]
+        .map(([, data]) => JSON.parse(data!).choices?.[0]?.delta?.content ?? '')
+        .join('');
+    const answer = await typed('curl -sN');
+    expect(text(answer)).to.include('My card: {{CREDIT_CARD_1}}').and.not.include('4111');
+    expect(answer).to.include('[DONE]');
+
+    const { slug } = await guardrail({
+      checks: [{ id: 'gateway.pii', parameters: { categories: ['CREDIT_CARD'] } }],
+      actions: {
+        ...{ deny: true, async: false, stream: 'incremental' },
+        ...{ on_success: { feedback: {} }, on_fail: { feedback: {} } },
+      },
+    });
+    const response = await call('/v1/chat/completions', chat('4111 1111 1111 1111', { stream: true }), {
+      output_guardrails: [slug],
+    });
+    const refused = await response.text();
+    expect(refused)
+      .to.include('event: error')
+      .and.include(slug)
+      .and.not.match(/\[DONE\]|4111/);
+    const row = await rowOf(response.headers.get('x-gateway-request-id')!);
+    expect(JSON.stringify(row)).to.include('"denied_by"').and.include('guardrail_denied');
   });
 
   it('passes a request, marks it with 246, or refuses it with 446, by the text of its last message', async () => {

@@ -85,7 +85,7 @@ describe('a custom plugin', () => {
       );
       expect(await refusal({ request() {}, onEvent() {} })).to.match(/onEvent, which is no hook; .*event/);
       expect(await refusal({ beforeAnything() {} })).to.equal(
-        'plugin mine: setup returned beforeAnything, which is no hook; there are request, explain, attempt, reply, event, log, close.',
+        'plugin mine: setup returned beforeAnything, which is no hook; there are request, explain, attempt, reply, text, event, log, close.',
       );
     });
 

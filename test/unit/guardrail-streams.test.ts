@@ -229,7 +229,7 @@ describe('a stream with a guardrail that judges it while it comes', () => {
     expect(chat.read(answer)).to.equal('aaaaaaaa!');
   });
 
-  it('says where `stream` is neither end nor incremental', async () => {
+  it('is refused in a config that has another value of `stream`, with its path', async () => {
     const config = JSON.stringify({
       provider: '@openai',
       output_guardrails: [{ ...redacting, stream: 'now' }],

@@ -1,5 +1,5 @@
-import type { Sink, Source } from '../../src/common/bytes/body.js';
-import type { GatewayError } from '../../src/common/core/errors.js';
+import type { Sink, Source } from '../../../src/common/bytes/body.js';
+import type { GatewayError } from '../../../src/common/core/errors.js';
 
 /** Bytes of a stream that are kept to be judged at its end. */
 const maxKept = 1024 * 1024;
