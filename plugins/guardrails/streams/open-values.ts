@@ -31,6 +31,21 @@ class OpenForm {
   }
 }
 
+/** The same for a kind that searches by itself: the first place where one may have begun. */
+class OpenSearch {
+  readonly #pattern: RegExp;
+
+  constructor({ source, flags }: RegExp) {
+    const { open } = patternFacts(source, /[uv]/.test(flags));
+    this.#pattern = new RegExp(`(?<![A-Za-z0-9])(?:${open})(?![^])`, `${flags.replace('y', '')}g`);
+  }
+
+  first(text: string, longest: number): number {
+    this.#pattern.lastIndex = Math.max(0, text.length - longest);
+    return this.#pattern.exec(text)?.index ?? -1;
+  }
+}
+
 interface OpenKind {
   readonly kind: TokenKind;
   readonly form: OpenForm;
@@ -39,9 +54,10 @@ interface OpenKind {
 /** Finds out where a value of some kinds may have begun that a text does not end. */
 export class OpenValues {
   readonly #kinds: readonly OpenKind[];
-  readonly #searches: readonly { readonly kind: SearchKind; readonly form: OpenForm | null }[];
+  readonly #searches: readonly { readonly kind: SearchKind; readonly form: OpenSearch | null }[];
   readonly #leads: string;
   readonly #worded: readonly OpenKind[];
+  readonly #byWord = new Map<string, OpenKind[]>();
   /** Kinds by the class and the length of a first token: one that is whole, and one that may become longer. */
   readonly #whole = new Map<number, readonly OpenKind[]>();
   readonly #growing = new Map<number, readonly OpenKind[]>();
@@ -52,8 +68,10 @@ export class OpenValues {
       .map((kind) => ({ kind, form: new OpenForm(kind.pattern) }));
     this.#searches = kinds
       .filter(isSearchKind)
-      .map((kind) => ({ kind, form: kind.form === undefined ? null : new OpenForm(kind.form) }));
+      .map((kind) => ({ kind, form: kind.form === undefined ? null : new OpenSearch(kind.form) }));
     this.#worded = this.#kinds.filter(({ kind }) => kind.words !== undefined);
+    for (const one of this.#worded)
+      for (const word of one.kind.words!) this.#byWord.set(word, [...(this.#byWord.get(word) ?? []), one]);
     this.#leads = this.#kinds.map(({ kind }) => kind.lead ?? '').join('');
   }
 
@@ -66,20 +84,11 @@ export class OpenValues {
     };
     if (this.#leads.includes(text.at(-1)!)) note(text.length - 1);
     for (const { kind, form } of this.#searches) {
-      if (form === null) note(kind.open?.(text, from) ?? lastRun(text, kind.longest));
-      else this.#forms(text, kind, form, note);
+      if (form !== null) note(form.first(text, kind.longest));
+      else note(kind.open?.(text, from) ?? lastRun(text, kind.longest));
     }
     this.#tokens(text, note);
     return first;
-  }
-
-  #forms(text: string, { longest }: SearchKind, form: OpenForm, note: (at: number) => void): void {
-    for (let at = Math.max(0, text.length - longest); at < text.length; at++) {
-      if (classOf(text.charCodeAt(at - 1)) !== 0 || text.charCodeAt(at) <= 32) continue;
-      const begins = form.at(text, at);
-      if (begins < 0) continue;
-      return note(begins);
-    }
   }
 
   #tokens(text: string, note: (at: number) => void): void {
@@ -121,10 +130,10 @@ export class OpenValues {
     }
     const byFirst = isPlain ? found : [];
     if (word === null) return byFirst;
-    const byWord = this.#worded.filter(({ kind }) =>
-      kind.words?.some((one) => (isGrowing ? one.startsWith(word) : one === word)),
-    );
-    return byWord.length === 0 ? byFirst : [...byFirst, ...byWord];
+    const byWord = isGrowing
+      ? this.#worded.filter(({ kind }) => kind.words!.some((one) => one.startsWith(word)))
+      : this.#byWord.get(word);
+    return byWord === undefined || byWord.length === 0 ? byFirst : [...byFirst, ...byWord];
   }
 }
 

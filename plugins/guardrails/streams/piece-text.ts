@@ -2,9 +2,9 @@ import { maxHeldBytes } from '../../../src/common/plugin-host/text-piece.js';
 import type { FoundValue, PieceRun } from './piece-check.js';
 
 /** Characters before a piece in which checks see words and the beginnings of values. */
-const contextLength = 256;
+const contextLength = 160;
 /** Characters after a value with which it may go on. */
-const joints = '-._/\\@+';
+const joints = '-._/\\@+:';
 
 /** A check and what follows from it. */
 export interface PieceRule {
@@ -56,9 +56,10 @@ export class PieceText {
       before = at;
       for (const { start, end } of hits) if (start < at && at < end) at = start;
     }
-    // More cannot be held.
+    at = Math.max(from, at);
     const least = text.length - Math.floor(maxHeldBytes / 3);
-    return Math.max(from, at, least);
+    // More cannot be held.
+    return at < least && Buffer.byteLength(text.slice(at)) > maxHeldBytes ? least : at;
   }
 
   /** The text with replacements; what does not pass counts where nothing is put in its place. */

@@ -41,16 +41,15 @@ export function withTexts(json: JsonObject, changes: readonly TextAt[]): JsonObj
 
 export const items = (value: unknown): readonly unknown[] => (Array.isArray(value) ? value : []);
 
-/** Members that repeat a text token by token, and what is in their place where the text was changed. */
-const repeats: Readonly<Record<string, unknown>> = { logprobs: null, logprobsResult: undefined };
-/** Where such members are, at any depth. */
+/** Where a text is repeated token by token, at any depth. */
 const holders = ['choices', 'candidates', 'output', 'content', 'response', 'part', 'item'];
 
 /** An answer or an event without the log probabilities of its tokens, which repeat its text. */
 export function withoutTokens(json: JsonObject): JsonObject {
   const copy: JsonObject = { ...json };
-  for (const [name, none] of Object.entries(repeats))
-    if (copy[name] != null) copy[name] = Array.isArray(copy[name]) ? [] : none;
+  const { logprobs } = copy;
+  if (logprobs != null) copy['logprobs'] = Array.isArray(logprobs) ? [] : null;
+  delete copy['logprobsResult'];
   for (const name of holders) {
     const held = copy[name];
     if (Array.isArray(held)) copy[name] = held.map((one) => (isObject(one) ? withoutTokens(one) : one));
