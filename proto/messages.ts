@@ -508,6 +508,23 @@ export interface CreateLabelRequest {
   readonly request_id?: string | null;
 }
 
+export interface CreatePluginRequest {
+  /** The key's own. */
+  readonly organisation_id?: string | null;
+  /** The partner: what precedes the point in the ids of its checks, such as azure or patronus. */
+  readonly plugin_provider_id: string;
+  /** Id or slug of an integration of the organisation that lends its credential: of mistral-ai to mistral, of bedrock to
+   * bedrock. */
+  readonly integration_id?: string | null;
+  /** What the partner is called with, by the fields that it needs. Sealed, and shown masked. It may be {} with
+   * integration_id, and for partners that need none. */
+  readonly credentials?: Readonly<Record<string, unknown>> | null;
+  /** For people; the partner's name unless given. */
+  readonly name?: string | null;
+  /** A repeat with the same request_id and body within 24 hours gets the first answer again. */
+  readonly request_id?: string | null;
+}
+
 export interface CreateProviderRequest {
   /** The slug, where absent. At most 255 characters. */
   readonly name: string;
@@ -873,6 +890,11 @@ export interface CreatedLabel {
   readonly id: string;
 }
 
+export interface CreatedPlugin {
+  readonly id: string;
+  readonly object: 'plugin';
+}
+
 export interface CreatedProvider {
   readonly id: string;
   readonly slug: string;
@@ -1002,6 +1024,15 @@ export interface DeleteModelPriceRequest {
 }
 
 export type DeleteModelPriceResponse = Readonly<Record<string, never>>;
+
+export interface DeletePluginRequest {
+  /** Id, or the partner's. */
+  readonly id: string;
+  /** Refused with 409 when the record has another etag by now. */
+  readonly etag?: string | null;
+}
+
+export type DeletePluginResponse = Readonly<Record<string, never>>;
 
 export interface DeleteProviderRequest {
   /** Slug or id. */
@@ -1367,6 +1398,13 @@ export interface GetModelPricingRequest {
 export type GetOrganisationDefaultsRequest = Readonly<Record<string, never>>;
 
 export type GetOrganisationRequest = Readonly<Record<string, never>>;
+
+export interface GetPluginRequest {
+  /** Id, or the partner's. */
+  readonly id: string;
+  /** The key's own. */
+  readonly organisation_id?: string | null;
+}
 
 export interface GetProviderRequest {
   /** Slug or id. */
@@ -2137,6 +2175,21 @@ export interface ListNodesResponse {
   readonly data: readonly Node[];
 }
 
+export interface ListPluginsRequest {
+  /** 50 unless given, 1000 at most. */
+  readonly page_size?: number | null;
+  /** Counts from 0. */
+  readonly current_page?: number | null;
+  /** The key's own. */
+  readonly organisation_id?: string | null;
+}
+
+export interface ListPluginsResponse {
+  readonly object: 'list';
+  readonly total: number;
+  readonly data: readonly PartnerPlugin[];
+}
+
 export interface ListProvidersRequest {
   /** Counts from 0. */
   readonly current_page?: number | null;
@@ -2590,6 +2643,25 @@ export interface OrganisationSettings {
   readonly user_api_key_rotation_period?: number | null;
   /** Make a key for each user who joins a workspace? false unless set. */
   readonly default_workspace_user_api_key_auto_create?: boolean | null;
+}
+
+export interface PartnerPlugin {
+  readonly id: string;
+  readonly organisation_id: string;
+  /** The partner: what precedes the point in the ids of its checks, such as azure or patronus. */
+  readonly plugin_provider_id: string;
+  /** Slug of the integration that lends its credential; absent: none does. */
+  readonly integration_id?: string | null;
+  readonly name: string;
+  /** `archived`: its checks cannot run. */
+  readonly status: 'active' | 'archived';
+  /** Secrets are masked. */
+  readonly credentials?: Readonly<Record<string, unknown>> | null;
+  readonly created_at: string;
+  readonly last_updated_at: string;
+  readonly object: 'plugin';
+  /** Names this state of it; for If-Match and the etag of a change. */
+  readonly etag: string;
 }
 
 export interface PayAsYouGo {
@@ -3270,6 +3342,25 @@ export interface UpdateOrganisationRequest {
 }
 
 export type UpdateOrganisationResponse = Readonly<Record<string, never>>;
+
+export interface UpdatePluginRequest {
+  /** Id, or the partner's. */
+  readonly id: string;
+  /** For people; at most 255 characters. */
+  readonly name?: string | null;
+  /** `archived`: its checks cannot run until it is active again. */
+  readonly status?: 'active' | 'archived' | null;
+  /** Replaces all of them; the mask of a secret that is stored keeps it. */
+  readonly credentials?: Readonly<Record<string, unknown>> | null;
+  /** The key's own. */
+  readonly organisation_id?: string | null;
+  /** Fields to change; one that is named and absent is cleared. What is present, unless given. */
+  readonly update_mask?: readonly string[] | null;
+  /** Refused with 409 when the record has another etag by now. */
+  readonly etag?: string | null;
+}
+
+export type UpdatePluginResponse = Readonly<Record<string, never>>;
 
 export interface UpdateProviderRequest {
   /** Slug or id. */
@@ -4188,6 +4279,19 @@ export interface AdminServices {
     ListWorkspaceExclusions: [ListWorkspaceExclusionsRequest, WorkspaceExclusions];
     /** Lets the organisation's guardrails pass workspaces by, or run in them again. */
     UpdateWorkspaceExclusions: [UpdateWorkspaceExclusionsRequest, WorkspaceExclusions];
+  };
+  /** Credentials with which checks of guardrails call the services of partners. */
+  Plugins: {
+    /** Stores the organisation's credentials of a partner. Each partner has at most one entry. */
+    CreatePlugin: [CreatePluginRequest, CreatedPlugin];
+    /** Lists the partners whose credentials are stored; secrets are masked. */
+    ListPlugins: [ListPluginsRequest, ListPluginsResponse];
+    /** Returns one of them; secrets are masked. */
+    GetPlugin: [GetPluginRequest, PartnerPlugin];
+    /** Changes name, status or credentials. Absent fields stay as they are. */
+    UpdatePlugin: [UpdatePluginRequest, UpdatePluginResponse];
+    /** Removes the credentials: checks of the partner cannot run any more. */
+    DeletePlugin: [DeletePluginRequest, DeletePluginResponse];
   };
   /** Provider credentials kept by the gateway, of their own or of an integration; calls name them `@slug`. */
   Providers: {

@@ -52,6 +52,8 @@ export const adminPaths: readonly string[] = [
   '/v1/model-configs/pricing/{provider}/{model}',
   '/v1/nodes',
   '/v1/openapi.json',
+  '/v1/plugins',
+  '/v1/plugins/{id}',
   '/v1/policies/rate-limits',
   '/v1/policies/rate-limits/{id}',
   '/v1/policies/usage-limits',

@@ -27,6 +27,8 @@ export interface Place {
   readonly invite: string;
   readonly inviteToken: string;
   readonly deployment: string;
+  /** Of the organisation. */
+  readonly plugin: string;
   readonly log: string;
 }
 
@@ -183,6 +185,14 @@ export const requests: Readonly<Record<string, RequestOf>> = {
     kind: 'input-guardrails',
     workspaces: [{ workspace_id: at.workspace, excluded: true }],
   }),
+  'Plugins.CreatePlugin': () => ({
+    plugin_provider_id: 'patronus',
+    credentials: { apiKey: 'pat-0123456789' },
+  }),
+  'Plugins.ListPlugins': nothing,
+  'Plugins.GetPlugin': only('id', 'plugin'),
+  'Plugins.UpdatePlugin': only('id', 'plugin', { name: 'other' }),
+  'Plugins.DeletePlugin': only('id', 'plugin'),
   'Providers.CreateProvider': (at) => ({ name: 'new', provider: 'openai', key: 'sk-new', ...within(at) }),
   'Providers.ListProviders': within,
   'Providers.GetProvider': about('slug', 'provider'),

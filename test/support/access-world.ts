@@ -257,6 +257,9 @@ async function organisation(store: Store): Promise<string> {
 
 /** Fills workspaces, by the methods themselves. */
 class Builder {
+  /** An organisation has one plugin of each. */
+  readonly #partners = ['mistral', 'pillar', 'qualifire', 'lasso'];
+
   constructor(
     readonly store: Store,
     readonly ledger: RowsLedger,
@@ -322,6 +325,7 @@ class Builder {
       invite: invite['id']!,
       inviteToken: invite['invite_link']!.split(/[/=]/).at(-1)!,
       deployment: (await make('Deployments.CreateDeployment', { name }))['id']!,
+      plugin: (await make('Plugins.CreatePlugin', { plugin_provider_id: this.#partners.shift() }))['id']!,
       log,
     };
   }

@@ -55,6 +55,9 @@ export interface StoredModels {
   readonly named: ReadonlyMap<string, { readonly enabled: boolean; readonly baseUrl: string | null }>;
 }
 
+/** What a partner is called with, by the names of its fields. The same object until it changes. */
+export type PartnerCredentials = Readonly<Record<string, Secret>>;
+
 /** The tenants that the gateway of a deployment serves. */
 export interface DeploymentRules {
   readonly organisationId: string;
@@ -89,6 +92,8 @@ export interface Directory {
    * key of no workspace. null: there is none.
    */
   guardrail(scope: string, idOrSlug: string): Awaitable<GuardrailRules | null>;
+  /** What the organisation's plugin of a partner holds. `scope` as above. null: there is none. */
+  partner(scope: string, partner: string): Awaitable<PartnerCredentials | null>;
   /** Rules of the deployment that this node reports as; null: of none. */
   readonly deployment: (() => Awaitable<DeploymentRules>) | null;
   /** Changes whenever providers are forgotten: values derived from a provider are valid until then. */

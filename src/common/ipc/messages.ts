@@ -6,6 +6,7 @@ import type {
   DeploymentRecord,
   GuardrailRecord,
   KeyRecord,
+  PartnerRecord,
   PoliciesRecord,
   ProviderRecord,
 } from './records.js';
@@ -13,7 +14,7 @@ import type { NewsKind, QuestionKind } from './shared.js';
 
 /** The messages between the control process and a data worker, over Node's IPC channel. Plain JSON, and bytes. */
 
-export type LookupKind = 'key' | 'config' | 'provider' | 'policies' | 'guardrail' | 'deployment';
+export type LookupKind = 'key' | 'config' | 'provider' | 'policies' | 'guardrail' | 'partner' | 'deployment';
 
 export interface LookupRecords {
   key: KeyRecord;
@@ -21,12 +22,13 @@ export interface LookupRecords {
   provider: ProviderRecord;
   policies: PoliciesRecord;
   guardrail: GuardrailRecord;
+  partner: PartnerRecord;
   deployment: DeploymentRecord;
 }
 
 /**
- * What to forget. `name`: key hash, config slug or id, provider slug, deployment id, `*` for all (policies and guardrails have
- * no other).
+ * What to forget. `name`: key hash, config slug or id, provider slug, deployment id, `*` for all (policies,
+ * guardrails and partners have no other).
  * `workspace` is null for a deployment, and for a key by its hash; with `*` for keys it narrows them to those of a
  * workspace, and `user` to those of a user.
  */
@@ -44,6 +46,7 @@ export const forgetEverything: readonly Forget[] = [
   { kind: 'provider', workspace: null, name: '*' },
   { kind: 'policies', workspace: null, name: '*' },
   { kind: 'guardrail', workspace: null, name: '*' },
+  { kind: 'partner', workspace: null, name: '*' },
   { kind: 'deployment', workspace: null, name: '*' },
 ];
 

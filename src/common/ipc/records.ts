@@ -99,6 +99,11 @@ export interface GuardrailRecord {
   passthroughAllowed: boolean;
 }
 
+/** What a partner of guardrails is called with, opened. */
+export interface PartnerRecord {
+  credentials: Readonly<Record<string, string>>;
+}
+
 /** The models that a stored provider allows. */
 export interface ModelRules {
   /** Are other models allowed too? */

@@ -16,6 +16,7 @@ import { modelPricesService } from './resources/model-prices.js';
 import { modelsService } from './resources/models.js';
 import { nodesService } from './resources/nodes.js';
 import { organisationsService } from './resources/organisations.js';
+import { pluginsService } from './resources/plugins.js';
 import { providersService } from './resources/providers.js';
 import { rateLimitsPoliciesService } from './resources/rate-limits-policies.js';
 import { reconciliationsService } from './resources/reconciliations.js';
@@ -47,6 +48,7 @@ const services: { readonly [Name in ServiceName]: (parts: AdminParts) => Service
   Models: modelsService,
   Nodes: nodesService,
   Organisations: organisationsService,
+  Plugins: pluginsService,
   Providers: providersService,
   RateLimitsPolicies: rateLimitsPoliciesService,
   Reconciliations: reconciliationsService,

@@ -14,6 +14,7 @@ import type { MemberStore } from './records/members.js';
 import type { ModelPriceStore } from './records/model-prices.js';
 import type { NodeStore } from './records/nodes.js';
 import type { OrganisationStore } from './records/organisations.js';
+import type { PartnerPluginStore } from './records/partner-plugins.js';
 import type { Place } from './records/place.js';
 import type { ProviderStore } from './records/providers.js';
 import type { RateLimitsPolicyStore } from './records/rate-limits-policies.js';
@@ -54,6 +55,7 @@ export interface Store {
   readonly collections: CollectionStore;
   readonly deployments: DeploymentStore;
   readonly modelPrices: ModelPriceStore;
+  readonly partnerPlugins: PartnerPluginStore;
   readonly usageLimitsPolicies: UsageLimitsPolicyStore;
   readonly rateLimitsPolicies: RateLimitsPolicyStore;
   readonly nodes: NodeStore;

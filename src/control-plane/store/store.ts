@@ -18,6 +18,7 @@ export type * from './records/members.js';
 export type * from './records/model-prices.js';
 export type * from './records/nodes.js';
 export type * from './records/organisations.js';
+export type * from './records/partner-plugins.js';
 export type * from './records/place.js';
 export type * from './records/policies.js';
 export type * from './records/providers.js';

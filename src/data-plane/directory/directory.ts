@@ -5,6 +5,7 @@ import type {
   Awaitable,
   DeploymentRules,
   Directory,
+  PartnerCredentials,
   Policies,
   Sender,
   StoredProvider,
@@ -19,6 +20,7 @@ import type {
   DeploymentRecord,
   GuardrailRecord,
   KeyRecord,
+  PartnerRecord,
   PoliciesRecord,
   ProviderRecord,
 } from '../../common/ipc/records.js';
@@ -33,13 +35,14 @@ export interface DirectoryOptions {
   readonly compile: (record: ConfigRecord) => ResolvedConfig;
   /** Id of the deployment that this node reports as; null, the default: none. */
   readonly deployment?: string | null;
-  /** Bytes of heap that each kind may keep. Default 32 MB for keys, 64 for configs, 32 for each of the others. */
+  /** Bytes of heap that each kind may keep. Default 32 MB for keys, 64 for configs, 8 for partners, 32 for each of the others. */
   readonly maxBytes?: {
     readonly keys: number;
     readonly configs: number;
     readonly providers: number;
     readonly policies?: number;
     readonly guardrails?: number;
+    readonly partners?: number;
   };
 }
 
@@ -60,6 +63,7 @@ const defaultMaxBytes = {
   providers: 32 * megabyte,
   policies: 32 * megabyte,
   guardrails: 32 * megabyte,
+  partners: 8 * megabyte,
 };
 
 /**
@@ -100,6 +104,7 @@ export class WorkerDirectory implements Directory {
   readonly #providers: Remembered<StoredProvider>;
   readonly #policies: Remembered<Policies>;
   readonly #guardrails: Remembered<GuardrailRules>;
+  readonly #partners: Remembered<PartnerCredentials>;
   readonly #deployments: Remembered<DeploymentRules>;
   readonly #names = new Names();
   readonly deployment: Directory['deployment'];
@@ -158,6 +163,14 @@ export class WorkerDirectory implements Directory {
         return record === null ? null : toGuardrail(record);
       },
     );
+    this.#partners = new Remembered<PartnerCredentials>(
+      { entries: 5_000, bytes: maxBytes.partners ?? defaultMaxBytes.partners, bytesOf: retainedBytes },
+      async (key) => {
+        const [scope = '', name = ''] = key.split('\n');
+        const record = await ask(channel.ask('partner', scope, name));
+        return record === null ? null : toPartner(record);
+      },
+    );
     this.#deployments = new Remembered<DeploymentRules>(
       { entries: 1, bytes: megabyte, bytesOf: ({ workspaces }) => 100 * (workspaces?.size ?? 0) },
       async (id) => toRules(await ask(channel.ask('deployment', null, id))),
@@ -195,6 +208,10 @@ export class WorkerDirectory implements Directory {
     return this.#guardrails.get(this.#names.within(scope, idOrSlug));
   }
 
+  partner(scope: string, partner: string): Awaitable<PartnerCredentials | null> {
+    return this.#partners.get(this.#names.within(scope, partner));
+  }
+
   forget(what: readonly Forget[]): void {
     for (const one of what) {
       const { kind, workspace, name } = one;
@@ -212,6 +229,10 @@ export class WorkerDirectory implements Directory {
       if (kind === 'guardrail') {
         // A workspace's may be remembered by its id or its slug.
         this.#guardrails.clear();
+        continue;
+      }
+      if (kind === 'partner') {
+        this.#partners.clear();
         continue;
       }
       if (kind === 'deployment') {
@@ -250,6 +271,11 @@ function toGuardrail({ slug, checks, ...actions }: GuardrailRecord): GuardrailRu
   );
   return Object.freeze({ ...actions, id: slug, type: 'guardrail', rules: Object.freeze(rules) });
 }
+
+const toPartner = ({ credentials }: PartnerRecord): PartnerCredentials =>
+  Object.freeze(
+    Object.fromEntries(Object.entries(credentials).map(([name, text]) => [name, new Secret(text)])),
+  );
 
 function toStoredProvider(record: ProviderRecord): StoredProvider {
   const { secrets, prices, ...shown } = record;

@@ -142,5 +142,6 @@ async function askStore(
   if (workspace === null) return null;
   if (kind === 'policies') return policiesIn(store, workspace);
   if (kind === 'guardrail') return store.guardrails.find(workspace, name);
+  if (kind === 'partner') return store.partnerPlugins.find(workspace, name);
   return kind === 'config' ? store.configs.find(workspace, name) : store.providers.find(workspace, name);
 }

@@ -14,6 +14,7 @@ import { up as shadowLimits } from './0013-shadow-limits.js';
 import { up as shadowBudgets } from './0014-shadow-budgets.js';
 import { up as modelPrices } from './0015-model-prices.js';
 import { up as resetTimes } from './0016-reset-times.js';
+import { up as partnerPlugins } from './0017-partner-plugins.js';
 import type { Migration } from './migration.js';
 
 /**
@@ -37,4 +38,5 @@ export const migrations: readonly Migration[] = [
   { version: 14, name: 'budgets in shadow', kind: 'expand', up: shadowBudgets },
   { version: 15, name: 'prices of models', kind: 'expand', up: modelPrices },
   { version: 16, name: 'times of resets', kind: 'expand', up: resetTimes },
+  { version: 17, name: 'credentials of partners', kind: 'expand', up: partnerPlugins },
 ];

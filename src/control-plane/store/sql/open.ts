@@ -30,6 +30,7 @@ import { SqlMembers } from './records/members.js';
 import { SqlModelPrices } from './records/model-prices.js';
 import { OwnNode, SqlNodes } from './records/nodes.js';
 import { insertOrganisation, type OrganisationParts, SqlOrganisations } from './records/organisations.js';
+import { SqlPartnerPlugins } from './records/partner-plugins.js';
 import { SqlProviders } from './records/providers.js';
 import { SqlRateLimitsPolicies } from './records/rate-limits-policies.js';
 import { SqlSchedules } from './records/schedules.js';
@@ -64,6 +65,7 @@ class SqlStore implements Store {
   readonly modelPrices: SqlModelPrices;
   readonly nodes: NodeStore;
   readonly organisations: SqlOrganisations;
+  readonly partnerPlugins: SqlPartnerPlugins;
   readonly providers: SqlProviders;
   readonly cursors: SqlCursors;
   readonly schedules: SqlSchedules;
@@ -94,6 +96,7 @@ class SqlStore implements Store {
     this.members = new SqlMembers(ofRights, now);
     this.nodes = database.dialect === 'postgres' ? new SqlNodes(database) : new OwnNode(now);
     this.organisations = new SqlOrganisations(ofRights, now);
+    this.partnerPlugins = new SqlPartnerPlugins(database, dataKeys, now);
     this.providers = new SqlProviders(database, dataKeys, this.integrations, now);
     this.cursors = new SqlCursors(database);
     this.schedules = new SqlSchedules(database, now);

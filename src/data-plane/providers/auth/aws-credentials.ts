@@ -1,9 +1,9 @@
 import type { Awaitable } from '../../../common/core/directory.js';
 import { GatewayError } from '../../../common/core/errors.js';
+import { type AwsKeys, signAws } from '../../../common/http/aws-signature.js';
 import type { Ask } from './ask.js';
 import { checkOwnIdentity, type Unauthorized } from './authorizer.js';
 import { type OwnIdentity, ownAwsKeys } from './aws-own-identity.js';
-import { type AwsKeys, signAws } from './aws-signature.js';
 import { askSts, type RoleKeys, stsOf } from './aws-sts.js';
 import { TokenCache, tokenKey } from './token-cache.js';
 

@@ -1,10 +1,10 @@
 import { readFile } from 'node:fs/promises';
 import { GatewayError } from '../../../common/core/errors.js';
+import type { AwsKeys } from '../../../common/http/aws-signature.js';
 import type { HeaderList } from '../../../common/http/headers.js';
 import { isJsonObject } from '../../../common/json/json.js';
 import { type AwsEnvironment, awsEnvironment } from '../../../common/settings/aws-environment.js';
 import { type Ask, askOwnIdentity } from './ask.js';
-import type { AwsKeys } from './aws-signature.js';
 import { askSts } from './aws-sts.js';
 
 /** Who the gateway itself is to AWS. `sts`: address of the token service of a region. */

@@ -1,8 +1,8 @@
 import { GatewayError } from '../../../common/core/errors.js';
+import type { AwsKeys } from '../../../common/http/aws-signature.js';
 import type { HeaderList } from '../../../common/http/headers.js';
 import { awsEnvironment } from '../../../common/settings/aws-environment.js';
 import type { Ask } from './ask.js';
-import type { AwsKeys } from './aws-signature.js';
 import type { Expiring } from './token-cache.js';
 
 /** Keys that end. */

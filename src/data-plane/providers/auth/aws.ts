@@ -1,10 +1,10 @@
 import type { Awaitable } from '../../../common/core/directory.js';
 import { GatewayError } from '../../../common/core/errors.js';
+import { signAws } from '../../../common/http/aws-signature.js';
 import { setHeader } from '../../../common/http/headers.js';
 import type { CallFields } from '../call-fields.js';
 import type { Authorizer, Unauthorized } from './authorizer.js';
 import { AwsCredentials } from './aws-credentials.js';
-import { signAws } from './aws-signature.js';
 import { signedBody } from './signed-body.js';
 
 /** Signature Version 4 with the keys or the role of the call's `aws_*` fields, else its API key as a bearer. */

@@ -1,6 +1,6 @@
 import { createHash, createHmac, type Hash, type Hmac } from 'node:crypto';
-import type { UpstreamCall } from '../../../common/core/exchange.js';
-import { getHeader, setHeader } from '../../../common/http/headers.js';
+import type { UpstreamCall } from '../core/exchange.js';
+import { getHeader, setHeader } from './headers.js';
 
 /** Keys of AWS, given or got; `sessionToken` null for keys that do not expire. */
 export interface AwsKeys {
