@@ -1,3 +1,4 @@
+import type { PartnerCredentials } from '../../src/common/core/directory.js';
 import type { Format } from '../../src/common/core/endpoint.js';
 import type { JsonObject } from '../../src/common/core/exchange.js';
 import type { CheckPhase } from '../../src/common/guardrails/guardrail-checks.js';
@@ -47,6 +48,8 @@ export interface RemoteContext extends RequestContext {
   send(request: CheckRequest): Promise<CheckReply>;
   /** Is aborted at the check's deadline, and when the client has disconnected. */
   readonly signal: AbortSignal;
+  /** Credentials of the check's partner; null: the check has none, or the organisation has no plugin of it. */
+  readonly partner: PartnerCredentials | null;
 }
 
 export interface CheckResult {
@@ -93,6 +96,14 @@ export interface RequestCheck extends Runs<RequestContext, CheckResult> {
 /** A check that asks another service. Its deadline is its parameter `timeout` or `timeoutMs`. */
 export interface RemoteCheck extends Runs<RemoteContext, Promise<CheckResult>> {
   readonly runs: 'remote';
+  /** The partner whose credentials it gets (`src/common/guardrails/partners.ts`). */
+  readonly partner?: string;
+  /** It cannot run without them. */
+  readonly needsCredentials?: true;
+  /** It changes text only where one of these parameters is true; []: always. */
+  readonly transformsIf?: readonly string[];
+  /** It is not run over earlier messages, although it changes text. */
+  readonly judgedOnly?: true;
 }
 
 /** A check of a guardrail: one file of `checks/`, listed in `checks/index.ts`. */

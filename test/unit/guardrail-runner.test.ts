@@ -5,6 +5,7 @@ import type { HookOutcome } from '../../plugins/guardrails/run/outcome.js';
 import { GuardrailRunner } from '../../plugins/guardrails/run/runner.js';
 import { Subject } from '../../plugins/guardrails/run/subject.js';
 import { requestTexts } from '../../plugins/guardrails/texts/request-parts.js';
+import { Secret } from '../../src/common/access/secret.js';
 import type { Exchange, JsonObject } from '../../src/common/core/exchange.js';
 import type { GuardrailRules } from '../../src/common/core/guardrail.js';
 
@@ -51,6 +52,26 @@ const made: Record<string, Omit<Check, 'id'>> = {
     runs: 'text',
     run: () => ({ verdict: true }),
   },
+  partner: {
+    ...{
+      runs: 'remote',
+      partner: 'lasso',
+      needsCredentials: true,
+      transforms: true,
+      transformsIf: ['redact'],
+    },
+    run: async ({ texts, partner }: RemoteContext) => {
+      seen.push(`${texts.join()} with ${partner?.['apiKey']?.reveal()}`);
+      return { verdict: true };
+    },
+  },
+  judgedOnly: {
+    ...{ runs: 'remote', transforms: true, judgedOnly: true },
+    run: async ({ texts }: RemoteContext) => {
+      seen.push(texts.join());
+      return { verdict: true };
+    },
+  },
 } as unknown as Record<string, Omit<Check, 'id'>>;
 const known = new Map(Object.entries(made).map(([id, check]) => [id, { ...check, id } as Check]));
 
@@ -73,14 +94,18 @@ const guardrail = (
   ),
 });
 
-const exchange = { onAbort: () => () => {} } as unknown as Exchange;
+const principal = { workspaceId: 'w', organisationId: 'o' };
+const exchange = { onAbort: () => () => {}, principal } as unknown as Exchange;
 
 describe('a run of guardrails', () => {
   const pool = new CheckPool({
     ...{ deadlineMs: 1000, waitMs: 1000, threads: 1, heapMb: 64 },
     ...{ maxQueue: 0, maxQueueBytes: 0 },
   });
-  const runner = new GuardrailRunner({} as never, pool, known);
+  /** Plugins of the workspace, by partner. */
+  let plugin: () => object | null = () => null;
+  const partner = (scope: string, name: string) => (`${scope} ${name}` === 'w lasso' ? plugin() : null);
+  const runner = new GuardrailRunner({ directory: { partner } } as never, pool, known);
   after(() => pool.close());
 
   const subjectOf = (...texts: string[]): Subject => {
@@ -117,6 +142,31 @@ describe('a run of guardrails', () => {
       }
     }
     expect(runner.errors.get('queue_full')).to.equal(2);
+  });
+
+  it('gives a check of a partner the credentials of its organisation, and runs none without them', async () => {
+    seen.length = 0;
+    for (const failing of [() => null, () => Promise.reject(new Error('The store is away.'))]) {
+      plugin = failing;
+      for (const deny of [true, false])
+        expect((await run(guardrail(['partner'], { deny }))).verdict).to.equal(!deny);
+    }
+    expect(seen).to.deep.equal([]);
+    plugin = () => ({ apiKey: new Secret('key') });
+    expect((await run(guardrail(['partner'], { deny: true }))).verdict).to.equal(true);
+    expect(seen).to.deep.equal(['text with key']);
+  });
+
+  it('asks a partner about earlier messages only where these may be changed', async () => {
+    plugin = () => ({ apiKey: new Secret('key') });
+    const asked = async (check: string, parameters: CheckParameters): Promise<string[]> => {
+      seen.length = 0;
+      await run(guardrail([[check, parameters]]), subjectOf('first', 'last'));
+      return [...seen];
+    };
+    expect(await asked('partner', {})).to.deep.equal(['last with key']);
+    expect(await asked('partner', { redact: true })).to.deep.equal(['last with key', 'first with key']);
+    expect(await asked('judgedOnly', {})).to.deep.equal(['last']);
   });
 
   it('does not wait for a service beyond the timeout of its check', async () => {

@@ -60,6 +60,7 @@ const tables: readonly string[] = ['src/common/prices/lists/'];
 /** Folders whose entries are many of one kind. */
 const lists: readonly string[] = [
   'plugins/guardrails/checks',
+  'plugins/guardrails/checks/partners',
   'src/cli/commands',
   'src/common/prices/lists',
   'src/control-plane/administration/resources',

@@ -6,6 +6,7 @@ import { contains } from './contains.js';
 import { promptInjection } from './injection/check.js';
 import { language } from './language/check.js';
 import { gibberish } from './language/gibberish-check.js';
+import { partnerChecks } from './partners/index.js';
 import { pii } from './pii/check.js';
 import { inlineImage } from './remote/inline-image.js';
 import { jwt } from './remote/jwt.js';
@@ -32,6 +33,7 @@ const all: readonly Check[] = [
   ...[...modelWhitelist, modelRules, allowedRequestTypes, requiredMetadataKeys, requiredMetadataKeyPairs],
   ...[requestParams, addPrefix, inlineImage, validUrls, webhook, log, jwt],
   ...[pii, secrets, language, gibberish, promptInjection],
+  ...partnerChecks,
 ];
 
 /** Every check that can run, by its id. An id that is missing here has a row in the table of checks but no code yet. */

@@ -1,3 +1,4 @@
+import type { Awaitable, PartnerCredentials } from '../../../src/common/core/directory.js';
 import type { Exchange } from '../../../src/common/core/exchange.js';
 import type { GuardrailRule, GuardrailRules } from '../../../src/common/core/guardrail.js';
 import type { HostWith } from '../../../src/common/plugin-host/plugin.js';
@@ -22,13 +23,26 @@ interface Planned {
 
 type Results = Map<GuardrailRules, RuleResult[]>;
 
-const unrun: Readonly<Record<Unrun | 'no_check', string>> = {
+/** Checks that could not run, and why. */
+type NotRun = Unrun | 'no_check' | 'no_credentials';
+
+const unrun: Readonly<Record<NotRun, string>> = {
   queue_full:
     'Too many texts wait to be checked: raise HEADGATE_GUARDRAILS_QUEUE or HEADGATE_GUARDRAILS_THREADS.',
   timeout: 'The check took longer than HEADGATE_GUARDRAILS_CHECK_MS.',
   thread_lost: 'The thread that ran the check has ended, as after using too much memory.',
   no_check: 'This version of the gateway has no such check yet.',
+  no_credentials:
+    'The organisation has no active plugin of this partner: store its credentials with POST /v1/plugins.',
 };
+
+/** Does the check change text, with these parameters? */
+function changes({ check, rule: { parameters } }: Pick<Planned, 'check' | 'rule'>): boolean {
+  const flags = check?.runs === 'remote' ? (check.transformsIf ?? []) : [];
+  return (
+    check?.transforms === true && (flags.length === 0 || flags.some((name) => parameters[name] === true))
+  );
+}
 
 /** Runs guardrails over requests and answers. */
 export class GuardrailRunner {
@@ -53,9 +67,9 @@ export class GuardrailRunner {
         ...{ guardrail, index, rule },
         check: this.known.get(rule.check),
       }));
-      const inOrder = guardrail.sequential && planned.some(({ check }) => check?.transforms === true);
+      const inOrder = guardrail.sequential && planned.some(changes);
       for (const one of planned) {
-        if (inOrder || one.check?.transforms === true) await this.#transform(x, one, subject, results);
+        if (inOrder || changes(one)) await this.#transform(x, one, subject, results);
         else judging.push(one);
       }
     }
@@ -73,7 +87,9 @@ export class GuardrailRunner {
     const { transformed, body } = judged.result;
     if (body !== undefined && planned.check?.runs !== 'text') subject.replaceBody(body);
     if (transformed !== undefined) subject.replace('judged', transformed);
-    if (planned.check?.transforms !== true || planned.check.runs === 'request' || others.length === 0) return;
+    const { check } = planned;
+    if (!changes(planned) || check?.runs === 'request' || others.length === 0) return;
+    if (check?.runs === 'remote' && check.judgedOnly === true) return;
     const beside = await this.#one(
       x,
       planned,
@@ -187,6 +203,14 @@ export class GuardrailRunner {
     subject: Subject,
     texts: readonly string[],
   ): Promise<RuleResult> {
+    let partner: PartnerCredentials | null;
+    try {
+      partner = await this.#credentials(x, check);
+    } catch (thrown) {
+      this.#count('no_credentials');
+      return { result: failure(thrown), ran: false, ms: 0 };
+    }
+    if (partner === null && check.needsCredentials === true) return this.#unrun('no_credentials');
     const from = performance.now();
     const timeout = Number(parameters['timeout'] ?? parameters['timeoutMs'] ?? defaultTimeoutMs);
     const deadline = new AbortController();
@@ -208,6 +232,7 @@ export class GuardrailRunner {
           ...subject.context,
           ...own,
           signal,
+          partner,
           send: (request) => this.host.send(x, request, timeout, signal),
         },
         parameters,
@@ -224,12 +249,17 @@ export class GuardrailRunner {
     }
   }
 
+  #credentials(x: Exchange, { partner }: RemoteCheck): Awaitable<PartnerCredentials | null> {
+    if (partner === undefined) return null;
+    return this.host.directory.partner(x.principal.workspaceId ?? x.principal.organisationId, partner);
+  }
+
   #counted(result: RuleResult): RuleResult {
     if (result.result.error !== undefined) this.#count('error');
     return result;
   }
 
-  #unrun(reason: Unrun | 'no_check'): RuleResult {
+  #unrun(reason: NotRun): RuleResult {
     this.#count(reason);
     return {
       result: { verdict: false, error: { name: 'CheckNotRun', message: unrun[reason] } },

@@ -46,7 +46,8 @@ const remote = (
   properties: Properties = {},
   required: readonly string[] = [],
   timeout = 5000,
-): GuardrailCheck => local(phases, { ...properties, timeout: milliseconds(timeout) }, required);
+): GuardrailCheck =>
+  local(phases, { ...properties, failOnError: flag(false), timeout: milliseconds(timeout) }, required);
 
 const not = flag(false);
 const redact = flag(false);
@@ -100,7 +101,7 @@ const own = {
   'default.containsCode': local(after, { format: choice(codeFormats), not }, ['format']),
   'default.webhook': remote(
     both,
-    { webhookURL: url, headers, forwardHeaders: flag(false), failOnError: flag(false) },
+    { webhookURL: url, headers, forwardHeaders: flag(false) },
     ['webhookURL'],
     3000,
   ),
