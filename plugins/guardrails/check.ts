@@ -39,6 +39,14 @@ export interface RequestContext extends TextContext {
   readonly answer: JsonObject | null;
 }
 
+/** Texts to moderate. */
+export interface ModerationRequest {
+  readonly texts: readonly string[];
+  /** `@slug` or a name; null: a provider of the request. */
+  readonly provider: string | null;
+  readonly model: string;
+}
+
 /** The request, and the way to other services. */
 export interface RemoteContext extends RequestContext {
   /**
@@ -46,6 +54,8 @@ export interface RemoteContext extends RequestContext {
    * before the check's deadline.
    */
   send(request: CheckRequest): Promise<CheckReply>;
+  /** Asks a provider of the workspace for moderation, in OpenAI's format. Rejects where none answers. */
+  moderate(request: ModerationRequest): Promise<JsonObject>;
   /** Is aborted at the check's deadline, and when the client has disconnected. */
   readonly signal: AbortSignal;
   /** Credentials of the check's partner; null: the check has none, or the organisation has no plugin of it. */

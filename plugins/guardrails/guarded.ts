@@ -30,7 +30,7 @@ const noTexts: BodyTexts = { judged: [], others: [] };
 
 /** What guardrails share in a data worker. */
 export interface GuardParts {
-  readonly host: HostWith<'requests' | 'bodies'>;
+  readonly host: HostWith<'requests' | 'bodies' | 'upstream'>;
   readonly runner: GuardrailRunner;
   readonly recorder: VerdictRecorder;
   readonly passthrough: PassthroughBodies;

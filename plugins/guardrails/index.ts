@@ -74,7 +74,10 @@ export default definePlugin<GuardrailOptions, NeedsOf<typeof stage>>({
       reply(x, reply) {
         if (x.judge instanceof GuardedExchange) return x.judge.reply(x, reply);
       },
-      close: () => pool.close(),
+      close() {
+        runner.moderations.close();
+        return pool.close();
+      },
     };
   },
 });

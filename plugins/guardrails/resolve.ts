@@ -56,13 +56,14 @@ function distinct(guardrails: readonly GuardrailRules[]): readonly GuardrailRule
   return guardrails.filter(({ versionId }) => !versions.has(versionId) && versions.add(versionId));
 }
 
-const targetsOf = new WeakMap<RouteNode, readonly Target[]>();
+const leavesOf = new WeakMap<RouteNode, readonly Target[]>();
 
-function targets({ root }: ResolvedConfig): readonly Target[] {
-  let found = targetsOf.get(root);
+/** Every target of a config. */
+export function targetsOf({ root }: ResolvedConfig): readonly Target[] {
+  let found = leavesOf.get(root);
   if (found === undefined) {
     found = leaves(root);
-    targetsOf.set(root, found);
+    leavesOf.set(root, found);
   }
   return found;
 }
@@ -77,7 +78,7 @@ const leaves = (node: RouteNode): Target[] =>
 export function resolveGuardrails(host: Host, x: Exchange): Awaitable<ExchangeGuardrails> {
   const { workspaceId, organisationId, guardrails: defaults } = x.principal;
   const scope = workspaceId ?? organisationId;
-  const leaf = targets(x.config);
+  const leaf = targetsOf(x.config);
   const named: Named = new Map();
   const later: Promise<void>[] = [];
   const look = (

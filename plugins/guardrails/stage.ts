@@ -11,7 +11,7 @@ const mebibyte = 1024 * 1024;
 
 export default defineStage({
   name: 'guardrails',
-  needs: ['requests', 'bodies'],
+  needs: ['requests', 'bodies', 'upstream'],
   settings: {
     checkMs: {
       unit: 'milliseconds',

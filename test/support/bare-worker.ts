@@ -5,7 +5,13 @@ import { hashGatewayKey, makeGatewayKey } from '../../src/common/access/gateway-
 import { noUsage } from '../../src/common/core/usage.js';
 import type { HeaderList } from '../../src/common/http/headers.js';
 import type { Forget, FromWorker, WorkerInit } from '../../src/common/ipc/messages.js';
-import type { KeyRecord, PoliciesRecord, ProviderRecord } from '../../src/common/ipc/records.js';
+import type {
+  GuardrailRecord,
+  KeyRecord,
+  PartnerRecord,
+  PoliciesRecord,
+  ProviderRecord,
+} from '../../src/common/ipc/records.js';
 import type { Settlement } from '../../src/common/ledger/record.js';
 import { LookupChannel } from '../../src/data-plane/directory/channel.js';
 import type { WorkerDirectory } from '../../src/data-plane/directory/directory.js';
@@ -84,6 +90,8 @@ export class BareWorker {
   readonly #providers = new Map<string, ProviderRecord>();
   /** Policies by workspace. */
   readonly policies = new Map<string, PoliciesRecord>();
+  /** Guardrails and credentials of partners, by kind and name: `guardrail pg-a`, `partner mistral`. */
+  readonly records = new Map<string, GuardrailRecord | PartnerRecord>();
   readonly settled: Settlement[] = [];
   /** Called with what this worker asks or tells the control process. */
   onShared: (message: FromWorker, shared: SharedChannel) => void = () => {};
@@ -106,6 +114,10 @@ export class BareWorker {
       else if (message.kind === 'key') void this.slow.then(() => channel.answered(message.id, found));
       else if (message.kind === 'policies')
         setImmediate(() => channel.answered(message.id, this.policies.get(message.workspace!) ?? null));
+      else if (message.kind === 'guardrail' || message.kind === 'partner')
+        setImmediate(() =>
+          channel.answered(message.id, this.records.get(`${message.kind} ${message.name}`) ?? null),
+        );
       else
         setImmediate(() =>
           channel.answered(message.id, this.#providers.get(message.name) ?? providerOf(message.name)),

@@ -59,6 +59,7 @@ export const remoteContext = (own: Partial<RemoteContext> = {}): RemoteContext =
   ...{ model: 'gpt-4o', metadata: { team: 'red' }, headers: [], body: null, answer: null },
   signal: new AbortController().signal,
   partner: null,
+  moderate: () => Promise.reject(new Error('no provider')),
   async send({ method, url, headers, body }) {
     const pairs = headers.flatMap((name, i): [string, string][] =>
       i % 2 === 0 ? [[name, headers[i + 1]!]] : [],

@@ -1,4 +1,4 @@
-import type { ProviderRecord } from '../../src/common/ipc/records.js';
+import type { GuardrailRecord, KeyRecord, ProviderRecord } from '../../src/common/ipc/records.js';
 import type { Settlement } from '../../src/common/ledger/record.js';
 import type { UpstreamRequest } from '../../src/data-plane/upstream/upstream.js';
 import { type Asked, BareWorker, soon } from './bare-worker.js';
@@ -23,6 +23,12 @@ export interface ProviderAnswer {
 export interface InjectOptions {
   /** Stored providers by slug; what a record does not say is empty. */
   readonly providers: Readonly<Record<string, Partial<ProviderRecord> & { readonly provider: string }>>;
+  /** Stored guardrails by slug; what a record does not say is false or empty. */
+  readonly guardrails?: Readonly<Record<string, Partial<GuardrailRecord>>>;
+  /** Credentials of partners. */
+  readonly partners?: Readonly<Record<string, Readonly<Record<string, string>>>>;
+  /** What the key has beside the usual. */
+  readonly key?: Partial<KeyRecord>;
   /** How providers answer. */
   answer(call: ProviderCall): ProviderAnswer;
 }
@@ -51,10 +57,15 @@ export interface InjectedRequest {
  * The real chain of a data worker in this process, from the transport's call to the journal, without sockets, other
  * processes or a store: for tests of what becomes of a request and its answer, of which a process start proves nothing.
  */
-export async function openInjected({ providers, answer }: InjectOptions): Promise<InjectedGateway> {
+export async function openInjected(options: InjectOptions): Promise<InjectedGateway> {
+  const { providers, guardrails = {}, partners = {}, answer } = options;
   const worker = await new BareWorker().start();
   for (const [slug, record] of Object.entries(providers)) worker.addProvider(slug, record);
-  const key = worker.key();
+  for (const [slug, record] of Object.entries(guardrails))
+    worker.records.set(`guardrail ${slug}`, { ...blankGuardrail, slug, versionId: slug, ...record });
+  for (const [partner, credentials] of Object.entries(partners))
+    worker.records.set(`partner ${partner}`, { credentials });
+  const key = worker.key(options.key);
   const calls: ProviderCall[] = [];
   worker.onAsked = (asked) => {
     const call = callOf(asked.request);
@@ -80,6 +91,11 @@ export async function openInjected({ providers, answer }: InjectOptions): Promis
     close: () => worker.close(),
   };
 }
+
+const blankGuardrail: Omit<GuardrailRecord, 'slug' | 'versionId'> = {
+  ...{ checks: [], deny: false, async: false, sequential: false, softDeny: false },
+  ...{ onSuccess: null, onFail: null, passthroughPaths: [], passthroughAllowed: false },
+};
 
 function give(
   { handler, cancelled }: Asked,

@@ -11,6 +11,7 @@ import { pii } from './pii/check.js';
 import { inlineImage } from './remote/inline-image.js';
 import { jwt } from './remote/jwt.js';
 import { log } from './remote/log.js';
+import { moderateContent } from './remote/moderate-content.js';
 import { validUrls } from './remote/valid-urls.js';
 import { webhook } from './remote/webhook.js';
 import { addPrefix } from './request/add-prefix.js';
@@ -32,7 +33,7 @@ const all: readonly Check[] = [
   ...[...allLowerCase, notNull, jsonSchema, jsonKeys, containsCode],
   ...[...modelWhitelist, modelRules, allowedRequestTypes, requiredMetadataKeys, requiredMetadataKeyPairs],
   ...[requestParams, addPrefix, inlineImage, validUrls, webhook, log, jwt],
-  ...[pii, secrets, language, gibberish, promptInjection],
+  ...[pii, secrets, language, gibberish, promptInjection, moderateContent],
   ...partnerChecks,
 ];
 

@@ -5,6 +5,7 @@ import type { HostWith } from '../../../src/common/plugin-host/plugin.js';
 import type { Check, RemoteCheck, TextCheck } from '../check.js';
 import { checks } from '../checks/index.js';
 import type { CheckPool, Unrun } from '../pool/pool.js';
+import { Moderations } from './moderations.js';
 import { type HookOutcome, outcomeOf, type RuleResult } from './outcome.js';
 import type { Subject } from './subject.js';
 import { failure, runTextCheck } from './text-check.js';
@@ -47,12 +48,15 @@ function changes({ check, rule: { parameters } }: Pick<Planned, 'check' | 'rule'
 /** Runs guardrails over requests and answers. */
 export class GuardrailRunner {
   readonly errors = new Map<string, number>();
+  readonly moderations: Moderations;
 
   constructor(
-    readonly host: HostWith<'requests'>,
+    readonly host: HostWith<'requests' | 'upstream'>,
     readonly pool: Pick<CheckPool, 'run'>,
     readonly known: ReadonlyMap<string, Check> = checks,
-  ) {}
+  ) {
+    this.moderations = new Moderations(host);
+  }
 
   /**
    * Runs all of them. First those that change text: each sees what the one before has made, and what only judges sees the
@@ -233,6 +237,7 @@ export class GuardrailRunner {
           ...own,
           signal,
           partner,
+          moderate: (request) => this.moderations.ask(x, request, timeout, signal),
           send: (request) => this.host.send(x, request, timeout, signal),
         },
         parameters,

@@ -196,7 +196,11 @@ const language = texts({
 });
 
 const hosted = {
-  'gateway.moderateContent': remote(before, { categories: choices(harms), not }, ['categories']),
+  'gateway.moderateContent': remote(
+    before,
+    { categories: choices(harms), provider: text(), model: text('omni-moderation-latest'), not },
+    ['categories'],
+  ),
   'gateway.language': remote(before, { language, not }),
   'gateway.pii': remote(both, { categories: personalData, redact, not }, ['categories']),
   'gateway.gibberish': remote(both, { not }),

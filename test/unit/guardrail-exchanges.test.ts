@@ -1,0 +1,187 @@
+import { expect } from 'chai';
+import {
+  type InjectedGateway,
+  type InjectOptions,
+  openInjected,
+  type ProviderCall,
+} from '../support/inject.js';
+
+// biome-ignore lint/suspicious/noExplicitAny: JSON of many shapes, looked into by the tests.
+type Json = any;
+
+const chat = { model: 'gpt-4o-mini', messages: [{ role: 'user', content: 'two words' }] };
+const answered = {
+  ...{ id: 'c', object: 'chat.completion', created: 1, model: 'gpt-4o-mini' },
+  choices: [{ index: 0, message: { role: 'assistant', content: 'Hello' }, finish_reason: 'stop' }],
+  usage: { prompt_tokens: 1, completion_tokens: 1, total_tokens: 2 },
+};
+const providers = { openai: { provider: 'openai', credential: 'sk-openai' } };
+const body = (json: object) => ({ body: JSON.stringify(json) });
+
+describe('guardrails of an exchange', () => {
+  let gateway: InjectedGateway | null = null;
+  afterEach(() => gateway?.close());
+
+  const open = async (more: Partial<InjectOptions> = {}): Promise<InjectedGateway> => {
+    gateway = await openInjected({ providers, answer: () => body(answered), ...more });
+    return gateway;
+  };
+  const ask = async (config: object, path = '/v1/chat/completions', sent: object = chat) => {
+    const response = await gateway!.inject(path, { config: { provider: '@openai', ...config }, body: sent });
+    const text = await response.text();
+    return { status: response.status, text, json: (): Json => JSON.parse(text) };
+  };
+
+  describe('with a moderation', () => {
+    const moderated = (flagged: boolean) => (call: ProviderCall) =>
+      call.url.pathname === '/v1/moderations'
+        ? body({
+            id: 'm',
+            model: 'omni',
+            results: [{ flagged, categories: { violence: flagged, hate: false } }],
+          })
+        : body(answered);
+    const guarded = (more: object = {}, wanted = 'violence') => ({
+      input_guardrails: [{ 'gateway.moderateContent': { categories: [wanted], ...more }, deny: true }],
+    });
+
+    it('ask the provider of the request, and refuse what it flags', async () => {
+      const { calls, settled } = await open({ answer: moderated(true) });
+      const { status, json } = await ask(guarded());
+      expect(status).to.equal(446);
+      expect(json().hook_results.before_request_hooks[0].checks[0]).to.deep.include({
+        ...{ verdict: false, error: null, data: { found: ['violence'] } },
+      });
+      expect(calls.map(({ url }) => url.href)).to.deep.equal(['https://api.openai.com/v1/moderations']);
+      expect(calls[0]!.headers.get('authorization')).to.equal('Bearer sk-openai');
+      expect(JSON.parse(calls[0]!.body)).to.deep.equal({
+        model: 'omni-moderation-latest',
+        input: ['two words'],
+      });
+      const row = settled.find(({ endpoint }) => endpoint === 'moderations')!;
+      const main = settled.find(({ endpoint }) => endpoint === 'chat')!;
+      expect(row.metadata).to.deep.include({ _moderation_of: main.id });
+      expect([row.trace, row.workspace, row.status]).to.deep.equal([main.trace, main.workspace, 200]);
+    });
+
+    it('pass what is flagged for something else, and with not what is flagged', async () => {
+      await open({ answer: moderated(true) });
+      expect((await ask(guarded({}, 'hate'))).status).to.equal(200);
+      expect((await ask(guarded({ not: true }))).status).to.equal(200);
+      expect(gateway!.calls.length).to.equal(4);
+    });
+
+    it('ask the provider that the check names', async () => {
+      await open({
+        providers: { ...providers, judge: { provider: 'mistral-ai', credential: 'sk-mistral' } },
+        answer: ({ url }) =>
+          url.pathname === '/v1/moderations'
+            ? body({ results: [{ categories: { violence_and_threats: true } }] })
+            : body(answered),
+      });
+      const { status } = await ask(guarded({ provider: '@judge', model: 'mistral-moderation-latest' }));
+      expect(status).to.equal(446);
+      expect(gateway!.calls.map(({ url }) => url.host)).to.deep.equal(['api.mistral.ai']);
+      expect(gateway!.calls[0]!.headers.get('authorization')).to.equal('Bearer sk-mistral');
+    });
+
+    it('err where no provider answers, which passes unless it has failOnError', async () => {
+      await open({
+        answer: ({ url }) =>
+          url.pathname === '/v1/moderations' ? { status: 500, body: '{}' } : body(answered),
+      });
+      expect((await ask(guarded())).status).to.equal(200);
+      const { status, json } = await ask(guarded({ failOnError: true }));
+      expect(status).to.equal(446);
+      expect(json().hook_results.before_request_hooks[0].checks[0].error.message).to.include('provider');
+    });
+  });
+
+  describe('with a check of a partner', () => {
+    const guarded = (more: object = {}) => ({
+      input_guardrails: [{ 'mistral.moderateContent': { categories: ['pii'] }, deny: true, ...more }],
+    });
+    const partner = (pii: boolean) => (call: ProviderCall) =>
+      call.url.host === 'api.mistral.ai' ? body({ results: [{ categories: { pii } }] }) : body(answered);
+
+    it('ask it with the credentials of the organisation', async () => {
+      await open({ partners: { mistral: { apiKey: 'key-of-mistral' } }, answer: partner(true) });
+      expect((await ask(guarded())).status).to.equal(446);
+      const [call] = gateway!.calls;
+      expect([call!.url.href, call!.headers.get('authorization')]).to.deep.equal([
+        ...['https://api.mistral.ai/v1/moderations', 'Bearer key-of-mistral'],
+      ]);
+    });
+
+    it('refuse the request where these are missing, if they deny', async () => {
+      await open({ answer: partner(false) });
+      const { status, json } = await ask(guarded());
+      expect(status).to.equal(446);
+      expect(json().hook_results.before_request_hooks[0].checks[0].error).to.deep.equal({
+        name: 'CheckNotRun',
+        message:
+          'The organisation has no active plugin of this partner: store its credentials with POST /v1/plugins.',
+      });
+      expect((await ask(guarded({ deny: false }))).status).to.equal(200);
+    });
+  });
+
+  describe('that the organisation or the workspace sets', () => {
+    const checks = [{ id: 'default.wordCount', parameters: { maxWords: 1 } }];
+    const strict = { 'pg-strict': { checks, deny: true } };
+
+    it('judge every request, and no config can weaken them', async () => {
+      await open({ guardrails: strict, key: { guardrails: { before: ['pg-strict'], after: [] } } });
+      const weak = { id: 'pg-strict', deny: false, async: true };
+      for (const config of [{}, { input_guardrails: ['pg-strict'] }, { input_guardrails: [weak] }])
+        expect((await ask(config)).status, JSON.stringify(config)).to.equal(446);
+      expect(gateway!.calls).to.deep.equal([]);
+    });
+
+    it('judge every answer', async () => {
+      const after = {
+        'pg-after': {
+          checks: [{ id: 'default.contains', parameters: { words: ['Hello'], operator: 'none' } }],
+          deny: true,
+        },
+      };
+      await open({ guardrails: after, key: { guardrails: { before: [], after: ['pg-after'] } } });
+      expect((await ask({})).status).to.equal(446);
+      expect(gateway!.calls.length).to.equal(1);
+    });
+
+    it('have no effect once they are archived', async () => {
+      await open({ key: { guardrails: { before: ['pg-gone'], after: [] } } });
+      expect((await ask({})).status).to.equal(200);
+    });
+  });
+
+  it('judge the answer of a stream in Gemini’s format', async () => {
+    const chunk = (text: string, more: object = {}): string =>
+      `data: ${JSON.stringify({ candidates: [{ index: 0, content: { role: 'model', parts: [{ text }] }, ...more }] })}\r\n\r\n`;
+    const { settled } = await open({
+      providers: { gemini: { provider: 'google', credential: 'g' } },
+      answer: () => ({
+        contentType: 'text/event-stream',
+        body: [chunk('a sec'), chunk('ret word', { finishReason: 'STOP' })],
+      }),
+    });
+    const config = {
+      ...{ provider: '@gemini', strict_open_ai_compliance: false },
+      output_guardrails: [{ 'default.contains': { words: ['secret'], operator: 'none' } }],
+    };
+    const { status, text } = await ask(
+      config,
+      '/v1beta/models/gemini-2.0-flash:streamGenerateContent?alt=sse',
+      { contents: [{ role: 'user', parts: [{ text: 'Hi' }] }] },
+    );
+    expect(status, text).to.equal(200);
+    const frames = text.split(/\r?\n\r?\n/).filter((frame) => frame.includes('hook_results'));
+    const last = JSON.parse(frames.at(-1)!.replace(/^data: /, ''));
+    expect(last.hook_results.after_request_hooks[0].checks[0]).to.deep.include({
+      verdict: false,
+      error: null,
+    });
+    expect(settled[0]!.stages?.['guardrails']).to.deep.include({ verdict: false });
+  });
+});
