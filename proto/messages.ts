@@ -1422,6 +1422,11 @@ export interface GetRateLimitsPolicyRequest {
   readonly workspace_id?: string | null;
 }
 
+export interface GetUnredactedTextRequest {
+  /** Of the log. */
+  readonly id: string;
+}
+
 export interface GetUsageLimitsPolicyRequest {
   /** Id of the record. */
   readonly id: string;
@@ -2643,6 +2648,8 @@ export interface OrganisationSettings {
   readonly user_api_key_rotation_period?: number | null;
   /** Make a key for each user who joins a workspace? false unless set. */
   readonly default_workspace_user_api_key_auto_create?: boolean | null;
+  /** Keep what guardrails have changed in requests and answers as it was, sealed, for 30 days? false unless set. */
+  readonly keep_unredacted_text?: boolean | null;
 }
 
 export interface PartnerPlugin {
@@ -3088,6 +3095,17 @@ export interface TokenSides {
   readonly ledger: number;
   readonly export: number;
   readonly difference: number;
+}
+
+export interface UnredactedText {
+  /** Of the log. */
+  readonly id: string;
+  /** Body of the request; absent: it was not changed. */
+  readonly request?: string | null;
+  /** Body of the answer; absent: it was not changed. */
+  readonly response?: string | null;
+  /** Longer ones are kept up to 256 KiB. */
+  readonly cut: boolean;
 }
 
 export interface UpdateApiKeyRequest {
@@ -4237,6 +4255,8 @@ export interface AdminServices {
     ListLogs: [ListLogsRequest, ListLogsResponse];
     /** Returns one request, with its attempts and, where they were kept, its bodies. */
     GetLog: [GetLogRequest, Log];
+    /** Returns a request and its answer as they were before guardrails changed them, where the organisation keeps that. */
+    GetUnredactedText: [GetUnredactedTextRequest, UnredactedText];
     /** Explains the cost of one request: what was used, times what it costs, line by line. */
     ExplainCost: [ExplainCostRequest, CostExplanation];
   };
@@ -4280,7 +4300,7 @@ export interface AdminServices {
     /** Lets the organisation's guardrails pass workspaces by, or run in them again. */
     UpdateWorkspaceExclusions: [UpdateWorkspaceExclusionsRequest, WorkspaceExclusions];
   };
-  /** Credentials with which checks of guardrails call the services of partners. */
+  /** Credentials of partners that guardrails ask. */
   Plugins: {
     /** Stores the organisation's credentials of a partner. Each partner has at most one entry. */
     CreatePlugin: [CreatePluginRequest, CreatedPlugin];

@@ -48,6 +48,7 @@ export const adminPaths: readonly string[] = [
   '/v1/logs',
   '/v1/logs/{id}',
   '/v1/logs/{id}/cost',
+  '/v1/logs/{id}/unredacted',
   '/v1/model-configs/pricing',
   '/v1/model-configs/pricing/{provider}/{model}',
   '/v1/nodes',

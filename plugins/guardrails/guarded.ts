@@ -18,6 +18,7 @@ import type { GuardrailRunner } from './run/runner.js';
 import { Subject } from './run/subject.js';
 import { JudgedStream } from './streams/judged-stream.js';
 import { StreamGuard, streamGuard } from './streams/stream-guard.js';
+import type { UnredactedBodies } from './run/unredacted.js';
 import { answerTexts, hasAnswerTexts } from './texts/answer-parts.js';
 import type { BodyTexts } from './texts/parts.js';
 import { textOfStream } from './texts/stream-text.js';
@@ -30,12 +31,13 @@ const noTexts: BodyTexts = { judged: [], others: [] };
 
 /** What guardrails share in a data worker. */
 export interface GuardParts {
-  readonly host: HostWith<'requests' | 'bodies' | 'upstream'>;
+  readonly host: HostWith<'requests' | 'bodies' | 'upstream' | 'channel'>;
   readonly runner: GuardrailRunner;
   readonly recorder: VerdictRecorder;
   readonly passthrough: PassthroughBodies;
   /** Milliseconds for which a stream's text is held back to be judged. */
   readonly heldMs: number;
+  readonly unredacted: UnredactedBodies;
 }
 
 /** The guardrails of one exchange, with what they have found so far. */
@@ -187,6 +189,7 @@ export class GuardedExchange implements Judge {
     if (subject.isChanged) {
       const isLong = body.length > parseAtMost;
       sent = isLong ? await writeJsonInSlices(subject.answer) : jsonBytes(subject.answer);
+      this.parts.unredacted.keep(x, 'response', body);
       if (attempt !== null) attempt.sent = sent;
     }
     const denied = outcomes.find(({ verdict, deny }) => deny && !verdict);

@@ -12,6 +12,7 @@ import { type ExchangeGuardrails, resolveGuardrails } from './resolve.js';
 import { VerdictRecorder } from './run/record.js';
 import { GuardrailRunner } from './run/runner.js';
 import { Subject } from './run/subject.js';
+import { UnredactedBodies } from './run/unredacted.js';
 import stage from './stage.js';
 import type { BodyTexts } from './texts/parts.js';
 import { requestTexts } from './texts/request-parts.js';
@@ -55,9 +56,11 @@ export default definePlugin<GuardrailOptions, NeedsOf<typeof stage>>({
     const runner = new GuardrailRunner(host, pool);
     const passthrough = new PassthroughBodies(host, runner);
     const recorder = new VerdictRecorder(host);
-    const parts = { host, runner, recorder, passthrough, heldMs: streamHoldMs };
+    const unredacted = new UnredactedBodies(host);
+    const parts = { host, runner, recorder, passthrough, unredacted, heldMs: streamHoldMs };
     host.metrics.show(() => [
       ...parts.recorder.metrics(),
+      ...unredacted.metrics(),
       ...[...runner.errors].map(([reason, value]) => ({
         ...{ name: 'gateway_guardrails_check_errors_total', labels: { reason }, value },
       })),
@@ -115,7 +118,10 @@ async function judge(
   const read = (one: JsonObject): BodyTexts => requestTexts(x.endpoint.format, one)!;
   const subject = new Subject('before', () => factsOf(x), json, null, read, texts);
   const refused = await guarded.request(x, subject);
-  if (subject.isChanged) await edit(x, subject.body!);
+  if (subject.isChanged) {
+    parts.unredacted.keep(x, 'request', x.request.bytes!);
+    await edit(x, subject.body!);
+  }
   x.set(guardrailVersion, guarded.version);
   return refused;
 }

@@ -11,7 +11,7 @@ const mebibyte = 1024 * 1024;
 
 export default defineStage({
   name: 'guardrails',
-  needs: ['requests', 'bodies', 'upstream'],
+  needs: ['requests', 'bodies', 'upstream', 'channel'],
   settings: {
     checkMs: {
       unit: 'milliseconds',
@@ -86,6 +86,7 @@ export default defineStage({
   metrics: {
     gateway_guardrails_verdicts_total: 'Verdicts of guardrails, by phase and verdict.',
     gateway_guardrails_check_errors_total: 'Checks that could not decide, by reason.',
+    gateway_guardrails_unredacted_lost_total: 'Unredacted bodies that could not be kept, by reason.',
     gateway_guardrails_queued: 'Texts that are checked in threads or wait for that.',
   },
 });

@@ -30,6 +30,7 @@ import { runsOfSchedules, schedulesPart } from './parts/schedules.js';
 import { simulatedProvider } from './parts/simulated-provider.js';
 import { stagesPart } from './parts/stages.js';
 import { storePart } from './parts/store.js';
+import { unredactedTexts } from './parts/unredacted-texts.js';
 import { workerProcesses } from './parts/worker-processes.js';
 import { workersPart } from './parts/workers.js';
 
@@ -65,6 +66,7 @@ const parts = PartList.given<Base>()
   .with(breakersPart)
   .with(stagesPart)
   .with(modelLists)
+  .with(unredactedTexts)
   .with(pruning)
   .with(logSinksPart)
   .with(otherNodes)

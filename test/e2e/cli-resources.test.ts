@@ -46,6 +46,7 @@ const trips: Readonly<Record<string, Trip>> = {
     changed: { description: 'changed' },
     ...inDefault,
   },
+  Plugins: { create: '--plugin-provider-id patronus --credentials-file {credentials}', ...renamed },
   Providers: { create: `--name x ${credential}`, ...renamed, ...inDefault },
   RateLimitsPolicies: {
     create: `${policy} --type requests --unit rpm --value 5`,
@@ -146,10 +147,9 @@ describe('commands of resources', function () {
         const on = (verb: string, ...more: readonly (string | undefined)[]): string =>
           [resourceName(service), verb, ...more, trip.where].filter((word) => word !== undefined).join(' ');
 
-        const create = `${on('create', trip.create)} --request-id ${service}`.replace(
-          '{secret}',
-          bench.file(secret),
-        );
+        const create = `${on('create', trip.create)} --request-id ${service}`
+          .replace('{secret}', bench.file(secret))
+          .replace('{credentials}', bench.file(JSON.stringify({ apiKey: secret })));
         const made = await bench.read(create);
         expect(await bench.read(create)).to.deep.equal(made);
         const id = String(made['slug'] ?? made['id']);

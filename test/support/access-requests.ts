@@ -160,6 +160,7 @@ export const requests: Readonly<Record<string, RequestOf>> = {
   'Labels.DeleteLabel': about('id', 'label'),
   'Logs.ExplainCost': only('id', 'log'),
   'Logs.GetLog': only('id', 'log'),
+  'Logs.GetUnredactedText': only('id', 'log'),
   'Logs.ListLogs': within,
   'ModelPrices.ListModelPrices': nothing,
   'ModelPrices.UpdateModelPrice': () => ({

@@ -94,7 +94,7 @@ export class BareWorker {
   readonly records = new Map<string, GuardrailRecord | PartnerRecord>();
   readonly settled: Settlement[] = [];
   /** Called with what this worker asks or tells the control process. */
-  onShared: (message: FromWorker, shared: SharedChannel) => void = () => {};
+  onShared: (message: FromWorker, shared: SharedChannel) => void = noOtherPrices;
   /** Is the store away? */
   away = false;
   /** Lookups of keys wait for this. */
@@ -278,6 +278,12 @@ export class BareWorker {
     this.pipeline.journal.close();
     rmSync(this.dir, { recursive: true, force: true });
   }
+}
+
+/** A worker asks for prices at its start: there are none beside those that it has. */
+function noOtherPrices(message: FromWorker, shared: SharedChannel): void {
+  if (message.t === 'shared-question' && message.kind === 'prices')
+    setImmediate(() => shared.answered(message.id, null));
 }
 
 /** Waits for what takes a few turns of the event loop. */

@@ -39,6 +39,8 @@ export interface InjectedGateway {
   inject(path: string, request: InjectedRequest): Promise<Response>;
   /** What providers were sent, in that order. */
   readonly calls: readonly ProviderCall[];
+  /** What the data worker asked the control process, which does not answer. */
+  readonly questions: readonly { readonly kind: string; readonly question: unknown }[];
   /** What the ledger was given. */
   readonly settled: readonly Settlement[];
   close(): void;
@@ -67,6 +69,12 @@ export async function openInjected(options: InjectOptions): Promise<InjectedGate
     worker.records.set(`partner ${partner}`, { credentials });
   const key = worker.key(options.key);
   const calls: ProviderCall[] = [];
+  const questions: { kind: string; question: unknown }[] = [];
+  const before = worker.onShared;
+  worker.onShared = (message, shared) => {
+    if (message.t === 'shared-question') questions.push(message);
+    before(message, shared);
+  };
   worker.onAsked = (asked) => {
     const call = callOf(asked.request);
     calls.push(call);
@@ -74,6 +82,7 @@ export async function openInjected(options: InjectOptions): Promise<InjectedGate
   };
   return {
     calls,
+    questions,
     settled: worker.settled,
     async inject(path, { method = 'POST', config, headers = {}, body }) {
       const [plainPath = '', query = ''] = path.split('?');

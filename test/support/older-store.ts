@@ -3,7 +3,14 @@ import type { Transaction } from '../../src/control-plane/store/sql/connection/d
 /** Undoes what migrations from 10 on have added: the rest of what a store of version 9 differs by, the test undoes itself. */
 export async function undoNewest(sql: Transaction): Promise<void> {
   await sql('schema_version').where('version', '>=', 10).delete();
-  for (const table of ['partner_plugins', 'model_prices', 'schedule_runs', 'schedules', 'nodes'])
+  for (const table of [
+    'unredacted_texts',
+    'partner_plugins',
+    'model_prices',
+    'schedule_runs',
+    'schedules',
+    'nodes',
+  ])
     await sql.schema.dropTable(table);
   await sql.schema.alterTable('usage_limits_policies', (t) => t.dropColumn('shadow'));
   await sql.schema.alterTable('rate_limits_policies', (t) => t.dropColumn('shadow'));

@@ -156,6 +156,48 @@ describe('guardrails of an exchange', () => {
     });
   });
 
+  describe('that change text', () => {
+    const guarded = {
+      input_guardrails: [{ 'default.regexReplace': { rule: 'two', redactText: '[number]' } }],
+      output_guardrails: [{ 'default.regexReplace': { rule: 'Hello', redactText: '[greeting]' } }],
+    };
+    const kept = () =>
+      gateway!.questions.flatMap(({ kind, question }): Json[] =>
+        kind === 'unredacted-text' ? [question] : [],
+      );
+
+    it('keep it as it was where the organisation wants that', async () => {
+      const { settled } = await open({ key: { keepUnredacted: true } });
+      expect((await ask(guarded)).json().choices[0].message.content).to.equal('[greeting]');
+      const [request, response, ...more] = kept();
+      expect(more).to.deep.equal([]);
+      const { id, org } = settled[0]!;
+      expect(request).to.deep.equal({
+        ...{ organisationId: org, id, part: 'request', cut: false, text: JSON.stringify(chat) },
+      });
+      expect(response).to.deep.include({ organisationId: org, id, part: 'response', cut: false });
+      expect(response.text).to.include('Hello');
+      expect(gateway!.calls[0]!.body).to.include('[number] words');
+    });
+
+    it('keep it nowhere else, and not where no body is to be kept', async () => {
+      for (const key of [{}, { keepUnredacted: true, keepBodies: false }]) {
+        await open({ key });
+        expect((await ask(guarded)).status).to.equal(200);
+        expect(kept()).to.deep.equal([]);
+        gateway?.close();
+      }
+      await open({ key: { keepUnredacted: true } });
+      await ask({});
+      await gateway!.inject('/v1/chat/completions', {
+        config: { provider: '@openai', ...guarded },
+        headers: { 'x-gateway-debug': 'false' },
+        body: chat,
+      });
+      expect(kept()).to.deep.equal([]);
+    });
+  });
+
   it('judge the answer of a stream in Gemini’s format', async () => {
     const chunk = (text: string, more: object = {}): string =>
       `data: ${JSON.stringify({ candidates: [{ index: 0, content: { role: 'model', parts: [{ text }] }, ...more }] })}\r\n\r\n`;

@@ -26,6 +26,8 @@ export interface Principal {
   readonly blockInline: boolean;
   /** false: its workspace keeps no bodies of requests and answers in the log. */
   readonly keepBodies?: boolean;
+  /** Does its organisation keep what guardrails change as it was, too? Absent: no. */
+  readonly keepUnredacted?: boolean;
   /** Rate limits of the key and of its workspace; absent: none. */
   readonly limits?: readonly RateRule[];
   /** Guardrails of its organisation and its workspace; absent: none. */

@@ -18,6 +18,8 @@ export interface KeyRecord {
   blockInline: boolean;
   /** Are the bodies of its calls kept in the log? Absent: yes. */
   keepBodies?: boolean;
+  /** Is what guardrails change kept as it was, too? Absent: no. */
+  keepUnredacted?: boolean;
   /** Rate limits of the key and of its workspace; absent: none. */
   limits?: RateRule[];
   /** Ids of guardrails of its organisation and its workspace; absent: none. */

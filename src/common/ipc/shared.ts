@@ -35,8 +35,21 @@ export interface SharedQuestions {
       readonly prices: OwnPrices;
     } | null;
   };
+  /** A body as it was before guardrails changed it. Is it kept? */
+  'unredacted-text': { readonly question: UnredactedBody; readonly answer: boolean };
   /** The models that calls of a key can use now. */
   models: { readonly question: ModelsQuestion; readonly answer: ModelsAnswer };
+}
+
+/** A body of an exchange before guardrails changed it. */
+export interface UnredactedBody {
+  readonly organisationId: string;
+  /** Of the exchange. */
+  readonly id: string;
+  readonly part: 'request' | 'response';
+  readonly text: string;
+  /** Is it longer than what is kept of it? */
+  readonly cut: boolean;
 }
 
 /** Messages without an answer, by kind: from a worker to the shared state, and from there to every worker. Plain JSON. */

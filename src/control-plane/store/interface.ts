@@ -19,6 +19,7 @@ import type { Place } from './records/place.js';
 import type { ProviderStore } from './records/providers.js';
 import type { RateLimitsPolicyStore } from './records/rate-limits-policies.js';
 import type { ScheduleStore } from './records/schedules.js';
+import type { UnredactedTextStore } from './records/unredacted-texts.js';
 import type { UsageLimitsPolicyStore } from './records/usage-limits-policies.js';
 import type { UserStore } from './records/users.js';
 import type { WorkspaceStore } from './records/workspaces.js';
@@ -56,6 +57,7 @@ export interface Store {
   readonly deployments: DeploymentStore;
   readonly modelPrices: ModelPriceStore;
   readonly partnerPlugins: PartnerPluginStore;
+  readonly unredactedTexts: UnredactedTextStore;
   readonly usageLimitsPolicies: UsageLimitsPolicyStore;
   readonly rateLimitsPolicies: RateLimitsPolicyStore;
   readonly nodes: NodeStore;

@@ -24,6 +24,7 @@ export type * from './records/policies.js';
 export type * from './records/providers.js';
 export type * from './records/rate-limits-policies.js';
 export type * from './records/schedules.js';
+export type * from './records/unredacted-texts.js';
 export type * from './records/usage-limits.js';
 export type * from './records/usage-limits-policies.js';
 export type * from './records/users.js';

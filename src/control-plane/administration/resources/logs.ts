@@ -149,6 +149,13 @@ export function logsService({ store, ledger, pricing = builtIn }: AdminParts): S
       };
     },
 
+    async GetUnredactedText(caller, { id }) {
+      const row = await seen(caller, id);
+      const text = await store.unredactedTexts.get(caller.organisationId, row.id);
+      if (text === null) throw new AdminError('AB08', 'No unredacted text of this log is kept.');
+      return { id: row.id, ...text };
+    },
+
     async ExplainCost(caller, { id }) {
       const row = await seen(caller, id);
       return costExplanation(row, pricing, await pricesOfRow(store, row));

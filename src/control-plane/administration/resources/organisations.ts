@@ -21,6 +21,7 @@ const settingNames = [
   'user_api_key_count',
   'user_api_key_rotation_period',
   'default_workspace_user_api_key_auto_create',
+  'keep_unredacted_text',
 ] as const;
 
 const everything = { offset: 0, limit: 1_000_000 };

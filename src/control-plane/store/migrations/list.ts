@@ -38,5 +38,5 @@ export const migrations: readonly Migration[] = [
   { version: 14, name: 'budgets in shadow', kind: 'expand', up: shadowBudgets },
   { version: 15, name: 'prices of models', kind: 'expand', up: modelPrices },
   { version: 16, name: 'times of resets', kind: 'expand', up: resetTimes },
-  { version: 17, name: 'credentials of partners', kind: 'expand', up: partnerPlugins },
+  { version: 17, name: 'credentials of partners, unredacted texts', kind: 'expand', up: partnerPlugins },
 ];

@@ -15,6 +15,7 @@ export interface OrganisationSettings {
   /** Days. */
   readonly user_api_key_rotation_period?: number;
   readonly default_workspace_user_api_key_auto_create?: boolean;
+  readonly keep_unredacted_text?: boolean;
 }
 
 /** Guardrails that every workspace's requests and answers pass: ids. */

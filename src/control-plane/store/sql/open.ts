@@ -34,6 +34,7 @@ import { SqlPartnerPlugins } from './records/partner-plugins.js';
 import { SqlProviders } from './records/providers.js';
 import { SqlRateLimitsPolicies } from './records/rate-limits-policies.js';
 import { SqlSchedules } from './records/schedules.js';
+import { SqlUnredactedTexts } from './records/unredacted-texts.js';
 import { SqlUsageLimitsPolicies } from './records/usage-limits-policies.js';
 import { SqlUsers } from './records/users.js';
 import { watched } from './records/watched.js';
@@ -69,6 +70,7 @@ class SqlStore implements Store {
   readonly providers: SqlProviders;
   readonly cursors: SqlCursors;
   readonly schedules: SqlSchedules;
+  readonly unredactedTexts: SqlUnredactedTexts;
   readonly users: SqlUsers;
   readonly workspaces: SqlWorkspaces;
 
@@ -100,6 +102,7 @@ class SqlStore implements Store {
     this.providers = new SqlProviders(database, dataKeys, this.integrations, now);
     this.cursors = new SqlCursors(database);
     this.schedules = new SqlSchedules(database, now);
+    this.unredactedTexts = new SqlUnredactedTexts(database, dataKeys, now);
     this.users = new SqlUsers(ofRights, now);
     this.workspaces = new SqlWorkspaces(ofRights, now);
   }
@@ -206,6 +209,7 @@ class SqlStore implements Store {
     await this.changes.prune();
     await this.nodes.prune();
     await this.schedules.prune();
+    await this.unredactedTexts.prune();
   }
 
   close(): Promise<void> {

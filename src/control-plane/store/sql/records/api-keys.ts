@@ -18,6 +18,7 @@ import type {
   TouchedApiKey,
 } from '../../records/api-keys.js';
 import type { SetBudget } from '../../records/budget-periods.js';
+import type { OrganisationSettings } from '../../records/organisations.js';
 import type { Listed, Page } from '../../records/place.js';
 import { type LimitRules, rulesOf, workspaceRules } from '../../records/workspace-rules.js';
 import type { WorkspaceDefaults } from '../../records/workspaces.js';
@@ -336,10 +337,7 @@ const workspaceMetadata = (defaults: string | null): Readonly<Record<string, str
   defaults === null ? {} : (JSON.parse(defaults).metadata ?? {});
 
 /** `debug_log` 0: no bodies. */
-function keepsBodies(settings: string | null): boolean {
-  const own: { readonly debug_log?: number } = JSON.parse(settings ?? '{}');
-  return own.debug_log !== 0;
-}
+const keepsBodies = (settings: string | null): boolean => JSON.parse(settings ?? '{}').debug_log !== 0;
 
 /** Guardrails of the organisation, unless its workspace is excluded from them, and of the workspace, each once. */
 function guardrailsOf(row: FoundRow): { guardrails?: { before: string[]; after: string[] } } {
@@ -376,7 +374,7 @@ function limitsOf(row: FoundRow): LimitRules {
 
 function toRecord(row: FoundRow, expiresAt: number | null): KeyRecord | null {
   if (!isInPlace(row)) return null;
-  const settings: { readonly block_inline_configs?: boolean } = JSON.parse(row.settings);
+  const settings: OrganisationSettings = JSON.parse(row.settings);
   return {
     organisationId: row.organisation_id,
     workspaceId: row.workspace_id,
@@ -388,6 +386,7 @@ function toRecord(row: FoundRow, expiresAt: number | null): KeyRecord | null {
     expiresAt,
     blockInline: settings.block_inline_configs === true,
     ...(keepsBodies(row.workspace_settings) ? {} : { keepBodies: false }),
+    ...(settings.keep_unredacted_text === true && { keepUnredacted: true }),
     ...limitsOf(row),
     ...guardrailsOf(row),
     defaults: {

@@ -1,0 +1,57 @@
+import type { Exchange } from '../../../src/common/core/exchange.js';
+import { getHeader } from '../../../src/common/http/headers.js';
+import type { UnredactedBody } from '../../../src/common/ipc/shared.js';
+import type { Metric } from '../../../src/common/plugin-host/metrics.js';
+import type { HostWith } from '../../../src/common/plugin-host/plugin.js';
+
+/** Bytes of a body that are kept. */
+const maxBytes = 256 * 1024;
+/** Bytes that this worker has on their way to the control process; a further body is not kept. */
+const maxOpenBytes = 8 * 1024 * 1024;
+
+/**
+ * Bodies as they were before guardrails changed them, for organisations that keep them: the control process seals them and
+ * writes them into the store. Nothing waits for that, and nothing of it is written to the journal.
+ */
+export class UnredactedBodies {
+  #openBytes = 0;
+  readonly #lost = { full: 0, failed: 0 };
+
+  constructor(readonly host: Pick<HostWith<'channel'>, 'shared' | 'headerPrefixes'>) {}
+
+  keep(x: Exchange, part: UnredactedBody['part'], body: Buffer): void {
+    const { keepUnredacted, keepBodies, organisationId } = x.principal;
+    if (keepUnredacted !== true || keepBodies === false || !this.#wants(x)) return;
+    const bytes = Math.min(body.length, maxBytes);
+    if (this.#openBytes + bytes > maxOpenBytes) {
+      this.#lost.full++;
+      return;
+    }
+    this.#openBytes += bytes;
+    const text = body.toString('utf8', 0, bytes);
+    const question = { organisationId, id: x.id, part, text, cut: body.length > bytes };
+    this.host.shared
+      .ask('unredacted-text', question)
+      .catch(() => {
+        this.#lost.failed++;
+      })
+      .finally(() => {
+        this.#openBytes -= bytes;
+      });
+  }
+
+  /** A call may keep its bodies out of the log. */
+  #wants({ request }: Exchange): boolean {
+    return this.host.headerPrefixes.every(
+      (prefix) => getHeader(request.headers, `${prefix}debug`)?.toLowerCase() !== 'false',
+    );
+  }
+
+  metrics(): Metric[] {
+    return Object.entries(this.#lost)
+      .filter(([, value]) => value > 0)
+      .map(([reason, value]) => ({
+        ...{ name: 'gateway_guardrails_unredacted_lost_total', labels: { reason }, value },
+      }));
+  }
+}
