@@ -64,7 +64,7 @@ describe('guardrails over the administration plane', () => {
         workspace_id: plane.first.workspace_id,
         status: 'active',
         version_id: made.version_id,
-        checks: [{ ...checks[0], name: null, is_enabled: true }],
+        checks: [{ ...checks[0], is_enabled: true }],
         actions: {
           deny: true,
           async: false,
@@ -94,7 +94,7 @@ describe('guardrails over the administration plane', () => {
     const { json: one } = await ask('GET', `${path}/${id}`);
     expect(one.name).to.equal('Renamed');
     expect(one.checks).to.deep.equal([
-      { id: 'default.notNull', parameters: {}, name: null, is_enabled: false },
+      { id: 'default.notNull', parameters: {}, is_enabled: false },
     ]);
   });
 

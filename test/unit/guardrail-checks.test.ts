@@ -29,7 +29,7 @@ describe('guardrail checks', () => {
     const phases = [...guardrailChecks.values()].map((check) => check.phases.join());
     expect(new Set(phases)).to.deep.equal(new Set(['before', 'after', 'before,after']));
     expect(guardrailChecks.get('default.jwt')?.phases).to.deep.equal(['before']);
-    expect(guardrailChecks.get('default.contains')?.phases).to.deep.equal(['after']);
+    expect(guardrailChecks.get('default.log')?.phases).to.deep.equal(['after']);
   });
 
   for (const [id, { parameters }] of guardrailChecks) {

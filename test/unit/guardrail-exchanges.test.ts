@@ -126,6 +126,47 @@ describe('guardrails of an exchange', () => {
     });
   });
 
+  it('refuse with every field of the answer that is documented', async () => {
+    await open();
+    const { status, json } = await ask({
+      input_guardrails: [{ 'default.wordCount': { maxWords: 1 }, deny: true }],
+    });
+    expect(status).to.equal(446);
+    const { error, hook_results, ...more } = json();
+    expect(more).to.deep.equal({});
+    expect(error).to.deep.include({ type: 'hooks_failed', param: null, code: null });
+    expect(error.message).to.be.a('string');
+    expect(hook_results.after_request_hooks).to.deep.equal([]);
+    const [{ checks, ...hook }] = hook_results.before_request_hooks;
+    expect(hook).to.have.all.keys(
+      ...[
+        'id',
+        'type',
+        'verdict',
+        'transformed',
+        'deny',
+        'async',
+        'execution_time',
+        'created_at',
+        'feedback',
+      ],
+      ...['event_type', 'guardrail_version_id'],
+    );
+    expect(hook).to.deep.include({
+      ...{ type: 'guardrail', verdict: false, transformed: false, deny: true, async: false },
+      event_type: 'beforeRequestHook',
+    });
+    expect(checks[0]).to.have.all.keys(
+      ...['id', 'verdict', 'transformed', 'data', 'error', 'execution_time', 'created_at', 'log'],
+    );
+  });
+
+  it('run a partner’s check for what it judges, and pass where it judges something else', async () => {
+    const { calls } = await open({ partners: { lasso: { apiKey: 'k' } } });
+    const { status } = await ask({ output_guardrails: [{ 'lasso.classify': {}, deny: true }] });
+    expect([status, calls.map(({ url }) => url.host)]).to.deep.equal([200, ['api.openai.com']]);
+  });
+
   describe('that the organisation or the workspace sets', () => {
     const checks = [{ id: 'default.wordCount', parameters: { maxWords: 1 } }];
     const strict = { 'pg-strict': { checks, deny: true } };

@@ -1,6 +1,7 @@
 import type { Awaitable, PartnerCredentials } from '../../../src/common/core/directory.js';
 import type { Exchange } from '../../../src/common/core/exchange.js';
 import type { GuardrailRule, GuardrailRules } from '../../../src/common/core/guardrail.js';
+import { guardrailChecks } from '../../../src/common/guardrails/guardrail-checks.js';
 import type { HostWith } from '../../../src/common/plugin-host/plugin.js';
 import type { Check, RemoteCheck, TextCheck } from '../check.js';
 import { checks } from '../checks/index.js';
@@ -35,6 +36,12 @@ const unrun: Readonly<Record<NotRun, string>> = {
   no_check: 'This version of the gateway has no such check yet.',
   no_credentials:
     'The organisation has no active plugin of this partner: store its credentials with POST /v1/plugins.',
+};
+
+/** Of a check of a partner that does not judge the phase. */
+const notSeen: Readonly<Record<Subject['phase'], string>> = {
+  before: 'This check judges answers alone.',
+  after: 'This check judges requests alone.',
 };
 
 /** Does the check change text, with these parameters? */
@@ -207,6 +214,9 @@ export class GuardrailRunner {
     subject: Subject,
     texts: readonly string[],
   ): Promise<RuleResult> {
+    const sees = check.partner === undefined ? undefined : guardrailChecks.get(check.id)?.phases;
+    if (sees !== undefined && !sees.includes(subject.phase))
+      return { result: { verdict: true, data: { explanation: notSeen[subject.phase] } }, ran: true, ms: 0 };
     let partner: PartnerCredentials | null;
     try {
       partner = await this.#credentials(x, check);
