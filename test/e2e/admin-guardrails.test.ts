@@ -93,9 +93,7 @@ describe('guardrails over the administration plane', () => {
     expect(json.version_id).to.be.a('string').and.not.equal(made.version_id);
     const { json: one } = await ask('GET', `${path}/${id}`);
     expect(one.name).to.equal('Renamed');
-    expect(one.checks).to.deep.equal([
-      { id: 'default.notNull', parameters: {}, is_enabled: false },
-    ]);
+    expect(one.checks).to.deep.equal([{ id: 'default.notNull', parameters: {}, is_enabled: false }]);
   });
 
   it('name checks that there are, with the parameters that these take', async () => {
