@@ -60,6 +60,8 @@ export default definePlugin<CacheOptions, NeedsOf<typeof stage>>({
     return {
       close: () => cache.close(),
       request(x) {
+        // From here on the answer belongs to this body.
+        x.body = 'closed';
         const asked = cache.reader.read(x);
         return asked === null ? undefined : cache.look(x, asked);
       },

@@ -106,6 +106,7 @@ class Resolver {
     const { metadata } = x.principal.defaults;
     const { pairs, dropped } = given.metadata === undefined ? nothing : readMetadata(given.metadata);
     x.metadata = mergeMetadata(metadata, config.metadata, pairs, x.request.json?.['user']);
+    if (x.addedMetadata !== null) x.metadata = { ...x.metadata, ...x.addedMetadata };
     if (dropped.length > 0) x.droppedMetadata = dropped;
   }
 

@@ -1,19 +1,24 @@
 import type { Principal } from '../access/principal.js';
 import type { Source } from '../bytes/body.js';
 import type { BodyRecord } from '../bytes/body-record.js';
-import type { HeaderList } from '../http/headers.js';
+import { getHeader, type HeaderList } from '../http/headers.js';
+import { edited } from '../json/draft.js';
 import { guard, guardListeners } from '../plugin-host/guarded-signal.js';
 import type { StageFields } from '../plugin-host/ledger-fields.js';
 import type { TextPiece, TextResult } from '../plugin-host/text-piece.js';
 import type { ProviderPrices } from '../prices/provider-prices.js';
 import type { CacheStatus, Company, Saved } from './cache.js';
 import type { Charge } from './charges.js';
+import { checkEdited, editable, withPair } from './custom-changes.js';
 import { type Decision, maxDecisions } from './decision.js';
 import type { Awaitable } from './directory.js';
 import type { Endpoint } from './endpoint.js';
 import type { ErrorCode, GatewayError } from './errors.js';
+import type { Slot } from './slot.js';
 import type { ResolvedConfig, Target } from './target.js';
 import { noUsage, type Usage } from './usage.js';
+
+export { Slot } from './slot.js';
 
 export type JsonObject = Record<string, unknown>;
 
@@ -129,18 +134,6 @@ export interface Outcome {
   readonly totalMs: number;
 }
 
-/** A typed entry of an exchange's temporary storage; a plugin creates and exports its own. */
-export class Slot<T> {
-  static #made = 0;
-  /** Its index among all slots of this process. */
-  readonly index = Slot.#made++;
-
-  constructor(
-    readonly name: string,
-    readonly initial: () => T,
-  ) {}
-}
-
 /** A call that is about to be sent to a provider. `attempt` hooks may edit it; the client's request stays unchanged. */
 export interface UpstreamCall {
   readonly target: Target;
@@ -151,6 +144,15 @@ export interface UpstreamCall {
   headers: HeaderList;
   body: Buffer | Source | null;
 }
+
+/** The call as `attempt` hooks get it. */
+export interface EditableCall extends UpstreamCall {
+  /** Sets a header, in place of all of its name; null: removes them. Throws a TypeError for one that no request may have. */
+  setHeader(name: string, value: string | null): void;
+}
+
+/** Changes a body: the given one in place, or by returning another. */
+export type BodyEdit = (body: JsonObject) => JsonObject | undefined | void;
 
 /** Shared default; replaced, never mutated. */
 const nothingUsed: Usage = Object.freeze(noUsage());
@@ -208,6 +210,10 @@ export class Exchange {
   aborted: GatewayError | null = null;
   /** Does the client want an explanation? */
   explain = false;
+  /** Metadata that plugins have added; null: none. Part of `metadata` from the moment it is added. */
+  addedMetadata: Readonly<Record<string, string>> | null = null;
+  /** What `edit` may change: `open` until the cache has looked, `edited` while its bytes are still to be written. */
+  body: 'open' | 'edited' | 'closed' = 'open';
   /** Unix milliseconds. */
   readonly startedAt: number;
   readonly #began: number;
@@ -248,6 +254,7 @@ export class Exchange {
   /** Continues with the state of `side`, which was forked from this. */
   take(side: Exchange): void {
     this.metadata = side.metadata;
+    this.addedMetadata = side.addedMetadata;
     this.target = side.target;
     this.retries = side.retries;
     this.provider = side.provider;
@@ -271,6 +278,8 @@ export class Exchange {
     to.config = this.config;
     to.trace = this.trace;
     to.metadata = this.metadata;
+    to.addedMetadata = this.addedMetadata;
+    to.body = this.body;
     to.droppedMetadata = this.droppedMetadata;
     to.modelAsked = this.modelAsked;
     to.streaming = this.streaming;
@@ -281,14 +290,37 @@ export class Exchange {
     return this.droppedMetadata === null ? this.dropped : [...this.droppedMetadata, ...this.dropped];
   }
 
+  /** A header of the client's request, its name in any case; undefined: there is none. */
+  header(name: string): string | undefined {
+    return getHeader(this.request.headers, name.toLowerCase());
+  }
+
+  /** Adds to the metadata, or replaces a value: for routing and limits if they still follow, and for the logs. */
+  addMetadata(key: string, value: string): void {
+    this.addedMetadata = withPair(this.addedMetadata, key, value);
+    this.metadata = { ...this.metadata, [key]: value };
+  }
+
   /**
-   * Changes the request for all that follows: targets, cache and logs. The old body is not kept. `bytes`: the JSON text of
-   * `json`.
+   * Changes the request's body for all that follows: targets, cache and logs. From a `request` hook before the cache;
+   * anywhere else it throws a TypeError. The client's body is not kept. `x.request.json` is the new one at once.
    */
-  edit(json: JsonObject, bytes: Buffer): void {
-    this.request.json = json;
-    this.request.bytes = bytes;
-    this.request.stream = null;
+  edit(change: BodyEdit): void;
+  /** `bytes`: the JSON text of `json`. */
+  edit(json: JsonObject, bytes: Buffer): void;
+  edit(made: JsonObject | BodyEdit, bytes?: Buffer): void {
+    const { request } = this;
+    if (typeof made === 'function') {
+      const json = edited(editable(this), made);
+      if (json === request.json) return;
+      checkEdited(this, json);
+      request.json = json;
+      this.body = 'edited';
+      return;
+    }
+    request.json = made;
+    request.bytes = bytes!;
+    request.stream = null;
   }
 
   decided(decision: Decision): void {

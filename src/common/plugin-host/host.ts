@@ -8,6 +8,7 @@ import type { LedgerValue } from './ledger-fields.js';
 import type { Logger } from './logger.js';
 import type { Metrics } from './metrics.js';
 import type { SharedState } from './shared-state.js';
+import type { Sink, SinkOptions } from './sink.js';
 
 /** The host of every plugin. Stable: members may be added, but none is changed or removed. */
 export interface Host {
@@ -28,6 +29,16 @@ export interface Host {
   record(x: Exchange, field: string, value: LedgerValue): void;
   /** Sets a header that the plugin declares (`replyHeaders`) on the reply to this exchange, error replies included. */
   setReplyHeader(x: Exchange, name: string, value: string): void;
+  /**
+   * Collects records and hands them over in batches, repeated while that fails: for `log` hooks that send to another
+   * service. In `setup`.
+   */
+  sink<Record>(options: SinkOptions<Record>): Sink<Record>;
+  /**
+   * Runs a function that the plugin's file exports, in a thread: for work of more than a millisecond. `input` and the
+   * result are copied. Rejects when `deadlineMs` (1000) are over, which ends the thread, or when too many jobs wait.
+   */
+  runJob(name: string, input: unknown, options?: { readonly deadlineMs?: number }): Promise<unknown>;
   /** 0 ≤ n < 1. */
   random(): number;
 }

@@ -1,5 +1,5 @@
 // What the package exports as `headgate/plugin`, for plugins that are written in TypeScript or want type checks.
-// Types only, except `definePlugin`: a plugin may resolve another copy of this package than the gateway that runs it,
+// Types only, except `definePlugin` and `defineSlot`: a plugin may resolve another copy of this package than the gateway that runs it,
 // and classes of that copy would not be the gateway's. Errors are made with `host.error`.
 
 export type { Principal } from '../access/principal.js';
@@ -8,7 +8,9 @@ export type { ErrorCode, ErrorDetail, GatewayError, StageErrorRow } from '../cor
 export type {
   Attempt,
   AttemptRecord,
+  BodyEdit,
   ClientRequest,
+  EditableCall,
   Exchange,
   JsonObject,
   Outcome,
@@ -17,6 +19,7 @@ export type {
   Trace,
   UpstreamCall,
 } from '../core/exchange.js';
+export { defineSlot, type Slot } from '../core/slot.js';
 export type { ResolvedConfig, Target } from '../core/target.js';
 export type { Usage } from '../core/usage.js';
 export type { HeaderList } from '../http/headers.js';
@@ -32,6 +35,9 @@ export {
   type Logger,
   type Plugin,
 } from './plugin.js';
+export type { CheckTexts, PluginCheck, PluginCheckResult } from './plugin-check.js';
+export type { PluginProvider } from './plugin-provider.js';
 export type { Counter, SharedState, StateKind, Values } from './shared-state.js';
+export type { Sink, SinkOptions } from './sink.js';
 export type { StageSetting } from './stage-settings.js';
 export type { HeldText, TextKind, TextPiece, TextResult, TextRole } from './text-piece.js';

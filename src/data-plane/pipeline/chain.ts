@@ -1,6 +1,7 @@
 import type { Awaitable } from '../../common/core/directory.js';
 import type {
   Attempt,
+  EditableCall,
   Exchange,
   Outcome,
   Reply,
@@ -112,7 +113,8 @@ export function runAttempt(
   from = 0,
 ): Awaitable<void> {
   for (let i = from; i < hooks.length; i++) {
-    const later = hooks[i]!(x, call, attempt);
+    // Only custom plugins use what makes it editable, and it is added where they are called.
+    const later = hooks[i]!(x, call as EditableCall, attempt);
     if (later !== undefined && isThenable(later))
       return Promise.resolve(later).then(() => runAttempt(hooks, x, call, attempt, i + 1));
   }

@@ -1,9 +1,13 @@
 import { deepFreeze } from '../../../common/bytes/deep-freeze.js';
 import { GatewayError } from '../../../common/core/errors.js';
 import type { Exchange } from '../../../common/core/exchange.js';
+import { jsonBytes } from '../../../common/json/json-bytes.js';
+import { writeJsonInSlices } from '../../../common/json/json-slices.js';
 import type { FullHost, Hooks, Logger } from '../../../common/plugin-host/plugin.js';
+import { bodyDigest } from '../../../common/plugin-host/slots.js';
 import { maxHeldMs } from '../../../common/plugin-host/text-piece.js';
 import { isThenable } from '../chain.js';
+import { editableCall } from './editable-call.js';
 import { checkedSource, type MetricNames } from './plugin-metrics.js';
 import { inPluginScope, outsidePluginScope, scopeFields } from './plugin-scope.js';
 import type { Stage } from './plugins.js';
@@ -33,7 +37,7 @@ export function customStage({ name, hooks }: Stage, log: Logger, limit: HookLimi
   const wrapped: Record<string, unknown> = {
     request: wrap('request', checkReply),
     explain: wrap('explain'),
-    attempt: wrap('attempt'),
+    attempt: withEditableCall(wrap('attempt') as Hooks['attempt']),
     reply: wrap('reply', checkReply),
     text: wrap('text', checkText),
     event: wrap('event', checkEvents),
@@ -42,6 +46,11 @@ export function customStage({ name, hooks }: Stage, log: Logger, limit: HookLimi
   };
   for (const hook of Object.keys(wrapped)) if (wrapped[hook] === undefined) delete wrapped[hook];
   return { name, hooks: wrapped as Hooks };
+}
+
+/** The `attempt` hook of a custom plugin: it gets the call with `setHeader`. */
+function withEditableCall(hook: Hooks['attempt']): Hooks['attempt'] {
+  return hook && ((x, call, attempt) => hook(x, editableCall(call), attempt));
 }
 
 function guarded(
@@ -73,14 +82,35 @@ function guarded(
     return inPluginScope(scope, () => {
       try {
         const answer = run(x, ...rest);
-        if (!isThenable(answer)) return checked(answer);
+        if (!isThenable(answer)) return x.body === 'edited' ? written(x, checked(answer)) : checked(answer);
         const later = isLimited ? inTime(plugin, hook, answer, ms) : Promise.resolve(answer);
-        return later.then(checked).catch(failed);
+        return later
+          .then(checked)
+          .then((done) => (x.body === 'edited' ? written(x, done) : done))
+          .catch(failed);
       } catch (thrown) {
         return failed(thrown);
       }
     });
   };
+}
+
+/** Bytes of a body that is written in one turn of the event loop. */
+const writeAtMost = 1024 * 1024;
+
+/** Writes the body that the hook has edited; then `answer`. */
+function written(x: Exchange, answer: unknown): unknown {
+  const { json, bytes } = x.request;
+  x.body = 'open';
+  // It was the digest of the client's bytes.
+  x.set(bodyDigest, null);
+  if ((bytes?.length ?? 0) > writeAtMost)
+    return writeJsonInSlices(json).then((long) => {
+      x.edit(json!, long);
+      return answer;
+    });
+  x.edit(json!, jsonBytes(json));
+  return answer;
 }
 
 /** A hook did not keep its promise in time. */

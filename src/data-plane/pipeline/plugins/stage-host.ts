@@ -34,6 +34,8 @@ export function stageHost(stage: StageDeclaration, parts: HostParts, isOwn: bool
     state: stateOf(stage, shared),
     record: (x, field, value) => record(stage, x, field, value),
     setReplyHeader: (x, name, value) => setReplyHeader(stage, headerPrefixes[0]!, x, name, value),
+    sink: () => notYet('sink'),
+    runJob: () => notYet('runJob'),
     random,
   };
   for (const name of stage.needs ?? []) {
@@ -66,6 +68,10 @@ function record(stage: StageDeclaration, x: Exchange, field: string, value: Ledg
   x.fields ??= {};
   x.fields[stage.name] ??= {};
   x.fields[stage.name]![field] = value;
+}
+
+function notYet(member: string): never {
+  throw new Error(`host.${member} is not there yet.`);
 }
 
 const maxHeaderLength = 1024;
