@@ -13,11 +13,14 @@ import type {
   ProviderRecord,
 } from '../../src/common/ipc/records.js';
 import type { Settlement } from '../../src/common/ledger/record.js';
+import type { InsertedPlugins } from '../../src/common/plugin-files/inserted.js';
+import type { Metrics } from '../../src/common/plugin-host/metrics.js';
 import { LookupChannel } from '../../src/data-plane/directory/channel.js';
 import type { WorkerDirectory } from '../../src/data-plane/directory/directory.js';
 import { SharedChannel } from '../../src/data-plane/directory/shared-channel.js';
 import { createHandler } from '../../src/data-plane/pipeline/handle.js';
 import type { Pipeline } from '../../src/data-plane/pipeline/parts.js';
+import type { LiveChain } from '../../src/data-plane/pipeline/plugins/live/live-chain.js';
 import type { Call, ReplySink } from '../../src/data-plane/transport/transport.js';
 import type {
   Upstream,
@@ -79,6 +82,10 @@ export interface WorkerOptions {
   readonly upstream?: Upstream;
   /** Are bodies kept in the log? false where absent. */
   readonly logBodies?: boolean;
+  /** Its custom plugins; none where absent. */
+  readonly plugins?: InsertedPlugins;
+  /** Lines of its process log. */
+  readonly lines?: object[];
 }
 
 /** A data worker without sockets or a control process: its keys, its provider and its clients are the test's. */
@@ -102,10 +109,17 @@ export class BareWorker {
   /** Lookups of keys so far. */
   lookups = 0;
   pipeline!: Pipeline;
+  live!: LiveChain;
+  metrics!: Metrics;
   directory!: WorkerDirectory;
   readonly dir = mkdtempSync(join(tmpdir(), 'headgate-test-'));
 
-  async start({ upstream, logBodies = false }: WorkerOptions = {}): Promise<this> {
+  async start({
+    upstream,
+    logBodies = false,
+    plugins = init.plugins,
+    lines,
+  }: WorkerOptions = {}): Promise<this> {
     const channel: LookupChannel = new LookupChannel((message) => {
       if (message.t !== 'lookup') return;
       if (message.kind === 'key') this.lookups++;
@@ -124,16 +138,20 @@ export class BareWorker {
         );
     });
     const shared: SharedChannel = new SharedChannel((message) => this.onShared(message, shared));
-    const quiet = { info() {}, warn: console.warn, error: console.error };
+    const keep = (fields: object, message: string): void => void lines?.push({ ...fields, message });
+    const quiet =
+      lines === undefined
+        ? { info() {}, warn: console.warn, error: console.error }
+        : { info: keep, warn: keep, error: keep };
     const base = {
-      init: { ...init, journalDir: this.dir, logBodies },
+      init: { ...init, journalDir: this.dir, logBodies, plugins },
       log: quiet,
       channel,
       shared,
       send: () => {},
     };
     const parts = partsInProcess(upstream ?? { send: (...given) => this.#send(...given), async close() {} });
-    const { pipeline, directory } = await parts.running(base, quiet).start();
+    const { pipeline, directory, live, metrics } = await parts.running(base, quiet).start();
     const { journal } = pipeline;
     const settle = journal.settle.bind(journal);
     journal.settle = (settlement) => {
@@ -143,6 +161,8 @@ export class BareWorker {
     // Counting starts threads, and none of these tests asks how many tokens there were.
     Object.assign(pipeline.counter, { count: async () => noUsage(), exceeds: async () => null });
     this.pipeline = pipeline;
+    this.live = live;
+    this.metrics = metrics;
     this.directory = directory;
     return this;
   }

@@ -13,7 +13,7 @@ import {
   type HookLimit,
 } from '../../src/data-plane/pipeline/plugins/custom-stage.js';
 import { pluginScope } from '../../src/data-plane/pipeline/plugins/plugin-scope.js';
-import { loadPlugins, setUp } from '../../src/data-plane/pipeline/plugins/plugins.js';
+import { loadPlugin, setUp } from '../../src/data-plane/pipeline/plugins/plugins.js';
 
 interface Line {
   readonly fields: Readonly<Record<string, unknown>>;
@@ -67,7 +67,8 @@ describe('a custom plugin', () => {
           mkdirSync(join(dir, 'a'));
           for (const [name, text] of Object.entries(files)) writeFileSync(join(dir, name), text);
           if (!('a/index.js' in files)) rmSync(join(dir, 'a'), { recursive: true });
-          const message = await loadPlugins(dir).then(
+          const entry = 'a/index.js' in files ? 'a/index.js' : Object.keys(files)[0]!;
+          const message = await loadPlugin(join(dir, entry)).then(
             () => 'accepted',
             (error: Error) => error.message,
           );
@@ -114,28 +115,23 @@ describe('a custom plugin', () => {
       expect(error).to.match(/^plugin mine: setup failed: no licence \(\/.*custom-plugins\.test\.ts:\d+\)$/);
     });
 
-    it('when its file cannot be loaded, exports no plugin or has the name of another', async () => {
+    it('when its file cannot be loaded, or exports no plugin', async () => {
       const dir = mkdtempSync(join(tmpdir(), 'headgate-plugins-'));
-      const load = (): Promise<string> =>
-        loadPlugins(dir).then(
-          (found) => [...found.keys()].join(),
+      const load = (text: string): Promise<string> => {
+        writeFileSync(join(dir, 'a.mjs'), text);
+        return loadPlugin(join(dir, 'a.mjs')).then(
+          ({ name }) => name,
           (error: Error) => error.message,
         );
+      };
       try {
-        const text = "export default { name: 'mine', options: {}, setup: () => ({}) };";
-        writeFileSync(join(dir, 'a.mjs'), text);
-        expect(await load()).to.equal('mine');
-        writeFileSync(join(dir, 'b.mjs'), text);
-        expect(await load())
-          .to.include('b.mjs: another file of')
-          .and.include('a plugin named mine');
-        // Modules are kept by their name: each file needs a new one.
-        rmSync(join(dir, 'b.mjs'));
-        writeFileSync(join(dir, 'c.mjs'), "throw new Error('no licence');");
-        expect(await load()).to.include('c.mjs: the plugin cannot be loaded: no licence');
-        rmSync(join(dir, 'c.mjs'));
-        writeFileSync(join(dir, 'd.mjs'), "export default { name: 'other', setup: () => ({}) };");
-        expect(await load()).to.include('options is a JSON Schema');
+        expect(await load("export default { name: 'mine', options: {}, setup: () => ({}) };")).to.equal('mine');
+        expect(await load("throw new Error('no licence');")).to.include(
+          'a.mjs: the plugin cannot be loaded: no licence',
+        );
+        expect(await load("export default { name: 'other', setup: () => ({}) };")).to.include(
+          'options is a JSON Schema',
+        );
       } finally {
         rmSync(dir, { recursive: true, force: true });
       }

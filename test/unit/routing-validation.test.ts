@@ -367,7 +367,7 @@ describe('a routing config is accepted at the edge of each rule and refused past
 
 describe('a routing config must not be empty', () => {
   const nothing = [
-    'config: must have a provider with its api_key, a virtual_key, a strategy with targets, cache, retry, deadline, request_timeout or guardrails',
+    'config: must have a provider with its api_key, a virtual_key, a strategy with targets, cache, retry, deadline, request_timeout, plugins or guardrails',
   ];
   for (const config of [
     { provider: 'openai', api_key: 'k' },

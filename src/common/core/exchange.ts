@@ -208,6 +208,8 @@ export class Exchange {
   replyHeaders: HeaderList | null = null;
   /** Why it was cancelled (client disconnected, shutting down); null while it is open. Set by `abort` alone. */
   aborted: GatewayError | null = null;
+  /** The chain of stages that it runs through, which the pipeline sets and reads. */
+  chain: object | null = null;
   /** Does the client want an explanation? */
   explain = false;
   /** Metadata that plugins have added; null: none. Part of `metadata` from the moment it is added. */
@@ -274,6 +276,7 @@ export class Exchange {
 
   #pass(to: Exchange): void {
     to.principal = this.principal;
+    to.chain = this.chain;
     to.keyHeader = this.keyHeader;
     to.config = this.config;
     to.trace = this.trace;

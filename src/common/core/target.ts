@@ -201,6 +201,8 @@ export interface ResolvedConfig {
   readonly cache: CacheRule | null;
   /** Does any balancer use measurements of its targets? */
   readonly metered: boolean;
+  /** Names of plugins of the scope `config` that run for its requests. Absent: none. */
+  readonly plugins?: readonly string[];
   /** Does any target have guardrails? Absent: none. */
   readonly guarded?: true;
   /** Added to the request's metadata. */

@@ -1,3 +1,4 @@
+import type { InsertedPlugins } from '../plugin-files/inserted.js';
 import type { Metric } from '../plugin-host/metrics.js';
 import type { OwnPrices } from '../prices/pricing.js';
 import type { Explained, ToExplain } from './explained.js';
@@ -103,10 +104,7 @@ export interface WorkerInit {
   stages: Readonly<Record<string, Readonly<Record<string, unknown>>>>;
   /** Milliseconds that the promise of a custom plugin's hook may take. */
   hookTimeoutMs: number;
-  plugins: {
-    directory: string | null;
-    insert: { name: string; before?: string; after?: string; options?: unknown }[];
-  };
+  plugins: InsertedPlugins;
 }
 
 /** Counts of what a worker's journal and log have dropped since the worker started. */

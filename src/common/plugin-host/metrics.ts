@@ -10,13 +10,18 @@ export interface Metric {
  * The metrics of a data worker's parts. They are collected once a second, so that counting is only adding to a number.
  */
 export class Metrics {
-  readonly #sources: (() => readonly Metric[])[] = [];
+  readonly #sources = new Set<() => readonly Metric[]>();
 
   show(source: () => readonly Metric[]): void {
-    this.#sources.push(source);
+    this.#sources.add(source);
+  }
+
+  /** What has ended shows nothing any more. */
+  hide(source: () => readonly Metric[]): void {
+    this.#sources.delete(source);
   }
 
   read(): Metric[] {
-    return this.#sources.flatMap((source) => source());
+    return [...this.#sources].flatMap((source) => source());
   }
 }

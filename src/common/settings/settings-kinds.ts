@@ -2,6 +2,7 @@ import { resolve } from 'node:path';
 import type { StageName } from '../../data-plane/pipeline/order.js';
 import { places } from '../../data-plane/pipeline/plugins/stages.js';
 import { Secret } from '../access/secret.js';
+import type { InsertScope } from '../plugin-files/inserted.js';
 
 /**
  * One kind of value: how text becomes it, what it must look like, and what the program is given.
@@ -162,12 +163,39 @@ export interface PluginInsert {
   readonly before?: StageName;
   readonly after?: StageName;
   readonly options?: Readonly<Record<string, unknown>>;
+  readonly scope?: InsertScope;
 }
 
 /** Custom plugins: where they lie and where in the chain they go. */
 export interface PluginSettings {
   readonly directory: string | null;
   readonly insert: readonly PluginInsert[];
+}
+
+const ids = { type: 'array', items: { type: 'string', minLength: 1 }, minItems: 1 };
+
+const scopeSchema = {
+  oneOf: [
+    { enum: ['all', 'config'] },
+    {
+      type: 'object',
+      additionalProperties: false,
+      minProperties: 1,
+      properties: { organisations: ids, workspaces: ids },
+    },
+  ],
+  wanted: 'must be all, config, or the ids of organisations or workspaces, as in {workspaces: [id]}',
+};
+
+/** A plugin's scope must be known where it runs. */
+function misplaced({ before, after, scope = 'all' }: PluginInsert): string | null {
+  if (scope === 'all') return null;
+  const place = before === undefined ? `after ${after}` : `before ${before}`;
+  if (before === 'auth') return `${place} the caller is not known, so that its scope must be all`;
+  const isEarly = before === 'config' || after === 'auth';
+  if (scope === 'config' && isEarly)
+    return `${place} the config is not known: insert it after config, or later`;
+  return null;
 }
 
 /** A YAML mapping; as text the same mapping in JSON. */
@@ -194,6 +222,7 @@ export const plugins: SettingKind<PluginSettings> = {
             before: { type: 'string', enum: places },
             after: { type: 'string', enum: places },
             options: { type: 'object' },
+            scope: scopeSchema,
           },
         },
       },
@@ -205,6 +234,13 @@ export const plugins: SettingKind<PluginSettings> = {
     } catch {
       return line;
     }
+  },
+  problems(checked) {
+    const { insert = [] } = checked as { insert?: PluginInsert[] };
+    return insert.flatMap((entry, i) => {
+      const problem = misplaced(entry);
+      return problem === null ? [] : [`.insert[${i}].scope: ${problem}`];
+    });
   },
   make(checked, base) {
     const { directory, insert } = checked as { directory?: string; insert?: PluginInsert[] };

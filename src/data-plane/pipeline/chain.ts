@@ -28,7 +28,26 @@ export interface Chain {
   readonly text: readonly TextHook[] | null;
   readonly event: readonly EventHook[] | null;
   readonly log: readonly LogHook[] | null;
+  /** Exchanges that run through it. */
+  running: number;
+  /** Called when the last of them has ended; null: another chain has not taken its place yet. */
+  onIdle: (() => void) | null;
   close(): Promise<void>;
+}
+
+/** The chain that an exchange began with: it keeps it when plugins are replaced meanwhile. */
+export const chainOf = (pipeline: { readonly chain: Chain }, x: Exchange): Chain =>
+  (x.chain as Chain | null) ?? pipeline.chain;
+
+/** An exchange begins to run through the present chain; `leaveChain` when its `log` phase is over. */
+export function enterChain({ chain }: { readonly chain: Chain }, x: Exchange): void {
+  x.chain = chain;
+  chain.running++;
+}
+
+export function leaveChain(x: Exchange): void {
+  const chain = x.chain as Chain | null;
+  if (chain !== null && --chain.running === 0) chain.onIdle?.();
 }
 
 const orNull = <T>(list: T[]): readonly T[] | null => (list.length === 0 ? null : list);
@@ -71,6 +90,8 @@ export function composeChain(
     text: orNull(text),
     event: orNull(event),
     log: orNull(log),
+    running: 0,
+    onIdle: null,
     async close() {
       for (const stage of [...stages].reverse()) await stage.close?.();
     },

@@ -10,6 +10,7 @@ import { deadReply } from '../transport/reply.js';
 import type { Call, ReplySink } from '../transport/transport.js';
 import { EventStage } from './answer/event-stage.js';
 import { explanation } from './answer/explanation.js';
+import { chainOf } from './chain.js';
 import type { Pipeline } from './parts.js';
 import { countedHere } from './plugins/exchange-slots.js';
 
@@ -34,7 +35,7 @@ export function deliver(
   done: (error: GatewayError | null, status?: number) => void,
 ): Writer | null {
   const headers = replyHeaders(pipeline, x, reply);
-  const hooks = reply.events ? pipeline.chain.event : null;
+  const hooks = reply.events ? chainOf(pipeline, x).event : null;
   const body = hooks === null ? reply.body : flowing(reply.body);
   if (!isSource(body)) {
     call.answer(reply.status, headers, body);

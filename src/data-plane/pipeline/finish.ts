@@ -1,7 +1,7 @@
 import { BodyRecord } from '../../common/bytes/body-record.js';
 import type { EndpointName } from '../../common/core/endpoint.js';
 import type { Attempt, Exchange, Outcome } from '../../common/core/exchange.js';
-import { runLog } from './chain.js';
+import { chainOf, leaveChain, runLog } from './chain.js';
 import type { Pipeline } from './parts.js';
 
 /**
@@ -25,7 +25,9 @@ function log(pipeline: Pipeline, x: Exchange, outcome: Outcome): void {
     x.modelUsed = answered.modelUsed;
     if (answered.usage !== null) x.usage = answered.usage;
   }
-  if (pipeline.chain.log !== null) runLog(pipeline.chain.log, x, outcome, pipeline.log);
+  const hooks = chainOf(pipeline, x).log;
+  if (hooks !== null) runLog(hooks, x, outcome, pipeline.log);
+  leaveChain(x);
 }
 
 const counted: ReadonlySet<EndpointName> = new Set([

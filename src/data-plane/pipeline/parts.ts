@@ -60,7 +60,8 @@ export interface Parts {
 
 /** The parts, with the chain composed of them. */
 export interface Pipeline extends Parts {
-  readonly chain: Chain;
+  /** That of new exchanges. */
+  chain: Chain;
   readonly open: OpenExchanges;
   /**
    * Takes over a call of the administration plane; the control process answers it. `path`: in canonical form.

@@ -61,6 +61,7 @@ export function compileConfig(text: string, options: CompileOptions): ResolvedCo
     bytes: keptBytes(node, compiler.queries, text),
     cache: cacheRule(root.fields) ?? firstCache(node),
     metered: isMetered(node),
+    ...(root.fields.plugins !== undefined && { plugins: root.fields.plugins }),
     ...(isGuarded(node) && { guarded: true as const }),
     metadata: Object.freeze({ ...root.fields.metadata }),
   });

@@ -283,7 +283,20 @@ export function readBaseUrl(text: string): string | null {
 export function checkRoot(root: Draft, context: RuleContext, findings: Findings): void {
   checkNoPriority(root, findings);
   checkStatusCodes(root, false, findings);
+  checkPlugins(root, findings);
   checkGoverns(root, context, findings);
+}
+
+/** Plugins see a request before its target is known. */
+function checkPlugins({ children }: Draft, findings: Findings): void {
+  for (const child of children ?? []) {
+    if (child.fields.plugins !== undefined)
+      findings.add(
+        childPath(child.path, 'plugins'),
+        'stands at the root of a config: it is for all of its targets',
+      );
+    checkPlugins(child, findings);
+  }
 }
 
 /** Reports statuses for moving on where there is no fallback to use them. */
@@ -300,7 +313,7 @@ function checkStatusCodes({ path, fields, children }: Draft, around: boolean, fi
 /** Keys that affect calls by themselves. */
 const governing = [
   ...(['retry', 'request_timeout', 'deadline', 'cache', 'input_guardrails', 'output_guardrails'] as const),
-  ...(['before_request_hooks', 'after_request_hooks'] as const),
+  ...(['before_request_hooks', 'after_request_hooks', 'plugins'] as const),
 ];
 
 /** The root must have at least one key that affects calls. */
@@ -315,6 +328,6 @@ function checkGoverns({ path, fields, children }: Draft, { stored }: RuleContext
   }
   findings.add(
     path,
-    'must have a provider with its api_key, a virtual_key, a strategy with targets, cache, retry, deadline, request_timeout or guardrails',
+    'must have a provider with its api_key, a virtual_key, a strategy with targets, cache, retry, deadline, request_timeout, plugins or guardrails',
   );
 }

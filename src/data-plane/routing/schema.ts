@@ -96,6 +96,7 @@ export interface NodeFields
   /** Another name of the same. */
   readonly strict_standard_compliance?: boolean;
   readonly metadata?: Readonly<Record<string, string>>;
+  readonly plugins?: readonly string[];
 }
 
 /** A config or target that was read and checked by itself. */
@@ -295,6 +296,12 @@ export const nodeSchema: Group = {
       maxItems: maxListLength,
       description: `must be a list of at most ${maxListLength} header names`,
       items: text(256, 'must be a header name'),
+    },
+    plugins: {
+      type: 'array',
+      maxItems: 16,
+      description: 'must be a list of at most 16 plugins',
+      items: { ...text(64, 'must be the name of a plugin'), pattern: '^[a-z][a-z0-9-]*$' },
     },
     request_timeout: {
       type: 'integer',

@@ -9,6 +9,7 @@ import type { IntentWaiter } from '../../../common/ledger/record.js';
 import { textFormats } from '../../../common/plugin-host/texts/text-formats.js';
 import { serverSentEvents } from '../../providers/streams/framing.js';
 import type { UpstreamFlight, UpstreamHandler } from '../../upstream/upstream.js';
+import { chainOf } from '../chain.js';
 import type { Outgoing } from '../outgoing/outgoing.js';
 import type { Pipeline } from '../parts.js';
 import { callSecrets, withoutSecrets } from '../secrets/call-secrets.js';
@@ -145,7 +146,7 @@ export class Answer implements IntentWaiter, UpstreamHandler, Inflow {
 
   /** A repeated credential reaches neither the client nor the log nor the cache. */
   #maskHead(status: number, headers: HeaderList): void {
-    const isChanged = this.pipeline.chain.attempt !== null && !this.#isPrepared;
+    const isChanged = chainOf(this.pipeline, this.x).attempt !== null && !this.#isPrepared;
     const secrets = callSecrets(this.outgoing, this.x, isChanged);
     if (secrets.errors.isEmpty) return;
     this.#mask = status < 400 ? secrets.all : secrets.errors;

@@ -3,6 +3,7 @@ import { GatewayError } from '../../../common/core/errors.js';
 import type { Exchange, Reply } from '../../../common/core/exchange.js';
 import type { Target } from '../../../common/core/target.js';
 import { attempt } from '../attempt.js';
+import { enterChain } from '../chain.js';
 import { finish } from '../finish.js';
 import type { OpenExchange } from '../open-exchanges.js';
 import type { Pipeline } from '../parts.js';
@@ -17,6 +18,7 @@ export async function aside(pipeline: Pipeline, x: Exchange, target: Target): Pr
   let whole: Reply | null = null;
   let error: GatewayError | null = null;
   x.target = target;
+  enterChain(pipeline, x);
   const open = new Unattended(pipeline, x);
   pipeline.open.add(open);
   // Its key may have been revoked while it waited.

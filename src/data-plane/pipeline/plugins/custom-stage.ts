@@ -29,11 +29,21 @@ export interface HookLimit {
  * A custom plugin's stage as the chain runs it: its arguments are frozen, its results are checked, and what
  * it throws is logged with its name. The gateway's own stages are not wrapped.
  */
-export function customStage({ name, hooks }: Stage, log: Logger, limit: HookLimit): Stage {
+export function customStage(
+  { name, hooks }: Stage,
+  log: Logger,
+  limit: HookLimit,
+  /** Does it run for an exchange? null: for every one. */
+  applies: ((x: Exchange) => boolean) | null = null,
+): Stage {
   const wrap = (hook: HookName, check?: (answer: unknown) => void): unknown =>
     hooks[hook] === undefined
       ? undefined
-      : guarded(name, hook, hooks[hook].bind(hooks) as ExchangeHook, log, limit, check);
+      : within(
+          applies,
+          hook,
+          guarded(name, hook, hooks[hook].bind(hooks) as ExchangeHook, log, limit, check),
+        );
   const wrapped: Record<string, unknown> = {
     request: wrap('request', checkReply),
     explain: wrap('explain'),
@@ -48,6 +58,17 @@ export function customStage({ name, hooks }: Stage, log: Logger, limit: HookLimi
   return { name, hooks: wrapped as Hooks };
 }
 
+type GuardedHook = (x: Exchange, ...rest: never[]) => unknown;
+
+/** A hook that runs for some exchanges only; for the others nothing changes. */
+function within(applies: ((x: Exchange) => boolean) | null, hook: HookName, run: GuardedHook): GuardedHook {
+  if (applies === null) return run;
+  return (x, ...rest) => {
+    if (applies(x)) return run(x, ...rest);
+    return hook === 'event' ? rest[0] : undefined;
+  };
+}
+
 /** The `attempt` hook of a custom plugin: it gets the call with `setHeader`. */
 function withEditableCall(hook: Hooks['attempt']): Hooks['attempt'] {
   return hook && ((x, call, attempt) => hook(x, editableCall(call), attempt));
@@ -60,7 +81,7 @@ function guarded(
   log: Logger,
   { ms, unlimited }: HookLimit,
   check: (answer: unknown) => void = () => {},
-): (x: Exchange, ...rest: never[]) => unknown {
+): GuardedHook {
   // No request waits for a log hook.
   const isLimited = hook !== 'log' && hook !== unlimited;
   return (x, ...rest) => {

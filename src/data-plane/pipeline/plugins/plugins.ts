@@ -1,9 +1,10 @@
-import { readdirSync } from 'node:fs';
-import { join, resolve } from 'node:path';
-import { pathToFileURL } from 'node:url';
 import { addErrors } from '../../../common/core/errors.js';
 import { lazyAjv } from '../../../common/json/ajv.js';
+import { type Pack, packPlugin } from '../../../common/plugin-files/pack.js';
+import { runPack } from '../../../common/plugin-files/run.js';
+import { FileFault } from '../../../common/plugin-files/strip-types.js';
 import type { FullHost, Hooks, Plugin } from '../../../common/plugin-host/plugin.js';
+import * as pluginApi from '../../../common/plugin-host/plugin-api.js';
 import { optionsSchema } from '../../../common/plugin-host/stage-settings.js';
 import { nearest } from '../../../common/text/nearest.js';
 import type { Place, StageName } from '../order.js';
@@ -24,34 +25,19 @@ export interface Stage {
   readonly hooks: Hooks;
 }
 
-/** Imports every plugin of a directory: `<name>.js`, `<name>.mjs` or `<name>/index.js`, each with a plugin as its default export. */
-export async function loadPlugins(directory: string): Promise<ReadonlyMap<string, Plugin>> {
-  const found = new Map<string, Plugin>();
-  for (const entry of readdirSync(directory, { withFileTypes: true })) {
-    const file = entry.isDirectory() ? join(entry.name, 'index.js') : entry.name;
-    if (!/\.m?js$/.test(file)) continue;
-    const path = resolve(directory, file);
-    const plugin = await load(path);
-    if (found.has(plugin.name))
-      throw new Error(
-        `${path}: another file of ${directory} has a plugin named ${plugin.name}; give each its own name.`,
-      );
-    found.set(plugin.name, plugin);
-  }
-  return found;
+/** The plugin that a file exports. Throws with the file, and the line where it is known. */
+export async function loadPlugin(path: string): Promise<Plugin> {
+  return pluginOf(await packPlugin(path).catch((error: unknown) => unloaded(path, error)));
 }
 
-async function load(path: string): Promise<Plugin> {
+/** The same of a file that was read before. */
+export async function pluginOf(pack: Pack): Promise<Plugin> {
+  const path = pack.entry;
   const scope = { plugin: path, hook: 'import', requestId: null };
-  const loaded = inPluginScope(
-    scope,
-    () => import(pathToFileURL(path).href) as Promise<{ default?: Plugin }>,
+  const exported = await inPluginScope(scope, () => runPack(pack, pluginApi)).catch((error: unknown) =>
+    unloaded(path, error),
   );
-  const { default: plugin } = await loaded.catch((error: unknown) => {
-    throw new Error(
-      `${path}: the plugin cannot be loaded: ${messageOf(error)}${placed(loadFaultAt(path, error))}`,
-    );
-  });
+  const plugin = exported['default'] as Plugin | undefined;
   const { name, options, settings, setup } = plugin ?? {};
   const isPlugin = typeof name === 'string' && typeof setup === 'function';
   const schema = options ?? settings;
@@ -64,6 +50,13 @@ async function load(path: string): Promise<Plugin> {
       `${path}: control is for the gateway's own stages: declare the state that ${name} shares.`,
     );
   return plugin!;
+}
+
+function unloaded(path: string, error: unknown): never {
+  if (error instanceof FileFault) throw new Error(`${path}: the plugin cannot be loaded: ${error.message}`);
+  throw new Error(
+    `${path}: the plugin cannot be loaded: ${messageOf(error)}${placed(loadFaultAt(path, error))}`,
+  );
 }
 
 const messageOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));
@@ -79,7 +72,11 @@ const ajv = lazyAjv({ allErrors: true, useDefaults: true, strict: false, validat
 export async function setUp(plugin: Plugin, options: unknown, host: FullHost): Promise<Stage> {
   const given = options ?? {};
   const validator = ajv();
-  if (!validator.validate(plugin.options ?? optionsSchema(plugin.settings ?? {}), given)) {
+  const schema = plugin.options ?? optionsSchema(plugin.settings ?? {});
+  const isValid = validator.validate(schema, given);
+  // It would keep the schemas of all versions of a plugin.
+  validator.removeSchema(schema);
+  if (!isValid) {
     const findings = (validator.errors ?? []).map(
       (error) => `options${error.instancePath.replaceAll('/', '.')} ${error.message}`,
     );

@@ -9,12 +9,14 @@ import {
   type Host,
 } from '../../../common/plugin-host/host.js';
 import { fitsField, type LedgerValue } from '../../../common/plugin-host/ledger-fields.js';
+import type { Metrics } from '../../../common/plugin-host/metrics.js';
 import type { StageDeclaration } from '../../../common/plugin-host/plugin.js';
 import { nearest } from '../../../common/text/nearest.js';
 import { stateOf } from './stage-state.js';
 
 /** The parts that the hosts of all stages share. */
-export interface HostParts extends Pick<Host, 'log' | 'headerPrefixes' | 'directory' | 'metrics' | 'random'> {
+export interface HostParts extends Pick<Host, 'log' | 'headerPrefixes' | 'directory' | 'random'> {
+  readonly metrics: Pick<Metrics, 'show'> & Partial<Pick<Metrics, 'hide'>>;
   readonly shared: Shared;
   readonly capabilities: Capabilities;
 }

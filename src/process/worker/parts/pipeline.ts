@@ -3,16 +3,15 @@ import { OwnIdentities } from '../../../common/access/own-identity.js';
 import type { Capabilities } from '../../../common/plugin-host/host.js';
 import { Metrics } from '../../../common/plugin-host/metrics.js';
 import { reserveOf } from '../../../common/prices/pricing.js';
-import { passRequest } from '../../../data-plane/pipeline/answer/texts/whole-texts.js';
 import { attempt } from '../../../data-plane/pipeline/attempt.js';
-import { composeChain } from '../../../data-plane/pipeline/chain.js';
 import { OpenExchanges } from '../../../data-plane/pipeline/open-exchanges.js';
 import { ExpectedCosts } from '../../../data-plane/pipeline/outgoing/expected-cost.js';
 import { PreparedCalls } from '../../../data-plane/pipeline/outgoing/prepared-calls.js';
 import { upstreamKey } from '../../../data-plane/pipeline/outgoing/upstream-key.js';
 import type { Parts, Pipeline } from '../../../data-plane/pipeline/parts.js';
 import { aside } from '../../../data-plane/pipeline/plugins/aside.js';
-import { composeStages } from '../../../data-plane/pipeline/plugins/compose.js';
+import { composeLive } from '../../../data-plane/pipeline/plugins/compose.js';
+import type { LiveChain } from '../../../data-plane/pipeline/plugins/live/live-chain.js';
 import { sendOwn } from '../../../data-plane/pipeline/plugins/own-request.js';
 import { expectedTokens } from '../../../data-plane/pipeline/request/expected-tokens.js';
 import { inputTokens } from '../../../data-plane/pipeline/request/input-tokens.js';
@@ -43,6 +42,7 @@ type Needs = WorkerBase &
 
 export interface PipelineGiven {
   readonly pipeline: Pipeline;
+  readonly live: LiveChain;
   readonly metrics: Metrics;
 }
 
@@ -66,23 +66,19 @@ export const pipelinePart: ProcessPart<Needs, PipelineGiven> = {
     };
     const { random } = Math;
     const host = { log, headerPrefixes, directory, metrics, random, shared, capabilities };
-    const stages = await composeStages(init, host);
+    const live = await composeLive(init, host);
     const pipeline: Pipeline = {
       ...parts,
-      chain: composeChain(
-        stages.map(({ hooks }) => hooks),
-        stages.findIndex(({ name }) => name === 'body'),
-        passRequest,
-      ),
+      chain: live.chain,
       open: new OpenExchanges(directory, log),
       admin: init.administration ? (call, path) => admin.open(call, path) : null,
       draining: false,
     };
-    return { pipeline, metrics };
+    return { pipeline, live, metrics };
   },
-  async stop({ pipeline }) {
+  async stop({ pipeline, live }) {
     pipeline.open.close();
-    await pipeline.chain.close();
+    await live.close();
   },
 };
 

@@ -1,0 +1,86 @@
+import type { InsertedPlugin } from '../../../../common/plugin-files/inserted.js';
+import { packPlugin, pluginFile } from '../../../../common/plugin-files/pack.js';
+import type { Metric } from '../../../../common/plugin-host/metrics.js';
+import type { Plugin } from '../../../../common/plugin-host/plugin.js';
+import type { Place } from '../../order.js';
+import { customHost, customStage } from '../custom-stage.js';
+import { scopeTest } from './insert-scope.js';
+import { pluginOf, type Stage, setUp } from '../plugins.js';
+import { explainMissing, type HostParts, stageHost } from '../stage-host.js';
+
+/** What instances of custom plugins are made with. */
+export interface InstanceParts {
+  readonly directory: string | null;
+  /** Milliseconds that the promise of a hook may take. */
+  readonly hookTimeoutMs: number;
+  readonly host: HostParts;
+  /** Plugins that are loaded already, by name. */
+  readonly given: ReadonlyMap<string, Plugin>;
+}
+
+/** A custom plugin that is set up: one version of its files with one set of options. */
+export class CustomInstance {
+  /** Chains that it is part of and that exchanges still run through. */
+  chains = 0;
+  readonly #sources: (() => readonly Metric[])[] = [];
+  #isShown = false;
+
+  private constructor(
+    readonly place: Place,
+    readonly parts: InstanceParts,
+  ) {}
+
+  stage!: Stage;
+
+  /** Rejects with file, line and reason. */
+  static async of(entry: InsertedPlugin, parts: InstanceParts): Promise<CustomInstance> {
+    const { name, before, after, options, scope } = entry;
+    const plugin = await loaded(entry, parts);
+    if (plugin.name !== name)
+      throw new Error(
+        `plugins.insert: the file of the plugin ${name} has one named ${plugin.name}: name the file as the plugin.`,
+      );
+    const instance = new CustomInstance((before === undefined ? { after } : { before }) as Place, parts);
+    const { log } = parts.host;
+    const own = stageHost(
+      plugin,
+      { ...parts.host, metrics: { show: (source) => instance.#show(source) } },
+      false,
+    );
+    const host = explainMissing(name, customHost(name, own, plugin.metrics), parts.host.capabilities);
+    const stage = await setUp(plugin, options, host);
+    // Attempts have timeouts of their own, and a model may answer for minutes.
+    const unlimited = plugin.needs?.includes('upstream') ? 'request' : null;
+    instance.stage = customStage(stage, log, { ms: parts.hookTimeoutMs, unlimited }, scopeTest(name, scope));
+    return instance;
+  }
+
+  #show(source: () => readonly Metric[]): void {
+    this.#sources.push(source);
+    if (this.#isShown) this.parts.host.metrics.show(source);
+  }
+
+  /** Its metrics appear when it serves, in place of those of the instance before. */
+  show(): void {
+    this.#isShown = true;
+    for (const source of this.#sources) this.parts.host.metrics.show(source);
+  }
+
+  hide(): void {
+    this.#isShown = false;
+    for (const source of this.#sources) this.parts.host.metrics.hide?.(source);
+  }
+
+  async close(): Promise<void> {
+    await this.stage.hooks.close?.();
+  }
+}
+
+async function loaded({ name, pack }: InsertedPlugin, { directory, given }: InstanceParts): Promise<Plugin> {
+  const plugin = given.get(name);
+  if (plugin !== undefined) return plugin;
+  if (pack !== undefined) return pluginOf(pack);
+  if (directory === null)
+    throw new Error(`plugins.insert: there is no plugin ${name}: plugins.directory is not set.`);
+  return pluginOf(await packPlugin(pluginFile(directory, name)));
+}
