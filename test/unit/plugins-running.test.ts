@@ -5,6 +5,7 @@ import { expect } from 'chai';
 import type { InsertedPlugin } from '../../src/common/plugin-files/inserted.js';
 import { packPlugin, pluginFile } from '../../src/common/plugin-files/pack.js';
 import { BareWorker, type Client, soon } from '../support/bare-worker.js';
+import { eventually } from '../support/gateway.js';
 
 describe('plugins that run', () => {
   let dir: string;
@@ -281,8 +282,8 @@ export default definePlugin<Options>({
       for (let n = 1; n <= 20; n++) await reload(n);
       const before = heapInUse();
       for (let n = 21; n <= 120; n++) await reload(n);
-      const grown = heapInUse() - before;
-      expect(grown, `${grown} bytes`).to.be.lessThan(2 * 1024 * 1024);
+      // V8 keeps compiled scripts for some collections. What is kept for ever stays: it is 13 MB then.
+      await eventually('what was replaced is gone', async () => heapInUse() - before < 2 * 1024 * 1024);
       expect(shared.headgateClosed).to.have.length(120);
     });
   });
