@@ -1,5 +1,6 @@
 import { Command, CommanderError, Option } from 'commander';
 import { adminTree } from '../../proto/tree.js';
+import { rereading } from '../common/settings/reread.js';
 import { loadSettings, type SettingKey, SettingsError, settingsTable } from '../common/settings/settings.js';
 import { version } from '../process/node/version.js';
 import { CliError } from './cli-error.js';
@@ -185,7 +186,7 @@ export async function buildProgram(args: readonly string[]): Promise<Command> {
 
   const serve = program.command('serve').description('start the gateway');
   addSettings(serve, 'all').action(async () =>
-    (await import('./commands/serve.js')).serve(context.settings()),
+    (await import('./commands/serve.js')).serve(context.settings(), rereading(settingFlags(running))),
   );
 
   await addLazy(program, context, lazyCommands, args);

@@ -82,12 +82,18 @@ const parts = PartList.given<Base>()
 const afterDrainMs = 10_000;
 
 /** Starts the control process's parts and its data workers; resolves when requests are served. */
-export async function startGateway(settings: Settings): Promise<Gateway> {
+export async function startGateway(
+  settings: Settings,
+  reread: (() => Settings) | null = null,
+): Promise<Gateway> {
   const { log, dropped: droppedLines } = openLog(
     { level: settings.logLevel, format: settings.logFormat },
     { process: 'control' },
   );
-  const running = parts.running({ settings, ownPrices: storedPrices(settings), log, droppedLines }, log);
+  const running = parts.running(
+    { settings, reread, ownPrices: storedPrices(settings), log, droppedLines },
+    log,
+  );
   const stop = (): Promise<void> => running.stop();
   installLastHandler({ log, drain: stop, deadlineMs: settings.drainTimeoutMs + afterDrainMs });
   const { workers, port, admin, ops, firstKeys, simulated } = await running.start();

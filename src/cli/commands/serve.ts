@@ -12,14 +12,14 @@ import { codeOf, portProblem, portsOf, tryPort } from '../ports.js';
 type Gateway = Awaited<ReturnType<typeof import('../../process/gateway.js')['startGateway']>>;
 
 /** Starts the gateway and prints how to use it. Resolves once it is ready; it stops by signal. */
-export async function serve(settings: Settings): Promise<void> {
+export async function serve(settings: Settings, reread: (() => Settings) | null = null): Promise<void> {
   // The gateway's own modules load while the disk and the ports are being asked.
   const loading = import('../../process/gateway.js');
   loading.catch(() => undefined);
   await checkDataDir(settings.dataDir);
   await checkPorts(settings);
   const { startGateway } = await loading;
-  const gateway = await startGateway(settings).catch((error: unknown) => {
+  const gateway = await startGateway(settings, reread).catch((error: unknown) => {
     throw isForeseen(error) ? new CliError(error.message) : error;
   });
   const keysFile = join(settings.dataDir, 'first-keys.json');

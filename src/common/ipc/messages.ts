@@ -1,4 +1,4 @@
-import type { InsertedPlugins } from '../plugin-files/inserted.js';
+import type { InsertedPlugin, InsertedPlugins } from '../plugin-files/inserted.js';
 import type { Metric } from '../plugin-host/metrics.js';
 import type { OwnPrices } from '../prices/pricing.js';
 import type { Explained, ToExplain } from './explained.js';
@@ -134,6 +134,10 @@ export type FromControl =
   /** The node will drain soon: answers have `Connection: close` from now on. */
   | { t: 'announce-drain' }
   | { t: 'drain'; deadlineMs: number }
+  /** Sets these custom plugins up; the worker answers with `plugins-ready`, and goes on with the present ones. */
+  | { t: 'plugins'; id: number; insert: readonly InsertedPlugin[] }
+  /** Every worker has answered: new requests get them, or they are dropped. */
+  | { t: 'plugins-go'; commit: boolean }
   | { t: 'shared-answer'; id: number; value: unknown }
   | { t: 'shared-failed'; id: number }
   | { t: 'shared-news'; kind: NewsKind; news: unknown }
@@ -163,6 +167,8 @@ export type FromWorker =
   | { t: 'admin-more'; id: number }
   /** The client has disconnected. */
   | { t: 'admin-gone'; id: number }
+  /** `failure`: what is wrong with which plugin; null: nothing. */
+  | { t: 'plugins-ready'; id: number; failure: string | null }
   | { t: 'up' }
   | { t: 'ready'; port: number }
   | { t: 'failed'; message: string }

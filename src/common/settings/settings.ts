@@ -131,6 +131,10 @@ function withStages(settings: Record<string, unknown>): Settings {
   return { ...(settings as Omit<Settings, 'stages'>), stages: ofStages satisfies StageValues };
 }
 
+/** The file that settings are read from; null: there is none. */
+export const settingsFile = (flags: Readonly<Record<string, unknown>> = {}): string | null =>
+  findFile(flags, process.env);
+
 function findFile(
   flags: Readonly<Record<string, unknown>>,
   env: Readonly<Record<string, string | undefined>>,

@@ -4,6 +4,7 @@ import { familiesOf } from '../health/metrics-text.js';
 import { type OpsServer, type ReadinessCheck, startOpsServer } from '../health/ops-server.js';
 import { version } from '../node/version.js';
 import type { ProcessPart } from '../part-list.js';
+import type { PluginKeeper } from '../plugins/plugin-keeper.js';
 import { workerMetrics } from '../workers/worker-metrics.js';
 import type { Base } from './base.js';
 import type { BreakersGiven } from './breakers.js';
@@ -32,7 +33,7 @@ export const opsPart: ProcessPart<
     BreakersGiven &
     ChangesGiven &
     IngestionGiven &
-    LogSinksGiven,
+    LogSinksGiven & { readonly plugins: PluginKeeper },
   { readonly ops: OpsServer }
 > = {
   name: 'health port',
@@ -45,6 +46,7 @@ export const opsPart: ProcessPart<
       schedules,
       redis,
       breakers,
+      plugins,
       storeMetrics,
       ingestion,
       requestMetrics,
@@ -70,6 +72,7 @@ export const opsPart: ProcessPart<
         ...requestMetrics.read(),
         ...familiesOf([
           ...workerMetrics(workers.report(), droppedLines()),
+          ...plugins.metrics(),
           ...breakers.metrics(),
           ...node.metrics(),
           ...schedules.metrics(),

@@ -1,5 +1,6 @@
 import { Lookups } from '../../control-plane/store/known/lookups.js';
 import type { ProcessPart } from '../part-list.js';
+import { type ApplyPlugins, PluginKeeper } from '../plugins/plugin-keeper.js';
 import { workerInit } from '../workers/worker-init.js';
 import type { Administration } from './administration.js';
 import type { Base } from './base.js';
@@ -15,16 +16,30 @@ const afterDrainMs = 4000;
 /** Makes the data workers serve: from here on there are requests. */
 export const workersPart: ProcessPart<
   Base & DataDirectory & Records & DeploymentGiven & WorkerProcesses & Administration & PricesGiven,
-  { readonly port: number }
+  { readonly port: number; readonly plugins: PluginKeeper }
 > = {
   name: 'data workers',
   stopMs: ({ settings }) => settings.drainTimeoutMs + afterDrainMs,
-  async start({ settings, journalDir, nodeId, deployment, store, known, workers, admin, prices }) {
+  async start({
+    settings,
+    reread,
+    log,
+    journalDir,
+    nodeId,
+    deployment,
+    store,
+    known,
+    workers,
+    admin,
+    prices,
+  }) {
     const pepper = store.pepper.toString('hex');
     const node = { journalDir, nodeId, deployment: deployment?.id ?? null };
     const lookups = new Lookups(store, known);
+    const plugins = await PluginKeeper.open(settings.plugins, log);
     const port = await workers.serve({
-      init: (worker) => workerInit(settings, worker, workers.options.count, node, pepper, prices),
+      init: (worker) =>
+        workerInit(settings, worker, workers.options.count, node, pepper, plugins.current, prices),
       lookup: (kind, workspace, name) => lookups.find(kind, workspace, name),
       admin(request) {
         // Workers of such a node answer these paths themselves.
@@ -32,7 +47,13 @@ export const workersPart: ProcessPart<
         return admin.rest(request);
       },
     });
-    return { port };
+    const apply: ApplyPlugins = (insert) => workers.changePlugins(insert);
+    workers.onStall(({ hooks }) => plugins.stalled(hooks, apply));
+    plugins.watch(apply, reread === null ? null : () => reread().plugins);
+    return { port, plugins };
   },
-  stop: ({ settings, workers }) => workers.stop(settings.drainTimeoutMs),
+  async stop({ settings, workers, plugins }) {
+    await plugins.stop();
+    await workers.stop(settings.drainTimeoutMs);
+  },
 };

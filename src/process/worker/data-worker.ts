@@ -1,6 +1,7 @@
 import { monitorEventLoopDelay } from 'node:perf_hooks';
 import type { Explained, ToExplain } from '../../common/ipc/explained.js';
 import type { FromControl, FromWorker, WorkerInit } from '../../common/ipc/messages.js';
+import type { InsertedPlugin } from '../../common/plugin-files/inserted.js';
 import type { Logger } from '../../common/plugin-host/plugin.js';
 import { LookupChannel } from '../../data-plane/directory/channel.js';
 import { SharedChannel } from '../../data-plane/directory/shared-channel.js';
@@ -13,6 +14,7 @@ import type { AdminGiven } from './parts/admin.js';
 import type { DirectoryGiven } from './parts/directory.js';
 import type { PipelineGiven } from './parts/pipeline.js';
 import type { TransportGiven } from './parts/transport.js';
+import { watchPlugins } from './watch/watch-plugins.js';
 import { workerParts } from './worker-parts.js';
 
 /** Sends nothing to a control process that has died; requests in flight are still served. */
@@ -38,6 +40,7 @@ let leaving = false;
 async function start(init: WorkerInit): Promise<Worker> {
   const { log, dropped: droppedLines } = openLog(init.log, { worker: init.worker });
   processLog = log;
+  if (init.plugins.insert.length > 0) watchPlugins();
   const send = (message: FromWorker, sent: () => void): void => void process.send?.(message, sent);
   const running = workerParts.running({ init, log, channel, shared, send }, log);
   return { ...(await running.start()), droppedLines, stop: () => running.stop() };
@@ -95,6 +98,13 @@ process.on('message', (message: FromControl) => {
       worker?.pipeline.open.forgotten(message.what);
       post({ t: 'forgot', id: message.id });
       break;
+    case 'plugins':
+      preparePlugins(message.insert).then((failure) => post({ t: 'plugins-ready', id: message.id, failure }));
+      break;
+    case 'plugins-go':
+      if (message.commit) commitPlugins();
+      else void worker?.live.drop();
+      break;
     case 'explain':
       explained(message.asked).then((value) => post({ t: 'explained', id: message.id, value }));
       break;
@@ -110,6 +120,24 @@ process.on('message', (message: FromControl) => {
       break;
   }
 });
+
+/** Resolves with what is wrong; null: they are set up. */
+async function preparePlugins(insert: readonly InsertedPlugin[]): Promise<string | null> {
+  if (worker === null) return null;
+  if (insert.length > 0) watchPlugins();
+  try {
+    await worker.live.prepare({ insert });
+    return null;
+  } catch (error) {
+    return (error as Error).message;
+  }
+}
+
+function commitPlugins(): void {
+  if (worker === null) return;
+  worker.live.commit();
+  worker.pipeline.chain = worker.live.chain;
+}
 
 async function explained(asked: ToExplain): Promise<Explained | null> {
   if (worker === null) return null;

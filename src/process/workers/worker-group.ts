@@ -8,11 +8,14 @@ import type {
   LookupRecords,
   WorkerInit,
 } from '../../common/ipc/messages.js';
+import type { InsertedPlugin } from '../../common/plugin-files/inserted.js';
 import type { Logger } from '../../common/plugin-host/plugin.js';
 import type { RestAnswer, RestRequest } from '../../control-plane/administration/rest/request.js';
 import { SharedStateServer } from '../../control-plane/shared-state/server.js';
 import { AdminRelay } from './admin-relay.js';
 import { Forgetting } from './forgetting.js';
+import { PluginChange } from './plugin-change.js';
+import { onStall, type Stall } from './stall-pipe.js';
 import type { WorkerMember, WorkerReport } from './worker-member.js';
 import { forkWorker, notStarted, restartDelay } from './worker-process.js';
 
@@ -57,7 +60,9 @@ export class WorkerGroup {
   #nextExplained = 1;
   /** Successive starts, by worker, that failed before serving or shortly after. */
   readonly #failures = new Map<number, number>();
+  readonly #plugins = new PluginChange((child, message) => this.#send(child, message));
   readonly #forked: ((pid: number) => void)[] = [];
+  readonly #stalled: ((stall: Stall) => void)[] = [];
   readonly #gone: ((worker: number, pid: number) => void)[] = [];
   /** Monotonic milliseconds until which failed lookups are not logged. */
   #quietUntil = 0;
@@ -67,6 +72,8 @@ export class WorkerGroup {
   #settled: Promise<number> = Promise.resolve(0);
   #listening: Promise<unknown> = Promise.resolve();
   #stopping = false;
+  /** Counts changes of plugins: a worker that starts during one is given what came of it. */
+  #pluginChanges = 0;
   #leaving = false;
   #watch: NodeJS.Timeout | null = null;
 
@@ -87,6 +94,11 @@ export class WorkerGroup {
   /** Calls the listener when a worker's process has ended, for whatever reason. */
   onGone(listener: (worker: number, pid: number) => void): void {
     this.#gone.push(listener);
+  }
+
+  /** Calls the listener when a worker stands still in a plugin, before it is replaced. */
+  onStall(listener: (stall: Stall) => void): void {
+    this.#stalled.push(listener);
   }
 
   /** Starts the workers' processes. `serve` reports failures. */
@@ -136,6 +148,7 @@ export class WorkerGroup {
       asked: false,
       startedAt: performance.now(),
       initialisedAt: null,
+      pluginChanges: 0,
       ended: false,
     };
     this.#members.set(number, member);
@@ -144,6 +157,14 @@ export class WorkerGroup {
       (request) => this.#serving().admin(request),
       this.options.log,
     );
+    onStall(child, (stall) => {
+      this.options.log.error(
+        { worker: number, stall },
+        `a data worker stands still in the plugin ${stall.hooks.map(({ plugin, hook }) => `${plugin} (${hook})`).join(' or ')}; replacing it`,
+      );
+      for (const listener of this.#stalled) listener(stall);
+      child.kill('SIGKILL');
+    });
     return new Promise((resolve, reject) => {
       child.on('message', (message: FromWorker) => {
         member.lastBeat = performance.now();
@@ -154,6 +175,9 @@ export class WorkerGroup {
             break;
           case 'ready':
             member.ready = true;
+            // Plugins were replaced while it started.
+            if (member.pluginChanges !== this.#pluginChanges)
+              void this.#plugins.apply([child], this.#serving().init(number).plugins.insert);
             if (this.#leaving) this.#send(child, { t: 'announce-drain' });
             resolve(message.port);
             break;
@@ -178,6 +202,9 @@ export class WorkerGroup {
             break;
           case 'forgot':
             this.#forgetting.confirmed(message.id, child);
+            break;
+          case 'plugins-ready':
+            this.#plugins.answered(message.id, message.failure);
             break;
           case 'explained':
             this.#explaining.get(message.id)?.(message.value);
@@ -207,6 +234,7 @@ export class WorkerGroup {
   #initialise(member: WorkerMember, service: WorkerService): void {
     const { number, child } = member;
     const init = service.init(number);
+    member.pluginChanges = this.#pluginChanges;
     const send = (port: number): void => {
       member.initialisedAt = performance.now();
       this.#send(child, { t: 'init', init: { ...init, port } });
@@ -228,6 +256,7 @@ export class WorkerGroup {
     member.inFlight = 0;
     // A dead worker remembers nothing: that counts as its acknowledgement.
     this.#forgetting.ended(child);
+    this.#plugins.ended(child);
     if (child.pid !== undefined) for (const listener of this.#gone) listener(number, child.pid);
     if (this.#stopping) return;
     this.options.log.error({ worker: number, code, signal }, 'a data worker died; starting another');
@@ -304,6 +333,16 @@ export class WorkerGroup {
       const late = setTimeout(() => done(null), explainMs);
       this.#explaining.set(id, done);
     });
+  }
+
+  /** All workers run these plugins, or none does: then it resolves with the reason. */
+  async changePlugins(insert: readonly InsertedPlugin[]): Promise<string | null> {
+    this.#pluginChanges++;
+    const serving = [...this.#members.values()].filter(({ ready }) => ready);
+    return this.#plugins.apply(
+      serving.map(({ child }) => child),
+      insert,
+    );
   }
 
   #replace(late: ReadonlySet<ChildProcess>): void {

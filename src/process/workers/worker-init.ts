@@ -1,4 +1,5 @@
 import type { WorkerInit } from '../../common/ipc/messages.js';
+import type { InsertedPlugins } from '../../common/plugin-files/inserted.js';
 import type { OwnPrices } from '../../common/prices/pricing.js';
 import type { Settings } from '../../common/settings/settings.js';
 
@@ -13,6 +14,7 @@ export function workerInit(
     deployment,
   }: { readonly journalDir: string; readonly nodeId: string; readonly deployment: string | null },
   pepper: string,
+  plugins: InsertedPlugins,
   prices: { readonly own: OwnPrices; readonly revision: number },
 ): WorkerInit {
   return {
@@ -48,9 +50,6 @@ export function workerInit(
     writeTimeoutMs: settings.writeTimeoutMs,
     stages: settings.stages,
     hookTimeoutMs: settings.hookTimeoutMs,
-    plugins: {
-      directory: settings.plugins.directory,
-      insert: settings.plugins.insert.map((entry) => ({ ...entry })),
-    },
+    plugins,
   };
 }

@@ -20,6 +20,8 @@ export interface WorkerMember {
   startedAt: number;
   /** Monotonic milliseconds at which it got its settings; null: not yet. */
   initialisedAt: number | null;
+  /** Changes of plugins before it got its settings. */
+  pluginChanges: number;
   /** Its process has ended, or never started. */
   ended: boolean;
 }

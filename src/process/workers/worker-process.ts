@@ -19,6 +19,8 @@ export function restartDelay(failures: number, random: number): number {
 export function forkWorker(): ChildProcess {
   return fork(fileURLToPath(new URL('../worker/data-worker.js', import.meta.url)), [], {
     // Sends the administration's bytes directly: as base64 in JSON they cost each process three times as much.
+    // The last one is for reports of a thread that watches plugins.
+    stdio: ['inherit', 'inherit', 'inherit', 'ipc', 'pipe'],
     serialization: 'advanced',
     execArgv: [
       '--disable-proto=delete',

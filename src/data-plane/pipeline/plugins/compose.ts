@@ -2,6 +2,7 @@ import { addErrors } from '../../../common/core/errors.js';
 import type { InsertedPlugins } from '../../../common/plugin-files/inserted.js';
 import type { Plugin } from '../../../common/plugin-host/plugin.js';
 import type { StageName } from '../order.js';
+import { blockedHooks } from './live/blocked-hooks.js';
 import { LiveChain } from './live/live-chain.js';
 import type { Stage } from './plugins.js';
 import { type HostParts, stageHost } from './stage-host.js';
@@ -38,6 +39,7 @@ export async function composeLive(
     ...{ directory, given, hookTimeoutMs: settings.hookTimeoutMs },
     host: parts,
   });
+  parts.metrics.show(blockedHooks);
   await live.prepare(settings.plugins);
   live.commit();
   return live;

@@ -8,8 +8,10 @@ import { bodyDigest } from '../../../common/plugin-host/slots.js';
 import { maxHeldMs } from '../../../common/plugin-host/text-piece.js';
 import { isThenable } from '../chain.js';
 import { editableCall } from './editable-call.js';
+import { countBlocked } from './live/blocked-hooks.js';
+import { hookEntered, hookLeft, hookNumber, hookPending } from './live/running-hooks.js';
 import { checkedSource, type MetricNames } from './plugin-metrics.js';
-import { inPluginScope, outsidePluginScope, scopeFields } from './plugin-scope.js';
+import { inPluginScope, outsidePluginScope, type PluginScope, scopeFields } from './plugin-scope.js';
 import type { Stage } from './plugins.js';
 
 type HookName = keyof Hooks;
@@ -17,6 +19,17 @@ type ExchangeHook = (x: Exchange, ...rest: never[]) => unknown;
 
 /** Milliseconds that the `close` of a plugin may take before the worker exits without it. */
 const closeMs = 2000;
+
+/** Milliseconds that a hook may hold the event loop. */
+const blockedMs = 20;
+
+function blocked(scope: PluginScope, ms: number, log: Logger): void {
+  countBlocked(scope);
+  log.warn(
+    { ...scopeFields(scope), ms: Math.round(ms) },
+    `the plugin ${scope.plugin} held the event loop for ${Math.round(ms)} ms in ${scope.hook}`,
+  );
+}
 
 /** How long a request waits for what a hook promises. */
 export interface HookLimit {
@@ -84,6 +97,7 @@ function guarded(
 ): GuardedHook {
   // No request waits for a log hook.
   const isLimited = hook !== 'log' && hook !== unlimited;
+  const number = hookNumber(plugin, hook);
   return (x, ...rest) => {
     const scope = { plugin, hook, requestId: x.id };
     const checked = (answer: unknown): unknown => {
@@ -101,16 +115,24 @@ function guarded(
     deepFreeze(x.metadata);
     deepFreeze(x.request.json);
     return inPluginScope(scope, () => {
+      const interrupted = hookEntered(number);
+      const from = performance.now();
       try {
         const answer = run(x, ...rest);
         if (!isThenable(answer)) return x.body === 'edited' ? written(x, checked(answer)) : checked(answer);
+        hookPending(number, 1);
         const later = isLimited ? inTime(plugin, hook, answer, ms) : Promise.resolve(answer);
         return later
           .then(checked)
           .then((done) => (x.body === 'edited' ? written(x, done) : done))
-          .catch(failed);
+          .catch(failed)
+          .finally(() => hookPending(number, -1));
       } catch (thrown) {
         return failed(thrown);
+      } finally {
+        hookLeft(interrupted);
+        const ms = performance.now() - from;
+        if (ms > blockedMs) blocked(scope, ms, log);
       }
     });
   };

@@ -4,9 +4,10 @@ import type { Metric } from '../../../../common/plugin-host/metrics.js';
 import type { Plugin } from '../../../../common/plugin-host/plugin.js';
 import type { Place } from '../../order.js';
 import { customHost, customStage } from '../custom-stage.js';
-import { scopeTest } from './insert-scope.js';
 import { pluginOf, type Stage, setUp } from '../plugins.js';
 import { explainMissing, type HostParts, stageHost } from '../stage-host.js';
+import { scopeTest } from './insert-scope.js';
+import { hookEntered, hookLeft, hookNumber } from './running-hooks.js';
 
 /** What instances of custom plugins are made with. */
 export interface InstanceParts {
@@ -35,7 +36,8 @@ export class CustomInstance {
   /** Rejects with file, line and reason. */
   static async of(entry: InsertedPlugin, parts: InstanceParts): Promise<CustomInstance> {
     const { name, before, after, options, scope } = entry;
-    const plugin = await loaded(entry, parts);
+    const importing = hookEntered(hookNumber(name, 'import'));
+    const plugin = await loaded(entry, parts).finally(() => hookLeft(importing));
     if (plugin.name !== name)
       throw new Error(
         `plugins.insert: the file of the plugin ${name} has one named ${plugin.name}: name the file as the plugin.`,
@@ -48,7 +50,8 @@ export class CustomInstance {
       false,
     );
     const host = explainMissing(name, customHost(name, own, plugin.metrics), parts.host.capabilities);
-    const stage = await setUp(plugin, options, host);
+    const settingUp = hookEntered(hookNumber(name, 'setup'));
+    const stage = await setUp(plugin, options, host).finally(() => hookLeft(settingUp));
     // Attempts have timeouts of their own, and a model may answer for minutes.
     const unlimited = plugin.needs?.includes('upstream') ? 'request' : null;
     instance.stage = customStage(stage, log, { ms: parts.hookTimeoutMs, unlimited }, scopeTest(name, scope));

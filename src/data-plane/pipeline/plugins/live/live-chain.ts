@@ -2,8 +2,8 @@ import type { InsertedPlugin, InsertedPlugins } from '../../../../common/plugin-
 import { passRequest } from '../../answer/texts/whole-texts.js';
 import { type Chain, composeChain } from '../../chain.js';
 import type { StageName } from '../../order.js';
-import { CustomInstance, type InstanceParts } from './custom-instance.js';
 import { arrange, type Stage } from '../plugins.js';
+import { CustomInstance, type InstanceParts } from './custom-instance.js';
 
 /** Milliseconds after which a replaced plugin is closed even if requests still run through it. */
 const closeAfterMs = 600_000;

@@ -1,0 +1,63 @@
+import { writeSync } from 'node:fs';
+import { workerData } from 'node:worker_threads';
+
+/** Watches the main thread of a data worker with custom plugins, and reports to the control process when it stands still. */
+interface Watched {
+  readonly marks: SharedArrayBuffer;
+  readonly names: SharedArrayBuffer;
+  readonly nameBytes: number;
+  /** Descriptor of the pipe to the control process. */
+  readonly pipe: number;
+}
+
+const { marks: memory, names, nameBytes, pipe } = workerData as Watched;
+const marks = new Int32Array(memory);
+/** Milliseconds between two looks. */
+const lookMs = 50;
+/** Milliseconds without a beat that a hook may take, if it computes for most of them; and if it only waits. */
+const stallMs = { computing: 700, waiting: 5000 };
+/** While a plugin is imported or set up it may take longer: nothing else can be done meanwhile. */
+const setUpMs = 5000;
+
+function nameOf(number: number): readonly string[] {
+  const bytes = Buffer.from(new Uint8Array(names, (number - 1) * nameBytes, nameBytes));
+  return bytes.toString('utf8', 0, bytes.indexOf(0)).split(' ');
+}
+
+/** The hooks that may be to blame: the one that runs, or those whose promises are open. */
+function suspects(): number[] {
+  if (marks[1]! > 0) return [marks[1]!];
+  const found: number[] = [];
+  for (let number = 1; number + 1 < marks.length; number++) if (marks[1 + number]! > 0) found.push(number);
+  return found;
+}
+
+let beats = -1;
+let since = performance.now();
+let cpu = process.cpuUsage();
+let isReported = false;
+
+function look(): void {
+  const now = Atomics.load(marks, 0);
+  if (now !== beats) {
+    beats = now;
+    since = performance.now();
+    cpu = process.cpuUsage();
+    isReported = false;
+    return;
+  }
+  if (isReported) return;
+  const ms = performance.now() - since;
+  if (ms < stallMs.computing) return;
+  const { user, system } = process.cpuUsage(cpu);
+  const isComputing = (user + system) / 1000 >= stallMs.computing * 0.8;
+  if (!isComputing && ms < stallMs.waiting) return;
+  const found = suspects().map(nameOf);
+  const isSetUp = found.length > 0 && found.every(([, hook]) => hook === 'setup' || hook === 'import');
+  if (found.length === 0 || (isSetUp && ms < setUpMs)) return;
+  isReported = true;
+  const hooks = found.map(([plugin, hook]) => ({ plugin, hook }));
+  writeSync(pipe, `${JSON.stringify({ ms: Math.round(ms), hooks })}\n`);
+}
+
+setInterval(look, lookMs);
