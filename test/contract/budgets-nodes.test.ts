@@ -7,7 +7,7 @@ import type { CounterSums } from '../../src/common/ledger/budgets.js';
 import type { Nodes, SpentListener } from '../../src/common/plugin-host/control.js';
 import { Redis } from '../../src/control-plane/shared-state/redis.js';
 import { nodesOf } from '../../src/process/stage-parts.js';
-import { eventually } from '../support/gateway.js';
+import { eventually, pause } from '../support/gateway.js';
 import { RedisServer } from '../support/redis.js';
 
 const silent = { info() {}, warn() {}, error() {} };
@@ -55,15 +55,27 @@ describe('the counters of budgets of several nodes', function () {
   let all: { readonly spent: Shared; readonly own: BudgetCounters; readonly budgets: RedisBudgets }[];
 
   const made: RedisBudgets[] = [];
+  /** Answers of Redis arrive so much later. Milliseconds. */
+  let lateMs = 0;
+  /** By so much the clock of the nodes is ahead. Milliseconds. */
+  let aheadMs = 0;
 
   const node = (i: number, without: 'local_share' | 'closed'): (typeof all)[number] => {
     const spent = new Shared(`node${i}`);
     const usual = nodesOf(redis[i]!);
     // Of a Redis that is there: the usual time limit is one for a quiet machine.
-    const nodes: Nodes = { ...usual, script: (lua, keys, args) => usual.script(lua, keys, args, 2000) };
+    const nodes: Nodes = {
+      ...usual,
+      async script<T>(lua: string, keys: readonly string[], args: readonly string[]): Promise<T> {
+        const answer = await usual.script<T>(lua, keys, args, 2000);
+        if (lateMs > 0) await pause(lateMs);
+        return answer;
+      },
+    };
     const own: BudgetCounters = new BudgetCounters({
       workers: 1,
       spent,
+      now: () => Date.now() + aheadMs,
       onChange: (changed, amount) => budgets.changed(changed, amount),
       onReset: (name, takenAway) => budgets.reset(name, takenAway),
     });
@@ -82,6 +94,7 @@ describe('the counters of budgets of several nodes', function () {
   beforeEach(async () => {
     sums.clear();
     isLedgerAway = false;
+    lateMs = aheadMs = 0;
     server = await RedisServer.start();
   });
   afterEach(async () => {
@@ -146,6 +159,34 @@ describe('the counters of budgets of several nodes', function () {
     expect(await take(0, 100_000 * dollar)).to.equal(true);
     expect(await take(0, 100_000 * dollar)).to.equal(false);
     expect(await take(2, 100_000 * dollar)).to.equal(false);
+  });
+
+  it('keep what Redis granted while another node has them write what they have used', async () => {
+    await start();
+    expect(await passed(3, 50_000 * dollar)).to.equal(3);
+    lateMs = 30;
+    const granted = take(0, 100_000 * dollar);
+    await pause(lateMs / 2);
+    await redis[1]!.publish('limits-budgets', counter);
+    expect(await granted).to.equal(true);
+    await pause(3 * lateMs);
+    lateMs = 0;
+    expect(await take(1, 50_001 * dollar + 8)).to.equal(false);
+    expect(await take(1, 50_001 * dollar + 7)).to.equal(true);
+  });
+
+  it('ask Redis again when it is back, also a node whose share was used up', async () => {
+    await start();
+    expect(await passed(3, 40_000 * dollar)).to.equal(3);
+    for (const { spent } of all) spent.charge(1, 40_000 * dollar);
+    await server.kill();
+    for (let i = 0; i < 7; i++) await take(0, 10_000 * dollar);
+    expect(await take(0, 10_000 * dollar)).to.equal(false);
+    await server.start();
+    await eventually('it takes of what the others have left', () => {
+      aheadMs += 1000;
+      return take(0, 10_000 * dollar);
+    });
   });
 
   it('keep what is used where a node starts again, whose last run had requests under way', async () => {

@@ -23,10 +23,16 @@ export class UsedBudget {
   readonly shares = new Map<number, Share>();
   /** Until this slot has passed, nothing is granted ahead: the budget is nearly used up. */
   tightSlot = -1;
-  /** Which Redis has counted what is here: another one has lost it. */
+  /** Which Redis has counted what is here: another one has lost it. Empty: what is here may not be in Redis. */
   born = '';
-  /** Has Redis ever counted it? */
-  wasShared = false;
+  /** The last `born` of Redis; empty: it has never counted it. */
+  lastBorn = '';
+  /** Questions to Redis that are not answered yet. */
+  asking = 0;
+  /** Called when the last of them was answered. */
+  onQuiet: (() => void) | null = null;
+  /** Resolves when Redis has what was used here; null: it is not being written. */
+  writing: Promise<void> | null = null;
   /** When Redis last answered what all have used. Unix milliseconds. */
   sharedAt = 0;
   /** What this node may have used while it cannot ask the others, and since when; null: not known. */
@@ -63,6 +69,8 @@ export interface Asker {
 const slotMs = 1000;
 /** How old what the ledger has of other nodes may be. Milliseconds. */
 const staleMs = 1000;
+/** The ledger has what other nodes used so long ago, and nothing of their requests under way. Milliseconds. */
+const ledgerMs = 2000;
 /** Counters that are kept, at most: an idle one is read again from the ledger. */
 const mostCounters = 100_000;
 const longestNames = 32 * 1024 * 1024;
@@ -173,9 +181,9 @@ export class BudgetCounters {
       counter.byNode = found?.byNode ?? new Map();
       let others = 0;
       for (const [node, sum] of counter.byNode) if (node !== spent.node) others += sum;
-      // Redis also had what the other nodes hold back, which the ledger gets later.
+      // Redis also had what the other nodes hold back, which the ledger gets later; after a while it has what they used.
       const known = counter.others + (counter.byNode.get(resetsNode) ?? 0) - resetBefore;
-      counter.others = counter.wasShared ? Math.max(others, known) : others;
+      counter.others = now - counter.sharedAt < ledgerMs ? Math.max(others, known) : others;
       counter.readAt = now;
       if (!areNew) continue;
       counter.own = counter.byNode.get(spent.node) ?? 0;

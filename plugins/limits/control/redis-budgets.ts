@@ -14,8 +14,6 @@ const keepEndlessMs = 30 * keepMs;
 const writeMs = 50;
 /** How often what Redis does not have yet is written. Milliseconds. */
 const rewriteMs = 100;
-/** The ledger has what other nodes used so long ago, and nothing of their requests under way. Milliseconds. */
-const ledgerMs = 2000;
 const channel = 'limits-budgets';
 
 type Answer =
@@ -50,7 +48,7 @@ export class RedisBudgets {
     const { nodes, own } = options;
     nodes.subscribe(channel, (name) => {
       const counter = own.peek(name);
-      if (counter?.wasShared === true) void this.#open(counter).catch(() => {});
+      if (counter !== undefined && counter.lastBorn !== '') void this.#open(counter).catch(() => {});
     });
   }
 
@@ -67,24 +65,24 @@ export class RedisBudgets {
       this.#went(false);
       return answer;
     } catch {
-      // What was asked may have been counted there: it is written again.
+      if (without === 'local_share') this.#went(true);
+      const shares = without === 'closed' ? null : await this.#shares(wanted, counters);
+      // What was asked may have been counted there, and what is granted now is not: in the same turn, so that no write is between.
       for (const counter of counters) this.#unwrite(counter);
-      if (without === 'closed') return null;
-      this.#went(true);
-      return own.takeNow(from, await this.#shares(wanted, counters), counters);
+      return shares === null ? null : own.takeNow(from, shares, counters);
     }
   }
 
   /** Is Redis away, or was it a moment ago? Others may not have written yet what they have used meanwhile. */
   get #isReturning(): boolean {
     if (this.options.without === 'closed') return false;
-    return this.#isAway || Date.now() - this.#backSince < returningMs;
+    return this.#isAway || this.options.own.now() - this.#backSince < returningMs;
   }
 
   #went(isAway: boolean): void {
     if (isAway === this.#isAway) return;
     this.#isAway = isAway;
-    const now = Date.now();
+    const now = this.options.own.now();
     if (!isAway) this.#backSince = now;
     // Away again, before all have noticed that it was back: the shares are still those of the first time.
     else if (now - this.#backSince >= returningMs) this.#awaySince = now;
@@ -123,11 +121,14 @@ export class RedisBudgets {
   async #write(): Promise<void> {
     try {
       for (const counter of this.#unwritten) {
-        if (counter.born === '') await this.#open(counter);
         this.#unwritten.delete(counter);
+        if (counter.born !== '') continue;
+        await this.#open(counter);
+        // Where this node's share is used up no request asks whether Redis is back.
+        this.#went(false);
       }
     } catch {
-      // Still away.
+      // Still away, and the counter is among them again.
     }
     const isDone = this.#isClosed || this.#unwritten.size === 0;
     this.#timer = isDone ? null : setTimeout(() => void this.#write(), rewriteMs).unref();
@@ -145,9 +146,7 @@ export class RedisBudgets {
     if (counter.most === null || counter.aloneSince !== this.#awaySince) {
       counter.aloneSince = this.#awaySince;
       // Where the ledger is away as well, what was known of the others last has to do.
-      const shared = own.now() - counter.sharedAt < ledgerMs ? counter.others : 0;
       await own.reread(counter.organisationId, [counter]).catch(() => {});
-      counter.others = Math.max(counter.others, shared);
       counter.most = counter.own + Math.max(0, Math.floor((one.limit - counter.used) / count()));
     }
     return { ...one, limit: Math.min(one.limit, counter.most + counter.others) };
@@ -160,6 +159,7 @@ export class RedisBudgets {
   ): Promise<readonly Grant[] | LimitRefusal> {
     const { own } = this.options;
     for (let tries = 0; ; tries++) {
+      await this.#written(counters);
       const asked = counters.map(({ born }) => born);
       const answer = await this.#ask(from, wanted, counters);
       if ('refused' in answer) {
@@ -201,16 +201,37 @@ export class RedisBudgets {
       }),
     };
     const keys = wanted.map(({ counter }) => keyOf(counter));
-    return JSON.parse(
-      await nodes.script<string>(takeBudgetScript, keys, [JSON.stringify(question)]),
-    ) as Answer;
+    for (const counter of counters) counter.asking++;
+    try {
+      const answer = await nodes.script<string>(takeBudgetScript, keys, [JSON.stringify(question)]);
+      return JSON.parse(answer) as Answer;
+    } finally {
+      // After the answer was counted, which is done in the turn that it arrives in.
+      setImmediate(() => {
+        for (const counter of counters) if (--counter.asking === 0) counter.onQuiet?.();
+      });
+    }
+  }
+
+  /** Resolves when none of them is being written. */
+  async #written(counters: readonly UsedBudget[]): Promise<void> {
+    for (;;) {
+      const writing = counters.find((counter) => counter.writing !== null)?.writing;
+      if (writing == null) return;
+      await writing;
+    }
   }
 
   /** Writes what this node has used, and of the other nodes what the ledger has. One at a time for a counter. */
   async #open(counter: UsedBudget, wanted?: WantedBudget): Promise<void> {
     let opening = this.#opening.get(counter.name);
     if (opening === undefined) {
-      opening = this.#openNow(counter, wanted).finally(() => this.#opening.delete(counter.name));
+      opening = this.#openNow(counter, wanted)
+        .catch((error) => {
+          this.#unwrite(counter);
+          throw error;
+        })
+        .finally(() => this.#opening.delete(counter.name));
       this.#opening.set(counter.name, opening);
     }
     const isLost = await opening;
@@ -220,25 +241,53 @@ export class RedisBudgets {
 
   /** true: Redis had it before, and has lost it. */
   async #openNow(counter: UsedBudget, wanted?: WantedBudget): Promise<boolean> {
-    const { nodes, own, spent } = this.options;
+    const { nodes, own } = this.options;
     // Without the ledger, what it had last has to do.
     await own.reread(counter.organisationId, [counter]).catch(() => {});
+    const writing = this.#writeNow(counter, wanted);
+    counter.writing = writing.then(nothing, nothing);
+    const [born, isNew] = await writing.finally(() => {
+      counter.writing = null;
+    });
+    const isLost = counter.lastBorn !== '' && counter.lastBorn !== born;
+    counter.lastBorn = born;
+    if (isLost && isNew === 1) await nodes.publish(channel, counter.name);
+    return isLost;
+  }
+
+  /**
+   * Questions that are under way are answered first, and others wait: what they are granted would be overwritten by what
+   * was known before.
+   */
+  async #writeNow(
+    counter: UsedBudget,
+    wanted: WantedBudget | undefined,
+  ): Promise<readonly [born: string, isNew: number]> {
+    const { nodes, own, spent } = this.options;
+    counter.born = '';
+    if (counter.asking > 0)
+      await new Promise<void>((quiet) => {
+        counter.onQuiet = quiet;
+      });
+    counter.onQuiet = null;
     const others = [...counter.byNode].filter(([node]) => node !== spent.node);
     const keep = wanted === undefined ? keepEndlessMs : keepMsOf(wanted, own.now());
+    const written = counter.own;
     const args = [
       spent.node,
-      exact(counter.own),
+      exact(written),
       JSON.stringify(Object.fromEntries(others.map(([node, sum]) => [node, exact(sum)]))),
       exact(keep),
     ];
-    const [born, isNew] = await nodes.script<[string, number]>(openBudgetScript, [keyOf(counter.name)], args);
-    const isLost = isNew === 1 && counter.wasShared;
-    counter.born = born;
-    counter.wasShared = true;
-    if (isLost) await nodes.publish(channel, counter.name);
-    return isLost;
+    const answer = await nodes.script<[string, number]>(openBudgetScript, [keyOf(counter.name)], args);
+    counter.born = answer[0];
+    // Given back, used beyond what was granted, or granted without Redis meanwhile.
+    if (counter.own !== written) this.changed(counter, counter.own - written);
+    return answer;
   }
 }
+
+const nothing = (): void => {};
 
 const exact = (amount: number): string => Math.round(amount).toFixed(0);
 
