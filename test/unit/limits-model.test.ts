@@ -52,10 +52,7 @@ class Model {
 const chat: Endpoint = { name: 'chat', format: 'openai-chat', body: 'json' };
 const request = { method: 'POST', path: '/v1/chat/completions', query: '', headers: [] };
 
-const describeLong = process.env['WHOLE_LOAD'] === 'true' ? describe : describe.skip;
-
-// By itself only: timers that other tests leave behind would keep its virtual clock from moving.
-describeLong('rate limits on one node, compared with a model by the same sixtieths', function () {
+describe('rate limits on one node, compared with a model by the same sixtieths', function () {
   this.timeout(300_000);
   const time = new VirtualTime();
   const realNow = Date.now;
