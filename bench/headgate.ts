@@ -31,6 +31,8 @@ export interface GatewayOptions {
 export interface Gateway extends Server {
   readonly grpcPort: number;
   readonly key: string;
+  /** A key with a limit of each type, and a budget, none of which is ever reached. */
+  readonly governedKey: string;
 }
 
 /** Headgate with default settings and one data worker: control process, journal and ledger on disk. */
@@ -70,6 +72,15 @@ export async function startHeadgate({
   const client = connectAdmin({ address: `127.0.0.1:${grpcPort}`, key: adminKey, defaultWorkspace: true });
   for (const { slug, row, url, credential = { key: 'sk-bench' } } of providers)
     await client.providers.create({ slug, name: slug, provider: row, base_url: url, ...credential });
+  const { key: governedKey } = await client.keys.create({
+    ...{ type: 'workspace', sub_type: 'service', name: 'governed', scopes: ['completions.write'] },
+    rate_limits: [
+      { type: 'requests', unit: 'rpm', value: 2_000_000_000 },
+      { type: 'tokens', unit: 'rpd', value: 2_000_000_000 },
+      { type: 'concurrency', value: 1_000_000 },
+    ],
+    usage_limits: { type: 'cost', credit_limit: 1_000_000, periodic_reset: 'monthly' },
+  });
   client.close();
   return {
     name: logBodies === false ? 'headgate, bodies not logged' : 'headgate',
@@ -77,6 +88,7 @@ export async function startHeadgate({
     opsPort,
     grpcPort,
     key,
+    governedKey,
     pids: () => [child.pid ?? 0, ...childrenOf(child.pid ?? 0)],
     headers: headersOf(key, {
       strategy: { mode: 'fallback' },

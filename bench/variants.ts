@@ -30,7 +30,7 @@ export function storedProviders({ port, tlsPort }: UpstreamPorts): StoredProvide
 
 /** The same gateway, asked in other ways: each is a row of its own. */
 export function variantsOf(gateway: Gateway, { port, tlsPort }: UpstreamPorts): Server[] {
-  const { key } = gateway;
+  const { key, governedKey } = gateway;
   const customHost = `http://127.0.0.1:${port}/v1`;
   const variant = (what: string, headers: Server['headers']): Server => ({
     ...gateway,
@@ -44,6 +44,10 @@ export function variantsOf(gateway: Gateway, { port, tlsPort }: UpstreamPorts): 
   const stored = { provider: '@bench' };
   const expensive = { ...stored, override_params: { model: 'gpt-4o' } };
   return [
+    variant('governed', {
+      ...gateway.headers,
+      'x-gateway-api-key': governedKey,
+    }),
     variant('custom host', {
       'x-gateway-api-key': key,
       'x-gateway-provider': 'openai',

@@ -327,6 +327,18 @@ function contract(open: (dataDir: string, ofNode: string) => Promise<BudgetLedge
     expect(await usage()).to.equal(undefined);
     expect(await used(keyBudget, 1)).to.equal(5);
     expect(await course({ budget: keyBudget, startsAt: 1 })).to.deep.equal([]);
+    // Its row is gone, and is written whole again beside one that is there.
+    await settle(settled(uuid(3), [charge(7), charge(6, { endsAt: null, startsAt: 1 })]));
+    expect(await usage()).to.include({ used: 7, limit: 1000, holder: 'api_key', endsAt: nextMonday });
+    expect(await used(keyBudget, 1)).to.equal(11);
+  });
+
+  it('take the limit, the threshold and the end of the period from the last charge', async () => {
+    await settle(settled(uuid(1), [charge(1)]));
+    await settle(settled(uuid(2), [charge(1, { limit: 500, threshold: null })]));
+    expect(await usage()).to.include({ used: 2, limit: 500, threshold: null, endsAt: nextMonday });
+    await settle(settled(uuid(3), [charge(1, { endsAt: null })]));
+    expect(await usage()).to.include({ used: 3, limit: 1000, threshold: 800, endsAt: null });
   });
 
   it('list those of a policy by value, status and search', async () => {

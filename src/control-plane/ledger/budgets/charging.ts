@@ -1,8 +1,8 @@
-import { budgetParts } from '../../../common/core/budget-name.js';
 import type { ChargedBudget } from '../../../common/ledger/budgets.js';
 import type { LedgerBatch } from '../ledger.js';
 import { type CounterEvent, writeAlerts } from './alert-rows.js';
-import { budgetId, type CounterRow } from './counter-rows.js';
+import type { CounterRow } from './counter-rows.js';
+import { type KnownBudget, type KnownBudgets, markWritten } from './known-budgets.js';
 import { type Language, rowsParameter, type Step } from './language.js';
 
 /** How the charges of a row begin, in JSON. They are the last of its `rest`. */
@@ -39,9 +39,14 @@ export function courseAt(at: number, startsAt: number, endsAt: number | null): n
 export const courseWidth = (startsAt: number, endsAt: number | null): number =>
   endsAt !== null && endsAt - startsAt <= longestByHour ? hourMs : dayMs;
 
+/** What changes in a counter: a row that is there already is given no more than that. */
+const changingColumns = {
+  ...({ id: 'text', starts_at: 'integer' } as const),
+  ...({ used: 'integer', limit: 'integer', threshold: 'integer' } as const),
+} as const;
 const counterColumns = {
-  id: 'text',
-  starts_at: 'integer',
+  ...changingColumns,
+  ends_at: 'integer',
   org: 'text',
   workspace: 'text',
   budget: 'text',
@@ -49,27 +54,27 @@ const counterColumns = {
   holder_id: 'text',
   value_key: 'text',
   measure: 'text',
-  ends_at: 'integer',
-  limit: 'integer',
-  threshold: 'integer',
-  used: 'integer',
 } as const;
 const counterNames = Object.keys(counterColumns) as (keyof typeof counterColumns)[];
-const counterList = counterNames.map((name) => `"${name}"`).join(', ');
+const changingCount = Object.keys(changingColumns).length;
+const listOf = (names: readonly string[]): string => names.map((name) => `"${name}"`).join(', ');
+const given = counterNames.slice(0, changingCount).map((name) => `given."${name}"`);
+const kept = counterNames.slice(changingCount).map((name) => `coalesce(given."${name}", present."${name}")`);
+
+/** Has the counter reached what there is no alert of yet? As `alert` finds out below. */
+const isReached = `(threshold IS NOT NULL AND used >= threshold
+    AND NOT (threshold_alert_of IS NOT NULL AND threshold_alert_of = threshold AND "limit" <= coalesce(threshold_alert_limit, 0)))
+  OR (used >= "limit" AND (exhausted_alert_of IS NULL OR exhausted_alert_of <> "limit"))`;
 
 type Counter = Pick<CounterRow, keyof typeof counterColumns>;
 
+const chargedNames = [
+  ...(['id', 'starts_at', 'used', 'resets'] as const),
+  ...(['threshold_alert_of', 'threshold_alert_limit', 'exhausted_alert_of'] as const),
+] as const;
+
 /** What a counter is after its charge. */
-type Charged = Pick<
-  CounterRow,
-  | 'id'
-  | 'starts_at'
-  | 'used'
-  | 'resets'
-  | 'threshold_alert_of'
-  | 'threshold_alert_limit'
-  | 'exhausted_alert_of'
->;
+type Charged = Pick<CounterRow, (typeof chargedNames)[number]>;
 
 const most = Number.MAX_SAFE_INTEGER;
 
@@ -82,13 +87,24 @@ export function chargeStatements(language: Language) {
       WHERE true ORDER BY id, starts_at, ${last}
       ON CONFLICT (id, starts_at, ${last}) DO UPDATE SET used = ${least}(${table}.used + excluded.used, ${most})`;
   return {
-    counters: `INSERT INTO budget_counters (${counterList}, resets, first_charge_at, updated_at)
-      SELECT ${counterList}, 0, CAST(?2 AS bigint), CAST(?2 AS bigint) FROM ${rowsOf('?1', counterColumns)} AS charged
-      WHERE true ORDER BY id, starts_at
+    counters: `INSERT INTO budget_counters (${listOf(counterNames)}, resets, first_charge_at, updated_at)
+      SELECT ${[...given, ...kept].join(', ')}, 0, CAST(?2 AS bigint), CAST(?2 AS bigint)
+      FROM ${rowsOf('?1', counterColumns)} AS given
+      LEFT JOIN budget_counters AS present
+        ON given.org IS NULL AND present.id = given.id AND present.starts_at = given.starts_at
+      WHERE given.org IS NOT NULL OR present.id IS NOT NULL ORDER BY given.id, given.starts_at
       ON CONFLICT (id, starts_at) DO UPDATE SET
         used = ${least}(budget_counters.used + excluded.used, ${most}), ends_at = excluded.ends_at,
         "limit" = excluded."limit", threshold = excluded.threshold, updated_at = excluded.updated_at
-      RETURNING id, starts_at, used, resets, threshold_alert_of, threshold_alert_limit, exhausted_alert_of`,
+      RETURNING CASE WHEN ${isReached} THEN id END AS reached`,
+    // Of SQLite alone, where no other node waits for a row: its index by the end is left as it is.
+    written: `UPDATE budget_counters SET used = ${least}(budget_counters.used + given.used, ${most}),
+        "limit" = given."limit", threshold = given.threshold, updated_at = CAST(?2 AS bigint)
+      FROM ${rowsOf('?1', changingColumns)} AS given
+      WHERE budget_counters.id = given.id AND budget_counters.starts_at = given.starts_at
+      RETURNING CASE WHEN ${isReached} THEN id END AS reached`,
+    present: `SELECT ${listOf([...chargedNames])} FROM ${rowsOf('?1', { id: 'text', starts_at: 'integer' })} AS asked
+      JOIN budget_counters USING (id, starts_at)`,
     byNode: add('budget_node_usage', 'node', 'text'),
     course: add('budget_course', 'at', 'integer'),
     alerted: `UPDATE budget_counters SET
@@ -110,6 +126,8 @@ export class ChargeSums {
   readonly #budgets = new Map<string, SummedBudget | null>();
   readonly counters: SummedCounter[] = [];
 
+  constructor(readonly known: KnownBudgets) {}
+
   /** `charge`: as the journal has it, nothing about it is sure; `sign`: -1 where it is taken back. In the order of the rows. */
   add(place: ChargePlace, charge: unknown, sign: 1 | -1): void {
     if (!Array.isArray(charge) || typeof charge[0] !== 'string') return;
@@ -119,14 +137,15 @@ export class ChargeSums {
     if (startsAt === null || limit === null || amount === null) return;
     let budget = this.#budgets.get(charge[0]);
     if (budget === undefined) {
-      budget = namedBudget(charge[0]);
+      const known = this.known.get(charge[0]);
+      budget = known === null ? null : { known, periods: new Map() };
       this.#budgets.set(charge[0], budget);
     }
     // What a disk made up is of no budget.
-    if (budget === null || budget.name.org !== place.org) return;
+    if (budget === null || budget.known.name.org !== place.org) return;
     let counter = budget.periods.get(startsAt);
     if (counter === undefined) {
-      counter = new SummedCounter(budget.name, startsAt, place.workspace);
+      counter = new SummedCounter(budget.known, startsAt, place.workspace);
       budget.periods.set(startsAt, counter);
       this.counters.push(counter);
     }
@@ -140,7 +159,7 @@ export class ChargeSums {
 }
 
 interface SummedBudget {
-  readonly name: NamedBudget;
+  readonly known: KnownBudget;
   readonly periods: Map<number, SummedCounter>;
 }
 
@@ -153,14 +172,31 @@ class SummedCounter {
   readonly byHour = new Map<number, number>();
 
   constructor(
-    readonly name: NamedBudget,
+    readonly known: KnownBudget,
     readonly startsAt: number,
     readonly workspace: string | null,
   ) {}
 
   get row(): Counter {
-    const { name, workspace, startsAt, endsAt, limit, threshold, used } = this;
-    return { ...name, workspace, starts_at: startsAt, ends_at: endsAt, limit, threshold, used };
+    const { known, workspace, startsAt, endsAt, limit, threshold, used } = this;
+    return { ...known.name, workspace, starts_at: startsAt, ends_at: endsAt, limit, threshold, used };
+  }
+
+  get key(): string {
+    return `${this.known.name.id} ${this.startsAt}`;
+  }
+
+  get isWritten(): boolean {
+    return this.known.written.get(this.startsAt) === this.endsAt;
+  }
+
+  /** In the order of the columns. */
+  values(isWhole: boolean): unknown[] {
+    const { known, startsAt, used, limit, threshold } = this;
+    const changing = [known.name.id, startsAt, used, limit, threshold];
+    if (!isWhole) return changing;
+    const { row } = this;
+    return [...changing, ...counterNames.slice(changingCount).map((name) => row[name])];
   }
 
   get course(): Map<number, number> {
@@ -182,28 +218,6 @@ const within = (amount: number): number => Math.max(-most, Math.min(most, amount
 const whole = (value: unknown): number | null =>
   typeof value === 'number' ? within(Number.isInteger(value) ? value : Math.round(value)) : null;
 
-type NamedBudget = Pick<
-  CounterRow,
-  'id' | 'org' | 'budget' | 'holder' | 'holder_id' | 'value_key' | 'measure'
->;
-
-/** null: this is no name of a budget. */
-function namedBudget(budget: string): SummedBudget | null {
-  const parts = budgetParts(budget);
-  if (parts === null) return null;
-  const { organisationId: org, of: holder, id: holderId, valueKey, measure } = parts;
-  const name = {
-    id: budgetId(budget),
-    org,
-    budget,
-    holder,
-    holder_id: holderId,
-    value_key: valueKey,
-    measure,
-  };
-  return { name, periods: new Map() };
-}
-
 /**
  * Adds charges to their counters, and writes an alert where one reaches its threshold or its limit. To be called last in the
  * transaction that changes the rows: other nodes wait for its counters from then on. `now`: Unix milliseconds. What was added
@@ -217,21 +231,62 @@ export async function charge(
   now: number,
 ): Promise<readonly ChargedBudget[]> {
   if (counters.length === 0) return [];
-  const rows = counters.map(({ row }) => row);
-  const parameter = rowsParameter(rows.map((row) => counterNames.map((name) => row[name])));
-  const charged = await step<Charged>(statements.counters, [parameter, now]);
+  const add = async (
+    statement: string,
+    rows: readonly (readonly unknown[])[],
+  ): Promise<{ reached: string | null }[]> =>
+    rows.length === 0 ? [] : step(statement, [rowsParameter(rows), now]);
+  const wholeOf = (some: readonly SummedCounter[]): unknown[][] =>
+    some.map((counter) => counter.values(true));
+  let added: { reached: string | null }[];
+  if (language.isExclusive) {
+    const written = counters.filter(({ isWritten }) => isWritten);
+    added = await add(
+      statements.written,
+      written.map((counter) => counter.values(false)),
+    );
+    const others = counters.filter(({ isWritten }) => !isWritten);
+    added.push(...(await add(statements.counters, wholeOf(others))));
+  } else {
+    added = await add(
+      statements.counters,
+      counters.map((counter) => counter.values(!counter.isWritten)),
+    );
+  }
+  if (added.length < counters.length) {
+    // Of rows that were taken back with their transaction, or forgotten long after their period.
+    const present = new Set((await presentOf(statements, step, counters)).map(keyOf));
+    added.push(...(await add(statements.counters, wholeOf(counters.filter(({ key }) => !present.has(key))))));
+  }
   const parts = (of: (counter: SummedCounter) => ReadonlyMap<unknown, number>): string =>
     rowsParameter(
       counters.flatMap((counter) =>
-        Array.from(of(counter), ([part, used]) => [counter.name.id, counter.startsAt, part, used]),
+        Array.from(of(counter), ([part, used]) => [counter.known.name.id, counter.startsAt, part, used]),
       ),
     );
   await step(statements.byNode, [parts(({ byNode }) => byNode)]);
   await step(statements.course, [parts(({ course }) => course)]);
-  const byKey = new Map(rows.map((row) => [`${row.id} ${row.starts_at}`, row]));
-  await alert(language, statements, step, charged, byKey, now);
-  return rows.map(({ budget, starts_at: startsAt, used: amount }) => ({ budget, startsAt, amount }));
+  const ids = new Set(added.map(({ reached }) => reached));
+  const reached = counters.filter(({ known }) => ids.has(known.name.id));
+  if (reached.length > 0) {
+    const charged = await presentOf(statements, step, reached);
+    const byKey = new Map(reached.map((counter) => [counter.key, counter.row]));
+    await alert(language, statements, step, charged, byKey, now);
+  }
+  return counters.map(({ known, startsAt, endsAt, used: amount }) => {
+    markWritten(known, startsAt, endsAt);
+    return { budget: known.name.budget, startsAt, amount };
+  });
 }
+
+const keyOf = ({ id, starts_at }: Pick<CounterRow, 'id' | 'starts_at'>): string => `${id} ${starts_at}`;
+
+const presentOf = (
+  statements: ChargeStatements,
+  step: Step,
+  counters: readonly SummedCounter[],
+): Promise<Charged[]> =>
+  step(statements.present, [rowsParameter(counters.map(({ known, startsAt }) => [known.name.id, startsAt]))]);
 
 async function alert(
   language: Language,
@@ -244,7 +299,7 @@ async function alert(
   const events: CounterEvent[] = [];
   const alerted: unknown[][] = [];
   for (const after of charged) {
-    const counter = counters.get(`${after.id} ${after.starts_at}`);
+    const counter = counters.get(keyOf(after));
     if (counter === undefined) continue;
     const { limit, threshold } = counter;
     const isAlerted = after.threshold_alert_of === threshold && limit <= (after.threshold_alert_limit ?? 0);

@@ -23,6 +23,8 @@ export interface Language {
   /** The same, without rows that another transaction is about to change. */
   readonly forUpdateOfFree: string;
   readonly least: string;
+  /** Does no other process write to it? */
+  readonly isExclusive: boolean;
   /** The table that a parameter has as JSON: an array with an array for each row. */
   rowsOf(parameter: string, columns: RowColumns): string;
 }
@@ -34,6 +36,7 @@ export const sqliteLanguage: Language = {
   forUpdate: '',
   forUpdateOfFree: '',
   least: 'min',
+  isExclusive: true,
   rowsOf: (parameter, columns) =>
     `(SELECT ${Object.keys(columns)
       .map((name, i) => `value ->> ${i} AS "${name}"`)
@@ -48,6 +51,7 @@ export const postgresLanguage: Language = {
   forUpdate: 'FOR UPDATE',
   forUpdateOfFree: 'FOR UPDATE SKIP LOCKED',
   least: 'least',
+  isExclusive: false,
   rowsOf: (parameter, columns) =>
     `(SELECT ${Object.entries(columns)
       .map(

@@ -4,6 +4,7 @@ import type { LedgerBatch } from '../ledger.js';
 import { within } from '../postgres/connections.js';
 import { addRow, type ChargedRow, chargedRows } from './batch-charges.js';
 import { ChargeSums, charge, chargeStatements } from './charging.js';
+import type { KnownBudgets } from './known-budgets.js';
 import { numbered, postgresLanguage, type Step } from './language.js';
 
 /**
@@ -44,6 +45,7 @@ export async function replacedRows(
  */
 export async function chargeBatch(
   client: Client,
+  known: KnownBudgets,
   batch: LedgerBatch,
   replaced: readonly ChargedRow[],
   stagedTimes: readonly [from: number, to: number] | null,
@@ -51,7 +53,7 @@ export async function chargeBatch(
   const step = stepOf(client);
   let rows = chargedRows(batch);
   if (stagedTimes !== null) rows = await newOf(step, rows, ...stagedTimes);
-  const sums = new ChargeSums();
+  const sums = new ChargeSums(known);
   for (const row of replaced) addRow(sums, row, -1);
   for (const row of rows) addRow(sums, row, 1);
   return charge(postgresLanguage, statements, step, sums, Date.now());

@@ -3,6 +3,7 @@ import type { SqliteConnection } from '../../database/sqlite.js';
 import type { LedgerBatch } from '../ledger.js';
 import { addRow, chargedRows } from './batch-charges.js';
 import { type ChargePlace, ChargeSums, charge, chargeStatements, hasCharges } from './charging.js';
+import { KnownBudgets } from './known-budgets.js';
 import { sqliteLanguage } from './language.js';
 
 /**
@@ -50,6 +51,7 @@ const statements = chargeStatements(sqliteLanguage);
 /** Adds the charges of rows to their budgets, in the transaction of these rows. */
 export class SqliteCharges {
   readonly #writer: SqliteConnection;
+  readonly #known = new KnownBudgets();
 
   constructor(writer: SqliteConnection) {
     this.#writer = writer;
@@ -78,7 +80,7 @@ export class SqliteCharges {
       settled !== null && (await step('SELECT 1 FROM temp.batch_replaced LIMIT 1', [])).length > 0;
     if (last === null && !isReplaced) return [];
     const given = (settled?.packed?.count ?? 0) + (settled?.rows.length ?? 0) + unknown.length;
-    const added = new ChargeSums();
+    const added = new ChargeSums(this.#known);
     if (!isReplaced && inserted === given) {
       // As nearly always: then the bytes of the batch are read at a tenth of what it costs to take its rows apart again.
       for (const row of chargedRows(batch)) addRow(added, row, 1);

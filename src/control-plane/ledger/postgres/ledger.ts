@@ -13,6 +13,7 @@ import type {
 import { Alerts } from '../budgets/alerts.js';
 import { Budgets } from '../budgets/budgets.js';
 import { hasCharges } from '../budgets/charging.js';
+import { KnownBudgets } from '../budgets/known-budgets.js';
 import { type BudgetDatabase, numbered, postgresLanguage } from '../budgets/language.js';
 import { chargeBatch, replacedRows, stepOf } from '../budgets/postgres-charges.js';
 import { insertTaken } from '../budgets/tables.js';
@@ -73,6 +74,7 @@ export class PostgresLedger implements BudgetLedger, TakingLedger {
   readonly #connections: LedgerConnections;
   readonly #reading: LedgerReading;
   readonly #lines = new PackedLines();
+  readonly #known = new KnownBudgets();
   /** Days that have their partitions, as far as this process has seen. */
   readonly #days = new Set<number>();
   #isPrepared = false;
@@ -189,7 +191,7 @@ export class PostgresLedger implements BudgetLedger, TakingLedger {
     // Last: other nodes wait for the counters that it changes.
     const charged =
       isCharging && pieces.length > 0
-        ? await chargeBatch(client, batch, replaced, isStaged ? timesOf(days) : null)
+        ? await chargeBatch(client, this.#known, batch, replaced, isStaged ? timesOf(days) : null)
         : [];
     await within(client, client.query('COMMIT'));
     return charged;
