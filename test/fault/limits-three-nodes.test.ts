@@ -71,7 +71,8 @@ describe('rate limits of three gateways under load', function () {
       [nodes, pools] = [[], []];
     }
 
-    async function limitedKey(unit: string, value: number): Promise<string> {
+    /** A key with these limits; its id and its text. */
+    async function limitedKey(limits: object): Promise<{ readonly id: string; readonly key: string }> {
       const response = await fetch(`${nodes[0]!.url}/v1/api-keys/workspace/service`, {
         method: 'POST',
         headers: { 'x-gateway-api-key': first.admin_key, 'content-type': 'application/json' },
@@ -79,10 +80,10 @@ describe('rate limits of three gateways under load', function () {
           name: `limited ${randomBytes(4).toString('hex')}`,
           workspace_id: first.workspace_id,
           scopes: ['completions.write'],
-          rate_limits: [{ type: 'requests', unit, value }],
+          ...limits,
         }),
       });
-      const { key } = (await response.json()) as { key: string };
+      const { id, key } = (await response.json()) as { id: string; key: string };
       // Every node has looked it up before the load begins. A refused path takes nothing of the limit.
       for (const node of nodes)
         await (
@@ -92,8 +93,11 @@ describe('rate limits of three gateways under load', function () {
             body: '{',
           })
         ).text();
-      return key;
+      return { id, key };
     }
+    const rate = (unit: string, value: number): object => ({
+      rate_limits: [{ type: 'requests', unit, value }],
+    });
     const headersOf = (key: string) => ({
       'x-gateway-api-key': key,
       'x-gateway-provider': '@simulated',
@@ -136,7 +140,7 @@ describe('rate limits of three gateways under load', function () {
       after(stop);
 
       it('let no more than 100 a second through of 1,000 a second, and take nothing for refused requests', async () => {
-        const key = await limitedKey('rps', 100);
+        const { key } = await limitedKey(rate('rps', 100));
         const all = await load(key, seconds * 1000);
         const through = count(all, 200);
         const unavailable = count(all, 503);
@@ -174,10 +178,10 @@ describe('rate limits of three gateways under load', function () {
         });
         after(stop);
 
-        for (const [name, begin, end] of faults)
+        for (const [name, begin, end] of faults) {
           it(`answer every request, and let at most ${most * 100} % more through: ${name}`, async () => {
             const value = 3000;
-            const key = await limitedKey('rpm', value);
+            const { key } = await limitedKey(rate('rpm', value));
             const loaded = load(key, 10_000);
             await pause(1000);
             await begin();
@@ -197,6 +201,42 @@ describe('rate limits of three gateways under load', function () {
             if (closed < all.length / 4) expect(through).to.be.above(0.6 * value);
             await pause(1500);
           });
+
+          it(`let at most ${most * 100} % more of a budget be used, and keep what was used of it: ${name}`, async () => {
+            const value = 3000;
+            const { id, key } = await limitedKey({ usage_limits: { type: 'requests', credit_limit: value } });
+            const loaded = load(key, 10_000);
+            await pause(1000);
+            await begin();
+            await pause(3000);
+            await end();
+            const all = await loaded;
+            const through = count(all, 200);
+            const refused = count(all, 412);
+            const closed = count(all, 503);
+            console.log(
+              `      a budget, ${without}, Redis ${name}: ${all.length} sent, ${through} of ${value} used, ${refused} refused, ${closed} unavailable, longest ${longest(all).toFixed(0)} ms`,
+            );
+            expect(through + refused + closed, 'answered').to.equal(all.length);
+            if (without === 'local_share') expect(closed).to.equal(0);
+            expect(through).to.be.at.most(value * (1 + most));
+            if (closed < all.length / 4) expect(through).to.be.above(0.6 * value);
+            await pause(1500);
+            const shown = await fetch(`${nodes[1]!.url}/v1/api-keys/${id}`, {
+              headers: { 'x-gateway-api-key': first.admin_key },
+            });
+            const { usage_limits: budget } = (await shown.json()) as {
+              usage_limits: { current_usage: number };
+            };
+            expect(budget.current_usage, 'in the ledger').to.equal(through);
+            // Redis has lost it once more: it is written from the ledger.
+            await redis.command('FLUSHALL');
+            const again = await load(key, 1000);
+            expect(through + count(again, 200), 'after Redis was emptied').to.be.at.most(
+              Math.max(value, through),
+            );
+          });
+        }
       });
     }
   });

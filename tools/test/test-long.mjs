@@ -61,10 +61,16 @@ const parts = [
     minutes: 8,
   },
   {
-    name: 'rate limits: 200 clients and every unit against a model; three nodes on one Redis that is killed, stalled and flushed',
+    name: 'limits: 200 clients and every unit against a model; rate limits and budgets of three nodes on one Redis that is killed, stalled and flushed',
     files: ['test/unit/limits-model.test.ts', 'test/fault/limits-three-nodes.test.ts'],
     env: { whole: { WHOLE_LOAD: 'true' }, short: { WHOLE_LOAD: 'true', LIMIT_SECONDS: '5' } },
     minutes: 4,
+  },
+  {
+    name: '2,000 tenants with limits each: memory of a data worker, and one that sends ten times its limit',
+    files: ['test/fault/limits-tenants.test.ts'],
+    env: { whole: { WHOLE_LOAD: 'true' }, short: { WHOLE_LOAD: 'true' } },
+    minutes: 2,
   },
   {
     name: 'a budget of three nodes on one Redis: 1000 requests at a time, a fifth left by their clients, one node killed',
