@@ -180,6 +180,22 @@ describe('rate limits', () => {
     expect((await all.ask(text)).status).to.equal(200);
   });
 
+  it('of a policy count values apart that look like those of two groups', async () => {
+    policies(policy({ groupBy: ['metadata.team', 'metadata.user'], value: 1 }));
+    const text = key([]);
+    const as = (team: string, user: string) => ({
+      headers: ['x-gateway-metadata', JSON.stringify({ team, user })],
+    });
+    const pairs: readonly [string, string][] = [
+      ['a', 'b-metadata.user:c'],
+      ['a-metadata.user:b', 'c'],
+      ['a%2Dmetadata.user:b', 'c'],
+      ['a-b', 'c'],
+    ];
+    for (const pair of pairs) expect((await all.ask(text, as(...pair))).status, pair[0]).to.equal(200);
+    for (const pair of pairs) expect((await all.ask(text, as(...pair))).status, pair[0]).to.equal(429);
+  });
+
   const cases: readonly [string, RatePolicy['conditions'], boolean][] = [
     ['a value', [{ key: 'endpoint_type', value: 'chatComplete' }], true],
     ['another value', [{ key: 'endpoint_type', value: 'embed' }], false],

@@ -58,12 +58,15 @@ class CompiledPolicy<Limit> {
   readonly conditions: readonly Condition[];
   readonly #groupBy: readonly PolicyKey[];
   readonly #limitOf: (group: string) => Limit;
+  /** What the parts of a group begin with, after the first. */
+  readonly #beginnings: readonly string[];
   /** The group that was met last, and its limit: most policies have few groups, and bursts come from one. */
   #group = '';
   #limit: Limit | null = null;
 
   constructor({ conditions, groupBy }: PolicyTerms, limitOf: (group: string) => Limit) {
     this.#groupBy = groupBy;
+    this.#beginnings = groupBy.map((key) => `-${key}:`);
     this.#limitOf = limitOf;
     this.conditions = conditions.map((condition) => new Condition(condition));
   }
@@ -81,10 +84,16 @@ class CompiledPolicy<Limit> {
       const value = keyValue(key, x, attempt);
       // The policy counts by these values: without one it is not about this request.
       if (value === null) return null;
-      parts.push(`${key}:${value}`);
+      parts.push(`${key}:${this.#plain(value)}`);
     }
     const joined = parts.join('-');
     return this.#of(joined, () => joined);
+  }
+
+  /** A value that could be read as two, in a form of URLs: a caller's metadata may have anything in them. */
+  #plain(value: string): string {
+    const isPlain = !value.includes('%') && !this.#beginnings.some((beginning) => value.includes(beginning));
+    return isPlain ? value : value.replaceAll('%', '%25').replaceAll('-', '%2D');
   }
 
   #of(group: string, text: () => string): Limit {

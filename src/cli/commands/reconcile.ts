@@ -286,10 +286,12 @@ function lineOf(difference: Difference): string {
     cost == null || cost.difference === '0'
       ? null
       : `cost $${cost.ledger} → $${cost.export} (${cost.difference.startsWith('-') ? '' : '+'}${cost.difference})`,
-    difference.unpriced_calls === 0 ? null : `${difference.unpriced_calls} calls without a price`,
-    difference.lost_requests === 0 ? null : `${difference.lost_requests} requests lost`,
+    difference.unpriced_calls === 0 ? null : `${counted(difference.unpriced_calls, 'call')} without a price`,
+    difference.lost_requests === 0 ? null : `${counted(difference.lost_requests, 'request')} lost`,
   ];
   return `  ${day}  ${key ?? '*'}  ${model ?? '?'}: ${off.filter((part) => part != null).join(', ')}`;
 }
+
+const counted = (count: number, noun: string): string => `${count} ${noun}${count === 1 ? '' : 's'}`;
 
 const signed = (count: number): string => (count > 0 ? `+${count}` : String(count));

@@ -1,5 +1,7 @@
 import { readFileSync, statSync } from 'node:fs';
+import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { setImmediate as pause } from 'node:timers/promises';
 import { lazyAjv } from '../json/ajv.js';
 import type { DatedPrice, OwnPrices } from '../prices/pricing.js';
 import { checkRates } from '../prices/pricing.js';
@@ -27,18 +29,35 @@ export function priceFileState(dataDir: string): string | null {
 const maxBytes = 32 * 1024 * 1024;
 const name = { type: 'string', minLength: 1, maxLength: 255 };
 const text = { type: 'string', maxLength: 2000 };
-const schema = {
-  type: 'array',
-  maxItems: 100_000,
-  items: priceSchema({ provider: name, model: name, since: text, source: text, read_on: text }, [
-    'provider',
-    'model',
-  ]),
-};
+const maxRows = 100_000;
+const rowSchema = priceSchema({ provider: name, model: name, since: text, source: text, read_on: text }, [
+  'provider',
+  'model',
+]);
 const ajv = lazyAjv({ allErrors: false });
+/** Rows that are read, or models that are checked, without a pause: a few milliseconds. */
+const sliceOf = 500;
 
 /** Throws an Error that names the first row that cannot be used, and what is wrong with it. */
 export function parsePrices(json: string): FiledPrice[] {
+  const parsing = slicesOf(json);
+  for (;;) {
+    const { done, value } = parsing.next();
+    if (done === true) return value;
+  }
+}
+
+/** The same with pauses, for a process that has other work. */
+async function parsePricesAside(json: string): Promise<FiledPrice[]> {
+  const parsing = slicesOf(json);
+  for (;;) {
+    const { done, value } = parsing.next();
+    if (done === true) return value;
+    await pause();
+  }
+}
+
+function* slicesOf(json: string): Generator<void, FiledPrice[]> {
   if (Buffer.byteLength(json) > maxBytes) throw new Error(`is longer than ${maxBytes} bytes`);
   let value: unknown;
   try {
@@ -46,17 +65,27 @@ export function parsePrices(json: string): FiledPrice[] {
   } catch {
     throw new Error('is no JSON; headgate prices list --json prints the form');
   }
-  const validate = ajv().compile(schema);
-  if (!validate(value)) {
-    const { instancePath, message, params } = validate.errors![0]!;
-    const at = instancePath.replace(/\/(\d+)/g, '[$1]').replaceAll('/', '.');
-    const extra = (params as { additionalProperty?: string }).additionalProperty;
-    throw new Error(
-      `${at === '' ? 'the list' : `row ${at}`} ${message}${extra === undefined ? '' : `: ${extra}`}`,
-    );
+  if (!Array.isArray(value)) throw new Error('the list must be array');
+  if (value.length > maxRows) throw new Error(`the list must NOT have more than ${maxRows} items`);
+  const validate = ajv().compile(rowSchema);
+  const rows: FiledPrice[] = [];
+  for (const [i, row] of value.entries()) {
+    if (!validate(row)) {
+      const { instancePath, message, params } = validate.errors![0]!;
+      const at = `/${i}${instancePath}`.replace(/\/(\d+)/g, '[$1]').replaceAll('/', '.');
+      const extra = (params as { additionalProperty?: string }).additionalProperty;
+      throw new Error(`row ${at} ${message}${extra === undefined ? '' : `: ${extra}`}`);
+    }
+    rows.push(readPrice(row as object) as unknown as FiledPrice);
+    if (rows.length % sliceOf === 0) yield;
   }
-  const rows = (value as object[]).map((row) => readPrice(row) as unknown as FiledPrice);
-  checkRates(ownPricesOf(rows));
+  let checked = 0;
+  for (const [provider, models] of Object.entries(ownPricesOf(rows))) {
+    for (const model in models) {
+      checkRates({ [provider]: { [model]: models[model]! } });
+      if (++checked % sliceOf === 0) yield;
+    }
+  }
   return rows;
 }
 
@@ -78,19 +107,44 @@ export function ownPricesOf(rows: readonly FiledPrice[]): OwnPrices {
 /** Those of the data directory, and before them those of the settings. Throws an Error where the file cannot be used. */
 export function pricesWithFile(dataDir: string, settings: OwnPrices): OwnPrices {
   const file = priceFileOf(dataDir);
-  let json: string;
   try {
-    json = readFileSync(file, 'utf8');
+    const json = readWhereThere(file);
+    return json === null ? settings : merged(parsePrices(json), settings);
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return settings;
-    throw new Error(`${file} cannot be read (${(error as NodeJS.ErrnoException).code}).`);
+    throw named(file, error as Error);
   }
-  let rows: FiledPrice[];
+}
+
+/** The same with pauses, for a process that has other work. */
+export async function pricesWithFileAside(dataDir: string, settings: OwnPrices): Promise<OwnPrices> {
+  const file = priceFileOf(dataDir);
   try {
-    rows = parsePrices(json);
+    const json = await readFile(file, 'utf8').catch(nullWhereMissing);
+    return json === null ? settings : merged(await parsePricesAside(json), settings);
   } catch (error) {
-    throw new Error(`${file}: ${(error as Error).message}.`);
+    throw named(file, error as Error);
   }
+}
+
+function readWhereThere(file: string): string | null {
+  try {
+    return readFileSync(file, 'utf8');
+  } catch (error) {
+    return nullWhereMissing(error);
+  }
+}
+
+function nullWhereMissing(error: unknown): null {
+  if ((error as NodeJS.ErrnoException).code === 'ENOENT') return null;
+  throw error;
+}
+
+function named(file: string, error: NodeJS.ErrnoException): Error {
+  const isUnread = error.syscall !== undefined;
+  return new Error(isUnread ? `${file} cannot be read (${error.code}).` : `${file}: ${error.message}.`);
+}
+
+function merged(rows: readonly FiledPrice[], settings: OwnPrices): OwnPrices {
   const own: Record<string, OwnPrices[string]> = { ...ownPricesOf(rows) };
   for (const [provider, models] of Object.entries(settings)) own[provider] = { ...own[provider], ...models };
   return own;

@@ -1,6 +1,6 @@
 import type { SharedAnswer, SharedQuestion } from '../../common/ipc/shared.js';
 import { createPricing, type OwnPrices, type PriceBook } from '../../common/prices/pricing.js';
-import { priceFileOf, priceFileState, pricesWithFile } from '../../common/settings/price-file.js';
+import { priceFileOf, priceFileState, pricesWithFileAside } from '../../common/settings/price-file.js';
 import type { ProcessPart } from '../part-list.js';
 import type { Base } from './base.js';
 import type { WorkerProcesses } from './worker-processes.js';
@@ -77,13 +77,14 @@ export const pricesPart: ProcessPart<
     const file = priceFileOf(settings.dataDir);
     let state = ownPrices.fileState;
     let problem: string | null = null;
-    const look = (): void => {
+    let isLooking = false;
+    const look = async (): Promise<void> => {
       let found: string | null;
       try {
         found = priceFileState(settings.dataDir);
         if (found === state) return;
         state = found;
-        prices.replace(pricesWithFile(settings.dataDir, settings.prices));
+        prices.replace(await pricesWithFileAside(settings.dataDir, settings.prices));
       } catch (error) {
         if (problem === (error as Error).message) return;
         problem = (error as Error).message;
@@ -100,7 +101,14 @@ export const pricesPart: ProcessPart<
         'prices.json has changed: calls are counted with it from now on',
       );
     };
-    const timer = setInterval(look, lookMs);
+    const timer = setInterval(() => {
+      // A long file is still being read.
+      if (isLooking) return;
+      isLooking = true;
+      void look().finally(() => {
+        isLooking = false;
+      });
+    }, lookMs);
     timer.unref();
     return { prices, stopLooking: () => clearInterval(timer) };
   },
