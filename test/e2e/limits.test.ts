@@ -1,24 +1,36 @@
-import { mkdtempSync, rmSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect } from 'chai';
 import type { Explanation } from '../../proto/messages.js';
+import { type SimulatedProvider, startSimulated } from '../../src/simulated/index.js';
 import { run } from '../support/command.js';
 import { examplesOf } from '../support/examples.js';
 import { eventually, type RunningGateway, startGateway } from '../support/gateway.js';
+import { expectWithinMs } from '../support/time-limits.js';
 
-describe('limits of a running gateway', function () {
+interface Counter {
+  readonly id: string;
+  readonly current_usage: number;
+}
+
+describe('limits and budgets of a running gateway', function () {
   this.timeout(60_000);
+  let provider: SimulatedProvider;
   let gateway: RunningGateway;
 
   before(async () => {
+    provider = await startSimulated();
     gateway = await startGateway({ env: { HEADGATE_SIMULATED: 'true', HEADGATE_WORKERS: '2' } });
   });
-  after(() => gateway?.stop());
+  after(async () => {
+    await gateway?.stop();
+    await provider.close();
+  });
 
   /** On a connection of its own, so that any worker may get it. */
-  const ask = async (key: string, headers: Record<string, string> = {}): Promise<number> => {
-    const response = await fetch(`${gateway.url}/v1/chat/completions`, {
+  const asked = async (key: string, headers: Record<string, string> = {}): Promise<Response> =>
+    fetch(`${gateway.url}/v1/chat/completions`, {
       method: 'POST',
       headers: {
         'x-gateway-api-key': key,
@@ -29,6 +41,8 @@ describe('limits of a running gateway', function () {
       },
       body: JSON.stringify({ model: 'gpt-4o-mini', messages: [{ role: 'user', content: 'Hello' }] }),
     });
+  const ask = async (key: string, headers: Record<string, string> = {}): Promise<number> => {
+    const response = await asked(key, headers);
     await response.arrayBuffer();
     return response.status;
   };
@@ -42,12 +56,22 @@ describe('limits of a running gateway', function () {
     expect(response.status, text).to.equal(200);
     return JSON.parse(text || '{}') as Record<string, unknown>;
   };
-  const keyWith = async (rates: object[]): Promise<{ key: string; id: string }> =>
+  const three = { type: 'requests', credit_limit: 3 };
+  const keyWith = async (more: object): Promise<{ key: string; id: string }> =>
     (await admin('POST', '/v1/api-keys/workspace/service', {
       name: 'limited',
       scopes: ['completions.write'],
-      rate_limits: rates,
+      ...more,
     })) as { key: string; id: string };
+  const asking = async (
+    times: number,
+    key: string,
+    headers: Record<string, string> = {},
+  ): Promise<number[]> => {
+    const statuses: number[] = [];
+    for (let i = 0; i < times; i++) statuses.push(await ask(key, headers));
+    return statuses;
+  };
 
   it('has examples that work as they are typed', async () => {
     const text = examplesOf('docs/limits.md')
@@ -71,20 +95,17 @@ describe('limits of a running gateway', function () {
       .and.include('"code":"04"');
   });
 
-  it('hold over its workers, after a change at once, and after a restart', async () => {
-    const { key, id } = await keyWith([{ type: 'requests', unit: 'rph', value: 4 }]);
+  it('hold over its workers, and after a change at once', async () => {
+    const { key, id } = await keyWith({ rate_limits: [{ type: 'requests', unit: 'rph', value: 4 }] });
     const statuses: number[] = [];
     for (let i = 0; i < 6; i++) statuses.push(await ask(key));
     expect(statuses).to.deep.equal([200, 200, 200, 200, 429, 429]);
     await admin('PUT', `/v1/api-keys/${id}`, { rate_limits: [{ type: 'requests', unit: 'rph', value: 5 }] });
     expect([await ask(key), await ask(key)]).to.deep.equal([200, 429]);
-    await gateway.stop({ keep: true });
-    gateway = await gateway.restart();
-    expect(await ask(key)).to.equal(429);
   });
 
   it('are shown by an explanation with what is left of them, which takes nothing', async () => {
-    const { key, id } = await keyWith([{ type: 'requests', unit: 'rph', value: 4 }]);
+    const { key, id } = await keyWith({ rate_limits: [{ type: 'requests', unit: 'rph', value: 4 }] });
     await admin('PUT', `/v1/api-keys/${id}`, {
       usage_limits: { credit_limit: 5, periodic_reset: 'monthly' },
     });
@@ -143,7 +164,7 @@ describe('limits of a running gateway', function () {
   });
 
   it('of a policy hold from the answer to its creation until that to its deletion', async () => {
-    const { key, id: keyId } = await keyWith([]);
+    const { key, id: keyId } = await keyWith({});
     const { id } = await admin('POST', '/v1/policies/rate-limits', {
       conditions: [{ key: 'api_key', value: keyId }],
       group_by: [{ key: 'metadata.team' }],
@@ -174,5 +195,128 @@ describe('limits of a running gateway', function () {
         .to.include('AB01')
         .and.include(path);
     }
+  });
+
+  it('run out over its workers as budgets, go on where they are raised, and start again where they are reset', async () => {
+    const { key, id } = await keyWith({ usage_limits: three });
+    expect(await asking(5, key)).to.deep.equal([200, 200, 200, 412, 412]);
+    await admin('PUT', `/v1/api-keys/${id}`, { usage_limits: { ...three, credit_limit: 4 } });
+    expect(await asking(2, key)).to.deep.equal([200, 412]);
+    await admin('PUT', `/v1/api-keys/${id}`, { reset_usage: true });
+    expect(await asking(5, key)).to.deep.equal([200, 200, 200, 200, 412]);
+  });
+
+  it('run out on a workspace, a provider, an integration and a policy, each with its error', async () => {
+    const types: string[] = [];
+    const refusal = async (key: string, headers: Record<string, string> = {}): Promise<void> => {
+      expect(await asking(3, key, headers)).to.deep.equal([200, 200, 200]);
+      const response = await asked(key, headers);
+      const { error } = (await response.json()) as { error: { code: string; type: string; limit: object } };
+      expect(response.status).to.equal(412);
+      expect(error.limit).to.include({ type: 'requests', value: 3, used: 3, remaining: 0 });
+      types.push(`${error.code} ${error.type}`);
+    };
+    const { key } = await keyWith({});
+    const custom_host = `${provider.url}/v1`;
+    const fields = { provider: 'openai', custom_host, key: 'any', usage_limits: three };
+    await admin('POST', '/v1/providers', { ...fields, name: 'Spender', slug: 'spender' });
+    await refusal(key, { 'x-gateway-provider': '@spender' });
+    await admin('POST', '/v1/integrations', {
+      ...{ name: 'Lent', slug: 'lent', ai_provider_id: 'openai', key: 'any' },
+      configurations: { custom_host },
+      create_default_provider: false,
+    });
+    await admin('PUT', '/v1/integrations/lent/workspaces', {
+      workspaces: [{ id: gateway.workspaceId, enabled: true, usage_limits: [three] }],
+      create_default_provider: false,
+    });
+    await admin('POST', '/v1/providers', { name: 'Of lent', slug: 'of-lent', integration_id: 'lent' });
+    await refusal(key, { 'x-gateway-provider': '@of-lent' });
+    await admin('POST', '/v1/policies/usage-limits', {
+      conditions: [{ key: 'metadata.team', value: 'a' }],
+      group_by: [{ key: 'metadata.team' }],
+      type: 'requests',
+      credit_limit: 3,
+    });
+    await refusal(key, { 'x-gateway-metadata': '{"team":"a"}' });
+    const metadata = { project: 'p' };
+    await admin('PUT', `/v1/admin/workspaces/${gateway.workspaceId}`, {
+      usage_limits: [{ ...three, metadata }],
+    });
+    await refusal(key, { 'x-gateway-metadata': JSON.stringify(metadata) });
+    expect(types).to.deep.equal([
+      '04 virtual_key_exhaust_error',
+      '04 integration_exhaust_error',
+      '06 usage_limits_policy_exhaust_error',
+      '04 workspace_exhaust_error',
+    ]);
+    expect(await ask(key)).to.equal(200);
+  });
+
+  it('show within a second what requests have used, and what is left, and a counter that is set back', async () => {
+    const { key, id } = await keyWith({ usage_limits: { type: 'requests', credit_limit: 9 } });
+    const policy = await admin('POST', '/v1/policies/usage-limits', {
+      name: 'of this key',
+      conditions: [{ key: 'api_key', value: id }],
+      group_by: [{ key: 'api_key' }],
+      ...three,
+    });
+    const entities = `/v1/policies/usage-limits/${policy['id']}/entities`;
+    expect(await asking(3, key)).to.deep.equal([200, 200, 200]);
+    const answeredAt = performance.now();
+    const used = async (): Promise<unknown> => {
+      const { usage_limits } = (await admin('GET', `/v1/api-keys/${id}`)) as { usage_limits: Counter };
+      return usage_limits.current_usage;
+    };
+    await eventually('the usage', async () => (await used()) === 3);
+    expectWithinMs(performance.now() - answeredAt, 1000);
+    const shown = async (): Promise<Counter[]> => (await admin('GET', entities))['data'] as Counter[];
+    const [counter] = await shown();
+    expect(counter).to.include({ value_key: `api_key:${id}`, current_usage: 3, status: 'exhausted' });
+    expect(await ask(key)).to.equal(412);
+    const { limits } = await admin('POST', '/v1/requests/explain', {
+      api_key_id: id,
+      headers: { 'x-gateway-provider': '@simulated' },
+      request_body: { model: 'gpt-4o-mini', messages: [{ role: 'user', content: 'Hello' }] },
+    });
+    const left = (limits as { on: string; left: number }[]).map((limit) => [limit.on, limit.left]);
+    expect(left).to.deep.include.members([
+      ['api_key', 6],
+      ['usage_limits_policy', 0],
+    ]);
+    await admin('PUT', `${entities}/${counter!.id}/reset`, {});
+    expect((await shown())[0]).to.include({ id: counter!.id, current_usage: 0, status: 'active' });
+    expect(await asking(4, key)).to.deep.equal([200, 200, 200, 412]);
+    await eventually('the usage of both', async () => (await used()) === 6);
+    expect((await shown())[0]!.current_usage).to.equal(3);
+    const { data } = await admin('GET', '/v1/api-keys?status=exhausted&page_size=1000');
+    expect((data as { id: string }[]).map((one) => one.id)).to.not.include(id);
+  });
+
+  it('are refilled by no restart, and by no kill of a worker or of the control process', async () => {
+    const { key } = await keyWith({ usage_limits: { ...three, credit_limit: 5 } });
+    const { key: rated } = await keyWith({ rate_limits: [{ type: 'requests', unit: 'rph', value: 1 }] });
+    expect([await ask(key), await ask(rated), await ask(rated)]).to.deep.equal([200, 200, 429]);
+    const workers = readFileSync(`/proc/${gateway.process.pid}/task/${gateway.process.pid}/children`, 'utf8')
+      .trim()
+      .split(' ')
+      .map(Number);
+    for (const pid of workers) process.kill(pid, 'SIGKILL');
+    const passes = (): Promise<number | false> =>
+      ask(key).then(
+        (status) => (status === 200 ? status : false),
+        () => false,
+      );
+    await eventually('other workers serve', passes);
+    await gateway.stop({ keep: true });
+    gateway = await gateway.restart();
+    expect([await ask(key), await ask(rated)]).to.deep.equal([200, 429]);
+    process.kill(gateway.process.pid!, 'SIGKILL');
+    await eventually(
+      'it has ended',
+      async () => gateway.process.exitCode !== null || gateway.process.signalCode,
+    );
+    gateway = await gateway.restart();
+    expect(await asking(4, key)).to.deep.equal([200, 200, 412, 412]);
   });
 });
