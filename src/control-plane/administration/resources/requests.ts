@@ -8,6 +8,7 @@ import type { Place, Workspace } from '../../store/store.js';
 import type { Caller } from '../access/caller.js';
 import { AdminError } from '../admin-error.js';
 import { timeOrNull } from '../grpc/wire.js';
+import { nobodysKey } from '../references/nobodys-key.js';
 import type { AdminParts, Service } from '../service.js';
 
 const textOf = (json: unknown): string => (typeof json === 'string' ? json : JSON.stringify(json));
@@ -15,7 +16,7 @@ const textOf = (json: unknown): string => (typeof json === 'string' ? json : JSO
 /** Explains requests: asks a data worker, which answers from its current state. */
 export function requestsService({ store, budgets, explain }: AdminParts): Service<'Requests'> {
   async function keyOf(caller: Caller, place: Place, id: string | null | undefined): Promise<KeyRecord> {
-    if (!id) return nobodysKey(place, await store.workspaces.get(place.organisationId, place.workspaceId));
+    if (!id) return assumedKey(place, await store.workspaces.get(place.organisationId, place.workspaceId));
     const key = await store.keys.get(caller.organisationId, id);
     const keys = await caller.keysInSight();
     if (key === null || key.workspaceId !== place.workspaceId || keys?.includes(id) === false)
@@ -95,18 +96,7 @@ function limitMessage({ counter, type, value, ...limit }: PlannedLimit, used: Us
 }
 
 /** The caller that is assumed: a key of the workspace without a default or limit of its own. */
-function nobodysKey({ organisationId, workspaceId }: Place, workspace: Workspace | null): KeyRecord {
-  return {
-    organisationId,
-    workspaceId,
-    keyId: '',
-    keyName: '',
-    keyType: 'workspace-service',
-    userId: null,
-    scopes: [],
-    expiresAt: null,
-    blockInline: false,
-    ...(workspace !== null && workspaceRules(workspace)),
-    defaults: { configId: null, allowConfigOverride: true, metadata: {} },
-  };
+function assumedKey(place: Place, workspace: Workspace | null): KeyRecord {
+  const key = nobodysKey(place);
+  return workspace === null ? key : { ...key, ...workspaceRules(workspace), defaults: key.defaults };
 }

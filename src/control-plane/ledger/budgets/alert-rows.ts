@@ -2,6 +2,7 @@ import type { AlertEvent, BudgetAlert, Delivery, SentAlert } from '../../../comm
 import { uuidv7 } from '../../../common/text/id.js';
 import type { CounterRow } from './counter-rows.js';
 import { type Language, rowsParameter, type Step } from './language.js';
+import { columnTypes } from './tables.js';
 
 /** A row of `budget_alerts`. */
 export interface AlertRow {
@@ -57,26 +58,11 @@ export const sentAlertOf = (row: AlertRow): SentAlert => ({
   sentAt: row.sent_at,
 });
 
-const given = {
-  id: 'text',
-  at: 'integer',
-  org: 'text',
-  workspace: 'text',
-  event: 'text',
-  value: 'integer',
-  budget_id: 'text',
-  starts_at: 'integer',
-  resets: 'integer',
-  budget: 'text',
-  holder: 'text',
-  holder_id: 'text',
-  value_key: 'text',
-  measure: 'text',
-  ends_at: 'integer',
-  limit: 'integer',
-  threshold: 'integer',
-  used: 'integer',
-} as const;
+const given = columnTypes('budget_alerts', [
+  ...(['id', 'at', 'org', 'workspace', 'event', 'value', 'budget_id', 'starts_at', 'resets'] as const),
+  ...(['budget', 'holder', 'holder_id', 'value_key', 'measure', 'ends_at'] as const),
+  ...(['limit', 'threshold', 'used'] as const),
+]);
 
 const columns = Object.keys(given)
   .map((name) => `"${name}"`)

@@ -4,6 +4,7 @@ import { type CounterEvent, writeAlerts } from './alert-rows.js';
 import type { CounterRow } from './counter-rows.js';
 import { type KnownBudget, type KnownBudgets, markWritten } from './known-budgets.js';
 import { type Language, rowsParameter, type Step } from './language.js';
+import { columnTypes } from './tables.js';
 
 /** How the charges of a row begin, in JSON. They are the last of its `rest`. */
 export const chargesMark = Buffer.from('"charges":[[');
@@ -40,21 +41,12 @@ export const courseWidth = (startsAt: number, endsAt: number | null): number =>
   endsAt !== null && endsAt - startsAt <= longestByHour ? hourMs : dayMs;
 
 /** What changes in a counter: a row that is there already is given no more than that. */
-const changingColumns = {
-  ...({ id: 'text', starts_at: 'integer' } as const),
-  ...({ used: 'integer', limit: 'integer', threshold: 'integer' } as const),
-} as const;
+const changingColumns = columnTypes('budget_counters', ['id', 'starts_at', 'used', 'limit', 'threshold']);
 const counterColumns = {
   ...changingColumns,
-  ends_at: 'integer',
-  org: 'text',
-  workspace: 'text',
-  budget: 'text',
-  holder: 'text',
-  holder_id: 'text',
-  value_key: 'text',
-  measure: 'text',
-} as const;
+  ...columnTypes('budget_counters', ['ends_at', 'org', 'workspace', 'budget']),
+  ...columnTypes('budget_counters', ['holder', 'holder_id', 'value_key', 'measure']),
+};
 const counterNames = Object.keys(counterColumns) as (keyof typeof counterColumns)[];
 const changingCount = Object.keys(changingColumns).length;
 const listOf = (names: readonly string[]): string => names.map((name) => `"${name}"`).join(', ');

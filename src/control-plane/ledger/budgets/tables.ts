@@ -96,10 +96,23 @@ export const budgetTables = {
 } as const satisfies Readonly<Record<string, Table>>;
 
 export type BudgetTableName = keyof typeof budgetTables;
+type ColumnName<Name extends BudgetTableName> = Extract<keyof (typeof budgetTables)[Name]['columns'], string>;
 export const budgetTableNames = Object.keys(budgetTables) as BudgetTableName[];
 
 const quoted = (name: string): string => `"${name}"`;
 const typeOf = (type: string): ColumnType => (type.startsWith('text') ? 'text' : 'integer');
+
+/** The types of some columns of a table, in this order. */
+export function columnTypes<Name extends BudgetTableName, Column extends ColumnName<Name>>(
+  name: Name,
+  columns: readonly Column[],
+): Readonly<Record<Column, ColumnType>> {
+  const types: Columns = budgetTables[name].columns;
+  return Object.fromEntries(columns.map((column) => [column, typeOf(types[column]!)])) as Record<
+    Column,
+    ColumnType
+  >;
+}
 
 /** The statements that make the tables. */
 export function createBudgets(language: Language): string {
