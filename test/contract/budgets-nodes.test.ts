@@ -122,6 +122,16 @@ describe('the counters of budgets of several nodes', function () {
     return count;
   };
 
+  /** Without Redis requests wait a second for it, which takes no time here. */
+  const hurried = async <T>(work: () => Promise<T>): Promise<T> => {
+    const clock = setInterval(() => {
+      aheadMs += 1000;
+    }, 20);
+    const result = await work();
+    clearInterval(clock);
+    return result;
+  };
+
   it('spend together no more than the budget, to the nanodollar', async () => {
     await start();
     expect(await passed(5, 100_000 * dollar)).to.equal(3);
@@ -180,8 +190,9 @@ describe('the counters of budgets of several nodes', function () {
     expect(await passed(3, 40_000 * dollar)).to.equal(3);
     for (const { spent } of all) spent.charge(1, 40_000 * dollar);
     await server.kill();
-    for (let i = 0; i < 7; i++) await take(0, 10_000 * dollar);
-    expect(await take(0, 10_000 * dollar)).to.equal(false);
+    await hurried(async () => {
+      for (let i = 0; i < 7; i++) expect(await take(0, 10_000 * dollar)).to.equal(i < 6);
+    });
     await server.start();
     await eventually('it takes of what the others have left', () => {
       aheadMs += 1000;
@@ -217,7 +228,7 @@ describe('the counters of budgets of several nodes', function () {
       expect(await passed(3, 40_000 * dollar)).to.equal(3);
       for (const { spent } of all) spent.charge(1, 40_000 * dollar);
       await server.kill();
-      const away = await passed(60, 10_000 * dollar);
+      const away = await hurried(() => passed(60, 10_000 * dollar));
       if (without === 'closed') expect(away).to.equal(0);
       else expect(away).to.be.within(15, 18);
       await server.start();
@@ -236,7 +247,7 @@ describe('the counters of budgets of several nodes', function () {
     expect(await passed(3, 1)).to.equal(3);
     await server.kill();
     // 60,001 dollars were left: 20,000 for each.
-    expect(await passed(60, 10_000 * dollar)).to.be.within(4, 6);
+    expect(await hurried(() => passed(60, 10_000 * dollar))).to.be.within(4, 6);
   });
 
   it('refuse what they cannot know while the ledger is away', async () => {

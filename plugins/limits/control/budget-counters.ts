@@ -33,8 +33,10 @@ export class UsedBudget {
   onQuiet: (() => void) | null = null;
   /** Resolves when Redis has what was used here; null: it is not being written. */
   writing: Promise<void> | null = null;
-  /** When Redis last answered what all have used. Unix milliseconds. */
-  sharedAt = 0;
+  /** What all used of it in a millisecond, and since when it is counted up to which amount; null: not known yet. */
+  rate: number | null = null;
+  #countedAt = 0;
+  #counted = 0;
   /** What this node may have used while it cannot ask the others, and since when; null: not known. */
   most: number | null = null;
   aloneSince = 0;
@@ -47,6 +49,15 @@ export class UsedBudget {
 
   get used(): number {
     return this.own + this.others;
+  }
+
+  /** Redis has answered what all have used. */
+  saw(now: number): void {
+    const elapsed = now - this.#countedAt;
+    if (elapsed < rateMs) return;
+    this.rate = elapsed > longestRateMs ? null : Math.max(0, this.used - this.#counted) / elapsed;
+    this.#countedAt = now;
+    this.#counted = this.used;
   }
 
   get organisationId(): string {
@@ -65,12 +76,13 @@ export interface Asker {
   readonly pid: number;
 }
 
+/** How long what all use of a counter is counted, for its rate; one that was asked for longer ago has none. Milliseconds. */
+const rateMs = 500;
+const longestRateMs = 60_000;
 /** What a worker was granted ahead is valid for so long. Milliseconds. */
 const slotMs = 1000;
 /** How old what the ledger has of other nodes may be. Milliseconds. */
 const staleMs = 1000;
-/** The ledger has what other nodes used so long ago, and nothing of their requests under way. Milliseconds. */
-const ledgerMs = 2000;
 /** Counters that are kept, at most: an idle one is read again from the ledger. */
 const mostCounters = 100_000;
 const longestNames = 32 * 1024 * 1024;
@@ -181,9 +193,9 @@ export class BudgetCounters {
       counter.byNode = found?.byNode ?? new Map();
       let others = 0;
       for (const [node, sum] of counter.byNode) if (node !== spent.node) others += sum;
-      // Redis also had what the other nodes hold back, which the ledger gets later; after a while it has what they used.
+      // Redis also had what the other nodes hold back, which the ledger gets later: of a node that was killed, once it is there again.
       const known = counter.others + (counter.byNode.get(resetsNode) ?? 0) - resetBefore;
-      counter.others = now - counter.sharedAt < ledgerMs ? Math.max(others, known) : others;
+      counter.others = counter.lastBorn === '' ? others : Math.max(others, known);
       counter.readAt = now;
       if (!areNew) continue;
       counter.own = counter.byNode.get(spent.node) ?? 0;

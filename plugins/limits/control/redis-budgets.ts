@@ -12,6 +12,11 @@ const keepMs = 86_400_000;
 const keepEndlessMs = 30 * keepMs;
 /** How long the other nodes have to write what they have used, where Redis has lost it. Milliseconds. */
 const writeMs = 50;
+/** Requests wait so long after the start for the first answer of Redis. Milliseconds. */
+const firstAnswerMs = 2000;
+/** How long requests wait for a Redis that has gone, where their budget may be used up so soon. Milliseconds. */
+const patienceMs = 1000;
+const soonMs = 10_000;
 /** How often what Redis does not have yet is written. Milliseconds. */
 const rewriteMs = 100;
 const channel = 'limits-budgets';
@@ -40,12 +45,18 @@ export class RedisBudgets {
   readonly #unwritten = new Set<UsedBudget>();
   #timer: NodeJS.Timeout | null = null;
   #isClosed = false;
+  /** Has Redis answered a question since this process started? */
+  #hasAnswered = false;
+  readonly #startedAt: number;
   #isAway = false;
   #awaySince = 0;
+  /** As `#awaySince`, also where it was back for a moment only. */
+  #failingSince = 0;
   #backSince = Number.NEGATIVE_INFINITY;
 
   constructor(readonly options: RedisBudgetsOptions) {
     const { nodes, own } = options;
+    this.#startedAt = own.now();
     nodes.subscribe(channel, (name) => {
       const counter = own.peek(name);
       if (counter !== undefined && counter.lastBorn !== '') void this.#open(counter).catch(() => {});
@@ -62,15 +73,35 @@ export class RedisBudgets {
         if (refusal !== null) return refusal;
       }
       const answer = await this.#take(from, wanted, counters);
+      this.#hasAnswered = true;
       this.#went(false);
       return answer;
     } catch {
       if (without === 'local_share') this.#went(true);
+      // Most failures are those of a busy machine, and over soon.
+      if (this.#isWorthWaiting(wanted, counters)) {
+        await delay(rewriteMs);
+        return this.take(from, wanted);
+      }
       const shares = without === 'closed' ? null : await this.#shares(wanted, counters);
       // What was asked may have been counted there, and what is granted now is not: in the same turn, so that no write is between.
       for (const counter of counters) this.#unwrite(counter);
       return shares === null ? null : own.takeNow(from, shares, counters);
     }
+  }
+
+  /**
+   * May the others use up within a moment what this node would grant alone, or is it not known what they have under way? While
+   * Redis may be back within that moment, requests wait for it.
+   */
+  #isWorthWaiting(wanted: readonly WantedBudget[], counters: readonly UsedBudget[]): boolean {
+    const now = this.options.own.now();
+    if (!this.#hasAnswered && now - this.#startedAt < firstAnswerMs) return true;
+    if (this.options.without === 'closed' || now - this.#failingSince >= patienceMs) return false;
+    return counters.some(({ rate, used }, i) => {
+      const { limit, shadow } = wanted[i]!;
+      return !shadow && (rate === null || limit - used < rate * soonMs);
+    });
   }
 
   /** Is Redis away, or was it a moment ago? Others may not have written yet what they have used meanwhile. */
@@ -83,6 +114,7 @@ export class RedisBudgets {
     if (isAway === this.#isAway) return;
     this.#isAway = isAway;
     const now = this.options.own.now();
+    if (isAway) this.#failingSince = now;
     if (!isAway) this.#backSince = now;
     // Away again, before all have noticed that it was back: the shares are still those of the first time.
     else if (now - this.#backSince >= returningMs) this.#awaySince = now;
@@ -142,12 +174,13 @@ export class RedisBudgets {
 
   /** A budget with what this node may grant of it while Redis is away: what it had, and its share of what was left then. */
   async #alone(one: WantedBudget, counter: UsedBudget): Promise<WantedBudget> {
-    const { own, count } = this.options;
+    const { own, spent, count } = this.options;
     if (counter.most === null || counter.aloneSince !== this.#awaySince) {
       counter.aloneSince = this.#awaySince;
       // Where the ledger is away as well, what was known of the others last has to do.
       await own.reread(counter.organisationId, [counter]).catch(() => {});
-      counter.most = counter.own + Math.max(0, Math.floor((one.limit - counter.used) / count()));
+      const nodes = Math.max(count(), nodesOf(counter, spent.node));
+      counter.most = counter.own + Math.max(0, Math.floor((one.limit - counter.used) / nodes));
     }
     return { ...one, limit: Math.min(one.limit, counter.most + counter.others) };
   }
@@ -172,7 +205,7 @@ export class RedisBudgets {
           const given = { taken: Number(taken), extra: Number(extra) };
           own.record(from, counter, given);
           counter.others = Number(used) - counter.own;
-          counter.sharedAt = own.now();
+          counter.saw(own.now());
           if (!this.#isReturning) counter.most = null;
           // Redis lost it while it answered: what it counted last is written again.
           if (counter.born !== asked[i]) this.#unwrite(counter);
@@ -288,6 +321,10 @@ export class RedisBudgets {
 }
 
 const nothing = (): void => {};
+
+/** Nodes that have charged it, and this one. */
+const nodesOf = ({ byNode }: UsedBudget, node: string): number =>
+  new Set([...byNode.keys(), node]).size - (byNode.has(resetsNode) ? 1 : 0);
 
 const exact = (amount: number): string => Math.round(amount).toFixed(0);
 
