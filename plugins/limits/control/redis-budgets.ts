@@ -64,7 +64,16 @@ export class RedisBudgets {
   }
 
   /** null: budgets cannot be checked, and none is to be passed over. Rejects where the ledger is needed and does not answer. */
-  async take(from: Asker, wanted: readonly WantedBudget[]): Promise<readonly Grant[] | LimitRefusal | null> {
+  take(from: Asker, wanted: readonly WantedBudget[]): Promise<readonly Grant[] | LimitRefusal | null> {
+    return this.#takeSince(this.options.own.now(), from, wanted);
+  }
+
+  /** `since`: when it was first asked for. */
+  async #takeSince(
+    since: number,
+    from: Asker,
+    wanted: readonly WantedBudget[],
+  ): Promise<readonly Grant[] | LimitRefusal | null> {
     const { own, without } = this.options;
     const counters = await own.known(wanted);
     try {
@@ -79,9 +88,9 @@ export class RedisBudgets {
     } catch {
       if (without === 'local_share') this.#went(true);
       // Most failures are those of a busy machine, and over soon.
-      if (this.#isWorthWaiting(wanted, counters)) {
+      if (this.#isWorthWaiting(since, wanted, counters)) {
         await delay(rewriteMs);
-        return this.take(from, wanted);
+        return this.#takeSince(since, from, wanted);
       }
       const shares = without === 'closed' ? null : await this.#shares(wanted, counters);
       // What was asked may have been counted there, and what is granted now is not: in the same turn, so that no write is between.
@@ -94,10 +103,11 @@ export class RedisBudgets {
    * May the others use up within a moment what this node would grant alone, or is it not known what they have under way? While
    * Redis may be back within that moment, requests wait for it.
    */
-  #isWorthWaiting(wanted: readonly WantedBudget[], counters: readonly UsedBudget[]): boolean {
+  #isWorthWaiting(since: number, wanted: readonly WantedBudget[], counters: readonly UsedBudget[]): boolean {
     const now = this.options.own.now();
     if (!this.#hasAnswered && now - this.#startedAt < firstAnswerMs) return true;
-    if (this.options.without === 'closed' || now - this.#failingSince >= patienceMs) return false;
+    if (this.options.without === 'closed') return false;
+    if (now - since >= patienceMs || now - this.#failingSince >= patienceMs) return false;
     return counters.some(({ rate, used }, i) => {
       const { limit, shadow } = wanted[i]!;
       return !shadow && (rate === null || limit - used < rate * soonMs);
