@@ -43,7 +43,8 @@ export function checkFree(value: unknown, path: string, depth = 0): void {
 /** RFC 3339: a date and time with its zone. */
 const time = /^(\d{4})-(\d{2})-(\d{2})[Tt ](\d{2}):(\d{2}):(\d{2})(?:\.\d{1,9})?(?:[Zz]|[+-]\d{2}:\d{2})$/;
 
-function timeOf(value: unknown, path: string): string {
+/** A time as RFC 3339 has it, in UTC. Throws AB01 for any other value. */
+export function readTime(value: unknown, path: string): string {
   const parts = typeof value === 'string' ? time.exec(value) : null;
   const at = parts === null ? Number.NaN : Date.parse(String(value).replace(' ', 'T'));
   const [year, month, day] = (parts ?? []).slice(1, 4).map(Number);
@@ -81,7 +82,7 @@ function single(field: FieldShape, value: unknown, path: string): unknown {
         throw wrong(path, 'must be base64.');
       return new Uint8Array(Buffer.from(value, 'base64'));
     case 'timestamp':
-      return timeOf(value, path);
+      return readTime(value, path);
     case 'value':
       checkFree(value, path);
       return value;
