@@ -179,7 +179,18 @@ async function standingBehind(store: Store, key: KeyRecord): Promise<Standing | 
   if (workspaceId === null) {
     const settings = await store.organisations.settings(organisationId);
     if (settings === null) throw unknownKey();
-    return { organisation: 'admin', workspace: 'admin', security: settings.security };
+    const { security } = settings;
+    // A workspace may show what the organisation does not: which logs they are is decided by VisibleLogs.
+    const showsLogs =
+      security.organisation_admins_view_logs ||
+      (await store.workspaces.withOwnFlags(organisationId)).some(
+        ({ securitySettings }) => securitySettings.organisation_admins_view_logs === true,
+      );
+    return {
+      organisation: 'admin',
+      workspace: 'admin',
+      security: { ...security, organisation_admins_view_logs: showsLogs },
+    };
   }
   if (userId === null) return null;
   const standing = await standingOf(store, { organisationId, workspaceId }, userId);

@@ -98,6 +98,8 @@ export interface WorkspaceStore {
   get(organisationId: string, idOrSlug: string): Promise<Workspace | null>;
   /** Oldest first. */
   list(organisationId: string, page: Page, filter?: WorkspaceFilter): Promise<Listed<Workspace>>;
+  /** Those that set flags of their own, archived ones too. */
+  withOwnFlags(organisationId: string): Promise<readonly Pick<Workspace, 'id' | 'securitySettings'>[]>;
   create(organisationId: string, input: NewWorkspace): Promise<Workspace | 'taken'>;
   update(
     organisationId: string,

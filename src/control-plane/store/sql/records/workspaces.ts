@@ -152,6 +152,16 @@ export class SqlWorkspaces implements WorkspaceStore {
     });
   }
 
+  withOwnFlags(organisationId: string): Promise<readonly Pick<Workspace, 'id' | 'securitySettings'>[]> {
+    return this.database.read(async (sql) => {
+      const rows: Pick<WorkspaceRow, 'id' | 'security_settings'>[] = await sql('workspaces')
+        .where({ organisation_id: organisationId })
+        .whereNot({ security_settings: '{}' })
+        .select('id', 'security_settings');
+      return rows.map(({ id, security_settings: flags }) => ({ id, securitySettings: JSON.parse(flags) }));
+    });
+  }
+
   async create(organisationId: string, input: NewWorkspace): Promise<Workspace | 'taken'> {
     for (let attempt = 1; ; attempt++) {
       const now = this.now();
