@@ -436,6 +436,10 @@ export interface CreateDeploymentRequest {
   readonly request_id?: string | null;
 }
 
+export interface CreateFeedbackRequest {
+  readonly feedbacks: readonly NewFeedback[];
+}
+
 export interface CreateGuardrailRequest {
   /** For people; at most 255 characters. */
   readonly name: string;
@@ -506,6 +510,10 @@ export interface CreateLabelRequest {
   readonly organisation_id?: string | null;
   /** A repeat with the same request_id and body within 24 hours gets the first answer again. */
   readonly request_id?: string | null;
+}
+
+export interface CreateLogsRequest {
+  readonly logs: readonly CustomLog[];
 }
 
 export interface CreatePluginRequest {
@@ -916,6 +924,31 @@ export interface CreatedVirtualKey {
   readonly object: 'virtual-key';
 }
 
+export interface CustomLog {
+  readonly request: CustomLogRequest;
+  readonly response: CustomLogResponse;
+  /** trace_id, span_id, span_name and parent_span_id; every other text is metadata of the request. */
+  readonly metadata?: Readonly<Record<string, unknown>> | null;
+}
+
+export interface CustomLogRequest {
+  readonly url: string;
+  /** POST unless given. */
+  readonly method?: 'GET' | 'POST' | 'PUT' | 'DELETE' | 'PATCH' | 'OPTIONS' | 'HEAD' | null;
+  /** Credentials in them are masked. */
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: unknown;
+}
+
+export interface CustomLogResponse {
+  /** 200 unless given. */
+  readonly status?: number | null;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: unknown;
+  /** Milliseconds. */
+  readonly response_time?: number | null;
+}
+
 /** Whose logs and analytics a role sees: those of all keys, or of its own alone. */
 export interface DataVisibility {
   readonly members_view_all_data?: boolean | null;
@@ -1310,6 +1343,14 @@ export interface ExportAuditLogsRequest {
     | null;
 }
 
+export interface FeedbackResponse {
+  /** Always "success". */
+  readonly status: string;
+  readonly message: string;
+  /** In the order of the request. */
+  readonly feedback_ids: readonly string[];
+}
+
 export interface FineTuningPrices {
   readonly pay_per_token?: Price | null;
   readonly pay_per_hour?: Price | null;
@@ -1386,6 +1427,8 @@ export interface GetLabelRequest {
 
 export interface GetLogRequest {
   readonly id: string;
+  /** Id or slug of the workspace that it must be of. */
+  readonly workspace_id?: string | null;
 }
 
 export interface GetModelPricingRequest {
@@ -1598,6 +1641,20 @@ export interface HttpBody {
 
 export interface ImagePriceMultiplier {
   readonly default?: number | null;
+}
+
+export interface ImportLogsRequest {
+  /** Lines of JSON, 8 MiB at most. */
+  readonly lines: Uint8Array;
+  /** Number of the first of them, for refusals; 1 unless given. */
+  readonly first_line?: number | null;
+}
+
+export interface ImportLogsResponse {
+  /** Rows that were not there. */
+  readonly imported: number;
+  /** Rows whose id was there. */
+  readonly skipped: number;
 }
 
 export interface Integration {
@@ -2119,11 +2176,59 @@ export interface ListLabelsResponse {
 export interface ListLogsRequest {
   /** Id or slug. A workspace's key sees its own workspace. */
   readonly workspace_id?: string | null;
+  /** One or several, with commas between them. */
   readonly trace_id?: string | null;
   /** Cursor of an earlier answer: what came in since. */
   readonly after?: string | null;
   /** 50 unless given, 1000 at most. */
   readonly limit?: number | null;
+  /** As workspace_id. */
+  readonly workspace_slug?: string | null;
+  /** When a request came, both times included: 2026-05-01T00:00:00Z. */
+  readonly time_of_generation_min?: string | null;
+  readonly time_of_generation_max?: string | null;
+  /** Input and output together. */
+  readonly total_units_min?: number | null;
+  readonly total_units_max?: number | null;
+  /** Of the input. */
+  readonly prompt_token_min?: number | null;
+  readonly prompt_token_max?: number | null;
+  /** Of the output. */
+  readonly completion_token_min?: number | null;
+  readonly completion_token_max?: number | null;
+  /** Cents. A request whose cost is not known does not match. */
+  readonly cost_min?: number | null;
+  readonly cost_max?: number | null;
+  /** Of the feedback that counts at a request: the sum of value times weight, by the sum of weights. */
+  readonly weighted_feedback_min?: number | null;
+  readonly weighted_feedback_max?: number | null;
+  /** This and the following: several have commas between them. */
+  readonly status_code?: string | null;
+  /** The model that answered, else the one asked for. */
+  readonly ai_model?: string | null;
+  /** Of the form provider__model. */
+  readonly ai_org_model?: string | null;
+  /** Slugs. */
+  readonly virtual_keys?: string | null;
+  /** Slugs. */
+  readonly configs?: string | null;
+  /** Slugs. */
+  readonly prompt_slug?: string | null;
+  /** Ids. */
+  readonly api_key_ids?: string | null;
+  /** Ids. */
+  readonly span_id?: string | null;
+  /** DISABLED, HIT, MISS, REFRESH, SEMANTIC HIT, SEMANTIC MISS. */
+  readonly cache_status?: string | null;
+  /** JSON text of an object: each of its pairs is in the request's metadata. */
+  readonly metadata?: string | null;
+  /** From 0. Not with `after`. */
+  readonly current_page?: number | null;
+  /** In place of `limit`. With it, or with current_page, `total` is returned. */
+  readonly page_size?: number | null;
+  readonly order_by?: 'created_at' | 'cost' | 'total_units' | 'response_time' | null;
+  /** desc unless given. */
+  readonly order_by_type?: 'asc' | 'desc' | null;
 }
 
 export interface ListLogsResponse {
@@ -2132,6 +2237,8 @@ export interface ListLogsResponse {
   readonly data: readonly LogMetrics[];
   /** For `after`. */
   readonly cursor: string;
+  /** All that match; absent unless a page is asked for. */
+  readonly total?: number | null;
 }
 
 export interface ListModelPricesRequest {
@@ -2395,6 +2502,14 @@ export interface Log {
   readonly metrics?: LogMetrics | null;
   /** Were the bodies too long to be kept whole? */
   readonly bodies_cut: boolean;
+  /** As `id`. */
+  readonly log_id: string;
+  /** Of its trace, oldest first. */
+  readonly feedbacks: readonly LogFeedback[];
+  /** These and the following are not recorded by this version: absent. */
+  readonly final_untransformed_request?: Readonly<Record<string, unknown>> | null;
+  readonly original_response?: Readonly<Record<string, unknown>> | null;
+  readonly transformed_request?: Readonly<Record<string, unknown>> | null;
 }
 
 /** One try of one target. */
@@ -2424,6 +2539,22 @@ export interface LogDecision {
   readonly target: string;
   /** In words. */
   readonly reason: string;
+}
+
+/** What was thought of a trace. */
+export interface LogFeedback {
+  readonly id: string;
+  /** -10 to 10. */
+  readonly value: number;
+  /** 0 to 1. */
+  readonly weight: number;
+  readonly metadata?: Readonly<Record<string, unknown>> | null;
+  readonly created_at: string;
+  readonly last_updated_at: string;
+  /** The guardrail whose verdict it follows from; absent: it was sent. */
+  readonly guardrail_id?: string | null;
+  /** The key that sent it. */
+  readonly api_key_id?: string | null;
 }
 
 export interface LogMetrics {
@@ -2488,12 +2619,47 @@ export interface LogMetrics {
   readonly stage_fields?: Readonly<Record<string, unknown>> | null;
   /** Node that served it; null: an earlier version recorded it. */
   readonly node_id?: string | null;
+  readonly organisation_name?: string | null;
+  readonly workspace_slug?: string | null;
+  /** simple or semantic; absent: no cache was used. */
+  readonly cache_type?: string | null;
+  /** Slug of the stored prompt. */
+  readonly prompt_slug?: string | null;
+  /** As config_version_id for `config`; absent: it used no stored config. */
+  readonly config_id?: string | null;
+  /** Was it passed on to a path of the provider's that the gateway does not convert? */
+  readonly is_proxy_call: boolean;
+  /** The trace id. */
+  readonly internal_trace_id: string;
+  /** Of the target that answered, in its config; absent: there are no targets. */
+  readonly last_used_option_index?: number | null;
+  /** Milliseconds that are not the provider's. */
+  readonly gateway_processing_time: number;
+  /** Names and values of the metadata, each in its place. */
+  readonly metadata_keys: readonly string[];
+  readonly metadata_values: readonly string[];
+  /** These and the following are not recorded by this version: absent. */
+  readonly prompt_id?: string | null;
+  readonly prompt_version_id?: string | null;
+  readonly source?: string | null;
+  readonly runtime?: string | null;
+  readonly runtime_version?: string | null;
+  readonly sdk_version?: string | null;
+  readonly log_store_file_path_format?: string | null;
+  readonly request_parsing_time?: number | null;
+  readonly pre_processing_time?: number | null;
+  readonly cache_processing_time?: number | null;
+  readonly response_parsing_time?: number | null;
 }
 
 export interface LogRequest {
   readonly url: string;
   readonly method: string;
   readonly body?: string | null;
+  /** As they were sent; credentials, and what x-gateway-sensitive-headers names, are masked. */
+  readonly headers: Readonly<Record<string, string>>;
+  /** Those of them that are for the gateway. */
+  readonly gateway_headers: Readonly<Record<string, string>>;
 }
 
 export interface LogResponse {
@@ -2502,6 +2668,10 @@ export interface LogResponse {
   /** Milliseconds. */
   readonly response_time: number;
   readonly last_used_option_json_path?: string | null;
+  /** As response_time, and as last_used_option_json_path. */
+  readonly response_time_ms: number;
+  readonly last_used_option?: string | null;
+  readonly headers: Readonly<Record<string, string>>;
 }
 
 export interface MigrateVirtualKeyRequest {
@@ -2575,6 +2745,15 @@ export interface ModelTokenPrices {
   /** thinking_token, cache_write_1h_input_token, input_image, cache_read_image_input_token, response_image_token (each a token),
    * character, second or request. */
   readonly additional_units: Readonly<Record<string, TokenPrice>>;
+}
+
+export interface NewFeedback {
+  readonly trace_id: string;
+  /** A whole number. */
+  readonly value: number;
+  /** 0 to 1; any other counts as 1, and so does none. */
+  readonly weight?: number | null;
+  readonly metadata?: Readonly<Record<string, unknown>> | null;
 }
 
 export interface NewWorkspaceDefaults {
@@ -3224,6 +3403,16 @@ export interface UpdateDeploymentRequest {
 export interface UpdateDeploymentResponse {
   /** The new secret, with rotate_auth. */
   readonly auth_secret?: string | null;
+}
+
+export interface UpdateFeedbackRequest {
+  readonly id: string;
+  /** A whole number. */
+  readonly value: number;
+  /** 0 to 1; any other counts as 1. Absent: stays. */
+  readonly weight?: number | null;
+  /** Absent: stays. */
+  readonly metadata?: Readonly<Record<string, unknown>> | null;
 }
 
 export interface UpdateGuardrailRequest {
@@ -4165,6 +4354,13 @@ export interface AdminServices {
     /** Returns when the gateway last reported. */
     PingDeployment: [PingDeploymentRequest, PingDeploymentResponse];
   };
+  /** What users think of answers. For keys of a workspace alone. */
+  Feedback: {
+    /** Adds feedback to a trace, or a list of at most 1000 to several. A trace may have any number. */
+    CreateFeedback: [CreateFeedbackRequest, FeedbackResponse];
+    /** Changes feedback of the workspace. */
+    UpdateFeedback: [UpdateFeedbackRequest, FeedbackResponse];
+  };
   /** Checks that requests and answers must pass, and what follows from the verdict. */
   Guardrails: {
     /** Makes a guardrail of a workspace, or of the organisation. */
@@ -4251,12 +4447,18 @@ export interface AdminServices {
   };
   /** What passed through the gateway. */
   Logs: {
-    /** Lists requests, newest first; oldest first when `after` is given. */
+    /** Lists requests, newest first unless `order_by` is given; with `after` in the order in which they came in. */
     ListLogs: [ListLogsRequest, ListLogsResponse];
     /** Returns one request, with its attempts and, where they were kept, its bodies. */
     GetLog: [GetLogRequest, Log];
     /** Returns a request and its answer as they were before guardrails changed them, where the organisation keeps that. */
     GetUnredactedText: [GetUnredactedTextRequest, UnredactedText];
+    /** Keeps requests that went another way than through the gateway: one, or a list of at most 1000. The model and the usage are
+     * read from the bodies. The answer is the text ok. */
+    CreateLogs: [CreateLogsRequest, HttpBody];
+    /** Takes lines of `ListLogs` back in, whole batches or none: each a JSON object with created_at and workspace_id. A row whose id
+     * is there is skipped. */
+    ImportLogs: [ImportLogsRequest, ImportLogsResponse];
     /** Explains the cost of one request: what was used, times what it costs, line by line. */
     ExplainCost: [ExplainCostRequest, CostExplanation];
   };

@@ -22,7 +22,7 @@ import { bootstrap } from '../../src/control-plane/store/bootstrap.js';
 import { MasterKey } from '../../src/control-plane/store/secrets/master-key.js';
 import { type FirstKeys, openStore, type Store } from '../../src/control-plane/store/store.js';
 import { providerRows } from '../../src/data-plane/providers/rows.js';
-import { noBudgets } from '../support/no-budgets.js';
+import { noBudgets, noFeedback } from '../support/no-budgets.js';
 import { logRow, RowsLedger } from '../support/rows-ledger.js';
 
 async function refused(work: Promise<unknown>, status: string, code: string | null): Promise<string> {
@@ -66,6 +66,7 @@ describe('the administration plane', () => {
       store,
       ledger,
       budgets: noBudgets,
+      ...noFeedback,
       changed: async (what) => {
         await changing();
         forgotten.push(...what);

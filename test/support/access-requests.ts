@@ -158,9 +158,19 @@ export const requests: Readonly<Record<string, RequestOf>> = {
   'Labels.GetLabel': about('id', 'label'),
   'Labels.UpdateLabel': about('id', 'label', { name: 'other' }),
   'Labels.DeleteLabel': about('id', 'label'),
+  'Feedback.CreateFeedback': () => ({ feedbacks: [{ trace_id: 't', value: 5 }] }),
+  'Feedback.UpdateFeedback': () => ({ id: 'none', value: 5 }),
+  'Logs.CreateLogs': () => ({
+    logs: [{ request: { url: 'https://x.example/v1', body: {} }, response: { body: {} } }],
+  }),
   'Logs.ExplainCost': only('id', 'log'),
   'Logs.GetLog': only('id', 'log'),
   'Logs.GetUnredactedText': only('id', 'log'),
+  'Logs.ImportLogs': (at) => ({
+    lines: Buffer.from(
+      JSON.stringify({ created_at: '2026-01-01T00:00:00.000Z', workspace_id: at.workspace }),
+    ),
+  }),
   'Logs.ListLogs': within,
   'ModelPrices.ListModelPrices': nothing,
   'ModelPrices.UpdateModelPrice': () => ({

@@ -22,7 +22,7 @@ import {
 } from '../../src/control-plane/store/sql/records/organisations.js';
 import { openStore, type Store } from '../../src/control-plane/store/store.js';
 import { type Place, requests } from './access-requests.js';
-import { noBudgets } from './no-budgets.js';
+import { noBudgets, noFeedback } from './no-budgets.js';
 import { logRow, RowsLedger } from './rows-ledger.js';
 
 /** What a call came to: `ok`, or the code of its refusal, with the HTTP status. */
@@ -114,6 +114,12 @@ function written({ bindings }: AdminMethod, request: Message) {
   return { verb, path: filled, query: query.toString(), json: body === '' ? null : rest };
 }
 
+/** Bytes, as JSON has them; `JSON.stringify` has made an object of a buffer already. */
+const asBase64 = (_name: string, value: unknown): unknown => {
+  const { type, data } = (value ?? {}) as { type?: unknown; data?: unknown };
+  return type === 'Buffer' ? Buffer.from(data as number[]).toString('base64') : value;
+};
+
 function restCall(bridge: RestBridge): ProtocolCall {
   return async (method, request, key) => {
     const { verb, path, query, json } = written(method, request);
@@ -126,7 +132,7 @@ function restCall(bridge: RestBridge): ProtocolCall {
       query,
       headers: json === null ? headers : [...headers, 'content-type', 'application/json'],
       address: nextAddress(),
-      body: Buffer.from(json === null ? '' : JSON.stringify(json)),
+      body: Buffer.from(json === null ? '' : JSON.stringify(json, asBase64)),
       gone: gone.signal,
     });
     if (answer.status === 200) {
@@ -150,6 +156,7 @@ export async function makeWorld(): Promise<World> {
     store,
     ledger,
     budgets: noBudgets,
+    ...noFeedback,
     changed: async () => {},
     validateConfig: () => {},
     // There is no data worker: nothing is known of any request.

@@ -75,6 +75,8 @@ export async function startPlane(options: Partial<AdminServerOptions> = {}): Pro
     port: 0,
     store,
     ledger,
+    feedbacks: ledger.feedbacks,
+    logWriter: ledger,
     budgets: ledger.budgets,
     changed: async (what) => void forgotten.push(...what),
     validateConfig: (text) => void JSON.parse(text),

@@ -102,7 +102,7 @@ export async function openInjected(options: InjectOptions): Promise<InjectedGate
 }
 
 const blankGuardrail: Omit<GuardrailRecord, 'slug' | 'versionId'> = {
-  ...{ checks: [], deny: false, async: false, sequential: false, softDeny: false },
+  ...{ checks: [], deny: false, async: false, sequential: false, softDeny: false, incremental: false },
   ...{ onSuccess: null, onFail: null, passthroughPaths: [], passthroughAllowed: false },
 };
 

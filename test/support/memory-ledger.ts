@@ -1,9 +1,11 @@
 import type { ChargedBudget } from '../../src/common/ledger/budgets.js';
+import type { LogFollowing, LogQuery } from '../../src/common/ledger/log-query.js';
 import { unpack } from '../../src/common/ledger/packed-rows.js';
 import type { LedgerFilter, LedgerRow, UsageFilter } from '../../src/common/ledger/record.js';
 import { findBodies } from '../../src/control-plane/ingestion/body-reader.js';
 import type { Ledger, LedgerBatch, OpenIntent } from '../../src/control-plane/ledger/ledger.js';
 import { usageOfRows } from './ledger-usage.js';
+import { isInSight, matches, pageOfRows } from './rows-in-sight.js';
 
 interface Numbered {
   readonly seq: number;
@@ -84,6 +86,26 @@ export class MemoryLedger implements Ledger {
     return {
       rows: page.map(({ row }) => row),
       cursor: String(isCut ? (page.at(-1)?.seq ?? after) : this.#seq),
+    };
+  }
+
+  async page(query: LogQuery) {
+    return {
+      ...pageOfRows(
+        this.#inOrder(() => true).map(({ row }) => row),
+        query,
+      ),
+      cursor: String(this.#seq),
+    };
+  }
+
+  async follow({ sight, filters, after, limit }: LogFollowing) {
+    const seen = this.#inOrder(
+      ({ seq, row }) => seq > Number(after) && isInSight(row, sight) && matches(row, filters),
+    ).slice(0, limit);
+    return {
+      rows: seen.map(({ row }) => row),
+      cursor: String(seen.length === limit ? (seen.at(-1)?.seq ?? after) : this.#seq),
     };
   }
 

@@ -1,4 +1,6 @@
 import type { LedgerBudgets } from '../../src/common/ledger/budgets.js';
+import type { LedgerFeedbacks } from '../../src/common/ledger/feedback.js';
+import type { LogWriter } from '../../src/common/ledger/log-writer.js';
 
 /** A ledger in which nothing was used of any budget. */
 export const noBudgets: LedgerBudgets = {
@@ -10,4 +12,15 @@ export const noBudgets: LedgerBudgets = {
   onReset() {},
   ended: async () => {},
   courses: async () => [],
+};
+
+/** The same with no feedback, which takes whatever it is given and keeps nothing. */
+export const noFeedback: { readonly feedbacks: LedgerFeedbacks; readonly logWriter: LogWriter } = {
+  feedbacks: {
+    add: async () => {},
+    update: async () => false,
+    ofTrace: async () => [],
+    changedSince: async () => [],
+  },
+  logWriter: { addRows: async ({ length }) => length, addBodies: async () => {} },
 };

@@ -1,6 +1,8 @@
 import { noUsage } from '../../src/common/core/usage.js';
+import type { LogFollowing, LogQuery } from '../../src/common/ledger/log-query.js';
 import type { LedgerFilter, LedgerReader, LedgerRow, UsageFilter } from '../../src/common/ledger/record.js';
 import { usageOfRows } from './ledger-usage.js';
+import { pageOfRows, rowsAfter } from './rows-in-sight.js';
 
 /** A ledger of given rows, in the order in which they came in: what is tested here is who may see which. */
 export class RowsLedger implements LedgerReader {
@@ -17,6 +19,14 @@ export class RowsLedger implements LedgerReader {
     );
     const rows = after === undefined ? seen.reverse().slice(0, limit) : seen.slice(0, limit);
     return { rows, cursor: String(this.rows.length) };
+  }
+
+  async page(query: LogQuery) {
+    return pageOfRows(this.rows, query);
+  }
+
+  async follow(following: LogFollowing) {
+    return rowsAfter(this.rows, following);
   }
 
   async usage(filter: UsageFilter) {

@@ -125,7 +125,9 @@ describe('a custom plugin', () => {
         );
       };
       try {
-        expect(await load("export default { name: 'mine', options: {}, setup: () => ({}) };")).to.equal('mine');
+        expect(await load("export default { name: 'mine', options: {}, setup: () => ({}) };")).to.equal(
+          'mine',
+        );
         expect(await load("throw new Error('no licence');")).to.include(
           'a.mjs: the plugin cannot be loaded: no licence',
         );

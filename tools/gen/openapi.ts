@@ -87,6 +87,12 @@ const headers: Readonly<Record<string, Json>> = {
   },
 };
 
+/** The body is a list, or the one item that it has. */
+function oneOrMany(field: FieldShape): Json {
+  const list = schemaOf(field);
+  return { oneOf: [list['items'] as Json, list] };
+}
+
 function operationOf(method: AdminMethod, { verb, path, body }: Binding, isAlias: boolean): Json {
   const { request, response, access } = method;
   const places = placesOf(path);
@@ -94,7 +100,7 @@ function operationOf(method: AdminMethod, { verb, path, body }: Binding, isAlias
   const isJson = response.name !== 'HttpBody';
   const parameters = [
     ...places.map((name) => ({ name, in: 'path', required: true, schema: schemaOf(request.field(name)!) })),
-    ...(body === '*'
+    ...(body !== ''
       ? []
       : rest.map((field) => ({
           name: field.jsonName,
@@ -117,6 +123,10 @@ function operationOf(method: AdminMethod, { verb, path, body }: Binding, isAlias
     ...(body === '*' &&
       rest.length > 0 && {
         requestBody: { content: { 'application/json': { schema: objectOf(request, rest, true) } } },
+      }),
+    ...(body !== '' &&
+      body !== '*' && {
+        requestBody: { content: { 'application/json': { schema: oneOrMany(request.field(body)!) } } },
       }),
     responses: {
       200: {

@@ -26,7 +26,9 @@ function ofPaths({ name, request, bindings }: AdminMethod): string[] {
       if (field === undefined || field.list || field.map || field.kind !== 'string')
         found.push(`${name}: {${place}} of ${path} is no text field of ${request.name}.`);
     }
-    if (body !== '' && body !== '*') found.push(`${name}: the body of ${verb} ${path} is "*" or nothing.`);
+    const held = request.field(body);
+    if (body !== '' && body !== '*' && !(held?.list === true && held.kind === 'message'))
+      found.push(`${name}: the body of ${verb} ${path} is "*", a list of messages, or nothing.`);
     if (verb === 'GET' && body !== '') found.push(`${name}: GET ${path} takes no body.`);
     if ((verb === 'POST' || verb === 'PUT' || verb === 'PATCH') && body === '')
       found.push(`${name}: ${verb} ${path} needs body: "*".`);

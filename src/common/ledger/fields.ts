@@ -5,9 +5,9 @@ import type { LedgerRow, Settlement } from './record.js';
 
 /**
  * Version of the ledger: of the journal's lines and of the database alike. 1 and 2: positions in one array, and few
- * columns. 3: the fields of this table, each a column; costs in picodollars. 4: `node_id`. 5: charges of budgets.
+ * columns. 3: the fields of this table, each a column; costs in picodollars. 4: `node_id`. 5: charges of budgets. 6: feedback.
  */
-export const ledgerVersion = 5;
+export const ledgerVersion = 6;
 
 /** How a value is written and stored. A duration is given in milliseconds and stored in whole microseconds. */
 export type FieldType = 'text' | 'integer' | 'duration' | 'boolean' | 'json';

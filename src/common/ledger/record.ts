@@ -3,6 +3,7 @@ import type { Charge } from '../core/charges.js';
 import type { Decision } from '../core/decision.js';
 import type { AttemptRecord } from '../core/exchange.js';
 import type { Usage } from '../core/usage.js';
+import type { LogFollowing, LogPage, LogQuery } from './log-query.js';
 
 /** How sure the ledger is of a row: settled by its worker, or found without a settlement after a crash. */
 export type RowState = 'settled' | 'unknown';
@@ -104,10 +105,18 @@ export interface Bodies {
   readonly request: string | null;
   readonly response: string | null;
   readonly cut: boolean;
+  /** Absent: none were kept. */
+  readonly headers?: LoggedHeaders | undefined;
+}
+
+/** Headers of a request and its answer, with what is secret masked. */
+export interface LoggedHeaders {
+  readonly request: Readonly<Record<string, string>>;
+  readonly response?: Readonly<Record<string, string>>;
 }
 
 /** Bodies on their way to the journal: bytes as they came, kept by reference until they are written, or a text. */
-export interface BodiesToKeep extends Omit<Bodies, 'request' | 'response'> {
+export interface BodiesToKeep extends Omit<Bodies, 'request' | 'response' | 'headers'> {
   readonly request: Buffer | string | null;
   /** A list: its parts, in order. */
   readonly response: Buffer | readonly Buffer[] | string | null;
@@ -169,6 +178,10 @@ export const isCursor = (text: string): boolean => /^\d{1,19}(?:\.\d{1,10}(?:~[\
 export interface LedgerReader {
   /** Newest first, or in the order of ingestion when `after` is given. */
   recent(filter: LedgerFilter): Promise<LedgerPage>;
+  /** A page of what is in sight, in any order. */
+  page(query: LogQuery): Promise<LogPage>;
+  /** What came in after a cursor, in that order. */
+  follow(following: LogFollowing): Promise<LedgerPage>;
   get(org: string, id: string): Promise<LedgerRow | null>;
   bodies(org: string, id: string): Promise<Bodies | null>;
   /** Sums over a stretch of at most a day (UTC); a group may come several times. */

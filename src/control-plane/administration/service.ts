@@ -6,6 +6,8 @@ import type { Explained, ToExplain } from '../../common/ipc/explained.js';
 import type { Forget } from '../../common/ipc/messages.js';
 import type { LedgerAlerts } from '../../common/ledger/alerts.js';
 import type { LedgerBudgets } from '../../common/ledger/budgets.js';
+import type { LedgerFeedbacks } from '../../common/ledger/feedback.js';
+import type { LogWriter } from '../../common/ledger/log-writer.js';
 import type { LedgerReader } from '../../common/ledger/record.js';
 import type { Logger } from '../../common/plugin-host/plugin.js';
 import type { PriceBook } from '../../common/prices/pricing.js';
@@ -24,6 +26,9 @@ export interface ProviderRows {
 export interface AdminParts {
   readonly store: Store;
   readonly ledger: LedgerReader;
+  readonly feedbacks: LedgerFeedbacks;
+  /** Takes requests that did not go through the gateway. */
+  readonly logWriter: LogWriter;
   /** What was used of budgets. */
   readonly budgets: LedgerBudgets;
   /** Alerts of budgets; none unless given. */

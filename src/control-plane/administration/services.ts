@@ -7,6 +7,7 @@ import { circuitBreakersService } from './resources/circuit-breakers.js';
 import { collectionsService } from './resources/collections.js';
 import { configsService } from './resources/configs.js';
 import { deploymentsService } from './resources/deployments.js';
+import { feedbackService } from './resources/feedback.js';
 import { guardrailsService } from './resources/guardrails.js';
 import { integrationsService } from './resources/integrations.js';
 import { invitesService } from './resources/invites.js';
@@ -39,6 +40,7 @@ const services: { readonly [Name in ServiceName]: (parts: AdminParts) => Service
   Collections: collectionsService,
   Configs: configsService,
   Deployments: deploymentsService,
+  Feedback: feedbackService,
   Guardrails: guardrailsService,
   Integrations: integrationsService,
   Invites: invitesService,

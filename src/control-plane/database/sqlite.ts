@@ -81,6 +81,11 @@ export class SqliteConnection {
     });
   }
 
+  /** Ends the statements that are running: they fail with SQLITE_INTERRUPT. */
+  interrupt(): void {
+    this.#database.interrupt();
+  }
+
   /** Adds to SQL what a library of SQLite's has. */
   loadExtension(path: string): Promise<void> {
     return new Promise((resolve, reject) => {

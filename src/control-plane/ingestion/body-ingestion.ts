@@ -1,7 +1,7 @@
 import { open, unlink } from 'node:fs/promises';
 import { isAlive, parseFileName } from '../../common/ledger/writer.js';
 import type { BodiesInBytes, BodyBatch } from '../ledger/ledger.js';
-import { type BodyFile, type BodyHeader, bodyFiles, bodyLengths } from './body-reader.js';
+import { type BodyFile, type BodyHeader, bodyFiles, bodyLengths, headersOfBodies } from './body-reader.js';
 
 const chunkBytes = 1024 * 1024;
 /** A pass that is not to the end leaves the rest to the next one, so that rows do not wait for bodies. */
@@ -105,6 +105,7 @@ function readBodies(bytes: Buffer, bodies: BodiesInBytes[]): number {
       org,
       workspace,
       cut: cut === 1,
+      ...headersOfBodies(header),
       request: requestBytes < 0 ? null : bytes.subarray(request, response),
       response: responseBytes < 0 ? null : bytes.subarray(response, next),
     });

@@ -1,7 +1,7 @@
 import { readdir, readFile, stat, unlink } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import type { Bodies } from '../../common/ledger/record.js';
+import type { Bodies, LoggedHeaders } from '../../common/ledger/record.js';
 import { parseFileName } from '../../common/ledger/writer.js';
 
 /** First line of a record in a file of bodies, after its letter; then the bytes of the two bodies follow. */
@@ -11,9 +11,13 @@ export type BodyHeader = [
   org: string,
   workspace: string | null,
   cut: 0 | 1,
-  requestBytes: number,
-  responseBytes: number,
+  /** The headers, where they were kept; then the bytes of the request and of the response. */
+  ...rest: (LoggedHeaders | number)[],
 ];
+
+/** Nothing where none were kept. */
+export const headersOfBodies = ([, , , , , headers]: BodyHeader): Pick<Bodies, 'headers'> =>
+  typeof headers === 'object' && headers !== null ? { headers } : {};
 
 /**
  * Milliseconds. A body is written after its exchange was settled: after its tokens are counted, and up to a flush
@@ -68,6 +72,7 @@ async function search(bytes: Buffer, org: string, id: string): Promise<Bodies | 
           request: requestBytes < 0 ? null : bytes.toString('utf8', request, response),
           response: responseBytes < 0 ? null : bytes.toString('utf8', response, next),
           cut: header[4] === 1,
+          ...headersOfBodies(header),
         };
       }
     }

@@ -1,8 +1,16 @@
 import type { LedgerAlerts } from '../../common/ledger/alerts.js';
 import type { ChargedBudget, LedgerBudgets } from '../../common/ledger/budgets.js';
+import type { LogWriter } from '../../common/ledger/log-writer.js';
 import type { PackedRows } from '../../common/ledger/packed-rows.js';
-import type { Intent, LedgerPage, LedgerReader, LedgerRow } from '../../common/ledger/record.js';
+import type {
+  Intent,
+  LedgerPage,
+  LedgerReader,
+  LedgerRow,
+  LoggedHeaders,
+} from '../../common/ledger/record.js';
 import type { TableRows } from './budgets/take-over.js';
+import type { Feedbacks } from './feedback/feedbacks.js';
 
 /** Settled rows; each id counts once, the first time. */
 export interface RowBatch {
@@ -27,6 +35,7 @@ export interface BodiesInBytes {
   readonly cut: boolean;
   readonly request: Buffer | null;
   readonly response: Buffer | null;
+  readonly headers?: LoggedHeaders | undefined;
 }
 
 /** What one step of reading a file of bodies changes, all of it or nothing. */
@@ -77,9 +86,10 @@ export interface Ledger extends LedgerReader {
  * A ledger that adds the charges of its rows to budgets, in the transaction that puts the rows in: of a row that is there already
  * none, and of a settlement that takes the place of an unknown row the difference.
  */
-export interface BudgetLedger extends Ledger {
+export interface BudgetLedger extends Ledger, LogWriter {
   readonly budgets: LedgerBudgets;
   readonly alerts: LedgerAlerts;
+  readonly feedbacks: Feedbacks;
   /** All rows of the tables of budgets, as another ledger takes them over. */
   readBudgets(): AsyncIterable<TableRows>;
 }

@@ -1,6 +1,7 @@
 import { closeSync, mkdirSync, openSync } from 'node:fs';
 import { join } from 'node:path';
 import type { ChargedBudget } from '../../common/ledger/budgets.js';
+import type { LogFollowing, LogPage, LogQuery } from '../../common/ledger/log-query.js';
 import type {
   Bodies,
   LedgerFilter,
@@ -10,13 +11,19 @@ import type {
   UsageFilter,
 } from '../../common/ledger/record.js';
 import { SqliteConnection } from '../database/sqlite.js';
+import { BodyFile } from '../ingestion/body-file.js';
 import { findBodies } from '../ingestion/body-reader.js';
 import { Alerts } from './budgets/alerts.js';
 import { Budgets } from './budgets/budgets.js';
 import { type BudgetDatabase, sqliteLanguage } from './budgets/language.js';
 import { replacedTable, SqliteCharges } from './budgets/sqlite-charges.js';
 import { readBudgets, type TableRows } from './budgets/take-over.js';
+import type { Feedbacks } from './feedback/feedbacks.js';
+import { sqliteFeedbacks, sqlitePlacing } from './feedback/sqlite-feedback.js';
 import type { BudgetLedger, LedgerBatch, OpenIntent } from './ledger.js';
+import { SearchConnection } from './search/search-connection.js';
+import { searchOf } from './search/search-of.js';
+import { sqliteFollowing, sqlitePage } from './search/sqlite-search.js';
 import {
   contextTable,
   deleteContexts,
@@ -29,7 +36,7 @@ import {
   selectedRow,
   selectRows,
 } from './sqlite-rows.js';
-import { inTransaction, migrate, partBits, storedIntent, type UpgradeProgress } from './sqlite-schema.js';
+import { inTransaction, migrate, storedIntent, type UpgradeProgress } from './sqlite-schema.js';
 import { sqliteUsage } from './sqlite-usage.js';
 
 export interface LedgerOptions {
@@ -61,26 +68,37 @@ export async function openLedger(options: LedgerOptions): Promise<BudgetLedger> 
     });
     await writer.exec(`PRAGMA temp_store = MEMORY; ${contextTable}; ${replacedTable}`);
     const reader = await SqliteConnection.open(path, [...shared, 'query_only = ON']);
-    return new SqliteLedger(writer, reader, options.journalDir ?? join(options.dataDir, 'journal'));
+    const searcher = await SqliteConnection.open(path, [...shared, 'query_only = ON']);
+    const journalDir = options.journalDir ?? join(options.dataDir, 'journal');
+    return new SqliteLedger(writer, reader, new SearchConnection(searcher), journalDir);
   } catch (error) {
     throw new Error(`The ledger ${path} cannot be opened: ${(error as Error).message}`, { cause: error });
   }
 }
 
+const added = { unknown: [], positions: new Map(), opened: [], closed: [] };
+
 class SqliteLedger implements BudgetLedger {
   readonly keepBodies = null;
   readonly budgets: Budgets;
   readonly alerts: Alerts;
+  readonly feedbacks: Feedbacks;
+  readonly #placing = sqlitePlacing();
   readonly #charges: SqliteCharges;
   readonly #database: BudgetDatabase;
+  readonly #search: SearchConnection;
+  readonly #bodyFile: BodyFile;
   /** One transaction at a time: they share the connection. */
   #turn: Promise<unknown> = Promise.resolve();
 
   constructor(
     readonly writer: SqliteConnection,
     readonly reader: SqliteConnection,
+    search: SearchConnection,
     readonly journalDir: string,
   ) {
+    this.#search = search;
+    this.#bodyFile = new BodyFile(journalDir);
     const database: BudgetDatabase = {
       language: sqliteLanguage,
       read: (statement, parameters) => reader.all(statement, parameters),
@@ -91,6 +109,7 @@ class SqliteLedger implements BudgetLedger {
     this.#database = database;
     this.budgets = new Budgets(database);
     this.alerts = new Alerts(database);
+    this.feedbacks = sqliteFeedbacks(database, this.#placing.added);
   }
 
   #inTurn<T>(work: () => Promise<T>): Promise<T> {
@@ -107,6 +126,8 @@ class SqliteLedger implements BudgetLedger {
     const { writer } = this;
     const { settled, unknown, positions, opened, closed } = batch;
     const last = await this.#charges.before(batch);
+    const step = writer.allKept.bind(writer);
+    const newest = (await this.#placing.isWanted(step, batch)) ? await newestRow(writer) : null;
     let inserted = 0;
     if (settled?.packed) {
       const { rest, records, contexts, node } = settled.packed;
@@ -121,6 +142,7 @@ class SqliteLedger implements BudgetLedger {
       inserted += await writer.run(insertUnknown, [JSON.stringify(unknown.map(rowArray))]);
     }
     const charged = await this.#charges.after(batch, last, inserted, Date.now());
+    if (newest !== null) await this.#placing.after(step, batch, [newest]);
     for (const { writer: process, intent } of opened) {
       // One that came after its own settlement is not open.
       await writer.run(
@@ -144,6 +166,26 @@ class SqliteLedger implements BudgetLedger {
       }
     }
     return charged;
+  }
+
+  addRows(rows: readonly LedgerRow[]): Promise<number> {
+    const { writer } = this;
+    const step = writer.allKept.bind(writer);
+    // The largest text: made before the others have to wait.
+    const given = JSON.stringify(rows.map(rowArray));
+    const batch: LedgerBatch = { ...added, settled: { packed: null, rows } };
+    return this.#inTurn(() =>
+      inTransaction(writer, async () => {
+        const newest = (await this.#placing.isWanted(step, batch)) ? await newestRow(writer) : null;
+        const inserted = await writer.runKept(insertUnknown, [given]);
+        if (newest !== null) await this.#placing.after(step, batch, [newest]);
+        return inserted;
+      }),
+    );
+  }
+
+  addBodies(bodies: readonly Bodies[]): Promise<void> {
+    return this.#bodyFile.add(bodies);
   }
 
   positions(): Promise<Map<string, number>> {
@@ -178,39 +220,16 @@ class SqliteLedger implements BudgetLedger {
   }
 
   async recent(filter: LedgerFilter): Promise<LedgerPage> {
-    const [newest] = await this.reader.all<{ top: number | null }>('SELECT max(seq) AS top FROM exchanges');
-    const top = newest?.top ?? 0;
-    // `+org` keeps the planner off that column's index where the rows come by another way.
-    const byRow = filter.trace !== undefined || filter.after !== undefined;
-    const where = [byRow ? '+org = ?' : 'org = ?', 'seq <= ?'];
-    const parameters: unknown[] = [filter.org, top];
-    if (filter.workspace !== undefined) {
-      where.push('workspace = ?');
-      parameters.push(filter.workspace);
-    }
-    if (filter.keys !== undefined) {
-      where.push(`"key" IN (${filter.keys.map(() => '?').join(', ')})`);
-      parameters.push(...filter.keys);
-    }
-    if (filter.trace !== undefined) {
-      where.push(`seq IN (
-        WITH RECURSIVE part(number) AS (SELECT ? >> ${partBits} UNION ALL SELECT number - 1 FROM part WHERE number > 0)
-        SELECT e.seq FROM part CROSS JOIN exchanges AS e
-          WHERE e.seq >> ${partBits} = part.number AND e.trace = ? AND e.trace IS NOT NULL
-        UNION ALL SELECT seq FROM exchanges WHERE id = ? AND trace IS NULL)`);
-      parameters.push(top, filter.trace, filter.trace);
-    }
-    if (filter.after !== undefined) {
-      where.push('seq > ?');
-      parameters.push(Number.parseInt(filter.after, 10));
-    }
-    const order = filter.after === undefined ? 'at DESC, seq DESC' : 'seq';
-    const rows = await this.reader.all<SelectedRow>(
-      `${selectRows} WHERE ${where.join(' AND ')} ORDER BY ${order} LIMIT ?`,
-      [...parameters, filter.limit],
-    );
-    const wasCut = filter.after !== undefined && rows.length === filter.limit;
-    return { rows: rows.map(selectedRow), cursor: String(wasCut ? (rows.at(-1)?.seq ?? top) : top) };
+    const searched = searchOf(filter);
+    return 'after' in searched ? this.follow(searched) : this.page(searched);
+  }
+
+  page(query: LogQuery): Promise<LogPage> {
+    return this.#search.run((reader) => sqlitePage(reader, query));
+  }
+
+  follow(following: LogFollowing): Promise<LedgerPage> {
+    return this.#search.run((reader) => sqliteFollowing(reader, following));
   }
 
   async changes(after: string, limit: number): Promise<LedgerPage> {
@@ -237,7 +256,13 @@ class SqliteLedger implements BudgetLedger {
 
   async close(): Promise<void> {
     await this.#turn;
+    await this.#search.close();
     await this.reader.close();
     await this.writer.close();
   }
+}
+
+async function newestRow(writer: SqliteConnection): Promise<number> {
+  const [row] = await writer.allKept<{ last: number | null }>('SELECT max(seq) AS last FROM exchanges', []);
+  return row?.last ?? 0;
 }

@@ -4,6 +4,7 @@ import type { Intent } from '../../common/ledger/record.js';
 import type { SqliteConnection } from '../database/sqlite.js';
 import { sqliteLanguage } from './budgets/language.js';
 import { createBudgets } from './budgets/tables.js';
+import { createFeedbacks } from './feedback/tables.js';
 import { columnsSince, insertNumbered, rowArray } from './sqlite-rows.js';
 
 /**
@@ -66,6 +67,7 @@ const migrations: readonly string[] = [
     .map((column) => `ALTER TABLE exchanges ADD COLUMN ${column};`)
     .join(' '),
   createBudgets(sqliteLanguage),
+  createFeedbacks(sqliteLanguage),
 ];
 
 /** Brings the database to this version. `path`: for messages. */

@@ -44,6 +44,8 @@ export const administration: ProcessPart<
       writeTimeoutMs: settings.writeTimeoutMs,
       store,
       ledger,
+      feedbacks: ledger.feedbacks,
+      logWriter: ledger,
       budgets: ledger.budgets,
       alerts: ledger.alerts,
       changed: forget,

@@ -21,7 +21,7 @@ export const logSinksPart: ProcessPart<Base & Records & LedgerGiven & SchedulesG
     if (settings.logSinks === null) return { followers: [] };
     const [{ LedgerFollower }, { sentLine }] = await Promise.all([
       import('../../control-plane/telemetry/sinks/follower.js'),
-      import('../../control-plane/administration/resources/logs.js'),
+      import('../../control-plane/administration/resources/log-metrics.js'),
     ]);
     const sinks = await Promise.all(
       readLogSinks(settings.logSinks.reveal()).map((sink) => open(sink, sentLine, settings.s3Endpoint)),

@@ -1,163 +1,148 @@
-import type { LogMetrics } from '../../../../proto/messages.js';
-import { type Decision, describeDecision } from '../../../common/core/decision.js';
-import { type Bodies, isCursor, type LedgerRow } from '../../../common/ledger/record.js';
+import type { ListLogsRequest } from '../../../../proto/messages.js';
+import type { LogOrder } from '../../../common/ledger/log-query.js';
+import { isCursor, type LedgerRow } from '../../../common/ledger/record.js';
 import { pricing as builtIn } from '../../../common/prices/pricing.js';
-import { dollarsOf } from '../../../common/vocabulary/money.js';
 import type { Caller } from '../access/caller.js';
+import { VisibleLogs } from '../access/visible-logs.js';
 import { AdminError } from '../admin-error.js';
 import { timeOf } from '../grpc/wire.js';
 import type { AdminParts, Service } from '../service.js';
+import { filteredWorkspace, readLogFilters } from '../usage/log-filters.js';
+import { customLog } from './custom-logs.js';
+import { feedbackOf, ownWorkspace } from './feedback.js';
+import { importLines } from './import-lines.js';
 import { costExplanation, pricesOfRow } from './log-costs.js';
-
-const dollars = (picos: number | null): number | undefined => (picos === null ? undefined : dollarsOf(picos));
-
-/** A condition that held reveals the metadata. */
-const unquoted = (decision: Decision): Decision =>
-  decision.kind === 'branch' && decision.query !== null ? { ...decision, query: 'a condition' } : decision;
-
-function toMetrics(row: LedgerRow, { seesLogMetadata }: Pick<Caller, 'seesLogMetadata'>): LogMetrics {
-  const { usage } = row;
-  return {
-    id: row.id,
-    organisation_id: row.org,
-    workspace_id: row.workspace,
-    api_key_id: row.key,
-    created_at: timeOf(row.at),
-    is_success: row.state === 'settled' && row.error === null && row.status >= 200 && row.status < 400,
-    ai_org: row.provider,
-    virtual_key: row.slug,
-    ai_model: row.modelUsed ?? row.modelAsked,
-    req_units: usage.input,
-    res_units: usage.output,
-    total_units: usage.input + usage.output,
-    cost: dollars(row.cost),
-    cost_currency: 'USD',
-    request_url: row.path,
-    request_method: row.method,
-    response_status_code: row.status,
-    response_time: row.totalMs,
-    upstream_response_time: row.upstreamMs,
-    cache_status: row.cache,
-    stream_mode: row.stream ? 1 : 0,
-    retry_success_count: row.retries,
-    trace_id: row.trace,
-    span_id: row.span,
-    parent_span_id: row.parentSpan,
-    span_name: row.spanName,
-    config: row.config,
-    config_version_id: row.configVersion,
-    mode: row.endpoint,
-    metadata: seesLogMetadata ? row.metadata : {},
-    state: row.state,
-    node_id: row.node,
-    error: row.error,
-    error_message: row.errorMessage,
-    attempts: row.attempts.map((attempt) => ({
-      target: attempt.target,
-      provider: attempt.provider,
-      model: attempt.model,
-      status: attempt.status,
-      error: attempt.error,
-      started_at_ms: attempt.startedAt,
-      duration_ms: attempt.durationMs,
-      req_units: attempt.usage?.input,
-      res_units: attempt.usage?.output,
-      cost: dollars(attempt.cost),
-      usage_source: attempt.usage?.source,
-    })),
-    model_asked: row.modelAsked,
-    target: row.target,
-    cached_units: usage.cached,
-    reasoning_units: usage.reasoning,
-    first_byte_time: row.firstByteMs,
-    usage_source: usage.source,
-    cost_saved: dollars(row.costSaved),
-    time_saved: row.msSaved,
-    // Callers choose the names of their metadata.
-    dropped_fields: row.dropped.filter((path) => seesLogMetadata || !/^metadata(?:\.|$)/.test(path)),
-    stage_fields: row.stages ?? undefined,
-    decisions: (row.route ?? []).map((decision) =>
-      describeDecision(seesLogMetadata ? decision : unquoted(decision)),
-    ),
-  };
-}
-
-/** A row as a line of JSON for other systems: as `GET /v1/logs` gives it, its bodies as texts. */
-export function sentLine({
-  row,
-  bodies,
-}: {
-  readonly row: LedgerRow;
-  readonly bodies: Bodies | null;
-}): string {
-  const record = { ...toMetrics(row, { seesLogMetadata: true }), created_at: new Date(row.at).toISOString() };
-  return JSON.stringify(
-    bodies === null ? record : { ...record, request_body: bodies.request, response_body: bodies.response },
-  );
-}
+import { namesOf, toMetrics } from './log-metrics.js';
 
 function cursorOf(text: string): string {
   if (isCursor(text)) return text;
   throw new AdminError('AB01', 'after must be the cursor of an earlier answer, or 0.');
 }
 
+/** The page that is asked for; `limit` and `page_size` are one and the same. */
+function pageOfLogs({ limit, page_size: size, current_page: page, after }: ListLogsRequest) {
+  if (limit && size && limit !== size)
+    throw AdminError.field('page_size', 'is given as limit too, and differently.');
+  const count = size || limit || 50;
+  if (count < 0) throw new AdminError('AB01', 'limit must not be negative.');
+  if (after && page) throw AdminError.field('current_page', 'cannot be given together with after.');
+  const isPage = Boolean(size) || (page !== undefined && page !== null);
+  const most = Math.min(count, 1000);
+  return { limit: most, offset: (page ?? 0) * most, isCounted: isPage && !after };
+}
+
+function orderOf({ order_by: by, order_by_type: way, after }: ListLogsRequest): LogOrder {
+  if (after && by) throw AdminError.field('order_by', 'cannot be given together with after.');
+  return { by: (by || 'created_at') as LogOrder['by'], isAscending: way === 'asc' };
+}
+
+const gatewayHeader = /^x-(?:gateway|portkey|headgate)-/;
+
+/** Headers of a request as they were logged; those of the gateway once more. */
+function headersOf(bodies: Bodies | null, seesMetadata: boolean) {
+  const given = Object.entries(bodies?.headers?.request ?? {});
+  const headers = given.filter(([name]) => seesMetadata || !name.endsWith('-metadata'));
+  const own = headers.filter(([name]) => gatewayHeader.test(name));
+  return {
+    headers: Object.fromEntries(headers),
+    gateway_headers: Object.fromEntries(own),
+  };
+}
+
+const unknownLog = (): AdminError => new AdminError('AB08', 'There is no such log.');
+
 /** What passed through the gateway. */
-export function logsService({ store, ledger, pricing = builtIn }: AdminParts): Service<'Logs'> {
+export function logsService({
+  store,
+  ledger,
+  feedbacks,
+  logWriter,
+  pricing = builtIn,
+}: AdminParts): Service<'Logs'> {
   /** Throws AB08 where the caller sees no such row. */
-  async function seen(caller: Caller, id: string): Promise<LedgerRow> {
+  async function seen(caller: Caller, id: string): Promise<[LedgerRow, VisibleLogs]> {
     const row = await ledger.get(caller.organisationId, id);
-    const keys = await caller.keysInSight();
-    const isSeen =
-      row !== null && caller.sees(row.workspace) && (keys === null || keys.includes(row.key ?? ''));
-    if (!isSeen) throw new AdminError('AB08', 'There is no such log.');
-    return row;
+    if (row === null || !caller.sees(row.workspace)) throw unknownLog();
+    const visible = await VisibleLogs.of(caller, row.workspace, 'logs');
+    if (!visible.sees(row)) throw unknownLog();
+    return [row, visible];
   }
   return {
     async ListLogs(caller, request) {
-      const isNarrow = caller.workspaceId !== null || Boolean(request.workspace_id);
-      const limit = request.limit || 50;
-      if (limit < 0) throw new AdminError('AB01', 'limit must not be negative.');
-      const { rows, cursor } = await ledger.recent({
-        org: caller.organisationId,
-        workspace: isNarrow
-          ? (await caller.place(request.workspace_id, { archived: true })).workspaceId
-          : undefined,
-        keys: (await caller.keysInSight()) ?? undefined,
-        trace: request.trace_id || undefined,
-        after: request.after ? cursorOf(request.after) : undefined,
-        limit: Math.min(limit, 1000),
-      });
-      return { object: 'list', data: rows.map((row) => toMetrics(row, caller)), cursor };
+      const filters = readLogFilters(request);
+      const visible = await VisibleLogs.of(caller, filteredWorkspace(request), 'logs');
+      if (Object.keys(filters.metadata).length > 0) visible.needMetadata();
+      const { sight } = visible;
+      const page = pageOfLogs(request);
+      const order = orderOf(request);
+      const { rows, cursor, total } = request.after
+        ? {
+            ...(await ledger.follow({ sight, filters, after: cursorOf(request.after), limit: page.limit })),
+            total: null,
+          }
+        : await ledger.page({ sight, filters, order, ...page });
+      const names = await namesOf(store, sight.org, rows);
+      const data = rows.map((row) => toMetrics(row, visible.seesMetadata(row.workspace), names));
+      return { object: 'list', data, cursor, total };
     },
 
-    async GetLog(caller, { id }) {
-      const row = await seen(caller, id);
-      const bodies = await ledger.bodies(caller.organisationId, id);
+    async GetLog(caller, { id, workspace_id: named }) {
+      const [row, visible] = await seen(caller, id);
+      const { org, workspace, trace, target } = row;
+      if (named && (await caller.place(named, { archived: true })).workspaceId !== workspace)
+        throw unknownLog();
+      const bodies = await ledger.bodies(org, id);
+      const seesMetadata = visible.seesMetadata(workspace);
       return {
-        id: row.id,
-        request: { url: row.path, method: row.method, body: bodies?.request },
+        id,
+        log_id: id,
+        request: {
+          url: row.path,
+          method: row.method,
+          body: bodies?.request,
+          ...headersOf(bodies, seesMetadata),
+        },
         response: {
           status: row.status,
           body: bodies?.response,
           response_time: row.totalMs,
-          last_used_option_json_path: row.target,
+          response_time_ms: row.totalMs,
+          last_used_option_json_path: target,
+          last_used_option: target,
+          headers: bodies?.headers?.response ?? {},
         },
-        organisation_id: row.org,
+        organisation_id: org,
         created_at: timeOf(row.at),
-        metrics: toMetrics(row, caller),
+        metrics: toMetrics(row, seesMetadata, await namesOf(store, org, [row])),
         bodies_cut: bodies?.cut ?? false,
+        feedbacks:
+          workspace === null
+            ? []
+            : (await feedbacks.ofTrace(org, workspace, trace)).map((one) => feedbackOf(one, seesMetadata)),
       };
     },
 
     async GetUnredactedText(caller, { id }) {
-      const row = await seen(caller, id);
+      const [row] = await seen(caller, id);
       const text = await store.unredactedTexts.get(caller.organisationId, row.id);
       if (text === null) throw new AdminError('AB08', 'No unredacted text of this log is kept.');
       return { id: row.id, ...text };
     },
 
+    async CreateLogs(caller, { logs }) {
+      const workspace = ownWorkspace(caller);
+      const rows = logs.map((log, i) => customLog(log, { caller, workspace, pricing, path: `logs[${i}]` }));
+      await logWriter.addRows(rows.map(({ row }) => row));
+      await logWriter.addBodies(rows.map(({ bodies }) => bodies));
+      return { content_type: 'text/plain; charset=utf-8', data: Buffer.from('ok') };
+    },
+
+    async ImportLogs(caller, { lines, first_line: first }) {
+      return importLines(Buffer.from(lines), first ?? 1, { store, logWriter, org: caller.organisationId });
+    },
+
     async ExplainCost(caller, { id }) {
-      const row = await seen(caller, id);
+      const [row] = await seen(caller, id);
       return costExplanation(row, pricing, await pricesOfRow(store, row));
     },
   };

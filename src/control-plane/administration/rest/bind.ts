@@ -118,7 +118,7 @@ export function bind(
   const json = bodyOf(request);
   // Some clients send a body with every DELETE; its fields must still be those of the method.
   if (json !== undefined && binding.verb === 'GET') throw new AdminError('AB01', 'GET takes no body.');
-  const given = json === undefined ? {} : readGiven(shape, json);
+  const given = json === undefined ? {} : readGiven(shape, wholeBody(binding, json));
   [...binding.path.matchAll(/\{([^}]*)\}/g)].forEach(([, name = ''], i) => {
     const value = unescaped(captured[i] ?? '', name);
     if (value === '') throw AdminError.field(name, 'is required: the path has an empty segment.');
@@ -129,6 +129,16 @@ export function bind(
   if (shape.field('update_mask')?.apart === true) given['update_mask'] = maskOf(shape, json, binding);
   return { ...empty(shape), ...given };
 }
+
+/** Where the body is a list of the request, it may be the one item that it has, or an object with the list. */
+function wholeBody({ body }: Binding, json: unknown): unknown {
+  if (body === '' || body === '*') return json;
+  if (Array.isArray(json)) return { [body]: json };
+  return isWhole(json, body) ? json : { [body]: [json] };
+}
+
+const isWhole = (json: unknown, name: string): boolean =>
+  typeof json === 'object' && json !== null && Object.keys(json).length === 1 && Object.hasOwn(json, name);
 
 /** A field that identifies the record is no change, neither in the path nor in the body. */
 function maskOf(shape: Shape, json: unknown, { path }: Binding): string[] {

@@ -8,7 +8,7 @@ import { timeWithin } from './schema.js';
 const signature = Buffer.from('PGCOPY\n\xff\r\n\0', 'latin1');
 const header = Buffer.concat([signature, Buffer.alloc(8)]);
 const trailer = Buffer.from([0xff, 0xff]);
-const columns = ['id', 'at', 'org', 'workspace', 'cut', 'request', 'response'] as const;
+const columns = ['id', 'at', 'org', 'workspace', 'cut', 'request', 'response', 'headers'] as const;
 const isNull = Buffer.from([0xff, 0xff, 0xff, 0xff]);
 
 export async function copyBodies(client: Client, bodies: readonly BodiesInBytes[]): Promise<void> {
@@ -22,7 +22,10 @@ export async function copyBodies(client: Client, bodies: readonly BodiesInBytes[
   ]);
 }
 
-function addTuple(pieces: Buffer[], { id, at, org, workspace, cut, request, response }: BodiesInBytes): void {
+function addTuple(
+  pieces: Buffer[],
+  { id, at, org, workspace, cut, request, response, headers }: BodiesInBytes,
+): void {
   const texts = [Buffer.from(clean(id)), Buffer.from(clean(org))] as const;
   const place = workspace === null ? null : Buffer.from(clean(workspace));
   const head = Buffer.allocUnsafe(
@@ -42,7 +45,8 @@ function addTuple(pieces: Buffer[], { id, at, org, workspace, cut, request, resp
   used = head.writeInt32BE(1, used);
   head[used] = cut ? 1 : 0;
   pieces.push(head);
-  for (const bytes of [request, response]) {
+  const named = headers === undefined ? null : Buffer.from(clean(JSON.stringify(headers)));
+  for (const bytes of [request, response, named]) {
     if (bytes === null) {
       pieces.push(isNull);
       continue;

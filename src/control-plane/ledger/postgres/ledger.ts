@@ -2,6 +2,7 @@ import type { Client } from 'pg';
 import type { Secret } from '../../../common/access/secret.js';
 import { GatewayError } from '../../../common/core/errors.js';
 import type { ChargedBudget } from '../../../common/ledger/budgets.js';
+import type { LogFollowing, LogPage, LogQuery } from '../../../common/ledger/log-query.js';
 import type {
   Bodies,
   LedgerFilter,
@@ -18,11 +19,13 @@ import { type BudgetDatabase, numbered, postgresLanguage } from '../budgets/lang
 import { chargeBatch, replacedRows, stepOf } from '../budgets/postgres-charges.js';
 import { insertTaken } from '../budgets/tables.js';
 import { readBudgets, type TableRows, takenParameter } from '../budgets/take-over.js';
+import type { Feedbacks } from '../feedback/feedbacks.js';
 import type { BodyBatch, BudgetLedger, LedgerBatch, OpenIntent, TakingLedger } from '../ledger.js';
 import { copyInto, LedgerConnections, within } from './connections.js';
 import { copyBodies } from './copy-bodies.js';
 import { daysOf, linesOf, PackedLines } from './copy-lines.js';
 import { LedgerFailure } from './failure.js';
+import { postgresFeedbacks, postgresPlacing } from './feedback.js';
 import { LedgerReading } from './reading.js';
 import {
   bytesOfBodies,
@@ -53,6 +56,7 @@ export interface PostgresLedgerOptions {
   readonly onProblem?: (error: Error) => void;
 }
 
+const added = { unknown: [], positions: new Map(), opened: [], closed: [] };
 /** Two rows have one id. */
 const duplicate = '23505';
 /** There is no partition for a row. */
@@ -70,6 +74,8 @@ export class PostgresLedger implements BudgetLedger, TakingLedger {
   readonly node: string;
   readonly budgets: Budgets;
   readonly alerts: Alerts;
+  readonly feedbacks: Feedbacks;
+  readonly #placing = postgresPlacing();
   readonly #database: BudgetDatabase;
   readonly #connections: LedgerConnections;
   readonly #reading: LedgerReading;
@@ -103,6 +109,7 @@ export class PostgresLedger implements BudgetLedger, TakingLedger {
     this.#database = database;
     this.budgets = new Budgets(database);
     this.alerts = new Alerts(database);
+    this.feedbacks = postgresFeedbacks(database, this.#placing.added);
   }
 
   #write<T>(work: (client: Client) => Promise<T>): Promise<T> {
@@ -141,6 +148,36 @@ export class PostgresLedger implements BudgetLedger, TakingLedger {
         this.#days.clear();
       }
     }
+  }
+
+  addRows(rows: readonly LedgerRow[]): Promise<number> {
+    const days = daysOf(null, rows);
+    const lines = linesOf(rows, 1);
+    const batch: LedgerBatch = { ...added, settled: { packed: null, rows } };
+    return this.#write(async (client) => {
+      await this.#ensure(client, days);
+      await within(client, client.query(createStage));
+      return inTransaction(client, async () => {
+        await copyInto(client, `COPY ${stage} (${givenList}) FROM STDIN`, [lines]);
+        const taken = await this.#takeStaged(client, days);
+        const step = stepOf(client);
+        if (await this.#placing.isWanted(step, batch)) await this.#placing.after(step, batch, timesOf(days));
+        return taken;
+      });
+    }).catch(unavailable);
+  }
+
+  addBodies(bodies: readonly Bodies[]): Promise<void> {
+    const bytes = (text: string | null): Buffer | null => (text === null ? null : Buffer.from(text));
+    return this.keepBodies({
+      bodies: bodies.map((one) => ({
+        ...one,
+        request: bytes(one.request),
+        response: bytes(one.response),
+      })),
+      source: 'custom logs',
+      position: null,
+    }).catch(unavailable);
   }
 
   async #apply(client: Client, batch: LedgerBatch, isStaged: boolean): Promise<readonly ChargedBudget[]> {
@@ -187,6 +224,10 @@ export class PostgresLedger implements BudgetLedger, TakingLedger {
           ],
         ),
       );
+    }
+    if (pieces.length > 0) {
+      const step = stepOf(client);
+      if (await this.#placing.isWanted(step, batch)) await this.#placing.after(step, batch, timesOf(days));
     }
     // Last: other nodes wait for the counters that it changes.
     const charged =
@@ -353,6 +394,14 @@ export class PostgresLedger implements BudgetLedger, TakingLedger {
 
   recent(filter: LedgerFilter): Promise<LedgerPage> {
     return this.#reading.recent(filter);
+  }
+
+  page(query: LogQuery): Promise<LogPage> {
+    return this.#reading.page(query);
+  }
+
+  follow(following: LogFollowing): Promise<LedgerPage> {
+    return this.#reading.follow(following);
   }
 
   changes(after: string, limit: number): Promise<LedgerPage> {

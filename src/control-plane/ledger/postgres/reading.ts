@@ -1,9 +1,13 @@
 import { columnFields } from '../../../common/ledger/fields.js';
+import type { LogFollowing, LogOrder, LogPage, LogQuery } from '../../../common/ledger/log-query.js';
 import type { Bodies, LedgerFilter, LedgerPage, LedgerRow } from '../../../common/ledger/record.js';
 import { type Rest, rowOf, type StoredValues } from '../../../common/ledger/rows.js';
+import { type Add, SearchParameters, searchConditions } from '../search/conditions.js';
+import { searchOf } from '../search/search-of.js';
 import type { LedgerConnections } from './connections.js';
 import { cursorAt, cursorBelow, cursorText, parseCursor, without } from './cursor.js';
 import { dayOf, dayStart, quoted } from './schema.js';
+import { kept, postgresSearchLanguage } from './search.js';
 
 type SelectedRow = StoredValues & {
   /** null: there is no row, only the snapshot. */
@@ -24,16 +28,6 @@ const rowFrom = (row: SelectedRow): LedgerRow =>
 /** Newest rows are looked for in the last days first: each further partition costs a plan 50 µs. */
 const windowDays = [2, 32] as const;
 
-/** Parameters of a statement, numbered as they are added. */
-class Values {
-  readonly all: unknown[] = [];
-
-  add(value: unknown): string {
-    this.all.push(value);
-    return `$${this.all.length}`;
-  }
-}
-
 /** What is read from a ledger in PostgreSQL. Each throws the coded error `store_unavailable`. */
 export class LedgerReading {
   constructor(
@@ -41,25 +35,47 @@ export class LedgerReading {
     readonly now: () => number = Date.now,
   ) {}
 
-  async recent(given: LedgerFilter): Promise<LedgerPage> {
-    // PostgreSQL refuses a NUL even in a question; no text that it keeps has one.
-    const filter = given.trace === undefined ? given : { ...given, trace: kept(given.trace) };
-    if (filter.after !== undefined) return this.#follow(filter.after, filter.limit, filter);
-    // Rows of a trace may be of any day, and few.
-    const windows = filter.trace === undefined ? windowDays : [];
-    for (const days of windows) {
-      const page = await this.#newest(filter, dayStart(dayOf(this.now()) - days));
-      if (page.rows.length === filter.limit) return page;
-    }
-    return this.#newest(filter, null);
+  async recent(filter: LedgerFilter): Promise<LedgerPage> {
+    const searched = searchOf(filter);
+    return 'after' in searched ? this.follow(searched) : this.page(searched);
   }
 
-  async #newest(filter: LedgerFilter, since: number | null): Promise<LedgerPage> {
-    const values = new Values();
-    const where = conditions(filter, values);
+  async page(query: LogQuery): Promise<LogPage> {
+    const { filters, offset, limit, isCounted } = query;
+    // Rows of a trace may be of any day, and few. Another order needs all rows.
+    const isRecent = filters.traces.length === 0 && isNewestFirst(query);
+    let page: Omit<LogPage, 'total'> | null = null;
+    for (const days of isRecent ? windowDays : []) {
+      page = await this.#newest(query, dayStart(dayOf(this.now()) - days));
+      if (page.rows.length === limit) break;
+      page = null;
+    }
+    page ??= await this.#newest(query, null);
+    const { length } = page.rows;
+    const isLast = length < limit && (length > 0 || offset === 0);
+    const total = !isCounted ? null : isLast ? offset + length : await this.#count(query);
+    return { ...page, total };
+  }
+
+  async #newest(query: LogQuery, since: number | null): Promise<Omit<LogPage, 'total'>> {
+    const values = new SearchParameters('$');
+    const where = conditions(query, values.add);
     if (since !== null) where.push(`at >= ${since}`);
-    const rows = await this.#select(where, 'at DESC, exchanges.tx DESC, n DESC', filter.limit, values);
+    const rows = await this.#select(where, orderOf(query.order), query, values);
     return { rows: rows.flatMap(found), cursor: cursorText(cursorAt(rows[0]?.snapshot ?? '1:1:')) };
+  }
+
+  async #count(query: LogQuery): Promise<number> {
+    const values = new SearchParameters('$');
+    const [counted] = await this.connections.read<{ total: number }>(
+      `SELECT count(*) AS total FROM exchanges WHERE ${conditions(query, values.add).join(' AND ')}`,
+      values.values,
+    );
+    return counted?.total ?? 0;
+  }
+
+  follow(following: LogFollowing): Promise<LedgerPage> {
+    return this.#follow(following.after, following.limit, following);
   }
 
   async changes(after: string, limit: number): Promise<LedgerPage> {
@@ -67,10 +83,10 @@ export class LedgerReading {
   }
 
   /** In the order of ingestion, below the oldest transaction that is open: nothing can come in there any more. */
-  async #follow(after: string, limit: number, filter: LedgerFilter | null): Promise<LedgerPage> {
+  async #follow(after: string, limit: number, search: LogFollowing | null): Promise<LedgerPage> {
     const cursor = parseCursor(after);
-    const values = new Values();
-    const where = filter === null ? [] : conditions(filter, values);
+    const values = new SearchParameters('$');
+    const where = search === null ? [] : conditions(search, values.add);
     where.push(
       `(tx, n) > (${values.add(cursor.tx)}::xid8, ${values.add(cursor.n)}::integer)`,
       'tx < pg_snapshot_xmin(pg_current_snapshot())',
@@ -78,7 +94,7 @@ export class LedgerReading {
     if (cursor.seen !== null) {
       where.push(`NOT pg_visible_in_snapshot(tx, ${values.add(cursor.seen)}::pg_snapshot)`);
     }
-    const rows = await this.#select(where, 'exchanges.tx, n', limit, values);
+    const rows = await this.#select(where, 'exchanges.tx, n', { limit, offset: 0 }, values);
     const last = rows.at(-1);
     const next =
       rows.length === limit && last !== undefined && last.tx !== null
@@ -89,12 +105,17 @@ export class LedgerReading {
   }
 
   /** Rows, and the snapshot that they are of; where there is none, the snapshot alone. */
-  #select(where: readonly string[], order: string, limit: number, values: Values): Promise<SelectedRow[]> {
+  #select(
+    where: readonly string[],
+    order: string,
+    { limit, offset }: Pick<LogQuery, 'limit' | 'offset'>,
+    values: SearchParameters,
+  ): Promise<SelectedRow[]> {
     return this.connections.read<SelectedRow>(
       `SELECT * FROM (SELECT pg_current_snapshot()::text AS snapshot) AS taken LEFT JOIN LATERAL (
         SELECT ${selected} FROM exchanges ${where.length > 0 ? `WHERE ${where.join(' AND ')}` : ''}
-          ORDER BY ${order} LIMIT ${values.add(limit)}) AS found ON true`,
-      values.all,
+          ORDER BY ${order} LIMIT ${values.add(limit)} OFFSET ${values.add(offset)}) AS found ON true`,
+      values.values,
     );
   }
 
@@ -123,36 +144,49 @@ export class LedgerReading {
     const row = await this.#row(org, id);
     if (row === null) return null;
     const rows = await this.connections.read<StoredBodies>(
-      `SELECT id, at, org, workspace, cut, request, response FROM exchange_bodies
+      `SELECT id, at, org, workspace, cut, request, response, headers FROM exchange_bodies
         WHERE id = $1 AND org = $2 AND at = $3 LIMIT 1`,
       [id, org, row['at']],
     );
     const [found] = rows;
     if (found === undefined) return null;
-    const { request, response } = found;
-    return { ...found, request: request?.toString() ?? null, response: response?.toString() ?? null };
+    const { request, response, headers, ...about } = found;
+    return {
+      ...about,
+      request: request?.toString() ?? null,
+      response: response?.toString() ?? null,
+      ...(headers !== null && { headers: JSON.parse(headers) }),
+    };
   }
 }
 
-/** As it was put in. */
-const kept = (text: string): string => text.replaceAll('\0', '\ufffd');
-
-type StoredBodies = Omit<Bodies, 'request' | 'response'> & {
+type StoredBodies = Omit<Bodies, 'request' | 'response' | 'headers'> & {
+  /** JSON. */
+  readonly headers: string | null;
   readonly request: Buffer | null;
   readonly response: Buffer | null;
 };
 
 const found = (row: SelectedRow): LedgerRow[] => (row.tx === null ? [] : [rowFrom(row)]);
 
-function conditions({ org, workspace, keys, trace }: LedgerFilter, values: Values): string[] {
-  const where = [`org = ${values.add(org)}`];
-  if (workspace !== undefined) where.push(`workspace = ${values.add(workspace)}`);
-  if (keys !== undefined) where.push(`"key" = ANY (${values.add(keys)}::text[])`);
-  if (trace !== undefined) {
-    const given = values.add(trace);
-    where.push(`(trace = ${given} OR (id = ${given} AND trace IS NULL))`);
-  }
-  return where;
+const conditions = ({ sight, filters }: Pick<LogQuery, 'sight' | 'filters'>, add: Add): string[] => [
+  `org = ${add(sight.org)}`,
+  ...searchConditions(sight, filters, postgresSearchLanguage, add),
+];
+
+const isNewestFirst = ({ order }: LogQuery): boolean => order.by === 'created_at' && !order.isAscending;
+
+const columnsOfOrder: Readonly<Record<LogOrder['by'], string>> = {
+  created_at: 'at',
+  cost: 'cost',
+  total_units: 'input_tokens + output_tokens',
+  response_time: 'total_us',
+};
+
+function orderOf({ by, isAscending }: LogOrder): string {
+  const way = isAscending ? 'ASC' : 'DESC';
+  const time = `at ${way}, exchanges.tx ${way}, n ${way}`;
+  return by === 'created_at' ? time : `${columnsOfOrder[by]} ${way} NULLS LAST, ${time}`;
 }
 
 /** The milliseconds in a time-ordered UUID; null: it is none. */

@@ -2,6 +2,7 @@ import type { Client } from 'pg';
 import { columnFields, type LedgerField, ledgerVersion } from '../../../common/ledger/fields.js';
 import { postgresLanguage } from '../budgets/language.js';
 import { createBudgets } from '../budgets/tables.js';
+import { createFeedbacks } from '../feedback/tables.js';
 import { within } from './connections.js';
 import { LaterLedger, LedgerFailure } from './failure.js';
 
@@ -61,7 +62,8 @@ const tables = `
     workspace ${text},
     cut boolean NOT NULL,
     request bytea,
-    response bytea
+    response bytea,
+    headers ${text}
   ) PARTITION BY RANGE (at);
   CREATE INDEX exchange_bodies_id ON exchange_bodies (id);
   CREATE TABLE journal_positions (
@@ -72,13 +74,17 @@ const tables = `
     PRIMARY KEY (node, id)
   );
   ${createBudgets(postgresLanguage)}
+  ${createFeedbacks(postgresLanguage)}
   CREATE TABLE ledger_version (version integer NOT NULL, compatible_from integer NOT NULL);
   INSERT INTO ledger_version VALUES (${ledgerVersion}, ${compatibleFrom});`;
 
 const lock = "SELECT pg_advisory_xact_lock(hashtext('headgate ledger'), hashtext(current_schema()))";
 
-/** From a ledger of version 4. */
-const addBudgets = `${createBudgets(postgresLanguage)} UPDATE ledger_version SET version = 5;`;
+/** What brings a ledger of the version before to each version. */
+const steps: readonly (readonly [version: number, statements: string])[] = [
+  [5, createBudgets(postgresLanguage)],
+  [6, `${createFeedbacks(postgresLanguage)} ALTER TABLE exchange_bodies ADD COLUMN headers ${text};`],
+];
 
 /** Makes the tables where they are missing. Throws a sentence where a later program has changed them beyond this one. */
 export async function prepareSchema(client: Client, place: string, makes: boolean): Promise<void> {
@@ -90,7 +96,7 @@ export async function prepareSchema(client: Client, place: string, makes: boolea
       // Another node may have made them while this one waited.
       found = await versionsOf(client);
       if (found === null) await within(client, client.query(tables));
-      else if (found.version < 5) await within(client, client.query(addBudgets));
+      else await upgrade(client, found.version);
     });
     found = await versionsOf(client);
   }
@@ -98,6 +104,13 @@ export async function prepareSchema(client: Client, place: string, makes: boolea
     throw new LaterLedger(
       `The ledger at ${place} is at version ${found.version}, which programs from version ${found.compatible_from} on can use; this program has version ${ledgerVersion}: start the newer program.`,
     );
+  }
+}
+
+async function upgrade(client: Client, from: number): Promise<void> {
+  for (const [version, statements] of steps) {
+    if (version <= from) continue;
+    await within(client, client.query(`${statements} UPDATE ledger_version SET version = ${version};`));
   }
 }
 
@@ -132,7 +145,7 @@ export async function inTransaction<T>(client: Client, work: () => Promise<T>): 
   return result;
 }
 
-const dayMs = 86_400_000;
+export const dayMs = 86_400_000;
 /** Times beyond are those of a broken clock or file. */
 const lastAt = Date.UTC(9999, 11, 31);
 

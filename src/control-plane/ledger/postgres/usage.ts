@@ -3,10 +3,8 @@ import type { LedgerUsage, UsageFilter } from '../../../common/ledger/record.js'
 import { isCall, type SummedRow, usageOf, usageStatement } from '../usage-by-day.js';
 import type { LedgerConnections } from './connections.js';
 import { LedgerFailure } from './failure.js';
+import { restWithoutNul } from './search.js';
 
-/** PostgreSQL makes no text of JSON with a NUL in it: it is replaced, as it is in columns. */
-const restWithoutNul = `(CASE WHEN strpos(rest::text, '\\u0000') = 0 THEN rest
-  ELSE regexp_replace(rest::text, '(?<!\\\\)((?:\\\\\\\\)*)\\\\u0000', '\\1\\ufffd', 'g')::json END)`;
 const isAnswer = "one ->> 'target' = target";
 
 const attempts = (where: string): string => `

@@ -1,0 +1,41 @@
+import type { LogFilters } from './log-filters.js';
+import type { LogSight } from './log-sight.js';
+import type { LedgerRow } from './record.js';
+
+/** What rows are sorted by. Equal ones: the later first, in an ascending order the earlier first. */
+export const logOrders = ['created_at', 'cost', 'total_units', 'response_time'] as const;
+
+export interface LogOrder {
+  /** Rows whose cost is not known come last in either direction. */
+  readonly by: (typeof logOrders)[number];
+  readonly isAscending: boolean;
+}
+
+export const newestFirst: LogOrder = { by: 'created_at', isAscending: false };
+
+/** A page of the requests that are in sight and that the filters leave. */
+export interface LogQuery {
+  readonly sight: LogSight;
+  readonly filters: LogFilters;
+  readonly order: LogOrder;
+  readonly offset: number;
+  readonly limit: number;
+  /** Are all that match counted? */
+  readonly isCounted: boolean;
+}
+
+export interface LogPage {
+  readonly rows: readonly LedgerRow[];
+  /** null: it was not asked for. */
+  readonly total: number | null;
+  /** After which what comes in later is asked for. */
+  readonly cursor: string;
+}
+
+/** What came in after a cursor, in the order of its ingestion. */
+export interface LogFollowing {
+  readonly sight: LogSight;
+  readonly filters: LogFilters;
+  readonly after: string;
+  readonly limit: number;
+}
