@@ -1644,7 +1644,7 @@ export interface ImagePriceMultiplier {
 }
 
 export interface ImportLogsRequest {
-  /** Lines of JSON, 8 MiB at most. */
+  /** Lines of JSON, 3 MiB at most. */
   readonly lines: Uint8Array;
   /** Number of the first of them, for refusals; 1 unless given. */
   readonly first_line?: number | null;

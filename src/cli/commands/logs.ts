@@ -5,6 +5,7 @@ import { CliError } from '../cli-error.js';
 import { printable, writeJson, writeLine } from '../output/output.js';
 import { registerResource } from '../resource.js';
 import { type SessionContext, type SessionOptions, withAdmin, withSession } from '../session.js';
+import { registerImport } from './logs-import.js';
 
 interface LogsOptions extends SessionOptions {
   readonly follow?: boolean;
@@ -63,9 +64,10 @@ function show(rows: readonly LogMetrics[], as: Shown): void {
 
 /** `headgate logs`. */
 export function register(program: Command, context: SessionContext): void {
-  const logs = registerResource(program, context, 'Logs').description(
+  const logs = registerResource(program, context, 'Logs', { ImportLogs: { isOwn: true } }).description(
     'show recent requests, newest last; list and get give all that is kept of them',
   );
+  registerImport(logs, context);
   withSession(logs, { workspace: true })
     .option('--follow', 'go on showing requests as they come in')
     .option('--trace <id>', 'only requests of this trace, with what was decided and tried for each')
