@@ -1,0 +1,183 @@
+import { expect } from 'chai';
+import type { SecurityFlag, SetFlags } from '../../src/common/access/security-settings.js';
+import { type AdminPlane, startPlane } from '../support/admin-plane.js';
+import { type LogRoute, logRoutes } from '../support/log-routes.js';
+import { logRow } from '../support/rows-ledger.js';
+
+type Role = 'member' | 'manager' | 'admin' | 'service' | 'organisation';
+const roles: readonly Role[] = ['member', 'manager', 'admin', 'service', 'organisation'];
+/** Of whom a flag's name begins with this. */
+const named: Partial<Record<Role, string>> = {
+  member: 'members',
+  manager: 'managers',
+  organisation: 'organisation_admins',
+};
+const sights = ['view_logs', 'view_analytics', 'view_all_data', 'view_log_metadata'] as const;
+type Sight = (typeof sights)[number];
+
+/** Where a flag is set: in the organisation, in the workspace, or in both, where the workspace's wins. */
+const layers = ['organisation', 'workspace', 'workspace over organisation'] as const;
+
+describe('who sees which logs, by role, flag and route', () => {
+  let plane: AdminPlane;
+  const keys = new Map<Role, { readonly key: string; readonly own: string }>();
+  const scopes = ['logs.list', 'logs.view', 'analytics.view'];
+
+  before(async () => {
+    plane = await startPlane();
+    for (const role of roles) keys.set(role, await somebody(role));
+  });
+  after(() => plane.close());
+
+  /** A key, and the id of a request that was made with it in the first workspace. */
+  async function somebody(role: Role) {
+    const { organisation_id: organisation, workspace_id: workspaceId } = plane.first;
+    const user = ['member', 'manager', 'admin'].includes(role)
+      ? await plane.store.users.create(organisation, {
+          email: `${role}@example.com`,
+          role: 'member',
+          workspaces: [{ workspaceId, role: role as 'member' | 'manager' | 'admin' }],
+        })
+      : null;
+    if (typeof user === 'string') throw new Error(user);
+    const made = await plane.store.keys.create(organisation, {
+      type: role === 'organisation' ? 'organisation-service' : user ? 'workspace-user' : 'workspace-service',
+      workspaceId: role === 'organisation' ? null : workspaceId,
+      userId: user?.id ?? null,
+      name: role,
+      scopes,
+    });
+    if (made === 'missing') throw new Error(made);
+    const own = `log-${role}`;
+    const row = { ...logRow(organisation, workspaceId, own, role), key: made.key.id };
+    await plane.options.logWriter.addRows([row]);
+    return { key: made.text.reveal(), own };
+  }
+
+  const get = (role: Role, path: string) => plane.rest('GET', path, undefined, { key: keys.get(role)!.key });
+
+  async function under(layer: (typeof layers)[number], flag: SecurityFlag, work: () => Promise<void>) {
+    const { organisation_id: organisation, workspace_id: workspace } = plane.first;
+    const off: SetFlags = { [flag]: false };
+    const on: SetFlags = { [flag]: true };
+    await plane.store.organisations.update(organisation, {
+      securitySettings: layer === 'workspace' ? {} : layer === 'organisation' ? off : on,
+    });
+    await plane.store.workspaces.update(organisation, workspace, {
+      securitySettings: layer === 'organisation' ? {} : off,
+    });
+    try {
+      await work();
+    } finally {
+      await plane.store.organisations.update(organisation, { securitySettings: {} });
+      await plane.store.workspaces.update(organisation, workspace, { securitySettings: {} });
+    }
+  }
+
+  /** What is expected of a route where one kind of sight is taken from the role. */
+  async function expectSight(role: Role, route: LogRoute, without: Sight | null): Promise<void> {
+    const { own } = keys.get(role)!;
+    const foreign = role === 'member' ? 'log-manager' : 'log-member';
+    const isRefused =
+      without === `view_${route.view}` || (without === 'view_log_metadata' && route.isByMetadata === true);
+    const path = route.path(own);
+    const named = role === 'organisation' && !route.isOne ? `${path}${path.includes('?') ? '&' : '?'}` : path;
+    const answer = await get(role, named === path ? path : `${named}workspace_id=default`);
+    if (isRefused) {
+      expect(answer.status, path).to.equal(403);
+      expect(answer.json.data.errorCode).to.equal('AB03');
+      return;
+    }
+    expect(answer.status, `${path} ${JSON.stringify(answer.json)}`).to.equal(200);
+    const ownAlone = without === 'view_all_data';
+    expect(route.count(answer.json)).to.equal(route.isOne || ownAlone ? 1 : roles.length);
+    if (route.isOne)
+      expect((await get(role, route.path(foreign))).status, 'a foreign request').to.equal(
+        ownAlone ? 404 : 200,
+      );
+    const expected = without === 'view_log_metadata' ? {} : { team: 'a' };
+    for (const shown of route.metadata?.(answer.json) ?? []) expect(shown).to.deep.equal(expected);
+  }
+
+  for (const route of logRoutes) {
+    for (const role of roles) {
+      it(`${route.name}: ${role}`, async () => {
+        await expectSight(role, route, null);
+        for (const sight of sights) {
+          const flag = named[role] === undefined ? null : `${named[role]}_${sight}`;
+          const exists = flag !== null && (role !== 'organisation' || /view_log(s|_metadata)$/.test(flag));
+          for (const layer of exists ? layers : []) {
+            await under(layer, flag as SecurityFlag, () => expectSight(role, route, sight));
+          }
+          // Flags of others change nothing.
+          const other = role === 'member' ? 'managers' : 'members';
+          await under('workspace', `${other}_${sight}` as SecurityFlag, () => expectSight(role, route, null));
+        }
+      });
+    }
+  }
+
+  describe('over the whole organisation', () => {
+    const ids = async (path = '/v1/logs') => {
+      const { status, json } = await get('organisation', path);
+      return status === 200 ? json.data.map(({ id }: { id: string }) => id).sort() : status;
+    };
+
+    before(async () => {
+      const { organisation_id: organisation } = plane.first;
+      await plane.options.logWriter.addRows([
+        { ...logRow(organisation, plane.other, 'log-elsewhere', 't'), key: 'k' },
+      ]);
+    });
+
+    const set = (layer: 'default' | 'other' | 'organisation', securitySettings: SetFlags) => {
+      const { organisation_id: organisation, workspace_id: workspace } = plane.first;
+      if (layer === 'organisation')
+        return plane.store.organisations.update(organisation, { securitySettings });
+      return plane.store.workspaces.update(organisation, layer === 'other' ? plane.other : workspace, {
+        securitySettings,
+      });
+    };
+
+    it('rows of a workspace that hides them are left out', async () => {
+      const all = roles.map((role) => `log-${role}`).sort();
+      expect(await ids()).to.deep.equal(['log-elsewhere', ...all].sort());
+      await set('other', { organisation_admins_view_logs: false });
+      expect(await ids()).to.deep.equal(all);
+      expect(await ids('/v1/logs?workspace_id=other')).to.equal(403);
+      expect((await get('organisation', '/v1/logs/log-elsewhere')).status).to.equal(403);
+      await set('other', {});
+    });
+
+    it('rows of a workspace that shows them are left, where the organisation hides them', async () => {
+      await set('organisation', { organisation_admins_view_logs: false });
+      expect(await ids()).to.equal(403);
+      await set('other', { organisation_admins_view_logs: true });
+      expect(await ids()).to.deep.equal(['log-elsewhere']);
+      expect(await ids('/v1/logs?workspace_slug=default')).to.equal(403);
+      expect((await get('organisation', '/v1/logs/log-member')).status).to.equal(403);
+      await set('organisation', {});
+      await set('other', {});
+    });
+
+    it('metadata of a workspace that hides it is left out, and a filter by metadata refused', async () => {
+      await set('other', { organisation_admins_view_log_metadata: false });
+      const { json } = await get('organisation', '/v1/logs');
+      for (const { id, metadata } of json.data)
+        expect(metadata, id).to.deep.equal(id === 'log-elsewhere' ? {} : { team: 'a' });
+      const query = `metadata=${encodeURIComponent('{"team":"a"}')}`;
+      expect(await ids(`/v1/logs?${query}`)).to.equal(403);
+      expect(await ids(`/v1/logs?${query}&workspace_slug=other`)).to.equal(403);
+      expect(await ids(`/v1/logs?${query}&workspace_slug=default`)).to.have.length(roles.length);
+      await set('other', {});
+    });
+
+    it('archived workspaces are seen by keys of the organisation alone', async () => {
+      const { organisation_id: organisation } = plane.first;
+      await plane.store.workspaces.archive(organisation, plane.other);
+      expect(await ids('/v1/logs?workspace_slug=other')).to.deep.equal(['log-elsewhere']);
+      expect((await get('service', '/v1/logs?workspace_slug=other')).status).to.equal(404);
+      expect((await get('admin', '/v1/logs/log-elsewhere')).status).to.equal(404);
+    });
+  });
+});
