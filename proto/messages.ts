@@ -4228,6 +4228,10 @@ export interface WorkspaceSettings {
   readonly user_api_key_rotation_period?: unknown;
   /** Make a key for each user who joins? */
   readonly user_api_key_auto_create?: boolean | null;
+  /** Days for which logs are kept, where the gateway keeps them longer. 0: as long as the gateway. */
+  readonly log_retention_days?: number | null;
+  /** The same for the bodies of requests and answers. */
+  readonly log_body_retention_days?: number | null;
 }
 
 /** A budget of a workspace. */

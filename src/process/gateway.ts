@@ -26,6 +26,7 @@ import { partitionsPart } from './parts/partitions.js';
 import { pricesPart } from './parts/prices.js';
 import { pruning } from './parts/pruning.js';
 import { redisPart } from './parts/redis.js';
+import { retentionPart } from './parts/retention.js';
 import { runsOfSchedules, schedulesPart } from './parts/schedules.js';
 import { simulatedProvider } from './parts/simulated-provider.js';
 import { stagesPart } from './parts/stages.js';
@@ -59,6 +60,7 @@ const parts = PartList.given<Base>()
   .with(ledgerPart)
   .with(ingestionPart)
   .with(partitionsPart)
+  .with(retentionPart)
   .with(firstKeysPart)
   .with(alertsPart)
   .with(simulatedProvider)

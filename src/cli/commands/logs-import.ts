@@ -19,7 +19,10 @@ export function registerImport(logs: Command, context: SessionContext): void {
     .description(
       'take rows in from a file: a JSON object on each line, as logs list --json gives them, with created_at and workspace_id; rows whose id is there are skipped',
     )
-    .requiredOption('-f, --file <file>', 'file of JSON lines, .gz where it is compressed; - is standard input');
+    .requiredOption(
+      '-f, --file <file>',
+      'file of JSON lines, .gz where it is compressed; - is standard input',
+    );
   withSession(command, { workspace: false }).action(async () => {
     const options = command.opts<ImportOptions>();
     await withAdmin(

@@ -298,6 +298,16 @@ export const table = {
     0,
     'Days for which a ledger in PostgreSQL keeps rows and bodies; 0: rows are never dropped.',
   ),
+  logRetentionDays: setting(
+    whole('days', 0, 36_500),
+    0,
+    'Days for which logs are kept; 0: for ever. Workspaces may set fewer: docs/logs.md.',
+  ),
+  logBodyRetentionDays: setting(
+    whole('days', 0, 36_500),
+    0,
+    'Days for which the bodies of requests and answers are kept; 0: as long as their logs.',
+  ),
   ledgerBodiesBytes: setting(
     whole('bytes', 1024 ** 2, 2 ** 50),
     64 * 1024 ** 3,

@@ -9,6 +9,7 @@ import type {
   LedgerRow,
   LoggedHeaders,
 } from '../../common/ledger/record.js';
+import type { LogRetention } from '../../common/ledger/retention.js';
 import type { TableRows } from './budgets/take-over.js';
 import type { Feedbacks } from './feedback/feedbacks.js';
 
@@ -87,6 +88,8 @@ export interface Ledger extends LedgerReader {
  * none, and of a settlement that takes the place of an unknown row the difference.
  */
 export interface BudgetLedger extends Ledger, LogWriter {
+  /** Deletes what is older than that, in steps that no other work waits for. Resolves with how many rows went, as far as known. */
+  expire(retention: LogRetention): Promise<number>;
   readonly budgets: LedgerBudgets;
   readonly alerts: LedgerAlerts;
   readonly feedbacks: Feedbacks;

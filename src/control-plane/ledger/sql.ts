@@ -10,7 +10,9 @@ import type {
   LedgerUsage,
   UsageFilter,
 } from '../../common/ledger/record.js';
+import type { LogRetention } from '../../common/ledger/retention.js';
 import { SqliteConnection } from '../database/sqlite.js';
+import { BodyExpiry } from '../ingestion/body-expiry.js';
 import { BodyFile } from '../ingestion/body-file.js';
 import { findBodies } from '../ingestion/body-reader.js';
 import { Alerts } from './budgets/alerts.js';
@@ -24,6 +26,7 @@ import type { BudgetLedger, LedgerBatch, OpenIntent } from './ledger.js';
 import { SearchConnection } from './search/search-connection.js';
 import { searchOf } from './search/search-of.js';
 import { sqliteFollowing, sqlitePage } from './search/sqlite-search.js';
+import { SqliteExpiry } from './sqlite-expiry.js';
 import {
   contextTable,
   deleteContexts,
@@ -57,6 +60,8 @@ export async function openLedger(options: LedgerOptions): Promise<BudgetLedger> 
     const shared = [
       'busy_timeout = 5000',
       'page_size = 8192',
+      // Of a new file: what is deleted frees the disk.
+      'auto_vacuum = INCREMENTAL',
       'journal_mode = WAL',
       'synchronous = NORMAL',
       'wal_autocheckpoint = 4000',
@@ -88,6 +93,10 @@ class SqliteLedger implements BudgetLedger {
   readonly #database: BudgetDatabase;
   readonly #search: SearchConnection;
   readonly #bodyFile: BodyFile;
+  readonly #bodyExpiry: BodyExpiry;
+  readonly #expiry = new SqliteExpiry((work) => this.#inTurn(() => work(this.writer)));
+  /** As it was last applied. */
+  #retention: LogRetention | null = null;
   /** One transaction at a time: they share the connection. */
   #turn: Promise<unknown> = Promise.resolve();
 
@@ -99,6 +108,7 @@ class SqliteLedger implements BudgetLedger {
   ) {
     this.#search = search;
     this.#bodyFile = new BodyFile(journalDir);
+    this.#bodyExpiry = new BodyExpiry(journalDir);
     const database: BudgetDatabase = {
       language: sqliteLanguage,
       read: (statement, parameters) => reader.all(statement, parameters),
@@ -184,6 +194,12 @@ class SqliteLedger implements BudgetLedger {
     );
   }
 
+  async expire(retention: LogRetention): Promise<number> {
+    this.#retention = retention;
+    await this.#bodyExpiry.expire(retention, Date.now());
+    return this.#expiry.expire(retention);
+  }
+
   addBodies(bodies: readonly Bodies[]): Promise<void> {
     return this.#bodyFile.add(bodies);
   }
@@ -251,7 +267,9 @@ class SqliteLedger implements BudgetLedger {
 
   async bodies(org: string, id: string): Promise<Bodies | null> {
     const row = await this.get(org, id);
-    return row === null ? null : findBodies(this.journalDir, org, id, row.at, row.at + row.totalMs);
+    // Those in a file that is still written are there, and not to be read any more.
+    const isOver = row !== null && this.#retention !== null && isBodyOver(row, this.#retention);
+    return row === null || isOver ? null : findBodies(this.journalDir, org, id, row.at, row.at + row.totalMs);
   }
 
   async close(): Promise<void> {
@@ -260,6 +278,11 @@ class SqliteLedger implements BudgetLedger {
     await this.reader.close();
     await this.writer.close();
   }
+}
+
+function isBodyOver({ org, workspace, at }: LedgerRow, { bodiesBefore, workspaces }: LogRetention): boolean {
+  const own = workspaces.find((one) => one.workspace === workspace && one.org === org);
+  return at < Math.max(bodiesBefore ?? 0, own?.bodiesBefore ?? 0);
 }
 
 async function newestRow(writer: SqliteConnection): Promise<number> {

@@ -19,6 +19,7 @@ interface Tenant {
   readonly json: string;
 }
 
+const dayMs = 86_400_000;
 const defaultFileBytes = 16 * 1024 * 1024;
 /** Milliseconds until bodies are written. */
 const flushMs = 250;
@@ -96,7 +97,7 @@ export class BodyWriter {
     const bytes = this.#waiting.length;
     const taken = this.#take();
     try {
-      if (this.#fd < 0 || this.#fileBytes >= this.#maxFileBytes) this.#openNext();
+      if (this.#fd < 0 || this.#fileBytes >= this.#maxFileBytes || this.#isOld) this.#openNext();
     } catch (error) {
       this.#lost(count, error);
       return;
@@ -104,6 +105,11 @@ export class BodyWriter {
     this.#leaving = taken;
     this.#leavingBytes = bytes;
     this.#send(this.#fd, taken.parts, count);
+  }
+
+  /** A file is of one day, so that it goes when the time of that day's bodies is over. */
+  get #isOld(): boolean {
+    return Math.floor(Date.now() / dayMs) > Math.floor(this.#n / dayMs);
   }
 
   #take(): TakenBytes {

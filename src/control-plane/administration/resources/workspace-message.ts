@@ -18,6 +18,8 @@ function settingsMessage({ settings }: Workspace, inForce: SettingsInForce): Wor
     user_key_metadata_override: settings.user_key_metadata_override ?? 0,
     user_api_key_rotation_period: inForce.userApiKeyRotationPeriod,
     user_api_key_auto_create: inForce.userApiKeyAutoCreate,
+    log_retention_days: settings.log_retention_days ?? 0,
+    log_body_retention_days: settings.log_body_retention_days ?? 0,
   };
 }
 

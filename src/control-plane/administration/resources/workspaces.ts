@@ -41,6 +41,8 @@ const settingNames = [
   'user_key_metadata_override',
   'user_api_key_rotation_period',
   'user_api_key_auto_create',
+  'log_retention_days',
+  'log_body_retention_days',
 ] as const;
 
 /** `weekly`, `monthly` or days; empty text removes it. */

@@ -31,6 +31,7 @@ export function createFeedbacks(language: Language): string {
   return `CREATE TABLE feedbacks (${lines.join(', ')}, PRIMARY KEY (id));
     CREATE INDEX feedbacks_trace ON feedbacks (org, trace);
     CREATE INDEX feedbacks_row ON feedbacks (org, row_id);
+    CREATE INDEX feedbacks_row_at ON feedbacks (org, row_at);
     CREATE INDEX feedbacks_updated ON feedbacks (updated_at, id);
     CREATE INDEX feedbacks_unplaced ON feedbacks (created_at) WHERE row_id IS NULL;`;
 }

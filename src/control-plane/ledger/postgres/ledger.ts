@@ -11,6 +11,7 @@ import type {
   LedgerUsage,
   UsageFilter,
 } from '../../../common/ledger/record.js';
+import type { LogRetention } from '../../../common/ledger/retention.js';
 import { Alerts } from '../budgets/alerts.js';
 import { Budgets } from '../budgets/budgets.js';
 import { hasCharges } from '../budgets/charging.js';
@@ -24,6 +25,7 @@ import type { BodyBatch, BudgetLedger, LedgerBatch, OpenIntent, TakingLedger } f
 import { copyInto, LedgerConnections, within } from './connections.js';
 import { copyBodies } from './copy-bodies.js';
 import { daysOf, linesOf, PackedLines } from './copy-lines.js';
+import { PostgresExpiry } from './expiry.js';
 import { LedgerFailure } from './failure.js';
 import { postgresFeedbacks, postgresPlacing } from './feedback.js';
 import { LedgerReading } from './reading.js';
@@ -76,6 +78,7 @@ export class PostgresLedger implements BudgetLedger, TakingLedger {
   readonly alerts: Alerts;
   readonly feedbacks: Feedbacks;
   readonly #placing = postgresPlacing();
+  readonly #expiry = new PostgresExpiry();
   readonly #database: BudgetDatabase;
   readonly #connections: LedgerConnections;
   readonly #reading: LedgerReading;
@@ -337,8 +340,21 @@ export class PostgresLedger implements BudgetLedger, TakingLedger {
   async dropPartitions(now: number, rowDays: number | null, bodiesBytes: number): Promise<DroppedPartitions> {
     await this.prepare();
     const rowsBefore = rowDays === null ? null : dayOf(now - rowDays * dayMs);
-    const retention: Retention = { rowsBefore, bodiesBytes, today: dayOf(now) };
+    const retention: Retention = { rowsBefore, bodiesBefore: null, bodiesBytes, today: dayOf(now) };
     return this.#connections.apart((client) => dropDays(client, retention));
+  }
+
+  async expire({ rowsBefore, bodiesBefore, workspaces }: LogRetention): Promise<number> {
+    await this.prepare();
+    return this.#connections.apart(async (client) => {
+      await dropDays(client, {
+        rowsBefore: rowsBefore === null ? null : dayOf(rowsBefore),
+        bodiesBefore: bodiesBefore === null ? null : dayOf(bodiesBefore),
+        bodiesBytes: Number.POSITIVE_INFINITY,
+        today: dayOf(Date.now()),
+      });
+      return this.#expiry.expire(client, rowsBefore, workspaces);
+    });
   }
 
   positions(): Promise<Map<string, number>> {

@@ -217,6 +217,8 @@ export interface DroppedPartitions {
 export interface Retention {
   /** Rows of days before this one are dropped; null: none. */
   readonly rowsBefore: number | null;
+  /** Bodies of days before this one are dropped; null: none. */
+  readonly bodiesBefore: number | null;
   /** Bodies of the oldest days are dropped until the rest has at most so many bytes. */
   readonly bodiesBytes: number;
   /** Bodies of this day and later ones are kept. */
@@ -252,9 +254,13 @@ export async function dropDays(client: Client, retention: Retention): Promise<Dr
   return { names };
 }
 
+const latest = (one: number | null, other: number | null): number | null =>
+  one === null ? other : other === null ? one : Math.max(one, other);
+
 function toDrop(table: Partitioned, rows: readonly DayTable[], retention: Retention): readonly DayTable[] {
-  const { rowsBefore, bodiesBytes, today } = retention;
-  const limit = rowsBefore === null ? '' : nameOf(table, rowsBefore);
+  const { rowsBefore, bodiesBefore, bodiesBytes, today } = retention;
+  const before = table === 'exchanges' ? rowsBefore : latest(rowsBefore, bodiesBefore);
+  const limit = before === null ? '' : nameOf(table, before);
   const old = rows.filter(({ name }) => name < limit);
   if (table === 'exchanges') return old;
   let total = rows.reduce((sum, { bytes }) => sum + Number(bytes), 0);

@@ -28,6 +28,9 @@ export interface WorkspaceSettings {
   /** `none`: no rotation, whatever the organisation wants. */
   readonly user_api_key_rotation_period?: RotationPeriod | 'none';
   readonly user_api_key_auto_create?: boolean;
+  /** Days; 0: as long as the gateway keeps them. */
+  readonly log_retention_days?: number;
+  readonly log_body_retention_days?: number;
 }
 
 /** A budget of a workspace, for all its requests or for those with this metadata. */
@@ -100,6 +103,8 @@ export interface WorkspaceStore {
   list(organisationId: string, page: Page, filter?: WorkspaceFilter): Promise<Listed<Workspace>>;
   /** Those that set flags of their own, archived ones too. */
   withOwnFlags(organisationId: string): Promise<readonly Pick<Workspace, 'id' | 'securitySettings'>[]>;
+  /** Of all organisations, archived ones too: those that set how long logs are kept. */
+  withLogRetention(): Promise<readonly Pick<Workspace, 'id' | 'organisationId' | 'settings'>[]>;
   create(organisationId: string, input: NewWorkspace): Promise<Workspace | 'taken'>;
   update(
     organisationId: string,

@@ -162,6 +162,19 @@ export class SqlWorkspaces implements WorkspaceStore {
     });
   }
 
+  withLogRetention(): Promise<readonly Pick<Workspace, 'id' | 'organisationId' | 'settings'>[]> {
+    return this.database.read(async (sql) => {
+      const rows: Pick<WorkspaceRow, 'id' | 'organisation_id' | 'settings'>[] = await sql('workspaces')
+        .where('settings', 'like', '%retention_days%')
+        .select('id', 'organisation_id', 'settings');
+      return rows.map(({ id, organisation_id: organisationId, settings }) => ({
+        id,
+        organisationId,
+        settings: JSON.parse(settings),
+      }));
+    });
+  }
+
   async create(organisationId: string, input: NewWorkspace): Promise<Workspace | 'taken'> {
     for (let attempt = 1; ; attempt++) {
       const now = this.now();

@@ -1,0 +1,60 @@
+import type { Client } from 'pg';
+import type { WorkspaceRetention } from '../../../common/ledger/retention.js';
+
+/** Rows of one statement: its locks are short. */
+const sliceRows = 2000;
+
+/** Deletes rows of single workspaces whose time is over; whole days go with their partitions. */
+export class PostgresExpiry {
+  /** Up to when rows and bodies of a workspace were looked at: what is older is gone. */
+  readonly #doneTo = new Map<string, number>();
+
+  /** `client`: of a connection whose statements may take long. Resolves with the number of rows. */
+  async expire(
+    client: Client,
+    rowsBefore: number | null,
+    workspaces: readonly WorkspaceRetention[],
+  ): Promise<number> {
+    if (rowsBefore !== null) {
+      await slices(client, 'feedbacks', 'coalesce(row_at, created_at) < $1', [rowsBefore]);
+    }
+    let deleted = 0;
+    const known = new Set<string>();
+    for (const { org, workspace, rowsBefore: rows, bodiesBefore: bodies } of workspaces) {
+      const of = 'org = $1 AND workspace = $2';
+      const parts = [
+        ['exchanges', 'at', rows],
+        ['exchange_bodies', 'at', bodies],
+        ['feedbacks', 'coalesce(row_at, created_at)', rows],
+      ] as const;
+      for (const [table, time, before] of parts) {
+        const key = `${table} ${org} ${workspace}`;
+        known.add(key);
+        if (before === null) continue;
+        const where = `${of} AND ${time} >= $3 AND ${time} < $4`;
+        const gone = await slices(client, table, where, [org, workspace, this.#doneTo.get(key) ?? 0, before]);
+        if (table === 'exchanges') deleted += gone;
+        this.#doneTo.set(key, before);
+      }
+    }
+    for (const key of this.#doneTo.keys()) if (!known.has(key)) this.#doneTo.delete(key);
+    return deleted;
+  }
+}
+
+async function slices(
+  client: Client,
+  table: string,
+  where: string,
+  values: readonly unknown[],
+): Promise<number> {
+  for (let all = 0; ; ) {
+    const { rowCount } = await client.query(
+      `DELETE FROM ${table} WHERE ${where}
+        AND id = ANY (ARRAY(SELECT id FROM ${table} WHERE ${where} LIMIT ${sliceRows}))`,
+      [...values],
+    );
+    all += rowCount ?? 0;
+    if ((rowCount ?? 0) < sliceRows) return all;
+  }
+}

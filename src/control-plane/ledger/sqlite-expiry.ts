@@ -1,0 +1,104 @@
+import { setTimeout as wait } from 'node:timers/promises';
+import type { LogRetention, WorkspaceRetention } from '../../common/ledger/retention.js';
+import type { SqliteConnection } from '../database/sqlite.js';
+
+/** Rows of one transaction: other work of the ledger waits for no more. */
+const sliceRows = 500;
+/** Between two slices, so that rows that come in have their turn. Milliseconds. */
+const pauseMs = 2;
+/** Pages that are given back to the disk in one step. */
+const slicePages = 500;
+/** Fewer free pages are left for rows to come. */
+const fewPages = 128;
+
+export type InTurn = <T>(work: (writer: SqliteConnection) => Promise<T>) => Promise<T>;
+
+/** Deletes rows of a ledger in SQLite whose time is over. */
+export class SqliteExpiry {
+  /** Up to when rows of a workspace were looked at, by its id: what is older is gone. */
+  readonly #doneTo = new Map<string, number>();
+
+  constructor(readonly inTurn: InTurn) {}
+
+  async expire({ rowsBefore, workspaces }: LogRetention): Promise<number> {
+    let deleted = 0;
+    if (rowsBefore !== null) {
+      for (const org of await this.#organisations())
+        deleted += await this.#expireOrganisation(org, rowsBefore);
+    }
+    const known = new Set(workspaces.map(({ workspace }) => workspace));
+    for (const workspace of this.#doneTo.keys()) if (!known.has(workspace)) this.#doneTo.delete(workspace);
+    for (const one of workspaces) deleted += await this.#expireWorkspace(one);
+    await this.#giveBack();
+    return deleted;
+  }
+
+  /** One look into the index for each. */
+  #organisations(): Promise<string[]> {
+    return this.inTurn(async (writer) => {
+      const rows = await writer.all<{ org: string }>(
+        `WITH RECURSIVE found(org) AS (SELECT min(org) FROM exchanges
+          UNION ALL SELECT (SELECT min(org) FROM exchanges WHERE org > found.org) FROM found WHERE found.org IS NOT NULL)
+          SELECT org FROM found WHERE org IS NOT NULL`,
+      );
+      return rows.map(({ org }) => org);
+    });
+  }
+
+  async #expireOrganisation(org: string, before: number): Promise<number> {
+    await this.#slices(
+      `DELETE FROM feedbacks WHERE id IN (SELECT id FROM feedbacks WHERE org = ?1 AND row_at < ?2 LIMIT ${sliceRows})`,
+      [org, before],
+    );
+    await this.#slices(
+      `DELETE FROM feedbacks WHERE id IN (SELECT id FROM feedbacks
+        WHERE org = ?1 AND created_at < ?2 AND row_id IS NULL LIMIT ${sliceRows})`,
+      [org, before],
+    );
+    return this.#slices(rowsOf('org = ?1 AND at < ?2'), [org, before]);
+  }
+
+  async #expireWorkspace({ org, workspace, rowsBefore }: WorkspaceRetention): Promise<number> {
+    if (rowsBefore === null) return 0;
+    const from = this.#doneTo.get(workspace) ?? 0;
+    const parameters = [org, rowsBefore, from, workspace];
+    await this.#slices(
+      `DELETE FROM feedbacks WHERE id IN (SELECT id FROM feedbacks
+        WHERE org = ?1 AND row_at < ?2 AND row_at >= ?3 AND workspace = ?4 LIMIT ${sliceRows})`,
+      parameters,
+    );
+    const deleted = await this.#slices(
+      rowsOf('org = ?1 AND at < ?2 AND at >= ?3 AND workspace = ?4'),
+      parameters,
+    );
+    this.#doneTo.set(workspace, rowsBefore);
+    return deleted;
+  }
+
+  async #slices(statement: string, parameters: readonly unknown[]): Promise<number> {
+    for (let all = 0; ; ) {
+      const deleted = await this.inTurn((writer) => writer.run(statement, parameters));
+      all += deleted;
+      if (deleted < sliceRows) return all;
+      await wait(pauseMs);
+    }
+  }
+
+  /** Frees the disk, in a file that was made so; in older ones the space is used again. */
+  async #giveBack(): Promise<void> {
+    for (;;) {
+      const [free] = await this.inTurn((writer) =>
+        writer.all<{ pages: number }>(
+          'SELECT freelist_count AS pages FROM pragma_freelist_count, pragma_auto_vacuum WHERE auto_vacuum = 2',
+        ),
+      );
+      if ((free?.pages ?? 0) < fewPages) return;
+      await this.inTurn((writer) => writer.exec(`PRAGMA incremental_vacuum(${slicePages})`));
+      await wait(pauseMs);
+    }
+  }
+}
+
+/** The newest row stays: the numbers of later ones go on from it. */
+const rowsOf = (condition: string): string => `DELETE FROM exchanges WHERE seq IN (SELECT seq FROM exchanges
+  WHERE ${condition} AND seq < (SELECT max(seq) FROM exchanges) LIMIT ${sliceRows})`;
