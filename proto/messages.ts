@@ -27,6 +27,19 @@ export interface AddWorkspaceMembersRequest {
 
 export type AddWorkspaceMembersResponse = Readonly<Record<string, never>>;
 
+export interface AiModelGroup {
+  readonly ai_model?: string | null;
+  readonly requests: number;
+  readonly object: 'analytics-group';
+}
+
+export interface AiModelGroups {
+  readonly object: 'list';
+  /** Groups in all. */
+  readonly total?: number | null;
+  readonly data: readonly AiModelGroup[];
+}
+
 /** Amounts are dollars, tokens or requests, as the budget counts. */
 export interface Alert {
   readonly id: string;
@@ -187,6 +200,53 @@ export interface AzureDeployment {
   readonly azure_model_slug: string;
 }
 
+export interface CacheHitRateGraph {
+  readonly summary: CacheHitRateSummary;
+  readonly data_points: readonly CacheHitRatePoint[];
+  readonly object: 'analytics-graph';
+}
+
+export interface CacheHitRatePoint {
+  readonly timestamp: string;
+  readonly simple_hits: number;
+  readonly semantic_hits: number;
+  readonly rate: number;
+  readonly cumulative_simple_cache_savings: number;
+  readonly cumulative_semantic_cache_savings: number;
+}
+
+export interface CacheHitRateSummary {
+  readonly total: number;
+  readonly rate: number;
+}
+
+export interface CacheLatencyGraph {
+  readonly summary: CacheLatencySummary;
+  readonly data_points: readonly CacheLatencyPoint[];
+  readonly object: 'analytics-graph';
+}
+
+export interface CacheLatencyPoint {
+  readonly timestamp: string;
+  readonly avg?: number | null;
+}
+
+export type CacheLatencySummary = Readonly<Record<string, never>>;
+
+export interface CacheSummary {
+  readonly hits: number;
+  /** Milliseconds that hits took; null: there was none. */
+  readonly avg_latency?: number | null;
+  readonly total_requests: number;
+  /** How many times as long the misses took, on average; null: no hits, or no misses. */
+  readonly cache_speedup?: number | null;
+}
+
+export interface CacheSummaryAnswer {
+  readonly summary: CacheSummary;
+  readonly object: 'analytics-summary';
+}
+
 export interface ChildCollection {
   readonly id: string;
   readonly name: string;
@@ -328,6 +388,13 @@ export interface CostExplanation {
   readonly note?: string | null;
 }
 
+export interface CostGraph {
+  readonly summary: CostSummary;
+  readonly data_points: readonly CostPoint[];
+  readonly object: 'analytics-graph';
+  readonly series: readonly CostSeries[];
+}
+
 /** One product. Amounts are US dollars as exact decimal text. */
 export interface CostLine {
   /** input, cached, cache_write, cache_write_hour, audio_input, output, reasoning, second, request, … */
@@ -342,11 +409,29 @@ export interface CostLine {
   readonly factor?: number | null;
 }
 
+export interface CostPoint {
+  readonly timestamp: string;
+  readonly total: number;
+  readonly avg?: number | null;
+}
+
+export interface CostSeries {
+  /** Slug, name or code; null: none; `other`: all that are not among the ten. */
+  readonly group_key?: string | null;
+  readonly summary: CostSummary;
+  readonly data_points: readonly CostPoint[];
+}
+
 /** The same in US dollars, as exact decimal text. */
 export interface CostSides {
   readonly ledger: string;
   readonly export: string;
   readonly difference: string;
+}
+
+export interface CostSummary {
+  readonly total: number;
+  readonly avg?: number | null;
 }
 
 export interface CreateApiKeyRequest {
@@ -1209,6 +1294,81 @@ export interface DeploymentLogin {
   readonly username: string;
 }
 
+export interface ErrorsGraph {
+  readonly summary: ErrorsSummary;
+  readonly data_points: readonly ErrorsPoint[];
+  readonly object: 'analytics-graph';
+  readonly series: readonly ErrorsSeries[];
+}
+
+/** Errors of one status. */
+export interface ErrorsOfStatus {
+  readonly response_status_code: number;
+  readonly count: number;
+}
+
+export interface ErrorsPoint {
+  readonly timestamp: string;
+  readonly total: number;
+}
+
+export interface ErrorsRateGraph {
+  readonly summary: ErrorsRateSummary;
+  readonly data_points: readonly ErrorsRatePoint[];
+  readonly object: 'analytics-graph';
+}
+
+export interface ErrorsRatePoint {
+  readonly timestamp: string;
+  readonly rate: number;
+}
+
+export interface ErrorsRateSummary {
+  readonly rate: number;
+}
+
+export interface ErrorsSeries {
+  /** Slug, name or code; null: none; `other`: all that are not among the ten. */
+  readonly group_key?: string | null;
+  readonly summary: ErrorsSummary;
+  readonly data_points: readonly ErrorsPoint[];
+}
+
+export interface ErrorsStacksGraph {
+  readonly summary: ErrorsStacksSummary;
+  readonly data_points: readonly ErrorsStacksPoint[];
+  readonly object: 'analytics-graph';
+}
+
+export interface ErrorsStacksPoint {
+  readonly timestamp: string;
+  readonly stats: readonly ErrorsOfStatus[];
+}
+
+export interface ErrorsStacksSummary {
+  readonly total: number;
+}
+
+export interface ErrorsStatusCodesGraph {
+  readonly summary: ErrorsStatusCodesSummary;
+  readonly data_points: readonly ErrorsStatusCodesPoint[];
+  readonly object: 'analytics-graph';
+}
+
+export interface ErrorsStatusCodesPoint {
+  readonly status_code: number;
+  readonly count: number;
+}
+
+export interface ErrorsStatusCodesSummary {
+  readonly total_errors: number;
+  readonly unique_error_codes: number;
+}
+
+export interface ErrorsSummary {
+  readonly total: number;
+}
+
 export interface ExplainCostRequest {
   readonly id: string;
 }
@@ -1349,6 +1509,65 @@ export interface FeedbackResponse {
   readonly message: string;
   /** In the order of the request. */
   readonly feedback_ids: readonly string[];
+}
+
+export interface FeedbacksAiModelsGraph {
+  readonly summary: FeedbacksAiModelsSummary;
+  readonly data_points: readonly FeedbacksAiModelsPoint[];
+  readonly object: 'analytics-graph';
+}
+
+export interface FeedbacksAiModelsPoint {
+  readonly ai_model?: string | null;
+  readonly total: number;
+  readonly avg_weighted_feedback?: number | null;
+}
+
+export type FeedbacksAiModelsSummary = Readonly<Record<string, never>>;
+
+export interface FeedbacksGraph {
+  readonly summary: FeedbacksSummary;
+  readonly data_points: readonly FeedbacksPoint[];
+  readonly object: 'analytics-graph';
+}
+
+export interface FeedbacksPoint {
+  readonly timestamp: string;
+  readonly total: number;
+}
+
+export interface FeedbacksScoresGraph {
+  readonly summary: FeedbacksScoresSummary;
+  readonly data_points: readonly FeedbacksScoresPoint[];
+  readonly object: 'analytics-graph';
+}
+
+export interface FeedbacksScoresPoint {
+  readonly score: number;
+  readonly total: number;
+}
+
+export interface FeedbacksScoresSummary {
+  readonly total: number;
+}
+
+export interface FeedbacksSummary {
+  readonly total: number;
+}
+
+export interface FeedbacksWeightedGraph {
+  readonly summary: FeedbacksWeightedSummary;
+  readonly data_points: readonly FeedbacksWeightedPoint[];
+  readonly object: 'analytics-graph';
+}
+
+export interface FeedbacksWeightedPoint {
+  readonly timestamp: string;
+  readonly avg?: number | null;
+}
+
+export interface FeedbacksWeightedSummary {
+  readonly avg?: number | null;
 }
 
 export interface FineTuningPrices {
@@ -1516,6 +1735,247 @@ export interface GlobalWorkspaceAccess {
   readonly usage_limits: readonly UsageLimits[];
   /** At most one. */
   readonly rate_limits: readonly ProviderRateLimit[];
+}
+
+/** Which requests a graph is about. */
+export interface GraphRequest {
+  /** Id or slug. A workspace's key sees its own workspace alone; an organisation's key sees the default one unless it names another. */
+  readonly workspace_slug?: string | null;
+  readonly workspace_id?: string | null;
+  /** From this time on, with its zone. Needed, here or in the saved filter. */
+  readonly time_of_generation_min?: string | null;
+  /** Up to this time. */
+  readonly time_of_generation_max?: string | null;
+  /** Input and output together. */
+  readonly total_units_min?: number | null;
+  readonly total_units_max?: number | null;
+  /** Cents. */
+  readonly cost_min?: number | null;
+  readonly cost_max?: number | null;
+  readonly prompt_token_min?: number | null;
+  readonly prompt_token_max?: number | null;
+  readonly completion_token_min?: number | null;
+  readonly completion_token_max?: number | null;
+  /** HTTP statuses, with commas between them, as in all lists here. */
+  readonly status_code?: string | null;
+  readonly weighted_feedback_min?: number | null;
+  readonly weighted_feedback_max?: number | null;
+  /** Slugs of stored providers. */
+  readonly virtual_keys?: string | null;
+  /** Slugs of configs. */
+  readonly configs?: string | null;
+  /** Ids of keys. */
+  readonly api_key_ids?: string | null;
+  /** JSON text of an object: each of its pairs is in the metadata. */
+  readonly metadata?: string | null;
+  /** provider__model */
+  readonly ai_org_model?: string | null;
+  /** Models that answered. */
+  readonly ai_model?: string | null;
+  readonly trace_id?: string | null;
+  readonly span_id?: string | null;
+  readonly prompt_slug?: string | null;
+  /** DISABLED, HIT, MISS, REFRESH, SEMANTIC HIT, SEMANTIC MISS. */
+  readonly cache_status?: string | null;
+  /** A saved filter. What the request gives besides takes the place of its values. */
+  readonly filter_id?: string | null;
+  /** One of ai_service, model, status_code, api_key, config, workspace, provider, prompt: the ten with the most requests are added
+   * as `series`, and `other`. Of requests, cost, tokens, latency, ttft and errors. */
+  readonly group_by?: string | null;
+  /** Clients send these, of which a graph has none: they change nothing. */
+  readonly order_by?: string | null;
+  readonly order_by_type?: string | null;
+  readonly page_size?: number | null;
+  readonly current_page?: number | null;
+}
+
+export interface Group {
+  readonly group_key?: string | null;
+  readonly requests: number;
+  readonly cost?: number | null;
+  readonly total_tokens?: number | null;
+  readonly avg_tokens?: number | null;
+  readonly avg_input_tokens?: number | null;
+  readonly avg_output_tokens?: number | null;
+  readonly avg_latency?: number | null;
+  readonly p95_latency?: number | null;
+  readonly p99_latency?: number | null;
+  readonly success_rate?: number | null;
+  readonly error_count?: number | null;
+  readonly cache_hit_rate?: number | null;
+  readonly last_seen?: string | null;
+  readonly first_seen?: string | null;
+  readonly object: 'analytics-group';
+}
+
+/** The same, of one of ai_service, model, status_code, api_key, config, workspace, provider and prompt. */
+export interface GroupByRequest {
+  /** Id or slug. A workspace's key sees its own workspace alone; an organisation's key sees the default one unless it names another. */
+  readonly workspace_slug?: string | null;
+  readonly workspace_id?: string | null;
+  /** From this time on, with its zone. Needed, here or in the saved filter. */
+  readonly time_of_generation_min?: string | null;
+  /** Up to this time. */
+  readonly time_of_generation_max?: string | null;
+  /** Input and output together. */
+  readonly total_units_min?: number | null;
+  readonly total_units_max?: number | null;
+  /** Cents. */
+  readonly cost_min?: number | null;
+  readonly cost_max?: number | null;
+  readonly prompt_token_min?: number | null;
+  readonly prompt_token_max?: number | null;
+  readonly completion_token_min?: number | null;
+  readonly completion_token_max?: number | null;
+  /** HTTP statuses, with commas between them, as in all lists here. */
+  readonly status_code?: string | null;
+  readonly weighted_feedback_min?: number | null;
+  readonly weighted_feedback_max?: number | null;
+  /** Slugs of stored providers. */
+  readonly virtual_keys?: string | null;
+  /** Slugs of configs. */
+  readonly configs?: string | null;
+  /** Ids of keys. */
+  readonly api_key_ids?: string | null;
+  /** JSON text of an object: each of its pairs is in the metadata. */
+  readonly metadata?: string | null;
+  /** provider__model */
+  readonly ai_org_model?: string | null;
+  /** Models that answered. */
+  readonly ai_model?: string | null;
+  readonly trace_id?: string | null;
+  readonly span_id?: string | null;
+  readonly prompt_slug?: string | null;
+  /** DISABLED, HIT, MISS, REFRESH, SEMANTIC HIT, SEMANTIC MISS. */
+  readonly cache_status?: string | null;
+  /** A saved filter. What the request gives besides takes the place of its values. */
+  readonly filter_id?: string | null;
+  /** Counts from 0. */
+  readonly current_page?: number | null;
+  /** 50 unless given, 1000 at most. */
+  readonly page_size?: number | null;
+  /** One of the columns. */
+  readonly order_by?: string | null;
+  readonly order_by_type?: 'asc' | 'desc' | null;
+  /** Count the groups? true unless given. */
+  readonly include_total?: boolean | null;
+  readonly group_by: string;
+  /** Columns of the answer, with commas between them; all unless given. */
+  readonly columns?: string | null;
+}
+
+/** The same, of one name of metadata. */
+export interface GroupMetadataRequest {
+  /** Id or slug. A workspace's key sees its own workspace alone; an organisation's key sees the default one unless it names another. */
+  readonly workspace_slug?: string | null;
+  readonly workspace_id?: string | null;
+  /** From this time on, with its zone. Needed, here or in the saved filter. */
+  readonly time_of_generation_min?: string | null;
+  /** Up to this time. */
+  readonly time_of_generation_max?: string | null;
+  /** Input and output together. */
+  readonly total_units_min?: number | null;
+  readonly total_units_max?: number | null;
+  /** Cents. */
+  readonly cost_min?: number | null;
+  readonly cost_max?: number | null;
+  readonly prompt_token_min?: number | null;
+  readonly prompt_token_max?: number | null;
+  readonly completion_token_min?: number | null;
+  readonly completion_token_max?: number | null;
+  /** HTTP statuses, with commas between them, as in all lists here. */
+  readonly status_code?: string | null;
+  readonly weighted_feedback_min?: number | null;
+  readonly weighted_feedback_max?: number | null;
+  /** Slugs of stored providers. */
+  readonly virtual_keys?: string | null;
+  /** Slugs of configs. */
+  readonly configs?: string | null;
+  /** Ids of keys. */
+  readonly api_key_ids?: string | null;
+  /** JSON text of an object: each of its pairs is in the metadata. */
+  readonly metadata?: string | null;
+  /** provider__model */
+  readonly ai_org_model?: string | null;
+  /** Models that answered. */
+  readonly ai_model?: string | null;
+  readonly trace_id?: string | null;
+  readonly span_id?: string | null;
+  readonly prompt_slug?: string | null;
+  /** DISABLED, HIT, MISS, REFRESH, SEMANTIC HIT, SEMANTIC MISS. */
+  readonly cache_status?: string | null;
+  /** A saved filter. What the request gives besides takes the place of its values. */
+  readonly filter_id?: string | null;
+  /** Counts from 0. */
+  readonly current_page?: number | null;
+  /** 50 unless given, 1000 at most. */
+  readonly page_size?: number | null;
+  /** requests, cost, avg_tokens, avg_weighted_feedback, requests_with_feedback, last_seen or metadata_value. */
+  readonly order_by?: string | null;
+  readonly order_by_type?: 'asc' | 'desc' | null;
+  /** Count the groups? true unless given. */
+  readonly include_total?: boolean | null;
+  readonly metadata_key: string;
+}
+
+export interface Groups {
+  readonly object: 'list';
+  /** Groups in all. */
+  readonly total?: number | null;
+  readonly data: readonly Group[];
+}
+
+/** Which requests are grouped, and which page of the groups is wanted. */
+export interface GroupsRequest {
+  /** Id or slug. A workspace's key sees its own workspace alone; an organisation's key sees the default one unless it names another. */
+  readonly workspace_slug?: string | null;
+  readonly workspace_id?: string | null;
+  /** From this time on, with its zone. Needed, here or in the saved filter. */
+  readonly time_of_generation_min?: string | null;
+  /** Up to this time. */
+  readonly time_of_generation_max?: string | null;
+  /** Input and output together. */
+  readonly total_units_min?: number | null;
+  readonly total_units_max?: number | null;
+  /** Cents. */
+  readonly cost_min?: number | null;
+  readonly cost_max?: number | null;
+  readonly prompt_token_min?: number | null;
+  readonly prompt_token_max?: number | null;
+  readonly completion_token_min?: number | null;
+  readonly completion_token_max?: number | null;
+  /** HTTP statuses, with commas between them, as in all lists here. */
+  readonly status_code?: string | null;
+  readonly weighted_feedback_min?: number | null;
+  readonly weighted_feedback_max?: number | null;
+  /** Slugs of stored providers. */
+  readonly virtual_keys?: string | null;
+  /** Slugs of configs. */
+  readonly configs?: string | null;
+  /** Ids of keys. */
+  readonly api_key_ids?: string | null;
+  /** JSON text of an object: each of its pairs is in the metadata. */
+  readonly metadata?: string | null;
+  /** provider__model */
+  readonly ai_org_model?: string | null;
+  /** Models that answered. */
+  readonly ai_model?: string | null;
+  readonly trace_id?: string | null;
+  readonly span_id?: string | null;
+  readonly prompt_slug?: string | null;
+  /** DISABLED, HIT, MISS, REFRESH, SEMANTIC HIT, SEMANTIC MISS. */
+  readonly cache_status?: string | null;
+  /** A saved filter. What the request gives besides takes the place of its values. */
+  readonly filter_id?: string | null;
+  /** Counts from 0. */
+  readonly current_page?: number | null;
+  /** 50 unless given, 1000 at most. */
+  readonly page_size?: number | null;
+  /** requests, or cost where groups have it. */
+  readonly order_by?: string | null;
+  readonly order_by_type?: 'asc' | 'desc' | null;
+  /** Count the groups? true unless given. */
+  readonly include_total?: boolean | null;
 }
 
 export interface Guardrail {
@@ -1893,6 +2353,35 @@ export interface Label {
   readonly etag: string;
 }
 
+export interface LatencyGraph {
+  readonly summary: LatencySummary;
+  readonly data_points: readonly LatencyPoint[];
+  readonly object: 'analytics-graph';
+  readonly series: readonly LatencySeries[];
+}
+
+export interface LatencyPoint {
+  readonly timestamp: string;
+  readonly avg?: number | null;
+  readonly p50?: number | null;
+  readonly p90?: number | null;
+  readonly p99?: number | null;
+}
+
+export interface LatencySeries {
+  /** Slug, name or code; null: none; `other`: all that are not among the ten. */
+  readonly group_key?: string | null;
+  readonly summary: LatencySummary;
+  readonly data_points: readonly LatencyPoint[];
+}
+
+export interface LatencySummary {
+  readonly avg?: number | null;
+  readonly p50?: number | null;
+  readonly p90?: number | null;
+  readonly p99?: number | null;
+}
+
 export interface ListAlertsRequest {
   /** Alerts of this kind alone. */
   readonly event?: 'threshold' | 'exhausted' | 'reset' | null;
@@ -2239,6 +2728,51 @@ export interface ListLogsResponse {
   readonly cursor: string;
   /** All that match; absent unless a page is asked for. */
   readonly total?: number | null;
+}
+
+/** Whose metadata is meant. Without times: of all requests. */
+export interface ListMetadataValuesRequest {
+  /** Id or slug. A workspace's key sees its own workspace alone; an organisation's key sees the default one unless it names another. */
+  readonly workspace_slug?: string | null;
+  readonly workspace_id?: string | null;
+  /** From this time on, with its zone. Needed, here or in the saved filter. */
+  readonly time_of_generation_min?: string | null;
+  /** Up to this time. */
+  readonly time_of_generation_max?: string | null;
+  /** Input and output together. */
+  readonly total_units_min?: number | null;
+  readonly total_units_max?: number | null;
+  /** Cents. */
+  readonly cost_min?: number | null;
+  readonly cost_max?: number | null;
+  readonly prompt_token_min?: number | null;
+  readonly prompt_token_max?: number | null;
+  readonly completion_token_min?: number | null;
+  readonly completion_token_max?: number | null;
+  /** HTTP statuses, with commas between them, as in all lists here. */
+  readonly status_code?: string | null;
+  readonly weighted_feedback_min?: number | null;
+  readonly weighted_feedback_max?: number | null;
+  /** Slugs of stored providers. */
+  readonly virtual_keys?: string | null;
+  /** Slugs of configs. */
+  readonly configs?: string | null;
+  /** Ids of keys. */
+  readonly api_key_ids?: string | null;
+  /** JSON text of an object: each of its pairs is in the metadata. */
+  readonly metadata?: string | null;
+  /** provider__model */
+  readonly ai_org_model?: string | null;
+  /** Models that answered. */
+  readonly ai_model?: string | null;
+  readonly trace_id?: string | null;
+  readonly span_id?: string | null;
+  readonly prompt_slug?: string | null;
+  /** DISABLED, HIT, MISS, REFRESH, SEMANTIC HIT, SEMANTIC MISS. */
+  readonly cache_status?: string | null;
+  /** A saved filter. What the request gives besides takes the place of its values. */
+  readonly filter_id?: string | null;
+  readonly metadata_key: string;
 }
 
 export interface ListModelPricesRequest {
@@ -2674,6 +3208,30 @@ export interface LogResponse {
   readonly headers: Readonly<Record<string, string>>;
 }
 
+export interface MetadataGroup {
+  readonly metadata_value: string;
+  readonly requests: number;
+  readonly cost: number;
+  readonly avg_tokens: number;
+  readonly avg_weighted_feedback?: number | null;
+  readonly requests_with_feedback: number;
+  readonly last_seen: string;
+  readonly object: 'analytics-group';
+}
+
+export interface MetadataGroups {
+  readonly object: 'list';
+  /** Groups in all. */
+  readonly total?: number | null;
+  readonly data: readonly MetadataGroup[];
+}
+
+export interface MetadataValues {
+  readonly object: 'list';
+  readonly total: number;
+  readonly data: readonly string[];
+}
+
 export interface MigrateVirtualKeyRequest {
   /** Id or slug. */
   readonly virtual_key_id: string;
@@ -3087,6 +3645,52 @@ export interface RemoveWorkspaceMemberRequest {
 
 export type RemoveWorkspaceMemberResponse = Readonly<Record<string, never>>;
 
+export interface RequestsGraph {
+  readonly summary: RequestsSummary;
+  readonly data_points: readonly RequestsPoint[];
+  readonly object: 'analytics-graph';
+  readonly series: readonly RequestsSeries[];
+}
+
+export interface RequestsPoint {
+  readonly timestamp: string;
+  readonly total: number;
+}
+
+export interface RequestsRescuedGraph {
+  readonly summary: RequestsRescuedSummary;
+  readonly data_points: readonly RequestsRescuedPoint[];
+  readonly object: 'analytics-graph';
+}
+
+export interface RequestsRescuedPoint {
+  readonly timestamp: string;
+  readonly retry: readonly RescuedByRetry[];
+  readonly fallback: number;
+}
+
+export interface RequestsRescuedSummary {
+  readonly retry: number;
+  readonly fallback: number;
+}
+
+export interface RequestsSeries {
+  /** Slug, name or code; null: none; `other`: all that are not among the ten. */
+  readonly group_key?: string | null;
+  readonly summary: RequestsSummary;
+  readonly data_points: readonly RequestsPoint[];
+}
+
+export interface RequestsSummary {
+  readonly total: number;
+}
+
+/** Requests that succeeded after so many retries. */
+export interface RescuedByRetry {
+  readonly retry_success_count: number;
+  readonly count: number;
+}
+
 export interface ResendInviteRequest {
   /** Id of the invitation. */
   readonly invite_id: string;
@@ -3274,6 +3878,60 @@ export interface TokenSides {
   readonly ledger: number;
   readonly export: number;
   readonly difference: number;
+}
+
+export interface TokensGraph {
+  readonly summary: TokensSummary;
+  readonly data_points: readonly TokensPoint[];
+  readonly object: 'analytics-graph';
+  readonly series: readonly TokensSeries[];
+}
+
+export interface TokensPoint {
+  readonly timestamp: string;
+  readonly total: number;
+  readonly avg?: number | null;
+}
+
+export interface TokensSeries {
+  /** Slug, name or code; null: none; `other`: all that are not among the ten. */
+  readonly group_key?: string | null;
+  readonly summary: TokensSummary;
+  readonly data_points: readonly TokensPoint[];
+}
+
+export interface TokensSummary {
+  readonly total: number;
+  readonly avg?: number | null;
+}
+
+export interface TtftGraph {
+  readonly summary: TtftSummary;
+  readonly data_points: readonly TtftPoint[];
+  readonly object: 'analytics-graph';
+  readonly series: readonly TtftSeries[];
+}
+
+export interface TtftPoint {
+  readonly timestamp: string;
+  readonly avg?: number | null;
+  readonly p50?: number | null;
+  readonly p90?: number | null;
+  readonly p99?: number | null;
+}
+
+export interface TtftSeries {
+  /** Slug, name or code; null: none; `other`: all that are not among the ten. */
+  readonly group_key?: string | null;
+  readonly summary: TtftSummary;
+  readonly data_points: readonly TtftPoint[];
+}
+
+export interface TtftSummary {
+  readonly avg?: number | null;
+  readonly p50?: number | null;
+  readonly p90?: number | null;
+  readonly p99?: number | null;
 }
 
 export interface UnredactedText {
@@ -4050,6 +4708,52 @@ export interface User {
   readonly etag: string;
 }
 
+export interface UserGroup {
+  readonly user: string;
+  readonly requests: number;
+  readonly cost: number;
+  readonly object: 'analytics-group';
+}
+
+export interface UserGroups {
+  readonly object: 'list';
+  /** Groups in all. */
+  readonly total?: number | null;
+  readonly data: readonly UserGroup[];
+}
+
+export interface UsersGraph {
+  readonly summary: UsersSummary;
+  readonly data_points: readonly UsersPoint[];
+  readonly object: 'analytics-graph';
+}
+
+export interface UsersPoint {
+  readonly timestamp: string;
+  readonly total: number;
+}
+
+export interface UsersRequestsGraph {
+  readonly summary: UsersRequestsSummary;
+  readonly data_points: readonly UsersRequestsPoint[];
+  readonly object: 'analytics-graph';
+}
+
+export interface UsersRequestsPoint {
+  readonly timestamp: string;
+  readonly avg?: number | null;
+}
+
+export interface UsersRequestsSummary {
+  readonly total: number;
+  readonly unique: number;
+  readonly avg?: number | null;
+}
+
+export interface UsersSummary {
+  readonly total: number;
+}
+
 export interface VirtualKey {
   readonly id: string;
   readonly slug: string;
@@ -4184,6 +4888,20 @@ export interface WorkspaceExclusions {
   readonly workspaces: readonly WorkspaceExclusion[];
 }
 
+export interface WorkspaceGroup {
+  readonly workspace?: string | null;
+  readonly requests: number;
+  readonly cost: number;
+  readonly object: 'analytics-group';
+}
+
+export interface WorkspaceGroups {
+  readonly object: 'list';
+  /** Groups in all. */
+  readonly total?: number | null;
+  readonly data: readonly WorkspaceGroup[];
+}
+
 export interface WorkspaceMember {
   readonly object: 'workspace-user';
   /** Of the user. */
@@ -4284,6 +5002,59 @@ export interface AdminServices {
   Alerts: {
     /** Lists alerts, newest first. */
     ListAlerts: [ListAlertsRequest, ListAlertsResponse];
+  };
+  /** What passed through the gateway, in figures: graphs, groups and values of metadata. */
+  Analytics: {
+    /** Requests over time. */
+    GraphRequests: [GraphRequest, RequestsGraph];
+    /** Cost over time, in cents, and its average a request. */
+    GraphCost: [GraphRequest, CostGraph];
+    /** Milliseconds from the request to the end of its answer, over time. */
+    GraphLatency: [GraphRequest, LatencyGraph];
+    /** Milliseconds to the first byte of streams, over time. */
+    GraphTtft: [GraphRequest, TtftGraph];
+    /** Input and output tokens over time, and their average a request. */
+    GraphTokens: [GraphRequest, TokensGraph];
+    /** Users over time, as metadata `_user` names them. */
+    GraphUsers: [GraphRequest, UsersGraph];
+    /** Requests of users over time, and how many each made on average. */
+    GraphUsersRequests: [GraphRequest, UsersRequestsGraph];
+    /** Requests that did not succeed, over time. */
+    GraphErrors: [GraphRequest, ErrorsGraph];
+    /** Percent of requests that did not succeed, over time. */
+    GraphErrorsRate: [GraphRequest, ErrorsRateGraph];
+    /** Errors over time, by status. */
+    GraphErrorsStacks: [GraphRequest, ErrorsStacksGraph];
+    /** Errors by status. */
+    GraphErrorsStatusCodes: [GraphRequest, ErrorsStatusCodesGraph];
+    /** Requests that succeeded after a retry, or by a later target, over time. */
+    GraphRequestsRescued: [GraphRequest, RequestsRescuedGraph];
+    /** Hits of the cache over time, in percent of the requests that could be cached, and what they saved in cents so far. */
+    GraphCacheHitRate: [GraphRequest, CacheHitRateGraph];
+    /** Milliseconds that hits of the cache took, over time. */
+    GraphCacheLatency: [GraphRequest, CacheLatencyGraph];
+    /** Feedback over time, counted at the request it is about. */
+    GraphFeedbacks: [GraphRequest, FeedbacksGraph];
+    /** Feedback by value. */
+    GraphFeedbacksScores: [GraphRequest, FeedbacksScoresGraph];
+    /** Weighted average of feedback over time. */
+    GraphFeedbacksWeighted: [GraphRequest, FeedbacksWeightedGraph];
+    /** Feedback by model. */
+    GraphFeedbacksAiModels: [GraphRequest, FeedbacksAiModelsGraph];
+    /** What the cache did. */
+    SummarizeCache: [GraphRequest, CacheSummaryAnswer];
+    /** Users, with their requests and cost, most requests first. */
+    GroupUsers: [GroupsRequest, UserGroups];
+    /** Models, with their requests, most requests first. */
+    GroupAiModels: [GroupsRequest, AiModelGroups];
+    /** Workspaces, with their requests and cost, most requests first. */
+    GroupWorkspaces: [GroupsRequest, WorkspaceGroups];
+    /** Values of one name of metadata, with their requests, most requests first. */
+    GroupMetadata: [GroupMetadataRequest, MetadataGroups];
+    /** Requests by what they have in common, most requests first unless another order is asked for. */
+    GroupBy: [GroupByRequest, Groups];
+    /** Values of one name of metadata, commonest first. */
+    ListMetadataValues: [ListMetadataValuesRequest, MetadataValues];
   };
   /** Gateway keys. */
   ApiKeys: {

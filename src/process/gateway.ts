@@ -8,6 +8,7 @@ import { storedPrices } from './own-prices.js';
 import { PartList } from './part-list.js';
 import { administration } from './parts/administration.js';
 import { alertsPart } from './parts/alerts.js';
+import { analyticsPart } from './parts/analytics.js';
 import { anchoringPart } from './parts/anchoring.js';
 import type { Base } from './parts/base.js';
 import { breakersPart } from './parts/breakers.js';
@@ -74,6 +75,7 @@ const parts = PartList.given<Base>()
   .with(otherNodes)
   .with(anchoringPart)
   .with(pricesPart)
+  .with(analyticsPart)
   .with(administration)
   .with(workersPart)
   .with(runsOfSchedules)

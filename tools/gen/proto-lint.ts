@@ -14,10 +14,15 @@ export function namingProblems(tree: AdminTree): string[] {
     if (!pascalCase.test(service)) found.push(`${service}: services are named in PascalCase.`);
     if (comment === '') found.push(`${service}: a comment says what the service is about.`);
   }
-  for (const { name, method, request, comment } of tree.methods.values()) {
+  for (const { name, service, method, request, comment } of tree.methods.values()) {
     if (!pascalCase.test(method)) found.push(`${name}: methods are named in PascalCase.`);
     if (comment === '') found.push(`${name}: a comment says what the method does.`);
-    if (request.name !== `${method}Request`) found.push(`${name}: its request is named ${method}Request.`);
+    // Methods of one service that ask for the same things in the same way may share a request, as graphs do.
+    const isShared = [...tree.methods.values()].some(
+      (other) => other.service === service && other.method !== method && other.request === request,
+    );
+    if (isShared ? !request.name.endsWith('Request') : request.name !== `${method}Request`)
+      found.push(`${name}: its request is named ${method}Request.`);
   }
   for (const { name, type, fields } of shapesOf(tree)) {
     if (!pascalCase.test(name)) found.push(`${name}: messages are named in PascalCase.`);

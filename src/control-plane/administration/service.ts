@@ -11,6 +11,7 @@ import type { LogWriter } from '../../common/ledger/log-writer.js';
 import type { LedgerReader } from '../../common/ledger/record.js';
 import type { Logger } from '../../common/plugin-host/plugin.js';
 import type { PriceBook } from '../../common/prices/pricing.js';
+import type { Analytics } from '../analytics/question.js';
 import type { Store } from '../store/store.js';
 import type { Caller } from './access/caller.js';
 
@@ -29,6 +30,8 @@ export interface AdminParts {
   readonly feedbacks: LedgerFeedbacks;
   /** Takes requests that did not go through the gateway. */
   readonly logWriter: LogWriter;
+  /** Graphs and groups of what the ledger has; where none is given, they are answered 503. */
+  readonly analytics?: Analytics;
   /** What was used of budgets. */
   readonly budgets: LedgerBudgets;
   /** Alerts of budgets; none unless given. */

@@ -1,6 +1,7 @@
 import type { AdminMethod } from '../../../proto/tree.js';
 import type { Implementations, Run } from './access/call.js';
 import { alertsService } from './resources/alerts.js';
+import { analyticsService } from './resources/analytics.js';
 import { apiKeysService } from './resources/api-keys.js';
 import { auditLogsService } from './resources/audit-logs.js';
 import { circuitBreakersService } from './resources/circuit-breakers.js';
@@ -34,6 +35,7 @@ import type { AdminParts, Service, ServiceName } from './service.js';
 /** Every service of the proto files, a line each, in order of their names. */
 const services: { readonly [Name in ServiceName]: (parts: AdminParts) => Service<Name> } = {
   Alerts: alertsService,
+  Analytics: analyticsService,
   ApiKeys: apiKeysService,
   AuditLogs: auditLogsService,
   CircuitBreakers: circuitBreakersService,

@@ -7,6 +7,7 @@ import { RefusedStart } from '../../control-plane/store/files/refused-start.js';
 import { providerRows, providers } from '../../data-plane/providers/rows.js';
 import { controlConnections, descriptorLimit } from '../descriptors.js';
 import type { ProcessPart } from '../part-list.js';
+import type { AnalyticsGiven } from './analytics.js';
 import type { Base } from './base.js';
 import type { BreakersGiven } from './breakers.js';
 import type { LedgerGiven } from './ledger.js';
@@ -27,11 +28,18 @@ const graceMs = 1000;
 
 /** The administration plane: its gRPC port, and what answers the REST requests that data workers receive. */
 export const administration: ProcessPart<
-  Base & Records & LedgerGiven & WorkerProcesses & BreakersGiven & ChangesGiven & PricesGiven,
+  Base &
+    Records &
+    LedgerGiven &
+    AnalyticsGiven &
+    WorkerProcesses &
+    BreakersGiven &
+    ChangesGiven &
+    PricesGiven,
   Administration
 > = {
   name: 'administration',
-  async start({ settings, store, ledger, workers, breakers, forget, prices, log }) {
+  async start({ settings, store, ledger, analytics, workers, breakers, forget, prices, log }) {
     if (settings.role === 'data') return { admin: null, closeAdmin: async () => {} };
     const { startAdminServer } = await import('../../control-plane/administration/server.js');
     const admin = await startAdminServer({
@@ -46,6 +54,7 @@ export const administration: ProcessPart<
       ledger,
       feedbacks: ledger.feedbacks,
       logWriter: ledger,
+      analytics,
       budgets: ledger.budgets,
       alerts: ledger.alerts,
       changed: forget,

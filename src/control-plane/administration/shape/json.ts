@@ -179,6 +179,8 @@ function writeSingle(field: FieldShape, value: unknown): unknown {
 export function writeMessage(shape: Shape, message: Message): Record<string, unknown> {
   const json: Record<string, unknown> = {};
   for (const field of shape.fields) {
+    const isLeftOut = field.list && field.rules.omit_absent === true && message[field.name] == null;
+    if (isLeftOut) continue;
     const value = message[field.name] ?? blank(field) ?? null;
     const isNothing = value === null || (field.map && Object.keys(value as object).length === 0);
     if (isNothing && field.rules.omit_absent === true) continue;

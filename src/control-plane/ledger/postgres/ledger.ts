@@ -432,6 +432,11 @@ export class PostgresLedger implements BudgetLedger, TakingLedger {
     return this.#reading.bodies(org, id);
   }
 
+  /** Rows of a statement of analytics. */
+  readStatement<Row extends object>(text: string, values: readonly unknown[]): Promise<Row[]> {
+    return this.#connections.read(text, values);
+  }
+
   usage(filter: UsageFilter): Promise<LedgerUsage[]> {
     return postgresUsage(this.#connections, filter);
   }

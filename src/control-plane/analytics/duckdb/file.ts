@@ -1,0 +1,177 @@
+import { rmSync } from 'node:fs';
+import {
+  BIGINT,
+  BOOLEAN,
+  DOUBLE,
+  type DuckDBConnection,
+  DuckDBDataChunk,
+  DuckDBInstance,
+  type DuckDBType,
+  type DuckDBValue,
+  INTEGER,
+  VARCHAR,
+} from '@duckdb/node-api';
+import type { Question } from '../question.js';
+import type { AnalyticsDatabase, SelectedFigures } from '../statements/dialect.js';
+import { columns, createTables, dropTables, tablesVersion } from './tables.js';
+
+/** What the file may use; DuckDB spills what exceeds the memory into a folder beside it. */
+const options = { threads: '1', memory_limit: '256MB', preserve_insertion_order: 'false' };
+/** Rows of a chunk that is appended: DuckDB's own number. */
+const chunkRows = 2048;
+
+const types: Readonly<Record<string, DuckDBType>> = { BIGINT, INTEGER, DOUBLE, BOOLEAN, VARCHAR };
+
+/** A row of the ledger, by the names of `columns`. */
+export type ChangedRow = Readonly<Record<string, number | string | null>> & {
+  readonly seq: number;
+  readonly id: string;
+  /** 0: settled. */
+  readonly state: number;
+};
+
+/** The rows of the ledger in a file of DuckDB, and how far the ledger has been read. */
+export class AnalyticsFile implements AnalyticsDatabase {
+  private constructor(
+    readonly instance: DuckDBInstance,
+    readonly connection: DuckDBConnection,
+  ) {}
+
+  /** A file that cannot be read, or is of another version, is made anew: it is derived from the ledger. */
+  static async open(path: string): Promise<AnalyticsFile> {
+    const settings = { ...options, temp_directory: `${path}.tmp` };
+    let instance: DuckDBInstance;
+    try {
+      instance = await DuckDBInstance.create(path, settings);
+    } catch (error) {
+      // Another process has it open.
+      if (/lock/i.test((error as Error).message)) throw error;
+      for (const end of ['', '.wal']) rmSync(path + end, { force: true });
+      instance = await DuckDBInstance.create(path, settings);
+    }
+    const file = new AnalyticsFile(instance, await instance.connect());
+    const version = await file.#version();
+    if (version !== tablesVersion) await file.clear();
+    return file;
+  }
+
+  async #version(): Promise<number | null> {
+    const tables = await this.rows(
+      "SELECT table_name FROM duckdb_tables() WHERE table_name = 'progress'",
+      [],
+    );
+    if (tables.length === 0) return null;
+    const [row] = await this.rows('SELECT version FROM progress', []);
+    return Number(row?.['version'] ?? 0);
+  }
+
+  /** Empties it, so that it is read from the ledger again. */
+  async clear(): Promise<void> {
+    await this.#transaction(async () => {
+      await this.connection.run(dropTables);
+      await this.connection.run(createTables);
+    });
+    await this.connection.run('CHECKPOINT');
+  }
+
+  /** The number of the last row of the ledger that is in it. */
+  async cursor(): Promise<number> {
+    const [row] = await this.rows('SELECT CAST("cursor" AS DOUBLE) AS "cursor" FROM progress', []);
+    return Number(row?.['cursor'] ?? 0);
+  }
+
+  async #transaction(work: () => Promise<void>): Promise<void> {
+    await this.connection.run('BEGIN');
+    try {
+      await work();
+      await this.connection.run('COMMIT');
+    } catch (error) {
+      await this.connection.run('ROLLBACK').catch(() => {});
+      throw error;
+    }
+  }
+
+  /** Adds rows, and moves the cursor to the last one: all of it or nothing. */
+  async add(rows: readonly ChangedRow[]): Promise<void> {
+    const last = rows.at(-1);
+    if (last === undefined) return;
+    await this.#transaction(async () => {
+      await this.#replace(rows);
+      await this.#append(
+        'requests',
+        columns.map(({ type }) => types[type]!),
+        rows,
+        (row) => columns.map(({ name, type }) => duckdbValue(row[name] ?? null, type)),
+      );
+      const unknown = rows.filter(({ state }) => state !== 0);
+      await this.#append('unknown_requests', [BIGINT, VARCHAR], unknown, ({ seq, id }) => [BigInt(seq), id]);
+      await this.connection.run(`UPDATE progress SET "cursor" = ${last.seq}`);
+    });
+  }
+
+  /** A settlement may come after all for a request whose outcome was lost: it is a later row with the same id. */
+  async #replace(rows: readonly ChangedRow[]): Promise<void> {
+    const lost = await this.rows('SELECT CAST(seq AS DOUBLE) AS seq, id FROM unknown_requests', []);
+    if (lost.length === 0) return;
+    const arrived = new Set(rows.map(({ id }) => id));
+    const replaced = lost.filter(({ id }) => arrived.has(String(id))).map(({ seq }) => seq);
+    if (replaced.length === 0) return;
+    for (const table of ['requests', 'unknown_requests'])
+      await this.connection.run(`DELETE FROM ${table} WHERE seq IN (${replaced.join(', ')})`);
+  }
+
+  async #append(
+    table: string,
+    columnTypes: readonly DuckDBType[],
+    rows: readonly ChangedRow[],
+    valuesOf: (row: ChangedRow) => DuckDBValue[],
+  ): Promise<void> {
+    if (rows.length === 0) return;
+    const appender = await this.connection.createAppender(table);
+    for (let from = 0; from < rows.length; from += chunkRows) {
+      const chunk = DuckDBDataChunk.create(columnTypes);
+      chunk.setRows(rows.slice(from, from + chunkRows).map(valuesOf));
+      appender.appendDataChunk(chunk);
+    }
+    appender.closeSync();
+  }
+
+  source(_question: Question): string {
+    return `(SELECT *, 0 AS feedback_count, 0 AS feedback_value, 0 AS feedback_weight, CAST(NULL AS DOUBLE) AS feedback_average FROM requests)`;
+  }
+
+  divided(number: string, by: number): string {
+    return `${number} // ${by}`;
+  }
+
+  metadataValue(name: string): string {
+    return `json_extract_string(metadata, ${name})`;
+  }
+
+  /** A JSON pointer. */
+  metadataName(name: string): string {
+    return `/${name.replaceAll('~', '~0').replaceAll('/', '~1')}`;
+  }
+
+  async rows(statement: string, values: readonly string[]): Promise<readonly SelectedFigures[]> {
+    const found = await this.connection.runAndReadAll(statement, [...values]);
+    return found.getRowObjectsJS() as unknown as SelectedFigures[];
+  }
+
+  /** Ends the statement that runs. */
+  interrupt(): void {
+    this.connection.interrupt();
+  }
+
+  close(): void {
+    this.connection.closeSync();
+    this.instance.closeSync();
+  }
+}
+
+function duckdbValue(value: number | string | null, type: string): DuckDBValue {
+  if (value === null) return null;
+  if (type === 'BIGINT') return BigInt(Math.trunc(Number(value)));
+  if (type === 'BOOLEAN') return Boolean(value);
+  return type === 'VARCHAR' ? String(value) : Number(value);
+}

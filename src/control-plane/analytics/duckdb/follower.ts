@@ -1,0 +1,83 @@
+import { existsSync, rmSync } from 'node:fs';
+import { join } from 'node:path';
+import { SqliteConnection } from '../../database/sqlite.js';
+import { AnalyticsFile, type ChangedRow } from './file.js';
+import { selectChanges } from './tables.js';
+
+const batchRows = 8192;
+
+/** Where the file is, and a mark beside it: the file is made anew when it is opened or read next. */
+export const analyticsPath = (dataDir: string): string => join(dataDir, 'analytics.duckdb');
+export const rebuildMark = (dataDir: string): string => join(dataDir, 'analytics.rebuild');
+
+export interface Progress {
+  readonly done: number;
+  readonly total: number;
+}
+
+/** Keeps the file of DuckDB as far as the ledger in SQLite. */
+export class Follower {
+  private constructor(
+    readonly file: AnalyticsFile,
+    readonly ledger: SqliteConnection,
+    readonly mark: string,
+  ) {}
+
+  static async open(dataDir: string): Promise<Follower> {
+    const ledger = await SqliteConnection.open(join(dataDir, 'ledger.db'), [
+      'busy_timeout = 5000',
+      'query_only = ON',
+      'cache_size = -8000',
+    ]);
+    try {
+      return new Follower(await AnalyticsFile.open(analyticsPath(dataDir)), ledger, rebuildMark(dataDir));
+    } catch (error) {
+      await ledger.close();
+      throw error;
+    }
+  }
+
+  /** Reads what the ledger has more, for at most so many milliseconds. Has it read all? */
+  async catchUp(limitMs: number, onProgress?: (progress: Progress) => void): Promise<boolean> {
+    const end = performance.now() + limitMs;
+    if (existsSync(this.mark)) await this.#rebuild();
+    const total = await this.#total();
+    let done = await this.file.cursor();
+    // The ledger is another one than the file was made from: a backup was restored, or it was begun anew.
+    if (total > 0 && total < done) {
+      await this.file.clear();
+      done = 0;
+    }
+    while (done < total) {
+      const rows = await this.ledger.allKept<ChangedRow>(selectChanges, [done, batchRows]);
+      if (rows.length === 0) break;
+      await this.file.add(rows);
+      done = rows.at(-1)?.seq ?? done;
+      onProgress?.({ done, total });
+      if (done < total && performance.now() >= end) return false;
+    }
+    return true;
+  }
+
+  async #rebuild(): Promise<void> {
+    await this.file.clear();
+    rmSync(this.mark, { force: true });
+  }
+
+  async #total(): Promise<number> {
+    const [newest] = await this.ledger.allKept<{ top: number | null }>(
+      'SELECT max(seq) AS top FROM exchanges',
+      [],
+    );
+    return newest?.top ?? 0;
+  }
+
+  async progress(): Promise<Progress> {
+    return { done: await this.file.cursor(), total: await this.#total() };
+  }
+
+  async close(): Promise<void> {
+    this.file.close();
+    await this.ledger.close();
+  }
+}

@@ -1,0 +1,64 @@
+/** Version of these tables: a file of another one is made anew from the ledger. */
+export const tablesVersion = 1;
+
+/** A column of `requests`, with its type and what the ledger in SQLite has for it. */
+interface RequestColumn {
+  readonly name: string;
+  readonly type: 'BIGINT' | 'INTEGER' | 'DOUBLE' | 'BOOLEAN' | 'VARCHAR';
+  readonly ledger: string;
+}
+
+const column = (name: string, type: RequestColumn['type'], ledger = `"${name}"`): RequestColumn => ({
+  name,
+  type,
+  ledger,
+});
+
+const succeeded = 'state = 0 AND error IS NULL AND status BETWEEN 200 AND 399';
+const firstTarget = "rest ->> '$.attempts[0].target'";
+
+/** In the order of the table. */
+export const columns: readonly RequestColumn[] = [
+  column('seq', 'BIGINT'),
+  column('at', 'BIGINT'),
+  column('org', 'VARCHAR'),
+  column('workspace', 'VARCHAR'),
+  column('key_id', 'VARCHAR', '"key"'),
+  column('user_name', 'VARCHAR', '"user"'),
+  column('provider', 'VARCHAR'),
+  column('provider_slug', 'VARCHAR'),
+  column('model', 'VARCHAR', 'coalesce(model, model_asked)'),
+  column('config', 'VARCHAR'),
+  column('prompt', 'VARCHAR'),
+  column('status', 'INTEGER'),
+  column('cache', 'VARCHAR'),
+  column('cost', 'BIGINT'),
+  column('saved_cost', 'BIGINT', 'cost_saved'),
+  column('input', 'BIGINT', 'input_tokens'),
+  column('output', 'BIGINT', 'output_tokens'),
+  column('total_us', 'BIGINT'),
+  column('first_byte_us', 'BIGINT', 'iif(stream, first_byte_us, NULL)'),
+  column('retries', 'INTEGER'),
+  column('ok', 'BOOLEAN', `(${succeeded})`),
+  column(
+    'is_fallback',
+    'BOOLEAN',
+    `(${succeeded} AND attempt_count > 1 AND target IS NOT NULL AND target <> ${firstTarget})`,
+  ),
+  column('trace', 'VARCHAR', 'coalesce(trace, id)'),
+  column('span', 'VARCHAR', "rest ->> '$.span'"),
+  column('metadata', 'VARCHAR', "nullif(metadata, '{}')"),
+];
+
+export const createTables = `
+  CREATE TABLE requests (${columns.map(({ name, type }) => `"${name}" ${type}`).join(', ')});
+  CREATE TABLE unknown_requests (seq BIGINT, id VARCHAR);
+  CREATE TABLE progress (version INTEGER, "cursor" BIGINT);
+  INSERT INTO progress VALUES (${tablesVersion}, 0);`;
+
+export const dropTables =
+  'DROP TABLE IF EXISTS requests; DROP TABLE IF EXISTS unknown_requests; DROP TABLE IF EXISTS progress;';
+
+/** Rows of the ledger after a cursor, with the columns above, and `id` and `state`. */
+export const selectChanges = `SELECT ${columns.map(({ name, ledger }) => `${ledger} AS "${name}"`).join(', ')}, id, state
+  FROM exchanges WHERE seq > ? ORDER BY seq LIMIT ?`;

@@ -1,0 +1,56 @@
+import type { Analytics, AnswerTo, Question } from './question.js';
+import { askDatabase } from './statements/ask.js';
+import type { AnalyticsDatabase, SelectedFigures } from './statements/dialect.js';
+
+/** What is asked of the ledger in PostgreSQL. */
+export interface StatementReader {
+  /** Rows of one statement. Throws the coded error `store_unavailable`, within 6 s. */
+  readStatement(text: string, values: readonly string[]): Promise<readonly SelectedFigures[]>;
+}
+
+const succeeded = 'state = 0 AND error IS NULL AND status BETWEEN 200 AND 399';
+/** PostgreSQL makes no text of JSON with a NUL in it. */
+const restWithoutNul = `(CASE WHEN strpos(rest::text, '\\u0000') = 0 THEN rest
+  ELSE regexp_replace(rest::text, '(?<!\\\\)((?:\\\\\\\\)*)\\\\u0000', '\\1\\ufffd', 'g')::json END)`;
+
+const requests = `(SELECT org, at, workspace, "key" AS key_id, "user" AS user_name, provider, provider_slug,
+    coalesce(model, model_asked) AS model, config, prompt, status, cache, cost, cost_saved AS saved_cost,
+    input_tokens AS input, output_tokens AS output, total_us,
+    CASE WHEN stream = 1 THEN first_byte_us END AS first_byte_us, retries, (${succeeded}) AS ok,
+    coalesce(${succeeded} AND attempt_count > 1
+      AND target <> (${restWithoutNul} -> 'attempts' -> 0 ->> 'target'), false) AS is_fallback,
+    coalesce(trace, id) AS trace, ${restWithoutNul} ->> 'span' AS span, metadata,
+    0 AS feedback_count, 0::double precision AS feedback_value, 0::double precision AS feedback_weight,
+    NULL::double precision AS feedback_average
+  FROM exchanges)`;
+
+/** Analytics over the ledger in PostgreSQL: by SQL over its partitions. */
+export class PostgresAnalytics implements Analytics, AnalyticsDatabase {
+  constructor(readonly ledger: StatementReader) {}
+
+  ask<Q extends Question>(question: Q): Promise<AnswerTo<Q>> {
+    return askDatabase(question, this);
+  }
+
+  source(): string {
+    return requests;
+  }
+
+  divided(number: string, by: number): string {
+    return `floor(${number} / ${by}::numeric)::bigint`;
+  }
+
+  metadataValue(name: string): string {
+    return `(metadata ->> ${name})`;
+  }
+
+  metadataName(name: string): string {
+    return name;
+  }
+
+  rows(statement: string, values: readonly string[]): Promise<readonly SelectedFigures[]> {
+    return this.ledger.readStatement(statement, values);
+  }
+
+  async close(): Promise<void> {}
+}

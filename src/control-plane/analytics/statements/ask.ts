@@ -1,0 +1,58 @@
+import {
+  type AnswerTo,
+  type DurationGraph,
+  type FlatFigures,
+  type GraphAnswer,
+  type GraphQuestion,
+  type PlainGraph,
+  plainGraphs,
+  type Question,
+} from '../question.js';
+import { conditionsOf } from './conditions.js';
+import { askCounts } from './counts.js';
+import { type AnalyticsDatabase, Values } from './dialect.js';
+import { askDurations } from './durations.js';
+import { askPlainGraph, sumColumns, sumsOf } from './graphs.js';
+import { askGroups, askValues } from './groups.js';
+import { cacheSummary, cacheSums } from './plain-graphs.js';
+
+const isPlain = (graph: string): graph is PlainGraph => (plainGraphs as readonly string[]).includes(graph);
+const isDuration = (graph: string): graph is DurationGraph => graph === 'latency' || graph === 'ttft';
+
+/** Puts a question to a database. */
+export async function askDatabase<Q extends Question>(
+  question: Q,
+  database: AnalyticsDatabase,
+): Promise<AnswerTo<Q>> {
+  return (await answerOf(question, database)) as AnswerTo<Q>;
+}
+
+function answerOf(question: Question, database: AnalyticsDatabase): Promise<AnswerTo<Question>> {
+  switch (question.kind) {
+    case 'graph':
+      return askAnyGraph(question, database);
+    case 'cache':
+      return askCache(question, database);
+    case 'groups':
+      return askGroups(question, database);
+    case 'values':
+      return askValues(question, database);
+  }
+}
+
+function askAnyGraph(question: GraphQuestion, database: AnalyticsDatabase): Promise<GraphAnswer> {
+  const { graph } = question;
+  if (isPlain(graph)) return askPlainGraph(question, graph, database);
+  return isDuration(graph) ? askDurations(question, graph, database) : askCounts(question, graph, database);
+}
+
+async function askCache(question: Question, database: AnalyticsDatabase): Promise<FlatFigures> {
+  const values = new Values();
+  const conditions = conditionsOf(question, values, database);
+  const source = database.source(question, values);
+  const [row] = await database.rows(
+    `SELECT ${sumColumns(cacheSums)} FROM ${source} AS requests WHERE ${conditions}`,
+    values.list,
+  );
+  return cacheSummary(sumsOf(row ?? null));
+}

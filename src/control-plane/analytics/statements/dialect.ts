@@ -1,0 +1,35 @@
+import type { Question } from '../question.js';
+
+/** A database that questions are put to, in SQL that DuckDB and PostgreSQL share. */
+export interface AnalyticsDatabase {
+  /** What to select from: a row for each request, with the columns of `requestColumns`. */
+  source(question: Question, values: Values): string;
+  /** Expression: a whole number divided by another, rounded down. */
+  divided(number: string, by: number): string;
+  /** Expression: the value that the metadata has under a name; null: none. `name`: a placeholder. */
+  metadataValue(name: string): string;
+  /** How a name of metadata is given to `metadataValue`. */
+  metadataName(name: string): string;
+  rows(statement: string, values: readonly string[]): Promise<readonly SelectedFigures[]>;
+}
+
+export type SelectedFigures = Readonly<Record<string, number | string | null>>;
+
+/** Texts of a statement, by placeholders. Numbers stand in the statement itself. */
+export class Values {
+  readonly list: string[] = [];
+
+  /** The placeholder of a text. */
+  add(text: string): string {
+    this.list.push(text);
+    return `$${this.list.length}`;
+  }
+
+  /** `column IN ($1, $2)`; of no values: nothing matches. */
+  in(column: string, texts: readonly string[]): string {
+    return texts.length === 0 ? 'false' : `${column} IN (${texts.map((text) => this.add(text)).join(', ')})`;
+  }
+}
+
+/** A sum as a number that every driver gives as one. */
+export const number = (expression: string): string => `CAST(${expression} AS DOUBLE PRECISION)`;

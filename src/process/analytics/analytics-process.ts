@@ -1,0 +1,37 @@
+import { setPriority } from 'node:os';
+import { Answering, type Asked } from '../../control-plane/analytics/duckdb/answering.js';
+import { Follower } from '../../control-plane/analytics/duckdb/follower.js';
+
+/** The process that answers questions about what passed through the gateway (`process-analytics.ts` starts it). */
+
+const [dataDir = ''] = process.argv.slice(2);
+
+/** Requests come first. */
+const niceness = 15;
+
+async function main(): Promise<void> {
+  // Only the control process ends it: a terminal sends these to all of its processes.
+  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => {});
+  try {
+    setPriority(niceness);
+  } catch {
+    // A system without priorities.
+  }
+  const send = (message: object): void => {
+    if (process.connected) process.send?.(message, undefined, undefined, () => {});
+  };
+  const answering = new Answering(await Follower.open(dataDir), (error) =>
+    send({ warning: `${error.name}: ${error.message}` }),
+  );
+  process.on('message', (asked: Asked) => {
+    answering.answer(asked).then(send);
+  });
+  process.on('disconnect', () => {
+    answering.close().finally(() => process.exit(0));
+  });
+  send({ isReady: true });
+}
+
+main().catch((error: Error) => {
+  process.send?.({ warning: error.message }, () => process.exit(1));
+});

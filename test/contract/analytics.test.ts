@@ -1,0 +1,277 @@
+import { expect } from 'chai';
+import { allLogs } from '../../src/common/ledger/log-filters.js';
+import type { LedgerRow } from '../../src/common/ledger/record.js';
+import { dayMs, hourMs, minuteMs } from '../../src/control-plane/analytics/buckets.js';
+import { Follower } from '../../src/control-plane/analytics/duckdb/follower.js';
+import { PostgresAnalytics } from '../../src/control-plane/analytics/postgres.js';
+import {
+  type AnswerTo,
+  type GraphName,
+  type GroupName,
+  groupColumns,
+  groupFigures,
+  type Question,
+} from '../../src/control-plane/analytics/question.js';
+import { askDatabase } from '../../src/control-plane/analytics/statements/ask.js';
+import type { Ledger } from '../../src/control-plane/ledger/ledger.js';
+import { openPostgresLedger } from '../../src/control-plane/ledger/postgres/ledger.js';
+import { openLedger } from '../../src/control-plane/ledger/sql.js';
+import { org, randomFilters, randomRange, randomRows, workspaces } from '../support/analytics-rows.js';
+import {
+  countsOf,
+  isSuccess,
+  matches,
+  modelOf,
+  plainCacheSummary,
+  plainGraphsByName,
+  plainGroup,
+} from '../support/plain-analytics.js';
+import { seeded } from '../support/seeded.js';
+import { folder, forEachStore } from '../support/stores.js';
+
+const start = Date.parse('2026-09-01T05:00:00Z');
+const spanMs = 40 * dayMs;
+// The long form (`npm run test:long`) asks 500 questions about 20,000 requests.
+const count = Number(process.env['ANALYTICS_ROWS'] ?? 3000);
+const questions = Number(process.env['ANALYTICS_QUESTIONS'] ?? 25);
+const node = '0190a1b2-0000-7000-8000-0000000000a1';
+const seed = Number(process.env['ANALYTICS_SEED'] ?? 17);
+const rows = randomRows(seed, count, start, spanMs);
+
+const groupOf: Readonly<Record<GroupName, (row: LedgerRow) => string | number | null>> = {
+  ai_service: ({ provider }) => provider,
+  model: modelOf,
+  status_code: ({ status }) => status,
+  api_key: ({ key }) => key,
+  config: ({ config }) => config,
+  workspace: ({ workspace }) => workspace,
+  provider: ({ slug }) => slug,
+  prompt: ({ prompt }) => prompt,
+};
+
+/** Percentiles to 2 %, all else to what additions of fractions lose. */
+function expectSame(found: unknown, wanted: unknown, path: string): void {
+  if (typeof wanted === 'number' && typeof found === 'number') {
+    const share = /p\d\d/.test(path) ? 0.02 : 1e-9;
+    if (Math.abs(found - wanted) > Math.abs(wanted) * share + 1e-9)
+      expect.fail(`${path}: ${found} in place of ${wanted}`);
+  } else if (typeof wanted === 'object' && wanted !== null && typeof found === 'object' && found !== null) {
+    expect(Object.keys(found).sort(), path).to.deep.equal(Object.keys(wanted).sort());
+    for (const [name, value] of Object.entries(wanted))
+      expectSame((found as Record<string, unknown>)[name], value, `${path}.${name}`);
+  } else expect(found, path).to.equal(wanted);
+}
+
+const widthOf = (ms: number): number => (ms <= 6 * hourMs ? minuteMs : ms <= 14 * dayMs ? hourMs : dayMs);
+
+describe('analytics', () => {
+  forEachStore(({ dialect, options }) => {
+    let ledger: Ledger;
+    let ask: <Q extends Question>(question: Q) => Promise<AnswerTo<Q>>;
+    let close = async (): Promise<void> => {};
+
+    const batch = (given: readonly LedgerRow[]) => ({
+      settled: { packed: null, rows: given.filter(({ state }) => state === 'settled') },
+      unknown: given.filter(({ state }) => state === 'unknown'),
+      positions: new Map(),
+      opened: [],
+      closed: [],
+    });
+
+    before(async () => {
+      const dataDir = folder();
+      const { databaseUrl = null } = dialect === 'sqlite' ? {} : await options(dataDir);
+      if (databaseUrl === null) {
+        ledger = await openLedger({ dataDir });
+        const follower = await Follower.open(dataDir);
+        ask = async (question) => {
+          await follower.catchUp(60_000);
+          return askDatabase(question, follower.file);
+        };
+        close = () => follower.close();
+      } else {
+        const shared = await openPostgresLedger({ url: databaseUrl, node });
+        ledger = shared;
+        const analytics = new PostgresAnalytics(shared);
+        ask = (question) => analytics.ask(question);
+      }
+      for (let from = 0; from < rows.length; from += 2000)
+        await ledger.apply(batch(rows.slice(from, from + 2000)));
+    });
+    after(async () => {
+      await close();
+      await ledger?.close();
+    });
+
+    const cases = () => {
+      const random = seeded(seed + 1);
+      return Array.from({ length: questions }, (_, number) => {
+        const range = randomRange(random, start, spanMs);
+        const filters = number % 4 === 0 ? { ...allLogs, at: range } : randomFilters(random, range);
+        const sight = {
+          org,
+          workspaces: random() < 0.6 ? null : workspaces.slice(1),
+          except: random() < 0.8 ? [] : ['w-3'],
+          keys: random() < 0.7 ? null : ['k-1', 'k-2'],
+        };
+        const about = { sight, filters };
+        return { about, range, found: rows.filter((row) => matches(row, about)), random };
+      });
+    };
+
+    it('draws graphs that equal a plain computation', async () => {
+      for (const { about, range, found } of cases()) {
+        const width = widthOf(range.max - range.min);
+        const byBucket = new Map<number, LedgerRow[]>();
+        for (const row of found) {
+          const bucket = Math.floor(row.at / width) * width;
+          byBucket.set(bucket, [...(byBucket.get(bucket) ?? []), row]);
+        }
+        for (const [graph, plain] of Object.entries(plainGraphsByName)) {
+          const groupBy = null;
+          const answer = await ask({ kind: 'graph', graph: graph as GraphName, range, groupBy, ...about });
+          expectSame(answer.summary, plain.summary(found), `${graph} summary`);
+          const first = Math.floor(range.min / width) * width;
+          const before: LedgerRow[] = [];
+          answer.points.forEach(({ timestamp, ...point }, index) => {
+            expect(timestamp, `${graph} buckets`).to.equal(first + index * width);
+            const own = byBucket.get(first + index * width) ?? [];
+            before.push(...own);
+            expectSame(point, plain.point(own, before), `${graph} ${String(timestamp)}`);
+          });
+          expect(answer.points.length).to.equal(
+            Math.floor(range.max / width) - Math.floor(range.min / width) + 1,
+          );
+        }
+        const codes = await ask({
+          kind: 'graph',
+          graph: 'errors/status-codes',
+          range,
+          groupBy: null,
+          ...about,
+        });
+        const wanted = countsOf(
+          found.filter((row) => !isSuccess(row)),
+          ({ status }) => status,
+        );
+        expect(codes.points).to.deep.equal(wanted.map(([status_code, of]) => ({ status_code, count: of })));
+        expect(codes.summary['unique_error_codes']).to.equal(wanted.length);
+        expectSame(await ask({ kind: 'cache', ...about }), plainCacheSummary(found), 'cache summary');
+      }
+    });
+
+    it('adds a series for each of the ten groups with the most requests, and one for the others', async () => {
+      for (const { about, range, found, random } of cases().slice(0, Math.ceil(questions / 2))) {
+        const names = Object.keys(groupColumns) as GroupName[];
+        const groupBy = names[Math.floor(random() * names.length)]!;
+        const of = groupOf[groupBy];
+        for (const graph of ['requests', 'cost', 'tokens', 'latency', 'ttft', 'errors'] as const) {
+          const { series } = await ask({ kind: 'graph', graph, range, groupBy, ...about });
+          const counts = countsOf(found, of).sort(([, a], [, b]) => b - a);
+          expect(series?.length).to.equal(Math.min(11, counts.length));
+          const own = new Set(series?.flatMap(({ key, isOther }) => (isOther ? [] : [key])));
+          for (const { key, isOther, summary, points } of series ?? []) {
+            const part = found.filter((row) => {
+              const value = of(row);
+              const text = value === null ? null : String(value);
+              return isOther ? !own.has(text) : text === key;
+            });
+            expectSame(summary, plainGraphsByName[graph]!.summary(part), `${graph} by ${groupBy} ${key}`);
+            const totals = points.map((point) => Number(point['total'] ?? 0)).reduce((a, b) => a + b, 0);
+            if (graph === 'requests') expect(totals).to.equal(part.length);
+          }
+        }
+      }
+    });
+
+    it('groups requests as a plain computation does, in any order, page by page', async () => {
+      const figures = groupFigures.filter((name) => !name.includes('feedback'));
+      for (const { about, found, random } of cases()) {
+        const names = Object.keys(groupColumns) as GroupName[];
+        const column = names[Math.floor(random() * names.length)]!;
+        const orderBy = figures[Math.floor(random() * figures.length)]!;
+        const isDescending = random() < 0.5;
+        const question = {
+          kind: 'groups',
+          by: { column },
+          figures,
+          orderBy,
+          isDescending,
+          hasTotal: true,
+          ...about,
+        } as const;
+        const all = await ask({ ...question, offset: 0, limit: 1000 });
+        const counts = new Map(countsOf(found, (row) => groupOf[column](row)?.toString() ?? null));
+        expect(all.total).to.equal(counts.size);
+        expect(all.rows.length).to.equal(counts.size);
+        for (const { key, figures: of } of all.rows) {
+          const own = found.filter((row) => (groupOf[column](row)?.toString() ?? null) === key);
+          expectSame(of, plainGroup(own), `${column} ${key}`);
+        }
+        const order = all.rows.map(({ figures: of }) => Number(of[orderBy]) * (isDescending ? -1 : 1));
+        expect(order).to.deep.equal([...order].sort((a, b) => a - b));
+        const second = await ask({ ...question, offset: 1, limit: 1 });
+        expect(second.rows).to.deep.equal(all.rows.slice(1, 2));
+      }
+    });
+
+    it('groups by users and by names of metadata, and lists their values, commonest first', async () => {
+      for (const { about, found } of cases()) {
+        const wanted = {
+          figures: ['cost'],
+          orderBy: 'requests',
+          isDescending: true,
+          offset: 0,
+          limit: 1000,
+          hasTotal: true,
+        } as const;
+        const users = await ask({ kind: 'groups', by: { user: true }, ...wanted, ...about });
+        expect(users.total).to.equal(new Set(found.flatMap(({ user }) => user ?? [])).size);
+        for (const { key, figures } of users.rows)
+          expect(figures['requests']).to.equal(found.filter(({ user }) => user === key).length);
+        for (const name of ['a/b~c "d"', "o'clock", 'team', 'none']) {
+          const having = found.filter(({ metadata }) => metadata[name] !== undefined);
+          const groups = await ask({ kind: 'groups', by: { metadata: name }, ...wanted, ...about });
+          const values = await ask({ kind: 'values', name, limit: 3, ...about });
+          const counts = countsOf(having, ({ metadata }) => metadata[name]!);
+          expect(groups.total).to.equal(counts.length);
+          expect(groups.rows.reduce((sum, { figures }) => sum + Number(figures['requests']), 0)).to.equal(
+            having.length,
+          );
+          expect(values.total).to.equal(counts.length);
+          expect(values.values).to.deep.equal(groups.rows.slice(0, 3).map(({ key }) => key));
+        }
+      }
+    });
+
+    it('counts a request once whose outcome was lost and reported after all', async () => {
+      const lost = rows.find((row) => row.state === 'unknown' && row.org === org)!;
+      const about = {
+        sight: { org, workspaces: null, except: [], keys: null },
+        filters: allLogs,
+      };
+      const range = { min: lost.at, max: lost.at };
+      const filters = { ...about.filters, at: range };
+      const total = async (graph: GraphName) => {
+        const answer = await ask({ kind: 'graph', graph, groupBy: null, range, ...about, filters });
+        return answer.summary['total'];
+      };
+      const before = { requests: await total('requests'), errors: Number(await total('errors')) };
+      const { length } = rows.filter((row) => matches(row, { ...about, filters }));
+      expect(before.requests).to.equal(length);
+      await ledger.apply(batch([{ ...lost, state: 'settled', status: 200, error: null }]));
+      expect(await total('requests')).to.equal(length);
+      expect(await total('errors')).to.equal(before.errors - 1);
+    });
+
+    it('answers about 1970 to 3000, with the days that have requests', async () => {
+      const range = { min: 0, max: Date.parse('3000-01-01T00:00:00Z') };
+      const filters = { ...allLogs, at: range };
+      const sight = { org, workspaces: null, except: [], keys: null };
+      const answer = await ask({ kind: 'graph', graph: 'requests', groupBy: null, range, sight, filters });
+      const days = Math.floor((start + spanMs) / dayMs) - Math.floor(start / dayMs) + 1;
+      expect(answer.points.length).to.be.within(days - 2, days);
+      expect(answer.summary['total']).to.equal(rows.filter((row) => row.org === org).length);
+    });
+  });
+});
