@@ -53,7 +53,7 @@ const outputs = await Promise.all([
     chunkNames: 'src/chunks/[name]-[hash]',
   }),
   build({ ...common, entryPoints: [join(dist, 'src/process/worker/data-worker.js')] }),
-  build({ ...common, entryPoints: [join(dist, 'src/process/analytics/analytics-process.js')] }),
+  build({ ...common, entryPoints: [join(dist, 'src/control-plane/analytics/process/analytics-process.js')] }),
   build({
     ...common,
     entryPoints: [

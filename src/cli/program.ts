@@ -95,6 +95,7 @@ const lazyCommands: Readonly<Record<string, LazyCommand>> = {
 /** Resources with commands that the proto files do not declare. */
 const friendlier: Readonly<Record<string, () => Promise<CommandModule>>> = {
   Alerts: () => import('./commands/alerts.js'),
+  Analytics: () => import('./commands/analytics.js'),
   AuditLogs: () => import('./commands/audit-logs.js'),
   Configs: () => import('./commands/configs.js'),
   Guardrails: () => import('./commands/guardrails.js'),

@@ -5,12 +5,12 @@ import { dayMs, hourMs, minuteMs } from '../../src/control-plane/analytics/bucke
 import { Follower } from '../../src/control-plane/analytics/duckdb/follower.js';
 import { PostgresAnalytics } from '../../src/control-plane/analytics/postgres.js';
 import {
+  type AnalyticsQuestion,
   type AnswerTo,
   type GraphName,
   type GroupName,
   groupColumns,
   groupFigures,
-  type Question,
 } from '../../src/control-plane/analytics/question.js';
 import { askDatabase } from '../../src/control-plane/analytics/statements/ask.js';
 import type { Ledger } from '../../src/control-plane/ledger/ledger.js';
@@ -67,7 +67,7 @@ const widthOf = (ms: number): number => (ms <= 6 * hourMs ? minuteMs : ms <= 14 
 describe('analytics', () => {
   forEachStore(({ dialect, options }) => {
     let ledger: Ledger;
-    let ask: <Q extends Question>(question: Q) => Promise<AnswerTo<Q>>;
+    let ask: <Q extends AnalyticsQuestion>(question: Q) => Promise<AnswerTo<Q>>;
     let close = async (): Promise<void> => {};
 
     const batch = (given: readonly LedgerRow[]) => ({

@@ -223,6 +223,7 @@ export const folders: readonly Folder[] = [
       'src/common/reconciliation',
       'src/control-plane/store',
       'src/control-plane/alerts',
+      'src/control-plane/analytics',
     ],
   },
   {
@@ -303,6 +304,11 @@ export const folders: readonly Folder[] = [
     imports: ['src/common/access', 'src/common/plugin-host', 'src/control-plane/database'],
   },
   {
+    path: 'src/control-plane/analytics',
+    holds: 'graphs and groups of what the ledger has: DuckDB beside SQLite, SQL in PostgreSQL',
+    imports: ['src/common/core', 'src/common/plugin-host', 'src/common/ledger', 'src/control-plane/database'],
+  },
+  {
     path: 'src/process',
     holds: 'the control process and the data workers: everything is put together here',
     imports: [
@@ -331,6 +337,7 @@ export const folders: readonly Folder[] = [
       'src/control-plane/shared-state',
       'src/control-plane/telemetry',
       'src/control-plane/vectors',
+      'src/control-plane/analytics',
       'src/simulated',
     ],
   },
@@ -362,6 +369,7 @@ export const folders: readonly Folder[] = [
       'src/control-plane/ingestion',
       'src/control-plane/ledger',
       'src/control-plane/database',
+      'src/control-plane/analytics',
       'src/process',
       'src/simulated',
       'src/client',

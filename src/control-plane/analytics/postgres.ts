@@ -1,4 +1,4 @@
-import type { Analytics, AnswerTo, Question } from './question.js';
+import type { Analytics, AnalyticsQuestion, AnswerTo } from './question.js';
 import { askDatabase } from './statements/ask.js';
 import type { AnalyticsDatabase, SelectedFigures } from './statements/dialect.js';
 
@@ -28,7 +28,7 @@ const requests = `(SELECT org, at, workspace, "key" AS key_id, "user" AS user_na
 export class PostgresAnalytics implements Analytics, AnalyticsDatabase {
   constructor(readonly ledger: StatementReader) {}
 
-  ask<Q extends Question>(question: Q): Promise<AnswerTo<Q>> {
+  ask<Q extends AnalyticsQuestion>(question: Q): Promise<AnswerTo<Q>> {
     return askDatabase(question, this);
   }
 

@@ -97,14 +97,14 @@ export interface GroupsQuestion extends AboutRequests {
   readonly hasTotal: boolean;
 }
 
-/** Values of one name of metadata, commonest first. */
+/** Placeholders of one name of metadata, commonest first. */
 export interface ValuesQuestion extends AboutRequests {
   readonly kind: 'values';
   readonly name: string;
   readonly limit: number;
 }
 
-export type Question = GraphQuestion | CacheQuestion | GroupsQuestion | ValuesQuestion;
+export type AnalyticsQuestion = GraphQuestion | CacheQuestion | GroupsQuestion | ValuesQuestion;
 
 /** By names; times in Unix milliseconds. */
 export type Figures = Readonly<Record<string, number | string | null | readonly FlatFigures[]>>;
@@ -138,7 +138,7 @@ export interface ValuesAnswer {
 }
 
 /** What a question is answered with. */
-export type AnswerTo<Q extends Question> = Q extends GraphQuestion
+export type AnswerTo<Q extends AnalyticsQuestion> = Q extends GraphQuestion
   ? GraphAnswer
   : Q extends CacheQuestion
     ? FlatFigures
@@ -149,5 +149,5 @@ export type AnswerTo<Q extends Question> = Q extends GraphQuestion
 /** Answers questions about what the ledger has; both databases have to pass `test/contract/analytics.test.ts`. */
 export interface Analytics {
   /** Throws the coded error `store_unavailable` where there is no answer in time. */
-  ask<Q extends Question>(question: Q): Promise<AnswerTo<Q>>;
+  ask<Q extends AnalyticsQuestion>(question: Q): Promise<AnswerTo<Q>>;
 }

@@ -1,4 +1,4 @@
-import type { Analytics, AnswerTo, Question } from '../../control-plane/analytics/question.js';
+import type { Analytics, AnalyticsQuestion, AnswerTo } from '../../control-plane/analytics/question.js';
 import type { ProcessPart } from '../part-list.js';
 import type { Base } from './base.js';
 import type { DataDirectory } from './data-directory.js';
@@ -18,12 +18,12 @@ export const analyticsPart: ProcessPart<Base & DataDirectory & LedgerGiven, Anal
         const { PostgresAnalytics } = await import('../../control-plane/analytics/postgres.js');
         return new PostgresAnalytics(sharedLedger);
       }
-      const { ProcessAnalytics } = await import('../analytics/process-analytics.js');
+      const { ProcessAnalytics } = await import('../../control-plane/analytics/process/process-analytics.js');
       return new ProcessAnalytics({ dataDir, log });
     };
     return {
       analytics: {
-        async ask<Q extends Question>(question: Q): Promise<AnswerTo<Q>> {
+        async ask<Q extends AnalyticsQuestion>(question: Q): Promise<AnswerTo<Q>> {
           made ??= make();
           return (await made).ask(question);
         },

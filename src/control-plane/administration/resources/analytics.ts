@@ -21,7 +21,7 @@ import type { GivenFilters } from '../usage/log-filters.js';
 
 /** Graphs that can have series. */
 const withSeries: readonly GraphName[] = ['requests', 'cost', 'tokens', 'latency', 'ttft', 'errors'];
-/** Values of metadata that are listed. */
+/** Placeholders of metadata that are listed. */
 const mostValues = 10_000;
 
 const noAnalytics: Analytics = {

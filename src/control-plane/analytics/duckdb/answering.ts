@@ -1,13 +1,13 @@
-import type { Question } from '../question.js';
+import type { AnalyticsQuestion } from '../question.js';
 import { askDatabase } from '../statements/ask.js';
 import type { Follower } from './follower.js';
 
-/** A question to the process, and its answer: `problem` is a sentence for whoever asked. */
-export interface Asked {
+/** A question to the process, and its answer: `problem` is a sentence for the caller. */
+export interface QuestionMessage {
   readonly number: number;
-  readonly question: Question;
+  readonly question: AnalyticsQuestion;
 }
-export interface Answered {
+export interface AnswerMessage {
   readonly number: number;
   readonly answer?: unknown;
   readonly problem?: string;
@@ -50,7 +50,7 @@ export class Answering {
     return done;
   }
 
-  async answer({ number, question }: Asked): Promise<Answered> {
+  async answer({ number, question }: QuestionMessage): Promise<AnswerMessage> {
     if (this.#waiting >= mostWaiting)
       return { number, problem: 'Too many questions to analytics wait: ask again in a moment.' };
     this.#waiting++;
@@ -64,7 +64,7 @@ export class Answering {
     }
   }
 
-  async #answer(number: number, question: Question): Promise<Answered> {
+  async #answer(number: number, question: AnalyticsQuestion): Promise<AnswerMessage> {
     if (!(await this.follower.catchUp(catchUpMs))) {
       const { done, total } = await this.follower.progress();
       return {

@@ -11,7 +11,7 @@ import {
   INTEGER,
   VARCHAR,
 } from '@duckdb/node-api';
-import type { Question } from '../question.js';
+import type { AnalyticsQuestion } from '../question.js';
 import type { AnalyticsDatabase, SelectedFigures } from '../statements/dialect.js';
 import { columns, createTables, dropTables, tablesVersion } from './tables.js';
 
@@ -37,7 +37,7 @@ export class AnalyticsFile implements AnalyticsDatabase {
     readonly connection: DuckDBConnection,
   ) {}
 
-  /** A file that cannot be read, or is of another version, is made anew: it is derived from the ledger. */
+  /** A file that cannot be read, or is of another version, is replaced by an empty one: it is derived from the ledger. */
   static async open(path: string): Promise<AnalyticsFile> {
     const settings = { ...options, temp_directory: `${path}.tmp` };
     let instance: DuckDBInstance;
@@ -136,7 +136,7 @@ export class AnalyticsFile implements AnalyticsDatabase {
     appender.closeSync();
   }
 
-  source(_question: Question): string {
+  source(_question: AnalyticsQuestion): string {
     return `(SELECT *, 0 AS feedback_count, 0 AS feedback_value, 0 AS feedback_weight, CAST(NULL AS DOUBLE) AS feedback_average FROM requests)`;
   }
 

@@ -6,7 +6,7 @@ import { selectChanges } from './tables.js';
 
 const batchRows = 8192;
 
-/** Where the file is, and a mark beside it: the file is made anew when it is opened or read next. */
+/** Where the file is, and a mark beside it: the file is emptied and read from the ledger again. */
 export const analyticsPath = (dataDir: string): string => join(dataDir, 'analytics.duckdb');
 export const rebuildMark = (dataDir: string): string => join(dataDir, 'analytics.rebuild');
 
@@ -43,7 +43,7 @@ export class Follower {
     if (existsSync(this.mark)) await this.#rebuild();
     const total = await this.#total();
     let done = await this.file.cursor();
-    // The ledger is another one than the file was made from: a backup was restored, or it was begun anew.
+    // The ledger is another one than the file was made from: a backup was restored, or its data directory was emptied.
     if (total > 0 && total < done) {
       await this.file.clear();
       done = 0;

@@ -1,4 +1,4 @@
-/** Version of these tables: a file of another one is made anew from the ledger. */
+/** Version of these tables: a file of another one is read from the ledger again. */
 export const tablesVersion = 1;
 
 /** A column of `requests`, with its type and what the ledger in SQLite has for it. */

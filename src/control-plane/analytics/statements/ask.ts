@@ -1,4 +1,5 @@
 import {
+  type AnalyticsQuestion,
   type AnswerTo,
   type DurationGraph,
   type FlatFigures,
@@ -6,11 +7,10 @@ import {
   type GraphQuestion,
   type PlainGraph,
   plainGraphs,
-  type Question,
 } from '../question.js';
 import { conditionsOf } from './conditions.js';
 import { askCounts } from './counts.js';
-import { type AnalyticsDatabase, Values } from './dialect.js';
+import { type AnalyticsDatabase, Placeholders } from './dialect.js';
 import { askDurations } from './durations.js';
 import { askPlainGraph, sumColumns, sumsOf } from './graphs.js';
 import { askGroups, askValues } from './groups.js';
@@ -20,14 +20,17 @@ const isPlain = (graph: string): graph is PlainGraph => (plainGraphs as readonly
 const isDuration = (graph: string): graph is DurationGraph => graph === 'latency' || graph === 'ttft';
 
 /** Puts a question to a database. */
-export async function askDatabase<Q extends Question>(
+export async function askDatabase<Q extends AnalyticsQuestion>(
   question: Q,
   database: AnalyticsDatabase,
 ): Promise<AnswerTo<Q>> {
   return (await answerOf(question, database)) as AnswerTo<Q>;
 }
 
-function answerOf(question: Question, database: AnalyticsDatabase): Promise<AnswerTo<Question>> {
+function answerOf(
+  question: AnalyticsQuestion,
+  database: AnalyticsDatabase,
+): Promise<AnswerTo<AnalyticsQuestion>> {
   switch (question.kind) {
     case 'graph':
       return askAnyGraph(question, database);
@@ -46,8 +49,8 @@ function askAnyGraph(question: GraphQuestion, database: AnalyticsDatabase): Prom
   return isDuration(graph) ? askDurations(question, graph, database) : askCounts(question, graph, database);
 }
 
-async function askCache(question: Question, database: AnalyticsDatabase): Promise<FlatFigures> {
-  const values = new Values();
+async function askCache(question: AnalyticsQuestion, database: AnalyticsDatabase): Promise<FlatFigures> {
+  const values = new Placeholders();
   const conditions = conditionsOf(question, values, database);
   const source = database.source(question, values);
   const [row] = await database.rows(

@@ -1,6 +1,6 @@
 import type { Bounds } from '../../../common/ledger/log-filters.js';
-import type { Question } from '../question.js';
-import type { AnalyticsDatabase, Values } from './dialect.js';
+import type { AnalyticsQuestion } from '../question.js';
+import type { AnalyticsDatabase, Placeholders } from './dialect.js';
 
 /** Beyond these a number is none that a column of the ledger has. */
 const most = 9_223_372_036_854_775_000;
@@ -18,8 +18,8 @@ function within(column: string, { min, max }: Bounds): string[] {
 
 /** What has to hold of a request, in terms of `requestColumns`. */
 export function conditionsOf(
-  { sight, filters }: Pick<Question, 'sight' | 'filters'>,
-  values: Values,
+  { sight, filters }: Pick<AnalyticsQuestion, 'sight' | 'filters'>,
+  values: Placeholders,
   database: Pick<AnalyticsDatabase, 'metadataValue' | 'metadataName'>,
 ): string {
   const all = [`org = ${values.add(sight.org)}`];

@@ -1,6 +1,6 @@
 import { bucketsOf, bucketWidth } from '../buckets.js';
 import type { CountGraph, Figures, GraphAnswer, GraphQuestion } from '../question.js';
-import { type AnalyticsDatabase, number, type SelectedFigures, Values } from './dialect.js';
+import { type AnalyticsDatabase, number, Placeholders, type SelectedFigures } from './dialect.js';
 import { selected } from './parts.js';
 import { ratio } from './plain-graphs.js';
 
@@ -82,7 +82,7 @@ const graphs: Readonly<Record<CountGraph, Asking>> = {
   },
 
   async 'feedbacks/scores'(question, database) {
-    const values = new Values();
+    const values = new Placeholders();
     const rows = await database.rows(
       `SELECT ${number('feedback_score')} AS score, ${number('sum(feedback_count)')} AS total
         FROM ${selected(question, values, database)} WHERE feedback_count > 0
@@ -94,7 +94,7 @@ const graphs: Readonly<Record<CountGraph, Asking>> = {
   },
 
   async 'feedbacks/ai-models'(question, database) {
-    const values = new Values();
+    const values = new Placeholders();
     const rows = await database.rows(
       `SELECT model, ${number('sum(feedback_count)')} AS total, ${number('sum(feedback_value)')} AS value, ${number('sum(feedback_weight)')} AS weight
         FROM ${selected(question, values, database)} WHERE feedback_count > 0
@@ -117,7 +117,7 @@ async function counted(
   condition: string,
   by: string,
 ): Promise<readonly SelectedFigures[]> {
-  const values = new Values();
+  const values = new Placeholders();
   const bucket = database.divided('"at"', bucketWidth(question.range));
   const columns = by.includes('bucket') ? `${number('bucket')} AS bucket, ` : '';
   return database.rows(

@@ -1,9 +1,9 @@
-import type { Question } from '../question.js';
+import type { AnalyticsQuestion } from '../question.js';
 
 /** A database that questions are put to, in SQL that DuckDB and PostgreSQL share. */
 export interface AnalyticsDatabase {
   /** What to select from: a row for each request, with the columns of `requestColumns`. */
-  source(question: Question, values: Values): string;
+  source(question: AnalyticsQuestion, values: Placeholders): string;
   /** Expression: a whole number divided by another, rounded down. */
   divided(number: string, by: number): string;
   /** Expression: the value that the metadata has under a name; null: none. `name`: a placeholder. */
@@ -15,8 +15,8 @@ export interface AnalyticsDatabase {
 
 export type SelectedFigures = Readonly<Record<string, number | string | null>>;
 
-/** Texts of a statement, by placeholders. Numbers stand in the statement itself. */
-export class Values {
+/** Texts of a statement, by placeholders. Numbers are part of the statement itself. */
+export class Placeholders {
   readonly list: string[] = [];
 
   /** The placeholder of a text. */

@@ -1,7 +1,7 @@
 import { bucketsOf, bucketWidth } from '../buckets.js';
 import type { FlatFigures, GraphAnswer, GraphQuestion, PlainGraph } from '../question.js';
 import { type SumName, type Sums, sums } from './columns.js';
-import { type AnalyticsDatabase, number, type SelectedFigures, Values } from './dialect.js';
+import { type AnalyticsDatabase, number, Placeholders, type SelectedFigures } from './dialect.js';
 import { BucketRows, eachSeries, groupingSets, partOf, selected, seriesParts } from './parts.js';
 import { plainGraphShapes } from './plain-graphs.js';
 
@@ -24,7 +24,7 @@ export async function askGraph(
 ): Promise<GraphAnswer> {
   const width = bucketWidth(question.range);
   const parts = await seriesParts(question, database);
-  const values = new Values();
+  const values = new Placeholders();
   const bucket = `${database.divided('"at"', width)} AS bucket`;
   const part = parts === null ? '' : `, ${partOf(parts, values)} AS part`;
   const from = `(SELECT *, ${bucket}${part} FROM ${selected(question, values, database)}) AS requests`;

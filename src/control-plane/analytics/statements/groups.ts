@@ -9,7 +9,7 @@ import {
 } from '../question.js';
 import { type SumName, sums } from './columns.js';
 import { conditionsOf } from './conditions.js';
-import { type AnalyticsDatabase, number, type SelectedFigures, Values } from './dialect.js';
+import { type AnalyticsDatabase, number, Placeholders, type SelectedFigures } from './dialect.js';
 import { binOf, cumulated, percentileOf } from './durations.js';
 
 const quotient = (part: SumName, of: string, factor = 1): string =>
@@ -46,7 +46,7 @@ interface Grouped {
 
 function groupedBy(
   { by }: GroupsQuestion | { readonly by: { readonly metadata: string } },
-  values: Values,
+  values: Placeholders,
   database: AnalyticsDatabase,
 ): Grouped {
   if ('column' in by) return { key: groupColumns[by.column], condition: 'true' };
@@ -56,7 +56,7 @@ function groupedBy(
 }
 
 /** The requests of a question, with the key of their group. */
-function keyed(question: GroupsQuestion, values: Values, database: AnalyticsDatabase): string {
+function keyed(question: GroupsQuestion, values: Placeholders, database: AnalyticsDatabase): string {
   const conditions = conditionsOf(question, values, database);
   const source = database.source(question, values);
   const { key, condition } = groupedBy(question, values, database);
@@ -71,7 +71,7 @@ export async function askGroups(
   if (question.orderBy !== 'key') wanted.add(question.orderBy);
   const plain = [...wanted].filter((figure) => !isPercentile(figure));
   const percentiles = [...wanted].filter(isPercentile);
-  const values = new Values();
+  const values = new Placeholders();
   const from = keyed(question, values, database);
   const figures = `SELECT "key", ${plain.map((figure) => `${expressions[figure]} AS ${figure}`).join(', ')}
     FROM ${from} GROUP BY "key"`;
@@ -115,7 +115,7 @@ function withPercentiles(
 }
 
 async function countGroups(question: GroupsQuestion, database: AnalyticsDatabase): Promise<number> {
-  const values = new Values();
+  const values = new Placeholders();
   const from = keyed(question, values, database);
   const [row] = await database.rows(
     `SELECT ${number('count(*)')} AS total FROM (SELECT DISTINCT "key" FROM ${from}) AS groups`,

@@ -1,6 +1,6 @@
 import { type GraphQuestion, groupColumns } from '../question.js';
 import { conditionsOf } from './conditions.js';
-import { type AnalyticsDatabase, number, type SelectedFigures, Values } from './dialect.js';
+import { type AnalyticsDatabase, number, Placeholders, type SelectedFigures } from './dialect.js';
 
 const mostSeries = 10;
 
@@ -12,7 +12,7 @@ export interface SeriesParts {
 }
 
 /** Requests that a question is about, as a subquery. */
-export function selected(question: GraphQuestion, values: Values, database: AnalyticsDatabase): string {
+export function selected(question: GraphQuestion, values: Placeholders, database: AnalyticsDatabase): string {
   return `(SELECT * FROM ${database.source(question, values)} AS requests WHERE ${conditionsOf(question, values, database)}) AS requests`;
 }
 
@@ -23,7 +23,7 @@ export async function seriesParts(
 ): Promise<SeriesParts | null> {
   if (question.groupBy === null) return null;
   const column = groupColumns[question.groupBy];
-  const values = new Values();
+  const values = new Placeholders();
   const rows = await database.rows(
     `SELECT ${column} AS key, ${number('count(*)')} AS requests FROM ${selected(question, values, database)}
       GROUP BY ${column} ORDER BY requests DESC, key ASC NULLS LAST LIMIT ${mostSeries + 1}`,
@@ -37,7 +37,7 @@ export async function seriesParts(
 }
 
 /** Expression: the number of the series that a request is part of. */
-export function partOf({ keys, column }: SeriesParts, values: Values): string {
+export function partOf({ keys, column }: SeriesParts, values: Placeholders): string {
   const cases = keys.map((key, part) => {
     if (key === null) return `WHEN ${column} IS NULL THEN ${part}`;
     return `WHEN ${column} = ${typeof key === 'number' ? key : values.add(key)} THEN ${part}`;

@@ -1,6 +1,6 @@
 import { setPriority } from 'node:os';
-import { Answering, type Asked } from '../../control-plane/analytics/duckdb/answering.js';
-import { Follower } from '../../control-plane/analytics/duckdb/follower.js';
+import { Answering, type QuestionMessage } from '../duckdb/answering.js';
+import { Follower } from '../duckdb/follower.js';
 
 /** The process that answers questions about what passed through the gateway (`process-analytics.ts` starts it). */
 
@@ -23,7 +23,7 @@ async function main(): Promise<void> {
   const answering = new Answering(await Follower.open(dataDir), (error) =>
     send({ warning: `${error.name}: ${error.message}` }),
   );
-  process.on('message', (asked: Asked) => {
+  process.on('message', (asked: QuestionMessage) => {
     answering.answer(asked).then(send);
   });
   process.on('disconnect', () => {

@@ -1,9 +1,9 @@
 import { type ChildProcess, fork } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
-import { GatewayError } from '../../common/core/errors.js';
-import type { Logger } from '../../common/plugin-host/plugin.js';
-import type { Answered } from '../../control-plane/analytics/duckdb/answering.js';
-import type { Analytics, AnswerTo, Question } from '../../control-plane/analytics/question.js';
+import { GatewayError } from '../../../common/core/errors.js';
+import type { Logger } from '../../../common/plugin-host/plugin.js';
+import type { AnswerMessage } from '../duckdb/answering.js';
+import type { Analytics, AnalyticsQuestion, AnswerTo } from '../question.js';
 
 export interface ProcessAnalyticsOptions {
   readonly dataDir: string;
@@ -20,7 +20,7 @@ interface Waiting {
   readonly timer: NodeJS.Timeout;
 }
 
-type Message = Answered | { readonly warning: string } | { readonly isReady: true };
+type Message = AnswerMessage | { readonly warning: string } | { readonly isReady: true };
 
 /** Questions under way; more are refused. */
 const mostWaiting = 200;
@@ -48,7 +48,7 @@ export class ProcessAnalytics implements Analytics {
     return this.#child?.pid ?? null;
   }
 
-  async ask<Q extends Question>(question: Q): Promise<AnswerTo<Q>> {
+  async ask<Q extends AnalyticsQuestion>(question: Q): Promise<AnswerTo<Q>> {
     if (this.#waiting.size >= mostWaiting)
       throw away('Too many questions to analytics wait: ask again in a moment.');
     const child = this.#running();
