@@ -19,12 +19,14 @@ import { openLedger } from '../../src/control-plane/ledger/sql.js';
 import { org, randomFilters, randomRange, randomRows, workspaces } from '../support/analytics-rows.js';
 import {
   countsOf,
+  feedbackOf,
   isSuccess,
   matches,
   modelOf,
   plainCacheSummary,
   plainGraphsByName,
   plainGroup,
+  weighted,
 } from '../support/plain-analytics.js';
 import { seeded } from '../support/seeded.js';
 import { folder, forEachStore } from '../support/stores.js';
@@ -32,8 +34,8 @@ import { folder, forEachStore } from '../support/stores.js';
 const start = Date.parse('2026-09-01T05:00:00Z');
 const spanMs = 40 * dayMs;
 // The long form (`npm run test:long`) asks 500 questions about 20,000 requests.
-const count = Number(process.env['ANALYTICS_ROWS'] ?? 3000);
-const questions = Number(process.env['ANALYTICS_QUESTIONS'] ?? 25);
+const count = Number(process.env['ANALYTICS_ROWS'] ?? 2000);
+const questions = Number(process.env['ANALYTICS_QUESTIONS'] ?? 8);
 const node = '0190a1b2-0000-7000-8000-0000000000a1';
 const seed = Number(process.env['ANALYTICS_SEED'] ?? 17);
 const rows = randomRows(seed, count, start, spanMs);
@@ -160,6 +162,30 @@ describe('analytics', () => {
       }
     });
 
+    it('counts feedback by its value and by model, as guardrails have recorded it', async () => {
+      for (const { about, range, found } of cases()) {
+        const graph = { kind: 'graph', range, groupBy: null, ...about } as const;
+        const scores = await ask({ ...graph, graph: 'feedbacks/scores' });
+        const values = found.flatMap(feedbackOf).map(({ value }) => value);
+        const wanted = [...new Set(values)].sort((a, b) => a - b);
+        expect(scores.summary).to.deep.equal({ total: values.length });
+        expect(scores.points).to.deep.equal(
+          wanted.map((score) => ({ score, total: values.filter((value) => value === score).length })),
+        );
+        const models = await ask({ ...graph, graph: 'feedbacks/ai-models' });
+        const having = found.filter((row) => feedbackOf(row).length > 0);
+        expect(models.points.length).to.equal(new Set(having.map(modelOf)).size);
+        for (const { ai_model, ...figures } of models.points) {
+          const own = having.filter((row) => modelOf(row) === ai_model);
+          expectSame(
+            figures,
+            { total: own.flatMap(feedbackOf).length, avg_weighted_feedback: weighted(own) },
+            String(ai_model),
+          );
+        }
+      }
+    });
+
     it('adds a series for each of the ten groups with the most requests, and one for the others', async () => {
       for (const { about, range, found, random } of cases().slice(0, Math.ceil(questions / 2))) {
         const names = Object.keys(groupColumns) as GroupName[];
@@ -185,11 +211,12 @@ describe('analytics', () => {
     });
 
     it('groups requests as a plain computation does, in any order, page by page', async () => {
-      const figures = groupFigures.filter((name) => !name.includes('feedback'));
+      const orders = groupFigures.filter((name) => name !== 'avg_weighted_feedback');
+      const figures = groupFigures;
       for (const { about, found, random } of cases()) {
         const names = Object.keys(groupColumns) as GroupName[];
         const column = names[Math.floor(random() * names.length)]!;
-        const orderBy = figures[Math.floor(random() * figures.length)]!;
+        const orderBy = orders[Math.floor(random() * orders.length)]!;
         const isDescending = random() < 0.5;
         const question = {
           kind: 'groups',
@@ -206,7 +233,11 @@ describe('analytics', () => {
         expect(all.rows.length).to.equal(counts.size);
         for (const { key, figures: of } of all.rows) {
           const own = found.filter((row) => (groupOf[column](row)?.toString() ?? null) === key);
-          expectSame(of, plainGroup(own), `${column} ${key}`);
+          const feedback = {
+            avg_weighted_feedback: weighted(own),
+            requests_with_feedback: own.filter((row) => feedbackOf(row).length > 0).length,
+          };
+          expectSame(of, { ...plainGroup(own), ...feedback }, `${column} ${key}`);
         }
         const order = all.rows.map(({ figures: of }) => Number(of[orderBy]) * (isDescending ? -1 : 1));
         expect(order).to.deep.equal([...order].sort((a, b) => a - b));

@@ -86,9 +86,17 @@ function randomRow(random: Random, number: number, start: number, ms: number): L
     cache,
     costSaved: cache.endsWith('HIT') ? maybe(random, () => nat(random, 9e12)) : null,
     metadata,
+    stages: random() < 0.7 ? null : { guardrails: { feedback: feedbackText(random) } },
     span: maybe(random, () => `span-${nat(random, 9)}`),
   };
 }
+
+/** As guardrails record it. */
+const feedbackText = (random: Random): string =>
+  Array.from(
+    { length: 1 + nat(random, 2) },
+    () => `pg-a ${nat(random, 6) - 3} * ${pick(random, 1, 0.5, 0.25, 7)}`,
+  ).join('; ');
 
 const bounds = (random: Random, most: number): Bounds => {
   if (random() < 0.7) return {};
@@ -107,6 +115,7 @@ export function randomFilters(random: Random, at: Bounds): LogFilters {
     inputTokens: bounds(random, 5000),
     outputTokens: bounds(random, 900),
     cost: bounds(random, 9e12),
+    weightedFeedback: random() < 0.85 ? {} : { min: -1, max: 2 },
     statuses: random() < 0.8 ? [] : [200, 429],
     models: some(random, models),
     providerModels:

@@ -12,6 +12,21 @@ const isIn = (list: readonly unknown[], value: unknown): boolean => list.length 
 
 export const modelOf = (row: LedgerRow): string | null => row.modelUsed ?? row.modelAsked;
 
+/** The feedback of a request, as guardrails have recorded it. */
+export function feedbackOf({ stages }: LedgerRow): { value: number; weight: number }[] {
+  const recorded = (stages?.['guardrails'] as { feedback?: string } | undefined)?.feedback ?? '';
+  return recorded.split('; ').flatMap((one) => {
+    const [, value, , weight] = one.split(' ').map(Number);
+    return value === undefined ? [] : [{ value, weight: weight! > 1 ? 1 : weight! }];
+  });
+}
+
+export function weighted(rows: readonly LedgerRow[]): number | null {
+  const given = rows.flatMap(feedbackOf);
+  const weights = given.reduce((sum, { weight }) => sum + weight, 0);
+  return weights === 0 ? null : given.reduce((sum, { value, weight }) => sum + value * weight, 0) / weights;
+}
+
 export function matches(
   row: LedgerRow,
   { sight, filters }: { sight: LogSight; filters: LogFilters },
@@ -28,6 +43,7 @@ export function matches(
     lies(filters.inputTokens, input) &&
     lies(filters.outputTokens, output) &&
     lies(filters.cost, row.cost) &&
+    lies(filters.weightedFeedback, weighted([row])) &&
     isIn(filters.statuses, row.status) &&
     isIn(filters.models, model) &&
     (filters.providerModels.length === 0 ||
@@ -147,6 +163,8 @@ export const plainGraphsByName: Readonly<Record<string, PlainGraph>> = {
       cumulative_semantic_cache_savings: cents(sum(semantic(before), ({ costSaved }) => costSaved)),
     }),
   },
+  feedbacks: same((rows) => ({ total: rows.flatMap(feedbackOf).length })),
+  'feedbacks/weighted': same((rows) => ({ avg: weighted(rows) })),
   'cache/latency': {
     summary: () => ({}),
     point: (rows) => ({ avg: mean([...simple(rows), ...semantic(rows)].map(({ totalMs }) => totalMs)) }),

@@ -13,6 +13,7 @@ import {
 } from '@duckdb/node-api';
 import type { AnalyticsQuestion } from '../question.js';
 import type { AnalyticsDatabase, SelectedFigures } from '../statements/dialect.js';
+import { feedbackIn, feedbackSums } from './feedback.js';
 import { columns, createTables, dropTables, tablesVersion } from './tables.js';
 
 /** What the file may use; DuckDB spills what exceeds the memory into a folder beside it. */
@@ -28,6 +29,8 @@ export type ChangedRow = Readonly<Record<string, number | string | null>> & {
   readonly id: string;
   /** 0: settled. */
   readonly state: number;
+  /** As guardrails record it; null: none. */
+  readonly feedback: string | null;
 };
 
 /** The rows of the ledger in a file of DuckDB, and how far the ledger has been read. */
@@ -95,14 +98,21 @@ export class AnalyticsFile implements AnalyticsDatabase {
   async add(rows: readonly ChangedRow[]): Promise<void> {
     const last = rows.at(-1);
     if (last === undefined) return;
+    const given = rows.flatMap(({ seq, feedback }) => feedbackIn(feedback).map((one) => ({ seq, ...one })));
     await this.#transaction(async () => {
       await this.#replace(rows);
       await this.#append(
         'requests',
         columns.map(({ type }) => types[type]!),
-        rows,
-        (row) => columns.map(({ name, type }) => duckdbValue(row[name] ?? null, type)),
+        rows.map((row) => ({ ...row, ...feedbackSums(row.feedback) })),
+        (row: Readonly<Record<string, number | string | null>>) =>
+          columns.map(({ name, type }) => duckdbValue(row[name] ?? null, type)),
       );
+      await this.#append('feedback', [BIGINT, DOUBLE, DOUBLE], given, ({ seq, value, weight }) => [
+        BigInt(seq),
+        value,
+        weight,
+      ]);
       const unknown = rows.filter(({ state }) => state !== 0);
       await this.#append('unknown_requests', [BIGINT, VARCHAR], unknown, ({ seq, id }) => [BigInt(seq), id]);
       await this.connection.run(`UPDATE progress SET "cursor" = ${last.seq}`);
@@ -116,15 +126,15 @@ export class AnalyticsFile implements AnalyticsDatabase {
     const arrived = new Set(rows.map(({ id }) => id));
     const replaced = lost.filter(({ id }) => arrived.has(String(id))).map(({ seq }) => seq);
     if (replaced.length === 0) return;
-    for (const table of ['requests', 'unknown_requests'])
+    for (const table of ['requests', 'feedback', 'unknown_requests'])
       await this.connection.run(`DELETE FROM ${table} WHERE seq IN (${replaced.join(', ')})`);
   }
 
-  async #append(
+  async #append<Row>(
     table: string,
     columnTypes: readonly DuckDBType[],
-    rows: readonly ChangedRow[],
-    valuesOf: (row: ChangedRow) => DuckDBValue[],
+    rows: readonly Row[],
+    valuesOf: (row: Row) => DuckDBValue[],
   ): Promise<void> {
     if (rows.length === 0) return;
     const appender = await this.connection.createAppender(table);
@@ -136,8 +146,12 @@ export class AnalyticsFile implements AnalyticsDatabase {
     appender.closeSync();
   }
 
-  source(_question: AnalyticsQuestion): string {
-    return `(SELECT *, 0 AS feedback_count, 0 AS feedback_value, 0 AS feedback_weight, CAST(NULL AS DOUBLE) AS feedback_average FROM requests)`;
+  source(): string {
+    return '(SELECT *, feedback_value / nullif(feedback_weight, 0) AS feedback_average FROM requests)';
+  }
+
+  scored(requests: string): string {
+    return `(SELECT requests.*, given.value AS score FROM ${requests} JOIN feedback AS given ON given.seq = requests.seq) AS scores`;
   }
 
   divided(number: string, by: number): string {

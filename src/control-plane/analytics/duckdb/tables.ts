@@ -48,17 +48,23 @@ export const columns: readonly RequestColumn[] = [
   column('trace', 'VARCHAR', 'coalesce(trace, id)'),
   column('span', 'VARCHAR', "rest ->> '$.span'"),
   column('metadata', 'VARCHAR', "nullif(metadata, '{}')"),
+  // Filled from the text of feedback, which is no column of its own.
+  column('feedback_count', 'INTEGER', 'NULL'),
+  column('feedback_value', 'DOUBLE', 'NULL'),
+  column('feedback_weight', 'DOUBLE', 'NULL'),
 ];
 
 export const createTables = `
   CREATE TABLE requests (${columns.map(({ name, type }) => `"${name}" ${type}`).join(', ')});
+  CREATE TABLE feedback (seq BIGINT, value DOUBLE, weight DOUBLE);
   CREATE TABLE unknown_requests (seq BIGINT, id VARCHAR);
   CREATE TABLE progress (version INTEGER, "cursor" BIGINT);
   INSERT INTO progress VALUES (${tablesVersion}, 0);`;
 
-export const dropTables =
-  'DROP TABLE IF EXISTS requests; DROP TABLE IF EXISTS unknown_requests; DROP TABLE IF EXISTS progress;';
+export const dropTables = ['requests', 'feedback', 'unknown_requests', 'progress']
+  .map((table) => `DROP TABLE IF EXISTS ${table};`)
+  .join(' ');
 
 /** Rows of the ledger after a cursor, with the columns above, and `id` and `state`. */
-export const selectChanges = `SELECT ${columns.map(({ name, ledger }) => `${ledger} AS "${name}"`).join(', ')}, id, state
+export const selectChanges = `SELECT ${columns.map(({ name, ledger }) => `${ledger} AS "${name}"`).join(', ')}, id, state, rest ->> '$.stages.guardrails.feedback' AS feedback
   FROM exchanges WHERE seq > ? ORDER BY seq LIMIT ?`;

@@ -52,7 +52,7 @@ function askAnyGraph(question: GraphQuestion, database: AnalyticsDatabase): Prom
 async function askCache(question: AnalyticsQuestion, database: AnalyticsDatabase): Promise<FlatFigures> {
   const values = new Placeholders();
   const conditions = conditionsOf(question, values, database);
-  const source = database.source(question, values);
+  const source = database.source();
   const [row] = await database.rows(
     `SELECT ${sumColumns(cacheSums)} FROM ${source} AS requests WHERE ${conditions}`,
     values.list,

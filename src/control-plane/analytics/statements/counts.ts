@@ -84,9 +84,8 @@ const graphs: Readonly<Record<CountGraph, Asking>> = {
   async 'feedbacks/scores'(question, database) {
     const values = new Placeholders();
     const rows = await database.rows(
-      `SELECT ${number('feedback_score')} AS score, ${number('sum(feedback_count)')} AS total
-        FROM ${selected(question, values, database)} WHERE feedback_count > 0
-        GROUP BY feedback_score ORDER BY feedback_score`,
+      `SELECT ${number('score')} AS score, ${number('count(*)')} AS total
+        FROM ${database.scored(selected(question, values, database))} GROUP BY score ORDER BY score`,
       values.list,
     );
     const points = rows.map(({ score, total: of }) => ({ score: score ?? 0, total: of ?? 0 }));

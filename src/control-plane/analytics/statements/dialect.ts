@@ -3,7 +3,9 @@ import type { AnalyticsQuestion } from '../question.js';
 /** A database that questions are put to, in SQL that DuckDB and PostgreSQL share. */
 export interface AnalyticsDatabase {
   /** What to select from: a row for each request, with the columns of `requestColumns`. */
-  source(question: AnalyticsQuestion, values: Placeholders): string;
+  source(): string;
+  /** A subquery of requests with a row for each feedback on them, whose value is `score`. */
+  scored(requests: string): string;
   /** Expression: a whole number divided by another, rounded down. */
   divided(number: string, by: number): string;
   /** Expression: the value that the metadata has under a name; null: none. `name`: a placeholder. */

@@ -58,7 +58,7 @@ function groupedBy(
 /** The requests of a question, with the key of their group. */
 function keyed(question: GroupsQuestion, values: Placeholders, database: AnalyticsDatabase): string {
   const conditions = conditionsOf(question, values, database);
-  const source = database.source(question, values);
+  const source = database.source();
   const { key, condition } = groupedBy(question, values, database);
   return `(SELECT *, ${key} AS "key" FROM ${source} AS requests WHERE ${conditions} AND ${condition}) AS requests`;
 }

@@ -13,7 +13,7 @@ export interface SeriesParts {
 
 /** Requests that a question is about, as a subquery. */
 export function selected(question: GraphQuestion, values: Placeholders, database: AnalyticsDatabase): string {
-  return `(SELECT * FROM ${database.source(question, values)} AS requests WHERE ${conditionsOf(question, values, database)}) AS requests`;
+  return `(SELECT * FROM ${database.source()} AS requests WHERE ${conditionsOf(question, values, database)}) AS requests`;
 }
 
 /** The groups with the most requests. null: the graph is not grouped. */
