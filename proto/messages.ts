@@ -755,6 +755,16 @@ export interface CreateRateLimitsPolicyRequest {
   readonly request_id?: string | null;
 }
 
+export interface CreateSavedFilterRequest {
+  /** For people; at most 255 characters. */
+  readonly name: string;
+  readonly filters: Readonly<Record<string, unknown>>;
+  /** Id or slug. Needed with an organisation's key that has several workspaces. */
+  readonly workspace_id?: string | null;
+  /** A repeat with the same request_id and body within 24 hours gets the first answer again. */
+  readonly request_id?: string | null;
+}
+
 export interface CreateUsageLimitsPolicyRequest {
   /** For people; at most 255 characters. */
   readonly name?: string | null;
@@ -1173,6 +1183,16 @@ export interface DeleteRateLimitsPolicyRequest {
 }
 
 export type DeleteRateLimitsPolicyResponse = Readonly<Record<string, never>>;
+
+export interface DeleteSavedFilterRequest {
+  readonly id: string;
+  /** Id or slug. */
+  readonly workspace_id?: string | null;
+  /** Refused with 409 when the record has another etag by now. */
+  readonly etag?: string | null;
+}
+
+export type DeleteSavedFilterResponse = Readonly<Record<string, never>>;
 
 export interface DeleteUsageLimitsPolicyRequest {
   /** Id of the record. */
@@ -1680,6 +1700,12 @@ export interface GetRateLimitsPolicyRequest {
   readonly id: string;
   /** `active` unless given: an archived policy is found by `archived` alone. */
   readonly status?: 'active' | 'archived' | null;
+  /** Id or slug. */
+  readonly workspace_id?: string | null;
+}
+
+export interface GetSavedFilterRequest {
+  readonly id: string;
   /** Id or slug. */
   readonly workspace_id?: string | null;
 }
@@ -2880,6 +2906,21 @@ export interface ListRateLimitsPoliciesResponse {
   readonly data: readonly RateLimitsPolicy[];
 }
 
+export interface ListSavedFiltersRequest {
+  /** 50 unless given, 1000 at most. */
+  readonly page_size?: number | null;
+  /** Counts from 0. */
+  readonly current_page?: number | null;
+  /** Id or slug. Needed with an organisation's key that has several workspaces. */
+  readonly workspace_id?: string | null;
+}
+
+export interface ListSavedFiltersResponse {
+  readonly object: 'list';
+  readonly total: number;
+  readonly data: readonly SavedFilter[];
+}
+
 export interface ListScheduleRunsRequest {
   readonly name: string;
   /** 50 unless given, 1000 at most. */
@@ -3752,6 +3793,22 @@ export interface RotationPolicyState {
   readonly status: 'ACTIVE';
 }
 
+export interface SavedFilter {
+  readonly id: string;
+  readonly name: string;
+  /** By the names that a query has: `{"status_code": "429,500", "metadata": {"team": "search"}}`. */
+  readonly filters: Readonly<Record<string, unknown>>;
+  readonly workspace_id: string;
+  readonly organisation_id: string;
+  /** Id of a user or key. */
+  readonly created_by: string;
+  readonly created_at: string;
+  readonly last_updated_at: string;
+  readonly object: 'analytics-filter';
+  /** Names this state of it; for If-Match and the etag of a change. */
+  readonly etag: string;
+}
+
 export interface SavedGuardrail {
   readonly id: string;
   readonly slug: string;
@@ -4369,6 +4426,21 @@ export interface UpdateRateLimitsPolicyRequest {
 }
 
 export type UpdateRateLimitsPolicyResponse = Readonly<Record<string, never>>;
+
+export interface UpdateSavedFilterRequest {
+  readonly id: string;
+  /** For people; at most 255 characters. */
+  readonly name?: string | null;
+  readonly filters?: Readonly<Record<string, unknown>> | null;
+  /** Id or slug. */
+  readonly workspace_id?: string | null;
+  /** Fields to change; one that is named and absent is cleared. What is present, unless given. */
+  readonly update_mask?: readonly string[] | null;
+  /** Refused with 409 when the record has another etag by now. */
+  readonly etag?: string | null;
+}
+
+export type UpdateSavedFilterResponse = Readonly<Record<string, never>>;
 
 export interface UpdateUsageLimitsPolicyRequest {
   /** Id of the record. */
@@ -5325,6 +5397,19 @@ export interface AdminServices {
   Requests: {
     /** Explains which targets a request would be sent to, in which order and why, and with which body. */
     ExplainRequest: [ExplainRequestRequest, Explanation];
+  };
+  /** Filters of logs and analytics, kept under a name. */
+  SavedFilters: {
+    /** Keeps filters under a name. */
+    CreateSavedFilter: [CreateSavedFilterRequest, SavedFilter];
+    /** Lists the saved filters of the workspace, by name. */
+    ListSavedFilters: [ListSavedFiltersRequest, ListSavedFiltersResponse];
+    /** Returns a saved filter. */
+    GetSavedFilter: [GetSavedFilterRequest, SavedFilter];
+    /** Changes a saved filter. Absent fields stay as they are; `filters` is replaced as a whole. */
+    UpdateSavedFilter: [UpdateSavedFilterRequest, UpdateSavedFilterResponse];
+    /** Deletes a saved filter. */
+    DeleteSavedFilter: [DeleteSavedFilterRequest, DeleteSavedFilterResponse];
   };
   /** Work that one node does for all of them when it is due. */
   Schedules: {

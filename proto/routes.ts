@@ -20,6 +20,8 @@ export const adminPaths: readonly string[] = [
   '/v1/admin/workspaces/{workspace_id}/users',
   '/v1/admin/workspaces/{workspace_id}/users/{user_id}',
   '/v1/alerts',
+  '/v1/analytics/filters',
+  '/v1/analytics/filters/{id}',
   '/v1/analytics/graphs/cache-hit-rate',
   '/v1/analytics/graphs/cache-latency',
   '/v1/analytics/graphs/cache/hit-rate',

@@ -20,6 +20,7 @@ export interface Place {
   readonly guardrail: string;
   readonly label: string;
   readonly collection: string;
+  readonly savedFilter: string;
   readonly integration: string;
   readonly organisationIntegration: string;
   readonly ratePolicy: string;
@@ -51,8 +52,39 @@ const actions = { deny: true, async: false, on_success: reaction, on_fail: react
 const integration = { name: 'new', ai_provider_id: 'openai', key: 'sk-new', create_default_provider: false };
 const key = { name: 'new', scopes: ['configs.list'] };
 
+const figures: RequestOf = (at) => ({
+  workspace_slug: at.workspace,
+  time_of_generation_min: time.start_time,
+  time_of_generation_max: time.end_time,
+});
+
 /** `Service.Method`, or `Service.Method of a thing` where one method has several kinds of object. */
 export const requests: Readonly<Record<string, RequestOf>> = {
+  'Analytics.GraphRequests': figures,
+  'Analytics.GraphCost': figures,
+  'Analytics.GraphLatency': figures,
+  'Analytics.GraphTtft': figures,
+  'Analytics.GraphTokens': figures,
+  'Analytics.GraphUsers': figures,
+  'Analytics.GraphUsersRequests': figures,
+  'Analytics.GraphErrors': figures,
+  'Analytics.GraphErrorsRate': figures,
+  'Analytics.GraphErrorsStacks': figures,
+  'Analytics.GraphErrorsStatusCodes': figures,
+  'Analytics.GraphRequestsRescued': figures,
+  'Analytics.GraphCacheHitRate': figures,
+  'Analytics.GraphCacheLatency': figures,
+  'Analytics.GraphFeedbacks': figures,
+  'Analytics.GraphFeedbacksScores': figures,
+  'Analytics.GraphFeedbacksWeighted': figures,
+  'Analytics.GraphFeedbacksAiModels': figures,
+  'Analytics.SummarizeCache': figures,
+  'Analytics.GroupUsers': figures,
+  'Analytics.GroupAiModels': figures,
+  'Analytics.GroupWorkspaces': figures,
+  'Analytics.GroupMetadata': (at) => ({ ...figures(at), metadata_key: 'team' }),
+  'Analytics.GroupBy': (at) => ({ ...figures(at), group_by: 'model' }),
+  'Analytics.ListMetadataValues': (at) => ({ workspace_slug: at.workspace, metadata_key: 'team' }),
   'ApiKeys.CreateApiKey of the organisation': () => ({ type: 'organisation', sub_type: 'service', ...key }),
   'ApiKeys.CreateApiKey of a workspace': (at) => ({
     type: 'workspace',
@@ -153,6 +185,15 @@ export const requests: Readonly<Record<string, RequestOf>> = {
   'Invites.DeleteInvite': only('invite_id', 'invite'),
   'Invites.ResendInvite': only('invite_id', 'invite'),
   'Invites.AcceptInvite': only('token', 'inviteToken'),
+  'SavedFilters.CreateSavedFilter': (at) => ({
+    name: 'new',
+    filters: { status_code: '500' },
+    ...within(at),
+  }),
+  'SavedFilters.ListSavedFilters': within,
+  'SavedFilters.GetSavedFilter': about('id', 'savedFilter'),
+  'SavedFilters.UpdateSavedFilter': about('id', 'savedFilter', { name: 'other' }),
+  'SavedFilters.DeleteSavedFilter': about('id', 'savedFilter'),
   'Labels.CreateLabel': (at) => ({ name: 'new', ...within(at) }),
   'Labels.ListLabels': within,
   'Labels.GetLabel': about('id', 'label'),

@@ -14,6 +14,7 @@ import { readRequest } from '../../src/control-plane/administration/grpc/grpc.js
 import { RestBridge } from '../../src/control-plane/administration/rest/bridge.js';
 import { implement } from '../../src/control-plane/administration/services.js';
 import { readMessage } from '../../src/control-plane/administration/shape/json.js';
+import type { Analytics, AnalyticsQuestion, AnswerTo } from '../../src/control-plane/analytics/question.js';
 import { MasterKey } from '../../src/control-plane/store/secrets/master-key.js';
 import type { Database } from '../../src/control-plane/store/sql/connection/driver.js';
 import {
@@ -145,6 +146,19 @@ function restCall(bridge: RestBridge): ProtocolCall {
   };
 }
 
+/** Analytics of a ledger without requests. */
+const noRequests: Analytics = {
+  async ask<Q extends AnalyticsQuestion>(question: Q): Promise<AnswerTo<Q>> {
+    const answers = {
+      graph: { summary: {}, points: [], series: null },
+      cache: {},
+      groups: { total: 0, rows: [] },
+      values: { total: 0, values: [] },
+    };
+    return answers[question.kind] as unknown as AnswerTo<Q>;
+  },
+};
+
 class Undone extends Error {}
 
 /** Makes the world. */
@@ -155,6 +169,7 @@ export async function makeWorld(): Promise<World> {
   const parts = {
     store,
     ledger,
+    analytics: noRequests,
     budgets: noBudgets,
     ...noFeedback,
     changed: async () => {},
@@ -325,6 +340,7 @@ class Builder {
       guardrail: (await make('Guardrails.CreateGuardrail'))['id']!,
       label: (await make('Labels.CreateLabel', { name }))['id']!,
       collection: (await make('Collections.CreateCollection'))['id']!,
+      savedFilter: (await make('SavedFilters.CreateSavedFilter'))['id']!,
       integration: (await make('Integrations.CreateIntegration of a workspace'))['slug']!,
       organisationIntegration: (await make('Integrations.CreateIntegration of the organisation'))['slug']!,
       ratePolicy: (await make('RateLimitsPolicies.CreateRateLimitsPolicy'))['id']!,

@@ -23,6 +23,7 @@ import { providersService } from './resources/providers.js';
 import { rateLimitsPoliciesService } from './resources/rate-limits-policies.js';
 import { reconciliationsService } from './resources/reconciliations.js';
 import { requestsService } from './resources/requests.js';
+import { savedFiltersService } from './resources/saved-filters.js';
 import { schedulesService } from './resources/schedules.js';
 import { usageLimitsPoliciesService } from './resources/usage-limits-policies.js';
 import { usersService } from './resources/users.js';
@@ -57,6 +58,7 @@ const services: { readonly [Name in ServiceName]: (parts: AdminParts) => Service
   RateLimitsPolicies: rateLimitsPoliciesService,
   Reconciliations: reconciliationsService,
   Requests: requestsService,
+  SavedFilters: savedFiltersService,
   Schedules: schedulesService,
   UsageLimitsPolicies: usageLimitsPoliciesService,
   Users: usersService,

@@ -18,6 +18,7 @@ import type { PartnerPluginStore } from './records/partner-plugins.js';
 import type { Place } from './records/place.js';
 import type { ProviderStore } from './records/providers.js';
 import type { RateLimitsPolicyStore } from './records/rate-limits-policies.js';
+import type { SavedFilterStore } from './records/saved-filters.js';
 import type { ScheduleStore } from './records/schedules.js';
 import type { UnredactedTextStore } from './records/unredacted-texts.js';
 import type { UsageLimitsPolicyStore } from './records/usage-limits-policies.js';
@@ -54,6 +55,7 @@ export interface Store {
   readonly guardrails: GuardrailStore;
   readonly labels: LabelStore;
   readonly collections: CollectionStore;
+  readonly savedFilters: SavedFilterStore;
   readonly deployments: DeploymentStore;
   readonly modelPrices: ModelPriceStore;
   readonly partnerPlugins: PartnerPluginStore;

@@ -23,6 +23,7 @@ export type * from './records/place.js';
 export type * from './records/policies.js';
 export type * from './records/providers.js';
 export type * from './records/rate-limits-policies.js';
+export type * from './records/saved-filters.js';
 export type * from './records/schedules.js';
 export type * from './records/unredacted-texts.js';
 export type * from './records/usage-limits.js';

@@ -17,7 +17,7 @@ import type { AdminParts, Service } from '../service.js';
 import { aboutLogs, groupName, rangeOf } from '../usage/analytics-questions.js';
 import { groupColumnsOf, orderOf } from '../usage/group-columns.js';
 import { groupNames } from '../usage/group-names.js';
-import type { GivenFilters } from '../usage/log-filters.js';
+import type { FiltersOrSaved } from '../usage/saved-filter.js';
 
 /** Graphs that can have series. */
 const withSeries: readonly GraphName[] = ['requests', 'cost', 'tokens', 'latency', 'ttft', 'errors'];
@@ -32,7 +32,7 @@ const noAnalytics: Analytics = {
 
 type GroupsOf = Pick<GroupsQuestion, 'by' | 'figures' | 'orderBy' | 'isDescending'>;
 
-interface PagedGroups extends GivenFilters {
+interface PagedGroups extends FiltersOrSaved {
   readonly current_page?: number | null;
   readonly page_size?: number | null;
   readonly include_total?: boolean | null;

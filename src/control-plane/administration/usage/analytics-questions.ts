@@ -4,7 +4,8 @@ import { type GroupName, groupColumns, type TimeRange } from '../../analytics/qu
 import type { Caller } from '../access/caller.js';
 import { VisibleLogs } from '../access/visible-logs.js';
 import { AdminError } from '../admin-error.js';
-import { filteredWorkspace, type GivenFilters, readLogFilters } from './log-filters.js';
+import { filteredWorkspace, readLogFilters } from './log-filters.js';
+import { type FiltersOrSaved, withSavedFilter } from './saved-filter.js';
 
 /** Which requests a question is about, after all rules. */
 export interface AboutLogs {
@@ -22,9 +23,10 @@ export interface ReadingOptions {
 /** Reads what a request to analytics gives. Throws AB01, AB02 and AB03. */
 export async function aboutLogs(
   caller: Caller,
-  given: GivenFilters,
+  request: FiltersOrSaved,
   { metadata = false, allWorkspaces = false }: ReadingOptions = {},
 ): Promise<AboutLogs> {
+  const given = await withSavedFilter(caller, request);
   const filters = readLogFilters(given);
   // A workspace's key has its own, whatever it names.
   const named = caller.workspaceId === null ? filteredWorkspace(given) : null;

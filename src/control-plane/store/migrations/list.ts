@@ -15,6 +15,7 @@ import { up as shadowBudgets } from './0014-shadow-budgets.js';
 import { up as modelPrices } from './0015-model-prices.js';
 import { up as resetTimes } from './0016-reset-times.js';
 import { up as partnerPlugins } from './0017-partner-plugins.js';
+import { up as savedFilters } from './0018-saved-filters.js';
 import type { Migration } from './migration.js';
 
 /**
@@ -39,4 +40,5 @@ export const migrations: readonly Migration[] = [
   { version: 15, name: 'prices of models', kind: 'expand', up: modelPrices },
   { version: 16, name: 'times of resets', kind: 'expand', up: resetTimes },
   { version: 17, name: 'credentials of partners, unredacted texts', kind: 'expand', up: partnerPlugins },
+  { version: 18, name: 'saved filters', kind: 'expand', up: savedFilters },
 ];

@@ -33,6 +33,7 @@ import { insertOrganisation, type OrganisationParts, SqlOrganisations } from './
 import { SqlPartnerPlugins } from './records/partner-plugins.js';
 import { SqlProviders } from './records/providers.js';
 import { SqlRateLimitsPolicies } from './records/rate-limits-policies.js';
+import { SqlSavedFilters } from './records/saved-filters.js';
 import { SqlSchedules } from './records/schedules.js';
 import { SqlUnredactedTexts } from './records/unredacted-texts.js';
 import { SqlUsageLimitsPolicies } from './records/usage-limits-policies.js';
@@ -53,6 +54,7 @@ class SqlStore implements Store {
   readonly changes: SqlChanges;
   readonly configs: SqlConfigs;
   readonly collections: SqlCollections;
+  readonly savedFilters: SqlSavedFilters;
   readonly deployments: SqlDeployments;
   readonly guardrails: SqlGuardrails;
   readonly idempotency: SqlIdempotency;
@@ -85,6 +87,7 @@ class SqlStore implements Store {
     this.changes = new SqlChanges(database, now);
     this.configs = new SqlConfigs(database, dataKeys, now);
     this.collections = new SqlCollections(database, now);
+    this.savedFilters = new SqlSavedFilters(database, now);
     this.deployments = new SqlDeployments(database, dataKeys, now);
     this.guardrails = new SqlGuardrails(database, dataKeys, now);
     this.idempotency = new SqlIdempotency(database, dataKeys, now);
