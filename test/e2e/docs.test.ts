@@ -113,6 +113,15 @@ describe('the commands in the docs', () => {
     expect(output).to.match(/MISS\r?\n.*SEMANTIC HIT/);
   });
 
+  it('of docs/analytics.md answer', async () => {
+    const examples = examplesOf('docs/analytics.md').filter(({ language }) => language === 'sh');
+    expect(examples).to.have.lengthOf(4);
+    for (const example of examples) {
+      const { code, output } = await type(example);
+      expect(code, output).to.equal(0);
+    }
+  });
+
   for (const page of ['docs/requests.md', 'docs/routing.md', 'docs/cache.md']) {
     it(`${page}: its configs are ones that the gateway takes`, async function () {
       this.timeout(20_000);
