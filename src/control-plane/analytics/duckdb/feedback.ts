@@ -14,10 +14,15 @@ export function feedbackIn(text: string | null): GivenFeedback[] {
   });
 }
 
+type FeedbackSums = Readonly<Record<'feedback_count' | 'feedback_value' | 'feedback_weight', number | null>>;
+
+const none: FeedbackSums = { feedback_count: null, feedback_value: null, feedback_weight: null };
+
 /** Sums of the feedback of one request, as its row has them; null: there is none. */
-export function feedbackSums(text: string | null): Readonly<Record<string, number | null>> {
+export function feedbackSums(text: string | null): FeedbackSums {
+  if (text === null) return none;
   const given = feedbackIn(text);
-  if (given.length === 0) return { feedback_count: null, feedback_value: null, feedback_weight: null };
+  if (given.length === 0) return none;
   return {
     feedback_count: given.length,
     feedback_value: given.reduce((sum, { value, weight }) => sum + value * weight, 0),

@@ -13,25 +13,15 @@ import {
 } from '@duckdb/node-api';
 import type { AnalyticsQuestion } from '../question.js';
 import type { AnalyticsDatabase, SelectedFigures } from '../statements/dialect.js';
-import { feedbackIn, feedbackSums } from './feedback.js';
-import { columns, createTables, dropTables, tablesVersion } from './tables.js';
+import type { Changes } from './changes.js';
+import { columns, createTables, type DuckdbType, dropTables, tablesVersion } from './tables.js';
 
 /** What the file may use; DuckDB spills what exceeds the memory into a folder beside it. */
 const options = { threads: '1', memory_limit: '256MB', preserve_insertion_order: 'false' };
 /** Rows of a chunk that is appended: DuckDB's own number. */
 const chunkRows = 2048;
 
-const types: Readonly<Record<string, DuckDBType>> = { BIGINT, INTEGER, DOUBLE, BOOLEAN, VARCHAR };
-
-/** A row of the ledger, by the names of `columns`. */
-export type ChangedRow = Readonly<Record<string, number | string | null>> & {
-  readonly seq: number;
-  readonly id: string;
-  /** 0: settled. */
-  readonly state: number;
-  /** As guardrails record it; null: none. */
-  readonly feedback: string | null;
-};
+const types: Readonly<Record<DuckdbType, DuckDBType>> = { BIGINT, INTEGER, DOUBLE, BOOLEAN, VARCHAR };
 
 /** The rows of the ledger in a file of DuckDB, and how far the ledger has been read. */
 export class AnalyticsFile implements AnalyticsDatabase {
@@ -95,52 +85,60 @@ export class AnalyticsFile implements AnalyticsDatabase {
   }
 
   /** Adds rows, and moves the cursor to the last one: all of it or nothing. */
-  async add(rows: readonly ChangedRow[]): Promise<void> {
-    const last = rows.at(-1);
-    if (last === undefined) return;
-    const given = rows.flatMap(({ seq, feedback }) => feedbackIn(feedback).map((one) => ({ seq, ...one })));
+  async add(rows: Changes): Promise<void> {
+    const { last, unknown, feedback } = rows;
+    if (last === null) return;
     await this.#transaction(async () => {
-      await this.#replace(rows);
+      await this.#replace(rows.ids);
       await this.#append(
         'requests',
-        columns.map(({ type }) => types[type]!),
-        rows.map((row) => ({ ...row, ...feedbackSums(row.feedback) })),
-        (row: Readonly<Record<string, number | string | null>>) =>
-          columns.map(({ name, type }) => duckdbValue(row[name] ?? null, type)),
+        columns.map(({ type }) => type),
+        columns.map(({ name }) => rows.list(name)),
       );
-      await this.#append('feedback', [BIGINT, DOUBLE, DOUBLE], given, ({ seq, value, weight }) => [
-        BigInt(seq),
-        value,
-        weight,
-      ]);
-      const unknown = rows.filter(({ state }) => state !== 0);
-      await this.#append('unknown_requests', [BIGINT, VARCHAR], unknown, ({ seq, id }) => [BigInt(seq), id]);
-      await this.connection.run(`UPDATE progress SET "cursor" = ${last.seq}`);
+      await this.#append(
+        'feedback',
+        ['BIGINT', 'DOUBLE', 'DOUBLE'],
+        [
+          feedback.map(({ seq }) => seq),
+          feedback.map(({ value }) => value),
+          feedback.map(({ weight }) => weight),
+        ],
+      );
+      await this.#append(
+        'unknown_requests',
+        ['BIGINT', 'VARCHAR'],
+        [unknown.map(({ seq }) => seq), unknown.map(({ id }) => id)],
+      );
+      await this.connection.run(`UPDATE progress SET "cursor" = ${last}`);
     });
   }
 
   /** A settlement may come after all for a request whose outcome was lost: it is a later row with the same id. */
-  async #replace(rows: readonly ChangedRow[]): Promise<void> {
+  async #replace(ids: readonly string[]): Promise<void> {
     const lost = await this.rows('SELECT CAST(seq AS DOUBLE) AS seq, id FROM unknown_requests', []);
     if (lost.length === 0) return;
-    const arrived = new Set(rows.map(({ id }) => id));
+    const arrived = new Set(ids);
     const replaced = lost.filter(({ id }) => arrived.has(String(id))).map(({ seq }) => seq);
     if (replaced.length === 0) return;
     for (const table of ['requests', 'feedback', 'unknown_requests'])
       await this.connection.run(`DELETE FROM ${table} WHERE seq IN (${replaced.join(', ')})`);
   }
 
-  async #append<Row>(
+  /** Adds rows to a table, given as a list for each column. */
+  async #append(
     table: string,
-    columnTypes: readonly DuckDBType[],
-    rows: readonly Row[],
-    valuesOf: (row: Row) => DuckDBValue[],
+    columnTypes: readonly DuckdbType[],
+    lists: readonly (readonly (number | string | null)[])[],
   ): Promise<void> {
-    if (rows.length === 0) return;
+    const count = lists[0]?.length ?? 0;
+    if (count === 0) return;
     const appender = await this.connection.createAppender(table);
-    for (let from = 0; from < rows.length; from += chunkRows) {
-      const chunk = DuckDBDataChunk.create(columnTypes);
-      chunk.setRows(rows.slice(from, from + chunkRows).map(valuesOf));
+    for (let from = 0; from < count; from += chunkRows) {
+      const chunk = DuckDBDataChunk.create(columnTypes.map((type) => types[type]));
+      const part = lists.map((list, column) =>
+        duckdbValues(list.slice(from, from + chunkRows), columnTypes[column]!),
+      );
+      chunk.setColumns(part);
       appender.appendDataChunk(chunk);
     }
     appender.closeSync();
@@ -183,9 +181,8 @@ export class AnalyticsFile implements AnalyticsDatabase {
   }
 }
 
-function duckdbValue(value: number | string | null, type: string): DuckDBValue {
-  if (value === null) return null;
-  if (type === 'BIGINT') return BigInt(Math.trunc(Number(value)));
-  if (type === 'BOOLEAN') return Boolean(value);
-  return type === 'VARCHAR' ? String(value) : Number(value);
+function duckdbValues(list: readonly (number | string | null)[], type: DuckdbType): readonly DuckDBValue[] {
+  if (type === 'BIGINT')
+    return list.map((value) => (value === null ? null : BigInt(Math.trunc(Number(value)))));
+  return type === 'BOOLEAN' ? list.map((value) => (value === null ? null : Boolean(value))) : list;
 }

@@ -1,7 +1,8 @@
 import { existsSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { SqliteConnection } from '../../database/sqlite.js';
-import { AnalyticsFile, type ChangedRow } from './file.js';
+import { Changes } from './changes.js';
+import { AnalyticsFile } from './file.js';
 import { selectChanges } from './tables.js';
 
 const batchRows = 8192;
@@ -49,10 +50,14 @@ export class Follower {
       done = 0;
     }
     while (done < total) {
-      const rows = await this.ledger.allKept<ChangedRow>(selectChanges, [done, batchRows]);
-      if (rows.length === 0) break;
+      const found = await this.ledger.allKept<Readonly<Record<string, string>>>(selectChanges, [
+        done,
+        batchRows,
+      ]);
+      const rows = new Changes(found[0] ?? {});
+      if (rows.last === null) break;
       await this.file.add(rows);
-      done = rows.at(-1)?.seq ?? done;
+      done = rows.last;
       onProgress?.({ done, total });
       if (done < total && performance.now() >= end) return false;
     }

@@ -1,10 +1,12 @@
 /** Version of these tables: a file of another one is read from the ledger again. */
 export const tablesVersion = 1;
 
+export type DuckdbType = 'BIGINT' | 'INTEGER' | 'DOUBLE' | 'BOOLEAN' | 'VARCHAR';
+
 /** A column of `requests`, with its type and what the ledger in SQLite has for it. */
 interface RequestColumn {
   readonly name: string;
-  readonly type: 'BIGINT' | 'INTEGER' | 'DOUBLE' | 'BOOLEAN' | 'VARCHAR';
+  readonly type: DuckdbType;
   readonly ledger: string;
 }
 
@@ -65,6 +67,16 @@ export const dropTables = ['requests', 'feedback', 'unknown_requests', 'progress
   .map((table) => `DROP TABLE IF EXISTS ${table};`)
   .join(' ');
 
-/** Rows of the ledger after a cursor, with the columns above, and `id` and `state`. */
-export const selectChanges = `SELECT ${columns.map(({ name, ledger }) => `${ledger} AS "${name}"`).join(', ')}, id, state, rest ->> '$.stages.guardrails.feedback' AS feedback
+/** What is read of the ledger besides: the id, 0 for settled, and the feedback that guardrails have recorded. */
+export const besides = ['id', 'state', 'feedback'] as const;
+
+const changes = `SELECT ${columns.map(({ name, ledger }) => `${ledger} AS "${name}"`).join(', ')},
+    id, state, rest ->> '$.stages.guardrails.feedback' AS feedback
   FROM exchanges WHERE seq > ? ORDER BY seq LIMIT ?`;
+
+/**
+ * Rows of the ledger after a cursor, in one row: a JSON list for each column. To make an object of each row takes five times as long.
+ */
+export const selectChanges = `SELECT ${[...columns.map(({ name }) => name), ...besides]
+  .map((name) => `json_group_array("${name}") AS "${name}"`)
+  .join(', ')} FROM (${changes})`;
