@@ -11,7 +11,6 @@ import {
   INTEGER,
   VARCHAR,
 } from '@duckdb/node-api';
-import type { AnalyticsQuestion } from '../question.js';
 import type { AnalyticsDatabase, SelectedFigures } from '../statements/dialect.js';
 import type { Changes } from './changes.js';
 import { columns, createTables, type DuckdbType, dropTables, tablesVersion } from './tables.js';

@@ -1,4 +1,3 @@
-import type { AnalyticsQuestion } from '../question.js';
 
 /** A database that questions are put to, in SQL that DuckDB and PostgreSQL share. */
 export interface AnalyticsDatabase {
