@@ -107,6 +107,21 @@ describe('credentials of partners over the administration plane', () => {
     expect(again.status, JSON.stringify(again.json)).to.equal(409);
   });
 
+  it('are forgotten by workers with the integration that lends them', async () => {
+    const made = await ask('POST', '/v1/integrations', {
+      ...{ name: 'Mistral', slug: 'mistral', ai_provider_id: 'mistral-ai', key: secret },
+    });
+    expect(made.status, JSON.stringify(made.json)).to.equal(200);
+    const of = { plugin_provider_id: 'mistral', credentials: {}, integration_id: 'mistral' };
+    expect((await ask('POST', path, of)).status).to.equal(200);
+    const open = () => plane.store.partnerPlugins.find(plane.first.workspace_id, 'mistral');
+    expect((await open())?.credentials).to.deep.equal({ apiKey: secret });
+    plane.forgotten.length = 0;
+    expect((await ask('PUT', '/v1/integrations/mistral', { key: 'sk-another-key' })).status).to.equal(200);
+    expect(plane.forgotten).to.deep.include({ kind: 'partner', workspace: null, name: '*' });
+    expect((await open())?.credentials).to.deep.equal({ apiKey: 'sk-another-key' });
+  });
+
   it('are for keys of the organisation alone', async () => {
     const { status } = await plane.rest('GET', path, undefined, { key: plane.first.workspace_key });
     expect(status).to.equal(403);

@@ -14,7 +14,7 @@ import { integrationFinder, noIntegration, scopeOf } from './integration-finder.
 import { limitsMessage } from './integration-limits.js';
 import { integrationModels } from './integration-models.js';
 import { integrationWorkspaces, isOpenTo, makeDefaultProvider } from './integration-workspaces.js';
-import { forgetPartners } from './plugins.js';
+import { forgetLentTo } from './plugins.js';
 import { checkAddress, providerNamed } from './provider-names.js';
 import { forgetProvider } from './providers.js';
 
@@ -159,7 +159,7 @@ export function integrationsService(parts: AdminParts): Service<'Integrations'> 
       });
       if (integration === 'missing') throw noIntegration();
       if (integration === 'stale') throw stale();
-      caller.changed(integration, [...(await forgets(integration)), ...forgetPartners]);
+      caller.changed(integration, [...(await forgets(integration)), ...forgetLentTo(integration.provider)]);
       return {};
     },
 
@@ -170,7 +170,7 @@ export function integrationsService(parts: AdminParts): Service<'Integrations'> 
       if (gone === 'stale') throw stale();
       if (gone === 'used')
         throw new AdminError('AB07', 'slug: providers use this integration: delete them first.');
-      caller.changed(gone, forgetPartners);
+      caller.changed(gone, forgetLentTo(gone.provider));
       return {};
     },
 

@@ -30,7 +30,12 @@ const toMessage = (plugin: PartnerPlugin): PluginMessage => ({
 });
 
 /** Workers forget the credentials of all partners. */
-export const forgetPartners: readonly Forget[] = [{ kind: 'partner', workspace: null, name: '*' }];
+const forgetPartners: readonly Forget[] = [{ kind: 'partner', workspace: null, name: '*' }];
+const lenders = new Set([...partners.values()].flatMap(({ lender }) => lender?.providers ?? []));
+
+/** What workers forget with an integration of this provider, whose credential plugins may use. */
+export const forgetLentTo = (provider: string): readonly Forget[] =>
+  lenders.has(provider) ? forgetPartners : [];
 
 const shownOf = ({ fields }: Partner, texts: PartnerTexts): PartnerTexts => {
   const open = new Set(fields.filter(({ isPublic }) => isPublic).map(({ name }) => name));
