@@ -120,6 +120,22 @@ describe('credentials of partners over the administration plane', () => {
     expect((await ask('PUT', '/v1/integrations/mistral', { key: 'sk-another-key' })).status).to.equal(200);
     expect(plane.forgotten).to.deep.include({ kind: 'partner', workspace: null, name: '*' });
     expect((await open())?.credentials).to.deep.equal({ apiKey: 'sk-another-key' });
+
+    const configurations = {
+      aws_auth_type: 'accessKey',
+      ...{ aws_access_key_id: 'AKIALENT', aws_secret_access_key: secret, aws_region: 'us-east-1' },
+    };
+    const lender = await ask('POST', '/v1/integrations', {
+      ...{ name: 'AWS', slug: 'aws', ai_provider_id: 'bedrock', configurations },
+    });
+    expect(lender.status, JSON.stringify(lender.json)).to.equal(200);
+    await ask('DELETE', `${path}/bedrock`);
+    const lent = { plugin_provider_id: 'bedrock', credentials: {}, integration_id: 'aws' };
+    expect((await ask('POST', path, lent)).status).to.equal(200);
+    const found = await plane.store.partnerPlugins.find(plane.first.workspace_id, 'bedrock');
+    expect(found?.credentials).to.deep.equal({
+      ...{ accessKeyId: 'AKIALENT', accessKeySecret: secret, region: 'us-east-1' },
+    });
   });
 
   it('are for keys of the organisation alone', async () => {

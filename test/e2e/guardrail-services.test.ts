@@ -14,11 +14,12 @@ describe('guardrails of a running gateway that ask services', function () {
   let gateway: SharedGateway;
   let provider: SimulatedProvider;
   let service: CheckService;
+  let answer: object = { verdict: true };
 
   before(async () => {
     gateway = await shareGateway();
     provider = await addSimulated(gateway, { record: true });
-    service = await startCheckService(() => ({ body: { verdict: true } }));
+    service = await startCheckService(() => ({ body: answer }));
   });
   after(async () => {
     await service?.close();
@@ -64,6 +65,38 @@ describe('guardrails of a running gateway that ask services', function () {
     const stdout = await type('docs/checks.md', '/v1/plugins');
     expect(stdout).to.include('"plugin_provider_id":"patronus"').and.not.include('pat-0123456789');
     expect((await send('DELETE', '/v1/plugins/patronus', null, gateway.adminKey)).status).to.equal(200);
+  });
+
+  it('use the credentials of a partner from the answer to their change on', async () => {
+    const baseUrl = service.url;
+    const made = await send(
+      'POST',
+      '/v1/plugins',
+      { plugin_provider_id: 'pillar', credentials: { apiKey: 'first-key-of-pillar', baseUrl } },
+      gateway.adminKey,
+    );
+    expect(made.status, made.text).to.equal(200);
+    const at = `/v1/plugins/${made.json.id}`;
+    const config = { input_guardrails: [{ 'pillar.scanPrompt': { scanners: ['pii'] }, deny: true }] };
+    const change = async (body: object): Promise<void> => {
+      const { status, text } = await send('PUT', at, body, gateway.adminKey);
+      expect(status, text).to.equal(200);
+    };
+    answer = { pii: true };
+    expect((await ask('Hello', config)).status).to.equal(446);
+    await change({ credentials: { apiKey: 'second-key-of-pillar', baseUrl } });
+    answer = { pii: false };
+    expect((await ask('Hello', config)).status).to.equal(200);
+    expect(service.asked.map(({ path, headers }) => `${path} ${headers.authorization}`)).to.deep.equal([
+      '/scan/prompt Bearer first-key-of-pillar',
+      '/scan/prompt Bearer second-key-of-pillar',
+    ]);
+    await change({ status: 'archived' });
+    const { status, json } = await ask('Hello', config);
+    expect(status).to.equal(446);
+    expect(json.hook_results.before_request_hooks[0].checks[0].error.name).to.equal('CheckNotRun');
+    await send('DELETE', at, null, gateway.adminKey);
+    service.asked.length = 0;
   });
 
   it('never call a private address', async () => {

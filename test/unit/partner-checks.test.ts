@@ -171,6 +171,12 @@ describe('checks of partners', () => {
     expect(service.asked).to.deep.equal([]);
   });
 
+  it('send no texts that are longer than the event loop could write in time', async () => {
+    const { error } = await run('lasso.classify', {}, ['x'.repeat(512 * 1024 + 1)]);
+    expect(error?.message).to.include('more than 524288 characters');
+    expect(service.asked).to.deep.equal([]);
+  });
+
   it('call the address of the plugin, where it has one', async () => {
     const partner = { apiKey: new Secret('k'), baseUrl: new Secret('https://eu.example.com/sub/') };
     const { hosts } = await run('lasso.classify', {}, ['Hello'], { partner });

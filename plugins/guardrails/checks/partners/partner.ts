@@ -1,7 +1,7 @@
 import { partnerOfCheck, partners } from '../../../../src/common/guardrails/partners.js';
 import type { CheckParameters, CheckResult, RemoteCheck, RemoteContext } from '../../check.js';
 import { requestTexts } from '../../texts/request-parts.js';
-import { failed, postJson, ServiceFailed } from '../remote/calls.js';
+import { checkLength, failed, maxSentLength, postJson, ServiceFailed } from '../remote/calls.js';
 import { isPlain } from '../request/values.js';
 
 export type PartnerAnswer = Readonly<Record<string, unknown>>;
@@ -43,7 +43,8 @@ export class PartnerAsk {
     const { phase, text, format, body } = this.context;
     if (phase === 'before') return text;
     const read = body === null ? null : requestTexts(format, body);
-    return read === null ? '' : read.judged.map((part) => part.text).join('\n');
+    const judged = read === null ? '' : read.judged.map((part) => part.text).join('\n');
+    return judged.slice(0, maxSentLength);
   }
 
   /** Sends JSON. Throws for anything but an object with a status of success. */
@@ -79,6 +80,7 @@ export function partnerCheck({ id, redacts, judge }: PartnerRules): RemoteCheck 
     async run(context, parameters) {
       if (context.text.trim() === '') return { verdict: true, data: { explanation: 'There is no text.' } };
       try {
+        checkLength(context.text);
         return await judge(new PartnerAsk(context, name), parameters);
       } catch (error) {
         return failed(error, `${name} could not be asked.`);

@@ -17,6 +17,17 @@ export interface JsonReply {
   readonly json: unknown;
 }
 
+/** Characters of the texts that a service is sent; to write more of them as JSON would hold up the event loop. */
+export const maxSentLength = 512 * 1024;
+
+/** Throws where the texts are too long to be sent. */
+export function checkLength(text: string): void {
+  if (text.length > maxSentLength)
+    throw new ServiceFailed(
+      `The texts have more than ${maxSentLength} characters, which no service is sent.`,
+    );
+}
+
 /** Headers of the connection and the framing are the gateway's own. */
 const reserved = new Set([
   ...['host', 'connection', 'content-length', 'transfer-encoding', 'keep-alive', 'te', 'trailer', 'upgrade'],

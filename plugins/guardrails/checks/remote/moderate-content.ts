@@ -1,6 +1,6 @@
 import type { RemoteCheck } from '../../check.js';
 import { isPlain } from '../request/values.js';
-import { failed, ServiceFailed } from './calls.js';
+import { checkLength, failed, ServiceFailed } from './calls.js';
 
 interface ModerateContent {
   readonly categories: readonly string[];
@@ -38,6 +38,7 @@ export const moderateContent: RemoteCheck = {
     const texts = context.texts.filter((text) => text.trim() !== '');
     if (texts.length === 0) return { verdict: !not, data: { explanation: 'There is no text.' } };
     try {
+      checkLength(context.text);
       const { results } = await context.moderate({ texts, provider, model });
       if (!Array.isArray(results) || results.length === 0)
         throw new ServiceFailed('The provider answered without results.');
