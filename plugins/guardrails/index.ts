@@ -54,9 +54,9 @@ export default definePlugin<GuardrailOptions, NeedsOf<typeof stage>>({
       ...{ maxQueue: queue, maxQueueBytes: queueBytes },
     });
     const runner = new GuardrailRunner(host, pool);
-    const passthrough = new PassthroughBodies(host, runner);
     const recorder = new VerdictRecorder(host);
     const unredacted = new UnredactedBodies(host);
+    const passthrough = new PassthroughBodies(host, runner, unredacted);
     const parts = { host, runner, recorder, passthrough, unredacted, heldMs: streamHoldMs };
     host.metrics.show(() => [
       ...parts.recorder.metrics(),

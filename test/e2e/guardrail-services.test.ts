@@ -4,6 +4,7 @@ import type { SimulatedProvider } from '../../src/simulated/index.js';
 import { type CheckService, startCheckService } from '../support/check-service.js';
 import { run } from '../support/command.js';
 import { examplesOf } from '../support/examples.js';
+import { eventually } from '../support/gateway.js';
 import { addSimulated, type SharedGateway, shareGateway } from '../support/shared-gateway.js';
 
 // biome-ignore lint/suspicious/noExplicitAny: JSON of many shapes, looked into by the tests.
@@ -38,7 +39,7 @@ describe('guardrails of a running gateway that ask services', function () {
     });
     const text = await response.text();
     const json: Json = text.startsWith('{') ? JSON.parse(text) : null;
-    return { status: response.status, text, json, id: response.headers.get('x-gateway-trace-id') };
+    return { status: response.status, text, json, id: response.headers.get('x-gateway-request-id') };
   };
   const ask = (content: string, config: object) =>
     send(
@@ -185,6 +186,22 @@ describe('guardrails of a running gateway that ask services', function () {
       expect(status, text).to.equal(200);
       expect(json.request).to.include('ann@example.com');
       expect(json).to.deep.include({ id, response: null, cut: false });
+      const passed = await send(
+        'POST',
+        '/v1/proxy/unknown/endpoint',
+        { text: 'raw text' },
+        gateway.workspaceKey,
+        {
+          input_guardrails: [
+            { 'default.regexReplace': { rule: 'raw', redactText: '[changed]' }, passthrough_paths: ['text'] },
+          ],
+        },
+      );
+      expect(passed.status, passed.text).to.equal(200);
+      await eventually('the text that was passed through is kept', async () => {
+        const { json: kept } = await unredacted(passed.id!, gateway.adminKey);
+        return kept?.request === '{"text":"raw text"}';
+      });
       expect((await unredacted(id, gateway.workspaceKey)).status).to.equal(403);
       expect((await unredacted('0190a1b2-0000-7000-8000-000000000000', gateway.adminKey)).status).to.equal(
         404,

@@ -11,6 +11,7 @@ import { factsOf } from '../facts.js';
 import { type HookOutcome, outcomeOf } from '../run/outcome.js';
 import type { GuardrailRunner } from '../run/runner.js';
 import { Subject } from '../run/subject.js';
+import type { UnredactedBodies } from '../run/unredacted.js';
 import { partsAt } from '../texts/parts.js';
 import { collect } from './collected-body.js';
 
@@ -32,6 +33,7 @@ export class PassthroughBodies {
   constructor(
     readonly host: HostWith<'requests' | 'bodies'>,
     readonly runner: GuardrailRunner,
+    readonly unredacted: UnredactedBodies,
   ) {}
 
   /** The outcome of a guardrail by which a call cannot be judged, since it names no paths; null: there is none. */
@@ -88,6 +90,7 @@ export class PassthroughBodies {
       isChanged ||= subject.isChanged;
       json = (phase === 'before' ? subject.body : subject.answer) ?? json;
     }
+    if (isChanged) this.unredacted.keep(x, phase === 'before' ? 'request' : 'response', bytes);
     const isLong = bytes.length > parseAtMost;
     const written = isChanged ? (isLong ? await writeJsonInSlices(json) : jsonBytes(json)) : bytes;
     return { outcomes, body: written, isChanged };

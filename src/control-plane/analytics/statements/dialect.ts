@@ -1,4 +1,3 @@
-
 /** A database that questions are put to, in SQL that DuckDB and PostgreSQL share. */
 export interface AnalyticsDatabase {
   /** What to select from: a row for each request, with the columns of `requestColumns`. */
