@@ -155,7 +155,7 @@ describe('a custom plugin', () => {
     return x;
   };
   const limit: HookLimit = { ms: 30_000, unlimited: null };
-  const phases = ['request', 'explain', 'attempt', 'reply', 'event', 'log'] as const;
+  const phases = ['request', 'explain', 'attempt', 'reply', 'text', 'event', 'log'] as const;
   type Phase = (typeof phases)[number];
   const run = (phase: Phase, hook: (x: Exchange, more: unknown) => unknown, x = exchange()): unknown =>
     (

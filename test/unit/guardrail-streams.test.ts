@@ -1,8 +1,9 @@
 import { expect } from 'chai';
+import { makeCases } from '../../bench/labelled/cases.js';
 import { pii } from '../../plugins/guardrails/checks/pii/check.js';
 import { personalCategories, personalKinds } from '../../plugins/guardrails/checks/pii/kinds.js';
 import { secrets } from '../../plugins/guardrails/checks/secrets/check.js';
-import { secretKinds } from '../../plugins/guardrails/checks/secrets/kinds.js';
+import { secretCategories, secretKinds } from '../../plugins/guardrails/checks/secrets/kinds.js';
 import type { HookOutcome } from '../../plugins/guardrails/run/outcome.js';
 import { pieceChecks } from '../../plugins/guardrails/streams/piece-checks.js';
 import { PieceText } from '../../plugins/guardrails/streams/piece-text.js';
@@ -33,7 +34,7 @@ function inPieces(id: string, parameters: Record<string, unknown>, pieces: reado
 
 describe('a stream in pieces', () => {
   for (const [id, check, kinds, categories] of [
-    ['gateway.secrets', secrets, secretKinds, undefined],
+    ['gateway.secrets', secrets, secretKinds, secretCategories],
     ['gateway.pii', pii, personalKinds, personalCategories],
   ] as const) {
     for (const kind of kinds) {
@@ -41,7 +42,7 @@ describe('a stream in pieces', () => {
       const parameters = {
         redact: true,
         not: false,
-        categories: categories ?? [...new Set(secretKinds.map((one) => one.id))],
+        categories: categories,
       };
       it(`gets the same placeholders as the whole text: ${kind.id}, ${kind.title}`, () => {
         const whole = check.run({ phase: 'after', texts: [text], text }, parameters).transformed![0]!;
@@ -61,6 +62,26 @@ describe('a stream in pieces', () => {
         expect(wrong).to.deep.equal([]);
       });
     }
+  }
+});
+
+describe('labelled texts in pieces', () => {
+  for (const [id, check, categories] of [
+    ['gateway.pii', pii, personalCategories],
+    ['gateway.secrets', secrets, secretCategories],
+  ] as const) {
+    it(`get the same placeholders as whole ones from ${id}`, () => {
+      const parameters = { redact: true, not: false, categories };
+      let found = 0;
+      for (const [i, { text }] of makeCases(1).entries()) {
+        if (i % 5 !== 0) continue;
+        const whole = check.run({ phase: 'after', texts: [text], text }, parameters).transformed?.[0] ?? text;
+        if (whole !== text) found++;
+        const pieces = text.match(new RegExp(`[^]{1,${1 + (i % 8)}}`, 'g')) ?? [];
+        expect(inPieces(id, parameters, pieces).text, pieces.join('|')).to.equal(whole);
+      }
+      expect(found).to.be.above(20);
+    });
   }
 });
 

@@ -7,6 +7,7 @@ import type { TextPiece, TextResult } from '../../src/common/plugin-host/text-pi
 import { OpenText, type TextHook } from '../../src/data-plane/pipeline/answer/texts/open-text.js';
 import { passRequest } from '../../src/data-plane/pipeline/answer/texts/whole-texts.js';
 import { composeChain } from '../../src/data-plane/pipeline/chain.js';
+import { customStage } from '../../src/data-plane/pipeline/plugins/custom-stage.js';
 import { BareWorker, soon } from '../support/bare-worker.js';
 import { providerStreams, type StreamedWay, streamedWays } from '../support/streamed-texts.js';
 
@@ -143,6 +144,22 @@ describe('a text hook on streams', () => {
     expect(chat.read(client.text)).to.equal('AB');
   });
 
+  it('is not asked again once the client has left', async () => {
+    let asked = 0;
+    hooked((_x, { text, canHold }) => {
+      asked++;
+      return canHold ? { text: '', held: text, ms: 5 } : text;
+    });
+    const [client, provider] = await worker.asking(key, { config: '{"provider":"@openai"}' });
+    provider.handler.head(200, ['content-type', 'text/event-stream']);
+    provider.handler.data(Buffer.from(providerStreams['openai']!(['a']).slice(0, 2).join('')));
+    await soon('the hook has seen it', () => asked > 0);
+    client.disconnect();
+    const before = asked;
+    await new Promise((resolve) => setTimeout(resolve, 20));
+    expect([asked, provider.cancelled]).to.deep.equal([before, true]);
+  });
+
   it('may give promises: the order of texts and events stays', async () => {
     for (const way of streamedWays) {
       let running = 0;
@@ -156,6 +173,50 @@ describe('a text hook on streams', () => {
       expect(way.read(answer), way.name).to.equal('ABCD!');
       expect(answer).to.match(way.ended).and.match(way.usage);
     }
+  });
+
+  it('refuses a request by its text, as an answer in the format of the client', async () => {
+    const text: TextHook = (_x, piece) => {
+      if (piece.where === 'request') throw new GatewayError('permission_denied', 'Not this one.');
+    };
+    const { chain } = worker.pipeline;
+    const [auth, body, ...rest] = chain.request;
+    const [ofText] = composeChain([{ text }], 0, passRequest).request;
+    Object.assign(worker.pipeline, { chain: { ...chain, request: [auth, body, ofText, ...rest] } });
+    try {
+      for (const { ask, name } of streamedWays) {
+        const client = worker.ask(key, { ...ask, config: '{"provider":"@openai"}' });
+        await soon('it is refused', () => client.ended);
+        expect(client.status, name).to.equal(403);
+        expect(client.text, name).to.include('Not this one.');
+      }
+    } finally {
+      Object.assign(worker.pipeline, { chain });
+    }
+  });
+
+  it('of a plugin may return a string, a held text or nothing', () => {
+    const log = { info() {}, warn() {}, error() {} };
+    const x = { id: 'x', metadata: {}, request: { json: null } } as unknown as Exchange;
+    const made = (answer: unknown): unknown => {
+      const hooks = { text: () => answer as string };
+      return customStage({ name: 'mine', hooks }, log, { ms: 1000, unlimited: null }).hooks.text!(
+        x,
+        {} as TextPiece,
+      );
+    };
+    for (const right of [undefined, '', 'a', { text: 'a', held: '' }, { text: '', held: 'a', ms: 10_000 }])
+      expect(made(right)).to.equal(right);
+    for (const wrong of [
+      null,
+      1,
+      [],
+      {},
+      { text: 'a' },
+      { text: 'a', held: 'b', ms: 0 },
+      { text: 'a', held: 'b', ms: 10_001 },
+    ])
+      expect(() => made(wrong), JSON.stringify(wrong)).to.throw(TypeError, 'It returned no text');
   });
 
   it('cannot hold back more than 16 KiB', () => {

@@ -34,7 +34,8 @@ export interface Hooks {
   /**
    * Per text of the request, and per text of the answer or piece of it, whatever the wire format. Those of the request come
    * after `request`, in the order of the stages; those of the answer in reverse order, before `reply` and `event`, and are
-   * cached and logged as they are changed. Throwing a GatewayError refuses the request, or ends the stream with an error event.
+   * cached and logged as they are changed; answers from the cache are not seen again. Throwing a GatewayError refuses the
+   * request, fails the attempt whose whole answer it is, or ends the stream with an error event.
    */
   text?(x: Exchange, piece: TextPiece): Awaitable<TextResult | void>;
   /** Per streamed event, in reverse order. null: removes the event. */
