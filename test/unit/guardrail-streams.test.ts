@@ -255,8 +255,7 @@ describe('a stream with a guardrail that judges it while it comes', () => {
             .to.not.include(github.example.slice(0, 12))
             .and.not.include(github.example.slice(-12));
           expect(answer).to.not.match(/\[DONE\]|message_stop|response\.completed|"STOP"/);
-          if (!way.name.includes('array'))
-            expect(answer).to.include('The guardrail deny did not pass this answer');
+          expect(answer).to.include('The guardrail deny did not pass this answer');
           expect(cancelled).to.equal(true);
           expect(settlement.error).to.equal('guardrail_denied');
           expect(settlement.stages?.['guardrails']).to.include({ verdict: false, denied_by: 'deny' });

@@ -120,8 +120,8 @@ export class Writer implements Sink {
       return;
     }
     const sink = begun ?? this.begin();
+    if (error.isReported) return sink.end();
     if (this.events) {
-      if (error.isReported) return sink.end();
       // The one ending at which every client throws: an error event, and no [DONE].
       const origin = { requestId: this.x.id, provider: null };
       sink.data(errorsAt(this.x.request.path, this.x.request.headers).errorEvent(error, origin));

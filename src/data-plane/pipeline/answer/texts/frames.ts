@@ -21,6 +21,8 @@ export interface Frames {
   made(name: string | null, data: string): Buffer;
   /** The end of the stream; null: it has none of its own. */
   close(): Buffer | null;
+  /** Its end in place of that, with an error; null: the writer of the stream adds it. */
+  broken(error: () => string): Buffer | null;
 }
 
 /** The end of a converted answer may repeat its whole text several times. */
@@ -90,6 +92,10 @@ export class EventFrames implements Frames {
   close(): null {
     return null;
   }
+
+  broken(): null {
+    return null;
+  }
 }
 
 function frameOf(bytes: Buffer): StreamFrame {
@@ -150,5 +156,9 @@ export class ArrayFrames implements Frames {
 
   close(): Buffer {
     return Buffer.from(this.#writer.end());
+  }
+
+  broken(error: () => string): Buffer {
+    return Buffer.from(this.#writer.item(error()) + this.#writer.end());
   }
 }

@@ -2,6 +2,7 @@ import type { Sink, Source } from '../../../../common/bytes/body.js';
 import type { BodyRecord } from '../../../../common/bytes/body-record.js';
 import { GatewayError } from '../../../../common/core/errors.js';
 import type { Exchange } from '../../../../common/core/exchange.js';
+import { errorsAt } from '../../../providers/client-formats/index.js';
 import { EventRewriter, type StreamFormat } from './event-rewriter.js';
 import { ArrayFrames, EventFrames, type Frames, type StreamFrame } from './frames.js';
 import type { Steps, TextHook } from './open-text.js';
@@ -25,7 +26,7 @@ export class TextStream implements Source, Sink {
 
   constructor(
     readonly source: Source,
-    x: Exchange,
+    readonly x: Exchange,
     format: StreamFormat,
     hooks: readonly TextHook[],
     /** Server-sent events, or one JSON array? */
@@ -163,10 +164,15 @@ export class TextStream implements Source, Sink {
   /** A hook refuses the answer, or has failed. */
   #break(thrown: unknown): void {
     if (this.#isOver) return;
+    const error = GatewayError.from(thrown);
+    const { id, request } = this.x;
+    const errors = errorsAt(request.path, request.headers);
+    const last = this.#frames.broken(() => errors.writeError(error, { requestId: id, provider: null }));
+    if (last !== null) this.#out.push(last);
     this.#flush();
     this.#over();
     this.source.cancel();
-    this.#sink!.error(GatewayError.from(thrown));
+    this.#sink!.error(last === null ? error : error.asReported());
   }
 
   #over(): void {
