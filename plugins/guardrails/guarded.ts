@@ -47,11 +47,21 @@ export class GuardedExchange implements Judge {
   ) {}
 
   /** Judges the request; the subject has what they made of it. A Reply: no target may be called. */
-  async request(x: Exchange, subject: Subject): Promise<Reply | undefined> {
+  request(x: Exchange, subject: Subject): Awaitable<Reply | undefined> {
     const all = this.guardrails.all('before');
     this.#runBeside(x, all, subject);
     const sync = all.filter(isSync);
-    const outcomes = await this.parts.runner.run(x, sync, subject);
+    const outcomes = this.parts.runner.run(x, sync, subject);
+    return outcomes instanceof Promise
+      ? outcomes.then((found) => this.#judgedRequest(x, sync, found))
+      : this.#judgedRequest(x, sync, outcomes);
+  }
+
+  #judgedRequest(
+    x: Exchange,
+    sync: readonly GuardrailRules[],
+    outcomes: readonly HookOutcome[],
+  ): Reply | undefined {
     for (const [i, guardrail] of sync.entries()) this.#before.set(guardrail, outcomes[i]!);
     this.#record(x);
     const denied = this.guardrails.targets.map((target) => this.#denied(target));
@@ -97,10 +107,13 @@ export class GuardedExchange implements Judge {
   #runBeside(x: Exchange, all: readonly GuardrailRules[], subject: Subject): void {
     const beside = all.filter((guardrail) => !isSync(guardrail));
     if (beside.length === 0) return;
-    void this.parts.runner.run(x, beside, subject.copy()).then((outcomes) => {
+    const take = (outcomes: readonly HookOutcome[]): void => {
       this.#beside = [...this.#beside, ...outcomes];
       this.#record(x);
-    });
+    };
+    const outcomes = this.parts.runner.run(x, beside, subject.copy());
+    if (outcomes instanceof Promise) void outcomes.then(take);
+    else take(outcomes);
   }
 
   #beforeOf(target: Target | null): readonly HookOutcome[] {
@@ -124,11 +137,9 @@ export class GuardedExchange implements Judge {
 
   /** Identifies the guardrails, and what they have found in the request. */
   get version(): string {
-    const versions = (['before', 'after'] as const).map((phase) =>
-      this.guardrails.all(phase).map(({ versionId }) => versionId),
-    );
     const failed = [...this.#before.values()].filter(({ verdict }) => !verdict).map(({ id }) => id);
-    return JSON.stringify([...versions, failed]);
+    const { versions } = this.guardrails;
+    return failed.length === 0 ? versions : `${versions} ${JSON.stringify(failed)}`;
   }
 
   refusal(target: Target): Reply | null {

@@ -12,7 +12,7 @@ const fails = new Error('broken');
 const seen: string[] = [];
 const replacing = (from: string, to: string) => ({
   runs: 'text' as const,
-  cheap: true as const,
+  nanoseconds: (length: number) => length,
   transforms: true as const,
   run: ({ texts }: { readonly texts: readonly string[] }): CheckResult => ({
     verdict: true,
@@ -24,7 +24,7 @@ const made: Record<string, Omit<Check, 'id'>> = {
   no: { runs: 'request', run: () => ({ verdict: false }) },
   throws: {
     runs: 'text',
-    cheap: true,
+    nanoseconds: () => 0,
     run: () => {
       throw fails;
     },
@@ -44,7 +44,7 @@ const made: Record<string, Omit<Check, 'id'>> = {
   bc: replacing('b', 'c'),
   sees: {
     runs: 'text',
-    cheap: true,
+    nanoseconds: () => 0,
     run: ({ text }: { readonly text: string }) => ({ verdict: text === 'c', data: text }),
   },
   late: {
