@@ -93,5 +93,10 @@ export interface RemoteCheck extends Runs<RemoteContext, Promise<CheckResult>> {
   readonly runs: 'remote';
 }
 
+/** The check cannot judge a text such as this one: it counts as its guardrail has it in `deny`, as if it had not run. */
+export class CheckNotRun extends Error {
+  override readonly name = 'CheckNotRun';
+}
+
 /** A check of a guardrail: one file of `checks/`, listed in `checks/index.ts`. */
 export type Check = TextCheck | RequestCheck | RemoteCheck;

@@ -40,6 +40,11 @@ export class GuardedExchange implements Judge {
   /** By the attempt whose answer was judged; of a stream null. */
   readonly #after = new Map<Attempt | null, readonly HookOutcome[]>();
   #beside: readonly HookOutcome[] = [];
+  /** Found when the answer had been sent: of streams. */
+  readonly #informed = new Set<HookOutcome>();
+  #pending = 0;
+  #allDone: (() => void) | null = null;
+  pending: Promise<unknown> | null = null;
 
   constructor(
     readonly parts: GuardParts,
@@ -112,8 +117,23 @@ export class GuardedExchange implements Judge {
       this.#record(x);
     };
     const outcomes = this.parts.runner.run(x, beside, subject.copy());
-    if (outcomes instanceof Promise) void outcomes.then(take);
+    if (outcomes instanceof Promise) this.#await(outcomes.then(take));
     else take(outcomes);
+  }
+
+  /** What has no effect on the answer any more is recorded all the same. */
+  #await(judged: Promise<unknown>): void {
+    this.#pending++;
+    this.pending ??= new Promise((resolve) => {
+      this.#allDone = () => resolve(null);
+    });
+    const done = (): void => {
+      this.#pending--;
+      if (this.#pending > 0) return;
+      this.#allDone?.();
+      this.pending = null;
+    };
+    void judged.then(done, done);
   }
 
   #beforeOf(target: Target | null): readonly HookOutcome[] {
@@ -214,12 +234,20 @@ export class GuardedExchange implements Judge {
     const isDenied = reply.error?.code === 'guardrail_denied';
     if (!isDenied && reply.errorOrigin !== null) return reply;
     const status = !isDenied && reply.status === 200 && this.#hasFailed(x.target) ? 246 : reply.status;
-    const isShown = status === 446 || status === 246 || x.target?.strictOpenAiCompliance === false;
+    // What was refused before a target was chosen is shown as the first one has it.
+    const target = x.target ?? this.guardrails.targets[0];
+    const isShown = status === 446 || status === 246 || target?.strictOpenAiCompliance === false;
     const { body } = reply;
     if (body !== null && isSource(body)) return this.#stream(x, { ...reply, status, body }, isShown);
     // Of a body that is passed through nothing is known; what is refused is the gateway's own.
     const isUnknown = x.endpoint.format === 'none' && status !== 446;
-    if (!isShown || body === null || reply.events || isUnknown) return { ...reply, status };
+    if (!isShown || body === null || isUnknown) return { ...reply, status };
+    if (reply.events) {
+      if (!isDenied) return { ...reply, status };
+      const before = { before_request_hooks: this.#results(x).before_request_hooks };
+      const framed = Buffer.concat([frame(x.endpoint.format, before), Buffer.from(body)]);
+      return { ...reply, status, body: framed };
+    }
     return { ...reply, status, body: withHookResults(Buffer.from(body), this.#results(x)) };
   }
 
@@ -246,16 +274,23 @@ export class GuardedExchange implements Judge {
       );
       this.#runBeside(x, after, subject);
       const outcomes = await this.parts.runner.run(x, after.filter(isSync), subject);
+      for (const outcome of outcomes) this.#informed.add(outcome);
       this.#after.set(x.answeredBy, outcomes);
       this.#record(x);
       return hasFrames ? frame(format, this.#results(x)) : null;
     };
-    return { ...reply, body: new JudgedStream(body as never, first, isJudged ? judge : null) };
+    const beside = async (bytes: Buffer): Promise<null> => {
+      this.#await(judge(bytes));
+      return null;
+    };
+    const last = isJudged ? (hasFrames ? judge : beside) : null;
+    return { ...reply, body: new JudgedStream(body as never, first, last) };
   }
 
   #record(x: Exchange): void {
     const after = this.#after.get(x.answeredBy) ?? [];
-    this.parts.recorder.record(x, [...this.#before.values(), ...after, ...this.#beside]);
+    const outcomes = [...this.#before.values(), ...after, ...this.#beside];
+    this.parts.recorder.record(x, outcomes, this.#informed);
   }
 }
 

@@ -112,6 +112,14 @@ describe('a run of guardrails', () => {
     expect(runner.errors.get('queue_full')).to.equal(2);
   });
 
+  it('gives a check with a wrong expression its error', async () => {
+    const real = new GuardrailRunner({} as never, pool);
+    const one = guardrail([['default.regexMatch', { rule: '(', not: false }]]);
+    const [outcome] = await real.run(exchange, [one], subjectOf('text'));
+    expect(outcome!.verdict).to.equal(true);
+    expect(outcome!.checks[0]?.error?.name).to.equal('SyntaxError');
+  });
+
   it('does not wait for a service beyond the timeout of its check', async () => {
     const { checks } = await run(guardrail([['hangs', { timeout: 20 }]]));
     expect(checks[0]?.error).to.deep.equal({ name: 'TimeoutError', message: 'No answer within 20 ms.' });

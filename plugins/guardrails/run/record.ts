@@ -13,8 +13,8 @@ export class VerdictRecorder {
 
   constructor(readonly host: Host) {}
 
-  /** All outcomes of an exchange so far. */
-  record(x: Exchange, outcomes: readonly HookOutcome[]): void {
+  /** All outcomes of an exchange so far. `informed`: those that came too late to refuse anything. */
+  record(x: Exchange, outcomes: readonly HookOutcome[], informed: ReadonlySet<HookOutcome>): void {
     if (outcomes.length === 0) return;
     let isPlain = true;
     let ms = 0;
@@ -52,7 +52,7 @@ export class VerdictRecorder {
       given === null ? [] : [`${id} ${given.value} * ${given.weight}`],
     );
     this.#text(x, 'feedback', feedback);
-    const denied = outcomes.find(({ verdict, deny, async }) => !verdict && deny && !async);
+    const denied = outcomes.find((one) => !one.verdict && one.deny && !one.async && !informed.has(one));
     if (denied !== undefined) this.#text(x, 'denied_by', [denied.id]);
   }
 

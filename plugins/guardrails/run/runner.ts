@@ -11,12 +11,16 @@ import { runRemoteCheck } from './remote-check.js';
 import type { Subject } from './subject.js';
 import { failure, runTextCheck } from './text-check.js';
 
-const unrun: Readonly<Record<Unrun | 'no_check', string>> = {
+/** Checks of one request or answer; more would hold up the event loop. */
+const maxChecks = 500;
+
+const unrun: Readonly<Record<Unrun | 'no_check' | 'too_many', string>> = {
   queue_full:
     'Too many texts wait to be checked: raise HEADGATE_GUARDRAILS_QUEUE or HEADGATE_GUARDRAILS_THREADS.',
   timeout: 'The check took longer than HEADGATE_GUARDRAILS_CHECK_MS.',
   thread_lost: 'The thread that ran the check has ended, as after using too much memory.',
   no_check: 'This version of the gateway has no such check yet.',
+  too_many: `A request has at most ${maxChecks} checks: name fewer guardrails.`,
 };
 
 /** Runs guardrails over requests and answers. */
@@ -43,6 +47,7 @@ export class GuardrailRunner {
     const plans = guardrails.map((guardrail) => this.#plans.of(guardrail));
     const changing = plans.flatMap((plan) => plan.changing);
     const judging = plans.flatMap((plan) => plan.judging);
+    if (changing.length + judging.length > maxChecks) this.#shorten(changing, judging, results);
     const outcomes = (): HookOutcome[] =>
       guardrails.map((guardrail) => outcomeOf(guardrail, subject.phase, results.of(guardrail), startedAt));
     const judged =
@@ -52,11 +57,22 @@ export class GuardrailRunner {
     return judged === undefined ? outcomes() : judged.then(outcomes);
   }
 
+  /** The first ones run; those that change text are the first. */
+  #shorten(changing: Planned[], judging: Planned[], results: Results): void {
+    const beyond = [
+      ...judging.splice(Math.max(0, maxChecks - changing.length)),
+      ...changing.splice(maxChecks),
+    ];
+    for (const one of beyond) results.set(one, this.#unrun('too_many'));
+  }
+
   /** Runs checks one after another, and makes their changes to the subject. */
   async #change(x: Exchange, all: readonly Planned[], subject: Subject, results: Results): Promise<void> {
     for (const planned of all) {
       const { check } = planned;
-      const judged = await this.#one(x, planned, subject, subject.texts);
+      let judged = await this.#one(x, planned, subject, subject.texts);
+      // A text that should have been changed and was not.
+      if (check?.runs === 'text' && judged.result.error !== undefined) judged = { ...judged, ran: false };
       results.set(planned, judged);
       const { transformed, body } = judged.result;
       if (body !== undefined && check?.runs !== 'text') subject.replaceBody(body);
@@ -68,7 +84,7 @@ export class GuardrailRunner {
       if (beside.result.transformed !== undefined) subject.replace('others', beside.result.transformed);
       // What could not be changed there counts as if it had been the judged text.
       if (!beside.ran || beside.result.error !== undefined)
-        results.set(planned, { ...beside, ms: judged.ms + beside.ms });
+        results.set(planned, { ...beside, ran: false, ms: judged.ms + beside.ms });
     }
   }
 
@@ -178,10 +194,10 @@ export class GuardrailRunner {
 
   #counted(result: CheckResult, ms: number): RuleResult {
     if (result.error !== undefined) this.#count('error');
-    return { result, ran: true, ms };
+    return { result, ran: result.error?.name !== 'CheckNotRun', ms };
   }
 
-  #unrun(reason: Unrun | 'no_check'): RuleResult {
+  #unrun(reason: Unrun | 'no_check' | 'too_many'): RuleResult {
     this.#count(reason);
     return {
       result: { verdict: false, error: { name: 'CheckNotRun', message: unrun[reason] } },

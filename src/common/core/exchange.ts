@@ -106,6 +106,8 @@ export interface Judge {
   refusal(target: Target): Reply | null;
   /** The answer of a target, or what takes its place. */
   answer(x: Exchange, reply: Reply, target: Target): Awaitable<Reply>;
+  /** Resolves when all is judged; the exchange is settled after that, or two seconds later. null: it is. Never rejects. */
+  readonly pending: Promise<unknown> | null;
 }
 
 /** One server-sent event in the client's format, before it is written. */

@@ -1,6 +1,7 @@
 import { RE2JS } from 're2js';
 import { estimateSize } from '../../../../src/common/text/pattern-size.js';
 import { re2Syntax } from './re2-syntax.js';
+import { type Matched, Replacement } from './replacement.js';
 import { Steps } from './steps.js';
 import { readExpression, type Tree } from './tree.js';
 
@@ -26,13 +27,16 @@ export class Expression {
   readonly #regex: RegExp;
   readonly #tree: Tree | null;
   readonly #steps: Steps | null;
+  readonly #isUnicode: boolean;
   #linear: RE2JS | null | undefined;
+  #replacement: Replacement | null = null;
 
   constructor(
     readonly source: string,
     readonly flags = '',
   ) {
     this.#regex = new RegExp(source, flags);
+    this.#isUnicode = /[uv]/.test(flags);
     // Sticky matches follow rules of their own.
     this.#tree = flags.includes('y') ? null : readExpression(source, flags);
     this.#steps = this.#tree === null ? null : new Steps(this.#tree, flags.includes('m'));
@@ -58,11 +62,35 @@ export class Expression {
     return { index: matcher.start(), length: matcher.end() - matcher.start() };
   }
 
-  /** Every match replaced, `$1` and `$<name>` in the replacement included. */
+  /** Every match replaced, `$1` and `$<name>` in the replacement included. Throws where the text would become far longer. */
   replaceAll(text: string, replacement: string): string {
     const linear = this.#linearFor(text.length);
-    if (linear === null) return text.replace(this.#regex, replacement);
-    return linear.test(text) ? linear.matcher(text).replaceAll(replacement) : text;
+    if (linear !== null && !linear.test(text)) return text;
+    const parsed = this.#replacementOf(replacement);
+    return parsed.writeAll(text, linear === null ? this.#matches(text) : linearMatches(linear, text));
+  }
+
+  #replacementOf(source: string): Replacement {
+    if (this.#replacement?.source !== source) {
+      // An empty alternative matches everywhere, and shows the groups.
+      const { length, groups } = new RegExp(`${this.source}|`, this.flags.replace(/[gy]/g, '')).exec('')!;
+      this.#replacement = new Replacement(source, length - 1, groups !== undefined);
+    }
+    return this.#replacement;
+  }
+
+  #matches(text: string): () => Matched | null {
+    const regex = this.#regex;
+    regex.lastIndex = 0;
+    return () => {
+      const match = regex.exec(text);
+      if (match === null) return null;
+      const end = match.index + match[0].length;
+      if (match[0] === '') regex.lastIndex += this.#isUnicode && text.codePointAt(end)! > 0xffff ? 2 : 1;
+      const group = (id: number | string): string | undefined =>
+        typeof id === 'number' ? match[id] : match.groups?.[id];
+      return { index: match.index, end, group };
+    };
   }
 
   /** RE2's engine, if this text needs it. */
@@ -82,4 +110,18 @@ export class Expression {
       return null;
     }
   }
+}
+
+function linearMatches(linear: RE2JS, text: string): () => Matched | null {
+  const matcher = linear.matcher(text);
+  const names = linear.namedGroups();
+  return () =>
+    matcher.find()
+      ? {
+          index: matcher.start(),
+          end: matcher.end(),
+          group: (id) =>
+            typeof id === 'number' || Object.hasOwn(names, id) ? (matcher.group(id) ?? undefined) : undefined,
+        }
+      : null;
 }

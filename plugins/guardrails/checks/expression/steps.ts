@@ -16,7 +16,8 @@ const sum = (efforts: readonly Effort[]): Effort => ({
 /** One after the other: each way of the first is tried with all of the second. */
 const followed = (first: Effort, second: Effort): Effort => ({
   ways: first.ways * second.ways,
-  steps: first.steps + first.ways * second.steps,
+  // Without a bound times nothing is nothing.
+  steps: first.steps + (second.steps === 0 ? 0 : first.ways * second.steps),
 });
 
 /** Of parts that begin differently at most one is tried beyond its first unit. */
@@ -78,10 +79,11 @@ const enough = 1e9;
 
 function repeated({ ways, steps }: Effort, min: number, max: number): Effort {
   // `[a-z]{2,8}`: one way for each number.
-  if (ways === 1) return { ways: max - min + 1, steps: max * steps };
+  if (ways === 1) return { ways: max - min + 1, steps: steps === 0 ? 0 : max * steps };
   let total: Effort = { ways: min === 0 ? 1 : 0, steps: 0 };
   let each = 1;
-  for (let count = 1; count <= max && total.steps < enough; count++) {
+  for (let count = 1; count <= max; count++) {
+    if (total.steps >= enough) return { ways: Number.POSITIVE_INFINITY, steps: Number.POSITIVE_INFINITY };
     total = { ways: total.ways, steps: total.steps + each * (steps + 1) };
     each *= ways;
     if (count >= min) total = { ...total, ways: total.ways + each };
