@@ -13,7 +13,7 @@ export interface Planned<C extends Check | undefined = Check | undefined> {
 }
 
 /** What a guardrail runs: made once for a version. */
-export interface Plan {
+export interface GuardrailPlan {
   /** Those that change text; of a guardrail with `sequential` that has such a check, all of them. */
   readonly changing: readonly Planned[];
   readonly judging: readonly Planned[];
@@ -21,11 +21,11 @@ export interface Plan {
 
 /** Plans of guardrails, for as long as these are kept. */
 export class Plans {
-  readonly #plans = new WeakMap<GuardrailRules, Plan>();
+  readonly #plans = new WeakMap<GuardrailRules, GuardrailPlan>();
 
   constructor(readonly known: ReadonlyMap<string, Check>) {}
 
-  of(guardrail: GuardrailRules): Plan {
+  of(guardrail: GuardrailRules): GuardrailPlan {
     let plan = this.#plans.get(guardrail);
     if (plan === undefined) {
       plan = this.#made(guardrail);
@@ -34,7 +34,7 @@ export class Plans {
     return plan;
   }
 
-  #made(guardrail: GuardrailRules): Plan {
+  #made(guardrail: GuardrailRules): GuardrailPlan {
     const all = guardrail.rules.map((rule, index): Planned => {
       const key = `${guardrail.versionId}:${index}`;
       const job = { key, id: rule.check, parameters: rule.parameters };

@@ -120,7 +120,7 @@ class Reader {
         this.#at++;
         return { kind: 'assertion', mark: `\\${mark}` };
       }
-      // The rules for braces and brackets that stand for themselves are not worth their code.
+      // Braces and brackets without a meaning have rules that are not worth their code.
       case '{':
       case '}':
       case ']':
@@ -167,7 +167,7 @@ class Reader {
       this.#at++;
       const to = this.#classAtom();
       const [first, second] = [unitIn(from), unitIn(to)];
-      // `[\w-.]`: the hyphen stands for itself.
+      // `[\w-.]`: the hyphen is one of the characters.
       if (first === null || second === null) ranges.push(...from, ...single('-'), ...to);
       else ranges.push([first, second]);
     }
