@@ -40,6 +40,8 @@ export class GuardedExchange implements Judge {
   /** By the attempt whose answer was judged; of a stream null. */
   readonly #after = new Map<Attempt | null, readonly HookOutcome[]>();
   #beside: readonly HookOutcome[] = [];
+  /** Has any guardrail of the request not passed? Most have: then nothing has to be looked up. */
+  #anyFailed = false;
   /** Found when the answer had been sent: of streams. */
   readonly #informed = new Set<HookOutcome>();
   #pending = 0;
@@ -67,8 +69,12 @@ export class GuardedExchange implements Judge {
     sync: readonly GuardrailRules[],
     outcomes: readonly HookOutcome[],
   ): Reply | undefined {
-    for (const [i, guardrail] of sync.entries()) this.#before.set(guardrail, outcomes[i]!);
+    for (const [i, guardrail] of sync.entries()) {
+      this.#before.set(guardrail, outcomes[i]!);
+      this.#anyFailed ||= !outcomes[i]!.verdict;
+    }
     this.#record(x);
+    if (!this.#anyFailed) return undefined;
     const denied = this.guardrails.targets.map((target) => this.#denied(target));
     const [first] = denied;
     if (first == null || denied.includes(null)) return undefined;
@@ -87,6 +93,7 @@ export class GuardedExchange implements Judge {
       const { outcomes } = await passthrough.request(x, before, stream);
       for (const [guardrail, outcome] of outcomes) this.#before.set(guardrail, outcome);
     }
+    this.#anyFailed = [...this.#before.values()].some(({ verdict }) => !verdict);
     this.#record(x);
     const denied = [...this.#before.values()].find(({ verdict, deny }) => deny && !verdict);
     return denied === undefined ? undefined : denial(x, denied, false);
@@ -142,6 +149,7 @@ export class GuardedExchange implements Judge {
   }
 
   #denied(target: Target): HookOutcome | null {
+    if (!this.#anyFailed) return null;
     return this.#beforeOf(target).find(({ verdict, deny }) => deny && !verdict) ?? null;
   }
 
@@ -152,14 +160,15 @@ export class GuardedExchange implements Judge {
   }
 
   #hasFailed(target: Target | null): boolean {
-    return this.#beforeOf(target).some(({ verdict }) => !verdict);
+    return this.#anyFailed && this.#beforeOf(target).some(({ verdict }) => !verdict);
   }
 
   /** Identifies the guardrails, and what they have found in the request. */
   get version(): string {
-    const failed = [...this.#before.values()].filter(({ verdict }) => !verdict).map(({ id }) => id);
     const { versions } = this.guardrails;
-    return failed.length === 0 ? versions : `${versions} ${JSON.stringify(failed)}`;
+    if (!this.#anyFailed) return versions;
+    const failed = [...this.#before.values()].filter(({ verdict }) => !verdict).map(({ id }) => id);
+    return `${versions} ${JSON.stringify(failed)}`;
   }
 
   refusal(target: Target): Reply | null {

@@ -1,3 +1,4 @@
+import { readdirSync, readFileSync } from 'node:fs';
 import { expect } from 'chai';
 import { CheckPool, type CheckPoolOptions, type PoolResult } from '../../plugins/guardrails/pool/pool.js';
 
@@ -65,6 +66,18 @@ describe('the threads that run checks', function () {
     expect(verdictsOf(await run(['quick'], 'x'.repeat(1001)))).to.deep.equal(['queue_full']);
     expect(verdictsOf(await run(['quick'], 'x'.repeat(1000)))).to.deep.equal([true]);
     expect(pool.queued).to.equal(0);
+  });
+
+  it('leave the processor to the event loop, on Linux', async function () {
+    if (process.platform !== 'linux') return this.skip();
+    const own = new CheckPool({ ...options, deadlineMs: 30_000 });
+    await own.run('before', ['a'], [{ key: 'n', id: 'default.notNull', parameters: { not: false } }]);
+    const priorities = readdirSync('/proc/self/task').map((task) => {
+      const stat = readFileSync(`/proc/self/task/${task}/stat`, 'latin1');
+      return Number(stat.slice(stat.lastIndexOf(')') + 2).split(' ')[16]);
+    });
+    expect(Math.max(...priorities)).to.be.at.least(10);
+    await own.close();
   });
 
   it('get the parameters of a check once, and again after they have ended', async () => {
