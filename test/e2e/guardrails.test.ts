@@ -418,7 +418,7 @@ describe('guardrails of a running gateway', function () {
     }
     // Bodies follow their rows up to a second later.
     let logged = await rowOf(ids[0]!);
-    for (let i = 0; i < 100 && (logged['request'] ?? null) === null; i++) {
+    for (let i = 0; i < 100 && (logged['request']?.body ?? null) === null; i++) {
       await new Promise((resolve) => setTimeout(resolve, 50));
       logged = await rowOf(ids[0]!);
     }
