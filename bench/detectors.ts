@@ -5,6 +5,7 @@ import { Detector } from '../plugins/guardrails/checks/detect/detector.js';
 import { personalKinds } from '../plugins/guardrails/checks/pii/kinds.js';
 import { secretKinds } from '../plugins/guardrails/checks/secrets/kinds.js';
 import { kindFacts, makeCases } from './labelled/cases.js';
+import { compare, independentTexts } from './labelled/independent.js';
 import { type Row, rowsWhere, score, totals } from './labelled/score.js';
 
 const { values } = parseArgs({
@@ -42,4 +43,13 @@ console.log(
   ),
 );
 console.log(part('all kinds', rows));
-if (values.mistakes === true) console.log(`\n${mistakes.join('\n')}`);
+
+const independent = independentTexts();
+const compared = compare(independent, (text) => detector.find(text).map(({ kind: { id } }) => id));
+const { precision, recall } = compared;
+console.log(
+  `\n${independent.length} texts that were written without a look at the detectors, ` +
+    `${independent.filter(({ kinds }) => kinds.length === 0).length} of them look-alikes: ` +
+    `precision ${precision.toFixed(3)}, recall ${recall.toFixed(3)}`,
+);
+if (values.mistakes === true) console.log(`\n${[...mistakes, ...compared.mistakes].join('\n')}`);

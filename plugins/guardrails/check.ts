@@ -89,13 +89,11 @@ interface Runs<Context, Result> {
 
 export type CheckParameters = Readonly<Record<string, unknown>>;
 
-/**
- * A pure function of the text. It runs in a worker thread with a deadline. `cheap`: it takes time linear in the text, at
- * most 5 µs a KB, and runs on the event loop where the text is short.
- */
+/** A pure function of the text. It runs in a worker thread with a deadline, or on the event loop where that takes little. */
 export interface TextCheck extends Runs<TextContext, CheckResult> {
   readonly runs: 'text';
-  readonly cheap?: true;
+  /** Nanoseconds that it takes at most for texts of that length together. Absent: always in a thread. */
+  readonly nanoseconds?: (length: number, parameters: CheckParameters) => number;
 }
 
 /** A function of the request, on the event loop: it takes at most 20 µs, and time that does not grow with the texts. */
@@ -114,6 +112,11 @@ export interface RemoteCheck extends Runs<RemoteContext, Promise<CheckResult>> {
   readonly transformsIf?: readonly string[];
   /** It is not run over earlier messages, although it changes text. */
   readonly judgedOnly?: true;
+}
+
+/** The check cannot judge a text such as this one: it counts as its guardrail has it in `deny`, as if it had not run. */
+export class CheckNotRun extends Error {
+  override readonly name = 'CheckNotRun';
 }
 
 /** A check of a guardrail: one file of `checks/`, listed in `checks/index.ts`. */

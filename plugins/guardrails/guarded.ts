@@ -16,9 +16,9 @@ import type { HookOutcome } from './run/outcome.js';
 import type { VerdictRecorder } from './run/record.js';
 import type { GuardrailRunner } from './run/runner.js';
 import { Subject } from './run/subject.js';
+import type { UnredactedBodies } from './run/unredacted.js';
 import { JudgedStream } from './streams/judged-stream.js';
 import { StreamGuard, streamGuard } from './streams/stream-guard.js';
-import type { UnredactedBodies } from './run/unredacted.js';
 import { answerTexts, hasAnswerTexts } from './texts/answer-parts.js';
 import type { BodyTexts } from './texts/parts.js';
 import { textOfStream } from './texts/stream-text.js';
@@ -46,6 +46,13 @@ export class GuardedExchange implements Judge {
   /** By the attempt whose answer was judged; of a stream null. */
   readonly #after = new Map<Attempt | null, readonly HookOutcome[]>();
   #beside: readonly HookOutcome[] = [];
+  /** Has any guardrail of the request not passed? Most have: then nothing has to be looked up. */
+  #anyFailed = false;
+  /** Found when the answer had been sent: of streams. */
+  readonly #informed = new Set<HookOutcome>();
+  #pending = 0;
+  #allDone: (() => void) | null = null;
+  pending: Promise<unknown> | null = null;
 
   constructor(
     readonly parts: GuardParts,
@@ -53,13 +60,27 @@ export class GuardedExchange implements Judge {
   ) {}
 
   /** Judges the request; the subject has what they made of it. A Reply: no target may be called. */
-  async request(x: Exchange, subject: Subject): Promise<Reply | undefined> {
+  request(x: Exchange, subject: Subject): Awaitable<Reply | undefined> {
     const all = this.guardrails.all('before');
     this.#runBeside(x, all, subject);
     const sync = all.filter(isSync);
-    const outcomes = await this.parts.runner.run(x, sync, subject);
-    for (const [i, guardrail] of sync.entries()) this.#before.set(guardrail, outcomes[i]!);
+    const outcomes = this.parts.runner.run(x, sync, subject);
+    return outcomes instanceof Promise
+      ? outcomes.then((found) => this.#judgedRequest(x, sync, found))
+      : this.#judgedRequest(x, sync, outcomes);
+  }
+
+  #judgedRequest(
+    x: Exchange,
+    sync: readonly GuardrailRules[],
+    outcomes: readonly HookOutcome[],
+  ): Reply | undefined {
+    for (const [i, guardrail] of sync.entries()) {
+      this.#before.set(guardrail, outcomes[i]!);
+      this.#anyFailed ||= !outcomes[i]!.verdict;
+    }
     this.#record(x);
+    if (!this.#anyFailed) return undefined;
     const denied = this.guardrails.targets.map((target) => this.#denied(target));
     const [first] = denied;
     if (first == null || denied.includes(null)) return undefined;
@@ -78,6 +99,7 @@ export class GuardedExchange implements Judge {
       const { outcomes } = await passthrough.request(x, before, stream);
       for (const [guardrail, outcome] of outcomes) this.#before.set(guardrail, outcome);
     }
+    this.#anyFailed = [...this.#before.values()].some(({ verdict }) => !verdict);
     this.#record(x);
     const denied = [...this.#before.values()].find(({ verdict, deny }) => deny && !verdict);
     return denied === undefined ? undefined : denial(x, denied, false);
@@ -103,10 +125,28 @@ export class GuardedExchange implements Judge {
   #runBeside(x: Exchange, all: readonly GuardrailRules[], subject: Subject): void {
     const beside = all.filter((guardrail) => !isSync(guardrail));
     if (beside.length === 0) return;
-    void this.parts.runner.run(x, beside, subject.copy()).then((outcomes) => {
+    const take = (outcomes: readonly HookOutcome[]): void => {
       this.#beside = [...this.#beside, ...outcomes];
       this.#record(x);
+    };
+    const outcomes = this.parts.runner.run(x, beside, subject.copy());
+    if (outcomes instanceof Promise) this.#await(outcomes.then(take));
+    else take(outcomes);
+  }
+
+  /** What has no effect on the answer any more is recorded all the same. */
+  #await(judged: Promise<unknown>): void {
+    this.#pending++;
+    this.pending ??= new Promise((resolve) => {
+      this.#allDone = () => resolve(null);
     });
+    const done = (): void => {
+      this.#pending--;
+      if (this.#pending > 0) return;
+      this.#allDone?.();
+      this.pending = null;
+    };
+    void judged.then(done, done);
   }
 
   #beforeOf(target: Target | null): readonly HookOutcome[] {
@@ -115,6 +155,7 @@ export class GuardedExchange implements Judge {
   }
 
   #denied(target: Target): HookOutcome | null {
+    if (!this.#anyFailed) return null;
     return this.#beforeOf(target).find(({ verdict, deny }) => deny && !verdict) ?? null;
   }
 
@@ -125,16 +166,15 @@ export class GuardedExchange implements Judge {
   }
 
   #hasFailed(target: Target | null): boolean {
-    return this.#beforeOf(target).some(({ verdict }) => !verdict);
+    return this.#anyFailed && this.#beforeOf(target).some(({ verdict }) => !verdict);
   }
 
   /** Identifies the guardrails, and what they have found in the request. */
   get version(): string {
-    const versions = (['before', 'after'] as const).map((phase) =>
-      this.guardrails.all(phase).map(({ versionId }) => versionId),
-    );
+    const { versions } = this.guardrails;
+    if (!this.#anyFailed) return versions;
     const failed = [...this.#before.values()].filter(({ verdict }) => !verdict).map(({ id }) => id);
-    return JSON.stringify([...versions, failed]);
+    return `${versions} ${JSON.stringify(failed)}`;
   }
 
   refusal(target: Target): Reply | null {
@@ -224,12 +264,20 @@ export class GuardedExchange implements Judge {
     const isDenied = reply.error?.code === 'guardrail_denied';
     if (!isDenied && reply.errorOrigin !== null) return reply;
     const status = !isDenied && reply.status === 200 && this.#hasFailed(x.target) ? 246 : reply.status;
-    const isShown = status === 446 || status === 246 || x.target?.strictOpenAiCompliance === false;
+    // What was refused before a target was chosen is shown as the first one has it.
+    const target = x.target ?? this.guardrails.targets[0];
+    const isShown = status === 446 || status === 246 || target?.strictOpenAiCompliance === false;
     const { body } = reply;
     if (body !== null && isSource(body)) return this.#stream(x, { ...reply, status, body }, isShown);
     // Of a body that is passed through nothing is known; what is refused is the gateway's own.
     const isUnknown = x.endpoint.format === 'none' && status !== 446;
-    if (!isShown || body === null || reply.events || isUnknown) return { ...reply, status };
+    if (!isShown || body === null || isUnknown) return { ...reply, status };
+    if (reply.events) {
+      if (!isDenied) return { ...reply, status };
+      const before = { before_request_hooks: this.#results(x).before_request_hooks };
+      const framed = Buffer.concat([frame(x.endpoint.format, before), Buffer.from(body)]);
+      return { ...reply, status, body: framed };
+    }
     return { ...reply, status, body: withHookResults(Buffer.from(body), this.#results(x)) };
   }
 
@@ -260,16 +308,23 @@ export class GuardedExchange implements Judge {
       const left = guard === null ? sync : sync.map((one) => guard.rest(one));
       const found = await this.parts.runner.run(x, left, subject);
       const outcomes = found.map((one, i) => guard?.outcome(sync[i]!, one) ?? one);
+      for (const outcome of outcomes) this.#informed.add(outcome);
       this.#after.set(x.answeredBy, outcomes);
       this.#record(x);
       return hasFrames ? frame(format, this.#results(x)) : null;
     };
-    return { ...reply, body: new JudgedStream(body as never, first, isJudged ? judge : null) };
+    const beside = async (bytes: Buffer): Promise<null> => {
+      this.#await(judge(bytes));
+      return null;
+    };
+    const last = isJudged ? (hasFrames ? judge : beside) : null;
+    return { ...reply, body: new JudgedStream(body as never, first, last) };
   }
 
   #record(x: Exchange): void {
     const after = this.#after.get(x.answeredBy) ?? [];
-    this.parts.recorder.record(x, [...this.#before.values(), ...after, ...this.#beside]);
+    const outcomes = [...this.#before.values(), ...after, ...this.#beside];
+    this.parts.recorder.record(x, outcomes, this.#informed);
   }
 }
 

@@ -99,31 +99,41 @@ function meet(parts: GuardParts & { readonly host: Host }, x: Exchange): Awaitab
 
 async function passThrough(parts: GuardParts, x: Exchange): Promise<Reply | undefined> {
   const guardrails = await resolveGuardrails(parts.host, x);
-  if (guardrails.all('before').length + guardrails.all('after').length === 0) return;
+  if (guardrails.isEmpty) return;
   const guarded = new GuardedExchange(parts, guardrails);
   guarded.attach(x);
   return guarded.passThrough(x);
 }
 
-async function judge(
+function judge(
   parts: GuardParts,
   x: Exchange,
   guardrails: ExchangeGuardrails,
   json: JsonObject,
   texts: BodyTexts,
-): Promise<Reply | undefined> {
-  if (guardrails.all('before').length + guardrails.all('after').length === 0) return;
+): Awaitable<Reply | undefined> {
+  if (guardrails.isEmpty) return;
   const guarded = new GuardedExchange(parts, guardrails);
   guarded.attach(x);
   const read = (one: JsonObject): BodyTexts => requestTexts(x.endpoint.format, one)!;
   const subject = new Subject('before', () => factsOf(x), json, null, read, texts);
-  const refused = await guarded.request(x, subject);
-  if (subject.isChanged) {
-    parts.unredacted.keep(x, 'request', x.request.bytes!);
-    await edit(x, subject.body!);
-  }
+  const found = guarded.request(x, subject);
+  return found instanceof Promise
+    ? found.then((refused) => made(parts, x, guarded, subject, refused))
+    : made(parts, x, guarded, subject, found);
+}
+
+function made(
+  parts: GuardParts,
+  x: Exchange,
+  guarded: GuardedExchange,
+  subject: Subject,
+  refused: Reply | undefined,
+): Awaitable<Reply | undefined> {
   x.set(guardrailVersion, guarded.version);
-  return refused;
+  if (!subject.isChanged) return refused;
+  parts.unredacted.keep(x, 'request', x.request.bytes!);
+  return edit(x, subject.body!).then(() => refused);
 }
 
 async function edit(x: Exchange, json: JsonObject): Promise<void> {

@@ -1,3 +1,4 @@
+import type { Principal } from '../../src/common/access/principal.js';
 import type { Awaitable } from '../../src/common/core/directory.js';
 import type { Exchange } from '../../src/common/core/exchange.js';
 import type { GuardrailEntry, GuardrailReference, GuardrailRules } from '../../src/common/core/guardrail.js';
@@ -19,6 +20,11 @@ export class ExchangeGuardrails {
   /** Those that hold for every target. */
   readonly #defaults: Phases;
   readonly #ofTargets = new Map<object | null, Phases>();
+  readonly #all: Phases;
+  /** No target has any. */
+  readonly isEmpty: boolean;
+  /** Identifies them. */
+  readonly versions: string;
 
   constructor(
     readonly targets: readonly Target[],
@@ -27,6 +33,12 @@ export class ExchangeGuardrails {
   ) {
     this.#defaults = { before: distinct(defaults.before), after: distinct(defaults.after) };
     this.#ofTargets.set(null, this.#defaults);
+    const all = (phase: keyof Phases): readonly GuardrailRules[] =>
+      distinct(targets.flatMap((target) => this.of(target)[phase]));
+    this.#all = { before: all('before'), after: all('after') };
+    const { before, after } = this.#all;
+    this.isEmpty = before.length + after.length === 0;
+    this.versions = JSON.stringify([before, after].map((each) => each.map(({ versionId }) => versionId)));
   }
 
   of({ guardrails }: Pick<Target, 'guardrails'>): Phases {
@@ -46,7 +58,7 @@ export class ExchangeGuardrails {
 
   /** Those of any target. */
   all(phase: keyof Phases): readonly GuardrailRules[] {
-    return distinct(this.targets.flatMap((target) => this.of(target)[phase]));
+    return this.#all[phase];
   }
 }
 
@@ -71,6 +83,16 @@ export function targetsOf({ root }: ResolvedConfig): readonly Target[] {
 const leaves = (node: RouteNode): Target[] =>
   node.kind === 'target' ? [node.target] : node.children.flatMap(leaves);
 
+/** What was looked up for a config, and what was made of it. */
+interface Made {
+  readonly defaults: Principal['guardrails'];
+  readonly found: readonly (GuardrailRules | null)[];
+  readonly guardrails: ExchangeGuardrails;
+}
+
+/** The last ones of each config: they are made again only when one of its guardrails has changed. */
+const madeOf = new WeakMap<RouteNode, Made>();
+
 /**
  * Looks up the guardrails of an exchange. Throws `guardrail_not_found` for one that the config names. One of the
  * organisation's or the workspace's defaults that was archived has no effect any more.
@@ -78,42 +100,75 @@ const leaves = (node: RouteNode): Target[] =>
 export function resolveGuardrails(host: Host, x: Exchange): Awaitable<ExchangeGuardrails> {
   const { workspaceId, organisationId, guardrails: defaults } = x.principal;
   const scope = workspaceId ?? organisationId;
-  const leaf = targetsOf(x.config);
-  const named: Named = new Map();
-  const later: Promise<void>[] = [];
-  const look = (
-    key: GuardrailEntry | string,
-    name: string,
-    take: (found: GuardrailRules | null) => void,
-  ): void => {
-    if (named.has(key)) return;
+  const { ids, entries } = namesOf(x.config, defaults);
+  let isLater = false;
+  const look = (name: string): Awaitable<GuardrailRules | null> => {
     const found = host.directory.guardrail(scope, name);
-    if (found instanceof Promise) later.push(found.then(take));
-    else take(found);
+    isLater ||= found instanceof Promise;
+    return found;
   };
-  for (const id of [...(defaults?.before ?? []), ...(defaults?.after ?? [])])
-    look(id, id, (found) => void (found !== null && named.set(id, found)));
-  const entries = new Set(
-    leaf.flatMap(({ guardrails }) => [...(guardrails?.before ?? []), ...(guardrails?.after ?? [])]),
-  );
-  for (const entry of entries) {
-    if (!isReference(entry)) named.set(entry, entry);
-    else
-      look(entry, entry.name, (found) => {
-        if (found === null) throw notFound(host, entry.name);
-        const isPlain = Object.keys(entry.actions).length === 0;
-        named.set(entry, isPlain ? found : { ...found, ...entry.actions });
-      });
+  const found = [...ids.map(look), ...entries.map(({ name }) => look(name))];
+  const take = (all: readonly (GuardrailRules | null)[]): ExchangeGuardrails => {
+    const missing = entries.find((_, i) => all[ids.length + i] === null);
+    if (missing !== undefined) throw notFound(host, missing.name);
+    const { root } = x.config;
+    let made = madeOf.get(root);
+    if (made === undefined || made.defaults !== defaults || !isSame(made.found, all)) {
+      made = { defaults, found: all, guardrails: guardrailsOf(x.config, defaults, all) };
+      madeOf.set(root, made);
+    }
+    return made.guardrails;
+  };
+  return isLater ? Promise.all(found).then(take) : take(found as (GuardrailRules | null)[]);
+}
+
+const isSame = (some: readonly unknown[], others: readonly unknown[]): boolean =>
+  some.length === others.length && some.every((one, i) => one === others[i]);
+
+const none: readonly never[] = [];
+
+/** Entries of a config that name stored guardrails, each once. */
+const referencesOf = new WeakMap<RouteNode, readonly GuardrailReference[]>();
+
+function namesOf(
+  config: ResolvedConfig,
+  defaults: Principal['guardrails'],
+): { readonly ids: readonly string[]; readonly entries: readonly GuardrailReference[] } {
+  let entries = referencesOf.get(config.root);
+  if (entries === undefined) {
+    entries = [...entriesOf(config)].filter(isReference);
+    referencesOf.set(config.root, entries);
   }
-  const made = (): ExchangeGuardrails => {
-    const rules = (ids: readonly string[] = []): GuardrailRules[] => ids.flatMap((id) => named.get(id) ?? []);
-    return new ExchangeGuardrails(
-      leaf,
-      { before: rules(defaults?.before), after: rules(defaults?.after) },
-      named,
-    );
-  };
-  return later.length === 0 ? made() : Promise.all(later).then(made);
+  return { ids: defaults === undefined ? none : [...defaults.before, ...defaults.after], entries };
+}
+
+const entriesOf = (config: ResolvedConfig): Set<GuardrailEntry> =>
+  new Set(
+    targetsOf(config).flatMap(({ guardrails }) => [
+      ...(guardrails?.before ?? []),
+      ...(guardrails?.after ?? []),
+    ]),
+  );
+
+/** `found`: what the ids of the defaults and then the references of the config name. */
+function guardrailsOf(
+  config: ResolvedConfig,
+  defaults: Principal['guardrails'],
+  found: readonly (GuardrailRules | null)[],
+): ExchangeGuardrails {
+  const { ids, entries } = namesOf(config, defaults);
+  const named: Named = new Map();
+  for (const entry of entriesOf(config)) if (!isReference(entry)) named.set(entry, entry);
+  for (const [i, key] of [...ids, ...entries].entries()) {
+    const one = found[i];
+    if (one == null) continue;
+    const isPlain = typeof key === 'string' || Object.keys(key.actions).length === 0;
+    named.set(key, isPlain ? one : { ...one, ...key.actions });
+  }
+  const rules = (names: readonly string[] = none): GuardrailRules[] =>
+    names.flatMap((id) => named.get(id) ?? []);
+  const phases = { before: rules(defaults?.before), after: rules(defaults?.after) };
+  return new ExchangeGuardrails(targetsOf(config), phases, named);
 }
 
 const notFound = (host: Host, name: string) =>

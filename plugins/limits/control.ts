@@ -103,7 +103,7 @@ export default async function start(settings: LimitSettings, host: ControlHost):
     const before = endsOf(worker);
     const answer = await take(from, wanted, ofBudgets);
     if (endsOf(worker) === before || answer === null || 'refused' in answer) return answer;
-    // It ended meanwhile, and will not give back what it never got.
+    // It ended during the question, and will not give back what it never got.
     giveBack(from, backOf(wanted, ofBudgets, answer));
     return null;
   });

@@ -1,5 +1,6 @@
 import { expect } from 'chai';
 import { kindFacts, makeCases } from '../../bench/labelled/cases.js';
+import { compare, independentTexts } from '../../bench/labelled/independent.js';
 import { rowsWhere, score, totals } from '../../bench/labelled/score.js';
 import { Detector } from '../../plugins/guardrails/checks/detect/detector.js';
 import { keccak256 } from '../../plugins/guardrails/checks/detect/keccak.js';
@@ -67,6 +68,23 @@ describe('detectors of personal data and secrets', () => {
       const everything = score(cases, (text) => [{ kind: 'SSN', start: 0, end: text.length }]);
       expect(totals(everything.rows).precision).to.be.below(0.05);
     });
+  });
+
+  it('are right on texts that were written without a look at them', () => {
+    const texts = independentTexts();
+    expect(texts).to.have.length.at.least(400);
+    expect(texts.filter(({ kinds }) => kinds.length === 0)).to.have.length.at.least(texts.length / 2);
+    const { precision, recall, mistakes } = compare(texts, (text) =>
+      all.find(text).map(({ kind: { id } }) => id),
+    );
+    expect(precision, mistakes.join('\n')).to.be.at.least(0.97);
+    expect(recall, mistakes.join('\n')).to.be.at.least(0.95);
+    expect(compare(texts, () => ['SSN']).precision).to.be.below(0.05);
+  });
+
+  it('find numbers of telephones as Germans write them', () => {
+    expect(found('meine Nummer: +49 (0)30 901820')).to.deep.equal(['PHONE_NUMBER +49 (0)30 901820']);
+    expect(found('Tel. 030 / 23 12 45 67')).to.deep.equal(['PHONE_NUMBER 030 / 23 12 45 67']);
   });
 
   it('find a value at each place of a long text, and each value of one', () => {

@@ -1,3 +1,4 @@
+import { readdirSync, readFileSync } from 'node:fs';
 import { expect } from 'chai';
 import { CheckPool, type CheckPoolOptions, type PoolResult } from '../../plugins/guardrails/pool/pool.js';
 
@@ -29,19 +30,19 @@ describe('the threads that run checks', function () {
       [text],
       ids.map((id) => ({ key: id, id, parameters: {} })),
     );
-  const told = (results: readonly PoolResult[]): unknown[] =>
+  const verdictsOf = (results: readonly PoolResult[]): unknown[] =>
     results.map((one) => (typeof one === 'string' ? one : one.result.verdict));
 
   it('end a check that never does, and run the others of its text again', async () => {
-    expect(told(await run(['quick', 'loop', 'other']))).to.deep.equal([true, 'timeout', true]);
-    expect(told(await run(['loop']))).to.deep.equal(['timeout']);
-    expect(told(await run(['quick']))).to.deep.equal([true]);
+    expect(verdictsOf(await run(['quick', 'loop', 'other']))).to.deep.equal([true, 'timeout', true]);
+    expect(verdictsOf(await run(['loop']))).to.deep.equal(['timeout']);
+    expect(verdictsOf(await run(['quick']))).to.deep.equal([true]);
   });
 
   it('survive a check that uses too much memory, and one that ends its thread', async () => {
     const patient = new CheckPool({ ...options, deadlineMs: 30_000 }, unruly);
     const ask = async (id: string): Promise<unknown[]> =>
-      told(
+      verdictsOf(
         await patient.run(
           'before',
           ['text'],
@@ -56,10 +57,27 @@ describe('the threads that run checks', function () {
 
   it('take no more texts than they may, by number and by length, and others once there is room', async () => {
     const asked = ['loop', 'quick', 'quick', 'quick'].map((id) => run([id]));
-    expect((await Promise.all(asked)).flatMap(told)).to.deep.equal(['timeout', true, true, 'queue_full']);
-    expect(told(await run(['quick'], 'x'.repeat(1001)))).to.deep.equal(['queue_full']);
-    expect(told(await run(['quick'], 'x'.repeat(1000)))).to.deep.equal([true]);
+    expect((await Promise.all(asked)).flatMap(verdictsOf)).to.deep.equal([
+      'timeout',
+      true,
+      true,
+      'queue_full',
+    ]);
+    expect(verdictsOf(await run(['quick'], 'x'.repeat(1001)))).to.deep.equal(['queue_full']);
+    expect(verdictsOf(await run(['quick'], 'x'.repeat(1000)))).to.deep.equal([true]);
     expect(pool.queued).to.equal(0);
+  });
+
+  it('leave the processor to the event loop, on Linux', async function () {
+    if (process.platform !== 'linux') return this.skip();
+    const own = new CheckPool({ ...options, deadlineMs: 30_000 });
+    await own.run('before', ['a'], [{ key: 'n', id: 'default.notNull', parameters: { not: false } }]);
+    const priorities = readdirSync('/proc/self/task').map((task) => {
+      const stat = readFileSync(`/proc/self/task/${task}/stat`, 'latin1');
+      return Number(stat.slice(stat.lastIndexOf(')') + 2).split(' ')[16]);
+    });
+    expect(Math.max(...priorities)).to.be.at.least(10);
+    await own.close();
   });
 
   it('get the parameters of a check once, and again after they have ended', async () => {
@@ -72,8 +90,8 @@ describe('the threads that run checks', function () {
       [2, true],
       [1, false],
     ] as const)
-      expect(told(await own.run('before', ['two words'], check(maxWords)))).to.deep.equal([verdict]);
+      expect(verdictsOf(await own.run('before', ['two words'], check(maxWords)))).to.deep.equal([verdict]);
     await own.close();
-    expect(told(await own.run('before', ['two words'], check(1)))).to.deep.equal(['queue_full']);
+    expect(verdictsOf(await own.run('before', ['two words'], check(1)))).to.deep.equal(['queue_full']);
   });
 });

@@ -247,12 +247,30 @@ describe('checks that ask another server', () => {
       expect(service.asked).to.have.length(1);
     });
 
-    it('cannot be checked without a key set', async () => {
+    it('is refused while its keys cannot be fetched, which is tried once', async () => {
       answer = () => ({ status: 500 });
-      expect((await judge(token('RS256', 'r', rsa.privateKey, {}))).error?.name).to.equal('ServiceFailed');
-      answer = () => ({ body: jwks });
-      const result = await judge(token('RS256', 'r', rsa.privateKey, {}), { maxTokenAge: 'soon' });
-      expect(result.error?.message).to.match(/maxTokenAge must be/);
+      const parameters = filledParameters('default.jwt', { jwksUri: service.url, headerKey: 'x-token' });
+      const ask = (): Promise<CheckResult> =>
+        (checks.get('default.jwt') as RemoteCheck).run(
+          remoteContext({ headers: ['x-token', token('RS256', 'r', rsa.privateKey, {})] }),
+          parameters,
+        );
+      const results = await Promise.all(Array.from({ length: 20 }, ask));
+      results.push(await ask());
+      for (const { verdict, error, data } of results) {
+        expect([verdict, error]).to.deep.equal([false, undefined]);
+        expect(JSON.stringify(data)).to.match(/could not be checked: .*status 500/);
+      }
+      expect(service.asked).to.have.length(1);
+    });
+
+    it('is refused where its age cannot be read, or its key is too large to verify with', async () => {
+      const why = async (parameters: CheckParameters = {}): Promise<string> =>
+        explanation(await judge(token('RS256', 'r', rsa.privateKey, {}), parameters));
+      expect(await why({ maxTokenAge: 'soon' })).to.match(/maxTokenAge must be/);
+      const large = { kty: 'RSA', kid: 'r', e: 'AQAB', n: Buffer.alloc(2048, 255).toString('base64url') };
+      answer = () => ({ body: { keys: [large] } });
+      expect(await why()).to.match(/its key is not in the key set/);
     });
 
     it('has an age in seconds, minutes, hours, days or weeks', () => {

@@ -13,7 +13,7 @@ const fails = new Error('broken');
 const seen: string[] = [];
 const replacing = (from: string, to: string) => ({
   runs: 'text' as const,
-  cheap: true as const,
+  nanoseconds: (length: number) => length,
   transforms: true as const,
   run: ({ texts }: { readonly texts: readonly string[] }): CheckResult => ({
     verdict: true,
@@ -25,7 +25,7 @@ const made: Record<string, Omit<Check, 'id'>> = {
   no: { runs: 'request', run: () => ({ verdict: false }) },
   throws: {
     runs: 'text',
-    cheap: true,
+    nanoseconds: () => 0,
     run: () => {
       throw fails;
     },
@@ -45,7 +45,7 @@ const made: Record<string, Omit<Check, 'id'>> = {
   bc: replacing('b', 'c'),
   sees: {
     runs: 'text',
-    cheap: true,
+    nanoseconds: () => 0,
     run: ({ text }: { readonly text: string }) => ({ verdict: text === 'c', data: text }),
   },
   late: {
@@ -167,6 +167,14 @@ describe('a run of guardrails', () => {
     expect(await asked('partner', {})).to.deep.equal(['last with key']);
     expect(await asked('partner', { redact: true })).to.deep.equal(['last with key', 'first with key']);
     expect(await asked('judgedOnly', {})).to.deep.equal(['last']);
+  });
+
+  it('gives a check with a wrong expression its error', async () => {
+    const real = new GuardrailRunner({} as never, pool);
+    const one = guardrail([['default.regexMatch', { rule: '(', not: false }]]);
+    const [outcome] = await real.run(exchange, [one], subjectOf('text'));
+    expect(outcome!.verdict).to.equal(true);
+    expect(outcome!.checks[0]?.error?.name).to.equal('SyntaxError');
   });
 
   it('does not wait for a service beyond the timeout of its check', async () => {

@@ -1,4 +1,5 @@
 import type { TextCheck } from '../check.js';
+import { countNs, countsOf } from './text/counted.js';
 
 interface WordCount {
   readonly minWords: number;
@@ -10,21 +11,11 @@ interface WordCount {
 export const wordCount: TextCheck = {
   id: 'default.wordCount',
   runs: 'text',
-  cheap: true,
-  run({ text }, parameters) {
+  nanoseconds: (length) => countNs * length,
+  run(context, parameters) {
     const { minWords, maxWords, not } = parameters as unknown as WordCount;
-    const words = countWords(text);
+    const { words } = countsOf(context);
     const isWithin = words >= minWords && words <= maxWords;
     return { verdict: isWithin !== not, data: { wordCount: words, minWords, maxWords, not } };
   },
 };
-
-const space = /\s+/g;
-
-function countWords(text: string): number {
-  const trimmed = text.trim();
-  if (trimmed === '') return 0;
-  let words = 1;
-  for (const _ of trimmed.matchAll(space)) words++;
-  return words;
-}

@@ -1,3 +1,5 @@
+import { readlinkSync } from 'node:fs';
+import { setPriority } from 'node:os';
 import { workerData } from 'node:worker_threads';
 import { LRUCache } from 'lru-cache';
 import { retainedBytes } from '../../../src/common/bytes/retained-bytes.js';
@@ -6,12 +8,26 @@ import { checks } from '../checks/index.js';
 import { runTextCheck } from '../run/text-check.js';
 import { type CheckJob, type JobCheck, type JobResult, unpacked } from './job.js';
 
+/** Of a thread that has less of a processor than the event loop where both want it. */
+const niceness = 10;
+try {
+  // On Linux a thread has a priority of its own, by its number.
+  setPriority(Number(readlinkSync('/proc/thread-self').split('/').at(-1)), niceness);
+} catch {
+  // Elsewhere it has that of its process.
+}
+
 const progress = workerData as Int32Array;
+
+/** Of a regular expression. */
+const compiledBytes = 32 * 1024;
 
 /** Checks with their parameters, and what they have compiled of these. */
 const known = new LRUCache<string, JobCheck>({
   maxSize: 16 * 1024 * 1024,
-  sizeCalculation: ({ parameters }, key) => 1024 + key.length + retainedBytes(parameters),
+  // A schema or an expression takes more once it is compiled.
+  sizeCalculation: ({ id, parameters }, key) =>
+    (id.startsWith('default.regex') ? compiledBytes : 1024) + key.length + 8 * retainedBytes(parameters),
 });
 
 /** Called by Piscina: runs the checks of a job, one after another. */

@@ -1,5 +1,6 @@
 import type { GuardrailRules } from '../../../src/common/core/guardrail.js';
-import type { CheckPhase, CheckResult } from '../check.js';
+import type { CheckPhase } from '../check.js';
+import type { RuleResult } from './plan.js';
 
 /** A check that has run, as `hook_results` shows it. */
 export interface CheckOutcome {
@@ -39,13 +40,6 @@ export interface HookOutcome {
   } | null;
   readonly event_type: 'beforeRequestHook' | 'afterRequestHook';
   readonly guardrail_version_id: string;
-}
-
-/** A result, and how long it took. `ran` false: the check did not run to its end, or is not part of this version. */
-export interface RuleResult {
-  readonly result: CheckResult;
-  readonly ran: boolean;
-  readonly ms: number;
 }
 
 /** Does the result of the check count as passed? An error does, unless its parameters or `deny` demand otherwise. */

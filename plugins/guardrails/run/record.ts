@@ -13,13 +13,24 @@ export class VerdictRecorder {
 
   constructor(readonly host: Host) {}
 
-  /** All outcomes of an exchange so far. */
-  record(x: Exchange, outcomes: readonly HookOutcome[]): void {
-    for (const outcome of outcomes) this.#count(outcome);
+  /** All outcomes of an exchange so far. `informed`: those that came too late to refuse anything. */
+  record(x: Exchange, outcomes: readonly HookOutcome[], informed: ReadonlySet<HookOutcome>): void {
     if (outcomes.length === 0) return;
+    let isPlain = true;
+    let ms = 0;
+    for (const outcome of outcomes) {
+      this.#count(outcome);
+      const { verdict, transformed, feedback: given, checks, execution_time: taken } = outcome;
+      isPlain &&= verdict && !transformed && given === null && checks.every(({ error }) => error === null);
+      ms = Math.max(ms, taken);
+    }
+    this.host.record(x, 'ms', ms);
+    if (isPlain) {
+      this.host.record(x, 'verdict', true);
+      return;
+    }
     const failed = outcomes.filter(({ verdict }) => !verdict);
     this.host.record(x, 'verdict', failed.length === 0);
-    this.host.record(x, 'ms', Math.max(...outcomes.map(({ execution_time: ms }) => ms)));
     this.#text(
       x,
       'failed',
@@ -41,7 +52,7 @@ export class VerdictRecorder {
       given === null ? [] : [`${id} ${given.value} * ${given.weight}`],
     );
     this.#text(x, 'feedback', feedback);
-    const denied = outcomes.find(({ verdict, deny, async }) => !verdict && deny && !async);
+    const denied = outcomes.find((one) => !one.verdict && one.deny && !one.async && !informed.has(one));
     if (denied !== undefined) this.#text(x, 'denied_by', [denied.id]);
   }
 

@@ -1,32 +1,23 @@
 import type { Awaitable, PartnerCredentials } from '../../../src/common/core/directory.js';
 import type { Exchange } from '../../../src/common/core/exchange.js';
-import type { GuardrailRule, GuardrailRules } from '../../../src/common/core/guardrail.js';
+import type { GuardrailRules } from '../../../src/common/core/guardrail.js';
 import { guardrailChecks } from '../../../src/common/guardrails/guardrail-checks.js';
 import type { HostWith } from '../../../src/common/plugin-host/plugin.js';
-import type { Check, RemoteCheck, TextCheck } from '../check.js';
+import type { Check, CheckResult, RemoteCheck, RequestCheck, TextCheck } from '../check.js';
 import { checks } from '../checks/index.js';
 import type { CheckPool, Unrun } from '../pool/pool.js';
 import { Moderations } from './moderations.js';
-import { type HookOutcome, outcomeOf, type RuleResult } from './outcome.js';
+import { type HookOutcome, outcomeOf } from './outcome.js';
+import { changes, isQuick, type Planned, Plans, Results, type RuleResult } from './plan.js';
+import { runRemoteCheck } from './remote-check.js';
 import type { Subject } from './subject.js';
 import { failure, runTextCheck } from './text-check.js';
 
-/** Characters times checks that are checked on the event loop: about 40 µs. */
-const maxCheapUnits = 8 * 1024;
-const defaultTimeoutMs = 5000;
+/** Checks of one request or answer; more would hold up the event loop. */
+const maxChecks = 500;
 
-/** A rule of a guardrail, and its place there. */
-interface Planned {
-  readonly guardrail: GuardrailRules;
-  readonly index: number;
-  readonly rule: GuardrailRule;
-  readonly check: Check | undefined;
-}
-
-type Results = Map<GuardrailRules, RuleResult[]>;
-
-/** Checks that could not run, and why. */
-type NotRun = Unrun | 'no_check' | 'no_credentials';
+/** Why a check could not run. */
+type NotRun = Unrun | 'no_check' | 'too_many' | 'no_credentials';
 
 const unrun: Readonly<Record<NotRun, string>> = {
   queue_full:
@@ -36,6 +27,7 @@ const unrun: Readonly<Record<NotRun, string>> = {
   no_check: 'This version of the gateway has no such check yet.',
   no_credentials:
     'The organisation has no active plugin of this partner: store its credentials with POST /v1/plugins.',
+  too_many: `A request has at most ${maxChecks} checks: name fewer guardrails.`,
 };
 
 /** Of a check of a partner that does not judge the phase. */
@@ -44,173 +36,170 @@ const notSeen: Readonly<Record<Subject['phase'], string>> = {
   after: 'This check judges requests alone.',
 };
 
-/** Does the check change text, with these parameters? */
-function changes({ check, rule: { parameters } }: Pick<Planned, 'check' | 'rule'>): boolean {
-  const flags = check?.runs === 'remote' ? (check.transformsIf ?? []) : [];
-  return (
-    check?.transforms === true && (flags.length === 0 || flags.some((name) => parameters[name] === true))
-  );
-}
-
 /** Runs guardrails over requests and answers. */
 export class GuardrailRunner {
   readonly errors = new Map<string, number>();
   readonly moderations: Moderations;
+  readonly #plans: Plans;
 
   constructor(
     readonly host: HostWith<'requests' | 'upstream'>,
     readonly pool: Pick<CheckPool, 'run'>,
-    readonly known: ReadonlyMap<string, Check> = checks,
+    known: ReadonlyMap<string, Check> = checks,
   ) {
     this.moderations = new Moderations(host);
+    this.#plans = new Plans(known);
   }
 
   /**
    * Runs all of them. First those that change text: each sees what the one before has made, and what only judges sees the
-   * result. Of a guardrail with `sequential` that changes text, all checks run in their order. Never rejects.
+   * result. Of a guardrail with `sequential` that changes text, all checks run in their order. Never rejects. A promise only
+   * where a check needs another thread or service.
    */
-  async run(x: Exchange, guardrails: readonly GuardrailRules[], subject: Subject): Promise<HookOutcome[]> {
+  run(x: Exchange, guardrails: readonly GuardrailRules[], subject: Subject): Awaitable<HookOutcome[]> {
     const startedAt = Date.now();
-    const results: Results = new Map(guardrails.map((guardrail) => [guardrail, []]));
-    const judging: Planned[] = [];
-    for (const guardrail of guardrails) {
-      const planned = guardrail.rules.map((rule, index) => ({
-        ...{ guardrail, index, rule },
-        check: this.known.get(rule.check),
-      }));
-      const inOrder = guardrail.sequential && planned.some(changes);
-      for (const one of planned) {
-        if (inOrder || changes(one)) await this.#transform(x, one, subject, results);
-        else judging.push(one);
-      }
-    }
-    await this.#judge(x, judging, subject, results);
-    return guardrails.map((guardrail) =>
-      outcomeOf(guardrail, subject.phase, results.get(guardrail)!, startedAt),
-    );
+    const results = new Results(guardrails, subject.phase);
+    const plans = guardrails.map((guardrail) => this.#plans.of(guardrail));
+    const changing = plans.flatMap((plan) => plan.changing);
+    const judging = plans.flatMap((plan) => plan.judging);
+    if (changing.length + judging.length > maxChecks) this.#shorten(changing, judging, results);
+    const outcomes = (): HookOutcome[] =>
+      guardrails.map((guardrail) => outcomeOf(guardrail, subject.phase, results.of(guardrail), startedAt));
+    const judged =
+      changing.length === 0
+        ? this.#judge(x, judging, subject, results)
+        : this.#change(x, changing, subject, results).then(() => this.#judge(x, judging, subject, results));
+    return judged === undefined ? outcomes() : judged.then(outcomes);
   }
 
-  /** Runs one check, and makes its changes to the subject. */
-  async #transform(x: Exchange, planned: Planned, subject: Subject, results: Results): Promise<void> {
-    const { others } = subject.parts;
-    const judged = await this.#one(x, planned, subject, subject.texts);
-    results.get(planned.guardrail)![planned.index] = judged;
-    const { transformed, body } = judged.result;
-    if (body !== undefined && planned.check?.runs !== 'text') subject.replaceBody(body);
-    if (transformed !== undefined) subject.replace('judged', transformed);
-    const { check } = planned;
-    if (!changes(planned) || check?.runs === 'request' || others.length === 0) return;
-    if (check?.runs === 'remote' && check.judgedOnly === true) return;
-    const beside = await this.#one(
-      x,
-      planned,
-      subject,
-      others.map(({ text }) => text),
-    );
-    if (beside.result.transformed !== undefined) subject.replace('others', beside.result.transformed);
-    // What could not be changed there counts as if it had been the judged text.
-    if (!beside.ran || beside.result.error !== undefined)
-      results.get(planned.guardrail)![planned.index] = { ...beside, ms: judged.ms + beside.ms };
+  /** The first ones run; those that change text are the first. */
+  #shorten(changing: Planned[], judging: Planned[], results: Results): void {
+    const beyond = [
+      ...judging.splice(Math.max(0, maxChecks - changing.length)),
+      ...changing.splice(maxChecks),
+    ];
+    for (const one of beyond) results.set(one, this.#unrun('too_many'));
+  }
+
+  /** Runs checks one after another, and makes their changes to the subject. */
+  async #change(x: Exchange, all: readonly Planned[], subject: Subject, results: Results): Promise<void> {
+    for (const planned of all) {
+      const { check } = planned;
+      let judged = await this.#one(x, planned, subject, subject.texts);
+      // A text that should have been changed and was not.
+      if (check?.runs === 'text' && judged.result.error !== undefined) judged = { ...judged, ran: false };
+      results.set(planned, judged);
+      const { transformed, body } = judged.result;
+      if (body !== undefined && check?.runs !== 'text') subject.replaceBody(body);
+      if (transformed !== undefined) subject.replace('judged', transformed);
+      const { others } = subject.parts;
+      if (!changes(planned) || check?.runs === 'request' || others.length === 0) continue;
+      if (check?.runs === 'remote' && check.judgedOnly === true) continue;
+      const texts = others.map(({ text }) => text);
+      const beside = await this.#one(x, planned, subject, texts);
+      if (beside.result.transformed !== undefined) subject.replace('others', beside.result.transformed);
+      // What could not be changed there counts as if it had been the judged text.
+      if (!beside.ran || beside.result.error !== undefined)
+        results.set(planned, { ...beside, ran: false, ms: judged.ms + beside.ms });
+    }
   }
 
   async #one(x: Exchange, planned: Planned, subject: Subject, texts: readonly string[]): Promise<RuleResult> {
-    const { check, rule } = planned;
+    const { check } = planned;
     if (check === undefined) return this.#unrun('no_check');
     if (check.runs === 'text') {
-      const found =
-        this.#cheaply(subject.phase, texts, [planned]) ?? this.#texts(subject.phase, texts, [planned]);
-      return (await found)[0]!;
+      const all = [planned as Planned<TextCheck>];
+      if (isQuick(texts, all)) return this.#quickly(subject.phase, texts, all)[0]!;
+      return (await this.#inThread(subject.phase, texts, all))[0]!;
     }
-    if (check.runs === 'remote') return this.#remote(x, check, rule, subject, texts);
-    return this.#request(check, rule, subject);
+    if (check.runs === 'remote') return this.#remote(x, planned as Planned<RemoteCheck>, subject, texts);
+    return this.#request(planned as Planned<RequestCheck>, subject);
   }
 
   /** Checks that change nothing: those of texts in one job, the others beside it. */
-  async #judge(x: Exchange, all: readonly Planned[], subject: Subject, results: Results): Promise<void> {
-    const set = ({ guardrail, index }: Planned, result: RuleResult): void => {
-      results.get(guardrail)![index] = result;
-    };
-    const ofTexts: Planned[] = [];
-    const remote: Planned[] = [];
+  #judge(
+    x: Exchange,
+    all: readonly Planned[],
+    subject: Subject,
+    results: Results,
+  ): Promise<void> | undefined {
+    const ofTexts: Planned<TextCheck>[] = [];
+    const remote: Planned<RemoteCheck>[] = [];
     for (const one of all) {
-      if (one.check === undefined) set(one, this.#unrun('no_check'));
-      else if (one.check.runs === 'text') ofTexts.push(one);
-      else if (one.check.runs === 'remote') remote.push(one);
-      else set(one, this.#request(one.check, one.rule, subject));
+      if (one.check === undefined) results.set(one, this.#unrun('no_check'));
+      else if (one.check.runs === 'text') ofTexts.push(one as Planned<TextCheck>);
+      else if (one.check.runs === 'remote') remote.push(one as Planned<RemoteCheck>);
+      else results.set(one, this.#request(one as Planned<RequestCheck>, subject));
     }
-    const asked = this.#remotes(x, remote, subject, set);
+    const { phase, texts } = subject;
+    const take = (found: readonly RuleResult[]): void => {
+      for (const [i, one] of ofTexts.entries()) results.set(one, found[i]!);
+    };
+    const later: Promise<void>[] = [];
+    if (remote.length > 0) later.push(this.#remotes(x, remote, subject, results));
     if (ofTexts.length > 0) {
-      const found =
-        this.#cheaply(subject.phase, subject.texts, ofTexts) ??
-        (await this.#texts(subject.phase, subject.texts, ofTexts));
-      for (const [i, one] of ofTexts.entries()) set(one, found[i]!);
+      if (isQuick(texts, ofTexts)) take(this.#quickly(phase, texts, ofTexts));
+      else later.push(this.#inThread(phase, texts, ofTexts).then(take));
     }
-    await asked;
+    return later.length === 0 ? undefined : Promise.all(later).then(() => undefined);
   }
 
   /** Those of a guardrail with `sequential` one after another, all others at the same time. */
   async #remotes(
     x: Exchange,
-    remote: readonly Planned[],
+    remote: readonly Planned<RemoteCheck>[],
     subject: Subject,
-    set: (planned: Planned, result: RuleResult) => void,
+    results: Results,
   ): Promise<void> {
     const turns = new Map<GuardrailRules, Promise<void>>();
     const asked = remote.map((one) => {
-      const { guardrail, rule } = one;
       const ask = async (): Promise<void> =>
-        set(one, await this.#remote(x, one.check as RemoteCheck, rule, subject, subject.texts));
-      if (!guardrail.sequential) return ask();
-      const turn = (turns.get(guardrail) ?? Promise.resolve()).then(ask);
-      turns.set(guardrail, turn);
+        results.set(one, await this.#remote(x, one, subject, subject.texts));
+      if (!one.guardrail.sequential) return ask();
+      const turn = (turns.get(one.guardrail) ?? Promise.resolve()).then(ask);
+      turns.set(one.guardrail, turn);
       return turn;
     });
     await Promise.all(asked);
   }
 
-  /** On the event loop, where that is next to nothing; null: it is not. */
-  #cheaply(phase: Subject['phase'], texts: readonly string[], all: readonly Planned[]): RuleResult[] | null {
-    if (texts.length > 64) return null;
-    let length = 0;
-    for (const text of texts) length += text.length;
-    if (length * all.length > maxCheapUnits) return null;
-    for (const { check } of all) if ((check as TextCheck).cheap !== true) return null;
-    const context = { phase, texts, text: texts.join('\n') };
-    return all.map(({ check, rule }) =>
-      this.#counted({ ...runTextCheck(check, context, rule.parameters), ran: true }),
-    );
-  }
-
-  async #texts(
+  /** On the event loop. */
+  #quickly(
     phase: Subject['phase'],
     texts: readonly string[],
-    all: readonly Planned[],
+    all: readonly Planned<TextCheck>[],
+  ): RuleResult[] {
+    const context = { phase, texts, text: texts.length === 1 ? texts[0]! : texts.join('\n') };
+    return all.map(({ check, rule }) => {
+      const { result, ms } = runTextCheck(check, context, rule.parameters);
+      return this.#counted(result, ms);
+    });
+  }
+
+  async #inThread(
+    phase: Subject['phase'],
+    texts: readonly string[],
+    all: readonly Planned<TextCheck>[],
   ): Promise<RuleResult[]> {
-    const given = all.map(({ guardrail, index, rule }) => ({
-      key: `${guardrail.versionId}:${index}`,
-      id: rule.check,
-      parameters: rule.parameters,
-    }));
-    const found = await this.pool.run(phase, texts, given);
+    const jobs = all.map(({ job }) => job);
+    const found = await this.pool.run(phase, texts, jobs);
     return found.map((one) =>
-      typeof one === 'string' ? this.#unrun(one) : this.#counted({ ...one, ran: true }),
+      typeof one === 'string' ? this.#unrun(one) : this.#counted(one.result, one.ms),
     );
   }
 
-  #request(check: Check & { readonly runs: 'request' }, rule: GuardrailRule, subject: Subject): RuleResult {
+  #request({ check, rule }: Planned<RequestCheck>, subject: Subject): RuleResult {
     const from = performance.now();
     try {
-      const result = check.run(subject.context, rule.parameters);
-      return this.#counted({ result, ran: true, ms: performance.now() - from });
+      return this.#counted(check.run(subject.context, rule.parameters), performance.now() - from);
     } catch (thrown) {
-      return this.#counted({ result: failure(thrown), ran: true, ms: performance.now() - from });
+      return this.#counted(failure(thrown), performance.now() - from);
     }
   }
 
   async #remote(
     x: Exchange,
-    check: RemoteCheck,
-    { parameters }: GuardrailRule,
+    { check, rule }: Planned<RemoteCheck>,
     subject: Subject,
     texts: readonly string[],
   ): Promise<RuleResult> {
@@ -226,42 +215,8 @@ export class GuardrailRunner {
     }
     if (partner === null && check.needsCredentials === true) return this.#unrun('no_credentials');
     const from = performance.now();
-    const timeout = Number(parameters['timeout'] ?? parameters['timeoutMs'] ?? defaultTimeoutMs);
-    const deadline = new AbortController();
-    let timer: NodeJS.Timeout | undefined;
-    const late = new Promise<never>((_resolve, reject) => {
-      timer = setTimeout(() => {
-        const error = new Error(`No answer within ${timeout} ms.`);
-        error.name = 'TimeoutError';
-        deadline.abort(error);
-        reject(error);
-      }, timeout);
-    });
-    const offAbort = x.onAbort((reason) => deadline.abort(reason));
-    const { signal } = deadline;
-    const own = texts === subject.texts ? {} : { texts, text: texts.join('\n') };
-    try {
-      const asked = check.run(
-        {
-          ...subject.context,
-          ...own,
-          signal,
-          partner,
-          moderate: (request) => this.moderations.ask(x, request, timeout, signal),
-          send: (request) => this.host.send(x, request, timeout, signal),
-        },
-        parameters,
-      );
-      // Whichever is late is not waited for, nor is its failure.
-      asked.catch(() => {});
-      const result = await Promise.race([asked, late]);
-      return this.#counted({ result, ran: true, ms: performance.now() - from });
-    } catch (thrown) {
-      return this.#counted({ result: failure(thrown), ran: true, ms: performance.now() - from });
-    } finally {
-      clearTimeout(timer);
-      offAbort();
-    }
+    const result = await runRemoteCheck(this, { x, check, rule, subject, texts, partner });
+    return this.#counted(result, performance.now() - from);
   }
 
   #credentials(x: Exchange, { partner }: RemoteCheck): Awaitable<PartnerCredentials | null> {
@@ -269,9 +224,9 @@ export class GuardrailRunner {
     return this.host.directory.partner(x.principal.workspaceId ?? x.principal.organisationId, partner);
   }
 
-  #counted(result: RuleResult): RuleResult {
-    if (result.result.error !== undefined) this.#count('error');
-    return result;
+  #counted(result: CheckResult, ms: number): RuleResult {
+    if (result.error !== undefined) this.#count('error');
+    return { result, ran: result.error?.name !== 'CheckNotRun', ms };
   }
 
   #unrun(reason: NotRun): RuleResult {

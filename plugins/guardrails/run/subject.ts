@@ -12,6 +12,7 @@ export class Subject {
   isChanged = false;
   #texts: readonly string[] | null = null;
   #text: string | null = null;
+  #context: RequestContext | null = null;
 
   constructor(
     readonly phase: CheckPhase,
@@ -36,8 +37,11 @@ export class Subject {
   }
 
   get context(): RequestContext {
-    const { phase, facts, texts, text, body, answer } = this;
-    return { ...facts(), phase, texts, text, body, answer };
+    if (this.#context === null) {
+      const { phase, facts, texts, text, body, answer } = this;
+      this.#context = { ...facts(), phase, texts, text, body, answer };
+    }
+    return this.#context;
   }
 
   /** The same, which may be changed by itself. */
@@ -61,18 +65,21 @@ export class Subject {
       ...this.parts,
       [which]: before.map(({ path, text }, i) => ({ path, text: texts[i] ?? text })),
     };
-    this.#texts = null;
-    this.#text = null;
-    this.isChanged = true;
+    this.#changed();
   }
 
   /** A whole new body or answer. */
   replaceBody(json: JsonObject): void {
     this.#set(json);
     this.parts = this.read(json);
+    this.#changed();
+  }
+
+  #changed(): void {
+    this.isChanged = true;
     this.#texts = null;
     this.#text = null;
-    this.isChanged = true;
+    this.#context = null;
   }
 
   #set(json: JsonObject): void {

@@ -114,7 +114,7 @@ export class RedisBudgets {
     });
   }
 
-  /** Is Redis away, or was it a moment ago? Others may not have written yet what they have used meanwhile. */
+  /** Is Redis away, or was it a moment ago? Others may not have written yet what they have used in that time. */
   get #isReturning(): boolean {
     if (this.options.without === 'closed') return false;
     return this.#isAway || this.options.own.now() - this.#backSince < returningMs;
@@ -225,7 +225,7 @@ export class RedisBudgets {
       if (tries > 4) throw new Error('Redis lost its counts again and again within one question');
       for (const i of answer.unknown) {
         const counter = counters[i]!;
-        // Another question may have written it meanwhile.
+        // Another question may have written it while this one waited.
         if (counter.born === asked[i]) await this.#open(counter, wanted[i]!);
       }
     }

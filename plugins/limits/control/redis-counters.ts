@@ -20,7 +20,7 @@ const seenMs = 4 * beatMs;
 
 /**
  * How long a node keeps to its share when Redis answers it again: others may not have noticed yet, and what they let through
- * meanwhile is not in Redis. Milliseconds.
+ * during that time is not in Redis. Milliseconds.
  */
 export const returningMs = 5000;
 /** How long the other nodes have to write what they have granted, where Redis has lost it. Milliseconds. */

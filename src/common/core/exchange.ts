@@ -114,6 +114,8 @@ export interface Judge {
   answer(x: Exchange, reply: Reply, target: Target): Awaitable<Reply>;
   /** For the texts of a streamed answer of this target, after the hooks of plugins; null: they are not looked at. */
   text(x: Exchange, target: Target): ((x: Exchange, piece: TextPiece) => Awaitable<TextResult>) | null;
+  /** Resolves when all is judged; the exchange is settled after that, or two seconds later. null: it is. Never rejects. */
+  readonly pending: Promise<unknown> | null;
 }
 
 /** One server-sent event in the client's format, before it is written. */

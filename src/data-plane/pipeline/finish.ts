@@ -4,11 +4,29 @@ import type { Attempt, Exchange, Outcome } from '../../common/core/exchange.js';
 import { chainOf, leaveChain, runLog } from './chain.js';
 import type { Pipeline } from './parts.js';
 
+/** Milliseconds that the end of an exchange waits for guardrails beside it. */
+const judgedWithinMs = 2000;
+
 /**
- * The end of every exchange: tokens that no provider reported are counted (off this thread), then the `log` phase,
- * once.
+ * The end of every exchange: guardrails beside it have their results, tokens that no provider reported are counted (off
+ * this thread), then the `log` phase, once.
  */
 export function finish(pipeline: Pipeline, x: Exchange, outcome: Outcome): void {
+  const pending = x.judge?.pending ?? null;
+  if (pending === null) settleUsage(pipeline, x, outcome);
+  else void within(judgedWithinMs, pending).then(() => settleUsage(pipeline, x, outcome));
+}
+
+async function within(ms: number, pending: Promise<unknown>): Promise<void> {
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise((resolve) => {
+    timer = setTimeout(resolve, ms);
+  });
+  await Promise.race([pending, late]);
+  clearTimeout(timer);
+}
+
+function settleUsage(pipeline: Pipeline, x: Exchange, outcome: Outcome): void {
   if (counted.has(x.endpoint.name) && x.attempts.some(isUnreported)) void countFirst(pipeline, x, outcome);
   else log(pipeline, x, outcome);
 }

@@ -1,11 +1,22 @@
+import { resourceLimits } from 'node:worker_threads';
+import { CheckNotRun } from '../../check.js';
 import { fencedBlocks } from './fences.js';
+
+/** Bytes of heap that a character of JSON may take. Measured: objects whose keys all differ. */
+const bytesOfCharacter = 48;
+/**
+ * Characters of JSON that are parsed in all: a thread whose heap is full while it parses cannot be ended, and may end the
+ * process.
+ */
+const maxLength = ((resourceLimits.maxOldGenerationSizeMb ?? 128) * 1024 * 1024) / bytesOfCharacter;
 
 /** Of objects and lists that are tried. */
 const maxParts = 100;
 
 /**
  * The JSON objects and lists in a text: the whole text; else those in fenced blocks; else those between other words. At most
- * 100, each parsed. Takes time linear in the text.
+ * 100, each parsed. Takes time linear in the text. Throws CheckNotRun where they are too long: 2.7 million characters with 128
+ * MB of heap.
  */
 export function jsonParts(text: string): readonly object[] {
   const whole = parse(text.trim());
@@ -20,6 +31,8 @@ export function jsonParts(text: string): readonly object[] {
 
 function parse(text: string): object | null {
   if (!text.startsWith('{') && !text.startsWith('[')) return null;
+  if (text.length > maxLength)
+    throw new CheckNotRun(`JSON of ${text.length} characters is too long to be parsed.`);
   try {
     return JSON.parse(text) as object;
   } catch {

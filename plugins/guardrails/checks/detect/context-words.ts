@@ -21,6 +21,9 @@ export class ContextWords {
   readonly #known: (readonly number[])[] = [];
   readonly #partOf: number[] = [];
   #part = 0;
+  /** The part whose owners are `#present`. */
+  #presentPart = -1;
+  readonly #present = new Set<number>();
   /** The tokens of the last questions, and the answers. */
   #beforeToken = -1;
   #before: readonly number[] = none;
@@ -42,6 +45,19 @@ export class ContextWords {
     this.#part++;
     this.#beforeToken = -1;
     this.#afterToken = -1;
+  }
+
+  /** Is a phrase of the owner anywhere in the part? Where it is not, no value of it has to be looked for. */
+  present(owner: number, text: string, tokens: Tokens): boolean {
+    if (this.#presentPart !== this.#part) {
+      this.#presentPart = this.#part;
+      this.#present.clear();
+      for (let at = 0; at < tokens.count; at++) {
+        if ((tokens.masks[at]! & hasLetter) === 0) continue;
+        for (const each of this.#ownersAt(text, tokens, at)) this.#present.add(each);
+      }
+    }
+    return this.#present.has(owner);
   }
 
   /** Is a phrase of the owner near the tokens from `first` to `last`? */

@@ -164,6 +164,7 @@ export class Detector {
         start--;
       }
       if (kind.inside !== true && joinedBefore(text, start)) continue;
+      if (kind.needs !== undefined && !this.#words.present(rank, text, this.#tokens)) continue;
       pattern.lastIndex = start;
       const match = pattern.exec(text);
       if (match === null) continue;

@@ -20,7 +20,7 @@ export const itin: TokenKind = {
   example: '912-75-1234',
   longest: 11,
   first: [digits(3), digits(9)],
-  pattern: /9\d\d([- ]?)(?:5\d|6[0-5]|7\d|8[0-8]|9[0-24-9])\1\d{4}/y,
+  pattern: /9\d\d([- ]?)(?:5\d|6[0-5]|7\d|8[0-8]|9[0-24-9])\1(?!0000)\d{4}/y,
   near: ['itin', 'taxpayer', 'tax'],
   valid: (value, { named }) => named || value[3] === '-',
 };

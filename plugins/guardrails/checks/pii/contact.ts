@@ -1,5 +1,6 @@
 import { isIPv6 } from 'node:net';
 import { code, digits, letters, type SearchKind, type TokenKind } from '../detect/kind.js';
+import { eachOccurrence } from '../detect/occurrences.js';
 import { classOf } from '../detect/tokens.js';
 
 /** Other signs are allowed too, and are those of templates and paths. */
@@ -23,16 +24,14 @@ export const email: SearchKind = {
     return begins === -1 ? text.length : Math.max(from, text.length - Math.min(320, text.length) + begins);
   },
   search(text, from, to, found) {
-    const part = text.slice(from, to + 65);
-    for (let index = part.indexOf('@'); index !== -1; index = part.indexOf('@', index + 1)) {
-      const at = from + index;
+    eachOccurrence(text, '@', from, to + 64, (at) => {
       let start = at;
       while (start > 0 && at - start < 64 && isLocal(text.charCodeAt(start - 1))) start--;
       while (start < at && (text[start] === '.' || text[start] === "'" || !local.test(text[start]!))) start++;
-      if (start === at || start < from || start >= to || text[at - 1] === '.') continue;
+      if (start === at || start < from || start >= to || text[at - 1] === '.') return;
       domain.lastIndex = at + 1;
       const match = domain.exec(text);
-      if (match === null || fileName.test(match[2]!)) continue;
+      if (match === null || fileName.test(match[2]!)) return;
       const end = at + 1 + match[0].length;
       // The name of a repository: `git@host.org:team/project`.
       if (
@@ -40,11 +39,11 @@ export const email: SearchKind = {
         classOf(text.charCodeAt(end + 1)) !== 0 &&
         /^git$/i.test(text.slice(start, at))
       )
-        continue;
+        return;
       // The user of a URL, and its password.
-      if (/\/\/(?:[^\s/@:]{0,64}:)?$/.test(text.slice(Math.max(0, start - 68), start))) continue;
+      if (/\/\/(?:[^\s/@:]{0,64}:)?$/.test(text.slice(Math.max(0, start - 68), start))) return;
       found(start, end);
-    }
+    });
   },
 };
 
@@ -103,7 +102,7 @@ export const internationalPhone: TokenKind = {
   longest: 28,
   first: [digits(1, 15)],
   lead: '+',
-  pattern: /\+\d{1,15}(?: ?\(0?\d{1,5}\))?(?:[ .\-/]\d{1,12}){0,6}(?!\d)/y,
+  pattern: /\+\d{1,15}(?: ?\(\d{1,6}\)\d{0,8})?(?:[ .\-/]\d{1,12}){0,6}(?!\d)/y,
   valid: (value) => callingCode.test(value.slice(1).replaceAll(/\D/g, '')) && hasDigits(value, 8, 15),
 };
 
@@ -150,7 +149,8 @@ export const nationalPhone: TokenKind = {
   longest: 20,
   first: [digits(2, 5)],
   next: ' -/.',
-  pattern: /0[1-9](?:([ .-])\d\d(?:\1\d\d){3}|\d{1,3}(?: ?[ /-] ?)\d{3,8}(?:[ -]\d{2,5}){0,2})/y,
+  pattern:
+    /0[1-9](?:([ .-])\d\d(?:\1\d\d){3}|\d{1,3}(?: ?[ /-] ?)(?:\d\d(?: \d\d){2,4}|\d{3,8}(?:[ -]\d{2,5}){0,2}))/y,
   near: phoneWords,
   // Five pairs are French; other groupings are those of dates and references too.
   valid: (value, { named, text, start }) =>
@@ -199,6 +199,8 @@ export const ipv4: TokenKind = {
   unless: notAddress,
   valid: (value, { text, start, end }) =>
     !/^(?:0\.|127\.|255\.255\.255\.)/.test(value) &&
+    // The versions of browsers end so, and no host has such an address.
+    !/\.0\.0\.0$/.test(value) &&
     !(start > 1 && /[\w.\-@]/.test(text[start - 1]!) && /\w/.test(text[start - 2]!)) &&
     !/[\w-]/.test(text[end] ?? ''),
 };

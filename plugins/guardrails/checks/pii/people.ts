@@ -35,6 +35,7 @@ export const postBox: TokenKind = {
 };
 
 const streetEnding = /(?:tra(?:ß|ss)e|tr\.|[wW]eg|latz|llee|asse|[rR]ing|amm|fer|haussee) (?=\d)/g;
+const bareEnding = /^(?:Stra(?:ß|ss)e|Str\.|Weg|Platz|Allee|Gasse|Ring|Damm|Ufer|Chaussee) $/;
 const houseNumber =
   /\d{1,4} ?[a-h]?(?![A-Za-z0-9])(?:(?:-|–)\d{1,4}[a-h]?)?(?:,? (?:D-)?\d{4,5} \p{Lu}[\p{L}.-]{1,30}(?: (?:am|an der|im|ob der|bei) \p{Lu}\p{L}{1,20})?)?/uy;
 
@@ -57,6 +58,8 @@ export const germanAddress: SearchKind = {
       // `Am Alten Ring` and `Lange Straße` have their first words before the ending.
       if (/^\p{L}+\.? $/u.test(text.slice(start, number)) && number - start <= 9)
         start -= firstWords(text, start);
+      // The kind of street alone is no name of one.
+      if (bareEnding.test(text.slice(start, number))) continue;
       if (!/^\p{Lu}/u.test(text.slice(start, start + 2)) || start < from || start >= to) continue;
       houseNumber.lastIndex = number;
       if (houseNumber.test(text)) found(start, houseNumber.lastIndex);

@@ -1,5 +1,5 @@
 import type { RequestCheck } from '../../check.js';
-import { fits, type Operator } from './values.js';
+import { lookFor, type Operator } from '../operator.js';
 
 /** Has the request's metadata all, any or none of the keys? */
 export const requiredMetadataKeys: RequestCheck = {
@@ -10,14 +10,14 @@ export const requiredMetadataKeys: RequestCheck = {
       readonly metadataKeys: readonly string[];
       readonly operator: Operator;
     };
-    const found = metadataKeys.filter((key) => Object.hasOwn(metadata, key));
+    const { found, missing, fits } = lookFor(metadataKeys, operator, (key) => Object.hasOwn(metadata, key));
     const data = {
       operator,
       found_metadata_keys: found,
-      missing_metadata_keys: metadataKeys.filter((key) => !found.includes(key)),
+      missing_metadata_keys: missing,
       explanation: `The metadata has ${found.length} of the ${metadataKeys.length} keys; ${operator} of them must be there.`,
     };
-    return { verdict: fits(operator, found.length, metadataKeys.length), data };
+    return { verdict: fits, data };
   },
 };
 
@@ -30,15 +30,16 @@ export const requiredMetadataKeyPairs: RequestCheck = {
       readonly metadataPairs?: Readonly<Record<string, string>>;
       readonly operator: Operator;
     };
-    const wanted = Object.entries(metadataPairs);
-    const found = wanted.filter(([key, value]) => Object.hasOwn(metadata, key) && metadata[key] === value);
-    const keys = found.map(([key]) => key);
+    const wanted = Object.keys(metadataPairs);
+    const has = (key: string): boolean =>
+      Object.hasOwn(metadata, key) && metadata[key] === metadataPairs[key];
+    const { found, missing, fits } = lookFor(wanted, operator, has);
     const data = {
       operator,
-      found_metadata_pairs: keys,
-      missing_metadata_pairs: wanted.map(([key]) => key).filter((key) => !keys.includes(key)),
+      found_metadata_pairs: found,
+      missing_metadata_pairs: missing,
       explanation: `The metadata has ${found.length} of the ${wanted.length} pairs; ${operator} of them must be there.`,
     };
-    return { verdict: fits(operator, found.length, wanted.length), data };
+    return { verdict: fits, data };
   },
 };

@@ -1,4 +1,5 @@
 import type { SearchKind, TokenKind } from '../detect/kind.js';
+import { eachOccurrence } from '../detect/occurrences.js';
 import { classOf } from '../detect/tokens.js';
 
 const pemHeader = /-----BEGIN (?:[A-Z0-9]{2,12} ){0,2}PRIVATE KEY(?: BLOCK)?-----/y;
@@ -28,14 +29,13 @@ export const privateKey: SearchKind = {
     return text.length;
   },
   search(text, from, to, found) {
-    const part = text.slice(from, to + 10);
-    for (let at = part.indexOf('-----BEGIN'); at !== -1; at = part.indexOf('-----BEGIN', at + 1)) {
-      pemHeader.lastIndex = from + at;
-      if (!pemHeader.test(text)) continue;
+    eachOccurrence(text, '-----BEGIN', from, to, (start) => {
+      pemHeader.lastIndex = start;
+      if (!pemHeader.test(text)) return;
       pemBody.lastIndex = pemHeader.lastIndex;
       pemBody.test(text);
-      found(from + at, pemBody.lastIndex);
-    }
+      found(start, pemBody.lastIndex);
+    });
   },
 };
 
@@ -48,17 +48,15 @@ export const jsonWebToken: SearchKind = {
   longest: 9010,
   form: jwtForm,
   search(text, from, to, found) {
-    const part = text.slice(from, to + 2);
     let after = from;
-    for (let at = part.indexOf('eyJ'); at !== -1; at = part.indexOf('eyJ', at + 1)) {
-      const start = from + at;
-      if (start < after || isBase64(text.charCodeAt(start - 1))) continue;
+    eachOccurrence(text, 'eyJ', from, to, (start) => {
+      if (start < after || isBase64(text.charCodeAt(start - 1))) return;
       jwtForm.lastIndex = start;
-      if (!jwtForm.test(text)) continue;
+      if (!jwtForm.test(text)) return;
       after = jwtForm.lastIndex;
       const header = Buffer.from(text.slice(start, text.indexOf('.', start)), 'base64url').toString('latin1');
       if (header.includes('"alg"')) found(start, after);
-    }
+    });
   },
 };
 

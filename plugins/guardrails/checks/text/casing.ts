@@ -5,7 +5,7 @@ function caseCheck(id: string, name: string, other: RegExp, otherName: string): 
   return {
     id,
     runs: 'text',
-    cheap: true,
+    nanoseconds: (length) => 4 * length,
     run({ text }, parameters) {
       const not = parameters['not'] as boolean;
       const isSo = !other.test(text);

@@ -4,7 +4,7 @@ import type { TextCheck } from '../../check.js';
 export const notNull: TextCheck = {
   id: 'default.notNull',
   runs: 'text',
-  cheap: true,
+  nanoseconds: (length) => length,
   run({ texts }, parameters) {
     const not = parameters['not'] as boolean;
     const isNull = texts.every((text) => text.trim() === '');

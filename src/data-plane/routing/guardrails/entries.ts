@@ -7,8 +7,10 @@ import type {
 } from '../../../common/core/guardrail.js';
 import { guardrailChecks } from '../../../common/guardrails/guardrail-checks.js';
 import { withDefaults } from '../../../common/guardrails/guardrail-defaults.js';
+import type { Properties } from '../../../common/guardrails/guardrail-parameters.js';
 import { maxPathLength, textPath } from '../../../common/guardrails/text-path.js';
 import { isJsonObject, stringifyJson } from '../../../common/json/json.js';
+import { readSchema, SchemaRefused } from '../../../common/json/json-schema-read.js';
 import { nearest } from '../../../common/text/nearest.js';
 import { fingerprintOf } from '../../../common/vocabulary/default-config.js';
 import { childPath, type Findings, quoted } from '../findings.js';
@@ -245,6 +247,25 @@ class EntryReader {
     }
   }
 
+  /** Expressions and JSON Schemas, which no rule of `checkSchema` is for. */
+  #written(properties: Properties, parameters: Readonly<Record<string, unknown>>, path: string): void {
+    for (const [key, { format, jsonSchema }] of Object.entries(properties)) {
+      const value = Object.hasOwn(parameters, key) ? parameters[key] : undefined;
+      if (format === 'regex' && typeof value === 'string') {
+        const why = whyNoExpression(value);
+        if (why !== null) this.findings?.add(childPath(path, key), `must be a regular expression: ${why}`);
+      }
+      if (jsonSchema !== true || !isJsonObject(value)) continue;
+      try {
+        readSchema(value);
+      } catch (thrown) {
+        if (!(thrown instanceof SchemaRefused)) throw thrown;
+        const where = `${thrown.path} ${thrown.message}`.trim();
+        this.findings?.add(childPath(path, key), `must be a JSON Schema of draft 7: ${where}`);
+      }
+    }
+  }
+
   #rule(rules: GuardrailRule[], id: string, parameters: unknown, idPath: string, path: string): void {
     const check = guardrailChecks.get(id);
     if (check === undefined) {
@@ -255,11 +276,21 @@ class EntryReader {
       return;
     }
     if (this.findings !== null) {
-      // The rules that this leaves out (patterns, JSON Schemas) are errors of the check when it runs.
       checkSchema(parameters, check.parameters as unknown as ConfigSchema, path, this.findings);
+      if (isJsonObject(parameters)) this.#written(check.parameters.properties, parameters, path);
     }
     if (isJsonObject(parameters))
       rules.push(Object.freeze({ check: id, parameters: withDefaults(id, parameters) }));
+  }
+}
+
+function whyNoExpression(text: string): string | null {
+  const [, source = text, flags = ''] = /^\/(.+)\/([a-z]*)$/s.exec(text) ?? [];
+  try {
+    new RegExp(source, flags);
+    return null;
+  } catch (thrown) {
+    return (thrown as Error).message.slice(0, 200);
   }
 }
 
