@@ -47,7 +47,7 @@ export const workersPart: ProcessPart<
         return admin.rest(request);
       },
     });
-    const apply: ApplyPlugins = (insert) => workers.changePlugins(insert);
+    const apply: ApplyPlugins = (insert, mayEnd) => workers.changePlugins(insert, mayEnd);
     workers.onStall(({ hooks }) => plugins.stalled(hooks, apply));
     plugins.watch(apply, reread === null ? null : () => reread().plugins);
     return { port, plugins };

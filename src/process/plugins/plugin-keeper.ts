@@ -7,10 +7,13 @@ import type { Metric } from '../../common/plugin-host/metrics.js';
 import type { Logger } from '../../common/plugin-host/plugin.js';
 
 /** Milliseconds between two looks at the files. */
-const lookMs = 1000;
+const lookMs = 300;
 
-/** Makes all data workers run these plugins; resolves with the reason where one of them cannot, and none does then. */
-export type ApplyPlugins = (insert: readonly InsertedPlugin[]) => Promise<string | null>;
+/**
+ * Makes all data workers run these plugins; resolves with the reason where one of them cannot, and none does then. `mayEnd`: a
+ * worker that ends meanwhile is no reason.
+ */
+export type ApplyPlugins = (insert: readonly InsertedPlugin[], mayEnd?: boolean) => Promise<string | null>;
 
 /** A plugin that stood still, by the number of its files' version. */
 interface SwitchedOff {
@@ -104,7 +107,7 @@ export class PluginKeeper {
       if (reason !== null)
         this.log.error({ plugin: name, reason }, `the plugin ${name} could not be switched off`);
     };
-    apply(this.current.insert).then(failed, (error: unknown) => failed(messageOf(error)));
+    apply(this.current.insert, true).then(failed, (error: unknown) => failed(messageOf(error)));
   }
 
   metrics(): Metric[] {
@@ -136,7 +139,7 @@ export class PluginKeeper {
     try {
       settings = read?.() ?? settings;
     } catch (error) {
-      return this.#failed('settings', messageOf(error), await this.#look(settings));
+      return this.#failed('settings', messageOf(error), `settings: ${messageOf(error)}`);
     }
     const seen = await this.#look(settings);
     if (seen === this.#seen) return;
@@ -176,10 +179,8 @@ export class PluginKeeper {
     if (seen === this.#seen) return;
     this.#seen = seen;
     this.#count(name, 'failed');
-    this.log.error(
-      { plugin: name, reason },
-      `the plugin ${name} was not replaced, the old one goes on: ${reason}`,
-    );
+    const what = name === 'settings' ? 'the settings of plugins were' : `the plugin ${name} was`;
+    this.log.error({ plugin: name, reason }, `${what} not replaced, the old one goes on: ${reason}`);
   }
 
   /** Changes with the settings, and when any of the files is written, made or removed. */

@@ -7,6 +7,7 @@ const setUpMs = 15_000;
 
 interface Waiting {
   readonly child: ChildProcess;
+  readonly mayEnd: boolean;
   done(failure: string | null): void;
 }
 
@@ -17,15 +18,20 @@ export class PluginChange {
 
   constructor(readonly send: (child: ChildProcess, message: FromControl) => boolean) {}
 
-  /** Resolves with the reason of the first worker that cannot; then none has changed. */
-  async apply(children: readonly ChildProcess[], insert: readonly InsertedPlugin[]): Promise<string | null> {
-    const failures = await Promise.all(children.map((child) => this.#prepare(child, insert)));
+  /** Resolves with the reason of the first worker that cannot; then none has changed. `mayEnd`: one
+   * that ends meanwhile is no reason. */
+  async apply(
+    children: readonly ChildProcess[],
+    insert: readonly InsertedPlugin[],
+    mayEnd = false,
+  ): Promise<string | null> {
+    const failures = await Promise.all(children.map((child) => this.#prepare(child, insert, mayEnd)));
     const failure = failures.find((one) => one !== null) ?? null;
     for (const child of children) this.send(child, { t: 'plugins-go', commit: failure === null });
     return failure;
   }
 
-  #prepare(child: ChildProcess, insert: readonly InsertedPlugin[]): Promise<string | null> {
+  #prepare(child: ChildProcess, insert: readonly InsertedPlugin[], mayEnd: boolean): Promise<string | null> {
     const id = this.#next++;
     return new Promise((resolve) => {
       const timer = setTimeout(() => done(`A data worker did not set it up within ${setUpMs} ms.`), setUpMs);
@@ -34,7 +40,7 @@ export class PluginChange {
         this.#waiting.delete(id);
         resolve(failure);
       };
-      this.#waiting.set(id, { child, done });
+      this.#waiting.set(id, { child, mayEnd, done });
       if (!this.send(child, { t: 'plugins', id, insert })) done(null);
     });
   }
@@ -43,9 +49,10 @@ export class PluginChange {
     this.#waiting.get(id)?.done(failure);
   }
 
-  /** One that has ended starts again with what is decided meanwhile. `failure`: it may have ended for this. */
+  /** It starts again with what was decided meanwhile; but it may have ended by what it was to set up. */
   ended(child: ChildProcess): void {
     for (const waiting of [...this.#waiting.values()])
-      if (waiting.child === child) waiting.done('A data worker ended while it set it up.');
+      if (waiting.child === child)
+        waiting.done(waiting.mayEnd ? null : 'A data worker ended while it set it up.');
   }
 }

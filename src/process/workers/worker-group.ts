@@ -336,12 +336,13 @@ export class WorkerGroup {
   }
 
   /** All workers run these plugins, or none does: then it resolves with the reason. */
-  async changePlugins(insert: readonly InsertedPlugin[]): Promise<string | null> {
+  async changePlugins(insert: readonly InsertedPlugin[], mayEnd = false): Promise<string | null> {
     this.#pluginChanges++;
     const serving = [...this.#members.values()].filter(({ ready }) => ready);
     return this.#plugins.apply(
       serving.map(({ child }) => child),
       insert,
+      mayEnd,
     );
   }
 
