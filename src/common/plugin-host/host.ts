@@ -34,11 +34,6 @@ export interface Host {
    * service. In `setup`.
    */
   sink<Record>(options: SinkOptions<Record>): Sink<Record>;
-  /**
-   * Runs a function that the plugin's file exports, in a thread: for work of more than a millisecond. `input` and the
-   * result are copied. Rejects when `deadlineMs` (1000) are over, which ends the thread, or when too many jobs wait.
-   */
-  runJob(name: string, input: unknown, options?: { readonly deadlineMs?: number }): Promise<unknown>;
   /** 0 ≤ n < 1. */
   random(): number;
 }

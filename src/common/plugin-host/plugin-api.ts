@@ -35,8 +35,6 @@ export {
   type Logger,
   type Plugin,
 } from './plugin.js';
-export type { CheckTexts, PluginCheck, PluginCheckResult } from './plugin-check.js';
-export type { PluginProvider } from './plugin-provider.js';
 export type { Counter, SharedState, StateKind, Values } from './shared-state.js';
 export type { Sink, SinkOptions } from './sink.js';
 export type { StageSetting } from './stage-settings.js';

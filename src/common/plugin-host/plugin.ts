@@ -4,8 +4,6 @@ import type { Attempt, EditableCall, Exchange, Outcome, Reply, StreamEvent } fro
 import type { Plan } from '../ipc/explained.js';
 import type { CapabilityName, HostWith } from './host.js';
 import type { StageLedgerField } from './ledger-fields.js';
-import type { PluginCheck } from './plugin-check.js';
-import type { PluginProvider } from './plugin-provider.js';
 import type { StateKind } from './shared-state.js';
 import type { StageSettings } from './stage-settings.js';
 import type { TextPiece, TextResult } from './text-piece.js';
@@ -61,10 +59,6 @@ export interface StageDeclaration {
   readonly metrics?: Readonly<Record<string, string>>;
   /** What its part of the control process does on one node for all, by name. Only for the gateway's own stages. */
   readonly schedules?: Readonly<Record<string, { readonly seconds: number; readonly doc: string }>>;
-  /** Checks that guardrails may name: `<plugin>.<name>`. Only for custom plugins. */
-  readonly checks?: Readonly<Record<string, PluginCheck>>;
-  /** Providers that configs and stored providers may name, by name. Only for custom plugins. */
-  readonly providers?: Readonly<Record<string, PluginProvider>>;
   /** Capabilities beyond the public part of its host. */
   readonly needs?: readonly CapabilityName[];
   /** false: custom plugins are not placed directly before or after it. Only for the gateway's own stages. */

@@ -12,12 +12,15 @@ import { fitsField, type LedgerValue } from '../../../common/plugin-host/ledger-
 import type { Metrics } from '../../../common/plugin-host/metrics.js';
 import type { StageDeclaration } from '../../../common/plugin-host/plugin.js';
 import { nearest } from '../../../common/text/nearest.js';
+import { PluginSink } from './live/plugin-sink.js';
 import { stateOf } from './stage-state.js';
 
 /** The parts that the hosts of all stages share. */
 export interface HostParts extends Pick<Host, 'log' | 'headerPrefixes' | 'directory' | 'random'> {
   readonly metrics: Pick<Metrics, 'show'> & Partial<Pick<Metrics, 'hide'>>;
   readonly shared: Shared;
+  /** Gets the sinks that are made, to close them with the stage. */
+  readonly sinks?: Pick<PluginSink<never>, 'close'>[];
   readonly capabilities: Capabilities;
 }
 
@@ -36,8 +39,12 @@ export function stageHost(stage: StageDeclaration, parts: HostParts, isOwn: bool
     state: stateOf(stage, shared),
     record: (x, field, value) => record(stage, x, field, value),
     setReplyHeader: (x, name, value) => setReplyHeader(stage, headerPrefixes[0]!, x, name, value),
-    sink: () => notYet('sink'),
-    runJob: () => notYet('runJob'),
+    sink: (options) => {
+      const sink = new PluginSink(stage.name, options, log);
+      metrics.show(() => sink.metrics());
+      parts.sinks?.push(sink);
+      return sink;
+    },
     random,
   };
   for (const name of stage.needs ?? []) {
@@ -70,10 +77,6 @@ function record(stage: StageDeclaration, x: Exchange, field: string, value: Ledg
   x.fields ??= {};
   x.fields[stage.name] ??= {};
   x.fields[stage.name]![field] = value;
-}
-
-function notYet(member: string): never {
-  throw new Error(`host.${member} is not there yet.`);
 }
 
 const maxHeaderLength = 1024;

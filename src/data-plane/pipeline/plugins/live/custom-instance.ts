@@ -24,6 +24,7 @@ export class CustomInstance {
   /** Chains that it is part of and that exchanges still run through. */
   chains = 0;
   readonly #sources: (() => readonly Metric[])[] = [];
+  readonly #sinks: { close(): Promise<void> }[] = [];
   #isShown = false;
 
   private constructor(
@@ -46,7 +47,7 @@ export class CustomInstance {
     const { log } = parts.host;
     const own = stageHost(
       plugin,
-      { ...parts.host, metrics: { show: (source) => instance.#show(source) } },
+      { ...parts.host, metrics: { show: (source) => instance.#show(source) }, sinks: instance.#sinks },
       false,
     );
     const host = explainMissing(name, customHost(name, own, plugin.metrics), parts.host.capabilities);
@@ -54,7 +55,13 @@ export class CustomInstance {
     const stage = await setUp(plugin, options, host).finally(() => hookLeft(settingUp));
     // Attempts have timeouts of their own, and a model may answer for minutes.
     const unlimited = plugin.needs?.includes('upstream') ? 'request' : null;
-    instance.stage = customStage(stage, log, { ms: parts.hookTimeoutMs, unlimited }, scopeTest(name, scope));
+    const made = customStage(stage, log, { ms: parts.hookTimeoutMs, unlimited }, scopeTest(name, scope));
+    const { close } = made.hooks;
+    const closed = async (): Promise<void> => {
+      await close?.();
+      await Promise.all(instance.#sinks.map((sink) => sink.close()));
+    };
+    instance.stage = { name, hooks: { ...made.hooks, close: closed } };
     return instance;
   }
 
