@@ -1,7 +1,7 @@
 import { writeSync } from 'node:fs';
 import { workerData } from 'node:worker_threads';
 
-/** Watches the main thread of a data worker with custom plugins, and reports to the control process when it stands still. */
+/** Watches the main thread of a data worker with custom plugins, and reports to the control process when it is blocked. */
 interface Watched {
   readonly marks: SharedArrayBuffer;
   readonly names: SharedArrayBuffer;

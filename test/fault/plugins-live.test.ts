@@ -121,7 +121,7 @@ describe('plugins of a running gateway', () => {
     await runs('set two');
   });
 
-  it('that stand still are named and switched off, and their worker is replaced within two seconds', async function () {
+  it('that block a worker are named and switched off, and their worker is replaced within two seconds', async function () {
     this.timeout(60_000);
     const pids = async (): Promise<string[]> =>
       [...(await metrics()).matchAll(/gateway_worker_ready\{worker="(\d)"\} (\d)/g)].map(([, , up]) => up!);
@@ -151,7 +151,7 @@ describe('plugins of a running gateway', () => {
       expectWithinMs(Date.now() - from, 2500);
       console.log(`      ended after ${ended} ms, replaced after ${Date.now() - from} ms`);
       await eventually('it is in the log', async () =>
-        gateway.output().includes('a data worker stands still in the plugin live (request)'),
+        gateway.output().includes('a data worker is blocked by the plugin live (request)'),
       );
       expect(await metrics()).to.include('gateway_plugin_off{plugin="live"} 1');
       await runs(null);

@@ -13,7 +13,7 @@ import type {
   ProviderRecord,
 } from '../../src/common/ipc/records.js';
 import type { Settlement } from '../../src/common/ledger/record.js';
-import type { InsertedPlugins } from '../../src/common/plugin-files/inserted.js';
+import type { InsertedPlugins } from '../../src/common/plugin-host/files/inserted.js';
 import type { Metrics } from '../../src/common/plugin-host/metrics.js';
 import { LookupChannel } from '../../src/data-plane/directory/channel.js';
 import type { WorkerDirectory } from '../../src/data-plane/directory/directory.js';

@@ -19,6 +19,7 @@ export const folders: readonly Folder[] = [
     path: 'src/common/core',
     holds: 'an exchange and what it is made of: endpoints, targets, usage, plugins, errors',
     imports: [
+      'src/common/json',
       'src/common/bytes',
       'src/common/text',
       'src/common/http',
@@ -60,8 +61,16 @@ export const folders: readonly Folder[] = [
   },
   {
     path: 'src/common/plugin-host',
-    holds: 'what a plugin declares, what the gateway gives it, and where bodies have their texts',
-    imports: ['src/common/core', 'src/common/json', 'src/common/http', 'src/common/access', 'src/common/ipc'],
+    holds:
+      'what a plugin declares, what the gateway gives it, how its files are loaded, where bodies have their texts',
+    imports: [
+      'src/common/core',
+      'src/common/json',
+      'src/common/text',
+      'src/common/http',
+      'src/common/access',
+      'src/common/ipc',
+    ],
   },
   {
     path: 'src/common/vocabulary',

@@ -3,9 +3,11 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setFlagsFromString } from 'node:v8';
 import { expect } from 'chai';
-import type { InsertedPlugin } from '../../src/common/plugin-files/inserted.js';
-import { packPlugin, pluginFile } from '../../src/common/plugin-files/pack.js';
+import type { InsertedPlugin } from '../../src/common/plugin-host/files/inserted.js';
+import { packPlugin, pluginFile } from '../../src/common/plugin-host/files/pack.js';
+import { loadSettings } from '../../src/common/settings/settings.js';
 import { BareWorker, type Client, soon } from '../support/bare-worker.js';
+import { examplesOf } from '../support/examples.js';
 import { eventually } from '../support/gateway.js';
 
 describe('plugins that run', () => {
@@ -118,6 +120,22 @@ describe('plugins that run', () => {
     }
   });
 
+  it('are as docs/plugins-running.md has them', async () => {
+    const examples = examplesOf('docs/plugins-running.md');
+    for (const { file, text } of examples) if (file !== undefined && file !== null) write(file, text);
+    await start({ name: 'brief', after: 'config' });
+    await ask({ headers: ['x-team', 'blue'] });
+    const { headers, body } = worker.asked[0]!.request;
+    expect(headers[headers.indexOf('x-team') + 1]).to.equal('blue');
+    expect(String(body)).to.include('Be brief.');
+    const { plugins } = loadSettings({ file: join(dir, 'scoped.yaml'), env: {} });
+    expect(plugins.insert[0]).to.deep.include({ name: 'region', scope: 'config' });
+    write('early.yaml', 'plugins: { insert: [{ name: a, after: auth, scope: config }] }');
+    expect(() => loadSettings({ file: join(dir, 'early.yaml'), env: {} })).to.throw(
+      'the config is not known',
+    );
+  });
+
   describe('are written', () => {
     it('in TypeScript, in several files, with packages and JSON, in ES modules and CommonJS', async () => {
       write(
@@ -154,7 +172,7 @@ export default definePlugin<Options>({
       expect(headerOf(await ask(), 'x-gateway-said')).to.equal('Hello you 6 5 7 function true');
     });
 
-    it('and say file and line when a type cannot be stripped or a hook throws', async () => {
+    it('and have file and line in the log when a type cannot be stripped or a hook throws', async () => {
       write('typed.ts', '\nconst a: number = 1;\nenum Bad { a }\nexport default {};');
       const refused = await start({ name: 'typed', after: 'config' }).then(
         () => 'accepted',

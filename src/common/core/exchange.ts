@@ -3,13 +3,13 @@ import type { Source } from '../bytes/body.js';
 import type { BodyRecord } from '../bytes/body-record.js';
 import { getHeader, type HeaderList } from '../http/headers.js';
 import { edited } from '../json/draft.js';
+import { checkEdited, editable, withPair } from '../plugin-host/exchange-changes.js';
 import { guard, guardListeners } from '../plugin-host/guarded-signal.js';
 import type { StageFields } from '../plugin-host/ledger-fields.js';
 import type { TextPiece, TextResult } from '../plugin-host/text-piece.js';
 import type { ProviderPrices } from '../prices/provider-prices.js';
 import type { CacheStatus, Company, Saved } from './cache.js';
 import type { Charge } from './charges.js';
-import { checkEdited, editable, withPair } from './custom-changes.js';
 import { type Decision, maxDecisions } from './decision.js';
 import type { Awaitable } from './directory.js';
 import type { Endpoint } from './endpoint.js';
@@ -316,9 +316,14 @@ export class Exchange {
   edit(made: JsonObject | BodyEdit, bytes?: Buffer): void {
     const { request } = this;
     if (typeof made === 'function') {
-      const json = edited(editable(this), made);
-      if (json === request.json) return;
-      checkEdited(this, json);
+      const before = editable(request.json, this.body === 'closed');
+      const json = edited(before, made);
+      if (json === before) return;
+      checkEdited(before, json);
+      const model = json['model'];
+      // Of the others the path has it.
+      if (this.endpoint.readPath === undefined && model !== before['model'])
+        this.modelAsked = typeof model === 'string' ? model : null;
       request.json = json;
       this.body = 'edited';
       return;

@@ -1,4 +1,4 @@
-import type { InsertedPlugin, InsertedPlugins } from '../plugin-files/inserted.js';
+import type { InsertedPlugin, InsertedPlugins } from '../plugin-host/files/inserted.js';
 import type { Metric } from '../plugin-host/metrics.js';
 import type { OwnPrices } from '../prices/pricing.js';
 import type { Explained, ToExplain } from './explained.js';

@@ -8,7 +8,7 @@ import type { LedgerValue } from './ledger-fields.js';
 import type { Logger } from './logger.js';
 import type { Metrics } from './metrics.js';
 import type { SharedState } from './shared-state.js';
-import type { Sink, SinkOptions } from './sink.js';
+import type { RecordSink, SinkOptions } from './sink.js';
 
 /** The host of every plugin. Stable: members may be added, but none is changed or removed. */
 export interface Host {
@@ -33,7 +33,7 @@ export interface Host {
    * Collects records and hands them over in batches, repeated while that fails: for `log` hooks that send to another
    * service. In `setup`.
    */
-  sink<Record>(options: SinkOptions<Record>): Sink<Record>;
+  sink<Record>(options: SinkOptions<Record>): RecordSink<Record>;
   /** 0 ≤ n < 1. */
   random(): number;
 }

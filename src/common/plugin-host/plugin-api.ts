@@ -36,6 +36,6 @@ export {
   type Plugin,
 } from './plugin.js';
 export type { Counter, SharedState, StateKind, Values } from './shared-state.js';
-export type { Sink, SinkOptions } from './sink.js';
+export type { RecordSink, SinkOptions } from './sink.js';
 export type { StageSetting } from './stage-settings.js';
 export type { HeldText, TextKind, TextPiece, TextResult, TextRole } from './text-piece.js';

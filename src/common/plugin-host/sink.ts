@@ -21,7 +21,7 @@ export interface SinkOptions<Record> {
  * Records on their way to another service: `gateway_sink_queued_bytes`, `gateway_sink_delivered_total` and
  * `gateway_sink_dropped_total` count them by plugin and sink. What waits when the worker ends is tried once more.
  */
-export interface Sink<Record> {
+export interface RecordSink<Record> {
   /** false: there is no room, or the record is no JSON. Never throws, never waits. */
   add(record: Record): boolean;
 }

@@ -2,7 +2,7 @@ import { resolve } from 'node:path';
 import type { StageName } from '../../data-plane/pipeline/order.js';
 import { places } from '../../data-plane/pipeline/plugins/stages.js';
 import { Secret } from '../access/secret.js';
-import type { InsertScope } from '../plugin-files/inserted.js';
+import type { InsertScope } from '../plugin-host/files/inserted.js';
 
 /**
  * One kind of value: how text becomes it, what it must look like, and what the program is given.

@@ -6,7 +6,7 @@ import type { Intent } from '../../common/ledger/record.js';
 import { askThrough } from '../providers/auth/ask.js';
 import { CallFields } from '../providers/call-fields.js';
 import { Answer } from './answer/answer.js';
-import { chainOf, runAttempt } from './chain.js';
+import { type Chain, runAttempt } from './chain.js';
 import { type Address, resolveAddress } from './outgoing/address.js';
 import { maxTokens } from './outgoing/max-tokens.js';
 import { type Outgoing, unifiedCall } from './outgoing/outgoing.js';
@@ -117,7 +117,7 @@ function leave(
 }
 
 function hook(pipeline: Pipeline, x: Exchange, outgoing: Outgoing, record: Attempt): Promise<Reply> {
-  const hooks = chainOf(pipeline, x).attempt;
+  const { attempt: hooks } = (x.chain as Chain | null) ?? pipeline.chain;
   try {
     const later = hooks === null ? undefined : runAttempt(hooks, x, outgoing.call, record);
     if (later instanceof Promise) {

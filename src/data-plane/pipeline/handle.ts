@@ -16,7 +16,7 @@ import { canonicalPath } from '../endpoints/paths/spelling.js';
 import { canonicalEndpoint } from '../endpoints/table.js';
 import { errorsAt } from '../providers/client-formats/index.js';
 import type { Call } from '../transport/transport.js';
-import { chainOf, enterChain, runReply, runRequest } from './chain.js';
+import { chainOf, runReply, runRequest } from './chain.js';
 import { type Client, deliver, errorReply, noClient, type Writer } from './deliver.js';
 import { finish } from './finish.js';
 import type { OpenExchange } from './open-exchanges.js';
@@ -107,7 +107,8 @@ export function refusalAt(
 
 function run(pipeline: Pipeline, call: Call, endpoint: Endpoint, received: Received): void {
   const x = new Exchange(uuidv7(), endpoint, received);
-  enterChain(pipeline, x);
+  x.chain = pipeline.chain;
+  pipeline.chain.running++;
   const delivery = new RequestDelivery(pipeline, x, call);
   // Through a variable: V8 puts a function literal that is assigned to a property into the old generation, where it
   // would keep the whole exchange until the next major collection. Measured: a sixth of a request's CPU.
@@ -115,7 +116,7 @@ function run(pipeline: Pipeline, call: Call, endpoint: Endpoint, received: Recei
   call.onAbort = leave;
   pipeline.open.add(delivery);
   try {
-    const answer = runRequest(chainOf(pipeline, x).request, x);
+    const answer = runRequest(pipeline.chain.request, x);
     if (answer instanceof Promise)
       answer.then(
         (reply) => delivery.send(reply ?? null),

@@ -4,7 +4,7 @@ import { familiesOf } from '../health/metrics-text.js';
 import { type OpsServer, type ReadinessCheck, startOpsServer } from '../health/ops-server.js';
 import { version } from '../node/version.js';
 import type { ProcessPart } from '../part-list.js';
-import type { PluginKeeper } from '../plugins/plugin-keeper.js';
+import type { PluginKeeper } from '../workers/plugins/plugin-keeper.js';
 import { workerMetrics } from '../workers/worker-metrics.js';
 import type { Base } from './base.js';
 import type { BreakersGiven } from './breakers.js';

@@ -1,6 +1,6 @@
 import { Lookups } from '../../control-plane/store/known/lookups.js';
 import type { ProcessPart } from '../part-list.js';
-import { type ApplyPlugins, PluginKeeper } from '../plugins/plugin-keeper.js';
+import { type ApplyPlugins, PluginKeeper } from '../workers/plugins/plugin-keeper.js';
 import { workerInit } from '../workers/worker-init.js';
 import type { Administration } from './administration.js';
 import type { Base } from './base.js';
@@ -47,8 +47,8 @@ export const workersPart: ProcessPart<
         return admin.rest(request);
       },
     });
-    const apply: ApplyPlugins = (insert, mayEnd) => workers.changePlugins(insert, mayEnd);
-    workers.onStall(({ hooks }) => plugins.stalled(hooks, apply));
+    const apply: ApplyPlugins = (insert, mayEnd) => workers.plugins.change(insert, mayEnd);
+    workers.plugins.onStall(({ hooks }) => plugins.stalled(hooks, apply));
     plugins.watch(apply, reread === null ? null : () => reread().plugins);
     return { port, plugins };
   },

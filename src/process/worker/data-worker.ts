@@ -1,7 +1,7 @@
 import { monitorEventLoopDelay } from 'node:perf_hooks';
 import type { Explained, ToExplain } from '../../common/ipc/explained.js';
 import type { FromControl, FromWorker, WorkerInit } from '../../common/ipc/messages.js';
-import type { InsertedPlugin } from '../../common/plugin-files/inserted.js';
+import type { InsertedPlugin } from '../../common/plugin-host/files/inserted.js';
 import type { Logger } from '../../common/plugin-host/plugin.js';
 import { LookupChannel } from '../../data-plane/directory/channel.js';
 import { SharedChannel } from '../../data-plane/directory/shared-channel.js';

@@ -8,14 +8,13 @@ import type {
   LookupRecords,
   WorkerInit,
 } from '../../common/ipc/messages.js';
-import type { InsertedPlugin } from '../../common/plugin-files/inserted.js';
 import type { Logger } from '../../common/plugin-host/plugin.js';
 import type { RestAnswer, RestRequest } from '../../control-plane/administration/rest/request.js';
 import { SharedStateServer } from '../../control-plane/shared-state/server.js';
 import { AdminRelay } from './admin-relay.js';
+import { Explaining } from './explaining.js';
 import { Forgetting } from './forgetting.js';
-import { PluginChange } from './plugin-change.js';
-import { onStall, type Stall } from './stall-pipe.js';
+import { WorkerPlugins } from './plugins/worker-plugins.js';
 import type { WorkerMember, WorkerReport } from './worker-member.js';
 import { forkWorker, notStarted, restartDelay } from './worker-process.js';
 
@@ -43,8 +42,6 @@ export interface WorkerService {
 const silentMs = 15_000;
 /** Milliseconds; a worker that does not serve this long after it got its settings is replaced. */
 const readyMs = 60_000;
-/** Milliseconds to wait for a worker's explanation. */
-const explainMs = 5000;
 
 /**
  * Starts, watches, restarts and drains the data workers. `fork` starts their processes, which load
@@ -56,13 +53,10 @@ export class WorkerGroup {
     (id, what) => this.#sendForget(id, what),
     (late) => this.#replace(late),
   );
-  readonly #explaining = new Map<number, (value: Explained | null) => void>();
-  #nextExplained = 1;
+  readonly #explaining = new Explaining((child, message) => this.#send(child, message));
   /** Successive starts, by worker, that failed before serving or shortly after. */
   readonly #failures = new Map<number, number>();
-  readonly #plugins = new PluginChange((child, message) => this.#send(child, message));
   readonly #forked: ((pid: number) => void)[] = [];
-  readonly #stalled: ((stall: Stall) => void)[] = [];
   readonly #gone: ((worker: number, pid: number) => void)[] = [];
   /** Monotonic milliseconds until which failed lookups are not logged. */
   #quietUntil = 0;
@@ -72,18 +66,22 @@ export class WorkerGroup {
   #settled: Promise<number> = Promise.resolve(0);
   #listening: Promise<unknown> = Promise.resolve();
   #stopping = false;
-  /** Counts changes of plugins: a worker that starts during one is given what came of it. */
-  #pluginChanges = 0;
   #leaving = false;
   #watch: NodeJS.Timeout | null = null;
 
   /** What the workers share. */
   readonly shared: SharedStateServer;
+  readonly plugins: WorkerPlugins;
 
   constructor(readonly options: WorkerGroupOptions) {
     this.shared = new SharedStateServer((message) => {
       for (const { child } of this.#members.values()) this.#send(child, message);
     }, options.log);
+    this.plugins = new WorkerPlugins(
+      (child, message) => this.#send(child, message),
+      this.#members,
+      options.log,
+    );
   }
 
   /** Calls the listener with the process id of each worker that is forked from now on. */
@@ -94,11 +92,6 @@ export class WorkerGroup {
   /** Calls the listener when a worker's process has ended, for whatever reason. */
   onGone(listener: (worker: number, pid: number) => void): void {
     this.#gone.push(listener);
-  }
-
-  /** Calls the listener when a worker stands still in a plugin, before it is replaced. */
-  onStall(listener: (stall: Stall) => void): void {
-    this.#stalled.push(listener);
   }
 
   /** Starts the workers' processes. `serve` reports failures. */
@@ -157,14 +150,7 @@ export class WorkerGroup {
       (request) => this.#serving().admin(request),
       this.options.log,
     );
-    onStall(child, (stall) => {
-      this.options.log.error(
-        { worker: number, stall },
-        `a data worker stands still in the plugin ${stall.hooks.map(({ plugin, hook }) => `${plugin} (${hook})`).join(' or ')}; replacing it`,
-      );
-      for (const listener of this.#stalled) listener(stall);
-      child.kill('SIGKILL');
-    });
+    this.plugins.started(member);
     return new Promise((resolve, reject) => {
       child.on('message', (message: FromWorker) => {
         member.lastBeat = performance.now();
@@ -175,9 +161,7 @@ export class WorkerGroup {
             break;
           case 'ready':
             member.ready = true;
-            // Plugins were replaced while it started.
-            if (member.pluginChanges !== this.#pluginChanges)
-              void this.#plugins.apply([child], this.#serving().init(number).plugins.insert);
+            this.plugins.ready(member, () => this.#serving().init(number).plugins.insert);
             if (this.#leaving) this.#send(child, { t: 'announce-drain' });
             resolve(message.port);
             break;
@@ -204,10 +188,10 @@ export class WorkerGroup {
             this.#forgetting.confirmed(message.id, child);
             break;
           case 'plugins-ready':
-            this.#plugins.answered(message.id, message.failure);
+            this.plugins.answered(message.id, message.failure);
             break;
           case 'explained':
-            this.#explaining.get(message.id)?.(message.value);
+            this.#explaining.answered(message.id, message.value);
             break;
           case 'beat':
             member.loopDelayMs = message.loopDelayMs;
@@ -234,7 +218,7 @@ export class WorkerGroup {
   #initialise(member: WorkerMember, service: WorkerService): void {
     const { number, child } = member;
     const init = service.init(number);
-    member.pluginChanges = this.#pluginChanges;
+    this.plugins.initialised(member);
     const send = (port: number): void => {
       member.initialisedAt = performance.now();
       this.#send(child, { t: 'init', init: { ...init, port } });
@@ -256,7 +240,7 @@ export class WorkerGroup {
     member.inFlight = 0;
     // A dead worker remembers nothing: that counts as its acknowledgement.
     this.#forgetting.ended(child);
-    this.#plugins.ended(child);
+    this.plugins.ended(child);
     if (child.pid !== undefined) for (const listener of this.#gone) listener(number, child.pid);
     if (this.#stopping) return;
     this.options.log.error({ worker: number, code, signal }, 'a data worker died; starting another');
@@ -319,31 +303,7 @@ export class WorkerGroup {
 
   /** What would happen to a request, by the present state of one of the workers; null: none can answer. */
   explain(asked: ToExplain): Promise<Explained | null> {
-    const id = this.#nextExplained++;
-    const member = [...this.#members.values()].find(({ ready }) => ready);
-    if (member === undefined || !this.#send(member.child, { t: 'explain', id, asked })) {
-      return Promise.resolve(null);
-    }
-    return new Promise((resolve) => {
-      const done = (value: Explained | null): void => {
-        clearTimeout(late);
-        this.#explaining.delete(id);
-        resolve(value);
-      };
-      const late = setTimeout(() => done(null), explainMs);
-      this.#explaining.set(id, done);
-    });
-  }
-
-  /** All workers run these plugins, or none does: then it resolves with the reason. */
-  async changePlugins(insert: readonly InsertedPlugin[], mayEnd = false): Promise<string | null> {
-    this.#pluginChanges++;
-    const serving = [...this.#members.values()].filter(({ ready }) => ready);
-    return this.#plugins.apply(
-      serving.map(({ child }) => child),
-      insert,
-      mayEnd,
-    );
+    return this.#explaining.ask([...this.#members.values()].find(({ ready }) => ready)?.child, asked);
   }
 
   #replace(late: ReadonlySet<ChildProcess>): void {

@@ -1,5 +1,5 @@
 import type { WorkerInit } from '../../common/ipc/messages.js';
-import type { InsertedPlugins } from '../../common/plugin-files/inserted.js';
+import type { InsertedPlugins } from '../../common/plugin-host/files/inserted.js';
 import type { OwnPrices } from '../../common/prices/pricing.js';
 import type { Settings } from '../../common/settings/settings.js';
 

@@ -1,5 +1,5 @@
 import { addErrors } from '../../../common/core/errors.js';
-import type { InsertedPlugins } from '../../../common/plugin-files/inserted.js';
+import type { InsertedPlugins } from '../../../common/plugin-host/files/inserted.js';
 import type { Plugin } from '../../../common/plugin-host/plugin.js';
 import type { StageName } from '../order.js';
 import { blockedHooks } from './live/blocked-hooks.js';

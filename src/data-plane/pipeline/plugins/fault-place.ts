@@ -19,6 +19,6 @@ const fileOf = (place: string): string => (place.startsWith('file://') ? fileURL
 /** `<file>:<line>` of the error that prevents the module `path` from loading; null: unknown. */
 export function loadFaultAt(path: string, error: unknown): string | null {
   const place = thrownAt(error);
-  // Errors of the gateway's own code say nothing about the plugin.
+  // A place in the gateway's own code is of no use.
   return place?.startsWith(dirname(path)) === true ? place : null;
 }

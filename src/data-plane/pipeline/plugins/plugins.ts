@@ -1,8 +1,8 @@
 import { addErrors } from '../../../common/core/errors.js';
 import { lazyAjv } from '../../../common/json/ajv.js';
-import { type Pack, packPlugin } from '../../../common/plugin-files/pack.js';
-import { runPack } from '../../../common/plugin-files/run.js';
-import { FileFault } from '../../../common/plugin-files/strip-types.js';
+import { type Pack, packPlugin } from '../../../common/plugin-host/files/pack.js';
+import { runPack } from '../../../common/plugin-host/files/run.js';
+import { FileFault } from '../../../common/plugin-host/files/strip-types.js';
 import type { FullHost, Hooks, Plugin } from '../../../common/plugin-host/plugin.js';
 import * as pluginApi from '../../../common/plugin-host/plugin-api.js';
 import { optionsSchema } from '../../../common/plugin-host/stage-settings.js';

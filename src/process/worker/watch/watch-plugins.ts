@@ -11,7 +11,7 @@ export const stallPipe = 4;
 
 let isWatched = false;
 
-/** From now on the control process hears when this thread stands still in a plugin. For workers with custom plugins. */
+/** From now on the control process gets a report when a plugin blocks this thread. For workers with custom plugins. */
 export function watchPlugins(): void {
   if (isWatched || !isPipe()) return;
   isWatched = true;

@@ -1,5 +1,5 @@
-import type { InsertedPlugin } from '../../../../common/plugin-files/inserted.js';
-import { packPlugin, pluginFile } from '../../../../common/plugin-files/pack.js';
+import type { InsertedPlugin } from '../../../../common/plugin-host/files/inserted.js';
+import { packPlugin, pluginFile } from '../../../../common/plugin-host/files/pack.js';
 import type { Metric } from '../../../../common/plugin-host/metrics.js';
 import type { Plugin } from '../../../../common/plugin-host/plugin.js';
 import type { Place } from '../../order.js';

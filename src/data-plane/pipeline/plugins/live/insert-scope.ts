@@ -1,5 +1,5 @@
 import type { Exchange } from '../../../../common/core/exchange.js';
-import type { InsertScope } from '../../../../common/plugin-files/inserted.js';
+import type { InsertScope } from '../../../../common/plugin-host/files/inserted.js';
 
 /** Does a plugin of that scope run for an exchange? null: for every one. */
 export function scopeTest(name: string, scope: InsertScope = 'all'): ((x: Exchange) => boolean) | null {

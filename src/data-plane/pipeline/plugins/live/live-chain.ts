@@ -1,4 +1,4 @@
-import type { InsertedPlugin, InsertedPlugins } from '../../../../common/plugin-files/inserted.js';
+import type { InsertedPlugin, InsertedPlugins } from '../../../../common/plugin-host/files/inserted.js';
 import { passRequest } from '../../answer/texts/whole-texts.js';
 import { type Chain, composeChain } from '../../chain.js';
 import type { StageName } from '../../order.js';

@@ -1,6 +1,6 @@
 import type { Metric } from '../../../../common/plugin-host/metrics.js';
 import type { Logger } from '../../../../common/plugin-host/plugin.js';
-import type { Sink, SinkOptions } from '../../../../common/plugin-host/sink.js';
+import type { RecordSink, SinkOptions } from '../../../../common/plugin-host/sink.js';
 import { inPluginScope } from '../plugin-scope.js';
 
 const defaults = {
@@ -11,7 +11,7 @@ const longestWaitMs = 30_000;
 const closeMs = 1500;
 
 /** A queue of records that is bounded in bytes, and delivers them in batches, one after the other. */
-export class PluginSink<Record> implements Sink<Record> {
+export class PluginSink<Record> implements RecordSink<Record> {
   readonly #settings: Required<Pick<SinkOptions<Record>, keyof typeof defaults>>;
   #waiting: { readonly record: Record; readonly bytes: number }[] = [];
   #bytes = 0;

@@ -1,9 +1,9 @@
-/** Hooks that can be told apart; further ones are not watched. */
+/** Hooks that have a number; further ones are not watched. */
 const most = 256;
 const nameBytes = 192;
 
 /**
- * Which plugin's code runs in this process, in memory that another thread can read while this one stands still. `marks`:
+ * Which plugin's code runs in this process, in memory that another thread can read while this one is blocked. `marks`:
  * the beats of this thread, the number of the hook that runs (0: none), and for each hook how many of its promises are open.
  */
 export interface HookMemory {

@@ -129,7 +129,7 @@ function compiled({ path, code }: PackedFile): unknown {
   ).runInThisContext();
 }
 
-/** Node calls the way in which packages are imported here experimental, which says nothing to who runs a gateway. */
+/** Node calls the way in which packages are imported here experimental, which is of no use to those who run a gateway. */
 function withoutWarning<T>(work: () => T): T {
   const { emitWarning } = process;
   process.emitWarning = () => {};

@@ -1,6 +1,6 @@
 import type { ChildProcess } from 'node:child_process';
-import type { FromControl } from '../../common/ipc/messages.js';
-import type { InsertedPlugin } from '../../common/plugin-files/inserted.js';
+import type { FromControl } from '../../../common/ipc/messages.js';
+import type { InsertedPlugin } from '../../../common/plugin-host/files/inserted.js';
 
 /** Milliseconds for a worker to set plugins up. */
 const setUpMs = 15_000;

@@ -1,7 +1,7 @@
 import type { ChildProcess } from 'node:child_process';
 import type { Readable } from 'node:stream';
 
-/** A data worker's main thread stands still. */
+/** A data worker's main thread is blocked. */
 export interface Stall {
   readonly ms: number;
   /** The one in which it does; several, if only open promises of theirs are known. */
@@ -11,7 +11,7 @@ export interface Stall {
 /** Characters of a report. */
 const maxLength = 64 * 1024;
 
-/** Hears the reports of a data worker's watching thread. */
+/** Gets the reports of a data worker's watching thread. */
 export function onStall(child: ChildProcess, listener: (stall: Stall) => void): void {
   const pipe = child.stdio?.[4] as Readable | null | undefined;
   if (!pipe) return;

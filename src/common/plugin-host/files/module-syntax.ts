@@ -8,7 +8,7 @@ export interface StaticImport {
   readonly line: number;
 }
 
-/** What a module says about others, and how to make a function of it. */
+/** What a module has to do with others, and how to make a function of it. */
 export interface ModuleSyntax {
   readonly imports: readonly StaticImport[];
   /** Texts in `import('…')` and `require('…')`. */

@@ -1,10 +1,10 @@
 import { stat } from 'node:fs/promises';
 import { dirname } from 'node:path';
-import type { InsertedPlugin, InsertedPlugins } from '../../common/plugin-files/inserted.js';
-import { type Pack, packPlugin, pluginFile } from '../../common/plugin-files/pack.js';
-import { FileFault } from '../../common/plugin-files/strip-types.js';
-import type { Metric } from '../../common/plugin-host/metrics.js';
-import type { Logger } from '../../common/plugin-host/plugin.js';
+import type { InsertedPlugin, InsertedPlugins } from '../../../common/plugin-host/files/inserted.js';
+import { type Pack, packPlugin, pluginFile } from '../../../common/plugin-host/files/pack.js';
+import { FileFault } from '../../../common/plugin-host/files/strip-types.js';
+import type { Metric } from '../../../common/plugin-host/metrics.js';
+import type { Logger } from '../../../common/plugin-host/plugin.js';
 
 /** Milliseconds between two looks at the files. */
 const lookMs = 300;
@@ -15,7 +15,7 @@ const lookMs = 300;
  */
 export type ApplyPlugins = (insert: readonly InsertedPlugin[], mayEnd?: boolean) => Promise<string | null>;
 
-/** A plugin that stood still, by the number of its files' version. */
+/** A plugin that blocked a worker: by the version of its files. */
 interface SwitchedOff {
   readonly hash: string;
 }
@@ -90,7 +90,7 @@ export class PluginKeeper {
   }
 
   /**
-   * A data worker stands still in one of these hooks: if it is clear in which, its plugin is taken out until its files
+   * A data worker is blocked in one of these hooks: if it is clear in which, its plugin is taken out until its files
    * change. Not where a new version is set up: that one does not come to serve.
    */
   stalled(hooks: readonly { readonly plugin: string; readonly hook: string }[], apply: ApplyPlugins): void {

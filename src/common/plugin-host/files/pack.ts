@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { existsSync, readdirSync, statSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { dirname, extname, join, resolve } from 'node:path';
-import { nearest } from '../text/nearest.js';
+import { nearest } from '../../text/nearest.js';
 import { readModule, type StaticImport } from './module-syntax.js';
 import { FileFault, stripTypes } from './strip-types.js';
 
