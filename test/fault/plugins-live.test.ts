@@ -1,4 +1,4 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect } from 'chai';
@@ -73,10 +73,21 @@ describe('plugins of a running gateway', () => {
     });
   const metrics = async (): Promise<string> => (await fetch(`${gateway.opsUrl}/metrics`)).text();
 
+  /** Resident megabytes of both workers. */
+  const memory = (): number => {
+    const { pid } = gateway.process;
+    const children = readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').trim().split(' ');
+    const kilobytes = children.map((child) =>
+      Number(/VmRSS:\s+(\d+)/.exec(readFileSync(`/proc/${child}/status`, 'utf8'))?.[1]),
+    );
+    return Math.round(kilobytes.reduce((sum, one) => sum + one, 0) / 1024);
+  };
+
   it(`are replaced ${reloads} times under load without a failed request`, async function () {
     this.timeout(60_000 + reloads * 3000);
     let sent = 0;
     let failed = 0;
+    let middle = 0;
     const open = new Set<Promise<void>>();
     const timer = setInterval(() => {
       for (let i = 0; i < perSecond / 50; i++) {
@@ -94,12 +105,17 @@ describe('plugins of a running gateway', () => {
     for (let n = 1; n <= reloads; n++) {
       write(plugin(String(n)));
       await eventually(`version ${n} runs`, async () => (await version()) === `${n} one`);
+      if (n === Math.floor(reloads / 2)) middle = memory();
     }
+    const grown = memory() - middle;
     clearInterval(timer);
     await Promise.all(open);
     expect(failed, `of ${sent}`).to.equal(0);
     expect(sent).to.be.greaterThan(perSecond / 4);
-    console.log(`      ${sent} sent, ${reloads} reloads, ${failed} failed`);
+    console.log(
+      `      ${sent} sent, ${reloads} reloads, ${failed} failed, ${grown} MB more in the second half`,
+    );
+    expect(grown).to.be.lessThan(40);
   });
 
   it('are not replaced by one that does not load: the log has file, line and reason, and a metric counts it', async () => {

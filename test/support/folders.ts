@@ -321,6 +321,7 @@ export const folders: readonly Folder[] = [
     path: 'src/process',
     holds: 'the control process and the data workers: everything is put together here',
     imports: [
+      'src/common/threads',
       'src/common/core',
       'src/common/text',
       'src/common/http',

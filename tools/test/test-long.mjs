@@ -40,6 +40,12 @@ const parts = [
     minutes: 2,
   },
   {
+    name: 'a plugin replaced 100 times under 500 requests a second',
+    files: ['test/fault/plugins-live.test.ts'],
+    env: { whole: { PLUGIN_RELOADS: '100', PLUGIN_RPS: '500' }, short: {} },
+    minutes: 2,
+  },
+  {
     name: 'a gateway on 100,000 keys and 1000 configs',
     files: ['test/e2e/large-store.test.ts', 'test/contract/store-size.test.ts'],
     env: { whole: { WHOLE_LOAD: 'true' }, short: {} },
