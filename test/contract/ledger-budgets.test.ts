@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect } from 'chai';
 import pg from 'pg';
+import { Secret } from '../../src/common/access/secret.js';
 import { budgetName } from '../../src/common/core/budget-rules.js';
 import type { Charge } from '../../src/common/core/charges.js';
 import type { BudgetAlert } from '../../src/common/ledger/alerts.js';
@@ -23,6 +24,8 @@ import { openPostgresLedger } from '../../src/control-plane/ledger/postgres/ledg
 import { openLedger } from '../../src/control-plane/ledger/sql.js';
 import { openJournal } from '../../src/data-plane/journal/journal.js';
 import { intentOf, org, settlementOf, workspace } from '../fault/journal-records.js';
+import { FaultyProxy } from '../support/faulty-proxy.js';
+import { eventually } from '../support/gateway.js';
 import { forEachStore } from '../support/stores.js';
 import { scaled } from '../support/time-limits.js';
 
@@ -486,6 +489,45 @@ describe('budgets in the ledger', () => {
     });
 
     if (dialect === 'postgres') {
+      it('report what a commit charged whose answer was cut off, once its batch comes again', async () => {
+        const dataDir = mkdtempSync(join(tmpdir(), 'ledger-budgets-'));
+        const url = (await options(dataDir)).databaseUrl!.reveal();
+        const { hostname, port } = new URL(url);
+        const proxy = await FaultyProxy.start(Number(port || 5432), hostname);
+        const ledger = await openPostgresLedger({ url: new Secret(proxy.through(url)), node });
+        const apply = (...ids: number[]): Promise<readonly ChargedBudget[]> => {
+          const rows = ids.map((id) => settled(uuid(id), [charge(id)]));
+          return ledger.apply({ ...nothing, settled: { packed: null, rows } });
+        };
+        const counter = { budget: keyBudget, startsAt: monday };
+        expect(await apply(1)).to.deep.equal([{ ...counter, amount: 1 }]);
+        for (const [direction, added] of [
+          ['toClient', [{ ...counter, amount: 10 }]],
+          // It was not carried out: all of it is charged with the next.
+          ['toServer', []],
+        ] as const) {
+          const id = direction === 'toClient' ? 10 : 20;
+          proxy.rule = (piece, way) => (way === direction && piece.includes('COMMIT') ? 'reset' : 'pass');
+          await apply(id).then(
+            () => expect.fail('its answer did not arrive'),
+            () => {},
+          );
+          proxy.rule = null;
+          const charged = await eventually('it answers again', () =>
+            apply(id, id + 1).catch((): null => null),
+          );
+          const sum = charged.reduce((all, { amount }) => all + amount, 0);
+          expect(sum, direction).to.equal(2 * id + 1);
+          expect(charged).to.deep.include.members([...added]);
+          expect(await apply(id, id + 1)).to.deep.equal([]);
+        }
+        const [usage] = await ledger.budgets.usage(org, [counter]);
+        expect(usage?.used).to.equal(1 + 10 + 11 + 20 + 21);
+        await ledger.close();
+        await proxy.close();
+        rmSync(dataDir, { recursive: true, force: true });
+      });
+
       it('are charged by several nodes at once: exactly, with each alert once, and without a deadlock', async function () {
         this.timeout(scaled(30_000));
         const dataDir = mkdtempSync(join(tmpdir(), 'ledger-budgets-'));

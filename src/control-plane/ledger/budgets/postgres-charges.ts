@@ -49,14 +49,48 @@ export async function chargeBatch(
   batch: LedgerBatch,
   replaced: readonly ChargedRow[],
   stagedTimes: readonly [from: number, to: number] | null,
-): Promise<readonly ChargedBudget[]> {
+): Promise<ChargedBatch> {
   const step = stepOf(client);
   let rows = chargedRows(batch);
   if (stagedTimes !== null) rows = await newOf(step, rows, ...stagedTimes);
   const sums = new ChargeSums(known);
   for (const row of replaced) addRow(sums, row, -1);
   for (const row of rows) addRow(sums, row, 1);
-  return charge(postgresLanguage, statements, step, sums, Date.now());
+  return { charged: await charge(postgresLanguage, statements, step, sums, Date.now()), rows };
+}
+
+export interface ChargedBatch {
+  readonly charged: readonly ChargedBudget[];
+  /** Those that were charged. */
+  readonly rows: readonly ChargedRow[];
+}
+
+interface LostCommit {
+  readonly charged: readonly ChargedBudget[];
+  /** A row that it put in, if it was carried out. */
+  readonly id: string;
+}
+
+/** More are not found out about; each is of a connection that was cut within one message. */
+const mostLost = 16;
+
+/** Commits whose answer did not arrive: what they charged is reported once their batch comes again and its rows are there. */
+export class LostCommits {
+  readonly #lost: LostCommit[] = [];
+
+  add({ charged, rows }: ChargedBatch): void {
+    if (rows[0] !== undefined && this.#lost.length < mostLost) this.#lost.push({ charged, id: rows[0].id });
+  }
+
+  /** What they charged of this batch, which is called once for it. `added`: of its rows those that were not there. */
+  of(batch: LedgerBatch, added: readonly ChargedRow[]): readonly ChargedBudget[] {
+    if (this.#lost.length === 0) return [];
+    const ids = new Set(chargedRows(batch).map(({ id }) => id));
+    const found = this.#lost.filter(({ id }) => ids.has(id));
+    this.#lost.splice(0, this.#lost.length, ...this.#lost.filter(({ id }) => !ids.has(id)));
+    const isAdded = new Set(added.map(({ id }) => id));
+    return found.flatMap(({ id, charged }) => (isAdded.has(id) ? [] : charged));
+  }
 }
 
 /** The rows that this transaction has put in; of those with one id that which counts. */

@@ -17,7 +17,7 @@ import { Budgets } from '../budgets/budgets.js';
 import { hasCharges } from '../budgets/charging.js';
 import { KnownBudgets } from '../budgets/known-budgets.js';
 import { type BudgetDatabase, numbered, postgresLanguage } from '../budgets/language.js';
-import { chargeBatch, replacedRows, stepOf } from '../budgets/postgres-charges.js';
+import { chargeBatch, LostCommits, replacedRows, stepOf } from '../budgets/postgres-charges.js';
 import { insertTaken } from '../budgets/tables.js';
 import { readBudgets, type TableRows, takenParameter } from '../budgets/take-over.js';
 import type { Feedbacks } from '../feedback/feedbacks.js';
@@ -84,6 +84,7 @@ export class PostgresLedger implements BudgetLedger, TakingLedger {
   readonly #reading: LedgerReading;
   readonly #lines = new PackedLines();
   readonly #known = new KnownBudgets();
+  readonly #lostCommits = new LostCommits();
   /** Days that have their partitions, as far as this process has seen. */
   readonly #days = new Set<number>();
   #isPrepared = false;
@@ -236,9 +237,14 @@ export class PostgresLedger implements BudgetLedger, TakingLedger {
     const charged =
       isCharging && pieces.length > 0
         ? await chargeBatch(client, this.#known, batch, replaced, isStaged ? timesOf(days) : null)
-        : [];
-    await within(client, client.query('COMMIT'));
-    return charged;
+        : { charged: [], rows: [] };
+    try {
+      await within(client, client.query('COMMIT'));
+    } catch (error) {
+      this.#lostCommits.add(charged);
+      throw error;
+    }
+    return [...charged.charged, ...this.#lostCommits.of(batch, charged.rows)];
   }
 
   /**
