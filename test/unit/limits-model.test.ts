@@ -1,3 +1,6 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { expect } from 'chai';
 import startLimits from '../../plugins/limits/control.js';
 import limits from '../../plugins/limits/index.js';
@@ -59,13 +62,17 @@ describe('rate limits on one node, compared with a model by the same sixtieths',
   /** Unix milliseconds; a slot of every window begins here, as it does at 0. */
   const began = 2810 * rateWindows.rpw;
 
+  let dataDir: string;
+
   before(() => {
+    dataDir = mkdtempSync(join(tmpdir(), 'limits-model-'));
     time.install();
     Date.now = () => began + time.now;
   });
   after(() => {
     Date.now = realNow;
     time.restore();
+    rmSync(dataDir, { recursive: true });
   });
 
   async function run(unit: RateUnit) {
@@ -78,7 +85,7 @@ describe('rate limits on one node, compared with a model by the same sixtieths',
         log: silent,
         shared: hub.server,
         nodes: null,
-        dataDir: '',
+        dataDir,
         workers,
         spent: { node: 'node', isShared: false, sums: async () => [], listen() {} },
         schedule() {},
