@@ -84,6 +84,11 @@ const lazyCommands: Readonly<Record<string, LazyCommand>> = {
     settings: ['host', 'port', 'dataDir'],
     load: () => import('./commands/selftest.js'),
   },
+  plugin: {
+    summary: 'make, test, check and measure a plugin of your own',
+    settings: [],
+    load: () => import('./commands/plugin.js'),
+  },
   'master-key': {
     summary: 'change the key that all stored secrets hang on',
     settings: stored,

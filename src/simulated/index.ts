@@ -109,6 +109,9 @@ export async function startSimulated(options: SimulatedOptions = {}): Promise<Si
   };
 }
 
+/** One that has no port: connections are given to it with `emit('connection', …)`. */
+export const unboundSimulated = (): Server => makeServer({ recorder: null, faults: new Map(), count: 0 }, {});
+
 interface State {
   readonly recorder: Recorder | null;
   readonly faults: Map<string, Behaviour>;

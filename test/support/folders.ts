@@ -362,6 +362,31 @@ export const folders: readonly Folder[] = [
     imports: ['proto', 'src/common/access'],
   },
   {
+    path: 'src/plugin-kit',
+    holds:
+      'what plugins are made with: the published entry, a chain for their tests, checks and measurements',
+    imports: [
+      'src/common/core',
+      'src/common/bytes',
+      'src/common/json',
+      'src/common/text',
+      'src/common/http',
+      'src/common/access',
+      'src/common/plugin-host',
+      'src/common/ipc',
+      'src/common/ledger',
+      'src/data-plane/transport',
+      'src/data-plane/endpoints',
+      'src/data-plane/pipeline',
+      'src/data-plane/upstream',
+      'src/data-plane/directory',
+      'src/data-plane/journal',
+      'src/control-plane/shared-state',
+      'src/process',
+      'src/simulated',
+    ],
+  },
+  {
     path: 'src/cli',
     holds: 'the command line',
     imports: [
@@ -383,6 +408,7 @@ export const folders: readonly Folder[] = [
       'src/process',
       'src/simulated',
       'src/client',
+      'src/plugin-kit',
     ],
   },
   {

@@ -14,7 +14,7 @@ interface Import {
 }
 
 /** Folders that put parts together: they may import anything. */
-const composition = ['src/process', 'src/cli', 'src/main.ts'];
+const composition = ['src/process', 'src/cli', 'src/plugin-kit', 'src/main.ts'];
 /** What plugins may use of what both planes have. */
 const forPlugins = [
   'access',

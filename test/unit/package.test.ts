@@ -32,6 +32,20 @@ export default definePlugin<{ readonly region: string }>({
 });
 `;
 
+const pluginTest = `
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { inject } from 'headgate/plugin';
+import region from './plugin.js';
+
+test('the region is sent', async () => {
+  const { status, calls, text } = await inject(region, { region: 'eu' }, { metadata: { region: 'eu' }, stream: true });
+  assert.equal(status, 200);
+  assert.equal(calls[0]?.headers['x-region'], 'eu');
+  assert.notEqual(text, '');
+});
+`;
+
 const client = `
 import { AdminCallError, type AdminClient, connectAdmin } from 'headgate/client';
 
@@ -76,6 +90,7 @@ describe('the package', function () {
     symlinkSync(join(root, 'node_modules/@types/node'), join(folder, 'node_modules/@types/node'));
     writeFileSync(join(folder, 'package.json'), '{ "type": "module" }');
     writeFileSync(join(folder, 'plugin.ts'), plugin);
+    writeFileSync(join(folder, 'plugin.test.ts'), pluginTest);
     writeFileSync(join(folder, 'client.ts'), client);
   });
   after(() => rmSync(folder, { recursive: true }));
@@ -120,7 +135,7 @@ describe('the package', function () {
       'node',
       '--skipLibCheck',
     ];
-    run(process.execPath, [tsc, ...options, 'plugin.ts', 'client.ts'], folder);
+    run(process.execPath, [tsc, ...options, 'plugin.ts', 'plugin.test.ts', 'client.ts'], folder);
     expect(run(process.execPath, ['client.js'], folder).trim()).to.equal('true');
     expect(
       run(
@@ -129,6 +144,59 @@ describe('the package', function () {
         folder,
       ).trim(),
     ).to.equal('region');
+  });
+
+  it('has a chain in which node:test tries a plugin, with types', () => {
+    run(process.execPath, ['--test', 'plugin.test.js'], folder);
+  });
+
+  describe('with a new plugin', () => {
+    const headgate = (...args: string[]): string =>
+      run(process.execPath, [join(installed, 'dist/src/main.js'), 'plugin', ...args], folder);
+    before(() => {
+      expect(headgate('new', 'asked-by')).to.include('asked-by/index.ts').and.include('npm install');
+    });
+
+    it('has its types, and passes its own test as it is', () => {
+      run(process.execPath, [join(root, 'node_modules/typescript/bin/tsc'), '-p', 'asked-by'], folder);
+      const output = headgate('test', 'asked-by');
+      expect(output).to.match(/sample, stream +200 +1/);
+      expect(output)
+        .to.match(/^# pass 3$/m)
+        .and.match(/^# fail 0$/m);
+    });
+
+    it('names file, line and reason of what is wrong, with exit code 1', () => {
+      const file = join(folder, 'asked-by/sample.json');
+      const sample = readFileSync(file, 'utf8');
+      writeFileSync(file, sample.replace('"gpt-4o-mini"', '7'));
+      const { status, stderr } = spawnSync(
+        process.execPath,
+        [join(installed, 'dist/src/main.js'), 'plugin', 'check', 'asked-by'],
+        { cwd: folder, encoding: 'utf8' },
+      );
+      writeFileSync(file, sample);
+      expect(stderr.trim()).to.equal('asked-by/sample.json:4  options.models.0: must be string.');
+      expect(status).to.equal(1);
+      expect(JSON.parse(headgate('check', 'asked-by', '--json'))).to.deep.equal({
+        ...{ name: 'asked-by', hooks: ['request', 'attempt'], findings: [] },
+      });
+    });
+
+    it('prints what it costs a request, by hook', () => {
+      const output = headgate('bench', 'asked-by', '--seconds', '0.1');
+      expect(output).to.match(/A whole answer: -?[\d.]+ µs of CPU .* requests each/);
+      expect(output).to.match(/A stream: /);
+      expect(output)
+        .to.match(/^request +1 +\d+\.\d\d/m)
+        .and.match(/^attempt +1 +\d+\.\d\d/m);
+    });
+  });
+
+  it('has the declarations of what plugins and clients import, and no others', () => {
+    const declared = files.filter((file) => file.endsWith('.d.ts'));
+    expect(declared).to.include('dist/types/src/plugin-kit/index.d.ts');
+    expect(declared.filter((file) => /(data|control)-plane|process/.test(file))).to.deep.equal([]);
   });
 
   it('has a command that prints its version', () => {

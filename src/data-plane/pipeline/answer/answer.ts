@@ -233,7 +233,7 @@ export class Answer implements IntentWaiter, UpstreamHandler, Inflow {
       const body = new CollectedAnswer(pipeline, x, outgoing, attempt, head, this.#mask, isWanted).read(
         this.#pieces.bytes(),
       );
-      const { text } = pipeline.chain;
+      const { text } = chainOf(pipeline, x);
       if (Buffer.isBuffer(body) && (text === null || this.#status >= 300)) this.#give(body);
       else
         Promise.resolve(body)
@@ -247,7 +247,7 @@ export class Answer implements IntentWaiter, UpstreamHandler, Inflow {
 
   /** A whole answer with what `text` hooks make of it. */
   #passed(written: Buffer): Buffer | Promise<Buffer> {
-    const { text } = this.pipeline.chain;
+    const { text } = chainOf(this.pipeline, this.x);
     if (text === null || this.#status >= 300 || this.#isDone()) return written;
     return passAnswer(this.x, text, this.#mask.bytes(written), this.pipeline.bodies);
   }
@@ -316,7 +316,7 @@ export class Answer implements IntentWaiter, UpstreamHandler, Inflow {
   #texts(): ((flow: Source, events: boolean) => Source) | null {
     const { x, outgoing, attempt, pipeline } = this;
     const last = x.judge === null ? null : x.judge.text(x, outgoing.call.target);
-    const { text } = pipeline.chain;
+    const { text } = chainOf(pipeline, x);
     if (text === null && last === null) return null;
     const format = textFormats[x.endpoint.format]?.stream;
     if (format === undefined) return null;

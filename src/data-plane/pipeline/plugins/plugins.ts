@@ -94,7 +94,7 @@ export async function setUp(plugin: Plugin, options: unknown, host: FullHost): P
 }
 
 /** All hooks; a record, so that the compiler requires each of them. */
-const hookNames: Readonly<Record<keyof Hooks, true>> = {
+export const hookNames: Readonly<Record<keyof Hooks, true>> = {
   request: true,
   explain: true,
   attempt: true,

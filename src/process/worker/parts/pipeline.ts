@@ -50,7 +50,7 @@ export interface PipelineGiven {
 export const pipelinePart: ProcessPart<Needs, PipelineGiven> = {
   name: 'chain',
   async start(needs) {
-    const { init, log, directory, shared, admin } = needs;
+    const { init, log, directory, shared, admin, plugins } = needs;
     const { headerPrefixes } = init;
     const metrics = new Metrics();
     const parts = partsOf(needs);
@@ -66,7 +66,7 @@ export const pipelinePart: ProcessPart<Needs, PipelineGiven> = {
     };
     const { random } = Math;
     const host = { log, headerPrefixes, directory, metrics, random, shared, capabilities };
-    const live = await composeLive(init, host);
+    const live = await composeLive(init, host, plugins);
     const pipeline: Pipeline = {
       ...parts,
       chain: live.chain,

@@ -1,0 +1,105 @@
+import { readFileSync } from 'node:fs';
+import type { Hooks, Plugin } from '../../common/plugin-host/plugin.js';
+import { optionsSchema } from '../../common/plugin-host/stage-settings.js';
+import { hookNames, loadPlugin } from '../../data-plane/pipeline/plugins/plugins.js';
+import { KitChain } from '../chain/kit-chain.js';
+import { simulatedUpstream } from '../chain/simulated-upstream.js';
+import { declarationProblems, optionProblems, type Problem } from './declaration.js';
+import type { PluginFinding } from './finding.js';
+import { type Sample, sampleOf } from './sample.js';
+import { lineOf } from './source-line.js';
+
+/** A plugin as `headgate plugin check` sees it. */
+export interface Checked {
+  readonly file: string;
+  /** null: the file could not be loaded. */
+  readonly plugin: Plugin | null;
+  /** Names of its hooks; empty where it could not be set up. */
+  readonly hooks: readonly string[];
+  readonly sample: Sample;
+  readonly findings: readonly PluginFinding[];
+}
+
+/** Loads a plugin's file, checks its declaration and the sample's options, and sets it up in a chain. */
+export async function checkPlugin(file: string, sampleFile: string | null): Promise<Checked> {
+  const sample = sampleOf(file, sampleFile);
+  const findings = [...sample.findings];
+  let plugin: Plugin;
+  try {
+    plugin = await loadPlugin(file);
+  } catch (error) {
+    const finding = placed(file, messageOf(error));
+    return { file, plugin: null, hooks: [], sample, findings: [...findings, finding] };
+  }
+  const source = readFileSync(file, 'utf8');
+  const inSource = ({ path, message, severity = 'error' as never }: Problem): PluginFinding => ({
+    ...{ file, line: lineOf(source, path), path: path.join('.'), message, severity },
+  });
+  const declared = declarationProblems(plugin).map(inSource);
+  findings.push(...declared);
+  const isSound = !declared.some(({ severity }) => severity === 'error');
+  const schema = plugin.options ?? optionsSchema(plugin.settings ?? {});
+  if (isSound)
+    findings.push(
+      ...optionProblems(schema, sample.options).map((problem) => inSample(problem, sample, file)),
+    );
+  if (findings.some(({ severity }) => severity === 'error'))
+    return { file, plugin, hooks: [], sample, findings };
+  const hooks = await hooksOf(plugin, sample.options).catch((error: unknown) => {
+    findings.push(hookPlaced(placed(file, messageOf(error)), source));
+    return [];
+  });
+  return { file, plugin, hooks, sample, findings };
+}
+
+function inSample({ path, message }: Problem, sample: Sample, pluginFile: string): PluginFinding {
+  const whole = ['options', ...path];
+  return {
+    file: sample.file ?? pluginFile,
+    line: sample.file === null ? null : sample.lineOf(whole),
+    path: whole.join('.'),
+    message: sample.file === null ? `${message} Give options in sample.json.` : message,
+    severity: 'error',
+  };
+}
+
+/** The names of the hooks that it returns when it is set up. */
+async function hooksOf(plugin: Plugin, options: unknown): Promise<string[]> {
+  let hooks: Hooks = {};
+  const seen: Plugin = Object.create(plugin, {
+    setup: {
+      value: async (given: unknown, host: never) => {
+        hooks = await plugin.setup(given, host);
+        return hooks;
+      },
+    },
+  });
+  const quiet = { info() {}, warn() {}, error() {} };
+  const upstream = simulatedUpstream({ onCall() {}, answer: () => undefined });
+  const chain = await KitChain.open({ plugins: [{ plugin: seen, options }], upstream, log: quiet });
+  await chain.close();
+  return Object.keys(hookNames).filter((name) => hooks[name as keyof Hooks] !== undefined);
+}
+
+const messageOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));
+
+/** A message of the gateway's start, such as `…: setup failed: no licence (/plugins/a.ts:3)`, with its place in front. */
+function placed(file: string, message: string): PluginFinding {
+  const [, text = message, at, line] = /^([\s\S]*?)(?: \((\/.*):(\d+)\))?$/.exec(message) ?? [];
+  const plain = text.startsWith(`${file}: `) ? text.slice(file.length + 2) : text;
+  return {
+    file: at ?? file,
+    line: line === undefined ? null : Number(line),
+    path: '',
+    message: plain,
+    severity: 'error',
+  };
+}
+
+/** A finding about a hook, with the line that names it. */
+function hookPlaced(finding: PluginFinding, source: string): PluginFinding {
+  const [, hook] = /(?:setup returned|the hook) (\w+)/.exec(finding.message) ?? [];
+  return finding.line !== null || hook === undefined
+    ? finding
+    : { ...finding, line: lineOf(source, ['setup', hook]) };
+}

@@ -1,0 +1,23 @@
+import { mkdirSync, readdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { order } from '../../data-plane/pipeline/order.js';
+import { version } from '../../process/node/version.js';
+import { templates } from './templates.js';
+
+/**
+ * Makes the folder of a new plugin in `directory`; returns the names of its files. Throws where the name cannot be one, or
+ * the folder has files already.
+ */
+export function newPlugin(name: string, directory: string): { folder: string; files: readonly string[] } {
+  if (!/^[a-z][a-z0-9-]{0,63}$/.test(name))
+    throw new Error(`${name}: the name of a plugin is a-z, 0-9 and -, and begins with a letter.`);
+  if ((order as readonly string[]).includes(name))
+    throw new Error(`${name} is a stage of the gateway: give the plugin another name.`);
+  const folder = join(directory, name);
+  mkdirSync(folder, { recursive: true });
+  if (readdirSync(folder).length > 0)
+    throw new Error(`${folder} has files already: give another name, or --directory.`);
+  const files = Object.entries(templates(name, version()));
+  for (const [file, text] of files) writeFileSync(join(folder, file), text, { flag: 'wx' });
+  return { folder, files: files.map(([file]) => file) };
+}
