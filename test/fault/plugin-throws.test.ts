@@ -13,7 +13,7 @@ const plugin = `export default {
     // What arrives from the control process starts in no plugin.
     let armed = false;
     process.on('message', () => { if (armed) Promise.reject(new Error('boom of unknown origin')); });
-    const at = (phase) => (x) => {
+    const at = (phase) => (x, event) => {
       if (x.metadata.throw === 'unknown') armed = true;
       if (x.metadata.throw === phase + '-forgotten') void Promise.reject(new Error('boom forgotten in ' + phase));
       if (x.metadata.throw === phase + '-fetch') void fetch('http://127.0.0.1:1/');
@@ -28,13 +28,15 @@ const plugin = `export default {
         x.onAbort(() => { throw new Error('boom in onAbort'); });
         x.onAbort(() => Promise.reject(new Error('boom in a later onAbort')));
       }
+      if (x.metadata.throw === phase + '-twice') return { then: (ok, no) => { ok(phase === 'event' ? event : void 0); ok({ status: 204, headers: [], body: null }); no(new Error('boom twice')); } };
+      if (x.metadata.throw === phase + '-after') setTimeout(() => Promise.reject(new Error('boom after ' + phase)), 300);
       if (x.metadata.throw === phase + '-thenable') return { then: (ok) => setImmediate(ok, { status: 99999, headers: [], body: {} }) };
     };
     return {
       request: at('request'),
       attempt: at('attempt'),
       reply: at('reply'),
-      event: (x, event) => at('event')(x) ?? event,
+      event: (x, event) => at('event')(x, event) ?? event,
       log: at('log'),
     };
   },
@@ -165,6 +167,25 @@ for (const transport of ['uws', 'node'] as const) {
           );
           expect(JSON.parse(line)).to.deep.include({ plugin: 'thrower', hook: phase, request_id: id });
         }
+        expect(await workerPid()).to.equal(before);
+      });
+    }
+
+    for (const phase of ['request', 'attempt', 'reply', 'event', 'log']) {
+      it(`that answers twice, or rejects after its request, in the ${phase} phase costs no request`, async () => {
+        const before = await workerPid();
+        const twice = await ask(`${phase}-twice`, true);
+        expect([twice.status, (await twice.text()).includes('[DONE]')]).to.deep.equal([200, true]);
+        const after = await ask(`${phase}-after`, true);
+        expect([after.status, (await after.text()).includes('[DONE]')]).to.deep.equal([200, true]);
+        const id = after.headers.get('x-request-id') ?? 'no id';
+        const line = await eventually('it is in the log', async () =>
+          gateway
+            .output()
+            .split('\n')
+            .find((text) => text.includes(id) && text.includes(`boom after ${phase}`)),
+        );
+        expect(JSON.parse(line)).to.deep.include({ plugin: 'thrower', hook: phase, request_id: id });
         expect(await workerPid()).to.equal(before);
       });
     }

@@ -159,7 +159,7 @@ export default definePlugin<Options>({
       );
       write(
         'many/lib/greet.ts',
-        'export * from "./deep.ts";\nexport const greet = (name: string): string => `Hello ${name}`;',
+        'export * from "./deep.ts";\nexport const greet = (name: string): string => "Hello " + name;',
       );
       write('many/lib/deep.ts', 'export const deep: number = 1;');
       write('many/later.js', 'export let late = 0; late = 7;');

@@ -154,7 +154,7 @@ export interface EditableCall extends UpstreamCall {
 }
 
 /** Changes a body: the given one in place, or by returning another. */
-export type BodyEdit = (body: JsonObject) => JsonObject | undefined | void;
+export type BodyEdit = ((body: JsonObject) => JsonObject | undefined) | ((body: JsonObject) => void);
 
 /** Shared default; replaced, never mutated. */
 const nothingUsed: Usage = Object.freeze(noUsage());

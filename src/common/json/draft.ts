@@ -110,11 +110,14 @@ function finishIn(value: Container, base: Container): boolean {
  * What `change` makes of a value of JSON, in place or as its result; the value itself stays as it is. Only parts that
  * `change` looks into are copied, so that a change of a body of many megabytes costs as much as one of a short one.
  */
-export function edited<T extends object>(base: T, change: (draft: T) => T | undefined | void): T {
+export function edited<T extends object>(
+  base: T,
+  change: ((draft: T) => T | undefined) | ((draft: T) => void),
+): T {
   const session = { isOver: false };
   const draft = proxyOf(new Draft(base as unknown as Container, session));
   try {
-    const made = change(draft as unknown as T);
+    const made: unknown = change(draft as unknown as T);
     return finished(made ?? draft) as T;
   } finally {
     session.isOver = true;
