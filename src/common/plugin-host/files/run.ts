@@ -99,7 +99,7 @@ class PackRun {
     const path = Object.hasOwn(own, from) ? own[from]! : null;
     if (path !== null) return this.namespaceOf(path);
     // The running gateway's own, wherever the plugin lies.
-    return from === 'headgate/plugin' ? Promise.resolve(this.api) : native(from);
+    return from === 'headgate/plugin' ? Promise.resolve(this.api) : withoutWarning(() => native(from));
   }
 
   #script(file: PackedFile): unknown {
@@ -124,9 +124,7 @@ class PackRun {
 
 function compiled({ path, code }: PackedFile): unknown {
   const importModuleDynamically = constants.USE_MAIN_CONTEXT_DEFAULT_LOADER;
-  return withoutWarning(
-    () => new Script(code, { filename: path, importModuleDynamically }),
-  ).runInThisContext();
+  return new Script(code, { filename: path, importModuleDynamically }).runInThisContext();
 }
 
 /** Node calls the way in which packages are imported here experimental, which is of no use to those who run a gateway. */
