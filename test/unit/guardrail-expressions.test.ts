@@ -160,8 +160,9 @@ describe('a regular expression of a check', () => {
         const expected = text.replace(new RegExp(source, 'g'), replacement);
         expect(new Expression(source, 'g').replaceAll(text, replacement)).to.equal(expected);
       }),
-      { numRuns: 500 },
+      { numRuns: 1000 },
     );
+    expect(new Expression('a', 'g').replaceAll('a', '$<$&$<n>')).to.equal('$<a$<n>');
     expect(new Expression('', 'gu').replaceAll('a\u{1f600}b', '-')).to.equal('-a-\u{1f600}-b-');
   });
 

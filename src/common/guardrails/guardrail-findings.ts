@@ -2,6 +2,7 @@ import type { Ajv, ErrorObject, SchemaValidateFunction, ValidateFunction } from 
 import { lazyAjv } from '../json/ajv.js';
 import { readSchema, SchemaRefused } from '../json/json-schema-read.js';
 import { guardrailChecks } from './guardrail-checks.js';
+import { whyNoExpression } from './written-expression.js';
 
 /** What is wrong with a check. `message` completes the sentence "<path> …". */
 export interface CheckFinding {
@@ -16,14 +17,7 @@ const most = 20;
 const ajv = lazyAjv({ allErrors: true, verbose: true, strict: true, allowUnionTypes: true }, prepare);
 
 function prepare(made: Ajv): void {
-  made.addFormat('regex', (text: string) => {
-    try {
-      new RegExp(text);
-      return true;
-    } catch {
-      return false;
-    }
-  });
+  made.addFormat('regex', (text: string) => whyNoExpression(text) === null);
   made.addKeyword({ keyword: 'jsonSchema', type: 'object', errors: true, validate: checkJsonSchema });
   made.addKeyword('secret');
 }

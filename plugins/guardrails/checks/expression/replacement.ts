@@ -19,7 +19,7 @@ const maxGrowth = 1024 * 1024;
 
 const mark = /\$(?:([$&`'])|(\d{1,2})|<([^>]*)>)/g;
 
-/** A replacement, read once. */
+/** A replacement, read once. What is no mark stays as it is written. */
 export class Replacement {
   readonly #pieces: Piece[] = [];
 
@@ -29,14 +29,16 @@ export class Replacement {
     groups: number,
     names: boolean,
   ) {
+    const marks = new RegExp(mark);
     let last = 0;
-    for (const match of source.matchAll(mark)) {
+    for (let match = marks.exec(source); match !== null; match = marks.exec(source)) {
       const [all, sign, digits, name] = match;
-      const { piece, length } = pieceOf(sign, digits, name, groups, names) ?? { piece: null, length: 0 };
-      if (piece === null || match.index < last) continue;
+      const read = pieceOf(sign, digits, name, groups, names);
+      marks.lastIndex = match.index + (read === null ? 1 : read.length === 0 ? all.length : read.length);
+      if (read === null) continue;
       this.#text(source.slice(last, match.index));
-      this.#pieces.push(piece);
-      last = match.index + (length === 0 ? all.length : length);
+      this.#pieces.push(read.piece);
+      last = marks.lastIndex;
     }
     this.#text(source.slice(last));
   }

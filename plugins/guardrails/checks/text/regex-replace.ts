@@ -1,3 +1,4 @@
+import { readWritten } from '../../../../src/common/guardrails/written-expression.js';
 import type { CheckParameters, TextCheck } from '../../check.js';
 import { Expression } from '../expression/expression.js';
 
@@ -6,17 +7,13 @@ interface Parameters {
   readonly redactText?: string;
 }
 
-/** `/pattern/flags`, or a pattern alone. */
-const written = /^\/(.+)\/([dgimsuy]*)$/s;
-
 const expressions = new WeakMap<CheckParameters, Expression>();
 
 /** Every match is replaced, whether the rule has the flag g or not. */
 function expressionOf(parameters: CheckParameters): Expression {
   let expression = expressions.get(parameters);
   if (expression === undefined) {
-    const rule = parameters['rule'] as string;
-    const [, source = rule, flags = ''] = written.exec(rule) ?? [];
+    const { source, flags } = readWritten(parameters['rule'] as string);
     expression = new Expression(source, flags.includes('g') ? flags : `${flags}g`);
     expressions.set(parameters, expression);
   }

@@ -9,6 +9,7 @@ import { guardrailChecks } from '../../../common/guardrails/guardrail-checks.js'
 import { withDefaults } from '../../../common/guardrails/guardrail-defaults.js';
 import type { Properties } from '../../../common/guardrails/guardrail-parameters.js';
 import { maxPathLength, textPath } from '../../../common/guardrails/text-path.js';
+import { whyNoExpression } from '../../../common/guardrails/written-expression.js';
 import { isJsonObject, stringifyJson } from '../../../common/json/json.js';
 import { readSchema, SchemaRefused } from '../../../common/json/json-schema-read.js';
 import { nearest } from '../../../common/text/nearest.js';
@@ -281,16 +282,6 @@ class EntryReader {
     }
     if (isJsonObject(parameters))
       rules.push(Object.freeze({ check: id, parameters: withDefaults(id, parameters) }));
-  }
-}
-
-function whyNoExpression(text: string): string | null {
-  const [, source = text, flags = ''] = /^\/(.+)\/([a-z]*)$/s.exec(text) ?? [];
-  try {
-    new RegExp(source, flags);
-    return null;
-  } catch (thrown) {
-    return (thrown as Error).message.slice(0, 200);
   }
 }
 
