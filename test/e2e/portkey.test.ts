@@ -63,6 +63,28 @@ describe('the public Node client of the administration API', () => {
     expect(slugsOf(await workspace.configs.list())).to.not.include(slug);
   });
 
+  it('gives feedback to traces, and changes it', async () => {
+    const traceID = 'trace-of-the-client';
+    const made = (await workspace.feedback.create({
+      traceID,
+      value: 5,
+      weight: 0.5,
+      metadata: { by: 'ann' },
+    })) as {
+      status?: string;
+      feedback_ids?: string[];
+    };
+    expect(made.status).to.equal('success');
+    const [feedbackID = ''] = made.feedback_ids ?? [];
+    expect(feedbackID).to.match(uuid);
+    expect(await workspace.feedback.update({ feedbackID, value: -3 })).to.deep.include({
+      status: 'success',
+      feedback_ids: [feedbackID],
+    });
+    expect(await statusOf(workspace.feedback.create({ traceID, value: 11 }))).to.equal(400);
+    expect(await statusOf(admin.feedback.create({ traceID, value: 1 }))).to.equal(403);
+  });
+
   it('keeps API keys of workspaces and of the organisation', async () => {
     const made = await admin.apiKeys.create({
       type: 'workspace',

@@ -1,3 +1,5 @@
+import type { HeaderList } from './headers.js';
+
 /** What takes the place of a masked value. */
 export const masked = '***';
 
@@ -7,29 +9,43 @@ const secretName =
 
 const longestName = 200;
 const longestValue = 4096;
+const mostRemembered = 500;
+/** By name, as far as they were seen: clients send the same ones again and again. */
+const secrets = new Map<string, boolean>();
 
-/** May the value of a header be in a log? `name`: lower case. A config of the call's own may name credentials. */
-const isSecret = (name: string, value: string): boolean =>
-  secretName.test(name) || (name.endsWith('-config') && value.trimStart().startsWith('{'));
+function isSecretName(name: string): boolean {
+  let isSecret = secrets.get(name);
+  if (isSecret === undefined) {
+    isSecret = secretName.test(name);
+    if (secrets.size < mostRemembered && name.length <= longestName) secrets.set(name, isSecret);
+  }
+  return isSecret;
+}
 
-/** Headers as a log has them: credentials, and those that `sensitive` names (lower case), are masked. */
-export function loggedHeaders(
-  headers: Iterable<readonly [name: string, value: string]>,
-  sensitive: ReadonlySet<string>,
-): Record<string, string> {
+/** A config of the call's own may name credentials. */
+const hasSecret = (name: string, value: string): boolean =>
+  isSecretName(name) || (name.endsWith('-config') && value.trimStart().startsWith('{'));
+
+/** Headers as a log has them: credentials, and those that `sensitive` names, are masked. Names in lower case. */
+export function loggedHeaders(headers: HeaderList, sensitive: ReadonlySet<string>): Record<string, string> {
   const logged: Record<string, string> = {};
-  for (const [given, value] of headers) {
-    const name = given.toLowerCase();
+  for (let i = 0; i < headers.length; i += 2) {
+    const name = headers[i]!;
+    const value = headers[i + 1]!;
     if (name.length > longestName || name === '__proto__') continue;
-    const shown = sensitive.has(name) || isSecret(name, value) ? masked : value.slice(0, longestValue);
+    const isMasked = sensitive.has(name) || hasSecret(name, value);
+    const shown = isMasked ? masked : value.length > longestValue ? value.slice(0, longestValue) : value;
     const before = Object.hasOwn(logged, name) ? logged[name] : undefined;
-    logged[name] = before === undefined || before === shown ? shown : `${before}, ${shown}`;
+    logged[name] = before === undefined || isMasked ? shown : `${before}, ${shown}`;
   }
   return logged;
 }
 
-/** The names that a header such as x-gateway-sensitive-headers lists. */
-export const sensitiveNames = (lists: readonly (string | undefined)[]): ReadonlySet<string> =>
-  new Set(
-    lists.flatMap((list) => (list ?? '').split(',').map((name) => name.trim().toLowerCase())).filter(Boolean),
-  );
+const none: ReadonlySet<string> = new Set();
+
+/** The names that headers such as x-gateway-sensitive-headers list. */
+export function sensitiveNames(lists: readonly (string | undefined)[]): ReadonlySet<string> {
+  if (lists.every((list) => list === undefined)) return none;
+  const names = lists.flatMap((list) => (list ?? '').split(',').map((name) => name.trim().toLowerCase()));
+  return new Set(names.filter((name) => name !== ''));
+}

@@ -116,7 +116,7 @@ export interface LoggedHeaders {
 }
 
 /** Bodies on their way to the journal: bytes as they came, kept by reference until they are written, or a text. */
-export interface BodiesToKeep extends Omit<Bodies, 'request' | 'response' | 'headers'> {
+export interface BodiesToKeep extends Omit<Bodies, 'request' | 'response'> {
   readonly request: Buffer | string | null;
   /** A list: its parts, in order. */
   readonly response: Buffer | readonly Buffer[] | string | null;

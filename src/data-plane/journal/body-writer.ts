@@ -58,7 +58,7 @@ export class BodyWriter {
   }
 
   add(bodies: BodiesToKeep): void {
-    const { id, at, org, workspace, request, response, cut } = bodies;
+    const { id, at, org, workspace, request, response, cut, headers } = bodies;
     const asked = request === null ? null : bytesOf(request);
     const answered = typeof response === 'string' ? Buffer.from(response) : response;
     const askedBytes = asked?.length ?? -1;
@@ -68,8 +68,9 @@ export class BodyWriter {
       this.dropped++;
       return;
     }
+    const named = headers === undefined ? '' : `${asciiJson(headers)},`;
     this.#waiting.addLatin1(
-      `B[${idJson(id)},${at},${this.#tenantJson(org, workspace)},${cut ? 1 : 0},${askedBytes},${answeredBytes}]\n`,
+      `B[${idJson(id)},${at},${this.#tenantJson(org, workspace)},${cut ? 1 : 0},${named}${askedBytes},${answeredBytes}]\n`,
     );
     if (asked !== null) this.#waiting.add(asked);
     if (Buffer.isBuffer(answered)) this.#waiting.add(answered);

@@ -53,6 +53,8 @@ export interface Parts {
   readonly headerPrefixes: readonly string[];
   /** `debug` with each prefix: the header by which a call keeps its bodies out of the logs. */
   readonly debugHeaders: readonly string[];
+  /** Headers that name others whose values are masked in logs. */
+  readonly sensitiveHeaders: readonly string[];
   readonly logBodies: boolean;
   readonly ownIdentities: OwnIdentities;
   readonly log: Logger;

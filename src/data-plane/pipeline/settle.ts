@@ -1,6 +1,7 @@
 import { BodyRecord } from '../../common/bytes/body-record.js';
 import type { Attempt, Exchange, Outcome } from '../../common/core/exchange.js';
 import { getHeader } from '../../common/http/headers.js';
+import { loggedHeaders, sensitiveNames } from '../../common/http/logged-headers.js';
 import type { Settlement } from '../../common/ledger/record.js';
 import type { Parts } from './parts.js';
 
@@ -132,7 +133,13 @@ function keepBodies(parts: Parts, x: Exchange): void {
     request: upTo(cap, request),
     response: isRecord ? record.parts() : upTo(cap, record),
     cut,
+    headers: { request: requestHeaders(parts, x) },
   });
+}
+
+function requestHeaders({ sensitiveHeaders }: Parts, { request: { headers } }: Exchange) {
+  const lists = sensitiveHeaders.map((name) => getHeader(headers, name));
+  return loggedHeaders(headers, sensitiveNames(lists));
 }
 
 const upTo = (cap: number, bytes: Buffer | null): Buffer | null =>

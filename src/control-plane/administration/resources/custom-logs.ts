@@ -93,9 +93,9 @@ export function customLog(
 }
 
 const headersOf = (headers: Readonly<Record<string, string>>): Record<string, string> => {
-  const entries = Object.entries(headers);
-  const sensitive = entries.filter(([name]) => name.toLowerCase().endsWith('-sensitive-headers'));
-  return loggedHeaders(entries, sensitiveNames(sensitive.map(([, value]) => value)));
+  const entries = Object.entries(headers).map(([name, value]) => [name.toLowerCase(), value] as const);
+  const sensitive = entries.filter(([name]) => name.endsWith('-sensitive-headers'));
+  return loggedHeaders(entries.flat(), sensitiveNames(sensitive.map(([, value]) => value)));
 };
 
 const textOf = (body: unknown): string | null =>

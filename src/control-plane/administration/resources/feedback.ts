@@ -42,9 +42,11 @@ export function feedbackService({ feedbacks }: AdminParts): Service<'Feedback'> 
       const { organisationId: org, key } = caller;
       const workspace = ownWorkspace(caller);
       const now = Date.now();
+      // Of one time: their ids keep the order in which they were given.
+      const ids = given.map(() => uuidv7()).sort();
       const added = given.map(
         (one, i): TraceFeedback => ({
-          id: uuidv7(),
+          id: ids[i]!,
           org,
           workspace,
           trace: one.trace_id,

@@ -103,6 +103,7 @@ function partsOf({ init, log, directory, journal, bodies, counter, upstream, pri
     },
     headerPrefixes: init.headerPrefixes,
     debugHeaders: init.headerPrefixes.map((prefix) => `${prefix}debug`),
+    sensitiveHeaders: init.headerPrefixes.map((prefix) => `${prefix}sensitive-headers`),
     logBodies: init.logBodies,
     ownIdentities: new OwnIdentities(init.ownIdentity),
     log,

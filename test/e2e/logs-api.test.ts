@@ -1,0 +1,300 @@
+// lane: shared gateway
+import { spawnSync } from 'node:child_process';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { gzipSync } from 'node:zlib';
+import { expect } from 'chai';
+import { eventually, mainFile } from '../support/gateway.js';
+import { addSimulated, type SharedGateway, shareGateway } from '../support/shared-gateway.js';
+
+// biome-ignore lint/suspicious/noExplicitAny: JSON of many shapes.
+type Json = any;
+
+describe('logs and feedback over REST', () => {
+  let gateway: SharedGateway;
+  let folder: string;
+
+  before(async function () {
+    this.timeout(20_000);
+    gateway = await shareGateway();
+    await addSimulated(gateway);
+    folder = mkdtempSync(join(tmpdir(), 'logs-api-'));
+  });
+  after(async () => {
+    rmSync(folder, { recursive: true, force: true });
+    await gateway?.stop();
+  });
+
+  async function call(verb: string, path: string, body?: unknown, headers: Record<string, string> = {}) {
+    const answer = await fetch(`${gateway.url}${path}`, {
+      method: verb,
+      headers: {
+        'x-gateway-api-key': gateway.workspaceKey,
+        'content-type': 'application/json',
+        ...headers,
+      },
+      ...(body !== undefined && { body: JSON.stringify(body) }),
+    });
+    const text = await answer.text();
+    const isJson = answer.headers.get('content-type')?.includes('json') === true;
+    return { status: answer.status, json: (isJson ? JSON.parse(text) : text) as Json };
+  }
+  const get = async (path: string): Promise<Json> => (await call('GET', path)).json;
+  const chat = (headers: Record<string, string>) =>
+    call(
+      'POST',
+      '/v1/chat/completions',
+      { model: '@simulated/gpt-4o', messages: [{ role: 'user', content: 'hello' }] },
+      headers,
+    );
+  const rowsOf = (trace: string, count: number): Promise<Json> =>
+    eventually('rows of the trace', async () => {
+      const { data } = await get(`/v1/logs?trace_id=${trace}`);
+      return data.length >= count ? data : null;
+    });
+  const logOf = async (trace: string): Promise<Json> => {
+    const [row] = await rowsOf(trace, 1);
+    return row;
+  };
+
+  it('a log has its headers, with credentials and named ones masked, and its feedback', async () => {
+    const headers = {
+      'x-gateway-trace-id': 'masked-1',
+      'x-gateway-metadata': '{"team":"red"}',
+      'x-gateway-sensitive-headers': 'x-patient',
+      'x-patient': 'canary-ann',
+      'x-ward': '7',
+      cookie: 'canary-cookie',
+    };
+    expect((await chat(headers)).status).to.equal(200);
+    const { id } = await logOf('masked-1');
+    const given = await call('POST', '/v1/feedback', [
+      { trace_id: 'masked-1', value: 5, weight: 7 },
+      { trace_id: 'masked-1', value: -10, weight: 0.5, metadata: { by: 'ann' } },
+    ]);
+    expect(given.json.status).to.equal('success');
+    expect(given.json.feedback_ids).to.have.length(2);
+    const log: Json = await eventually('bodies', async () => {
+      const found = await get(`/v1/logs/${id}`);
+      return found.request.body === null ? null : found;
+    });
+    expect(log.request.body).to.include('hello');
+    expect(JSON.stringify(log)).to.not.include('canary').and.not.include(gateway.workspaceKey);
+    expect(log._id).to.equal(id);
+    expect(log.request.headers).to.include({ 'x-patient': '***', 'x-ward': '7', cookie: '***' });
+    expect(log.request.gatewayHeaders).to.include({ 'x-gateway-api-key': '***' });
+    expect(log.response).to.include({ status: 200, responseTime: log.metrics.response_time });
+    expect(log.metrics).to.include({
+      is_success: true,
+      trace_id: 'masked-1',
+      workspace_slug: log.metrics.workspace_slug,
+    });
+    expect(log.metrics['metadata.key']).to.deep.equal(['team']);
+    expect(log.feedbacks.map(({ value, weight, metadata }: Json) => [value, weight, metadata])).to.deep.equal(
+      [
+        [5, 1, {}],
+        [-10, 0.5, { by: 'ann' }],
+      ],
+    );
+  });
+
+  it('feedback counts at the first request of its trace, weighted', async () => {
+    await chat({ 'x-gateway-trace-id': 'weighted' });
+    await logOf('weighted');
+    await chat({ 'x-gateway-trace-id': 'weighted' });
+    await rowsOf('weighted', 2);
+    const { json } = await call('POST', '/v1/feedback', { trace_id: 'weighted', value: 10 });
+    await call('POST', '/v1/feedback', { trace_id: 'weighted', value: 1, weight: 0.5 });
+    const found = async (min: number) =>
+      (await get(`/v1/logs?trace_id=weighted&weighted_feedback_min=${min}&page_size=5`)).total;
+    expect(await found(7)).to.equal(1);
+    expect(await found(7.1)).to.equal(0);
+    await call('PUT', `/v1/feedback/${json.feedback_ids[0]}`, { value: -2 });
+    expect(await found(-1)).to.equal(1);
+    expect(await found(0)).to.equal(0);
+    expect((await call('PUT', '/v1/feedback/none', { value: 1 })).status).to.equal(404);
+  });
+
+  for (const [body, path] of [
+    [{ value: 1 }, 'trace_id'],
+    [{ trace_id: 't' }, 'value'],
+    [{ trace_id: 't', value: 1.5 }, 'value'],
+    [{ trace_id: 't', value: 11 }, 'value'],
+    [{ trace_id: 't', value: '5' }, 'value'],
+    [
+      [
+        { trace_id: 't', value: 1 },
+        { trace_id: '', value: 1 },
+      ],
+      'feedbacks[1].trace_id',
+    ],
+    [[], 'feedbacks'],
+  ] as const) {
+    it(`feedback is refused with its path: ${JSON.stringify(body)}`, async () => {
+      const { status, json } = await call('POST', '/v1/feedback', body);
+      expect(status).to.equal(400);
+      expect(json.data).to.include({ errorCode: 'AB01' });
+      expect(json.data.message).to.include(path);
+    });
+  }
+
+  it('requests that went another way are kept, with the usage and cost of their bodies', async () => {
+    const custom = (trace: string, usage: object) => ({
+      request: {
+        url: 'https://api.openai.com/v1/chat/completions',
+        headers: { Authorization: 'Bearer canary' },
+        body: { model: 'gpt-4o', messages: [] },
+      },
+      response: {
+        status: 200,
+        body: { model: 'gpt-4o-2024-08-06', usage },
+        response_time: 412,
+      },
+      metadata: { trace_id: trace, span_id: 's-1', team: 'blue' },
+    });
+    const one = await call(
+      'POST',
+      '/v1/logs',
+      custom('custom-1', { prompt_tokens: 1000, completion_tokens: 10 }),
+    );
+    expect(one).to.deep.equal({ status: 200, json: 'ok' });
+    const two = [custom('custom-2', { input_tokens: 5, output_tokens: 2 }), custom('custom-3', {})];
+    expect((await call('POST', '/v1/logs', two)).json).to.equal('ok');
+    const row = await logOf('custom-1');
+    expect(row).to.include({
+      ai_org: 'openai',
+      ai_model: 'gpt-4o-2024-08-06',
+      req_units: 1000,
+      res_units: 10,
+      response_time: 412,
+      span_id: 's-1',
+      is_success: true,
+    });
+    expect(row.cost).to.be.closeTo(0.0026, 1e-9);
+    expect(row.metadata).to.deep.equal({ team: 'blue' });
+    expect(await logOf('custom-2')).to.include({ req_units: 5, res_units: 2 });
+    expect(await logOf('custom-3')).to.include({ usage_source: 'none', cost: null });
+    const log = await get(`/v1/logs/${row.id}`);
+    expect(JSON.parse(log.request.body)).to.deep.equal({ model: 'gpt-4o', messages: [] });
+    expect(log.request.headers).to.deep.equal({ authorization: '***' });
+    const wrong = await call('POST', '/v1/logs', [two[0], { request: { url: 'x', body: {} } }]);
+    expect(wrong.status).to.equal(400);
+    expect(wrong.json.data.message).to.include('logs[1].response');
+    const many = Array.from({ length: 1001 }, () => two[0]);
+    expect((await call('POST', '/v1/logs', many)).status).to.equal(400);
+  });
+
+  it('pages have a total, in the order that is asked for', async () => {
+    const path = '/v1/logs?metadata=%7B%22team%22%3A%22paged%22%7D';
+    const units = [30, 10, 20];
+    await call(
+      'POST',
+      '/v1/logs',
+      units.map((prompt_tokens) => ({
+        request: { url: 'https://x.example/', body: {} },
+        response: { body: { usage: { prompt_tokens } } },
+        metadata: { team: 'paged' },
+      })),
+    );
+    const page = async (more: string) => {
+      const { data, total } = await get(`${path}${more}`);
+      return [data.map((row: Json) => row.total_units), total];
+    };
+    expect(await page('&page_size=2&order_by=total_units')).to.deep.equal([[30, 20], 3]);
+    expect(await page('&page_size=2&current_page=1&order_by=total_units&order_by_type=desc')).to.deep.equal([
+      [10],
+      3,
+    ]);
+    expect(await page('&order_by=total_units&order_by_type=asc&limit=2')).to.deep.equal([[10, 20], null]);
+    for (const wrong of [
+      '&order_by=model',
+      '&page_size=1001',
+      '&current_page=-1',
+      '&status=1',
+      '&cost_min=-1',
+    ])
+      expect((await call('GET', path + wrong)).status, wrong).to.equal(400);
+  });
+
+  describe('headgate logs import', () => {
+    const run = (file: string, input?: Buffer) => {
+      const { status, stdout, stderr } = spawnSync(
+        process.execPath,
+        [
+          mainFile,
+          'logs',
+          'import',
+          '-f',
+          file,
+          '--address',
+          `127.0.0.1:${gateway.grpcPort}`,
+          '--admin-key-file',
+          join(folder, 'key'),
+        ],
+        { encoding: 'utf8', ...(input && { input }) },
+      );
+      return { status, stdout, stderr };
+    };
+    const line = (id: string, more: object = {}) =>
+      JSON.stringify({
+        id,
+        created_at: '2026-05-01T00:00:00+02:00',
+        workspace_id: gateway.workspaceId,
+        ...more,
+      });
+
+    it('takes rows of a list back in, once, from a file, compressed or standard input', async () => {
+      writeFileSync(join(folder, 'key'), gateway.adminKey);
+      const [row] = (await get('/v1/logs?limit=1')).data;
+      const lines = `${JSON.stringify({ ...row, id: 'again-1', trace_id: 'again' })}\n\n${line('again-2', { trace_id: 'again', cost: 0.25 })}`;
+      writeFileSync(join(folder, 'rows.jsonl.gz'), gzipSync(lines));
+      expect(run(join(folder, 'rows.jsonl.gz')).stdout).to.equal('2 imported, 0 skipped.\n');
+      expect(run('-', Buffer.from(lines)).stdout).to.equal('0 imported, 2 skipped.\n');
+      const { data } = await get('/v1/logs?trace_id=again&order_by=cost');
+      expect(data).to.have.length(2);
+      const [, again] = [...data].sort((a, b) => (a.id < b.id ? 1 : -1));
+      expect({
+        ...again,
+        id: row.id,
+        trace_id: row.trace_id,
+        internal_trace_id: row.internal_trace_id,
+      }).to.deep.equal({ ...row, decisions: [] });
+      expect(data.find(({ id }: Json) => id === 'again-2')).to.include({
+        cost: 0.25,
+        created_at: '2026-04-30T22:00:00.000Z',
+      });
+    });
+
+    it('ends at a bad line, and names it with its path', () => {
+      writeFileSync(join(folder, 'key'), gateway.adminKey);
+      writeFileSync(
+        join(folder, 'bad.jsonl'),
+        `${line('a')}\n${line('b', { cost: 'much' })}\n${line('c')}\n`,
+      );
+      const { status, stderr } = run(join(folder, 'bad.jsonl'));
+      expect(status, stderr).to.equal(1);
+      expect(stderr).to.include('line 2: cost must be a number');
+    });
+
+    for (const [bad, message] of [
+      [{ model: 'x' }, 'line 8: "model" is no field'],
+      [{ workspace_id: 'nowhere' }, 'line 8: workspace_id'],
+      [{ created_at: null }, 'line 8: created_at is required'],
+      [{ created_at: '2999-01-01T00:00:00Z' }, 'line 8: created_at'],
+      [{ attempts: [{ status: 'x' }] }, 'line 8: attempts[0] status'],
+      [{ metadata: { a: 1 } }, 'line 8: metadata.a'],
+      [{ cache_status: 'WARM' }, 'line 8: cache_status'],
+    ] as const) {
+      it(`refuses a line with ${JSON.stringify(bad)}`, async () => {
+        const lines = Buffer.from(`${line('d')}\n${line('e', bad)}\n`);
+        const refused = await gateway
+          .organisation()
+          .api.logs.importLogs({ lines, first_line: 7 })
+          .catch((error: Error) => error.message);
+        expect(refused).to.include(message);
+        expect((await call('GET', '/v1/logs/d')).status).to.equal(404);
+      });
+    }
+  });
+});
