@@ -99,6 +99,7 @@ export interface BudgetLedger extends Ledger, LogWriter {
 
 /** A ledger that takes the rows of another one over. */
 export interface TakingLedger extends Ledger {
+  readonly feedbacks: Feedbacks;
   /** Adds rows of budgets, all or none, and notes that under `source`; nothing where it was noted before. */
   takeBudgets(source: string, tables: AsyncIterable<TableRows>): Promise<void>;
 }

@@ -55,6 +55,7 @@ export async function takeOver({ dataDir, to, onProgress, onUpgrade }: TakeOverO
       });
       onProgress({ done, total });
     }
+    for await (const feedbacks of from.feedbacks.all()) await to.feedbacks.take(feedbacks);
     await to.takeBudgets(`${source} budgets`, from.readBudgets());
     await to.apply({ ...nothing, positions: await from.positions(), opened: await from.openIntents() });
   } finally {

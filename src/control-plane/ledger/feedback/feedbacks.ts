@@ -137,6 +137,25 @@ export class Feedbacks implements LedgerFeedbacks {
     if (missed.length > 0) await this.#place(missed);
   }
 
+  /** All there are, in batches, as another ledger takes them over. Nothing may change them meanwhile. */
+  async *all(): AsyncIterable<readonly TraceFeedback[]> {
+    for (let after = ''; ; ) {
+      const rows = await this.database.read<FeedbackRow>(
+        `SELECT ${feedbackList} FROM feedbacks WHERE id > ?1 ORDER BY id LIMIT 2000`,
+        [after],
+      );
+      if (rows.length === 0) return;
+      yield rows.map(fromRow);
+      after = rows.at(-1)!.id;
+    }
+  }
+
+  /** Puts feedback of another ledger in, as it is there. */
+  take(feedbacks: readonly TraceFeedback[]): Promise<void> {
+    this.onAdd();
+    return this.database.transaction((step) => insertFeedbacks(this.database, step, feedbacks));
+  }
+
   async update(org: string, workspace: string, id: string, change: FeedbackChange): Promise<boolean> {
     const { value, weight, metadata } = change;
     const changed = await this.database.transaction((step) =>
