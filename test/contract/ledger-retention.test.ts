@@ -2,10 +2,10 @@ import { mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, utimesSync, wri
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect } from 'chai';
+import { type LogRetention, retentionAt } from '../../src/common/ledger/logs/retention.js';
 import type { LedgerRow } from '../../src/common/ledger/record.js';
-import { type LogRetention, retentionAt } from '../../src/common/ledger/retention.js';
 import { SqliteConnection } from '../../src/control-plane/database/sqlite.js';
-import { bodyRecord } from '../../src/control-plane/ingestion/body-file.js';
+import { bodyRecord } from '../../src/control-plane/ingestion/body-appender.js';
 import type { BudgetLedger } from '../../src/control-plane/ledger/ledger.js';
 import { openPostgresLedger } from '../../src/control-plane/ledger/postgres/ledger.js';
 import { openLedger } from '../../src/control-plane/ledger/sql.js';
@@ -155,7 +155,7 @@ describe('how long logs are kept', () => {
       expect((await ledger.changes(cursor, 10)).rows.map(({ id }) => id)).to.deep.equal(['three']);
     });
 
-    it('ends for single bodies in files that nobody writes any more', async () => {
+    it('ends for single bodies in files that are not written any more', async () => {
       const rows = [row('a', 5), row('b', 5, 'w2'), row('c', 0)];
       await ledger.addRows(rows);
       mkdirSync(join(dataDir, 'journal'), { recursive: true });

@@ -328,6 +328,7 @@ export const folders: readonly Folder[] = [
       'src/common/access',
       'src/common/plugin-host',
       'src/common/ipc',
+      'src/common/ledger',
       'src/common/settings',
       'src/common/prices',
       'src/data-plane/transport',

@@ -1,5 +1,5 @@
 import type { ChargedBudget } from '../../src/common/ledger/budgets.js';
-import type { LogFollowing, LogQuery } from '../../src/common/ledger/log-query.js';
+import type { LogFollowing, LogQuery } from '../../src/common/ledger/logs/log-query.js';
 import { unpack } from '../../src/common/ledger/packed-rows.js';
 import type { LedgerFilter, LedgerRow, UsageFilter } from '../../src/common/ledger/record.js';
 import { findBodies } from '../../src/control-plane/ingestion/body-reader.js';

@@ -1,6 +1,6 @@
 import type { LedgerBudgets } from '../../src/common/ledger/budgets.js';
-import type { LedgerFeedbacks } from '../../src/common/ledger/feedback.js';
-import type { LogWriter } from '../../src/common/ledger/log-writer.js';
+import type { LedgerFeedbacks } from '../../src/common/ledger/logs/feedback.js';
+import type { LogWriter } from '../../src/common/ledger/logs/log-writer.js';
 
 /** A ledger in which nothing was used of any budget. */
 export const noBudgets: LedgerBudgets = {

@@ -1,11 +1,11 @@
-import type { Bounds, LogFilters } from '../../src/common/ledger/log-filters.js';
-import type { LogFollowing, LogOrder, LogPage, LogQuery } from '../../src/common/ledger/log-query.js';
-import type { LogSight } from '../../src/common/ledger/log-sight.js';
-import type { LedgerPage, LedgerRow } from '../../src/common/ledger/record.js';
+import type { FilterBounds, LogFilters } from '../../src/common/ledger/log-filters.js';
+import type { LogFollowing, LogOrder, LogQuery } from '../../src/common/ledger/logs/log-query.js';
+import type { LogSight } from '../../src/common/ledger/logs/log-sight.js';
+import type { LedgerPage, LedgerRow, LogPage } from '../../src/common/ledger/record.js';
 
 /** Plain computations of what a search of the ledger gives. */
 
-const within = (value: number | null, { min, max }: Bounds): boolean =>
+const within = (value: number | null, { min, max }: FilterBounds): boolean =>
   (min === undefined && max === undefined) ||
   (value !== null &&
     value >= (min ?? Number.NEGATIVE_INFINITY) &&

@@ -1,5 +1,5 @@
 import { noUsage } from '../../src/common/core/usage.js';
-import type { LogFollowing, LogQuery } from '../../src/common/ledger/log-query.js';
+import type { LogFollowing, LogQuery } from '../../src/common/ledger/logs/log-query.js';
 import type { LedgerFilter, LedgerReader, LedgerRow, UsageFilter } from '../../src/common/ledger/record.js';
 import { usageOfRows } from './ledger-usage.js';
 import { pageOfRows, rowsAfter } from './rows-in-sight.js';

@@ -1,7 +1,7 @@
 import type { CacheStatus } from '../core/cache.js';
 
-/** Bounds of a number, both allowed; absent: none. */
-export interface Bounds {
+/** FilterBounds of a number, both allowed; absent: none. */
+export interface FilterBounds {
   readonly min?: number;
   readonly max?: number;
 }
@@ -9,18 +9,18 @@ export interface Bounds {
 /** Which requests are meant: what holds of all of these. An empty list holds of any request. */
 export interface LogFilters {
   /** When the request came, in Unix milliseconds. */
-  readonly at: Bounds;
+  readonly at: FilterBounds;
   /** Input and output together. */
-  readonly totalTokens: Bounds;
-  readonly inputTokens: Bounds;
-  readonly outputTokens: Bounds;
+  readonly totalTokens: FilterBounds;
+  readonly inputTokens: FilterBounds;
+  readonly outputTokens: FilterBounds;
   /** Picodollars. Where a bound is given, a request whose cost is not known does not match. */
-  readonly cost: Bounds;
+  readonly cost: FilterBounds;
   /**
    * Σ value·weight / Σ weight of the feedback that counts at the request. Where a bound is given, a request without feedback,
    * or of weight 0, does not match.
    */
-  readonly weightedFeedback: Bounds;
+  readonly weightedFeedback: FilterBounds;
   readonly statuses: readonly number[];
   /** The model that answered, else the one asked for. */
   readonly models: readonly string[];

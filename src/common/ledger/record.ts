@@ -3,7 +3,7 @@ import type { Charge } from '../core/charges.js';
 import type { Decision } from '../core/decision.js';
 import type { AttemptRecord } from '../core/exchange.js';
 import type { Usage } from '../core/usage.js';
-import type { LogFollowing, LogPage, LogQuery } from './log-query.js';
+import type { LogFollowing, LogQuery } from './logs/log-query.js';
 
 /** How sure the ledger is of a row: settled by its worker, or found without a settlement after a crash. */
 export type RowState = 'settled' | 'unknown';
@@ -169,6 +169,14 @@ export interface LedgerFilter {
 /** Rows, and the cursor after which to ask for the next. What it means is the ledger's own affair. */
 export interface LedgerPage {
   readonly rows: readonly LedgerRow[];
+  readonly cursor: string;
+}
+
+export interface LogPage {
+  readonly rows: readonly LedgerRow[];
+  /** null: it was not asked for. */
+  readonly total: number | null;
+  /** After which what comes in later is asked for. */
   readonly cursor: string;
 }
 

@@ -1,6 +1,6 @@
 import { readFile, rename, unlink, utimes, writeFile } from 'node:fs/promises';
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import type { LogRetention } from '../../common/ledger/retention.js';
+import type { LogRetention } from '../../common/ledger/logs/retention.js';
 import { isAlive, parseFileName } from '../../common/ledger/writer.js';
 import { type BodyFile, type BodyHeader, bodyFiles, bodyLengths } from './body-reader.js';
 

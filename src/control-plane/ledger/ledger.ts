@@ -1,6 +1,7 @@
 import type { LedgerAlerts } from '../../common/ledger/alerts.js';
 import type { ChargedBudget, LedgerBudgets } from '../../common/ledger/budgets.js';
-import type { LogWriter } from '../../common/ledger/log-writer.js';
+import type { LogWriter } from '../../common/ledger/logs/log-writer.js';
+import type { LogRetention } from '../../common/ledger/logs/retention.js';
 import type { PackedRows } from '../../common/ledger/packed-rows.js';
 import type {
   Intent,
@@ -9,7 +10,6 @@ import type {
   LedgerRow,
   LoggedHeaders,
 } from '../../common/ledger/record.js';
-import type { LogRetention } from '../../common/ledger/retention.js';
 import type { TableRows } from './budgets/take-over.js';
 import type { Feedbacks } from './feedback/feedbacks.js';
 

@@ -1,19 +1,20 @@
 import { closeSync, mkdirSync, openSync } from 'node:fs';
 import { join } from 'node:path';
 import type { ChargedBudget } from '../../common/ledger/budgets.js';
-import type { LogFollowing, LogPage, LogQuery } from '../../common/ledger/log-query.js';
+import type { LogFollowing, LogQuery } from '../../common/ledger/logs/log-query.js';
+import type { LogRetention } from '../../common/ledger/logs/retention.js';
 import type {
   Bodies,
   LedgerFilter,
   LedgerPage,
   LedgerRow,
   LedgerUsage,
+  LogPage,
   UsageFilter,
 } from '../../common/ledger/record.js';
-import type { LogRetention } from '../../common/ledger/retention.js';
 import { SqliteConnection } from '../database/sqlite.js';
+import { BodyAppender } from '../ingestion/body-appender.js';
 import { BodyExpiry } from '../ingestion/body-expiry.js';
-import { BodyFile } from '../ingestion/body-file.js';
 import { findBodies } from '../ingestion/body-reader.js';
 import { Alerts } from './budgets/alerts.js';
 import { Budgets } from './budgets/budgets.js';
@@ -92,7 +93,7 @@ class SqliteLedger implements BudgetLedger {
   readonly #charges: SqliteCharges;
   readonly #database: BudgetDatabase;
   readonly #search: SearchConnection;
-  readonly #bodyFile: BodyFile;
+  readonly #bodyAppender: BodyAppender;
   readonly #bodyExpiry: BodyExpiry;
   readonly #expiry = new SqliteExpiry((work) => this.#inTurn(() => work(this.writer)));
   /** As it was last applied. */
@@ -107,7 +108,7 @@ class SqliteLedger implements BudgetLedger {
     readonly journalDir: string,
   ) {
     this.#search = search;
-    this.#bodyFile = new BodyFile(journalDir);
+    this.#bodyAppender = new BodyAppender(journalDir);
     this.#bodyExpiry = new BodyExpiry(journalDir);
     const database: BudgetDatabase = {
       language: sqliteLanguage,
@@ -201,7 +202,7 @@ class SqliteLedger implements BudgetLedger {
   }
 
   addBodies(bodies: readonly Bodies[]): Promise<void> {
-    return this.#bodyFile.add(bodies);
+    return this.#bodyAppender.add(bodies);
   }
 
   positions(): Promise<Map<string, number>> {

@@ -1,5 +1,5 @@
 import { setTimeout as wait } from 'node:timers/promises';
-import type { LogRetention, WorkspaceRetention } from '../../common/ledger/retention.js';
+import type { LogRetention, WorkspaceRetention } from '../../common/ledger/logs/retention.js';
 import type { SqliteConnection } from '../database/sqlite.js';
 
 /** Rows of one transaction: other work of the ledger waits for no more. */

@@ -1,4 +1,4 @@
-import { type LogRetention, retentionAt } from '../../common/ledger/retention.js';
+import { type LogRetention, retentionAt } from '../../common/ledger/logs/retention.js';
 import type { Settings } from '../../common/settings/settings.js';
 import type { Store } from '../../control-plane/store/store.js';
 import type { ProcessPart } from '../part-list.js';

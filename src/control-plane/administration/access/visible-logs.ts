@@ -1,5 +1,5 @@
 import { flagsInForce } from '../../../common/access/security-settings.js';
-import type { LogSight } from '../../../common/ledger/log-sight.js';
+import type { LogSight } from '../../../common/ledger/logs/log-sight.js';
 import { AdminError } from '../admin-error.js';
 import type { Caller } from './caller.js';
 

@@ -1,5 +1,5 @@
 import type { LogFeedback } from '../../../../proto/messages.js';
-import { type TraceFeedback, weightOf } from '../../../common/ledger/feedback.js';
+import { type TraceFeedback, weightOf } from '../../../common/ledger/logs/feedback.js';
 import { uuidv7 } from '../../../common/text/id.js';
 import type { Caller } from '../access/caller.js';
 import { AdminError } from '../admin-error.js';

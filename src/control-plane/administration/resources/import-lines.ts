@@ -1,6 +1,6 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { ImportLogsResponse } from '../../../../proto/messages.js';
-import type { LogWriter } from '../../../common/ledger/log-writer.js';
+import type { LogWriter } from '../../../common/ledger/logs/log-writer.js';
 import type { LedgerRow } from '../../../common/ledger/record.js';
 import type { Store } from '../../store/store.js';
 import { AdminError } from '../admin-error.js';

@@ -1,5 +1,5 @@
 import type { ListLogsRequest } from '../../../../proto/messages.js';
-import type { LogOrder } from '../../../common/ledger/log-query.js';
+import type { LogOrder } from '../../../common/ledger/logs/log-query.js';
 import { type Bodies, isCursor, type LedgerRow } from '../../../common/ledger/record.js';
 import { pricing as builtIn } from '../../../common/prices/pricing.js';
 import type { Caller } from '../access/caller.js';

@@ -2,13 +2,13 @@ import type { AuthSettings, WorkspaceExclusions } from '../../../../proto/messag
 import { flagsInForce } from '../../../common/access/security-settings.js';
 import type { Organisation, OrganisationChange, Workspace } from '../../store/store.js';
 import type { Caller } from '../access/caller.js';
-import { flagsAfter } from '../access/security-flags.js';
 import { AdminError } from '../admin-error.js';
 import { changeOf } from '../audit/mask.js';
 import { mergedDocument } from '../grpc/documents.js';
 import { stale, timeOf } from '../grpc/wire.js';
 import { guardrailsNamed } from '../references/guardrail-references.js';
 import { checkSchema } from '../references/metadata-schema.js';
+import { flagsAfter } from '../references/security-flags.js';
 import type { AdminParts, Service } from '../service.js';
 import { everyKey, keysOfWorkspace } from './users.js';
 import { checkTtl } from './workspaces.js';

@@ -1,5 +1,5 @@
 import type { CacheStatus } from '../../../common/core/cache.js';
-import type { Bounds, LogFilters, ProviderModel } from '../../../common/ledger/log-filters.js';
+import type { FilterBounds, LogFilters, ProviderModel } from '../../../common/ledger/log-filters.js';
 import { AdminError } from '../admin-error.js';
 import { readTime } from '../shape/json.js';
 
@@ -152,7 +152,7 @@ class FilterReader {
       : Date.parse(readTime(text.replace(/ (\d{2}:\d{2})$/, '+$1'), this.pathOf(name)));
   };
 
-  bounds(minName: Name, maxName: Name, value: (name: Name) => number | undefined): Bounds {
+  bounds(minName: Name, maxName: Name, value: (name: Name) => number | undefined): FilterBounds {
     const min = value(minName);
     const max = value(maxName);
     if (min !== undefined && max !== undefined && min > max)

@@ -1,4 +1,4 @@
-import type { FeedbackChange, LedgerFeedbacks, TraceFeedback } from '../../../common/ledger/feedback.js';
+import type { FeedbackChange, LedgerFeedbacks, TraceFeedback } from '../../../common/ledger/logs/feedback.js';
 import { type BudgetDatabase, rowsParameter, type Step } from '../budgets/language.js';
 import { feedbackColumns, feedbackList } from './tables.js';
 

@@ -1,4 +1,4 @@
-import { type TraceFeedback, weightOf } from '../../../common/ledger/feedback.js';
+import { type TraceFeedback, weightOf } from '../../../common/ledger/logs/feedback.js';
 import type { RowBatch } from '../ledger.js';
 
 /** A row whose guardrails gave feedback, as a database has it. */

@@ -1,5 +1,5 @@
 import type { Client } from 'pg';
-import type { WorkspaceRetention } from '../../../common/ledger/retention.js';
+import type { WorkspaceRetention } from '../../../common/ledger/logs/retention.js';
 
 /** Rows of one statement: its locks are short. */
 const sliceRows = 2000;

@@ -1,3 +1,4 @@
+import { GatewayError } from '../../../common/core/errors.js';
 /** Why PostgreSQL did not do what was asked. Its own words quote rows and are left out. */
 export class LedgerFailure extends Error {
   override readonly name = 'LedgerFailure';
@@ -32,3 +33,9 @@ export function codeOf(error: unknown): string {
 /** Has the server, or what is on the way to it, ended a connection? */
 export const isEnded = (code: string): boolean =>
   /^(?:08...|57P0.|ECONNRESET|EPIPE|no connection)$/.test(code);
+
+/** What a caller gets who is waiting for the answer. */
+export function unavailable(error: unknown): never {
+  if (!(error instanceof LedgerFailure)) throw error;
+  throw new GatewayError('store_unavailable', 'The ledger did not answer: try again.', { cause: error });
+}

@@ -1,17 +1,17 @@
 import type { Client } from 'pg';
 import type { Secret } from '../../../common/access/secret.js';
-import { GatewayError } from '../../../common/core/errors.js';
 import type { ChargedBudget } from '../../../common/ledger/budgets.js';
-import type { LogFollowing, LogPage, LogQuery } from '../../../common/ledger/log-query.js';
+import type { LogFollowing, LogQuery } from '../../../common/ledger/logs/log-query.js';
+import type { LogRetention } from '../../../common/ledger/logs/retention.js';
 import type {
   Bodies,
   LedgerFilter,
   LedgerPage,
   LedgerRow,
   LedgerUsage,
+  LogPage,
   UsageFilter,
 } from '../../../common/ledger/record.js';
-import type { LogRetention } from '../../../common/ledger/retention.js';
 import { Alerts } from '../budgets/alerts.js';
 import { Budgets } from '../budgets/budgets.js';
 import { hasCharges } from '../budgets/charging.js';
@@ -26,7 +26,7 @@ import { copyInto, LedgerConnections, within } from './connections.js';
 import { copyBodies } from './copy-bodies.js';
 import { daysOf, linesOf, PackedLines } from './copy-lines.js';
 import { PostgresExpiry } from './expiry.js';
-import { LedgerFailure } from './failure.js';
+import { LedgerFailure, unavailable } from './failure.js';
 import { postgresFeedbacks, postgresPlacing } from './feedback.js';
 import { LedgerReading } from './reading.js';
 import {
@@ -37,14 +37,13 @@ import {
   dayStart,
   dropDays,
   ensureDays,
-  givenColumns,
   givenList,
   inTransaction,
   prepareSchema,
-  quoted,
   type Retention,
   stage,
 } from './schema.js';
+import { bookkeeping, takeStaged, timesOf } from './staging.js';
 import { postgresUsage } from './usage.js';
 
 export interface PostgresLedgerOptions {
@@ -163,7 +162,7 @@ export class PostgresLedger implements BudgetLedger, TakingLedger {
       await within(client, client.query(createStage));
       return inTransaction(client, async () => {
         await copyInto(client, `COPY ${stage} (${givenList}) FROM STDIN`, [lines]);
-        const taken = await this.#takeStaged(client, days);
+        const taken = await takeStaged(client, timesOf(days));
         const step = stepOf(client);
         if (await this.#placing.isWanted(step, batch)) await this.#placing.after(step, batch, timesOf(days));
         return taken;
@@ -193,20 +192,20 @@ export class PostgresLedger implements BudgetLedger, TakingLedger {
     const pieces: Buffer[] = [];
     if (packed !== null) pieces.push(this.#lines.of(packed, 1));
     if (rows.length > 0) pieces.push(linesOf(rows, 1 + (packed?.count ?? 0)));
-    const bookkeeping = this.#bookkeeping(client, positions, closed);
+    const statements = bookkeeping(client, this.node, positions, closed);
     if (pieces.length === 0 && opened.length === 0) {
-      if (bookkeeping !== '') await within(client, client.query(bookkeeping));
+      if (statements !== '') await within(client, client.query(statements));
       return [];
     }
     const isCharging = batch.isCharged !== true && (isStaged || hasCharges(batch));
     let replaced: Awaited<ReturnType<typeof replacedRows>> = [];
     if (isStaged) await within(client, client.query(createStage));
-    await within(client, client.query(`BEGIN; ${bookkeeping}`));
+    await within(client, client.query(`BEGIN; ${statements}`));
     if (pieces.length > 0) {
       await copyInto(client, `COPY ${isStaged ? stage : 'exchanges'} (${givenList}) FROM STDIN`, pieces);
       if (isStaged) {
         replaced = await replacedRows(client, stage, ...timesOf(days));
-        const taken = await this.#takeStaged(client, days);
+        const taken = await takeStaged(client, timesOf(days));
         this.#isRepeating &&= taken < (packed?.count ?? 0) + rows.length;
       }
     }
@@ -247,57 +246,14 @@ export class PostgresLedger implements BudgetLedger, TakingLedger {
     return [...charged.charged, ...this.#lostCommits.of(batch, charged.rows)];
   }
 
-  /**
-   * Of rows that may be there already: a settlement takes the place of an unknown row, of all others the first counts.
-   * Returns how many were not there.
-   */
-  async #takeStaged(client: Client, days: ReadonlySet<number>): Promise<number> {
-    const [from, to] = timesOf(days);
-    const first = `SELECT DISTINCT ON (id) * FROM ${stage} ORDER BY id, state, n`;
-    const values = givenColumns.map((name) => `${quoted(name)} = arrived.${quoted(name)}`).join(', ');
-    const results = await within(
-      client,
-      client.query(`ANALYZE ${stage};
-        UPDATE exchanges AS present SET tx = pg_current_xact_id(), ${values} FROM (${first}) AS arrived
-          WHERE present.id = arrived.id AND present.at >= ${from} AND present.at < ${to}
-            AND present.at = arrived.at AND present.state = 1 AND arrived.state = 0;
-        INSERT INTO exchanges (${givenList}) SELECT ${givenList} FROM (${first}) AS arrived
-          WHERE NOT EXISTS (SELECT 1 FROM exchanges AS present
-            WHERE present.id = arrived.id AND present.at >= ${from} AND present.at < ${to})`),
-    );
-    // One for each of the statements.
-    return (results as unknown as readonly { readonly rowCount: number | null }[]).at(-1)?.rowCount ?? 0;
-  }
-
-  /** Statements for what a batch changes beside its rows, in one text: one way to the server and back. */
-  #bookkeeping(client: Client, positions: LedgerBatch['positions'], closed: readonly string[]): string {
-    const text = (value: string): string => client.escapeLiteral(value);
-    const node = text(this.node);
-    const statements: string[] = [];
-    for (const [source, position] of positions) {
-      statements.push(
-        position === null
-          ? `DELETE FROM journal_positions WHERE node = ${node} AND source = ${text(source)};`
-          : `INSERT INTO journal_positions VALUES (${node}, ${text(source)}, ${Math.trunc(position)})
-              ON CONFLICT (node, source) DO UPDATE SET position = excluded.position;`,
-      );
-    }
-    if (closed.length > 0) {
-      statements.push(
-        `DELETE FROM open_intents WHERE node = ${node} AND id IN (${closed.map(text).join(', ')});`,
-      );
-    }
-    return statements.join(' ');
-  }
-
   readonly keepBodies = async ({ bodies, source, position }: BodyBatch): Promise<void> => {
     const days = new Set(bodies.map(({ at }) => dayOf(at)));
     for (let tries = 1; ; tries++) {
       try {
         return await this.#write(async (client) => {
           await this.#ensure(client, days);
-          const bookkeeping = this.#bookkeeping(client, new Map([[source, position]]), []);
-          await within(client, client.query(`BEGIN; ${bookkeeping}`));
+          const statements = bookkeeping(client, this.node, new Map([[source, position]]), []);
+          await within(client, client.query(`BEGIN; ${statements}`));
           if (bodies.length > 0 && (await this.#hasRoom(client))) await copyBodies(client, bodies);
           await within(client, client.query('COMMIT'));
         });
@@ -451,16 +407,4 @@ export class PostgresLedger implements BudgetLedger, TakingLedger {
     await this.#turn;
     await this.#connections.close();
   }
-}
-
-/** From the start of the first of these days up to the end of the last. */
-const timesOf = (days: ReadonlySet<number>): [from: number, to: number] => [
-  dayStart(Math.min(...days)),
-  dayStart(Math.max(...days) + 1),
-];
-
-/** What a caller gets who is waiting for the answer. */
-function unavailable(error: unknown): never {
-  if (!(error instanceof LedgerFailure)) throw error;
-  throw new GatewayError('store_unavailable', 'The ledger did not answer: try again.', { cause: error });
 }

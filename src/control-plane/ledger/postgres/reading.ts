@@ -1,6 +1,6 @@
 import { columnFields } from '../../../common/ledger/fields.js';
-import type { LogFollowing, LogOrder, LogPage, LogQuery } from '../../../common/ledger/log-query.js';
-import type { Bodies, LedgerFilter, LedgerPage, LedgerRow } from '../../../common/ledger/record.js';
+import type { LogFollowing, LogOrder, LogQuery } from '../../../common/ledger/logs/log-query.js';
+import type { Bodies, LedgerFilter, LedgerPage, LedgerRow, LogPage } from '../../../common/ledger/record.js';
 import { type Rest, rowOf, type StoredValues } from '../../../common/ledger/rows.js';
 import { type Add, SearchParameters, searchConditions } from '../search/conditions.js';
 import { searchOf } from '../search/search-of.js';

@@ -1,5 +1,5 @@
-import type { Bounds, LogFilters } from '../../../common/ledger/log-filters.js';
-import type { LogSight } from '../../../common/ledger/log-sight.js';
+import type { FilterBounds, LogFilters } from '../../../common/ledger/log-filters.js';
+import type { LogSight } from '../../../common/ledger/logs/log-sight.js';
 
 /** What differs between the databases in a search of rows. */
 export interface SearchLanguage {
@@ -43,7 +43,7 @@ export function searchConditions(
   if (workspaces !== null) where.push(isOneOf('workspace', workspaces));
   if (except.length > 0) where.push(`(workspace IS NULL OR NOT ${isOneOf('workspace', except)})`);
   if (keys !== null) where.push(keys.length === 0 ? '1 = 0' : isOneOf('"key"', keys));
-  const within = (expression: string, { min, max }: Bounds): void => {
+  const within = (expression: string, { min, max }: FilterBounds): void => {
     if (min !== undefined) where.push(`${expression} >= ${add(min)}`);
     if (max !== undefined) where.push(`${expression} <= ${add(max)}`);
   };

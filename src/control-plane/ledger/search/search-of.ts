@@ -1,8 +1,8 @@
 import { allLogs } from '../../../common/ledger/log-filters.js';
-import { type LogFollowing, type LogQuery, newestFirst } from '../../../common/ledger/log-query.js';
+import { type LogFollowing, type LogQuery, newestFirst } from '../../../common/ledger/logs/log-query.js';
 import type { LedgerFilter } from '../../../common/ledger/record.js';
 
-/** The search that a simple filter stands for. */
+/** A simple filter as a search. */
 export function searchOf({
   org,
   workspace,

@@ -1,5 +1,5 @@
-import type { LogFollowing, LogOrder, LogPage, LogQuery } from '../../../common/ledger/log-query.js';
-import type { LedgerPage } from '../../../common/ledger/record.js';
+import type { LogFollowing, LogOrder, LogQuery } from '../../../common/ledger/logs/log-query.js';
+import type { LedgerPage, LogPage } from '../../../common/ledger/record.js';
 import type { SqliteConnection } from '../../database/sqlite.js';
 import { type SelectedRow, selectedRow, selectRows } from '../sqlite-rows.js';
 import { partBits } from '../sqlite-schema.js';

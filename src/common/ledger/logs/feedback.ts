@@ -1,4 +1,4 @@
-/** What somebody, or a guardrail, thinks of a trace. */
+/** What a user of a trace, or a guardrail, thinks of it. */
 export interface TraceFeedback {
   readonly id: string;
   readonly org: string;

@@ -1,4 +1,4 @@
-import type { Bodies, LedgerRow } from './record.js';
+import type { Bodies, LedgerRow } from '../record.js';
 
 /** Takes requests into the ledger that no data worker has served. They are not charged to budgets. */
 export interface LogWriter {

@@ -1,6 +1,5 @@
-import type { LogFilters } from './log-filters.js';
+import type { LogFilters } from '../log-filters.js';
 import type { LogSight } from './log-sight.js';
-import type { LedgerRow } from './record.js';
 
 /** What rows are sorted by. Equal ones: the later first, in an ascending order the earlier first. */
 export const logOrders = ['created_at', 'cost', 'total_units', 'response_time'] as const;
@@ -22,14 +21,6 @@ export interface LogQuery {
   readonly limit: number;
   /** Are all that match counted? */
   readonly isCounted: boolean;
-}
-
-export interface LogPage {
-  readonly rows: readonly LedgerRow[];
-  /** null: it was not asked for. */
-  readonly total: number | null;
-  /** After which what comes in later is asked for. */
-  readonly cursor: string;
 }
 
 /** What came in after a cursor, in the order of its ingestion. */

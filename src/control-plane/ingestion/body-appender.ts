@@ -7,7 +7,7 @@ import { fileName } from '../../common/ledger/writer.js';
 const maxFileBytes = 16 * 1024 * 1024;
 
 /** Bodies that this process takes in itself, in files like those of data workers, where they are found and pruned alike. */
-export class BodyFile {
+export class BodyAppender {
   #path: string | null = null;
   #n = 0;
   #turn: Promise<unknown> = Promise.resolve();
