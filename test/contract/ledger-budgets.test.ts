@@ -471,12 +471,15 @@ describe('budgets in the ledger', () => {
       const tables = budgetTableNames.map((name) => `DROP TABLE ${name};`).join(' ');
       if (dialect === 'sqlite') {
         const connection = await SqliteConnection.open(join(dataDir, 'ledger.db'), []);
-        await connection.exec(`${tables} PRAGMA user_version = 4;`);
+        await connection.exec(`${tables} DROP TABLE feedbacks; PRAGMA user_version = 4;`);
         await connection.close();
       } else {
         const client = new pg.Client({ connectionString: (await options(dataDir)).databaseUrl!.reveal() });
         await client.connect();
-        await client.query(`${tables} UPDATE ledger_version SET version = 4`);
+        await client.query(
+          `${tables} DROP TABLE feedbacks; ALTER TABLE exchange_bodies DROP COLUMN headers;
+            UPDATE ledger_version SET version = 4`,
+        );
         await client.end();
       }
       const ledger = await open(dataDir, node);
@@ -484,6 +487,7 @@ describe('budgets in the ledger', () => {
       await ledger.apply({ ...nothing, settled: { packed: null, rows } });
       const [usage] = await ledger.budgets.usage(org, [{ budget: keyBudget, startsAt: monday }]);
       expect(usage?.used).to.equal(5);
+      expect(await ledger.feedbacks.ofTrace(org, workspace, 't')).to.deep.equal([]);
       await ledger.close();
       rmSync(dataDir, { recursive: true, force: true });
     });

@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
 import { expect } from 'chai';
+import { examplesOf } from '../support/examples.js';
 import { eventually, mainFile } from '../support/gateway.js';
 import { addSimulated, type SharedGateway, shareGateway } from '../support/shared-gateway.js';
 
@@ -183,6 +184,28 @@ describe('logs and feedback over REST', () => {
     expect(wrong.json.data.message).to.include('logs[1].response');
     const many = Array.from({ length: 1001 }, () => two[0]);
     expect((await call('POST', '/v1/logs', many)).status).to.equal(400);
+  });
+
+  it('the page about logs has examples that work as they are typed', () => {
+    const examples = examplesOf('docs/logs.md').filter(({ language }) => language === 'sh');
+    expect(examples).to.have.length(3);
+    for (const { text } of examples) {
+      const typed = text
+        .replaceAll('http://127.0.0.1:8787', gateway.url)
+        .replaceAll('npx headgate', `${process.execPath} ${mainFile}`)
+        .replace(/\bcurl /g, 'curl -sS --fail-with-body ');
+      const env = {
+        ...process.env,
+        ...gateway.env,
+        KEY: gateway.workspaceKey,
+        HEADGATE_ADMIN_KEY: gateway.adminKey,
+      };
+      const { status, stdout, stderr } = spawnSync('bash', ['-euo', 'pipefail', '-c', typed], {
+        encoding: 'utf8',
+        env,
+      });
+      expect(status, `${text}\n${stdout}${stderr}`).to.equal(0);
+    }
   });
 
   it('pages have a total, in the order that is asked for', async () => {
