@@ -31,7 +31,11 @@ describe('what is generated from the proto files', () => {
     [rpc('get: "/v1/things/{size}"'), 'int32 size = 2;', '{size} of /v1/things/{size} is no text field'],
     [rpc('get: "/v1/things" body: "*"'), '', 'GET /v1/things takes no body'],
     [rpc('post: "/v1/things"'), '', 'POST /v1/things needs body: "*"'],
-    [rpc('post: "/v1/things" body: "id"'), '', 'the body of POST /v1/things is "*" or nothing'],
+    [
+      rpc('post: "/v1/things" body: "id"'),
+      '',
+      'the body of POST /v1/things is "*", a list of messages, or nothing',
+    ],
     [rpc(good, access.replace('configs.read', 'things.read')), '', 'asks for things.read, which is no scope'],
     [
       rpc(good, 'option (access) = { any_of: "configs.read" audited: true };'),
