@@ -1,4 +1,5 @@
 import { expect } from 'chai';
+import type { LedgerFeedbacks } from '../../src/common/ledger/feedback.js';
 import { allLogs } from '../../src/common/ledger/log-filters.js';
 import type { LedgerRow } from '../../src/common/ledger/record.js';
 import { dayMs, hourMs, minuteMs } from '../../src/control-plane/analytics/buckets.js';
@@ -16,13 +17,21 @@ import { askDatabase } from '../../src/control-plane/analytics/statements/ask.js
 import type { Ledger } from '../../src/control-plane/ledger/ledger.js';
 import { openPostgresLedger } from '../../src/control-plane/ledger/postgres/ledger.js';
 import { openLedger } from '../../src/control-plane/ledger/sql.js';
-import { org, randomFilters, randomRange, randomRows, workspaces } from '../support/analytics-rows.js';
+import {
+  org,
+  randomFeedback,
+  randomFilters,
+  randomRange,
+  randomRows,
+  workspaces,
+} from '../support/analytics-rows.js';
 import {
   countsOf,
   feedbackOf,
   isSuccess,
   matches,
   modelOf,
+  placeFeedback,
   plainCacheSummary,
   plainGraphsByName,
   plainGroup,
@@ -39,6 +48,8 @@ const questions = Number(process.env['ANALYTICS_QUESTIONS'] ?? 8);
 const node = '0190a1b2-0000-7000-8000-0000000000a1';
 const seed = Number(process.env['ANALYTICS_SEED'] ?? 17);
 const rows = randomRows(seed, count, start, spanMs);
+const feedback = randomFeedback(seed, rows);
+placeFeedback(rows, feedback);
 
 const groupOf: Readonly<Record<GroupName, (row: LedgerRow) => string | number | null>> = {
   ai_service: ({ provider }) => provider,
@@ -68,7 +79,7 @@ const widthOf = (ms: number): number => (ms <= 6 * hourMs ? minuteMs : ms <= 14 
 
 describe('analytics', () => {
   forEachStore(({ dialect, options }) => {
-    let ledger: Ledger;
+    let ledger: Ledger & { readonly feedbacks: LedgerFeedbacks };
     let ask: <Q extends AnalyticsQuestion>(question: Q) => Promise<AnswerTo<Q>>;
     let close = async (): Promise<void> => {};
 
@@ -99,6 +110,7 @@ describe('analytics', () => {
       }
       for (let from = 0; from < rows.length; from += 2000)
         await ledger.apply(batch(rows.slice(from, from + 2000)));
+      await ledger.feedbacks.add(feedback);
     });
     after(async () => {
       await close();
@@ -162,7 +174,7 @@ describe('analytics', () => {
       }
     });
 
-    it('counts feedback by its value and by model, as guardrails have recorded it', async () => {
+    it('counts feedback by its value and by model, at the first request of its trace', async () => {
       for (const { about, range, found } of cases()) {
         const graph = { kind: 'graph', range, groupBy: null, ...about } as const;
         const scores = await ask({ ...graph, graph: 'feedbacks/scores' });
@@ -233,11 +245,11 @@ describe('analytics', () => {
         expect(all.rows.length).to.equal(counts.size);
         for (const { key, figures: of } of all.rows) {
           const own = found.filter((row) => (groupOf[column](row)?.toString() ?? null) === key);
-          const feedback = {
+          const ofFeedback = {
             avg_weighted_feedback: weighted(own),
             requests_with_feedback: own.filter((row) => feedbackOf(row).length > 0).length,
           };
-          expectSame(of, { ...plainGroup(own), ...feedback }, `${column} ${key}`);
+          expectSame(of, { ...plainGroup(own), ...ofFeedback }, `${column} ${key}`);
         }
         const order = all.rows.map(({ figures: of }) => Number(of[orderBy]) * (isDescending ? -1 : 1));
         expect(order).to.deep.equal([...order].sort((a, b) => a - b));

@@ -1,6 +1,7 @@
 import type { CacheStatus } from '../../src/common/core/cache.js';
 import type { ErrorCode } from '../../src/common/core/errors.js';
 import { noUsage } from '../../src/common/core/usage.js';
+import type { TraceFeedback } from '../../src/common/ledger/feedback.js';
 import { allLogs, type Bounds, type LogFilters } from '../../src/common/ledger/log-filters.js';
 import type { LedgerRow } from '../../src/common/ledger/record.js';
 import { logRow } from './rows-ledger.js';
@@ -86,17 +87,22 @@ function randomRow(random: Random, number: number, start: number, ms: number): L
     cache,
     costSaved: cache.endsWith('HIT') ? maybe(random, () => nat(random, 9e12)) : null,
     metadata,
-    stages: random() < 0.7 ? null : { guardrails: { feedback: feedbackText(random) } },
     span: maybe(random, () => `span-${nat(random, 9)}`),
   };
 }
 
-/** As guardrails record it. */
-const feedbackText = (random: Random): string =>
-  Array.from(
-    { length: 1 + nat(random, 2) },
-    () => `pg-a ${nat(random, 6) - 3} * ${pick(random, 1, 0.5, 0.25, 7)}`,
-  ).join('; ');
+/** Feedback on some of these requests, a few of them twice; it counts at the first of each trace in its workspace. */
+export function randomFeedback(seed: number, rows: readonly LedgerRow[]): TraceFeedback[] {
+  const random = seeded(seed);
+  return rows.flatMap((row) => {
+    if (row.workspace === null || random() < 0.8) return [];
+    return Array.from({ length: 1 + nat(random, 1) }, (_, i) => ({
+      ...{ id: `${row.id}:${i}`, org: row.org, workspace: row.workspace ?? '', trace: row.trace, key: null },
+      ...{ guardrail: null, value: nat(random, 6) - 3, weight: pick(random, 1, 0.5, 0.25), metadata: {} },
+      ...{ createdAt: row.at, updatedAt: Date.now(), rowId: null, rowAt: null },
+    }));
+  });
+}
 
 const bounds = (random: Random, most: number): Bounds => {
   if (random() < 0.7) return {};

@@ -1,3 +1,4 @@
+import type { TraceFeedback } from '../../src/common/ledger/feedback.js';
 import type { LogFilters } from '../../src/common/ledger/log-filters.js';
 import type { LogSight } from '../../src/common/ledger/log-sight.js';
 import type { LedgerRow } from '../../src/common/ledger/record.js';
@@ -12,14 +13,26 @@ const isIn = (list: readonly unknown[], value: unknown): boolean => list.length 
 
 export const modelOf = (row: LedgerRow): string | null => row.modelUsed ?? row.modelAsked;
 
-/** The feedback of a request, as guardrails have recorded it. */
-export function feedbackOf({ stages }: LedgerRow): { value: number; weight: number }[] {
-  const recorded = (stages?.['guardrails'] as { feedback?: string } | undefined)?.feedback ?? '';
-  return recorded.split('; ').flatMap((one) => {
-    const [, value, , weight] = one.split(' ').map(Number);
-    return value === undefined ? [] : [{ value, weight: weight! > 1 ? 1 : weight! }];
-  });
+const placed = new Map<string, TraceFeedback[]>();
+
+/** Lets feedback count at the first request of its trace in its workspace. */
+export function placeFeedback(rows: readonly LedgerRow[], given: readonly TraceFeedback[]): void {
+  const first = new Map<string, LedgerRow>();
+  for (const row of rows) {
+    const place = `${row.org} ${row.workspace} ${row.trace}`;
+    const other = first.get(place);
+    const isEarlier = !other || row.at < other.at || (row.at === other.at && row.id < other.id);
+    if (isEarlier) first.set(place, row);
+  }
+  placed.clear();
+  for (const one of given) {
+    const { id = '' } = first.get(`${one.org} ${one.workspace} ${one.trace}`) ?? {};
+    placed.set(id, [...(placed.get(id) ?? []), one]);
+  }
 }
+
+/** The feedback that counts at a request. */
+export const feedbackOf = ({ id }: LedgerRow): readonly TraceFeedback[] => placed.get(id) ?? [];
 
 export function weighted(rows: readonly LedgerRow[]): number | null {
   const given = rows.flatMap(feedbackOf);

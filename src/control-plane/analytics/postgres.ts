@@ -13,15 +13,11 @@ const succeeded = 'state = 0 AND error IS NULL AND status BETWEEN 200 AND 399';
 const restWithoutNul = `(CASE WHEN strpos(rest::text, '\\u0000') = 0 THEN rest
   ELSE regexp_replace(rest::text, '(?<!\\\\)((?:\\\\\\\\)*)\\\\u0000', '\\1\\ufffd', 'g')::json END)`;
 
-/** What guardrails record: `guardrail value * weight; …`. */
-const feedbackText = `CASE WHEN strpos(rest::text, '"feedback"') > 0 THEN ${restWithoutNul} #>> '{stages,guardrails,feedback}' END`;
-const eachFeedback = (text: string): string =>
-  `regexp_matches(${text}, '(-?[0-9.]+) \\* (-?[0-9.]+)(?:; |$)', 'g')`;
-const weightOf = `CASE WHEN given[2]::double precision BETWEEN 0 AND 1 THEN given[2]::double precision ELSE 1 END`;
-const ofFeedback = `(SELECT max(text) AS feedback, count(given) AS feedback_count,
-    sum(given[1]::double precision * ${weightOf}) AS feedback_value,
-    sum(CASE WHEN given IS NOT NULL THEN ${weightOf} END) AS feedback_weight
-  FROM (SELECT ${feedbackText} AS text) AS recorded LEFT JOIN LATERAL ${eachFeedback('text')} AS given ON true)`;
+/** Sums over the feedback that counts at a request: asked for only where a statement names them. */
+const ofFeedback = (sum: string): string =>
+  `(SELECT ${sum} FROM feedbacks WHERE feedbacks.org = exchanges.org AND feedbacks.row_id = exchanges.id)`;
+const weight = 'feedbacks.weight / 1000000000.0::double precision';
+const weighted = `sum(feedbacks.value * ${weight})`;
 
 const requests = `(SELECT org, at, workspace, "key" AS key_id, "user" AS user_name, provider, provider_slug,
     coalesce(model, model_asked) AS model, config, prompt, status, cache, cost, cost_saved AS saved_cost,
@@ -30,9 +26,10 @@ const requests = `(SELECT org, at, workspace, "key" AS key_id, "user" AS user_na
     coalesce(${succeeded} AND attempt_count > 1
       AND target <> (${restWithoutNul} -> 'attempts' -> 0 ->> 'target'), false) AS is_fallback,
     coalesce(trace, id) AS trace, ${restWithoutNul} ->> 'span' AS span, metadata,
-    feedback, feedback_count, feedback_value, feedback_weight,
-    feedback_value / nullif(feedback_weight, 0) AS feedback_average
-  FROM exchanges CROSS JOIN LATERAL ${ofFeedback} AS counted)`;
+    id AS request_id, ${ofFeedback('count(*)')} AS feedback_count, ${ofFeedback(weighted)} AS feedback_value,
+    ${ofFeedback(`sum(${weight})`)} AS feedback_weight,
+    ${ofFeedback(`${weighted} / nullif(sum(${weight}), 0)`)} AS feedback_average
+  FROM exchanges)`;
 
 /** Analytics over the ledger in PostgreSQL: by SQL over its partitions. */
 export class PostgresAnalytics implements Analytics, AnalyticsDatabase {
@@ -47,7 +44,8 @@ export class PostgresAnalytics implements Analytics, AnalyticsDatabase {
   }
 
   scored(requests: string): string {
-    return `(SELECT requests.*, given[1]::double precision AS score FROM ${requests}, ${eachFeedback('requests.feedback')} AS given) AS scores`;
+    return `(SELECT requests.*, given.value AS score FROM ${requests} JOIN feedbacks AS given
+      ON given.org = requests.org AND given.row_id = requests.request_id) AS scores`;
   }
 
   divided(number: string, by: number): string {

@@ -1,5 +1,3 @@
-import { feedbackIn, feedbackSums } from './feedback.js';
-
 type Value = number | string | null;
 
 /** Rows of the ledger, as a list for each column. */
@@ -12,15 +10,13 @@ export class Changes {
     const lists = Object.fromEntries(
       Object.entries(found).map(([name, text]) => [name, JSON.parse(text) as Value[]]),
     );
-    const sums = (lists['feedback'] ?? []).map((text) => feedbackSums(text as string | null));
-    for (const name of ['feedback_count', 'feedback_value', 'feedback_weight'] as const)
-      lists[name] = sums.map((of) => of[name]);
     this.#lists = lists;
     this.count = lists['seq']?.length ?? 0;
   }
 
+  /** A column; of one that the ledger does not have, nulls. */
   list(name: string): readonly Value[] {
-    return this.#lists[name] ?? [];
+    return this.#lists[name] ?? new Array<null>(this.count).fill(null);
   }
 
   /** Number of the last row; null: there is none. */
@@ -37,14 +33,6 @@ export class Changes {
     const [seqs, ids] = [this.list('seq'), this.ids];
     return this.list('state').flatMap((state, i) =>
       state === 0 ? [] : [{ seq: Number(seqs[i]), id: ids[i] ?? '' }],
-    );
-  }
-
-  /** Every feedback, with the number of its row. */
-  get feedback(): readonly { readonly seq: number; readonly value: number; readonly weight: number }[] {
-    const seqs = this.list('seq');
-    return this.list('feedback').flatMap((text, i) =>
-      feedbackIn(text as string | null).map((one) => ({ seq: Number(seqs[i]), ...one })),
     );
   }
 }

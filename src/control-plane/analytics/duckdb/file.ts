@@ -11,7 +11,7 @@ import {
   INTEGER,
   VARCHAR,
 } from '@duckdb/node-api';
-import type { AnalyticsDatabase, SelectedFigures } from '../statements/dialect.js';
+import { type AnalyticsDatabase, Placeholders, type SelectedFigures } from '../statements/dialect.js';
 import type { Changes } from './changes.js';
 import { columns, createTables, type DuckdbType, dropTables, tablesVersion } from './tables.js';
 
@@ -21,6 +21,16 @@ const options = { threads: '1', memory_limit: '256MB', preserve_insertion_order:
 const chunkRows = 2048;
 
 const types: Readonly<Record<DuckdbType, DuckDBType>> = { BIGINT, INTEGER, DOUBLE, BOOLEAN, VARCHAR };
+
+/** One feedback, at the row that it counts at. */
+export interface ChangedFeedback {
+  readonly id: string;
+  readonly seq: number;
+  readonly value: number;
+  readonly weight: number;
+  /** Unix milliseconds. */
+  readonly updated_at: number;
+}
 
 /** The rows of the ledger in a file of DuckDB, and how far the ledger has been read. */
 export class AnalyticsFile implements AnalyticsDatabase {
@@ -85,7 +95,7 @@ export class AnalyticsFile implements AnalyticsDatabase {
 
   /** Adds rows, and moves the cursor to the last one: all of it or nothing. */
   async add(rows: Changes): Promise<void> {
-    const { last, unknown, feedback } = rows;
+    const { last, unknown } = rows;
     if (last === null) return;
     await this.#transaction(async () => {
       await this.#replace(rows.ids);
@@ -95,20 +105,51 @@ export class AnalyticsFile implements AnalyticsDatabase {
         columns.map(({ name }) => rows.list(name)),
       );
       await this.#append(
-        'feedback',
-        ['BIGINT', 'DOUBLE', 'DOUBLE'],
-        [
-          feedback.map(({ seq }) => seq),
-          feedback.map(({ value }) => value),
-          feedback.map(({ weight }) => weight),
-        ],
-      );
-      await this.#append(
         'unknown_requests',
         ['BIGINT', 'VARCHAR'],
         [unknown.map(({ seq }) => seq), unknown.map(({ id }) => id)],
       );
       await this.connection.run(`UPDATE progress SET "cursor" = ${last}`);
+    });
+  }
+
+  /** Up to when changes of feedback have been read, in Unix milliseconds. */
+  async feedbackAt(): Promise<number> {
+    const [row] = await this.rows('SELECT CAST(feedback_at AS DOUBLE) AS at FROM progress', []);
+    return Number(row?.['at'] ?? 0);
+  }
+
+  /** Takes feedback in, in place of what it was before: all of it or nothing. `at`: as `feedbackAt`. */
+  async addFeedback(given: readonly ChangedFeedback[], at: number): Promise<void> {
+    const numbers = new Placeholders();
+    const changed = numbers.in(
+      'id',
+      given.map(({ id }) => id),
+    );
+    await this.#transaction(async () => {
+      const before = await this.rows(
+        `SELECT CAST(seq AS DOUBLE) AS seq FROM feedback WHERE ${changed}`,
+        numbers.list,
+      );
+      await this.connection.run(`DELETE FROM feedback WHERE ${changed}`, numbers.list);
+      await this.#append(
+        'feedback',
+        ['VARCHAR', 'BIGINT', 'DOUBLE', 'DOUBLE'],
+        [
+          given.map(({ id }) => id),
+          given.map(({ seq }) => seq),
+          given.map(({ value }) => value),
+          given.map(({ weight }) => weight),
+        ],
+      );
+      const rows = [...new Set([...before, ...given].map(({ seq }) => Number(seq)))].join(', ');
+      await this.connection.run(`UPDATE requests SET feedback_count = NULL, feedback_value = NULL,
+        feedback_weight = NULL WHERE seq IN (${rows})`);
+      await this.connection.run(`UPDATE requests SET feedback_count = given.count, feedback_value = given.value,
+        feedback_weight = given.weight FROM (SELECT seq, count(*) AS count, sum(value * weight) AS value,
+          sum(weight) AS weight FROM feedback WHERE seq IN (${rows}) GROUP BY seq) AS given
+        WHERE requests.seq = given.seq`);
+      await this.connection.run(`UPDATE progress SET feedback_at = ${at}`);
     });
   }
 
@@ -121,6 +162,8 @@ export class AnalyticsFile implements AnalyticsDatabase {
     if (replaced.length === 0) return;
     for (const table of ['requests', 'feedback', 'unknown_requests'])
       await this.connection.run(`DELETE FROM ${table} WHERE seq IN (${replaced.join(', ')})`);
+    // Feedback counts at rows by their numbers: it is read again.
+    await this.connection.run('UPDATE progress SET feedback_at = 0');
   }
 
   /** Adds rows to a table, given as a list for each column. */

@@ -2,10 +2,13 @@ import { existsSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { SqliteConnection } from '../../database/sqlite.js';
 import { Changes } from './changes.js';
-import { AnalyticsFile } from './file.js';
-import { selectChanges } from './tables.js';
+import { AnalyticsFile, type ChangedFeedback } from './file.js';
+import { selectChanges, selectFeedback } from './tables.js';
 
 const batchRows = 8192;
+const batchFeedback = 500;
+/** Changes of feedback may be committed in another order than that of their times: so much of it is read again. Milliseconds. */
+const overlapMs = 5000;
 
 /** Where the file is, and a mark beside it: the file is emptied and read from the ledger again. */
 export const analyticsPath = (dataDir: string): string => join(dataDir, 'analytics.duckdb');
@@ -18,6 +21,9 @@ export interface Progress {
 
 /** Keeps the file of DuckDB as far as the ledger in SQLite. */
 export class Follower {
+  /** What was read of feedback last: it is not taken in again. */
+  #readAgain = '';
+
   private constructor(
     readonly file: AnalyticsFile,
     readonly ledger: SqliteConnection,
@@ -47,6 +53,7 @@ export class Follower {
     // The ledger is another one than the file was made from: a backup was restored, or its data directory was emptied.
     if (total > 0 && total < done) {
       await this.file.clear();
+      this.#readAgain = '';
       done = 0;
     }
     while (done < total) {
@@ -61,11 +68,31 @@ export class Follower {
       onProgress?.({ done, total });
       if (done < total && performance.now() >= end) return false;
     }
+    await this.#readFeedback(done);
     return true;
+  }
+
+  /** Takes in what was changed of feedback. `upTo`: the last row that the file has. */
+  async #readFeedback(upTo: number): Promise<void> {
+    const start = (await this.file.feedbackAt()) - overlapMs;
+    for (let [at, id] = [start, '']; ; ) {
+      const rows = await this.ledger.allKept<ChangedFeedback>(selectFeedback, [at, id, upTo, batchFeedback]);
+      const last = rows.at(-1);
+      if (last === undefined) return;
+      // The end of what was read before, again.
+      const text = JSON.stringify(rows);
+      if (text !== this.#readAgain) await this.file.addFeedback(rows, last.updated_at);
+      [at, id] = [last.updated_at, last.id];
+      if (rows.length < batchFeedback) {
+        this.#readAgain = text;
+        return;
+      }
+    }
   }
 
   async #rebuild(): Promise<void> {
     await this.file.clear();
+    this.#readAgain = '';
     rmSync(this.mark, { force: true });
   }
 

@@ -50,7 +50,7 @@ export const columns: readonly RequestColumn[] = [
   column('trace', 'VARCHAR', 'coalesce(trace, id)'),
   column('span', 'VARCHAR', "rest ->> '$.span'"),
   column('metadata', 'VARCHAR', "nullif(metadata, '{}')"),
-  // Filled from the text of feedback, which is no column of its own.
+  // Sums of the table `feedback`.
   column('feedback_count', 'INTEGER', 'NULL'),
   column('feedback_value', 'DOUBLE', 'NULL'),
   column('feedback_weight', 'DOUBLE', 'NULL'),
@@ -58,20 +58,20 @@ export const columns: readonly RequestColumn[] = [
 
 export const createTables = `
   CREATE TABLE requests (${columns.map(({ name, type }) => `"${name}" ${type}`).join(', ')});
-  CREATE TABLE feedback (seq BIGINT, value DOUBLE, weight DOUBLE);
+  CREATE TABLE feedback (id VARCHAR, seq BIGINT, value DOUBLE, weight DOUBLE);
   CREATE TABLE unknown_requests (seq BIGINT, id VARCHAR);
-  CREATE TABLE progress (version INTEGER, "cursor" BIGINT);
-  INSERT INTO progress VALUES (${tablesVersion}, 0);`;
+  CREATE TABLE progress (version INTEGER, "cursor" BIGINT, feedback_at BIGINT);
+  INSERT INTO progress VALUES (${tablesVersion}, 0, 0);`;
 
 export const dropTables = ['requests', 'feedback', 'unknown_requests', 'progress']
   .map((table) => `DROP TABLE IF EXISTS ${table};`)
   .join(' ');
 
-/** What is read of the ledger besides: the id, 0 for settled, and the feedback that guardrails have recorded. */
-export const besides = ['id', 'state', 'feedback'] as const;
+/** What is read of the ledger besides: the id, and 0 for settled. */
+const besides = ['id', 'state'] as const;
 
 const changes = `SELECT ${columns.map(({ name, ledger }) => `${ledger} AS "${name}"`).join(', ')},
-    id, state, rest ->> '$.stages.guardrails.feedback' AS feedback
+    id, state
   FROM exchanges WHERE seq > ? ORDER BY seq LIMIT ?`;
 
 /**
@@ -80,3 +80,10 @@ const changes = `SELECT ${columns.map(({ name, ledger }) => `${ledger} AS "${nam
 export const selectChanges = `SELECT ${[...columns.map(({ name }) => name), ...besides]
   .map((name) => `json_group_array("${name}") AS "${name}"`)
   .join(', ')} FROM (${changes})`;
+
+/** Feedback that was changed since a time and an id, with the number of the row that it counts at, up to a number. */
+export const selectFeedback = `SELECT feedbacks.id, feedbacks.value, feedbacks.weight / 1000000000.0 AS weight,
+    feedbacks.updated_at, exchanges.seq
+  FROM feedbacks JOIN exchanges ON exchanges.id = feedbacks.row_id
+  WHERE (feedbacks.updated_at, feedbacks.id) > (?1, ?2) AND exchanges.seq <= ?3
+  ORDER BY feedbacks.updated_at, feedbacks.id LIMIT ?4`;
