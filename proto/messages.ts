@@ -2744,6 +2744,8 @@ export interface ListLogsRequest {
   readonly order_by?: 'created_at' | 'cost' | 'total_units' | 'response_time' | null;
   /** desc unless given. */
   readonly order_by_type?: 'asc' | 'desc' | null;
+  /** A saved filter. What the request gives besides takes the place of its values. */
+  readonly filter_id?: string | null;
 }
 
 export interface ListLogsResponse {

@@ -162,6 +162,8 @@ describe('requests to analytics', () => {
     await get(`/analytics/groups/users?filter_id=${id}&status_code=200`);
     expect(asked[0]?.filters).to.deep.include({ statuses: [200], metadata: { team: 'a' } });
     await refusedWith(`/analytics/graphs/cost?filter_id=${id}`, 'AB08', plane.first.workspace_key);
+    expect((await plane.rest('GET', `/v1/logs?filter_id=${id}`)).json.data).to.deep.equal([]);
+    expect((await plane.rest('GET', '/v1/logs?filter_id=none')).status).to.equal(404);
     expect((await plane.rest('PUT', `/v1/analytics/filters/${id}`, { filters: {} })).json).to.deep.equal({});
     expect((await plane.rest('GET', `/v1/analytics/filters/${id}`)).json).to.deep.include({
       name: 'errors',

@@ -8,6 +8,7 @@ import { AdminError } from '../admin-error.js';
 import { timeOf } from '../grpc/wire.js';
 import type { AdminParts, Service } from '../service.js';
 import { filteredWorkspace, readLogFilters } from '../usage/log-filters.js';
+import { withSavedFilter } from '../usage/saved-filter.js';
 import { customLog } from './custom-logs.js';
 import { feedbackOf, ownWorkspace } from './feedback.js';
 import { importLines } from './import-lines.js';
@@ -69,8 +70,9 @@ export function logsService({
   }
   return {
     async ListLogs(caller, request) {
-      const filters = readLogFilters(request);
-      const visible = await VisibleLogs.of(caller, filteredWorkspace(request), 'logs');
+      const given = await withSavedFilter(caller, request);
+      const filters = readLogFilters(given);
+      const visible = await VisibleLogs.of(caller, filteredWorkspace(given), 'logs');
       if (Object.keys(filters.metadata).length > 0) visible.needMetadata();
       const { sight } = visible;
       const page = pageOfLogs(request);
