@@ -8,6 +8,8 @@ import type { Analytics, AnalyticsQuestion, AnswerTo } from '../question.js';
 export interface ProcessAnalyticsOptions {
   readonly dataDir: string;
   readonly log: Pick<Logger, 'warn'>;
+  /** The process's program; the built one unless given. */
+  readonly program?: string;
   /** The process ends when it was asked nothing for so long; 5 minutes unless given. Milliseconds. */
   readonly idleMs?: number;
   /** A process that has not answered within this is killed; 12 s unless given. Milliseconds. */
@@ -72,7 +74,7 @@ export class ProcessAnalytics implements Analytics {
     if (this.#child !== null) return this.#child;
     if (this.#isClosed || performance.now() < this.#restAt)
       throw away('Analytics is not available: ask again in a moment.');
-    const file = fileURLToPath(new URL('./analytics-process.js', import.meta.url));
+    const file = this.options.program ?? fileURLToPath(new URL('./analytics-process.js', import.meta.url));
     const child = fork(file, [this.options.dataDir], {
       // Times of seven numbers a point, in long lists.
       serialization: 'advanced',
