@@ -39,6 +39,7 @@ import {
 } from '../support/plain-analytics.js';
 import { seeded } from '../support/seeded.js';
 import { folder, forEachStore } from '../support/stores.js';
+import { scaled } from '../support/time-limits.js';
 
 const start = Date.parse('2026-09-01T05:00:00Z');
 const spanMs = 40 * dayMs;
@@ -77,7 +78,8 @@ function expectSame(found: unknown, wanted: unknown, path: string): void {
 
 const widthOf = (ms: number): number => (ms <= 6 * hourMs ? minuteMs : ms <= 14 * dayMs ? hourMs : dayMs);
 
-describe('analytics', () => {
+describe('analytics', function () {
+  this.timeout(scaled(questions > 100 ? 900_000 : 30_000));
   forEachStore(({ dialect, options }) => {
     let ledger: Ledger & { readonly feedbacks: LedgerFeedbacks };
     let ask: <Q extends AnalyticsQuestion>(question: Q) => Promise<AnswerTo<Q>>;

@@ -8,6 +8,7 @@ import { eventually, mainFile, pause } from '../support/gateway.js';
 import { matches } from '../support/plain-analytics.js';
 import { seeded } from '../support/seeded.js';
 import { folder } from '../support/stores.js';
+import { scaled } from '../support/time-limits.js';
 
 // 50 in the long form.
 const kills = Number(process.env['ANALYTICS_KILLS'] ?? 4);
@@ -15,7 +16,7 @@ const program = mainFile.replace('main.js', 'control-plane/analytics/process/ana
 const start = Date.parse('2026-09-01T00:00:00Z');
 
 describe('the process of analytics', function () {
-  this.timeout(120_000);
+  this.timeout(scaled(120_000));
 
   it('killed while it reads the ledger, goes on where it was: every request counts once', async () => {
     const dataDir = folder();

@@ -97,6 +97,15 @@ const parts = [
     minutes: 2,
   },
   {
+    name: 'analytics: 500 random questions over 20,000 rows on both databases, and 50 kills of its process',
+    files: ['test/contract/analytics.test.ts', 'test/fault/analytics-kill.test.ts'],
+    env: {
+      whole: { ANALYTICS_ROWS: '20000', ANALYTICS_QUESTIONS: '500', ANALYTICS_KILLS: '50' },
+      short: {},
+    },
+    minutes: 8,
+  },
+  {
     name: 'hostile connections, upstream answers, texts and journals, in every combination',
     files: [
       'test/fault/api-wire.test.ts',
