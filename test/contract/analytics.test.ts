@@ -1,6 +1,6 @@
 import { expect } from 'chai';
-import type { LedgerFeedbacks } from '../../src/common/ledger/feedback.js';
 import { allLogs } from '../../src/common/ledger/log-filters.js';
+import type { LedgerFeedbacks } from '../../src/common/ledger/logs/feedback.js';
 import type { LedgerRow } from '../../src/common/ledger/record.js';
 import { dayMs, hourMs, minuteMs } from '../../src/control-plane/analytics/buckets.js';
 import { Follower } from '../../src/control-plane/analytics/duckdb/follower.js';
@@ -107,7 +107,7 @@ describe('analytics', function () {
       } else {
         const shared = await openPostgresLedger({ url: databaseUrl, node });
         ledger = shared;
-        const analytics = new PostgresAnalytics(shared);
+        const analytics = new PostgresAnalytics(shared.statements);
         ask = (question) => analytics.ask(question);
       }
       for (let from = 0; from < rows.length; from += 2000)

@@ -1,8 +1,8 @@
 import type { CacheStatus } from '../../src/common/core/cache.js';
 import type { ErrorCode } from '../../src/common/core/errors.js';
 import { noUsage } from '../../src/common/core/usage.js';
-import type { TraceFeedback } from '../../src/common/ledger/feedback.js';
-import { allLogs, type Bounds, type LogFilters } from '../../src/common/ledger/log-filters.js';
+import { allLogs, type FilterBounds, type LogFilters } from '../../src/common/ledger/log-filters.js';
+import type { TraceFeedback } from '../../src/common/ledger/logs/feedback.js';
 import type { LedgerRow } from '../../src/common/ledger/record.js';
 import { logRow } from './rows-ledger.js';
 import { seeded } from './seeded.js';
@@ -104,7 +104,7 @@ export function randomFeedback(seed: number, rows: readonly LedgerRow[]): TraceF
   });
 }
 
-const bounds = (random: Random, most: number): Bounds => {
+const bounds = (random: Random, most: number): FilterBounds => {
   if (random() < 0.7) return {};
   const [min, max] = [nat(random, most), nat(random, most)].sort((a, b) => a - b);
   return { ...(random() < 0.8 && { min }), ...(random() < 0.8 && { max }) };
@@ -113,7 +113,7 @@ const some = (random: Random, items: readonly string[]): readonly string[] =>
   random() < 0.8 ? [] : items.filter(() => random() < 0.5);
 
 /** Filters that leave some of the requests. `at`: the time, which is always given. */
-export function randomFilters(random: Random, at: Bounds): LogFilters {
+export function randomFilters(random: Random, at: FilterBounds): LogFilters {
   return {
     ...allLogs,
     at,

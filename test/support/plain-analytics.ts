@@ -1,12 +1,12 @@
-import type { TraceFeedback } from '../../src/common/ledger/feedback.js';
 import type { LogFilters } from '../../src/common/ledger/log-filters.js';
-import type { LogSight } from '../../src/common/ledger/log-sight.js';
+import type { TraceFeedback } from '../../src/common/ledger/logs/feedback.js';
+import type { LogSight } from '../../src/common/ledger/logs/log-sight.js';
 import type { LedgerRow } from '../../src/common/ledger/record.js';
 
 /** What graphs and groups must be, computed from the rows one by one. */
 
-type Bounds = { readonly min?: number; readonly max?: number };
-const lies = ({ min, max }: Bounds, value: number | null): boolean =>
+type Limits = { readonly min?: number; readonly max?: number };
+const lies = ({ min, max }: Limits, value: number | null): boolean =>
   (min === undefined && max === undefined) ||
   (value !== null && (min === undefined || value >= min) && (max === undefined || value <= max));
 const isIn = (list: readonly unknown[], value: unknown): boolean => list.length === 0 || list.includes(value);

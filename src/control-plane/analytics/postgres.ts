@@ -5,7 +5,7 @@ import type { AnalyticsDatabase, SelectedFigures } from './statements/dialect.js
 /** What is asked of the ledger in PostgreSQL. */
 export interface StatementReader {
   /** Rows of one statement. Throws the coded error `store_unavailable`, within 6 s. */
-  readStatement(text: string, values: readonly string[]): Promise<readonly SelectedFigures[]>;
+  read<Row extends object>(text: string, values: readonly unknown[]): Promise<Row[]>;
 }
 
 const succeeded = 'state = 0 AND error IS NULL AND status BETWEEN 200 AND 399';
@@ -33,7 +33,7 @@ const requests = `(SELECT org, at, workspace, "key" AS key_id, "user" AS user_na
 
 /** Analytics over the ledger in PostgreSQL: by SQL over its partitions. */
 export class PostgresAnalytics implements Analytics, AnalyticsDatabase {
-  constructor(readonly ledger: StatementReader) {}
+  constructor(readonly reader: StatementReader) {}
 
   ask<Q extends AnalyticsQuestion>(question: Q): Promise<AnswerTo<Q>> {
     return askDatabase(question, this);
@@ -61,7 +61,7 @@ export class PostgresAnalytics implements Analytics, AnalyticsDatabase {
   }
 
   rows(statement: string, values: readonly string[]): Promise<readonly SelectedFigures[]> {
-    return this.ledger.readStatement(statement, values);
+    return this.reader.read<SelectedFigures>(statement, values);
   }
 
   async close(): Promise<void> {}

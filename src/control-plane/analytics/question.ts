@@ -1,5 +1,5 @@
 import type { LogFilters } from '../../common/ledger/log-filters.js';
-import type { LogSight } from '../../common/ledger/log-sight.js';
+import type { LogSight } from '../../common/ledger/logs/log-sight.js';
 
 interface AboutRequests {
   readonly sight: LogSight;

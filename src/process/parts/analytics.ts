@@ -16,7 +16,7 @@ export const analyticsPart: ProcessPart<Base & DataDirectory & LedgerGiven, Anal
     const make = async (): Promise<AnalyticsGiven['analytics']> => {
       if (sharedLedger !== null) {
         const { PostgresAnalytics } = await import('../../control-plane/analytics/postgres.js');
-        return new PostgresAnalytics(sharedLedger);
+        return new PostgresAnalytics(sharedLedger.statements);
       }
       const { ProcessAnalytics } = await import('../../control-plane/analytics/process/process-analytics.js');
       return new ProcessAnalytics({ dataDir, log });

@@ -1,4 +1,4 @@
-import type { Bounds } from '../../../common/ledger/log-filters.js';
+import type { FilterBounds } from '../../../common/ledger/log-filters.js';
 import type { AnalyticsQuestion } from '../question.js';
 import type { AnalyticsDatabase, Placeholders } from './dialect.js';
 
@@ -9,7 +9,7 @@ const literal = (value: number): string =>
     ? String(BigInt(Math.min(most, Math.max(-most, value))))
     : `CAST(${value} AS DOUBLE PRECISION)`;
 
-function within(column: string, { min, max }: Bounds): string[] {
+function within(column: string, { min, max }: FilterBounds): string[] {
   return [
     ...(min === undefined ? [] : [`${column} >= ${literal(min)}`]),
     ...(max === undefined ? [] : [`${column} <= ${literal(max)}`]),

@@ -80,6 +80,8 @@ export class PostgresLedger implements BudgetLedger, TakingLedger {
   readonly #expiry = new PostgresExpiry();
   readonly #database: BudgetDatabase;
   readonly #connections: LedgerConnections;
+  /** For statements of analytics. */
+  readonly statements: Pick<LedgerConnections, 'read'>;
   readonly #reading: LedgerReading;
   readonly #lines = new PackedLines();
   readonly #known = new KnownBudgets();
@@ -101,6 +103,7 @@ export class PostgresLedger implements BudgetLedger, TakingLedger {
   ) {
     this.node = options.node;
     this.#connections = connections;
+    this.statements = connections;
     this.#reading = new LedgerReading(connections);
     const database: BudgetDatabase = {
       language: postgresLanguage,
@@ -392,11 +395,6 @@ export class PostgresLedger implements BudgetLedger, TakingLedger {
 
   bodies(org: string, id: string): Promise<Bodies | null> {
     return this.#reading.bodies(org, id);
-  }
-
-  /** Rows of a statement of analytics. */
-  readStatement<Row extends object>(text: string, values: readonly unknown[]): Promise<Row[]> {
-    return this.#connections.read(text, values);
   }
 
   usage(filter: UsageFilter): Promise<LedgerUsage[]> {
