@@ -99,10 +99,8 @@ describe('the operations of the administration plane', () => {
     const wrong = problemsOf(
       ({ name, access, bindings }) =>
         bindings.some(
-          ({ verb }) =>
-            (verb !== 'GET' && !asking.has(name) && !recording.has(name)) || name === sensitive,
-        ) !==
-          access.audited &&
+          ({ verb }) => (verb !== 'GET' && !asking.has(name) && !recording.has(name)) || name === sensitive,
+        ) !== access.audited &&
         bindings.length > 0 &&
         name,
     );
