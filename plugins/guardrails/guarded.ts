@@ -7,7 +7,7 @@ import { isJsonObject, parseJson } from '../../src/common/json/json.js';
 import { jsonBytes } from '../../src/common/json/json-bytes.js';
 import { writeJsonInSlices } from '../../src/common/json/json-slices.js';
 import type { HostWith } from '../../src/common/plugin-host/plugin.js';
-import type { TextPiece, TextResult } from '../../src/common/plugin-host/text-piece.js';
+import type { TextPiece, TextResult } from '../../src/common/plugin-host/texts/text-piece.js';
 import { factsOf } from './facts.js';
 import type { PassthroughBodies } from './passthrough/bodies.js';
 import { denial, type HookResults, refusal, withHookResults } from './replies.js';

@@ -6,7 +6,7 @@ import { expect } from 'chai';
 import type { Attempt, EditableCall, Exchange, Outcome, Reply } from '../../src/common/core/exchange.js';
 import type { Host } from '../../src/common/plugin-host/host.js';
 import type { Hooks, Plugin } from '../../src/common/plugin-host/plugin.js';
-import type { TextPiece } from '../../src/common/plugin-host/text-piece.js';
+import type { TextPiece } from '../../src/common/plugin-host/texts/text-piece.js';
 import type { Injected, InjectedRequest, OpenedPlugin } from '../../src/plugin-kit/index.js';
 import { examplesOf } from '../support/examples.js';
 

@@ -3,7 +3,7 @@ import type { BodyRecord } from '../../src/common/bytes/body-record.js';
 import { GatewayError } from '../../src/common/core/errors.js';
 import type { Attempt, Exchange } from '../../src/common/core/exchange.js';
 import type { Settlement } from '../../src/common/ledger/record.js';
-import type { TextPiece, TextResult } from '../../src/common/plugin-host/text-piece.js';
+import type { TextPiece, TextResult } from '../../src/common/plugin-host/texts/text-piece.js';
 import { OpenText, type TextHook } from '../../src/data-plane/pipeline/answer/texts/open-text.js';
 import { passRequest } from '../../src/data-plane/pipeline/answer/texts/whole-texts.js';
 import { composeChain } from '../../src/data-plane/pipeline/chain.js';

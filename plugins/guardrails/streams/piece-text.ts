@@ -1,4 +1,4 @@
-import { maxHeldBytes } from '../../../src/common/plugin-host/text-piece.js';
+import { maxHeldBytes } from '../../../src/common/plugin-host/texts/text-piece.js';
 import type { FoundValue, PieceRun } from './piece-check.js';
 
 /** Characters before a piece in which checks see words and the beginnings of values. */

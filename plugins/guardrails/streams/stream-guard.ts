@@ -2,7 +2,7 @@ import { setImmediate } from 'node:timers/promises';
 import type { Awaitable } from '../../../src/common/core/directory.js';
 import { Slot } from '../../../src/common/core/exchange.js';
 import type { GuardrailRules } from '../../../src/common/core/guardrail.js';
-import type { HeldText, TextPiece, TextResult } from '../../../src/common/plugin-host/text-piece.js';
+import type { HeldText, TextPiece, TextResult } from '../../../src/common/plugin-host/texts/text-piece.js';
 import { type HookOutcome, outcomeOf } from '../run/outcome.js';
 import type { PieceRun } from './piece-check.js';
 import { pieceCheckOf } from './piece-checks.js';

@@ -6,7 +6,7 @@ import { edited } from '../json/draft.js';
 import { checkEdited, editable, withPair } from '../plugin-host/exchange-changes.js';
 import { guard, guardListeners } from '../plugin-host/guarded-signal.js';
 import type { StageFields } from '../plugin-host/ledger-fields.js';
-import type { TextPiece, TextResult } from '../plugin-host/text-piece.js';
+import type { TextPiece, TextResult } from '../plugin-host/texts/text-piece.js';
 import type { ProviderPrices } from '../prices/provider-prices.js';
 import type { CacheStatus, Company, Saved } from './cache.js';
 import type { Charge } from './charges.js';
@@ -19,6 +19,7 @@ import type { ResolvedConfig, Target } from './target.js';
 import { noUsage, type Usage } from './usage.js';
 
 export { Slot } from './slot.js';
+export type { EditableCall, UpstreamCall } from './target.js';
 
 export type JsonObject = Record<string, unknown>;
 
@@ -134,23 +135,6 @@ export interface Outcome {
   readonly error: GatewayError | null;
   /** Milliseconds, whole exchange. */
   readonly totalMs: number;
-}
-
-/** A call that is about to be sent to a provider. `attempt` hooks may edit it; the client's request stays unchanged. */
-export interface UpstreamCall {
-  readonly target: Target;
-  readonly provider: string;
-  method: string;
-  /** Absolute URL. */
-  url: string;
-  headers: HeaderList;
-  body: Buffer | Source | null;
-}
-
-/** The call as `attempt` hooks get it. */
-export interface EditableCall extends UpstreamCall {
-  /** Sets a header, in place of all of its name; null: removes them. Throws a TypeError for one that no request may have. */
-  setHeader(name: string, value: string | null): void;
 }
 
 /** Changes a body: the given one in place, or by returning another. */

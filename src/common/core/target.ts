@@ -1,4 +1,6 @@
 import type { Secret } from '../access/secret.js';
+import type { Source } from '../bytes/body.js';
+import type { HeaderList } from '../http/headers.js';
 import type { FieldValues } from '../vocabulary/provider-fields.js';
 import type { RequestFacts } from '../vocabulary/request-facts.js';
 import type { TargetGuardrails } from './guardrail.js';
@@ -212,4 +214,21 @@ export interface ResolvedConfig {
 /** The target of a leaf of this config's tree. */
 export function targetOf({ layer }: ResolvedConfig, { target }: { readonly target: Target }): Target {
   return layer === null ? target : layer.over(target);
+}
+
+/** A call that is about to be sent to a provider. `attempt` hooks may edit it; the client's request stays unchanged. */
+export interface UpstreamCall {
+  readonly target: Target;
+  readonly provider: string;
+  method: string;
+  /** Absolute URL. */
+  url: string;
+  headers: HeaderList;
+  body: Buffer | Source | null;
+}
+
+/** The call as `attempt` hooks get it. */
+export interface EditableCall extends UpstreamCall {
+  /** Sets a header, in place of all of its name; null: removes them. Throws a TypeError for one that no request may have. */
+  setHeader(name: string, value: string | null): void;
 }

@@ -38,4 +38,4 @@ export {
 export type { Counter, SharedState, StateKind, Values } from './shared-state.js';
 export type { RecordSink, SinkOptions } from './sink.js';
 export type { StageSetting } from './stage-settings.js';
-export type { HeldText, TextKind, TextPiece, TextResult, TextRole } from './text-piece.js';
+export type { HeldText, TextKind, TextPiece, TextResult, TextRole } from './texts/text-piece.js';

@@ -6,7 +6,7 @@ import type { CapabilityName, HostWith } from './host.js';
 import type { StageLedgerField } from './ledger-fields.js';
 import type { StateKind } from './shared-state.js';
 import type { StageSettings } from './stage-settings.js';
-import type { TextPiece, TextResult } from './text-piece.js';
+import type { TextPiece, TextResult } from './texts/text-piece.js';
 
 export type { FullHost, Host, HostWith } from './host.js';
 export type { Logger } from './logger.js';

@@ -1,4 +1,4 @@
-import type { Exemplar, Sample } from './metric-family.js';
+import type { Exemplar, MetricSample } from './metric-family.js';
 
 const exemplarMs = 1000;
 
@@ -25,7 +25,7 @@ export class Histogram {
       this.#exemplars[bucket] = { traceId: traceId(), value, at };
   }
 
-  samples(labels: Readonly<Record<string, string>>): Sample[] {
+  samples(labels: Readonly<Record<string, string>>): MetricSample[] {
     let total = 0;
     const buckets = [...this.#counts].map((count, i) => {
       total += count;

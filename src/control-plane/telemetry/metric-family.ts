@@ -7,7 +7,7 @@ export interface Exemplar {
 }
 
 /** One line of a family. */
-export interface Sample {
+export interface MetricSample {
   /** Added to the family's name: `_bucket`, `_sum`, `_count`; counters have none. */
   readonly suffix?: string;
   /** Never a secret, and with few values: each combination stays a line for ever. */
@@ -22,5 +22,5 @@ export interface MetricFamily {
   readonly name: string;
   readonly type: 'counter' | 'gauge' | 'histogram';
   readonly help: string | null;
-  readonly samples: readonly Sample[];
+  readonly samples: readonly MetricSample[];
 }

@@ -2,7 +2,7 @@ import type { RowBatch } from '../ledger/ledger.js';
 import { genAiOperation, genAiProvider } from './genai.js';
 import { Histogram } from './histogram.js';
 import { KnownValues, LabelSets } from './label-sets.js';
-import type { MetricFamily, Sample } from './metric-family.js';
+import type { MetricFamily, MetricSample } from './metric-family.js';
 import { type SettledFacts, type SharedFacts, settledFacts } from './settled-rows.js';
 
 /** Seconds. Those that OpenTelemetry recommends for calls of models: 0.01 doubled up to 81.92. */
@@ -169,7 +169,7 @@ const genAiLabels = ['gen_ai_operation_name', 'gen_ai_provider_name'];
 
 const counters = (name: string, help: string, sets: LabelSets<Count>): MetricFamily => ({
   ...{ name, type: 'counter', help },
-  samples: sets.map((labels, { value }): Sample[] => [{ labels, value }]),
+  samples: sets.map((labels, { value }): MetricSample[] => [{ labels, value }]),
 });
 
 const histograms = (name: string, help: string, sets: LabelSets<Histogram>): MetricFamily => ({

@@ -1,5 +1,5 @@
 import type { Metric } from '../../common/plugin-host/metrics.js';
-import type { Exemplar, MetricFamily, Sample } from '../../control-plane/telemetry/metric-family.js';
+import type { Exemplar, MetricFamily, MetricSample } from '../../control-plane/telemetry/metric-family.js';
 
 /** Does a scraper's `Accept` ask for the OpenMetrics format? */
 export const wantsOpenMetrics = (accept: string | undefined): boolean =>
@@ -12,7 +12,7 @@ export const metricsType = (isOpen: boolean): string =>
 
 /** Single lines as families. A name that ends in `_total` is a counter, others are gauges. */
 export function familiesOf(metrics: readonly Metric[]): MetricFamily[] {
-  const families = new Map<string, MetricFamily & { readonly samples: Sample[] }>();
+  const families = new Map<string, MetricFamily & { readonly samples: MetricSample[] }>();
   for (const { name, labels, value } of metrics) {
     let family = families.get(name);
     if (family === undefined) {
@@ -42,7 +42,7 @@ export function metricsText(families: readonly MetricFamily[], isOpen: boolean):
   return lines.map((line) => `${line}\n`).join('');
 }
 
-function labelsText(labels: Sample['labels']): string {
+function labelsText(labels: MetricSample['labels']): string {
   const pairs = Object.entries(labels).map(([key, label]) => `${key}="${escaped(label)}"`);
   return pairs.length === 0 ? '' : `{${pairs.join(',')}}`;
 }

@@ -1,5 +1,5 @@
 import type { JsonObject } from '../../core/exchange.js';
-import type { TextKind, TextRole } from '../text-piece.js';
+import type { TextKind, TextRole } from './text-piece.js';
 
 export type TextPath = readonly (string | number)[];
 

@@ -1,7 +1,7 @@
 import { isJsonObject } from '../../json/json.js';
-import type { TextKind, TextRole } from '../text-piece.js';
 import { type FoundText, items, type TextPath } from './found-text.js';
 import type { RequestTexts } from './text-format.js';
+import type { TextKind, TextRole } from './text-piece.js';
 
 const roles: Readonly<Record<string, TextRole>> = {
   system: 'system',

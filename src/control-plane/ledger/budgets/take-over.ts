@@ -1,5 +1,5 @@
-import { type BudgetDatabase, rowsParameter } from './language.js';
-import { type BudgetTableName, budgetTableNames, budgetTables } from './tables.js';
+import { type BudgetDatabase, postgresLanguage, rowsParameter, type Step } from './language.js';
+import { type BudgetTableName, budgetTableNames, budgetTables, insertTaken } from './tables.js';
 
 /** Rows of one of the tables of budgets, each with the values of its columns in their order. */
 export interface TableRows {
@@ -25,5 +25,18 @@ export async function* readBudgets(database: BudgetDatabase): AsyncIterable<Tabl
   }
 }
 
-/** Rows as a parameter of `insertTaken`. */
-export const takenParameter = ({ rows }: TableRows): string => rowsParameter(rows);
+/** Puts the budgets of another ledger into one in PostgreSQL, once for each source. */
+export async function takeBudgets(
+  step: Step,
+  node: string,
+  source: string,
+  tables: AsyncIterable<TableRows>,
+): Promise<void> {
+  const noted = await step(
+    `INSERT INTO journal_positions VALUES (?1, ?2, 0) ON CONFLICT (node, source) DO NOTHING RETURNING node`,
+    [node, source],
+  );
+  if (noted.length === 0) return;
+  for await (const { table, rows } of tables)
+    await step(insertTaken(postgresLanguage, table), [rowsParameter(rows)]);
+}

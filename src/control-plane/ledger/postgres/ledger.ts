@@ -18,8 +18,7 @@ import { hasCharges } from '../budgets/charging.js';
 import { KnownBudgets } from '../budgets/known-budgets.js';
 import { type BudgetDatabase, numbered, postgresLanguage } from '../budgets/language.js';
 import { chargeBatch, LostCommits, replacedRows, stepOf } from '../budgets/postgres-charges.js';
-import { insertTaken } from '../budgets/tables.js';
-import { readBudgets, type TableRows, takenParameter } from '../budgets/take-over.js';
+import { readBudgets, type TableRows, takeBudgets } from '../budgets/take-over.js';
 import type { Feedbacks } from '../feedback/feedbacks.js';
 import type { BodyBatch, BudgetLedger, LedgerBatch, OpenIntent, TakingLedger } from '../ledger.js';
 import { copyInto, LedgerConnections, within } from './connections.js';
@@ -354,17 +353,7 @@ export class PostgresLedger implements BudgetLedger, TakingLedger {
 
   takeBudgets(source: string, tables: AsyncIterable<TableRows>): Promise<void> {
     return this.#write((client) =>
-      inTransaction(client, async () => {
-        const step = stepOf(client);
-        const noted = await step(
-          `INSERT INTO journal_positions VALUES (?1, ?2, 0) ON CONFLICT (node, source) DO NOTHING RETURNING node`,
-          [this.node, source],
-        );
-        if (noted.length === 0) return;
-        for await (const rows of tables) {
-          await step(insertTaken(postgresLanguage, rows.table), [takenParameter(rows)]);
-        }
-      }),
+      inTransaction(client, () => takeBudgets(stepOf(client), this.node, source, tables)),
     );
   }
 

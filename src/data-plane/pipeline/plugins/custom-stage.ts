@@ -5,7 +5,7 @@ import { jsonBytes } from '../../../common/json/json-bytes.js';
 import { writeJsonInSlices } from '../../../common/json/json-slices.js';
 import type { FullHost, Hooks, Logger } from '../../../common/plugin-host/plugin.js';
 import { bodyDigest } from '../../../common/plugin-host/slots.js';
-import { maxHeldMs } from '../../../common/plugin-host/text-piece.js';
+import { maxHeldMs } from '../../../common/plugin-host/texts/text-piece.js';
 import { isThenable } from '../chain.js';
 import { editableCall } from './editable-call.js';
 import { countBlocked } from './live/blocked-hooks.js';

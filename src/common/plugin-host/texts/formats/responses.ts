@@ -1,6 +1,6 @@
 import type { JsonObject } from '../../../core/exchange.js';
 import { isJsonObject } from '../../../json/json.js';
-import type { TextKind } from '../../text-piece.js';
+import type { TextKind } from '../text-piece.js';
 import { items, type TextPath, withTexts } from '../found-text.js';
 import { besideMessages, messageTexts, plainTexts, roleOf } from '../messages.js';
 import type { EventText, EventTexts, RequestTexts, TextFormat } from '../text-format.js';

@@ -3,7 +3,7 @@ import type { Exchange, JsonObject } from '../../../../common/core/exchange.js';
 import { isJsonObject, parseJson, stringifyJson } from '../../../../common/json/json.js';
 import { type TextAt, withoutTokens, withTexts } from '../../../../common/plugin-host/texts/found-text.js';
 import type { EventText, TextFormat } from '../../../../common/plugin-host/texts/text-format.js';
-import { OpenText, type Steps, type TextHook } from './open-text.js';
+import { OpenText, type Pausing, type TextHook } from './open-text.js';
 
 /** Texts of one stream. */
 const maxTexts = 1024;
@@ -43,7 +43,7 @@ export class EventRewriter {
   ) {}
 
   /** What is sent in place of the data of an event; null: it goes on as it is. */
-  *event(name: string | null, data: string): Steps<string | null> {
+  *event(name: string | null, data: string): Pausing<string | null> {
     const json = parsed(data);
     if (json === null) {
       yield* this.end();
@@ -64,12 +64,12 @@ export class EventRewriter {
   }
 
   /** The stream has ended: what is held goes on. */
-  *end(): Steps<void> {
+  *end(): Pausing<void> {
     yield* this.#end([''], new Set());
   }
 
   /** What is held for too long goes on. */
-  *late(now: number): Steps<void> {
+  *late(now: number): Pausing<void> {
     for (const text of this.#texts.values()) {
       if (text.open === null || text.open.until > now) continue;
       this.#insert(text, yield* text.open.late(now));
@@ -95,7 +95,7 @@ export class EventRewriter {
     return stringifyJson(made);
   }
 
-  *#piece(name: string | null, json: JsonObject, at: EventText, last: boolean): Steps<string> {
+  *#piece(name: string | null, json: JsonObject, at: EventText, last: boolean): Pausing<string> {
     const text = this.#texts.get(at.key) ?? this.#begun(name, json, at);
     text.open ??= new OpenText(this.x, 'answer', this.hooks, at, at.key, true);
     Object.assign(text, { name, json, at });
@@ -107,7 +107,7 @@ export class EventRewriter {
   }
 
   /** A text that came in pieces before is what became of these; one that did not is a text of its own. */
-  *#whole(at: EventText): Steps<string> {
+  *#whole(at: EventText): Pausing<string> {
     const known = this.#texts.get(at.key);
     if (known !== undefined && known.open === null && known.length === at.text.length) return known.out;
     if (at.text === '') return '';
@@ -130,7 +130,7 @@ export class EventRewriter {
     return text;
   }
 
-  *#end(ends: readonly string[], except: ReadonlySet<string>): Steps<void> {
+  *#end(ends: readonly string[], except: ReadonlySet<string>): Pausing<void> {
     for (const text of [...this.#texts.values()]) {
       if (text.open === null || except.has(text.at.key) || !endsWith(ends, text.at.key)) continue;
       const { open } = text;

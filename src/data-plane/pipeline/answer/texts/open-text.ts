@@ -1,19 +1,19 @@
 import type { Exchange } from '../../../../common/core/exchange.js';
 import type { Hooks } from '../../../../common/plugin-host/plugin.js';
+import type { FoundText } from '../../../../common/plugin-host/texts/found-text.js';
 import {
   defaultHeldMs,
   maxHeldBytes,
   maxHeldMs,
   type TextPiece,
   type TextResult,
-} from '../../../../common/plugin-host/text-piece.js';
-import type { FoundText } from '../../../../common/plugin-host/texts/found-text.js';
+} from '../../../../common/plugin-host/texts/text-piece.js';
 import { isThenable } from '../../chain.js';
 
 export type TextHook = NonNullable<Hooks['text']>;
 
 /** Work that waits for what it yields, and mostly yields nothing: the hooks of most plugins are synchronous. */
-export type Steps<Result> = Generator<PromiseLike<unknown>, Result, unknown>;
+export type Pausing<Result> = Generator<PromiseLike<unknown>, Result, unknown>;
 
 /** One text at one hook. */
 class Stop {
@@ -39,14 +39,14 @@ export class OpenText {
   }
 
   /** What goes on of the next piece. */
-  *push(text: string, last: boolean): Steps<string> {
+  *push(text: string, last: boolean): Pausing<string> {
     let at = text;
     for (let i = 0; i < this.hooks.length; i++) at = yield* this.#ask(i, at, last, this.streamed && !last);
     return at;
   }
 
   /** What goes on since its time is over. */
-  *late(now: number): Steps<string> {
+  *late(now: number): Pausing<string> {
     let at = '';
     for (const [i, { held, until }] of this.#stops.entries())
       at = yield* this.#ask(i, at, false, held === '' || until > now);
@@ -58,7 +58,7 @@ export class OpenText {
     return this.#stops.reduce((first, { until }) => Math.min(first, until), Number.POSITIVE_INFINITY);
   }
 
-  *#ask(index: number, given: string, last: boolean, canHold: boolean): Steps<string> {
+  *#ask(index: number, given: string, last: boolean, canHold: boolean): Pausing<string> {
     const stop = this.#stops[index]!;
     if (given === '' && canHold) return '';
     const text = stop.held + given;

@@ -5,7 +5,7 @@ import type { Exchange } from '../../../../common/core/exchange.js';
 import { errorsAt } from '../../../providers/client-formats/index.js';
 import { EventRewriter, type StreamFormat } from './event-rewriter.js';
 import { ArrayFrames, EventFrames, type Frames, type StreamFrame } from './frames.js';
-import type { Steps, TextHook } from './open-text.js';
+import type { Pausing, TextHook } from './open-text.js';
 
 /**
  * A streamed answer whose texts pass through the `text` hooks. Events that these do not change go on byte for byte, and
@@ -15,7 +15,7 @@ export class TextStream implements Source, Sink {
   readonly #frames: Frames;
   readonly #rewriter: EventRewriter;
   /** What is to be done, in this order; the first of them may be waiting for a hook. */
-  readonly #work: Steps<void>[] = [];
+  readonly #work: Pausing<void>[] = [];
   #isWaiting = false;
   #isOver = false;
   #isOpen = true;
@@ -82,14 +82,14 @@ export class TextStream implements Source, Sink {
     this.#go();
   }
 
-  *#pass(frame: StreamFrame): Steps<void> {
+  *#pass(frame: StreamFrame): Pausing<void> {
     const { name, data } = frame;
     const made = data === null ? null : yield* this.#rewriter.event(name, data);
     this.#out.push(made === null ? this.#frames.same(frame) : this.#frames.made(name, made));
   }
 
   /** `error`: it broke; the client still gets what was held back. */
-  *#ended(error: GatewayError | null): Steps<void> {
+  *#ended(error: GatewayError | null): Pausing<void> {
     if (error === null) for (const frame of this.#frames.end()) yield* this.#pass(frame);
     yield* this.#rewriter.end();
     const close = error === null ? this.#frames.close() : null;

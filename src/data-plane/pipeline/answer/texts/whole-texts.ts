@@ -11,13 +11,13 @@ import {
 } from '../../../../common/plugin-host/texts/found-text.js';
 import { textFormats } from '../../../../common/plugin-host/texts/text-formats.js';
 import type { BodyReader } from '../../parts.js';
-import { OpenText, type Steps, type TextHook } from './open-text.js';
+import { OpenText, type Pausing, type TextHook } from './open-text.js';
 
 /** Bytes of a body that is parsed or written in one turn of the event loop. */
 const atOnce = 256 * 1024;
 
 /** Runs steps to their end; a promise only if one of them gives one. */
-function run<Result>(steps: Steps<Result>, value?: unknown, isError = false): Result | Promise<Result> {
+function run<Result>(steps: Pausing<Result>, value?: unknown, isError = false): Result | Promise<Result> {
   const next = isError ? steps.throw(value) : steps.next(value);
   if (next.done === true) return next.value;
   return Promise.resolve(next.value).then(
@@ -32,7 +32,7 @@ function* changes(
   where: 'request' | 'answer',
   hooks: readonly TextHook[],
   texts: readonly FoundText[],
-): Steps<TextAt[]> {
+): Pausing<TextAt[]> {
   const changed: TextAt[] = [];
   for (const found of texts) {
     const { path, text } = found;
