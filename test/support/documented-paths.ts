@@ -118,6 +118,8 @@ export const documentedAdminPaths: readonly string[] = [
 
 /** Those of them that have a route today; a route that is added belongs here, and its row of the reserved paths goes. */
 export const documentedRoutes: ReadonlySet<string> = new Set([
+  '/v1/feedback',
+  '/v1/feedback/f-1',
   '/v1/collections',
   '/v1/collections/c-1',
   '/v1/labels',
