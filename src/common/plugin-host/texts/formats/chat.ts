@@ -1,9 +1,9 @@
 import type { JsonObject } from '../../../core/exchange.js';
 import { isJsonObject } from '../../../json/json.js';
-import type { TextKind } from '../text-piece.js';
 import { type FoundText, items, type TextPath } from '../found-text.js';
 import { messageTexts, plainTexts, TextCollector } from '../messages.js';
 import type { EventText, EventTexts, TextFormat } from '../text-format.js';
+import type { TextKind } from '../text-piece.js';
 
 /** Members of a message or a delta, and what their text is. */
 const members: readonly (readonly [string, TextKind])[] = [

@@ -1,9 +1,9 @@
 import type { JsonObject } from '../../../core/exchange.js';
 import { isJsonObject } from '../../../json/json.js';
-import type { TextKind } from '../text-piece.js';
 import { items, type TextPath, withTexts } from '../found-text.js';
 import { besideMessages, messageTexts, plainTexts, roleOf } from '../messages.js';
 import type { EventText, EventTexts, RequestTexts, TextFormat } from '../text-format.js';
+import type { TextKind } from '../text-piece.js';
 
 /** Events with a piece of a text: what it is, and the member whose index names its part. */
 const deltas: Readonly<Record<string, readonly [TextKind, string | null]>> = {
