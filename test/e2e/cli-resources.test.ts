@@ -69,6 +69,11 @@ const trips: Readonly<Record<string, Trip>> = {
   },
 };
 
+/** Commands written by hand in place of the one that the method would have: their own tests show them. */
+const byHand = new Set(['Logs.ImportLogs']);
+/** What is added to requests and never changed, read or deleted as a record of its own. */
+const reports = new Set(['Feedback', 'Logs']);
+
 const methodsOf = (service: string): AdminMethod[] =>
   [...adminTree().methods.values()].filter((method) => method.service === service);
 const services = [...adminTree().comments.keys()];
@@ -96,6 +101,7 @@ describe('a command for every method', () => {
         const help = command?.helpInformation() ?? '';
         expect(help, method.name).to.not.match(/undefined|null\b.*null|NaN|\[object/);
         expect(command?.summary(), method.name).to.match(/\S/);
+        if (byHand.has(method.name)) continue;
         for (const name of argumentsOf(method)) expect(help).to.include(`<${name.replaceAll('_', '-')}>`);
         for (const { name } of flagsOf(method)) expect(help, method.name).to.include(name);
       }
@@ -138,7 +144,9 @@ describe('commands of resources', function () {
 
   describe('make, list, read, change and delete', () => {
     it('has a row here for each resource that can be made', () => {
-      const made = services.filter((service) => methodNamed(service, 'create') !== undefined);
+      const made = services.filter(
+        (service) => methodNamed(service, 'create') !== undefined && !reports.has(service),
+      );
       expect(Object.keys(trips).sort()).to.deep.equal(made.sort());
     });
 
