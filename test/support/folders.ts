@@ -248,7 +248,7 @@ export const folders: readonly Folder[] = [
   },
   {
     path: 'src/control-plane/telemetry',
-    holds: 'what of requests goes to other systems: metrics, log sinks',
+    holds: 'what of requests goes to other systems: metrics, spans, log sinks',
     imports: [
       'src/common/core',
       'src/common/plugin-host',

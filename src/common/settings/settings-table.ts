@@ -340,6 +340,36 @@ export const table = {
     "Another service than Amazon's that speaks S3, for log sinks: buckets are then named in the path.",
     { env: 'AWS_ENDPOINT_URL_S3' },
   ),
+  otelEndpoint: setting(
+    text('URL', '^https?://[^\\s@]+$', 'must be an http:// or https:// URL'),
+    null,
+    'Collector of OpenTelemetry that gets a span for each request and each call to a provider; docs/telemetry.md.',
+    { env: 'OTEL_EXPORTER_OTLP_ENDPOINT' },
+  ),
+  otelProtocol: setting(
+    choice('http/protobuf', 'http/json'),
+    'http/protobuf',
+    'How spans are sent to otel_endpoint.',
+    { env: 'OTEL_EXPORTER_OTLP_PROTOCOL' },
+  ),
+  otelHeaders: setting(
+    secret('^[\\t\\x20-\\x7e]+$', 'must be name=value pairs with commas between them'),
+    null,
+    'Headers of these calls: name=value pairs with commas between them, values percent-encoded.',
+    { env: 'OTEL_EXPORTER_OTLP_HEADERS' },
+  ),
+  otelServiceName: setting(
+    text('name', '^\\S.*$', 'must not be empty'),
+    'headgate',
+    'service.name of the spans.',
+    { env: 'OTEL_SERVICE_NAME' },
+  ),
+  otelResourceAttributes: setting(
+    text('pairs', '^[\\t\\x20-\\x7e]+$', 'must be name=value pairs with commas between them'),
+    null,
+    'Further attributes of all spans: name=value pairs with commas between them.',
+    { env: 'OTEL_RESOURCE_ATTRIBUTES' },
+  ),
   smtpUrl: setting(
     secret('^smtps?://', 'must be an smtp:// or smtps:// URL'),
     null,

@@ -1,6 +1,8 @@
 import { type LogSinkSettings, logSinkName, readLogSinks } from '../../common/settings/log-sinks.js';
+import type { Settings } from '../../common/settings/settings.js';
 import type { LedgerFollower } from '../../control-plane/telemetry/sinks/follower.js';
 import type { LineOf, LogSink } from '../../control-plane/telemetry/sinks/sink.js';
+import { version } from '../node/version.js';
 import type { ProcessPart } from '../part-list.js';
 import type { Base } from './base.js';
 import type { LedgerGiven } from './ledger.js';
@@ -14,18 +16,20 @@ export interface LogSinksGiven {
 /** A run ends after so long, and another one begins: where nodes share the work, each may get it. Milliseconds. */
 const runMs = 600_000;
 
-/** Sends rows of requests to other systems: the work of the schedule `log-sinks`, so that one node does it for all. */
+/** Sends rows of requests to other systems, and spans to a collector: the work of the schedule `log-sinks`, so that one node does it for all. */
 export const logSinksPart: ProcessPart<Base & Records & LedgerGiven & SchedulesGiven, LogSinksGiven> = {
   name: 'log sinks',
   async start({ settings, store, ledger, schedules, log }) {
-    if (settings.logSinks === null) return { followers: [] };
+    if (settings.logSinks === null && settings.otelEndpoint === null) return { followers: [] };
     const [{ LedgerFollower }, { sentLine }] = await Promise.all([
       import('../../control-plane/telemetry/sinks/follower.js'),
       import('../../control-plane/administration/resources/log-metrics.js'),
     ]);
-    const sinks = await Promise.all(
-      readLogSinks(settings.logSinks.reveal()).map((sink) => open(sink, sentLine, settings.s3Endpoint)),
-    );
+    const rows = settings.logSinks === null ? [] : readLogSinks(settings.logSinks.reveal());
+    const sinks = await Promise.all([
+      ...rows.map((sink) => open(sink, sentLine, settings.s3Endpoint)),
+      ...(settings.otelEndpoint === null ? [] : [openTelemetry(settings.otelEndpoint, settings)]),
+    ]);
     const followers = sinks.map((sink) => new LedgerFollower({ sink, ledger, cursors: store.cursors, log }));
     schedules.add('log-sinks', async (run) => {
       const signal = AbortSignal.any([run.signal, AbortSignal.timeout(runMs)]);
@@ -34,6 +38,16 @@ export const logSinksPart: ProcessPart<Base & Records & LedgerGiven & SchedulesG
     return { followers };
   },
 };
+
+async function openTelemetry(endpoint: string, settings: Settings): Promise<LogSink> {
+  const { otlpSink } = await import('../../control-plane/telemetry/otel/otlp-sink.js');
+  return otlpSink({
+    ...{ endpoint, protocol: settings.otelProtocol, serviceName: settings.otelServiceName },
+    headers: settings.otelHeaders?.reveal() ?? null,
+    resourceAttributes: settings.otelResourceAttributes,
+    version: version(),
+  });
+}
 
 async function open(settings: LogSinkSettings, lineOf: LineOf, endpoint: string | null): Promise<LogSink> {
   const name = logSinkName(settings);
