@@ -55,7 +55,7 @@ const fenced: Readonly<Record<string, readonly string[]>> = {
 /** Lines of a file that can still be understood as one thing. */
 const maxLines = 400;
 /** Files and folders that are rows and nothing else: these may be longer. */
-const tables: readonly string[] = ['src/common/prices/lists/'];
+const tables: readonly string[] = ['src/common/prices/lists/', 'src/common/settings/settings-table.ts'];
 
 /** Folders whose entries are many of one kind. */
 const lists: readonly string[] = [
