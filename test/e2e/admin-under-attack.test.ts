@@ -67,8 +67,8 @@ describe('the administration under attack', () => {
         await refusalOf(await ask('GET', '/v1/configs', makeGatewayKey('workspace-service'))),
       );
       for (const method of ['HEAD', 'PUT', 'PATCH', 'DELETE', 'OPTIONS', 'PURGE']) {
-        expect((await ask(method, '/v1/feedback', gateway.workspaceKey)).status, method).to.equal(501);
-        expect((await ask(method, '/v1/feedback', null)).status, method).to.equal(401);
+        expect((await ask(method, '/v1/prompts', gateway.workspaceKey)).status, method).to.equal(501);
+        expect((await ask(method, '/v1/prompts', null)).status, method).to.equal(401);
       }
       expect(provider.count).to.equal(before);
       expect(gateway.output()).to.not.include(secret);

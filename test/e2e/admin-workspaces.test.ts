@@ -69,6 +69,8 @@ describe('workspaces', () => {
         user_api_key_max_ttl: 0,
         user_api_key_count: -1,
         debug_log: 1,
+        log_retention_days: 0,
+        log_body_retention_days: 0,
         user_key_metadata: 0,
         user_key_metadata_override: 0,
         user_api_key_rotation_period: null,

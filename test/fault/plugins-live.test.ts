@@ -163,8 +163,9 @@ describe('plugins of a running gateway', () => {
         async () => gateway.output().split('a data worker died').length === (how === 'now' ? 2 : 3),
       );
       await eventually('both workers serve', async () => (await pids()).join() === '1,1');
-      expectWithinMs(ended, 1500);
-      expectWithinMs(Date.now() - from, 2500);
+      // Two seconds on a quiet machine; starting a worker takes longer beside other work.
+      expectWithinMs(ended, 2000);
+      expectWithinMs(Date.now() - from, 4000);
       console.log(`      ended after ${ended} ms, replaced after ${Date.now() - from} ms`);
       await eventually('it is in the log', async () =>
         gateway.output().includes('a data worker is blocked by the plugin live (request)'),

@@ -17,7 +17,6 @@ export const reservedPaths: readonly string[] = [
   '/v1/mcp-servers/**',
   '/v1/organisation/**',
   '/v1/otel/**',
-  '/v1/plugins/**',
   '/v1/prompts/**',
   '/v1/scim/**',
   '/v1/secret-references/**',

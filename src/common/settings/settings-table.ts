@@ -334,25 +334,25 @@ export const table = {
     null,
     'Where rows of requests are sent: a JSON array of {"type":"http|s3|clickhouse","url":…}, docs/telemetry.md. Never printed, since headers may contain credentials.',
   ),
-  s3Endpoint: setting(
+  awsEndpointUrlS3: setting(
     text('URL', '^https?://[^\\s/@]+/?$', 'must be an http:// or https:// URL without a path'),
     null,
     "Another service than Amazon's that speaks S3, for log sinks: buckets are then named in the path.",
     { env: 'AWS_ENDPOINT_URL_S3' },
   ),
-  otelEndpoint: setting(
+  otelExporterOtlpEndpoint: setting(
     text('URL', '^https?://[^\\s@]+$', 'must be an http:// or https:// URL'),
     null,
     'Collector of OpenTelemetry that gets a span for each request and each call to a provider; docs/telemetry.md.',
     { env: 'OTEL_EXPORTER_OTLP_ENDPOINT' },
   ),
-  otelProtocol: setting(
+  otelExporterOtlpProtocol: setting(
     choice('http/protobuf', 'http/json'),
     'http/protobuf',
-    'How spans are sent to otel_endpoint.',
+    'How spans are sent to otel_exporter_otlp_endpoint.',
     { env: 'OTEL_EXPORTER_OTLP_PROTOCOL' },
   ),
-  otelHeaders: setting(
+  otelExporterOtlpHeaders: setting(
     secret('^[\\t\\x20-\\x7e]+$', 'must be name=value pairs with commas between them'),
     null,
     'Headers of these calls: name=value pairs with commas between them, values percent-encoded.',

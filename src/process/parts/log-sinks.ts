@@ -20,15 +20,17 @@ const runMs = 600_000;
 export const logSinksPart: ProcessPart<Base & Records & LedgerGiven & SchedulesGiven, LogSinksGiven> = {
   name: 'log sinks',
   async start({ settings, store, ledger, schedules, log }) {
-    if (settings.logSinks === null && settings.otelEndpoint === null) return { followers: [] };
+    if (settings.logSinks === null && settings.otelExporterOtlpEndpoint === null) return { followers: [] };
     const [{ LedgerFollower }, { sentLine }] = await Promise.all([
       import('../../control-plane/telemetry/sinks/follower.js'),
       import('../../control-plane/administration/resources/log-metrics.js'),
     ]);
     const rows = settings.logSinks === null ? [] : readLogSinks(settings.logSinks.reveal());
     const sinks = await Promise.all([
-      ...rows.map((sink) => open(sink, sentLine, settings.s3Endpoint)),
-      ...(settings.otelEndpoint === null ? [] : [openTelemetry(settings.otelEndpoint, settings)]),
+      ...rows.map((sink) => open(sink, sentLine, settings.awsEndpointUrlS3)),
+      ...(settings.otelExporterOtlpEndpoint === null
+        ? []
+        : [openTelemetry(settings.otelExporterOtlpEndpoint, settings)]),
     ]);
     const followers = sinks.map((sink) => new LedgerFollower({ sink, ledger, cursors: store.cursors, log }));
     schedules.add('log-sinks', async (run) => {
@@ -42,8 +44,8 @@ export const logSinksPart: ProcessPart<Base & Records & LedgerGiven & SchedulesG
 async function openTelemetry(endpoint: string, settings: Settings): Promise<LogSink> {
   const { otlpSink } = await import('../../control-plane/telemetry/otel/otlp-sink.js');
   return otlpSink({
-    ...{ endpoint, protocol: settings.otelProtocol, serviceName: settings.otelServiceName },
-    headers: settings.otelHeaders?.reveal() ?? null,
+    ...{ endpoint, protocol: settings.otelExporterOtlpProtocol, serviceName: settings.otelServiceName },
+    headers: settings.otelExporterOtlpHeaders?.reveal() ?? null,
     resourceAttributes: settings.otelResourceAttributes,
     version: version(),
   });

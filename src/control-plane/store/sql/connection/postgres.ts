@@ -116,7 +116,7 @@ const usualAdvice =
 const advice: readonly (readonly [RegExp, string])[] = [
   [
     /^(28000)$/,
-    'its rules (pg_hba.conf) do not let this user in from here like this; a server that requires TLS needs ?sslmode=verify-full in DATABASE_URL',
+    'check that the user of DATABASE_URL exists and that the rules of the server (pg_hba.conf) let it in from here; a server that requires TLS needs ?sslmode=verify-full there',
   ],
   [
     /^(UNABLE_TO_|SELF_SIGNED_|DEPTH_ZERO_|CERT_UNTRUSTED)/,
