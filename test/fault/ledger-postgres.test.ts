@@ -303,7 +303,7 @@ describe('the ledger of several nodes', function () {
       const found = await ledger.get(org, 'odd\ufffd');
       expect(found).to.deep.include({
         modelAsked: 'a\ufffd\\b\tc\n',
-        metadata: { 'k\0': '\ud800' },
+        metadata: { 'k\0': '\ufffd' },
         errorMessage: '\0\\N',
         status: 2,
         cost: null,

@@ -1,3 +1,5 @@
+import { wholeCharactersJson } from '../text/whole-characters.js';
+
 /** ASCII characters that need no escape in a JSON string. */
 const plain = new Uint8Array(128);
 for (let code = 0x20; code < 0x7f; code++) plain[code] = code === 0x22 || code === 0x5c ? 0 : 1;
@@ -15,7 +17,8 @@ const beyondAscii = /[^\x00-\x7f]/g;
 const escapeUnit = (unit: string): string => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`;
 
 /** A JSON string (or any JSON text) in ASCII. */
-export const asciiJson = (value: unknown): string => JSON.stringify(value).replace(beyondAscii, escapeUnit);
+export const asciiJson = (value: unknown): string =>
+  wholeCharactersJson(value).replace(beyondAscii, escapeUnit);
 
 /** A record would not fit under the writer's ceiling. */
 export class NoRoom extends Error {

@@ -53,7 +53,8 @@ export class PostgresAnalytics implements Analytics, AnalyticsDatabase {
   }
 
   metadataValue(name: string): string {
-    return `(metadata ->> ${name})`;
+    // As above: one row with a NUL would refuse the question.
+    return `(CASE WHEN strpos(metadata::text, '\\u0000') = 0 THEN metadata ->> ${name} END)`;
   }
 
   metadataName(name: string): string {

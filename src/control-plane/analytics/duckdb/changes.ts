@@ -1,5 +1,14 @@
 type Value = number | string | null;
 
+/** JSON without halves of surrogate pairs, which DuckDB refuses to read: one such row would refuse every question by metadata. */
+function readable(text: Value): Value {
+  if (typeof text !== 'string' || !text.includes('\\ud')) return text;
+  const pairs = Object.entries(JSON.parse(text) as Record<string, string>);
+  return JSON.stringify(Object.fromEntries(pairs.map((pair) => pair.map(wellFormed))));
+}
+
+const wellFormed = (text: string): string => text.replace(/\p{Surrogate}/gu, '\ufffd');
+
 /** Rows of the ledger, as a list for each column. */
 export class Changes {
   readonly #lists: Readonly<Record<string, readonly Value[]>>;
@@ -10,6 +19,7 @@ export class Changes {
     const lists = Object.fromEntries(
       Object.entries(found).map(([name, text]) => [name, JSON.parse(text) as Value[]]),
     );
+    lists['metadata'] = (lists['metadata'] ?? []).map(readable);
     this.#lists = lists;
     this.count = lists['seq']?.length ?? 0;
   }

@@ -8,6 +8,7 @@ import {
 } from '../../../common/ledger/packed-rows.js';
 import type { LedgerRow } from '../../../common/ledger/record.js';
 import { restOf, storedValue } from '../../../common/ledger/rows.js';
+import { wholeCharactersJson } from '../../../common/text/whole-characters.js';
 import { dayOf, timeWithin } from './schema.js';
 
 /**
@@ -54,15 +55,15 @@ function integerText(value: unknown): string {
 function valueText({ name, type }: LedgerField, value: unknown): string {
   if (value === null || value === undefined) return nothing;
   if (name === 'at') return String(timeWithin(value as number));
-  if (type === 'json') return escaped(JSON.stringify(value));
-  if (type === 'text') return escaped(typeof value === 'string' ? value : JSON.stringify(value));
+  if (type === 'json') return escaped(wholeCharactersJson(value));
+  if (type === 'text') return escaped(typeof value === 'string' ? value : wholeCharactersJson(value));
   return type === 'boolean' ? (value === 1 ? '1' : '0') : integerText(value);
 }
 
 /** Of one row, as its line has it; `n`: its place in the transaction. */
 function lineOf(row: LedgerRow, n: number): string {
   const values = columnFields.map((field) => valueText(field, storedValue(field, row)));
-  return `${n}\t${row.state === 'settled' ? 0 : 1}\t${values.join('\t')}\t${escaped(JSON.stringify(restOf(row)))}\n`;
+  return `${n}\t${row.state === 'settled' ? 0 : 1}\t${values.join('\t')}\t${escaped(wholeCharactersJson(restOf(row)))}\n`;
 }
 
 /** Lines of any rows; the first has the number `from`. */
