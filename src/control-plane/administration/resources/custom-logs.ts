@@ -21,6 +21,14 @@ const spanNames = ['trace_id', 'span_id', 'span_name', 'parent_span_id'] as cons
 /** Characters of a body that are kept, and of an id or a name of a span. */
 const longestBody = 1_000_000;
 const longestName = 1024;
+/** Characters of all metadata of a log, as JSON: pages of logs and analytics have many of them in memory. */
+const longestMetadata = 16_384;
+
+/** Throws AB01 for more metadata than a log may have. */
+export function boundedMetadata(metadata: object, path: string): void {
+  if (JSON.stringify(metadata).length > longestMetadata)
+    throw AdminError.field(path, `must have at most ${longestMetadata} characters of JSON.`);
+}
 
 function textsOf(metadata: object | null | undefined, path: string): Record<string, string> {
   const entries = Object.entries(metadata ?? {});
@@ -30,6 +38,7 @@ function textsOf(metadata: object | null | undefined, path: string): Record<stri
       `${path}.metadata.${wrong[0].slice(0, 80)}`,
       `must be text of at most ${longestName} characters.`,
     );
+  boundedMetadata(metadata ?? {}, `${path}.metadata`);
   return Object.fromEntries(entries);
 }
 

@@ -6,7 +6,7 @@ import { uuidv7 } from '../../../common/text/id.js';
 import { maxPicos, picosPerDollar } from '../../../common/vocabulary/money.js';
 import { AdminError } from '../admin-error.js';
 import { readTime } from '../shape/json.js';
-import { emptyRow } from './custom-logs.js';
+import { boundedMetadata, emptyRow } from './custom-logs.js';
 
 /** Rows as `ListLogs` gives them, read back. By hand: an import has many thousands in a second. */
 
@@ -100,7 +100,11 @@ const attemptKinds: Readonly<Record<string, Kind>> = {
 };
 
 const longestText = 8192;
+/** Characters of a line: pages of logs have 1000 of them in memory. */
+const longestLine = 131_072;
 const mostAttempts = 100;
+const mostRetries = 10_000;
+const highestStatus = 999;
 const cacheStatuses: readonly string[] = [
   'DISABLED',
   'HIT',
@@ -111,6 +115,14 @@ const cacheStatuses: readonly string[] = [
 ] satisfies readonly CacheStatus[];
 const usageSources: readonly string[] = ['provider', 'counted', 'none'] satisfies readonly UsageSource[];
 
+/** Levels of a line: what is nested deeper could not be written again. */
+const deepest = 64;
+
+const isDeeper = (value: unknown, levels: number): boolean =>
+  typeof value === 'object' &&
+  value !== null &&
+  (levels === 0 || Object.values(value).some((one) => isDeeper(one, levels - 1)));
+
 const refuse = (path: string, problem: string): never => {
   throw AdminError.field(path, problem);
 };
@@ -120,14 +132,14 @@ const isObject = (value: unknown): value is Given =>
 
 const isKind = (value: unknown, kind: Kind): boolean => {
   if (kind === 'text')
-    return typeof value === 'string' && value.length <= longestText && !value.includes('\0');
+    return typeof value === 'string' && value.length <= longestText && !/[\0\p{Surrogate}]/u.test(value);
   if (kind === 'number') return typeof value === 'number' && value >= 0 && value <= Number.MAX_SAFE_INTEGER;
   if (kind === 'boolean') return typeof value === 'boolean';
   return kind === 'list' ? Array.isArray(value) : isObject(value);
 };
 
 const wanted: Readonly<Record<Kind, string>> = {
-  text: `must be text of at most ${longestText} characters, without U+0000.`,
+  text: `must be text of at most ${longestText} characters, without U+0000 and halves of surrogate pairs.`,
   number: 'must be a number of at least 0.',
   boolean: 'must be true or false.',
   list: 'must be a list.',
@@ -169,8 +181,9 @@ class Fields {
     return typeof value === 'number' ? value : null;
   }
 
-  whole(name: string): number {
-    return Math.round(this.number(name) ?? 0);
+  whole(name: string, most = Number.MAX_SAFE_INTEGER): number {
+    const value = Math.round(this.number(name) ?? 0);
+    return value <= most ? value : refuse(`${this.path} ${name}`, `must be at most ${most}.`);
   }
 
   picos(name: string): number | null {
@@ -190,6 +203,7 @@ export function readLoggedRow(
   org: string,
   line: string,
 ): { readonly row: LedgerRow; readonly workspace: string } {
+  if (text.length > longestLine) refuse(line, `must have at most ${longestLine} characters.`);
   let given: unknown;
   try {
     given = JSON.parse(text);
@@ -197,6 +211,7 @@ export function readLoggedRow(
     return refuse(line, 'is no JSON.');
   }
   if (!isObject(given)) return refuse(line, 'must be an object.');
+  if (isDeeper(given, deepest)) refuse(line, `is nested deeper than ${deepest} levels.`);
   const fields = new Fields(given, kinds, `${line}:`);
   const at = Date.parse(readTime(fields.needed('created_at'), `${line}: created_at`));
   if (at < 0 || at > Date.now() + 86_400_000)
@@ -205,8 +220,7 @@ export function readLoggedRow(
   const state = fields.oneOf('state', ['settled', 'unknown'], 'settled') as RowState;
   const metadata = metadataOf(given['metadata'], `${line}: metadata`);
   const usage = usageOf(fields);
-  const status = fields.whole('response_status_code');
-  if (status > 999) refuse(`${line}: response_status_code`, 'must be a status of HTTP.');
+  const status = fields.whole('response_status_code', highestStatus);
   const row: LedgerRow = {
     ...emptyRow,
     state,
@@ -234,7 +248,7 @@ export function readLoggedRow(
     upstreamMs: fields.number('upstream_response_time') ?? 0,
     firstByteMs: fields.number('first_byte_time'),
     attempts: attemptsOf(fields, `${line}: attempts`),
-    retries: fields.whole('retry_success_count'),
+    retries: fields.whole('retry_success_count', mostRetries),
     target: fields.text('target'),
     usage,
     cost: fields.picos('cost'),
@@ -255,7 +269,9 @@ export function readLoggedRow(
 function metadataOf(given: unknown, path: string): Record<string, string> {
   if (!isObject(given)) return {};
   for (const name in given)
-    if (!isKind(given[name], 'text')) refuse(`${path}.${name.slice(0, 80)}`, wanted.text);
+    if (!isKind(given[name], 'text') || !isKind(name, 'text'))
+      refuse(`${path}.${name.slice(0, 80)}`, wanted.text);
+  boundedMetadata(given, path);
   return given as Record<string, string>;
 }
 
@@ -286,7 +302,7 @@ function attemptsOf(fields: Fields, path: string): AttemptRecord[] {
       provider: attempt.text('provider') ?? '',
       model: attempt.text('model'),
       startedAt: attempt.number('started_at_ms') ?? 0,
-      status: attempt.whole('status'),
+      status: attempt.whole('status', highestStatus),
       error: attempt.text('error') as AttemptRecord['error'],
       durationMs: attempt.number('duration_ms') ?? 0,
       cost: attempt.picos('cost'),

@@ -223,8 +223,12 @@ export class AnalyticsFile implements AnalyticsDatabase {
   }
 }
 
+const withinInt32 = (value: number): number => Math.max(-(2 ** 31), Math.min(value, 2 ** 31 - 1));
+
 function duckdbValues(list: readonly (number | string | null)[], type: DuckdbType): readonly DuckDBValue[] {
   if (type === 'BIGINT')
     return list.map((value) => (value === null ? null : BigInt(Math.trunc(Number(value)))));
+  // A number that does not fit would stop the reading of the ledger at its row, for every tenant.
+  if (type === 'INTEGER') return list.map((value) => (value === null ? null : withinInt32(Number(value))));
   return type === 'BOOLEAN' ? list.map((value) => (value === null ? null : Boolean(value))) : list;
 }

@@ -3,12 +3,15 @@ import { join } from 'node:path';
 import { SqliteConnection } from '../../database/sqlite.js';
 import { Changes } from './changes.js';
 import { AnalyticsFile, type ChangedFeedback } from './file.js';
-import { selectChanges, selectFeedback } from './tables.js';
 
 const batchRows = 8192;
 const batchFeedback = 500;
 /** Changes of feedback may be committed in another order than that of their times: so much of it is read again. Milliseconds. */
 const overlapMs = 5000;
+import { selectBytes, selectChanges, selectFeedback } from './tables.js';
+
+/** Bytes of metadata in a batch, unless a single row has more: a batch is in memory three times. */
+const batchBytes = 8 * 1024 * 1024;
 
 /** Where the file is, and a mark beside it: the file is emptied and read from the ledger again. */
 export const analyticsPath = (dataDir: string): string => join(dataDir, 'analytics.duckdb');
@@ -59,7 +62,7 @@ export class Follower {
     while (done < total) {
       const found = await this.ledger.allKept<Readonly<Record<string, string>>>(selectChanges, [
         done,
-        batchRows,
+        await this.#batchAfter(done),
       ]);
       const rows = new Changes(found[0] ?? {});
       if (rows.last === null) break;
@@ -88,6 +91,15 @@ export class Follower {
         return;
       }
     }
+  }
+
+  /** How many rows after a cursor fit into a batch. */
+  async #batchAfter(done: number): Promise<number> {
+    for (let rows = batchRows; rows > 1; rows = Math.floor(rows / 2)) {
+      const [found] = await this.ledger.allKept<{ bytes: number }>(selectBytes, [done, rows]);
+      if ((found?.bytes ?? 0) <= batchBytes) return rows;
+    }
+    return 1;
   }
 
   async #rebuild(): Promise<void> {

@@ -1,5 +1,5 @@
 /** Version of these tables: a file of another one is read from the ledger again. */
-export const tablesVersion = 1;
+export const tablesVersion = 2;
 
 export type DuckdbType = 'BIGINT' | 'INTEGER' | 'DOUBLE' | 'BOOLEAN' | 'VARCHAR';
 
@@ -15,6 +15,9 @@ const column = (name: string, type: RequestColumn['type'], ledger = `"${name}"`)
   type,
   ledger,
 });
+
+/** Bytes of metadata that are kept: what is longer would fill the memory of DuckDB. */
+const longestMetadata = 65_536;
 
 const succeeded = 'state = 0 AND error IS NULL AND status BETWEEN 200 AND 399';
 const firstTarget = "rest ->> '$.attempts[0].target'";
@@ -49,7 +52,11 @@ export const columns: readonly RequestColumn[] = [
   ),
   column('trace', 'VARCHAR', 'coalesce(trace, id)'),
   column('span', 'VARCHAR', "rest ->> '$.span'"),
-  column('metadata', 'VARCHAR', "nullif(metadata, '{}')"),
+  column(
+    'metadata',
+    'VARCHAR',
+    `iif(metadata = '{}' OR octet_length(metadata) > ${longestMetadata}, NULL, metadata)`,
+  ),
   // Sums of the table `feedback`.
   column('feedback_count', 'INTEGER', 'NULL'),
   column('feedback_value', 'DOUBLE', 'NULL'),
@@ -66,6 +73,10 @@ export const createTables = `
 export const dropTables = ['requests', 'feedback', 'unknown_requests', 'progress']
   .map((table) => `DROP TABLE IF EXISTS ${table};`)
   .join(' ');
+
+/** How many bytes of metadata are read of the rows after a cursor: all the other columns are short. */
+export const selectBytes = `SELECT coalesce(sum(iif(bytes > ${longestMetadata}, 0, bytes)), 0) AS bytes
+  FROM (SELECT octet_length(metadata) AS bytes FROM exchanges WHERE seq > ? ORDER BY seq LIMIT ?)`;
 
 /** What is read of the ledger besides: the id, and 0 for settled. */
 const besides = ['id', 'state'] as const;

@@ -9,6 +9,9 @@ const [dataDir = ''] = process.argv.slice(2);
 /** Requests come first. */
 const niceness = 15;
 
+/** DuckDB answers nothing more after such an error, as of a full disk: another process opens the file anew. */
+const isFatal = ({ message }: Error): boolean => /^FATAL|has been invalidated/.test(message);
+
 async function main(): Promise<void> {
   // Only the control process ends it: a terminal sends these to all of its processes.
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => {});
@@ -20,9 +23,13 @@ async function main(): Promise<void> {
   const send = (message: object): void => {
     if (process.connected) process.send?.(message, undefined, undefined, () => {});
   };
-  const answering = new Answering(await Follower.open(dataDir), (error) =>
-    send({ warning: `${error.name}: ${error.message}` }),
-  );
+  const answering = new Answering(await Follower.open(dataDir), (error) => {
+    // What follows is text of callers.
+    const message = error.message.replace(/\s+Input: [\s\S]*/, '');
+    const warning = { warning: `${error.name}: ${message}` };
+    if (!isFatal(error)) send(warning);
+    else if (process.connected) process.send?.(warning, undefined, undefined, () => process.exit(1));
+  });
   process.on('message', (asked: QuestionMessage) => {
     answering.answer(asked).then(send);
   });
