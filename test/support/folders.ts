@@ -109,7 +109,7 @@ export const folders: readonly Folder[] = [
   {
     path: 'src/common/ledger',
     holds: "the fields of a request's record, and the lines and rows that hold them",
-    imports: ['src/common/core', 'src/common/vocabulary'],
+    imports: ['src/common/core', 'src/common/text', 'src/common/vocabulary'],
   },
   {
     path: 'src/common/reconciliation',

@@ -91,7 +91,7 @@ describe('body of a chat completion', () => {
     chat,
     'model',
     ['gpt-4o', '@slug/gpt-4o', 'модель', 'x'.repeat(300)],
-    ['', 5, null, 'a\r\nSet-Cookie: x=1', 'a\u0000', ['m']],
+    ['', 5, null, 'a\r\nSet-Cookie: x=1', 'a\u0000', ['m'], 'x'.repeat(2049)],
   );
   range('chat', chat, 'messages', [[user]], [[], {}, 'hi', null]);
   range(

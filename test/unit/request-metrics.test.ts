@@ -45,6 +45,11 @@ describe('metrics of requests', () => {
     expect(text).to.include(`gen_ai_client_token_usage_sum{${call},gen_ai_token_type="input"} 15\n`);
   });
 
+  it('have short lines, however long the name of a model is', () => {
+    const lines = textOf([rowOf({ modelUsed: 'm'.repeat(900_000) })]).split('\n');
+    expect(Math.max(...lines.map(({ length }) => length))).to.be.below(400);
+  });
+
   it('stay below 5,000 lines, whatever callers ask for', () => {
     const rows: LedgerRow[] = [];
     for (let i = 0; i < 20_000; i++) {

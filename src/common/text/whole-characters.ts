@@ -1,5 +1,5 @@
 /**
- * JSON in which U+FFFD stands for each half of a surrogate pair that is alone: PostgreSQL and DuckDB refuse to read a row with one,
+ * JSON with U+FFFD in place of each half of a surrogate pair that is alone: PostgreSQL and DuckDB refuse to read a row with one,
  * and with it every question that looks into that row. `JSON.stringify` writes none but these as `\ud…`.
  */
 export function wholeCharactersJson(value: unknown): string {

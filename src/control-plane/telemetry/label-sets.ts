@@ -1,4 +1,6 @@
 const other = 'other';
+/** Characters of a value: callers choose some of them, and each is in many lines. */
+const longestLabel = 128;
 
 /**
  * What is counted by combinations of label values, at most `max` of them: what comes later is counted together, as `other`.
@@ -40,8 +42,9 @@ export class KnownValues {
 
   constructor(readonly max: number) {}
 
-  of(value: string | null): string {
-    if (value === null) return '';
+  of(given: string | null): string {
+    if (given === null) return '';
+    const value = given.length > longestLabel ? given.slice(0, longestLabel) : given;
     if (this.#values.has(value)) return value;
     if (this.#values.size >= this.max) return other;
     this.#values.add(value);

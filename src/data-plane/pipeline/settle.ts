@@ -3,6 +3,7 @@ import type { Attempt, Exchange, Outcome } from '../../common/core/exchange.js';
 import { getHeader } from '../../common/http/headers.js';
 import { loggedHeaders, sensitiveNames } from '../../common/http/logged-headers.js';
 import type { Settlement } from '../../common/ledger/record.js';
+import { longestModel } from '../../common/vocabulary/model-name.js';
 import type { Parts } from './parts.js';
 
 /** Writes the end of an exchange into the journal, and separately its bodies, if they are kept. */
@@ -45,7 +46,7 @@ function settlement(parts: Parts, x: Exchange, outcome: Outcome): Settlement {
     provider,
     slug: (x.answeredBy ?? last)?.slug ?? null,
     integration: (x.answeredBy ?? last)?.integration ?? null,
-    modelAsked: x.modelAsked,
+    modelAsked: x.modelAsked?.slice(0, longestModel) ?? null,
     modelUsed: model,
     status: outcome.status,
     error: outcome.error?.code ?? null,

@@ -9,7 +9,7 @@ const [dataDir = ''] = process.argv.slice(2);
 /** Requests come first. */
 const niceness = 15;
 
-/** DuckDB answers nothing more after such an error, as of a full disk: another process opens the file anew. */
+/** DuckDB answers nothing more after such an error, as of a full disk: another process opens the file again. */
 const isFatal = ({ message }: Error): boolean => /^FATAL|has been invalidated/.test(message);
 
 async function main(): Promise<void> {

@@ -1,6 +1,7 @@
 import { GatewayError } from '../../../common/core/errors.js';
 import type { JsonObject } from '../../../common/core/exchange.js';
 import { isJsonInteger, isJsonObject, numberOf } from '../../../common/json/json.js';
+import { longestModel } from '../../../common/vocabulary/model-name.js';
 
 /** Throws `invalid_request` if `value`, at `path`, is not valid for the field. */
 export type FieldCheck = (value: unknown, path: string) => void;
@@ -81,10 +82,11 @@ export function list(value: unknown, path: string, min: number, max: number): as
   if (value.length > max) refuse(path, `must have at most ${max} items`);
 }
 
-/** A non-empty string without control characters: a model's name also goes into logs and headers. */
+/** A non-empty string of limited length without control characters: a model's name also goes into logs and headers. */
 export const model: FieldCheck = (value, path) => {
   if (typeof value !== 'string') refuse(path, 'must be a string');
   if (value.length === 0) refuse(path, 'must not be empty');
+  if (value.length > longestModel) refuse(path, `must have at most ${longestModel} characters`);
   for (let i = 0; i < value.length; i++) {
     const code = value.charCodeAt(i);
     if (code < 0x20 || code === 0x7f) refuse(path, 'must not hold control characters');

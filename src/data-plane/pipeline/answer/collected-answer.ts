@@ -3,6 +3,7 @@ import { type HeaderList, setHeader } from '../../../common/http/headers.js';
 import { parseJson } from '../../../common/json/json.js';
 import { jsonBytes } from '../../../common/json/json-bytes.js';
 import { writeJsonInSlices } from '../../../common/json/json-slices.js';
+import { longestModel } from '../../../common/vocabulary/model-name.js';
 import type { Outgoing } from '../outgoing/outgoing.js';
 import type { Pipeline } from '../parts.js';
 import type { SecretMask } from '../secrets/secret-mask.js';
@@ -78,7 +79,7 @@ export class CollectedAnswer {
     const usage = reader?.usage(json);
     if (usage) this.attempt.usage = usage;
     const model = json['model'] ?? json['modelVersion'];
-    if (typeof model === 'string') this.attempt.modelUsed = this.mask.text(model);
+    if (typeof model === 'string') this.attempt.modelUsed = this.mask.text(model.slice(0, longestModel));
     return conversion === null ? json : conversion.reply(json);
   }
 

@@ -4,6 +4,7 @@ import { Pieces } from '../../../common/bytes/pieces.js';
 import { GatewayError } from '../../../common/core/errors.js';
 import type { Attempt } from '../../../common/core/exchange.js';
 import { inTurns } from '../../../common/json/json-slices.js';
+import { longestModel } from '../../../common/vocabulary/model-name.js';
 import { withoutSecrets } from '../secrets/call-secrets.js';
 import { type SecretMask, StreamMask } from '../secrets/secret-mask.js';
 import type { StreamReading } from './stream-reading.js';
@@ -168,7 +169,7 @@ export class FlowingAnswer implements Sink, Source {
     if (this.#reading === null) return;
     const { usage, model } = this.#reading;
     if (usage !== null) this.attempt.usage = usage;
-    if (model !== null) this.attempt.modelUsed ??= this.mask.text(model);
+    if (model !== null) this.attempt.modelUsed ??= this.mask.text(model.slice(0, longestModel));
     this.#reading = null;
   }
 }
