@@ -3,12 +3,12 @@ import { join } from 'node:path';
 import { SqliteConnection } from '../../database/sqlite.js';
 import { Changes } from './changes.js';
 import { AnalyticsFile, type ChangedFeedback } from './file.js';
+import { selectBytes, selectChanges, selectFeedback } from './tables.js';
 
 const batchRows = 8192;
 const batchFeedback = 500;
 /** Changes of feedback may be committed in another order than that of their times: so much of it is read again. Milliseconds. */
 const overlapMs = 5000;
-import { selectBytes, selectChanges, selectFeedback } from './tables.js';
 
 /** Bytes of metadata in a batch, unless a single row has more: a batch is in memory three times. */
 const batchBytes = 8 * 1024 * 1024;
