@@ -154,11 +154,15 @@ describe('the package', function () {
     const headgate = (...args: string[]): string =>
       run(process.execPath, [join(installed, 'dist/src/main.js'), 'plugin', ...args], folder);
     before(() => {
-      expect(headgate('new', 'asked-by')).to.include('asked-by/index.ts').and.include('npm install');
+      expect(headgate('new', 'asked-by'))
+        .to.include('asked-by/index.ts')
+        .and.include('npx headgate plugin test asked-by');
     });
 
     it('has its types, and passes its own test as it is', () => {
       run(process.execPath, [join(root, 'node_modules/typescript/bin/tsc'), '-p', 'asked-by'], folder);
+      const { dependencies } = JSON.parse(readFileSync(join(folder, 'asked-by/package.json'), 'utf8'));
+      expect(dependencies.headgate).to.match(/^\^\d/);
       const output = headgate('test', 'asked-by');
       expect(output).to.match(/sample, stream +200 +1/);
       expect(output)

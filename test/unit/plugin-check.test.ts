@@ -1,6 +1,7 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { spawnSync } from 'node:child_process';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { basename, join } from 'node:path';
+import { basename, join, resolve } from 'node:path';
 import { expect } from 'chai';
 import { benchPlugin } from '../../src/plugin-kit/bench/bench-plugin.js';
 import { checkPlugin } from '../../src/plugin-kit/check/check-plugin.js';
@@ -8,6 +9,8 @@ import { findingLine } from '../../src/plugin-kit/check/finding.js';
 import { definePlugin } from '../../src/plugin-kit/index.js';
 import { newPlugin } from '../../src/plugin-kit/new/new-plugin.js';
 import { tryPlugin } from '../../src/plugin-kit/trial.js';
+
+const root = resolve(import.meta.dirname, '../..');
 
 describe('the check of a plugin', () => {
   let folder: string;
@@ -218,6 +221,24 @@ describe('headgate plugin', () => {
     expect(whole!.emptyMicros).to.be.above(0);
     const events = stream!.hooks.find(({ hook }) => hook === 'event');
     expect(events!.calls).to.be.above(2);
+  });
+
+  it('new makes a folder whose tests pass where headgate is not installed', function () {
+    this.timeout(20_000);
+    const folder = mkdtempSync(join(tmpdir(), 'headgate-new-'));
+    try {
+      newPlugin('asked-by', folder);
+      const manifest = readFileSync(join(folder, 'asked-by/package.json'), 'utf8');
+      expect(JSON.parse(manifest).dependencies.headgate).to.equal(`file:${root}/`);
+      const { stdout, stderr } = spawnSync(
+        process.execPath,
+        [join(root, 'dist/src/main.js'), 'plugin', 'test', 'asked-by'],
+        { cwd: folder, encoding: 'utf8' },
+      );
+      expect(stdout + stderr).to.match(/^# pass 3$/m);
+    } finally {
+      rmSync(folder, { recursive: true });
+    }
   });
 
   it('new refuses a name that a plugin cannot have, and a folder that has files', () => {

@@ -4,6 +4,7 @@ import { dirname, join, relative } from 'node:path';
 import type { Command } from 'commander';
 import type { PluginCost } from '../../plugin-kit/bench/bench-plugin.js';
 import type { Checked } from '../../plugin-kit/check/check-plugin.js';
+import { ownPackage } from '../../process/node/version.js';
 import { CliError } from '../cli-error.js';
 import { writeErrorLine, writeJson, writeLine } from '../output/output.js';
 import { table } from '../output/table.js';
@@ -51,7 +52,7 @@ async function makeNew(name: string, directory: string): Promise<void> {
   const { newPlugin } = await import('../../plugin-kit/new/new-plugin.js');
   const { folder, files } = orCliError(() => newPlugin(name, directory));
   const made = files.map((file) => `  ${join(folder, file)}`);
-  writeLine([...made, '', `Next: cd ${folder} && npm install && npx headgate plugin test`].join('\n'));
+  writeLine([...made, '', `Next: npx headgate plugin test ${folder}`].join('\n'));
 }
 
 async function check(folder: string | undefined, options: PluginOptions): Promise<void> {
@@ -126,7 +127,8 @@ async function runTests(file: string, isQuiet: boolean): Promise<boolean> {
     (name) => /(^|\.)test\.[cm]?js$/.test(name) && name.startsWith(own === '' ? '' : `${own}test.`),
   );
   if (files.length === 0) return true;
-  const { status } = spawnSync(process.execPath, ['--test', ...files], {
+  const imports = new URL('dist/src/plugin-kit/test-imports.js', ownPackage()?.folder).href;
+  const { status } = spawnSync(process.execPath, ['--import', imports, '--test', ...files], {
     cwd: folder,
     stdio: isQuiet ? 'ignore' : 'inherit',
   });

@@ -1,7 +1,8 @@
 import { mkdirSync, readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
 import { order } from '../../data-plane/pipeline/order.js';
-import { version } from '../../process/node/version.js';
+import { ownPackage } from '../../process/node/version.js';
 import { templates } from './templates.js';
 
 /**
@@ -17,7 +18,15 @@ export function newPlugin(name: string, directory: string): { folder: string; fi
   mkdirSync(folder, { recursive: true });
   if (readdirSync(folder).length > 0)
     throw new Error(`${folder} has files already: give another name, or --directory.`);
-  const files = Object.entries(templates(name, version()));
+  const files = Object.entries(templates(name, dependency()));
   for (const [file, text] of files) writeFileSync(join(folder, file), text, { flag: 'wx' });
   return { folder, files: files.map(([file]) => file) };
+}
+
+/** What a plugin's package.json depends on: the installed version, or the folder of a gateway that was built from its source. */
+function dependency(): string {
+  const own = ownPackage();
+  if (own === null) return '*';
+  const folder = fileURLToPath(own.folder);
+  return /[/\\]node_modules[/\\]/.test(folder) ? `^${own.version}` : `file:${folder}`;
 }

@@ -1,13 +1,13 @@
 /** Apart from the templates, whose imports are not this file's. */
 const entry = "'headgate/plugin'";
 
-/** The files of a new plugin's folder, by name. */
-export function templates(name: string, version: string): Readonly<Record<string, string>> {
+/** The files of a new plugin's folder, by name; `dependency` is the version of headgate, or its folder. */
+export function templates(name: string, dependency: string): Readonly<Record<string, string>> {
   return {
     'index.ts': plugin(name),
     'index.test.js': test(name),
     'sample.json': `${JSON.stringify(sample, null, 2)}\n`,
-    'package.json': `${JSON.stringify(manifest(name, version), null, 2)}\n`,
+    'package.json': `${JSON.stringify(manifest(name, dependency), null, 2)}\n`,
     'tsconfig.json': `${JSON.stringify(typescript, null, 2)}\n`,
     'README.md': readme(name),
   };
@@ -85,7 +85,7 @@ const sample = {
   },
 };
 
-const manifest = (name: string, version: string): object => ({
+const manifest = (name: string, dependency: string): object => ({
   name: `headgate-plugin-${name}`,
   version: '0.1.0',
   private: true,
@@ -95,7 +95,7 @@ const manifest = (name: string, version: string): object => ({
     check: 'headgate plugin check',
     bench: 'headgate plugin bench',
   },
-  dependencies: { headgate: `^${version}` },
+  dependencies: { headgate: dependency },
 });
 
 const typescript = {
@@ -118,13 +118,14 @@ A plugin of [Headgate](https://www.npmjs.com/package/headgate). It refuses reque
 and sends the name of the caller's key to the provider.
 
 \`\`\`sh
-npm install
+npm install                  # types for your editor, and the command below
 npx headgate plugin test     # declaration, every wire format, then index.test.js
 npx headgate plugin check    # declaration and the options of sample.json
 npx headgate plugin bench    # what it costs a request, in microseconds
 \`\`\`
 
-None of them needs a running gateway or a key: the provider is simulated. \`node --test\` runs the tests alone.
+None of them needs a running gateway or a key: the provider is simulated. \`node --test\` runs the tests alone. Where headgate
+is installed already, \`npx headgate plugin test ${name}\` in the folder above this one needs no \`npm install\`.
 
 | file | content |
 | --- | --- |

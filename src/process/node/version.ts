@@ -1,14 +1,18 @@
 import { readFileSync } from 'node:fs';
 
 /** The program's version, from the nearest package.json above this file. */
-export function version(): string {
+export const version = (): string => ownPackage()?.version ?? 'unknown';
+
+/** Folder and version of the package that this program belongs to; null: its package.json cannot be read. */
+export function ownPackage(): { readonly folder: URL; readonly version: string } | null {
   for (const up of ['../../../', '../../../../', '../../../../../']) {
     try {
-      const text = readFileSync(new URL(`${up}package.json`, import.meta.url), 'utf8');
-      return (JSON.parse(text) as { version: string }).version;
+      const folder = new URL(up, import.meta.url);
+      const text = readFileSync(new URL('package.json', folder), 'utf8');
+      return { folder, version: (JSON.parse(text) as { version: string }).version };
     } catch {
       // Source, build and bundle lie at different depths: another one it is.
     }
   }
-  return 'unknown';
+  return null;
 }
