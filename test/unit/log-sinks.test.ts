@@ -72,14 +72,16 @@ describe('log sinks', () => {
     const unknown = ids.map((id): LedgerRow => unknownRow(intentOf(id, { at: Date.now() }), null));
     await ledger.apply({ settled: null, unknown, positions: new Map(), opened: [], closed: [] });
   };
-  const follow = (sink: LogSink): LedgerFollower => {
-    const follower = new LedgerFollower({
+  const followerOf = (sink: LogSink): LedgerFollower =>
+    new LedgerFollower({
       ...{ sink, ledger, waits: { first: 5, longest: 20 }, log: { info() {}, warn() {}, error() {} } },
       cursors: {
         get: async (name) => cursors.get(name) ?? null,
         set: async (name, cursor) => void cursors.set(name, cursor),
       },
     });
+  const follow = (sink: LogSink): LedgerFollower => {
+    const follower = followerOf(sink);
     ended.push(follower.follow(stop.signal));
     return follower;
   };
@@ -114,6 +116,17 @@ describe('log sinks', () => {
     expect(linesOf(received[0]!)[0]).to.include({ state: 'unknown', organisation_id: org });
     await eventually('no lag', async () => follower.metrics()[0]?.value === 0);
     expect(follower.metrics()[1]).to.deep.include({ name: 'gateway_log_sink_rows_total', value: 7 });
+  });
+
+  it('get the rows since the gateway started, also those before the first run', async () => {
+    await put('before');
+    const sink = httpSink('a', { ...settings, url: address }, sentLine);
+    const follower = followerOf(sink);
+    await follower.begin();
+    await put('1', '2');
+    ended.push(follower.follow(stop.signal));
+    await eventually('both rows', async () => ids().length === 2);
+    expect(ids()).to.deep.equal(['1', '2']);
   });
 
   it('get a batch again, under the same id, until they accept it', async () => {

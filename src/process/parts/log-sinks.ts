@@ -33,6 +33,8 @@ export const logSinksPart: ProcessPart<Base & Records & LedgerGiven & SchedulesG
         : [openTelemetry(settings.otelExporterOtlpEndpoint, settings)]),
     ]);
     const followers = sinks.map((sink) => new LedgerFollower({ sink, ledger, cursors: store.cursors, log }));
+    // A store that is away does not keep the gateway from starting: the first run begins there then.
+    await Promise.all(followers.map((follower) => follower.begin().catch(() => {})));
     schedules.add('log-sinks', async (run) => {
       const signal = AbortSignal.any([run.signal, AbortSignal.timeout(runMs)]);
       await Promise.all(followers.map((follower) => follower.follow(signal)));

@@ -50,7 +50,7 @@ export class LedgerFollower {
   /** Follows until the signal is aborted. Rejects where the ledger or the cursors fail. */
   async follow(signal: AbortSignal): Promise<void> {
     const { sink, ledger, cursors } = this.#options;
-    let cursor = await this.#start();
+    let cursor = await this.begin();
     while (!signal.aborted) {
       const page = await ledger.changes(cursor, sink.batchRows);
       const rows = this.#complete(page.rows);
@@ -69,7 +69,11 @@ export class LedgerFollower {
     }
   }
 
-  async #start(): Promise<string> {
+  /**
+   * The place in the ledger from which rows are sent. For a new sink that is its end now: called before the gateway serves,
+   * so that no request is missed until the first run of `follow`.
+   */
+  async begin(): Promise<string> {
     const { sink, ledger, cursors } = this.#options;
     const known = await cursors.get(sink.name);
     if (known !== null) return known;
