@@ -1,4 +1,4 @@
-import { readdirSync, readFileSync } from 'node:fs';
+import { readdirSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect } from 'chai';
 import { uuidv7 } from '../../src/common/text/id.js';
@@ -64,6 +64,12 @@ describe('analytics of a running gateway', function () {
     expect(readdirSync(gateway.dataDir).filter((name) => name.includes('analytics'))).to.deep.equal([]);
     await eventually('the first rows', async () => (await total()) === 300);
     expect(analyticsProcesses(gateway).length).to.equal(1);
+  });
+
+  it('keep their files from other users', () => {
+    const files = readdirSync(gateway.dataDir).filter((name) => name.startsWith('analytics.duckdb'));
+    expect(files).to.not.deep.equal([]);
+    for (const name of files) expect(statSync(join(gateway.dataDir, name)).mode & 0o077, name).to.equal(0);
   });
 
   it('count a request within two seconds of its end', async () => {

@@ -1,6 +1,7 @@
+import { chmodSync } from 'node:fs';
 import { setPriority } from 'node:os';
 import { Answering, type QuestionMessage } from '../duckdb/answering.js';
-import { Follower } from '../duckdb/follower.js';
+import { analyticsPath, Follower } from '../duckdb/follower.js';
 
 /** The process that answers questions about what passed through the gateway (`process-analytics.ts` starts it). */
 
@@ -20,6 +21,9 @@ async function main(): Promise<void> {
   } catch {
     // A system without priorities.
   }
+  // DuckDB gives its files the usual mode.
+  process.umask(0o077);
+  closeToOthers(analyticsPath(dataDir));
   const send = (message: object): void => {
     if (process.connected) process.send?.(message, undefined, undefined, () => {});
   };
@@ -37,6 +41,15 @@ async function main(): Promise<void> {
     answering.close().finally(() => process.exit(0));
   });
   send({ isReady: true });
+}
+
+/** A file that was made with another mode. */
+function closeToOthers(path: string): void {
+  try {
+    chmodSync(path, 0o600);
+  } catch {
+    // It does not exist yet, or belongs to another user.
+  }
 }
 
 main().catch((error: Error) => {
