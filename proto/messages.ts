@@ -5077,7 +5077,7 @@ export interface AdminServices {
     /** Lists alerts, newest first. */
     ListAlerts: [ListAlertsRequest, ListAlertsResponse];
   };
-  /** What passed through the gateway, in figures: graphs, groups and values of metadata. */
+  /** Figures of the requests that passed through the gateway: graphs, groups and values of metadata. */
   Analytics: {
     /** Requests over time. */
     GraphRequests: [GraphRequest, RequestsGraph];
@@ -5152,7 +5152,7 @@ export interface AdminServices {
     /** Gives rows as a file for another program, oldest first. */
     ExportAuditLogs: [ExportAuditLogsRequest, AsyncIterable<HttpBody>];
   };
-  /** Targets that are left alone, since they failed too often (`cb_config`). */
+  /** Targets that are not called, since they failed too often (`cb_config`). */
   CircuitBreakers: {
     /** Lists those that are not closed, the one that opened first at the head. */
     ListCircuitBreakers: [ListCircuitBreakersRequest, ListCircuitBreakersResponse];
@@ -5294,7 +5294,7 @@ export interface AdminServices {
     /** Deletes a label for good. production, staging and development stay. */
     DeleteLabel: [DeleteLabelRequest, DeleteLabelResponse];
   };
-  /** What passed through the gateway. */
+  /** Requests that passed through the gateway, with their answers and costs. */
   Logs: {
     /** Lists requests, newest first unless `order_by` is given; with `after` in the order in which they came in. */
     ListLogs: [ListLogsRequest, ListLogsResponse];
@@ -5395,7 +5395,7 @@ export interface AdminServices {
     /** Compares a provider's export with the ledger, by day (UTC), key and model, and names what differs. Nothing is stored. */
     ReconcileUsage: [ReconcileUsageRequest, Reconciliation];
   };
-  /** What would become of requests. Nothing is sent to a provider, counted, or written to the log. */
+  /** Explains where requests would go. Nothing is sent to a provider, counted, or written to the log. */
   Requests: {
     /** Explains which targets a request would be sent to, in which order and why, and with which body. */
     ExplainRequest: [ExplainRequestRequest, Explanation];
@@ -5437,7 +5437,7 @@ export interface AdminServices {
     /** Sets a counter to 0 and makes it active. */
     ResetUsageLimitsEntity: [ResetUsageLimitsEntityRequest, ResetUsageLimitsEntityResponse];
   };
-  /** The older face of providers: what is made here is a provider, and the other way round. */
+  /** The older API of providers: what is made here is a provider, and the other way round. */
   VirtualKeys: {
     /** Stores a provider's credential. */
     CreateVirtualKey: [CreateVirtualKeyRequest, CreateVirtualKeyResponse];

@@ -36,7 +36,7 @@ const lazyCommands: Readonly<Record<string, LazyCommand>> = {
     load: () => import('./commands/keys.js'),
   },
   explain: {
-    summary: 'say where a request would go, and why, without sending it',
+    summary: 'explain where a request would go, without sending it',
     settings: connection,
     load: () => import('./commands/explain.js'),
   },
@@ -80,7 +80,7 @@ const lazyCommands: Readonly<Record<string, LazyCommand>> = {
     load: () => import('./commands/journal.js'),
   },
   selftest: {
-    summary: 'call providers for real, or simulated ones, and tell what works',
+    summary: 'call providers, real or simulated, and report what works',
     settings: ['host', 'port', 'dataDir'],
     load: () => import('./commands/selftest.js'),
   },
@@ -90,7 +90,7 @@ const lazyCommands: Readonly<Record<string, LazyCommand>> = {
     load: () => import('./commands/plugin.js'),
   },
   'master-key': {
-    summary: 'change the key that all stored secrets hang on',
+    summary: 'change the key that encrypts the stored secrets',
     settings: stored,
     shown: true,
     load: () => import('./commands/master-key.js'),

@@ -21,7 +21,7 @@ type Limit = Explanation['limits'][number];
 export function register(program: Command, context: SessionContext): void {
   const command = program
     .command('explain')
-    .description('say where a request would go, and why, without sending it')
+    .description('explain where a request would go, without sending it')
     .requiredOption('-f, --file <file>', "the request's body as JSON; - is standard input (required)")
     .option('--config <slug or file>', 'slug of a saved config, its JSON, or @ and a JSON file')
     .option('--key <id>', 'id of the gateway key: its default config, its metadata, its sessions')

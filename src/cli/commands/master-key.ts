@@ -25,7 +25,7 @@ interface RotateOptions {
 export function register(program: Command, context: StoreContext): void {
   program
     .command('master-key')
-    .description('change the key that all stored secrets hang on')
+    .description('change the key that encrypts the stored secrets')
     .command('rotate')
     .description('wrap every key of the store by a new master key; the gateway must be stopped')
     .option(

@@ -30,7 +30,7 @@ interface SelftestOptions {
 export function register(program: Command, context: CliContext): void {
   program
     .command('selftest')
-    .description('call providers for real, or simulated ones, and tell what works')
+    .description('call providers, real or simulated, and report what works')
     .option(
       '--provider <slug...>',
       'stored providers of the running gateway (@slug, or @slug/model); without: every format, simulated',

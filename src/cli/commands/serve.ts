@@ -99,7 +99,7 @@ export function greeting(settings: Settings, gateway: Gateway, keysFile: string 
     );
     if (keysFile !== null)
       lines.push(
-        `They are also in ${keysFile}; move that file to a safe place, and give HEADGATE_ADMIN_KEY to whoever administers.`,
+        `They are also in ${keysFile}; move that file to a safe place. Commands of administration then take the admin key from HEADGATE_ADMIN_KEY.`,
       );
   }
   lines.push('', ...example(settings, gateway, keysFile));

@@ -95,7 +95,7 @@ function onlyOneFromStdin({ flags, body }: CommandLine): void {
 /** The path that a refusal begins with, as it was typed. */
 export const inFlags = (method: AdminMethod, message: string): string =>
   message.replace(
-    /^[A-Za-z_]\w*(?:\[\d+\])?(?:\.\w+(?:\[\d+\])?)*/,
+    /(?<=^|\. )[A-Za-z_]\w*(?:\[\d+\])?(?:\.\w+(?:\[\d+\])?)*/g,
     (path) => typedPath(method, path) ?? path,
   );
 

@@ -28,7 +28,11 @@ export function groupColumnsOf(text: string | null | undefined): readonly GroupF
     .filter((name) => name !== '' && name !== 'group_key');
   const columns = groupColumnNames.filter((name) => names.includes(name));
   const unknown = names.find((name) => !(groupColumnNames as readonly string[]).includes(name));
-  if (unknown !== undefined) throw AdminError.field('columns', `must be of ${groupColumnNames.join(', ')}.`);
+  if (unknown !== undefined)
+    throw AdminError.field(
+      'columns',
+      `must be names, with commas between them, of ${groupColumnNames.join(', ')}.`,
+    );
   return columns;
 }
 

@@ -77,7 +77,11 @@ export function readLogFilters(given: GivenFilters, path = ''): LogFilters {
     keys: read.list('api_key_ids'),
     traces: read.list('trace_id'),
     spans: read.list('span_id'),
-    cacheStatuses: read.listOf('cache_status', cacheStatus, `must be of ${cacheStatuses.join(', ')}.`),
+    cacheStatuses: read.listOf(
+      'cache_status',
+      cacheStatus,
+      `must be one or several of ${cacheStatuses.join(', ')}, with commas between them.`,
+    ),
     metadata: read.metadata(),
   };
 }
