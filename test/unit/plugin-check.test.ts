@@ -113,6 +113,8 @@ export default plugin;
   it('takes the sample of its own file where several plugins are in a folder', async () => {
     writeFileSync(join(folder, 'region.mjs'), region);
     writeFileSync(join(folder, 'sample.json'), '{ "options": { "allowed": 7 } }');
+    const [missing] = (await checkPlugin(join(folder, 'region.mjs'), null)).findings;
+    expect(missing?.message).to.include('Give options in region.sample.json');
     writeFileSync(join(folder, 'region.sample.json'), '{ "options": { "allowed": ["eu"] } }');
     const { findings: found, sample } = await checkPlugin(join(folder, 'region.mjs'), null);
     expect(found).to.deep.equal([]);

@@ -6,7 +6,7 @@ import { KitChain } from '../chain/kit-chain.js';
 import { simulatedUpstream } from '../chain/simulated-upstream.js';
 import { declarationProblems, optionProblems, type Problem } from './declaration.js';
 import type { PluginFinding } from './finding.js';
-import { type Sample, sampleOf } from './sample.js';
+import { prefixOf, type Sample, sampleOf } from './sample.js';
 import { lineOf } from './source-line.js';
 
 /** A plugin as `headgate plugin check` sees it. */
@@ -58,7 +58,7 @@ function inSample({ path, message }: Problem, sample: Sample, pluginFile: string
     file: sample.file ?? pluginFile,
     line: sample.file === null ? null : sample.lineOf(whole),
     path: whole.join('.'),
-    message: sample.file === null ? `${message} Give options in sample.json.` : message,
+    message: sample.file === null ? `${message} Give options in ${prefixOf(pluginFile)}sample.json, as {"options": {…}}.` : message,
     severity: 'error',
   };
 }
