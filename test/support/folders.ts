@@ -70,6 +70,7 @@ export const folders: readonly Folder[] = [
       'src/common/http',
       'src/common/access',
       'src/common/ipc',
+      'src/common/vocabulary',
     ],
   },
   {

@@ -61,7 +61,7 @@ const host: Members<Host> = {
 };
 const members: Members<Plugin> = {
   ...{ name: true, options: true, settings: true, errors: true, state: true, ledgerFields: true },
-  ...{ replyHeaders: true, metrics: true, needs: true, setup: true },
+  ...{ replyHeaders: true, metrics: true, needs: true, providers: true, setup: true },
   ...{ schedules: false, insertable: false, control: false },
 };
 const hooks: Members<Hooks> = {

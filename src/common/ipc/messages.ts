@@ -169,6 +169,8 @@ export type FromWorker =
   | { t: 'admin-gone'; id: number }
   /** `failure`: what is wrong with which plugin; null: nothing. */
   | { t: 'plugins-ready'; id: number; failure: string | null }
+  /** Names of the providers that its plugins bring, before it serves and whenever its plugins change. */
+  | { t: 'plugin-providers'; names: readonly string[] }
   | { t: 'up' }
   | { t: 'ready'; port: number }
   | { t: 'failed'; message: string }

@@ -24,6 +24,11 @@ export type { ResolvedConfig, Target } from '../core/target.js';
 export type { Usage } from '../core/usage.js';
 export type { HeaderList } from '../http/headers.js';
 export type { Plan } from '../ipc/explained.js';
+export type {
+  PluginProvider,
+  PluginProviderAuth,
+  PluginProviderRows,
+} from '../vocabulary/plugin-provider.js';
 export type { Capabilities, CapabilityName } from './host.js';
 export type { LedgerValue, StageLedgerField } from './ledger-fields.js';
 export {

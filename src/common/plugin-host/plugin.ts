@@ -2,6 +2,7 @@ import type { Awaitable } from '../core/directory.js';
 import type { StageErrorRow } from '../core/errors.js';
 import type { Attempt, EditableCall, Exchange, Outcome, Reply, StreamEvent } from '../core/exchange.js';
 import type { Plan } from '../ipc/explained.js';
+import type { PluginProviderRows } from '../vocabulary/plugin-provider.js';
 import type { CapabilityName, HostWith } from './host.js';
 import type { StageLedgerField } from './ledger-fields.js';
 import type { StateKind } from './shared-state.js';
@@ -67,8 +68,15 @@ export interface StageDeclaration {
   readonly control?: true;
 }
 
+/** A method, so that a plugin with typed options still is one of any. */
+interface RowsByOptions<Options> {
+  of(options: Options): PluginProviderRows;
+}
+
 export interface Plugin<Options = unknown, Needs extends CapabilityName = CapabilityName>
   extends StageDeclaration {
+  /** Providers that it brings, by name; a function where they depend on its options, which are checked before. */
+  readonly providers?: PluginProviderRows | RowsByOptions<Options>['of'];
   /** Once in each data worker, never per call. */
   setup(options: Options, host: HostWith<Needs>): Awaitable<Hooks>;
 }

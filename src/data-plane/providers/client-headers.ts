@@ -1,3 +1,4 @@
+import type { ProviderDefinition } from './provider.js';
 import { providers } from './rows.js';
 
 /** They name a request, a conversation or an application, and change nothing of the answer. */
@@ -8,9 +9,12 @@ const names: ReadonlySet<string> = new Set([
   'x-grok-conv-id',
 ]);
 
-/** Client headers that some provider is sent as they came, and that may change what it answers; lower case. */
-export const sentOnHeaders: ReadonlySet<string> = new Set(
-  [...providers.values()]
+/** Client headers that one of these is sent as they came, and that may change what it answers; lower case. */
+export function mayChangeAnswers(rows: Iterable<ProviderDefinition>): string[] {
+  return [...rows]
     .flatMap(({ passHeaders = [], headers = {} }) => [...passHeaders, ...Object.keys(headers)])
-    .filter((name) => !names.has(name)),
-);
+    .filter((name) => !names.has(name));
+}
+
+/** The same of the gateway's own providers. */
+export const sentOnHeaders: ReadonlySet<string> = new Set(mayChangeAnswers(providers.values()));

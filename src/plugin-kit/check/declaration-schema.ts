@@ -1,5 +1,6 @@
 import { errorTable } from '../../common/core/errors.js';
 import { capabilityHolders } from '../../common/plugin-host/host.js';
+import { providerRowsSchema } from '../../common/vocabulary/plugin-provider.js';
 
 const object = (additionalProperties: object, propertyNames: object = {}): object => ({
   type: 'object',
@@ -74,6 +75,7 @@ export const declarationSchema = {
     ),
     replyHeaders: object(doc, { pattern: '^[a-z][a-z0-9-]*$' }),
     metrics: object(doc, { pattern: '^[a-zA-Z_:][a-zA-Z0-9_:]{0,199}$' }),
+    providers: providerRowsSchema,
     needs: {
       type: 'array',
       items: {

@@ -4,7 +4,7 @@ import { EgressAllow } from '../../common/http/egress-allow.js';
 import type { Settings } from '../../common/settings/settings.js';
 import type { AdminServer } from '../../control-plane/administration/server.js';
 import { RefusedStart } from '../../control-plane/store/files/refused-start.js';
-import { providerRows, providers } from '../../data-plane/providers/rows.js';
+import { providerRows } from '../../data-plane/providers/rows.js';
 import { controlConnections, descriptorLimit } from '../descriptors.js';
 import type { ProcessPart } from '../part-list.js';
 import type { AnalyticsGiven } from './analytics.js';
@@ -42,6 +42,11 @@ export const administration: ProcessPart<
   async start({ settings, store, ledger, analytics, workers, breakers, forget, prices, log }) {
     if (settings.role === 'data') return { admin: null, closeAdmin: async () => {} };
     const { startAdminServer } = await import('../../control-plane/administration/server.js');
+    const rows = {
+      ...providerRows,
+      has: (name: string) => providerRows.has(name) || workers.plugins.providers.has(name),
+      names: () => [...providerRows.names(), ...workers.plugins.providers],
+    };
     const admin = await startAdminServer({
       host: settings.host,
       port: settings.grpcPort,
@@ -63,11 +68,11 @@ export const administration: ProcessPart<
         compileConfig(text, {
           slug: 'check',
           version: 'check',
-          isProvider: (name) => providers.has(name),
+          isProvider: rows.has,
           headerPrefixes: settings.headerPrefixes,
         });
       },
-      providers: providerRows,
+      providers: rows,
       breakers,
       explain: (asked) => workers.explain(asked),
       pricing: prices.book,

@@ -188,7 +188,8 @@ export class WorkerGroup {
             this.#forgetting.confirmed(message.id, child);
             break;
           case 'plugins-ready':
-            this.plugins.answered(message.id, message.failure);
+          case 'plugin-providers':
+            this.plugins.take(message);
             break;
           case 'explained':
             this.#explaining.answered(message.id, message.value);

@@ -4,6 +4,7 @@ import type { Plugin } from '../../../common/plugin-host/plugin.js';
 import type { StageName } from '../order.js';
 import { blockedHooks } from './live/blocked-hooks.js';
 import { LiveChain } from './live/live-chain.js';
+import type { PluginProviders } from './live/provider-rows.js';
 import type { Stage } from './plugins.js';
 import { type HostParts, stageHost } from './stage-host.js';
 import { loadStages } from './stages.js';
@@ -21,6 +22,7 @@ export interface ChainSettings {
 export async function composeLive(
   settings: ChainSettings,
   parts: HostParts,
+  providers: PluginProviders,
   given: ReadonlyMap<string, Plugin> = new Map(),
 ): Promise<LiveChain> {
   const builtIn = new Map<StageName, Stage>();
@@ -36,7 +38,7 @@ export async function composeLive(
   }
   const { directory } = settings.plugins;
   const live = new LiveChain(builtIn, {
-    ...{ directory, given, hookTimeoutMs: settings.hookTimeoutMs },
+    ...{ directory, given, providers, hookTimeoutMs: settings.hookTimeoutMs },
     host: parts,
   });
   parts.metrics.show(blockedHooks);

@@ -12,6 +12,7 @@ import type { Parts, Pipeline } from '../../../data-plane/pipeline/parts.js';
 import { aside } from '../../../data-plane/pipeline/plugins/aside.js';
 import { composeLive } from '../../../data-plane/pipeline/plugins/compose.js';
 import type { LiveChain } from '../../../data-plane/pipeline/plugins/live/live-chain.js';
+import type { PluginProviders } from '../../../data-plane/pipeline/plugins/live/provider-rows.js';
 import { sendOwn } from '../../../data-plane/pipeline/plugins/own-request.js';
 import { expectedTokens } from '../../../data-plane/pipeline/request/expected-tokens.js';
 import { inputTokens } from '../../../data-plane/pipeline/request/input-tokens.js';
@@ -19,7 +20,6 @@ import { bodyReading } from '../../../data-plane/pipeline/request/read-body.js';
 import { RecurringBodies } from '../../../data-plane/pipeline/request/recurring-bodies.js';
 import { costOf, settle } from '../../../data-plane/pipeline/settle.js';
 import { clientFormats } from '../../../data-plane/providers/client-formats/index.js';
-import { sentOnHeaders } from '../../../data-plane/providers/client-headers.js';
 import { formats, plainFormats } from '../../../data-plane/providers/formats/index.js';
 import { providers } from '../../../data-plane/providers/rows.js';
 import { CompiledConfigs } from '../../../data-plane/routing/compiled-cache.js';
@@ -50,7 +50,7 @@ export interface PipelineGiven {
 export const pipelinePart: ProcessPart<Needs, PipelineGiven> = {
   name: 'chain',
   async start(needs) {
-    const { init, log, directory, shared, admin, plugins } = needs;
+    const { init, log, directory, providerTable, shared, admin, plugins, send } = needs;
     const { headerPrefixes } = init;
     const metrics = new Metrics();
     const parts = partsOf(needs);
@@ -61,12 +61,22 @@ export const pipelinePart: ProcessPart<Needs, PipelineGiven> = {
         attempt: (x, target) => attempt(pipeline, x, target),
         aside: (x, target) => aside(pipeline, x, target),
         upstreamKey: (x, target) => upstreamKey(parts, x, target),
-        sentOnHeaders,
+        sentOnHeaders: providerTable.sentOnHeaders,
       },
     };
     const { random } = Math;
     const host = { log, headerPrefixes, directory, metrics, random, shared, capabilities };
-    const live = await composeLive(init, host, plugins);
+    const own: PluginProviders = {
+      isTaken: (name) => providers.has(name),
+      replace(rows) {
+        if (rows.size === 0 && providerTable.pluginNames.length === 0) return;
+        providerTable.replace(rows);
+        // What is prepared for calls of stored providers holds their rows.
+        directory.providersVersion++;
+        send({ t: 'plugin-providers', names: providerTable.pluginNames }, () => {});
+      },
+    };
+    const live = await composeLive(init, host, own, plugins);
     const pipeline: Pipeline = {
       ...parts,
       chain: live.chain,
@@ -82,10 +92,20 @@ export const pipelinePart: ProcessPart<Needs, PipelineGiven> = {
   },
 };
 
-function partsOf({ init, log, directory, journal, bodies, counter, upstream, pricing }: Needs): Parts {
+function partsOf({
+  init,
+  log,
+  directory,
+  providerTable,
+  journal,
+  bodies,
+  counter,
+  upstream,
+  pricing,
+}: Needs): Parts {
   return {
     directory,
-    providers,
+    providers: providerTable.rows,
     formats,
     clientFormats,
     plainFormats,

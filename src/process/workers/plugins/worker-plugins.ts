@@ -1,5 +1,5 @@
 import type { ChildProcess } from 'node:child_process';
-import type { FromControl } from '../../../common/ipc/messages.js';
+import type { FromControl, FromWorker } from '../../../common/ipc/messages.js';
 import type { InsertedPlugin } from '../../../common/plugin-host/files/inserted.js';
 import type { Logger } from '../../../common/plugin-host/plugin.js';
 import type { WorkerMember } from '../worker-member.js';
@@ -10,6 +10,8 @@ import { onStall, type Stall } from './stall-pipe.js';
 export class WorkerPlugins {
   readonly #change: PluginChange;
   readonly #stalled: ((stall: Stall) => void)[] = [];
+  /** Names of providers that plugins bring, as the worker has it that changed its plugins last. */
+  providers: ReadonlySet<string> = new Set();
   /** Counts changes: a worker that starts during one is given what came of it. */
   #changes = 0;
 
@@ -63,8 +65,9 @@ export class WorkerPlugins {
     if (pluginChanges !== this.#changes) void this.#change.apply([child], present(), true);
   }
 
-  answered(id: number, failure: string | null): void {
-    this.#change.answered(id, failure);
+  take(message: Extract<FromWorker, { t: 'plugins-ready' | 'plugin-providers' }>): void {
+    if (message.t === 'plugins-ready') this.#change.answered(message.id, message.failure);
+    else this.providers = new Set(message.names);
   }
 
   ended(child: ChildProcess): void {

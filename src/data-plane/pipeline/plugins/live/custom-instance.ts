@@ -2,11 +2,13 @@ import type { InsertedPlugin } from '../../../../common/plugin-host/files/insert
 import { packPlugin, pluginFile } from '../../../../common/plugin-host/files/pack.js';
 import type { Metric } from '../../../../common/plugin-host/metrics.js';
 import type { Plugin } from '../../../../common/plugin-host/plugin.js';
+import type { ProviderDefinition } from '../../../providers/provider.js';
 import type { Place } from '../../order.js';
 import { customHost, customStage } from '../custom-stage.js';
 import { pluginOf, type Stage, setUp } from '../plugins.js';
 import { explainMissing, type HostParts, stageHost } from '../stage-host.js';
 import { scopeTest } from './insert-scope.js';
+import { type PluginProviders, providersOf } from './provider-rows.js';
 import { hookEntered, hookLeft, hookNumber } from './running-hooks.js';
 
 /** What instances of custom plugins are made with. */
@@ -17,6 +19,7 @@ export interface InstanceParts {
   readonly host: HostParts;
   /** Plugins that are loaded already, by name. */
   readonly given: ReadonlyMap<string, Plugin>;
+  readonly providers: PluginProviders;
 }
 
 /** A custom plugin that is set up: one version of its files with one set of options. */
@@ -33,6 +36,8 @@ export class CustomInstance {
   ) {}
 
   stage!: Stage;
+  /** Providers that it brings, by name. */
+  providers: ReadonlyMap<string, ProviderDefinition> = new Map();
 
   /** Rejects with file, line and reason. */
   static async of(entry: InsertedPlugin, parts: InstanceParts): Promise<CustomInstance> {
@@ -53,6 +58,7 @@ export class CustomInstance {
     const host = explainMissing(name, customHost(name, own, plugin.metrics), parts.host.capabilities);
     const settingUp = hookEntered(hookNumber(name, 'setup'));
     const stage = await setUp(plugin, options, host).finally(() => hookLeft(settingUp));
+    instance.providers = providersOf(plugin, options, log);
     // Attempts have timeouts of their own, and a model may answer for minutes.
     const unlimited = plugin.needs?.includes('upstream') ? 'request' : null;
     const made = customStage(stage, log, { ms: parts.hookTimeoutMs, unlimited }, scopeTest(name, scope));
