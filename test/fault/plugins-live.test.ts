@@ -25,10 +25,10 @@ describe('plugins of a running gateway', () => {
       }),
     };`;
   const write = (text: string): void => writeFileSync(join(dir, 'live.ts'), text);
-  const settings = (word: string): void =>
+  const settings = (word: string, more = ''): void =>
     writeFileSync(
       join(dir, 'headgate.yaml'),
-      `plugins:\n  directory: .\n  insert:\n    - { name: live, after: config, options: { word: ${word} } }\n`,
+      `plugins:\n  directory: .\n  insert:\n    - { name: live, after: config, options: { word: ${word} }${more} }\n`,
     );
 
   before(async function () {
@@ -176,5 +176,25 @@ describe('plugins of a running gateway', () => {
       await runs('again two');
       expect(await metrics()).to.include('gateway_plugin_off{plugin="live"} 0');
     }
+  });
+
+  it('that are required let no request pass while they are switched off', async function () {
+    this.timeout(30_000);
+    settings('two', ', required: true');
+    write(plugin('must', "if (x.metadata.loop === 'now') for (;;);"));
+    await runs('must two');
+    expect(await ask({ loop: 'now' }).catch(() => 'broken')).to.equal('broken');
+    await eventually('no worker lets one pass', async () => {
+      for (let i = 0; i < 6; i++) {
+        const answer = await ask().catch(() => null);
+        const text = (await answer?.text().catch(() => '')) ?? '';
+        if (answer?.status !== 503 || !text.includes('plugin_off')) return false;
+        expect(text).to.include('The plugin live');
+      }
+      return true;
+    });
+    expect(await metrics()).to.include('gateway_plugin_off{plugin="live"} 1');
+    write(plugin('mended'));
+    await runs('mended two');
   });
 });

@@ -196,6 +196,23 @@ export default definePlugin<Options>({
     });
   });
 
+  it('refuse what they would see while they are required and switched off', async () => {
+    await start({
+      name: 'gone',
+      after: 'config',
+      required: true,
+      off: true,
+      scope: { workspaces: ['other'] },
+    });
+    expect((await ask()).status).to.equal(200);
+    await worker.live.close();
+    worker.close();
+    await start({ name: 'gone', after: 'config', required: true, off: true });
+    const { status, text } = await ask();
+    expect([status, worker.asked.length]).to.deep.equal([503, 0]);
+    expect(text).to.include('plugin_off').and.include('The plugin gone');
+  });
+
   describe('have a scope', () => {
     const marks = plugin(
       'mark',

@@ -73,6 +73,8 @@ export const errorTable = {
   /** A streamed upload of which a part was already sent to a target that failed. */
   body_already_sent: row(502, 'upstream_error', 'upstream'),
   draining: row(503, 'server_error', 'gateway'),
+  /** A required plugin is switched off. */
+  plugin_off: row(503, 'server_error', 'gateway'),
   overloaded: row(503, 'server_error', 'gateway'),
   upstream_busy: row(503, 'server_error', 'gateway', true),
   store_unavailable: row(503, 'server_error', 'gateway'),

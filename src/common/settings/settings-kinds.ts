@@ -164,6 +164,7 @@ export interface PluginInsert {
   readonly after?: StageName;
   readonly options?: Readonly<Record<string, unknown>>;
   readonly scope?: InsertScope;
+  readonly required?: boolean;
 }
 
 /** Custom plugins: where they lie and where in the chain they go. */
@@ -223,6 +224,7 @@ export const plugins: SettingKind<PluginSettings> = {
             after: { type: 'string', enum: places },
             options: { type: 'object' },
             scope: scopeSchema,
+            required: { type: 'boolean' },
           },
         },
       },

@@ -262,7 +262,7 @@ export const table = {
   plugins: setting<PluginSettings, PluginSettings>(
     plugins,
     noPlugins,
-    'Custom plugins: {directory, insert: [{name, before or after: a stage, options, scope}]}.',
+    'Custom plugins: {directory, insert: [{name, before or after: a stage, options, scope, required}]}.',
     { fallbackText: 'none' },
   ),
   prices: setting<PriceSettings, PriceSettings>(

@@ -16,6 +16,10 @@ export interface InsertedPlugin {
   readonly after?: string;
   readonly options?: unknown;
   readonly scope?: InsertScope;
+  /** Are requests of its scope refused while it is switched off, and not let pass without it? */
+  readonly required?: boolean;
+  /** It is required, and switched off. */
+  readonly off?: true;
   /** Its files, read by the control process. Absent: they are in the directory. */
   readonly pack?: Pack;
 }

@@ -129,9 +129,11 @@ export class PluginKeeper {
   }
 
   #inserted({ insert }: InsertedPlugins, packs: ReadonlyMap<string, Pack>): InsertedPlugin[] {
-    return insert
-      .filter(({ name }) => this.#off.get(name)?.hash !== packs.get(name)!.hash)
-      .map((entry) => ({ ...entry, pack: packs.get(entry.name)! }));
+    return insert.flatMap((entry): InsertedPlugin[] => {
+      const pack = packs.get(entry.name)!;
+      if (this.#off.get(entry.name)?.hash !== pack.hash) return [{ ...entry, pack }];
+      return entry.required === true ? [{ ...entry, off: true }] : [];
+    });
   }
 
   async #change(apply: ApplyPlugins, read: (() => InsertedPlugins) | null): Promise<void> {

@@ -8,6 +8,7 @@ import { customHost, customStage } from '../custom-stage.js';
 import { pluginOf, type Stage, setUp } from '../plugins.js';
 import { explainMissing, type HostParts, stageHost } from '../stage-host.js';
 import { scopeTest } from './insert-scope.js';
+import { offStage } from './off-stage.js';
 import { type PluginProviders, providersOf } from './provider-rows.js';
 import { hookEntered, hookLeft, hookNumber } from './running-hooks.js';
 
@@ -42,13 +43,19 @@ export class CustomInstance {
   /** Rejects with file, line and reason. */
   static async of(entry: InsertedPlugin, parts: InstanceParts): Promise<CustomInstance> {
     const { name, before, after, options, scope } = entry;
+    const place = (before === undefined ? { after } : { before }) as Place;
+    if (entry.off === true) {
+      const refusing = new CustomInstance(place, parts);
+      refusing.stage = offStage(name, scopeTest(name, scope));
+      return refusing;
+    }
     const importing = hookEntered(hookNumber(name, 'import'));
     const plugin = await loaded(entry, parts).finally(() => hookLeft(importing));
     if (plugin.name !== name)
       throw new Error(
         `plugins.insert: the file of the plugin ${name} has one named ${plugin.name}: name the file as the plugin.`,
       );
-    const instance = new CustomInstance((before === undefined ? { after } : { before }) as Place, parts);
+    const instance = new CustomInstance(place, parts);
     const { log } = parts.host;
     const own = stageHost(
       plugin,
