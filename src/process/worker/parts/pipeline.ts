@@ -66,10 +66,13 @@ export const pipelinePart: ProcessPart<Needs, PipelineGiven> = {
     };
     const { random } = Math;
     const host = { log, headerPrefixes, directory, metrics, random, shared, capabilities };
+    let isTold = false;
     const own: PluginProviders = {
       isTaken: (name) => providers.has(name),
       replace(rows) {
-        if (rows.size === 0 && providerTable.pluginNames.length === 0) return;
+        // The first time always: the worker before this one may have had others.
+        if (isTold && rows.size === 0 && providerTable.pluginNames.length === 0) return;
+        isTold = true;
         providerTable.replace(rows);
         // What is prepared for calls of stored providers holds their rows.
         directory.providersVersion++;
