@@ -247,6 +247,12 @@ export interface CacheSummaryAnswer {
   readonly object: 'analytics-summary';
 }
 
+export interface CancelLogExportRequest {
+  readonly export_id: string;
+  /** Id or slug. */
+  readonly workspace_id?: string | null;
+}
+
 export interface ChildCollection {
   readonly id: string;
   readonly name: string;
@@ -593,6 +599,42 @@ export interface CreateLabelRequest {
   readonly workspace_id?: string | null;
   /** The key's own. Without workspace_id, and with an organisation's key: a label of every workspace. */
   readonly organisation_id?: string | null;
+  /** A repeat with the same request_id and body within 24 hours gets the first answer again. */
+  readonly request_id?: string | null;
+}
+
+export interface CreateLogExportRequest {
+  /** Id or slug. Needed with an organisation's key that has several workspaces. */
+  readonly workspace_id?: string | null;
+  /** The filters of logs, and page_size (50,000 at most) with current_page for a part of what they leave. */
+  readonly filters: Readonly<Record<string, unknown>>;
+  /** Each of id, trace_id, created_at, request, response, is_success, ai_org, ai_model, req_units, res_units, total_units,
+   * request_url, cost, cost_currency, response_time, response_status_code, mode, config, prompt_slug, metadata. */
+  readonly requested_data: readonly (
+    | 'id'
+    | 'trace_id'
+    | 'created_at'
+    | 'request'
+    | 'response'
+    | 'is_success'
+    | 'ai_org'
+    | 'ai_model'
+    | 'req_units'
+    | 'res_units'
+    | 'total_units'
+    | 'request_url'
+    | 'cost'
+    | 'cost_currency'
+    | 'response_time'
+    | 'response_status_code'
+    | 'mode'
+    | 'config'
+    | 'prompt_slug'
+    | 'metadata'
+  )[];
+  readonly description?: string | null;
+  /** jsonl unless given: a JSON object a line. csv: a table under its heading. */
+  readonly format?: 'jsonl' | 'csv' | null;
   /** A repeat with the same request_id and body within 24 hours gets the first answer again. */
   readonly request_id?: string | null;
 }
@@ -1314,6 +1356,12 @@ export interface DeploymentLogin {
   readonly username: string;
 }
 
+export interface DownloadLogExportRequest {
+  readonly export_id: string;
+  /** Id or slug. */
+  readonly workspace_id?: string | null;
+}
+
 export interface ErrorsGraph {
   readonly summary: ErrorsSummary;
   readonly data_points: readonly ErrorsPoint[];
@@ -1590,6 +1638,10 @@ export interface FeedbacksWeightedSummary {
   readonly avg?: number | null;
 }
 
+export interface FieldRestrictions {
+  readonly restricted_fields: readonly string[];
+}
+
 export interface FineTuningPrices {
   readonly pay_per_token?: Price | null;
   readonly pay_per_hour?: Price | null;
@@ -1636,6 +1688,11 @@ export interface GetDeploymentRequest {
   readonly organisation_id?: string | null;
 }
 
+export interface GetFieldRestrictionsRequest {
+  /** Id or slug. Needed with an organisation's key that has several workspaces. */
+  readonly workspace_id?: string | null;
+}
+
 export interface GetGuardrailRequest {
   /** Id or slug. */
   readonly id: string;
@@ -1662,6 +1719,12 @@ export interface GetLabelRequest {
   readonly workspace_id?: string | null;
   /** The key's own. */
   readonly organisation_id?: string | null;
+}
+
+export interface GetLogExportRequest {
+  readonly export_id: string;
+  /** Id or slug. */
+  readonly workspace_id?: string | null;
 }
 
 export interface GetLogRequest {
@@ -2688,6 +2751,21 @@ export interface ListLabelsResponse {
   readonly data: readonly Label[];
 }
 
+export interface ListLogExportsRequest {
+  /** Id or slug. Needed with an organisation's key that has several workspaces. */
+  readonly workspace_id?: string | null;
+  /** 50 unless given, 1000 at most. */
+  readonly page_size?: number | null;
+  /** Counts from 0. */
+  readonly current_page?: number | null;
+}
+
+export interface ListLogExportsResponse {
+  readonly object: 'list';
+  readonly total: number;
+  readonly data: readonly LogExport[];
+}
+
 export interface ListLogsRequest {
   /** Id or slug. A workspace's key sees its own workspace. */
   readonly workspace_id?: string | null;
@@ -3116,6 +3194,47 @@ export interface LogDecision {
   readonly target: string;
   /** In words. */
   readonly reason: string;
+}
+
+export interface LogExport {
+  readonly id: string;
+  readonly organisation_id: string;
+  readonly workspace_id: string;
+  /** As a query of logs has them: `{"status_code": "429,500"}`. */
+  readonly filters: Readonly<Record<string, unknown>>;
+  /** What a line of the file has. */
+  readonly requested_data: readonly string[];
+  readonly status: 'draft' | 'in_progress' | 'success' | 'failed' | 'stopped';
+  readonly description?: string | null;
+  readonly created_at: string;
+  readonly last_updated_at: string;
+  /** Id of a user or key. */
+  readonly created_by: string;
+  readonly object: 'export';
+  /** Rows that were written so far; of a draft, those that matched when it was made: absent where they were too many to count. */
+  readonly total_records?: number | null;
+  readonly format: 'jsonl' | 'csv';
+  /** Fields that are left out, because who started it may not see them. */
+  readonly restricted_fields: readonly string[];
+  /** Why it failed. */
+  readonly error?: string | null;
+}
+
+export interface LogExportAnswer {
+  readonly id: string;
+  /** Requests that match by now; absent where they were too many to count. */
+  readonly total?: number | null;
+  readonly object: 'export';
+}
+
+export interface LogExportDownload {
+  /** Valid for an hour. */
+  readonly signed_url: string;
+}
+
+export interface LogExportMessage {
+  readonly message: string;
+  readonly object: 'export';
 }
 
 /** What was thought of a trace. */
@@ -3612,6 +3731,15 @@ export interface RateLimitsPolicy {
   readonly shadow: boolean;
 }
 
+export interface ReadLogExportFileRequest {
+  readonly export_id: string;
+  /** These are parts of the signed address. */
+  readonly organisation_id: string;
+  /** Unix seconds. */
+  readonly expires: number;
+  readonly signature: string;
+}
+
 export interface ReconcileUsageRequest {
   /** Whose columns the export has. */
   readonly provider: 'openai' | 'anthropic' | 'generic';
@@ -3908,6 +4036,12 @@ export interface SecuritySettings {
 export interface SessionSettings {
   /** Seconds after which a user signs in again, at least 900; unless set: no limit. */
   readonly max_session_ttl?: number | null;
+}
+
+export interface StartLogExportRequest {
+  readonly export_id: string;
+  /** Id or slug. */
+  readonly workspace_id?: string | null;
 }
 
 export interface TestGuardrailRequest {
@@ -4224,6 +4358,38 @@ export interface UpdateLabelRequest {
 }
 
 export type UpdateLabelResponse = Readonly<Record<string, never>>;
+
+export interface UpdateLogExportRequest {
+  readonly export_id: string;
+  /** Id or slug. */
+  readonly workspace_id?: string | null;
+  readonly filters?: Readonly<Record<string, unknown>> | null;
+  /** As in CreateLogExport. */
+  readonly requested_data: readonly (
+    | 'id'
+    | 'trace_id'
+    | 'created_at'
+    | 'request'
+    | 'response'
+    | 'is_success'
+    | 'ai_org'
+    | 'ai_model'
+    | 'req_units'
+    | 'res_units'
+    | 'total_units'
+    | 'request_url'
+    | 'cost'
+    | 'cost_currency'
+    | 'response_time'
+    | 'response_status_code'
+    | 'mode'
+    | 'config'
+    | 'prompt_slug'
+    | 'metadata'
+  )[];
+  readonly description?: string | null;
+  readonly format?: 'jsonl' | 'csv' | null;
+}
 
 export interface UpdateModelPriceRequest {
   /** Name of a provider's API, such as openai. */
@@ -5293,6 +5459,27 @@ export interface AdminServices {
     UpdateLabel: [UpdateLabelRequest, UpdateLabelResponse];
     /** Deletes a label for good. production, staging and development stay. */
     DeleteLabel: [DeleteLabelRequest, DeleteLabelResponse];
+  };
+  /** Logs of a workspace, written to a file. */
+  LogExports: {
+    /** Drafts an export: nothing is written before it is started. */
+    CreateLogExport: [CreateLogExportRequest, LogExportAnswer];
+    /** Lists the exports of the workspace, newest first. */
+    ListLogExports: [ListLogExportsRequest, ListLogExportsResponse];
+    /** Returns the fields of logs that the caller's exports leave out. */
+    GetFieldRestrictions: [GetFieldRestrictionsRequest, FieldRestrictions];
+    /** Returns an export. */
+    GetLogExport: [GetLogExportRequest, LogExport];
+    /** Changes a draft. Absent fields stay as they are; `filters` is replaced as a whole. */
+    UpdateLogExport: [UpdateLogExportRequest, LogExportAnswer];
+    /** Starts a draft: its file is written, with what the caller may see by then. */
+    StartLogExport: [StartLogExportRequest, LogExportMessage];
+    /** Stops an export that has not ended. What was written is removed. */
+    CancelLogExport: [CancelLogExportRequest, LogExportMessage];
+    /** Returns an address from which the file can be read for an hour, without a key. */
+    DownloadLogExport: [DownloadLogExportRequest, LogExportDownload];
+    /** Returns the file. The address that DownloadLogExport returns takes the place of a key. */
+    ReadLogExportFile: [ReadLogExportFileRequest, AsyncIterable<HttpBody>];
   };
   /** Requests that passed through the gateway, with their answers and costs. */
   Logs: {

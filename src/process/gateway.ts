@@ -17,6 +17,7 @@ import { deploymentPart } from './parts/deployment.js';
 import { firstKeysPart } from './parts/first-keys.js';
 import { ingestionPart } from './parts/ingestion.js';
 import { ledgerPart } from './parts/ledger.js';
+import { logExportsPart } from './parts/log-exports.js';
 import { logSinksPart } from './parts/log-sinks.js';
 import { modelLists } from './parts/model-lists.js';
 import { nodePart } from './parts/node.js';
@@ -76,6 +77,7 @@ const parts = PartList.given<Base>()
   .with(anchoringPart)
   .with(pricesPart)
   .with(analyticsPart)
+  .with(logExportsPart)
   .with(administration)
   .with(workersPart)
   .with(runsOfSchedules)

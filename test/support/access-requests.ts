@@ -21,6 +21,7 @@ export interface Place {
   readonly label: string;
   readonly collection: string;
   readonly savedFilter: string;
+  readonly logExport: string;
   readonly integration: string;
   readonly organisationIntegration: string;
   readonly ratePolicy: string;
@@ -194,6 +195,24 @@ export const requests: Readonly<Record<string, RequestOf>> = {
   'SavedFilters.GetSavedFilter': about('id', 'savedFilter'),
   'SavedFilters.UpdateSavedFilter': about('id', 'savedFilter', { name: 'other' }),
   'SavedFilters.DeleteSavedFilter': about('id', 'savedFilter'),
+  'LogExports.CreateLogExport': (at) => ({
+    filters: { status_code: '500' },
+    requested_data: ['id'],
+    ...within(at),
+  }),
+  'LogExports.ListLogExports': within,
+  'LogExports.GetFieldRestrictions': within,
+  'LogExports.GetLogExport': about('export_id', 'logExport'),
+  'LogExports.UpdateLogExport': about('export_id', 'logExport', { description: 'other' }),
+  'LogExports.StartLogExport': about('export_id', 'logExport'),
+  'LogExports.CancelLogExport': about('export_id', 'logExport'),
+  'LogExports.DownloadLogExport': about('export_id', 'logExport'),
+  'LogExports.ReadLogExportFile': (at) => ({
+    export_id: at.logExport,
+    organisation_id: at.organisation,
+    expires: 4102444800,
+    signature: 'none',
+  }),
   'Labels.CreateLabel': (at) => ({ name: 'new', ...within(at) }),
   'Labels.ListLabels': within,
   'Labels.GetLabel': about('id', 'label'),

@@ -341,6 +341,7 @@ class Builder {
       label: (await make('Labels.CreateLabel', { name }))['id']!,
       collection: (await make('Collections.CreateCollection'))['id']!,
       savedFilter: (await make('SavedFilters.CreateSavedFilter'))['id']!,
+      logExport: (await make('LogExports.CreateLogExport'))['id']!,
       integration: (await make('Integrations.CreateIntegration of a workspace'))['slug']!,
       organisationIntegration: (await make('Integrations.CreateIntegration of the organisation'))['slug']!,
       ratePolicy: (await make('RateLimitsPolicies.CreateRateLimitsPolicy'))['id']!,

@@ -234,7 +234,13 @@ export const folders: readonly Folder[] = [
       'src/control-plane/store',
       'src/control-plane/alerts',
       'src/control-plane/analytics',
+      'src/control-plane/exports',
     ],
+  },
+  {
+    path: 'src/control-plane/exports',
+    holds: 'exports of logs: the rows of a workspace as a file, in a folder or in S3',
+    imports: ['src/common/ledger', 'src/common/plugin-host', 'src/control-plane/store'],
   },
   {
     path: 'src/control-plane/alerts',
@@ -350,6 +356,7 @@ export const folders: readonly Folder[] = [
       'src/control-plane/telemetry',
       'src/control-plane/vectors',
       'src/control-plane/analytics',
+      'src/control-plane/exports',
       'src/simulated',
     ],
   },

@@ -64,8 +64,10 @@ describe('paths of the administration', () => {
   it('take a fixed segment for itself and never for an id', () => {
     const fixed = adminPaths.filter((path) => !path.includes('{'));
     for (const path of fixed) expect(adminPathKind(path), path).to.be.oneOf(['route', 'public']);
-    expect(adminPathKind('/v1/logs/exports')).to.equal('reserved');
-    expect(adminPathKind('/v1/logs/exports/x')).to.equal('reserved');
+    expect(adminPathKind('/v1/logs/exports')).to.equal('route');
+    expect(adminPathKind('/v1/logs/exports/x')).to.equal('route');
+    expect(adminPathKind('/v1/logs/exports/x/file')).to.equal('public');
+    expect(adminPathKind('/v1/analytics/x')).to.equal('reserved');
     expect(adminPathKind('/v1/logs/export')).to.equal('route');
     expect(place('GET', '/v1/logs/%65xports')).to.equal('not_found');
     expect(place('GET', '/v1/providers/%6dodels')).to.equal('not_found');

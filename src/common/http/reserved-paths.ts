@@ -10,7 +10,6 @@ export const reservedPaths: readonly string[] = [
   '/v1/auth/**',
   '/v1/gateway/**',
   '/v1/health/**',
-  '/v1/logs/exports/**',
   '/v1/logs/groups/**',
   '/v1/logs/metadata/**',
   '/v1/mcp-integrations/**',

@@ -170,6 +170,8 @@ export interface LedgerFilter {
 export interface LedgerPage {
   readonly rows: readonly LedgerRow[];
   readonly cursor: string;
+  /** Are there rows that `scan` did not reach? */
+  readonly isCut?: boolean;
 }
 
 export interface LogPage {

@@ -337,7 +337,7 @@ export const table = {
   awsEndpointUrlS3: setting(
     text('URL', '^https?://[^\\s/@]+/?$', 'must be an http:// or https:// URL without a path'),
     null,
-    "Another service than Amazon's that speaks S3, for log sinks: buckets are then named in the path.",
+    "Another service than Amazon's that speaks S3, for log sinks and exports: buckets are then named in the path.",
     { env: 'AWS_ENDPOINT_URL_S3' },
   ),
   otelExporterOtlpEndpoint: setting(
@@ -369,6 +369,15 @@ export const table = {
     null,
     'Further attributes of all spans: name=value pairs with commas between them.',
     { env: 'OTEL_RESOURCE_ATTRIBUTES' },
+  ),
+  exportUrl: setting(
+    text(
+      'URL',
+      '^(?:file:///|s3://[a-z0-9][a-z0-9.-]{1,62}(?:/|$))[^?#@\\s]*$',
+      'must be file:///folder or s3://bucket/prefix',
+    ),
+    null,
+    'Where exports of logs are written: file:///folder or s3://bucket/prefix; unless given, the folder exports of the data directory (docs/exports.md).',
   ),
   smtpUrl: setting(
     secret('^smtps?://', 'must be an smtp:// or smtps:// URL'),

@@ -12,6 +12,7 @@ import type { LedgerReader } from '../../common/ledger/record.js';
 import type { Logger } from '../../common/plugin-host/plugin.js';
 import type { PriceBook } from '../../common/prices/pricing.js';
 import type { Analytics } from '../analytics/question.js';
+import type { LogExporter } from '../exports/exporter.js';
 import type { Store } from '../store/store.js';
 import type { Caller } from './access/caller.js';
 
@@ -32,6 +33,8 @@ export interface AdminParts {
   readonly logWriter: LogWriter;
   /** Graphs and groups of what the ledger has; where none is given, they are answered 503. */
   readonly analytics?: Analytics;
+  /** Writes exports of logs; where none is given, they are answered 503. */
+  readonly logExporter?: Pick<LogExporter, 'wake' | 'destination'>;
   /** What was used of budgets. */
   readonly budgets: LedgerBudgets;
   /** Alerts of budgets; none unless given. */

@@ -13,6 +13,7 @@ import { guardrailsService } from './resources/guardrails.js';
 import { integrationsService } from './resources/integrations.js';
 import { invitesService } from './resources/invites.js';
 import { labelsService } from './resources/labels.js';
+import { logExportsService } from './resources/log-exports.js';
 import { logsService } from './resources/logs.js';
 import { modelPricesService } from './resources/model-prices.js';
 import { modelsService } from './resources/models.js';
@@ -48,6 +49,7 @@ const services: { readonly [Name in ServiceName]: (parts: AdminParts) => Service
   Integrations: integrationsService,
   Invites: invitesService,
   Labels: labelsService,
+  LogExports: logExportsService,
   Logs: logsService,
   ModelPrices: modelPricesService,
   Models: modelsService,

@@ -10,6 +10,7 @@ import type { IdempotencyStore } from './records/idempotency.js';
 import type { IntegrationStore } from './records/integrations.js';
 import type { InviteStore } from './records/invites.js';
 import type { LabelStore } from './records/labels.js';
+import type { LogExportStore } from './records/log-exports.js';
 import type { MemberStore } from './records/members.js';
 import type { ModelPriceStore } from './records/model-prices.js';
 import type { NodeStore } from './records/nodes.js';
@@ -56,6 +57,7 @@ export interface Store {
   readonly labels: LabelStore;
   readonly collections: CollectionStore;
   readonly savedFilters: SavedFilterStore;
+  readonly logExports: LogExportStore;
   readonly deployments: DeploymentStore;
   readonly modelPrices: ModelPriceStore;
   readonly partnerPlugins: PartnerPluginStore;

@@ -11,6 +11,7 @@ import type { AnalyticsGiven } from './analytics.js';
 import type { Base } from './base.js';
 import type { BreakersGiven } from './breakers.js';
 import type { LedgerGiven } from './ledger.js';
+import type { LogExportsGiven } from './log-exports.js';
 import type { ChangesGiven } from './other-nodes.js';
 import type { PricesGiven } from './prices.js';
 import type { Records } from './store.js';
@@ -32,6 +33,7 @@ export const administration: ProcessPart<
     Records &
     LedgerGiven &
     AnalyticsGiven &
+    LogExportsGiven &
     WorkerProcesses &
     BreakersGiven &
     ChangesGiven &
@@ -39,7 +41,7 @@ export const administration: ProcessPart<
   Administration
 > = {
   name: 'administration',
-  async start({ settings, store, ledger, analytics, workers, breakers, forget, prices, log }) {
+  async start({ settings, store, ledger, analytics, logExporter, workers, breakers, forget, prices, log }) {
     if (settings.role === 'data') return { admin: null, closeAdmin: async () => {} };
     const { startAdminServer } = await import('../../control-plane/administration/server.js');
     const rows = {
@@ -60,6 +62,7 @@ export const administration: ProcessPart<
       feedbacks: ledger.feedbacks,
       logWriter: ledger,
       analytics,
+      ...(logExporter !== null && { logExporter }),
       budgets: ledger.budgets,
       alerts: ledger.alerts,
       changed: forget,

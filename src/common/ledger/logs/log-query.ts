@@ -29,4 +29,6 @@ export interface LogFollowing {
   readonly filters: LogFilters;
   readonly after: string;
   readonly limit: number;
+  /** Looks at so many rows at most, where the database allows that: few may match, and the cursor still comes forward. */
+  readonly scan?: number;
 }

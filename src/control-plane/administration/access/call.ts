@@ -62,7 +62,9 @@ export class Calls {
     let giveBack = (): void => {};
     try {
       const caller = await this.#caller(call);
-      giveBack = this.#streamLimits.take(caller);
+      // A public method has no key to lose, and counts its streams itself.
+      const isPublic = call.method.access.scopes.length === 0;
+      if (!isPublic) giveBack = this.#streamLimits.take(caller);
       const admit = (): Message => this.#admit(call, caller);
       // What is handed out is in the audit log before the first of it leaves.
       const request = call.method.access.audited
@@ -71,20 +73,21 @@ export class Calls {
             async (admitted) => admitted,
           )
         : admit();
-      open = await this.#streams.add({
-        key: caller.key,
-        hash: this.parts.store.hashKey(call.key()),
-        check: () => this.#stillMay(call),
-        end: leave,
-      });
+      if (!isPublic)
+        open = await this.#streams.add({
+          key: caller.key,
+          hash: this.parts.store.hashKey(call.key()),
+          check: () => this.#stillMay(call),
+          end: leave,
+        });
       const responses = this.#runOf(call.method)(caller, request, end.signal) as AsyncIterable<Message>;
       for await (const response of responses) {
-        if (open.refused !== null) throw open.refused;
+        if (open !== null && open.refused !== null) throw open.refused;
         yield response;
       }
       // It may have ended because of the very change that took the key away.
-      if (!end.signal.aborted) await open.recheck();
-      if (open.refused !== null) throw open.refused;
+      if (open !== null && !end.signal.aborted) await open.recheck();
+      if (open !== null && open.refused !== null) throw open.refused;
     } catch (thrown) {
       throw this.#failure(call, thrown);
     } finally {

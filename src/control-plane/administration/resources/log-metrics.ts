@@ -41,6 +41,9 @@ const optionIndex = (target: string | null): number | undefined => {
   return index === undefined ? undefined : Number(index);
 };
 
+export const isSuccess = ({ state, error, status }: LedgerRow): boolean =>
+  state === 'settled' && error === null && status >= 200 && status < 400;
+
 /** A row as the administration answers it. */
 export function toMetrics(row: LedgerRow, seesLogMetadata: boolean, names: LogNames): LogMetrics {
   const { usage } = row;
@@ -51,7 +54,7 @@ export function toMetrics(row: LedgerRow, seesLogMetadata: boolean, names: LogNa
     workspace_id: row.workspace,
     api_key_id: row.key,
     created_at: timeOf(row.at),
-    is_success: row.state === 'settled' && row.error === null && row.status >= 200 && row.status < 400,
+    is_success: isSuccess(row),
     ai_org: row.provider,
     virtual_key: row.slug,
     ai_model: row.modelUsed ?? row.modelAsked,

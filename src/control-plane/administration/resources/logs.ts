@@ -1,6 +1,6 @@
 import type { ListLogsRequest } from '../../../../proto/messages.js';
 import type { LogOrder } from '../../../common/ledger/logs/log-query.js';
-import { type Bodies, isCursor, type LedgerRow } from '../../../common/ledger/record.js';
+import { isCursor, type LedgerRow } from '../../../common/ledger/record.js';
 import { pricing as builtIn } from '../../../common/prices/pricing.js';
 import type { Caller } from '../access/caller.js';
 import { VisibleLogs } from '../access/visible-logs.js';
@@ -14,6 +14,7 @@ import { feedbackOf, ownWorkspace } from './feedback.js';
 import { importLines } from './import-lines.js';
 import { costExplanation, pricesOfRow } from './log-costs.js';
 import { namesOf, toMetrics } from './log-metrics.js';
+import { loggedRequest, loggedResponse } from './logged-messages.js';
 
 function cursorOf(text: string): string {
   if (isCursor(text)) return text;
@@ -35,19 +36,6 @@ function pageOfLogs({ limit, page_size: size, current_page: page, after }: ListL
 function orderOf({ order_by: by, order_by_type: way, after }: ListLogsRequest): LogOrder {
   if (after && by) throw AdminError.field('order_by', 'cannot be given together with after.');
   return { by: (by || 'created_at') as LogOrder['by'], isAscending: way === 'asc' };
-}
-
-const gatewayHeader = /^x-(?:gateway|portkey|headgate)-/;
-
-/** Headers of a request as they were logged; those of the gateway once more. */
-function headersOf(bodies: Bodies | null, seesMetadata: boolean) {
-  const given = Object.entries(bodies?.headers?.request ?? {});
-  const headers = given.filter(([name]) => seesMetadata || !name.endsWith('-metadata'));
-  const own = headers.filter(([name]) => gatewayHeader.test(name));
-  return {
-    headers: Object.fromEntries(headers),
-    gateway_headers: Object.fromEntries(own),
-  };
 }
 
 const unknownLog = (): AdminError => new AdminError('AB08', 'There is no such log.');
@@ -90,7 +78,7 @@ export function logsService({
 
     async GetLog(caller, { id, workspace_id: named }) {
       const [row, visible] = await seen(caller, id);
-      const { org, workspace, trace, target } = row;
+      const { org, workspace, trace } = row;
       if (named && (await caller.place(named, { archived: true })).workspaceId !== workspace)
         throw unknownLog();
       const bodies = await ledger.bodies(org, id);
@@ -98,21 +86,8 @@ export function logsService({
       return {
         id,
         log_id: id,
-        request: {
-          url: row.path,
-          method: row.method,
-          body: bodies?.request,
-          ...headersOf(bodies, seesMetadata),
-        },
-        response: {
-          status: row.status,
-          body: bodies?.response,
-          response_time: row.totalMs,
-          response_time_ms: row.totalMs,
-          last_used_option_json_path: target,
-          last_used_option: target,
-          headers: bodies?.headers?.response ?? {},
-        },
+        request: loggedRequest(row, bodies, seesMetadata),
+        response: loggedResponse(row, bodies),
         organisation_id: org,
         created_at: timeOf(row.at),
         metrics: toMetrics(row, seesMetadata, await namesOf(store, org, [row])),

@@ -82,15 +82,17 @@ async function totalOf(
 /** Rows in the order of their ingestion, after a cursor. */
 export async function sqliteFollowing(
   reader: SqliteConnection,
-  { sight, filters, after, limit }: LogFollowing,
+  { sight, filters, after, limit, scan }: LogFollowing,
 ): Promise<LedgerPage> {
   const [newest] = await reader.all<{ top: number | null }>('SELECT max(seq) AS top FROM exchanges');
-  const top = newest?.top ?? 0;
+  const from = Number.parseInt(after, 10);
+  const last = newest?.top ?? 0;
+  const top = scan === undefined ? last : Math.min(last, from + scan);
   const { add, values } = new SearchParameters('?');
   const where = [
     `+org = ${add(sight.org)}`,
     `seq <= ${add(top)}`,
-    `seq > ${add(Number.parseInt(after, 10))}`,
+    `seq > ${add(from)}`,
     ...searchConditions(sight, filters, sqliteSearchLanguage, add),
   ];
   const rows = await reader.all<SelectedRow>(
@@ -100,5 +102,6 @@ export async function sqliteFollowing(
   return {
     rows: rows.map(selectedRow),
     cursor: String(rows.length === limit ? (rows.at(-1)?.seq ?? top) : top),
+    ...(top < last && { isCut: true }),
   };
 }

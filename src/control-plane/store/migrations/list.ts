@@ -16,6 +16,7 @@ import { up as modelPrices } from './0015-model-prices.js';
 import { up as resetTimes } from './0016-reset-times.js';
 import { up as partnerPlugins } from './0017-partner-plugins.js';
 import { up as savedFilters } from './0018-saved-filters.js';
+import { up as logExports } from './0019-log-exports.js';
 import type { Migration } from './migration.js';
 
 /**
@@ -41,4 +42,5 @@ export const migrations: readonly Migration[] = [
   { version: 16, name: 'times of resets', kind: 'expand', up: resetTimes },
   { version: 17, name: 'credentials of partners, unredacted texts', kind: 'expand', up: partnerPlugins },
   { version: 18, name: 'saved filters', kind: 'expand', up: savedFilters },
+  { version: 19, name: 'exports of logs', kind: 'expand', up: logExports },
 ];

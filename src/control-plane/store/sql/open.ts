@@ -26,6 +26,7 @@ import { SqlIdempotency } from './records/idempotency.js';
 import { SqlIntegrations } from './records/integrations.js';
 import { SqlInvites } from './records/invites.js';
 import { SqlLabels } from './records/labels.js';
+import { SqlLogExports } from './records/log-exports.js';
 import { SqlMembers } from './records/members.js';
 import { SqlModelPrices } from './records/model-prices.js';
 import { OwnNode, SqlNodes } from './records/nodes.js';
@@ -55,6 +56,7 @@ class SqlStore implements Store {
   readonly configs: SqlConfigs;
   readonly collections: SqlCollections;
   readonly savedFilters: SqlSavedFilters;
+  readonly logExports: SqlLogExports;
   readonly deployments: SqlDeployments;
   readonly guardrails: SqlGuardrails;
   readonly idempotency: SqlIdempotency;
@@ -88,6 +90,7 @@ class SqlStore implements Store {
     this.configs = new SqlConfigs(database, dataKeys, now);
     this.collections = new SqlCollections(database, now);
     this.savedFilters = new SqlSavedFilters(database, now);
+    this.logExports = new SqlLogExports(database, now);
     this.deployments = new SqlDeployments(database, dataKeys, now);
     this.guardrails = new SqlGuardrails(database, dataKeys, now);
     this.idempotency = new SqlIdempotency(database, dataKeys, now);

@@ -1,0 +1,66 @@
+import type { ExportDestination, ExportWriter } from './destination.js';
+
+/** S3 takes parts of 5 MiB and more, 10,000 of them. */
+const partBytes = 8 * 1024 * 1024;
+const callMs = 60_000;
+
+/** Objects `prefix/<name>`, written in parts. `endpoint`: of another service than Amazon's. */
+export async function s3Destination(url: string, endpoint: string | null): Promise<ExportDestination> {
+  const s3 = await import('@aws-sdk/client-s3');
+  const { host: bucket, pathname } = new URL(url);
+  const prefix = pathname.replace(/^\/+|\/+$/g, '');
+  const client = new s3.S3Client({ ...(endpoint !== null && { endpoint, forcePathStyle: true }) });
+  const place = (name: string) => ({ Bucket: bucket, Key: prefix === '' ? name : `${prefix}/${name}` });
+  const timed = () => ({ abortSignal: AbortSignal.timeout(callMs) });
+
+  return {
+    async open(name, _run, contentType): Promise<ExportWriter> {
+      const at = place(name);
+      const begun = new s3.CreateMultipartUploadCommand({ ...at, ContentType: contentType });
+      const { UploadId } = await client.send(begun, timed());
+      const parts: { PartNumber: number; ETag: string | undefined }[] = [];
+      let waiting: Buffer[] = [];
+      let bytes = 0;
+      const upload = async (): Promise<void> => {
+        const PartNumber = parts.length + 1;
+        const Body = Buffer.concat(waiting);
+        [waiting, bytes] = [[], 0];
+        const sent = await client.send(
+          new s3.UploadPartCommand({ ...at, UploadId, PartNumber, Body }),
+          timed(),
+        );
+        parts.push({ PartNumber, ETag: sent.ETag });
+      };
+      return {
+        async write(text) {
+          const piece = Buffer.from(text);
+          waiting.push(piece);
+          bytes += piece.length;
+          if (bytes >= partBytes) await upload();
+        },
+        async finish() {
+          // Without any part there would be no object.
+          if (bytes > 0 || parts.length === 0) await upload();
+          const MultipartUpload = { Parts: parts };
+          await client.send(
+            new s3.CompleteMultipartUploadCommand({ ...at, UploadId, MultipartUpload }),
+            timed(),
+          );
+        },
+        async abandon() {
+          await client.send(new s3.AbortMultipartUploadCommand({ ...at, UploadId }), timed());
+        },
+      };
+    },
+
+    async read(name) {
+      try {
+        const { Body } = await client.send(new s3.GetObjectCommand(place(name)), timed());
+        return (Body ?? null) as AsyncIterable<Buffer> | null;
+      } catch (error) {
+        if ((error as Error).name === 'NoSuchKey') return null;
+        throw error;
+      }
+    },
+  };
+}
