@@ -17,6 +17,8 @@ import { filteredWorkspace } from '../usage/log-filters.js';
 const longestFilters = 16_384;
 /** Milliseconds that counting may take: others wait for the unit of work. */
 const countingMs = 2000;
+/** Exports of a workspace that are written or wait for that: those of others wait for them. */
+const mostUnfinished = 5;
 /** Files that may be read at once on one node, of one organisation and of all. */
 const mostReaders = { own: 16, all: 64 } as const;
 
@@ -170,16 +172,22 @@ export function logExportsService({
     },
 
     async StartLogExport(caller, request) {
-      const writer = exporter();
       const [before, visible] = await found(caller, request);
       checked(before.filters, await workspaceOf(caller, before.workspaceId), visible);
+      const place = { organisationId: caller.organisationId, workspaceId: before.workspaceId };
+      if ((await store.logExports.unfinished(place)) >= mostUnfinished)
+        throw new AdminError(
+          'AB06',
+          `${mostUnfinished} exports of this workspace are being written: wait for one to end.`,
+        );
       const started = await store.logExports.start(caller.organisationId, before.id, {
         keys: visible.sight.keys,
         metadata: visible.seesMetadata(before.workspaceId),
       });
       if (started === null) throw wrongState(before, 'started');
       caller.changed({ ...started, action: 'update' });
-      writer.wake();
+      // Where this node writes none, another one finds it.
+      logExporter?.wake();
       return { message: 'The export was started.', object: 'export' };
     },
 

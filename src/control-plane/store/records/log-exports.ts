@@ -46,6 +46,8 @@ export interface LogExportStore {
   get(organisationId: string, id: string): Promise<LogExport | null>;
   /** Newest first. `createdBy`: null: by anyone. */
   list(place: Place, createdBy: string | null, page: Page): Promise<Listed<LogExport>>;
+  /** How many are in progress. */
+  unfinished(place: Place): Promise<number>;
   create(place: Place, input: NewLogExport): Promise<LogExport | 'missing'>;
   /** null: it is no draft. */
   update(organisationId: string, id: string, change: LogExportChange): Promise<LogExport | null>;

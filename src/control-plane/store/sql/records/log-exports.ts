@@ -90,6 +90,16 @@ export class SqlLogExports implements LogExportStore {
     });
   }
 
+  unfinished({ organisationId, workspaceId }: Place): Promise<number> {
+    return this.database.read(async (sql) => {
+      const found: { count: Whole } | undefined = await sql('log_exports')
+        .where({ organisation_id: organisationId, workspace_id: workspaceId, status: 'in_progress' })
+        .count({ count: '*' })
+        .first();
+      return Number(found?.count ?? 0);
+    });
+  }
+
   create(place: Place, input: NewLogExport): Promise<LogExport | 'missing'> {
     return this.database.write(async (sql) => {
       if (!(await hasWorkspace(sql, place))) return 'missing';
