@@ -122,6 +122,14 @@ describe('the commands in the docs', () => {
     }
   });
 
+  it('docs/exports.md: the example prints a table', async function () {
+    this.timeout(20_000);
+    const [example] = examplesOf('docs/exports.md').filter(({ language }) => language === 'sh');
+    const { code, output } = await type(example!);
+    expect(code, output).to.equal(0);
+    expect(output).to.include('id,created_at,ai_model,total_units,cost,metadata');
+  });
+
   for (const page of ['docs/requests.md', 'docs/routing.md', 'docs/cache.md']) {
     it(`${page}: its configs are ones that the gateway takes`, async function () {
       this.timeout(20_000);
