@@ -127,7 +127,7 @@ describe('exports of logs, by what may be seen and what goes wrong', () => {
     expect(await rowsOf(id)).to.have.length(2);
   });
 
-  it('leave metadata out where members do not see it, and say so', () =>
+  it('leave metadata out where members do not see it, and list that', () =>
     under({ members_view_log_metadata: false }, async () => {
       const restricted_fields = ['metadata'];
       expect((await ask('GET', '/field-restrictions')).json).to.deep.equal({ restricted_fields });
@@ -189,7 +189,7 @@ describe('exports of logs, by what may be seen and what goes wrong', () => {
     expect(json).to.include({ status: 'failed', error: 'The file could not be written (ENOSPC).' });
   });
 
-  it('end when they are stopped in the middle, and leave nothing behind', async () => {
+  it('end when they are stopped in the middle, and remove what was written', async () => {
     const id = await started();
     let abandoned = false;
     const destination: ExportDestination = {

@@ -3,13 +3,13 @@ export interface ExportWriter {
   write(text: string): Promise<void>;
   /** From here on it can be read. */
   finish(): Promise<void>;
-  /** Leaves nothing behind. */
+  /** Removes what was written. */
   abandon(): Promise<void>;
 }
 
 /** Where the files of exports are. Names have letters, digits, `-`, `.` and `/`. */
 export interface ExportDestination {
-  /** `run` tells two writers of one file apart, of which one was given up. */
+  /** `run` distinguishes two writers of one file, of which one was given up. */
   open(name: string, run: number, contentType: string): Promise<ExportWriter>;
   /** Piece by piece; null: there is no such file. */
   read(name: string): Promise<AsyncIterable<Buffer> | null>;

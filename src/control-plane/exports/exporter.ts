@@ -27,12 +27,12 @@ export interface LogExporterOptions {
   readonly log: Logger;
 }
 
-const pageRows = 500;
+const pageRows = 250;
 /** Rows that are looked at for one page: a search must end in time, and there must be signs of life. */
 const scanRows = 100_000;
 /** Bodies that are read at once, and characters of lines that are written at once. */
 const bodiesAtOnce = 8;
-const pieceCharacters = 512 * 1024;
+const pieceCharacters = 64 * 1024;
 /** Without a sign of life another node writes it. */
 const holdMs = 30_000;
 const signMs = 2000;

@@ -1,6 +1,6 @@
 import { createHmac, timingSafeEqual } from 'node:crypto';
 
-/** What an address stands for: who has it may read that file until then. */
+/** A file that may be read until then, by an address alone. */
 export interface ExportLink {
   readonly organisationId: string;
   readonly exportId: string;
@@ -10,7 +10,7 @@ export interface ExportLink {
 
 export const linkSeconds = 3600;
 
-/** `secret` is no link's own: what is signed says what it is for. */
+/** `secret` signs other things too: the text names its purpose. */
 function signatureOf({ organisationId, exportId, expires }: ExportLink, secret: Buffer): string {
   const text = ['file of a log export', organisationId, exportId, expires].join('\n');
   return createHmac('sha256', secret).update(text).digest('base64url');

@@ -56,13 +56,13 @@ export interface LogExportStore {
   /** null: it has ended. */
   cancel(organisationId: string, id: string): Promise<LogExport | null>;
   /**
-   * Takes the oldest of all organisations that waits to be written: that nobody writes, or a node that gave no sign of life
+   * Takes the oldest of all organisations that waits to be written: that no node writes, or a node that gave no sign of life
    * for so many milliseconds, or this node, which then has been restarted. null: there is none.
    */
   claim(nodeId: string, holdMs: number): Promise<LogExport | null>;
   /** A sign of life. false: it was stopped, or another node writes it by now. */
   progress(run: LogExport, records: number, holdMs: number): Promise<boolean>;
-  /** Gives it back, to be written by whoever claims it. */
+  /** Gives it back, to be written by the next node that claims it. */
   release(run: LogExport): Promise<void>;
   /** false: as in `progress`. */
   finish(run: LogExport, records: number, error: string | null): Promise<boolean>;

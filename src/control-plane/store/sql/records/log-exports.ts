@@ -92,9 +92,9 @@ export class SqlLogExports implements LogExportStore {
 
   unfinished({ organisationId, workspaceId }: Place): Promise<number> {
     return this.database.read(async (sql) => {
-      const found: { count: Whole } | undefined = await sql('log_exports')
+      const found = await sql('log_exports')
         .where({ organisation_id: organisationId, workspace_id: workspaceId, status: 'in_progress' })
-        .count({ count: '*' })
+        .count<{ count: Whole }[]>({ count: '*' })
         .first();
       return Number(found?.count ?? 0);
     });
