@@ -137,6 +137,7 @@ export const folders: readonly Folder[] = [
       'src/common/http',
       'src/common/ipc',
       'src/common/threads',
+      'src/common/vocabulary',
       'workers',
     ],
   },

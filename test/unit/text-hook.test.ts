@@ -220,6 +220,19 @@ describe('a text hook on streams', () => {
       expect(() => made(wrong), JSON.stringify(wrong)).to.throw(TypeError, 'It returned no text');
   });
 
+  it('never parts the halves of a character, wherever it holds back', () => {
+    const text = 'a😀b🎈';
+    const found = { path: [], text: '', role: 'assistant', part: 'content', index: 0 } as const;
+    for (let cut = 0; cut <= text.length; cut++) {
+      const hook: TextHook = (_x, { text: given, canHold }) =>
+        canHold ? { text: given.slice(0, cut), held: given.slice(cut) } : given;
+      const open = new OpenText({} as Exchange, 'answer', [hook], found, 'a', true);
+      const [first, rest] = [open.push(text, false).next().value, open.push('', true).next().value];
+      expect(`${first}${rest}`).to.equal(text);
+      expect(`${first}|${rest}`).not.to.match(/\p{Surrogate}/u);
+    }
+  });
+
   it('cannot hold back more than 16 KiB', () => {
     const hook: TextHook = (_x, { text, canHold }) => (canHold ? { text: '', held: text } : text);
     const found = { path: [], text: '', role: 'assistant', part: 'content', index: 0 } as const;

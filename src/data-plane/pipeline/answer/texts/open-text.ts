@@ -73,14 +73,21 @@ export class OpenText {
     stop.until = Number.POSITIVE_INFINITY;
     if (result === undefined) return text;
     if (typeof result === 'string') return result;
-    const { held, ms = defaultHeldMs } = result;
-    if (!canHold || held === '') return result.text + held;
+    if (!canHold || result.held === '') return result.text + result.held;
+    const { ms = defaultHeldMs } = result;
+    const { text: out, held } = withWholePairs(result.text, result.held);
     if (Buffer.byteLength(held) > maxHeldBytes)
       throw new RangeError(`A text hook holds back more than ${maxHeldBytes} bytes.`);
     stop.held = held;
     // What has been held since the piece before keeps its time.
-    const isNew = result.text !== '' || until === Number.POSITIVE_INFINITY;
+    const isNew = out !== '' || until === Number.POSITIVE_INFINITY;
     stop.until = isNew ? performance.now() + Math.min(ms, maxHeldMs) : until;
-    return result.text;
+    return out;
   }
+}
+
+/** Halves of one character do not go on in two events: some clients refuse an event with half of one. */
+function withWholePairs(text: string, held: string): { readonly text: string; readonly held: string } {
+  const isCut = /[\ud800-\udbff]$/.test(text) && /^[\udc00-\udfff]/.test(held);
+  return isCut ? { text: text.slice(0, -1), held: text.slice(-1) + held } : { text, held };
 }
