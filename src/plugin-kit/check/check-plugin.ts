@@ -58,7 +58,10 @@ function inSample({ path, message }: Problem, sample: Sample, pluginFile: string
     file: sample.file ?? pluginFile,
     line: sample.file === null ? null : sample.lineOf(whole),
     path: whole.join('.'),
-    message: sample.file === null ? `${message} Give options in ${prefixOf(pluginFile)}sample.json, as {"options": {…}}.` : message,
+    message:
+      sample.file === null
+        ? `${message} Give options in ${prefixOf(pluginFile)}sample.json, as {"options": {…}}.`
+        : message,
     severity: 'error',
   };
 }
