@@ -188,7 +188,7 @@ describe('logs and feedback over REST', () => {
 
   it('the page about logs has examples that work as they are typed', () => {
     const examples = examplesOf('docs/logs.md').filter(({ language }) => language === 'sh');
-    expect(examples).to.have.length(3);
+    expect(examples).to.have.length(5);
     for (const { text } of examples) {
       const typed = text
         .replaceAll('http://127.0.0.1:8787', gateway.url)
@@ -197,7 +197,7 @@ describe('logs and feedback over REST', () => {
       const env = {
         ...process.env,
         ...gateway.env,
-        KEY: gateway.workspaceKey,
+        GATEWAY_KEY: gateway.workspaceKey,
         HEADGATE_ADMIN_KEY: gateway.adminKey,
       };
       const { status, stdout, stderr } = spawnSync('bash', ['-euo', 'pipefail', '-c', typed], {

@@ -383,6 +383,7 @@ export const folders: readonly Folder[] = [
       'src/common/http',
       'src/common/access',
       'src/common/plugin-host',
+      'src/common/vocabulary',
       'src/common/ipc',
       'src/common/ledger',
       'src/data-plane/transport',
