@@ -35,6 +35,11 @@ async function run({ words, files, results, lane }) {
   mocha.dispose();
 }
 
+// What keeps this process alive once there is nothing more to run, for the message about it.
+process.once('disconnect', () => {
+  setTimeout(() => console.error(process.getActiveResourcesInfo().join(', ')), 10_000).unref();
+});
+
 process.on('message', async ({ end, ...lane }) => {
   const error = await run(lane).then(
     () => null,

@@ -73,6 +73,9 @@ export class LaneRunner {
     const child = this.#child;
     if (child === null) return;
     const ended = this.#ended;
+    const lane = this.#lane;
+    const output = this.#output;
+    output.stderr = '';
     this.#child = null;
     child.disconnect();
     const inTime = Promise.race([
@@ -83,7 +86,7 @@ export class LaneRunner {
       inTime.then((isOver) => {
         if (isOver) return;
         this.#problems.push(
-          `A test left a socket, timer or process open: mocha did not exit by itself (last: ${this.#lane}).`,
+          `A test left a socket, timer or process open: mocha did not exit by itself (last: ${lane}; open: ${output.stderr.trim()}).`,
         );
         killGroup(child, 'SIGKILL');
       }),
