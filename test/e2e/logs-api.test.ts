@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
 import { expect } from 'chai';
+import type { SimulatedProvider } from '../../src/simulated/index.js';
 import { examplesOf } from '../support/examples.js';
 import { eventually, mainFile } from '../support/gateway.js';
 import { addSimulated, type SharedGateway, shareGateway } from '../support/shared-gateway.js';
@@ -14,16 +15,18 @@ type Json = any;
 
 describe('logs and feedback over REST', () => {
   let gateway: SharedGateway;
+  let provider: SimulatedProvider;
   let folder: string;
 
   before(async function () {
     this.timeout(20_000);
     gateway = await shareGateway();
-    await addSimulated(gateway);
+    provider = await addSimulated(gateway);
     folder = mkdtempSync(join(tmpdir(), 'logs-api-'));
   });
   after(async () => {
     rmSync(folder, { recursive: true, force: true });
+    await provider?.close();
     await gateway?.stop();
   });
 
