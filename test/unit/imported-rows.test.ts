@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { readLoggedRow } from '../../src/control-plane/administration/resources/logged-row.js';
+import { readLoggedRow } from '../../src/control-plane/administration/resources/logs/logged-row.js';
 
 const given = { id: 'log-1', created_at: '2026-01-01T00:00:00Z', workspace_id: 'ws' };
 const read = (fields: object) => readLoggedRow(JSON.stringify({ ...given, ...fields }), 'org', 'line 3').row;

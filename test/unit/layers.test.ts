@@ -63,7 +63,6 @@ const lists: readonly string[] = [
   'plugins/guardrails/checks/partners',
   'src/cli/commands',
   'src/common/prices/lists',
-  'src/control-plane/administration/resources',
   'src/control-plane/store/migrations',
   'src/control-plane/store/records',
   'src/control-plane/store/sql/records',

@@ -8,7 +8,7 @@ import { expect } from 'chai';
 import type { LedgerRow } from '../../src/common/ledger/record.js';
 import { unknownRow } from '../../src/common/ledger/rows.js';
 import { logSinkProblems } from '../../src/common/settings/log-sinks.js';
-import { sentLine } from '../../src/control-plane/administration/resources/log-metrics.js';
+import { sentLine } from '../../src/control-plane/administration/resources/logs/log-metrics.js';
 import type { BudgetLedger } from '../../src/control-plane/ledger/ledger.js';
 import { openLedger } from '../../src/control-plane/ledger/sql.js';
 import { LedgerFollower } from '../../src/control-plane/telemetry/sinks/follower.js';

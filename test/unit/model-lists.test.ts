@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import type { ModelsQuestion } from '../../src/common/vocabulary/model-list.js';
-import { maxModels } from '../../src/control-plane/administration/resources/model-catalogue.js';
-import { answerModels } from '../../src/control-plane/administration/resources/model-lists.js';
+import { maxModels } from '../../src/control-plane/administration/resources/models/model-catalogue.js';
+import { answerModels } from '../../src/control-plane/administration/resources/models/model-lists.js';
 import type { Store, UsableProvider } from '../../src/control-plane/store/store.js';
 import { noBudgets } from '../support/no-budgets.js';
 

@@ -23,7 +23,7 @@ export const logSinksPart: ProcessPart<Base & Records & LedgerGiven & SchedulesG
     if (settings.logSinks === null && settings.otelExporterOtlpEndpoint === null) return { followers: [] };
     const [{ LedgerFollower }, { sentLine }] = await Promise.all([
       import('../../control-plane/telemetry/sinks/follower.js'),
-      import('../../control-plane/administration/resources/log-metrics.js'),
+      import('../../control-plane/administration/resources/logs/log-metrics.js'),
     ]);
     const rows = settings.logSinks === null ? [] : readLogSinks(settings.logSinks.reveal());
     const sinks = await Promise.all([

@@ -8,7 +8,9 @@ import type { WorkerProcesses } from './worker-processes.js';
 export const modelLists: ProcessPart<Base & Records & LedgerGiven & WorkerProcesses, void> = {
   name: 'lists of models',
   async start({ store, ledger, workers }) {
-    const { answerModels } = await import('../../control-plane/administration/resources/model-lists.js');
+    const { answerModels } = await import(
+      '../../control-plane/administration/resources/models/model-lists.js'
+    );
     workers.shared.answer('models', (asked) => answerModels({ store, budgets: ledger.budgets }, asked));
   },
 };

@@ -1,6 +1,6 @@
 import { scopesOf } from '../../../common/access/scopes.js';
 import type { Membership, Place, User } from '../../store/store.js';
-import { makeUserKey } from '../resources/user-keys.js';
+import { makeUserKey } from '../resources/keys/user-keys.js';
 import type { Caller } from './caller.js';
 import { leaves, standingOf } from './can.js';
 

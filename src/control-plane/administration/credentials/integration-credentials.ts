@@ -4,7 +4,7 @@ import type { Caller } from '../access/caller.js';
 import { addressIn, movedHost } from '../access/host-trust.js';
 import { AdminError } from '../admin-error.js';
 import { changeOf } from '../audit/mask.js';
-import { needsKey } from '../resources/provider-names.js';
+import { needsKey } from '../resources/integrations/provider-names.js';
 import { changedConfigurations, type Face, isEmpty, providerKeyOf } from './configurations.js';
 import { credentialFields } from './credential-fields.js';
 import { mappedFields, secretMappingsOf } from './secret-mappings.js';

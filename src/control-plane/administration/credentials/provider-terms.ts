@@ -9,7 +9,7 @@ import {
   rateLimitsOf,
   usageLimitsMessage,
   usageLimitsOf,
-} from '../resources/limits.js';
+} from '../resources/limits/limits.js';
 import type { Budgeted, BudgetState, BudgetStates } from '../usage/budget-states.js';
 
 /** What providers and virtual keys have alike, wherever their credential comes from. */

@@ -5,8 +5,8 @@ import type { FilterValues, LogExport } from '../../store/store.js';
 import { AdminError } from '../admin-error.js';
 import { csvCell } from '../audit/audit-file.js';
 import { timeOf } from '../grpc/wire.js';
-import { isSuccess } from '../resources/log-metrics.js';
-import { loggedRequest, loggedResponse } from '../resources/logged-messages.js';
+import { isSuccess } from '../resources/logs/log-metrics.js';
+import { loggedRequest, loggedResponse } from '../resources/logs/logged-messages.js';
 import { readOnlyLogFilters } from './log-filters.js';
 
 /** Rows of a part, where one is asked for. */
