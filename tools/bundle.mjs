@@ -59,6 +59,7 @@ const outputs = await Promise.all([
     entryPoints: [
       join(dist, 'workers/count-tokens.js'),
       join(dist, 'workers/read-large-body.js'),
+      join(dist, 'workers/run-plugin-job.js'),
       join(dist, 'workers/watch-plugins.js'),
       join(dist, 'plugins/guardrails/pool/thread.js'),
     ],

@@ -1,9 +1,9 @@
 import type { PartnerCredentials } from '../../src/common/core/directory.js';
 import type { Format } from '../../src/common/core/endpoint.js';
-import type { JsonObject } from '../../src/common/core/exchange.js';
+import type { Exchange, JsonObject } from '../../src/common/core/exchange.js';
+import type { CheckReply, CheckRequest } from '../../src/common/guardrails/check-request.js';
 import type { CheckPhase } from '../../src/common/guardrails/guardrail-checks.js';
 import type { HeaderList } from '../../src/common/http/headers.js';
-import type { CheckReply, CheckRequest } from '../../src/common/plugin-host/host.js';
 
 export type { CheckPhase, CheckReply, CheckRequest };
 
@@ -106,6 +106,10 @@ export interface RemoteCheck extends Runs<RemoteContext, Promise<CheckResult>> {
   readonly runs: 'remote';
   /** The partner whose credentials it gets (`src/common/guardrails/partners.ts`). */
   readonly partner?: string;
+  /** Phases that it judges; in another it answers true. Absent: both. */
+  readonly phases?: readonly CheckPhase[];
+  /** A check of a plugin: is the request in the plugin's scope? Absent: every request is. */
+  applies?(x: Exchange): boolean;
   /** It cannot run without them. */
   readonly needsCredentials?: true;
   /** It changes text only where one of these parameters is true; []: always. */

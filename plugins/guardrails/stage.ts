@@ -11,7 +11,7 @@ const mebibyte = 1024 * 1024;
 
 export default defineStage({
   name: 'guardrails',
-  needs: ['requests', 'bodies', 'upstream', 'channel'],
+  needs: ['requests', 'bodies', 'upstream', 'channel', 'checks'],
   settings: {
     checkMs: {
       unit: 'milliseconds',

@@ -31,6 +31,7 @@ const forPlugins = [
 ].map((name) => `src/common/${name}`);
 /** What a worker thread runs of the product's own code, by its entry. */
 const threadParts: Readonly<Record<string, readonly string[]>> = {
+  'workers/run-plugin-job.ts': ['src/common/plugin-host/'],
   'workers/read-large-body.ts': ['src/common/', 'src/data-plane/endpoints/read-body.ts'],
 };
 /** Where stages and their settings are listed. */

@@ -57,11 +57,11 @@ const piece: Members<TextPiece> = {
 const outcome: Members<Outcome> = { status: true, error: true, totalMs: true };
 const host: Members<Host> = {
   ...{ log: true, error: true, record: true, setReplyHeader: true, state: true, metrics: true, sink: true },
-  ...{ directory: true, headerPrefixes: true, random: true },
+  ...{ directory: true, headerPrefixes: true, random: true, runJob: true },
 };
 const members: Members<Plugin> = {
   ...{ name: true, options: true, settings: true, errors: true, state: true, ledgerFields: true },
-  ...{ replyHeaders: true, metrics: true, needs: true, providers: true, setup: true },
+  ...{ replyHeaders: true, metrics: true, needs: true, providers: true, jobs: true, setup: true },
   ...{ schedules: false, insertable: false, control: false },
 };
 const hooks: Members<Hooks> = {

@@ -1,6 +1,8 @@
 import type { GuardrailRule, GuardrailRules } from '../../../src/common/core/guardrail.js';
+import type { PluginCheckTable } from '../../../src/common/guardrails/plugin-check.js';
 import type { Check, CheckPhase, CheckResult, TextCheck } from '../check.js';
 import type { JobCheck } from '../pool/job.js';
+import { checkOfPlugin } from './plugin-check.js';
 
 /** A rule of a guardrail, its place there, and its check. `check` undefined: this version has none of that name. */
 export interface Planned<C extends Check | undefined = Check | undefined> {
@@ -19,13 +21,21 @@ export interface GuardrailPlan {
   readonly judging: readonly Planned[];
 }
 
-/** Plans of guardrails, for as long as these are kept. */
+/** Plans of guardrails, for as long as these are kept and the plugins are the same. */
 export class Plans {
-  readonly #plans = new WeakMap<GuardrailRules, GuardrailPlan>();
+  #plans = new WeakMap<GuardrailRules, GuardrailPlan>();
+  #version = 0;
 
-  constructor(readonly known: ReadonlyMap<string, Check>) {}
+  constructor(
+    readonly known: ReadonlyMap<string, Check>,
+    readonly brought: PluginCheckTable,
+  ) {}
 
   of(guardrail: GuardrailRules): GuardrailPlan {
+    if (this.#version !== this.brought.version) {
+      this.#version = this.brought.version;
+      this.#plans = new WeakMap();
+    }
     let plan = this.#plans.get(guardrail);
     if (plan === undefined) {
       plan = this.#made(guardrail);
@@ -34,11 +44,16 @@ export class Plans {
     return plan;
   }
 
+  #check(id: string): Check | undefined {
+    const brought = this.brought.get(id);
+    return brought === undefined ? this.known.get(id) : checkOfPlugin(brought);
+  }
+
   #made(guardrail: GuardrailRules): GuardrailPlan {
     const all = guardrail.rules.map((rule, index): Planned => {
       const key = `${guardrail.versionId}:${index}`;
       const job = { key, id: rule.check, parameters: rule.parameters };
-      return { guardrail, index, rule, check: this.known.get(rule.check), job };
+      return { guardrail, index, rule, check: this.#check(rule.check), job };
     });
     if (guardrail.sequential && all.some(changes)) return { changing: all, judging: [] };
     return { changing: all.filter(changes), judging: all.filter((one) => !changes(one)) };

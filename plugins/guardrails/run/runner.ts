@@ -24,13 +24,13 @@ const unrun: Readonly<Record<NotRun, string>> = {
     'Too many texts wait to be checked: raise HEADGATE_GUARDRAILS_QUEUE or HEADGATE_GUARDRAILS_THREADS.',
   timeout: 'The check took longer than HEADGATE_GUARDRAILS_CHECK_MS.',
   thread_lost: 'The thread that ran the check has ended, as after using too much memory.',
-  no_check: 'This version of the gateway has no such check yet.',
+  no_check: 'There is no such check: its plugin was removed, or is not for this workspace.',
   no_credentials:
     'The organisation has no active plugin of this partner: store its credentials with POST /v1/plugins.',
   too_many: `A request has at most ${maxChecks} checks: name fewer guardrails.`,
 };
 
-/** Of a check of a partner that does not judge the phase. */
+/** Of a check that does not judge the phase. */
 const notSeen: Readonly<Record<Subject['phase'], string>> = {
   before: 'This check judges answers alone.',
   after: 'This check judges requests alone.',
@@ -43,12 +43,12 @@ export class GuardrailRunner {
   readonly #plans: Plans;
 
   constructor(
-    readonly host: HostWith<'requests' | 'upstream'>,
+    readonly host: HostWith<'requests' | 'upstream' | 'checks'>,
     readonly pool: Pick<CheckPool, 'run'>,
     known: ReadonlyMap<string, Check> = checks,
   ) {
     this.moderations = new Moderations(host);
-    this.#plans = new Plans(known);
+    this.#plans = new Plans(known, host.pluginChecks);
   }
 
   /**
@@ -203,8 +203,9 @@ export class GuardrailRunner {
     subject: Subject,
     texts: readonly string[],
   ): Promise<RuleResult> {
-    const sees = check.partner === undefined ? undefined : guardrailChecks.get(check.id)?.phases;
-    if (sees !== undefined && !sees.includes(subject.phase))
+    if (check.applies?.(x) === false) return this.#unrun('no_check');
+    const sees = check.phases ?? (check.partner && guardrailChecks.get(check.id)?.phases);
+    if (sees && !sees.includes(subject.phase))
       return { result: { verdict: true, data: { explanation: notSeen[subject.phase] } }, ran: true, ms: 0 };
     let partner: PartnerCredentials | null;
     try {

@@ -1,4 +1,4 @@
-import { guardrailChecks } from './guardrail-checks.js';
+import { knownCheck } from './known-checks.js';
 
 /** The parameters of a check with its defaults, deeply frozen. */
 export function withDefaults(
@@ -7,7 +7,7 @@ export function withDefaults(
 ): Readonly<Record<string, unknown>> {
   const all: Record<string, unknown> = {};
   for (const [name, { default: fallback }] of Object.entries(
-    guardrailChecks.get(check)?.parameters.properties ?? {},
+    knownCheck(check)?.parameters.properties ?? {},
   )) {
     if (fallback !== undefined) all[name] = fallback;
   }

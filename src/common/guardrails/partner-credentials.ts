@@ -1,4 +1,4 @@
-import type { CheckFinding } from './guardrail-findings.js';
+import type { CheckFinding } from './parameter-findings.js';
 import type { Partner, PartnerField } from './partners.js';
 
 /** Credentials of a partner by the names of its fields. */

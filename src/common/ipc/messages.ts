@@ -1,3 +1,4 @@
+import type { GuardrailCheck } from '../guardrails/guardrail-checks.js';
 import type { InsertedPlugin, InsertedPlugins } from '../plugin-host/files/inserted.js';
 import type { Metric } from '../plugin-host/metrics.js';
 import type { OwnPrices } from '../prices/pricing.js';
@@ -169,8 +170,12 @@ export type FromWorker =
   | { t: 'admin-gone'; id: number }
   /** `failure`: what is wrong with which plugin; null: nothing. */
   | { t: 'plugins-ready'; id: number; failure: string | null }
-  /** Names of the providers that its plugins bring, before it serves and whenever its plugins change. */
-  | { t: 'plugin-providers'; names: readonly string[] }
+  /** Names of the providers that its plugins bring, and rows of their checks by id: before it serves and whenever its plugins change. */
+  | {
+      t: 'plugins-bring';
+      providers: readonly string[];
+      checks: readonly (readonly [id: string, GuardrailCheck])[];
+    }
   | { t: 'up' }
   | { t: 'ready'; port: number }
   | { t: 'failed'; message: string }

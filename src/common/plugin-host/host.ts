@@ -2,7 +2,8 @@ import type { Awaitable, Directory } from '../core/directory.js';
 import type { ErrorCode, ErrorDetail, GatewayError } from '../core/errors.js';
 import type { Attempt, Exchange, JsonObject, Outcome, Reply } from '../core/exchange.js';
 import type { ResolvedConfig, Target } from '../core/target.js';
-import type { HeaderList } from '../http/headers.js';
+import type { CheckReply, CheckRequest } from '../guardrails/check-request.js';
+import type { PluginCheckTable } from '../guardrails/plugin-check.js';
 import type { Shared } from '../ipc/shared.js';
 import type { LedgerValue } from './ledger-fields.js';
 import type { Logger } from './logger.js';
@@ -34,26 +35,14 @@ export interface Host {
    * service. In `setup`.
    */
   sink<Record>(options: SinkOptions<Record>): RecordSink<Record>;
+  /**
+   * Runs one of the plugin's `jobs` in a thread, with a copy of `data`, and returns a copy of its result: for work that takes more
+   * than a millisecond. Rejects with the error of the job, after `timeoutMs` (1000), which ends the job and its thread, and where
+   * too many jobs wait.
+   */
+  runJob(job: string, data: unknown, options?: { readonly timeoutMs?: number }): Promise<unknown>;
   /** 0 ≤ n < 1. */
   random(): number;
-}
-
-/** A request of a stage's own. */
-export interface CheckRequest {
-  readonly method: string;
-  /** Absolute http or https URL. */
-  readonly url: string;
-  /** Without those of the connection and the framing. */
-  readonly headers: HeaderList;
-  readonly body: Buffer | null;
-}
-
-export interface CheckReply {
-  readonly status: number;
-  /** Names in lower case. */
-  readonly headers: HeaderList;
-  /** At most 256 KiB. */
-  readonly body: Buffer;
 }
 
 /** Compiled configs, limited by the bytes that they keep: the least recently used one is dropped first. */
@@ -154,6 +143,10 @@ export interface Capabilities {
      */
     send(x: Exchange, request: CheckRequest, timeoutMs: number, signal: AbortSignal): Promise<CheckReply>;
   };
+  /** Checks of guardrails that custom plugins bring. */
+  checks: {
+    readonly pluginChecks: PluginCheckTable;
+  };
   /** The journal. */
   settlement: {
     /** Writes the exchange's record. Called once, by the logger stage. */
@@ -177,6 +170,7 @@ export const capabilityHolders = {
   keys: 'stages',
   bodies: 'stages',
   requests: 'stages',
+  checks: 'stages',
   settlement: 'stages',
   channel: 'stages',
 } as const satisfies Record<CapabilityName, 'plugins' | 'stages'>;

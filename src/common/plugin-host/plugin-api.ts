@@ -22,6 +22,13 @@ export type {
 export { defineSlot, type Slot } from '../core/slot.js';
 export type { ResolvedConfig, Target } from '../core/target.js';
 export type { Usage } from '../core/usage.js';
+export type { CheckReply, CheckRequest } from '../guardrails/check-request.js';
+export type {
+  PluginCheck,
+  PluginCheckContext,
+  PluginCheckResult,
+  PluginChecks,
+} from '../guardrails/plugin-check.js';
 export type { HeaderList } from '../http/headers.js';
 export type { Plan } from '../ipc/explained.js';
 export type {
@@ -39,6 +46,8 @@ export {
   type JsonSchema,
   type Logger,
   type Plugin,
+  type PluginJobs,
+  type PluginParts,
 } from './plugin.js';
 export type { Counter, SharedState, StateKind, Values } from './shared-state.js';
 export type { RecordSink, SinkOptions } from './sink.js';

@@ -1,6 +1,7 @@
 import type { Awaitable } from '../core/directory.js';
 import type { StageErrorRow } from '../core/errors.js';
 import type { Attempt, EditableCall, Exchange, Outcome, Reply, StreamEvent } from '../core/exchange.js';
+import type { PluginChecks } from '../guardrails/plugin-check.js';
 import type { Plan } from '../ipc/explained.js';
 import type { PluginProviderRows } from '../vocabulary/plugin-provider.js';
 import type { CapabilityName, HostWith } from './host.js';
@@ -44,6 +45,18 @@ export interface Hooks {
   close?(): Awaitable<void>;
 }
 
+/**
+ * Functions by name, for `host.runJob`. They run in a thread in which the plugin's files were loaded and `setup` was not called:
+ * they have what they are given, and what the files have at their top.
+ */
+export type PluginJobs = Readonly<Record<string, (data: never) => unknown>>;
+
+/** What `setup` returns: hooks, and what guardrails may use. */
+export interface PluginParts extends Hooks {
+  /** Checks that guardrails name as `<plugin>.<check>`. Only of custom plugins. */
+  readonly checks?: PluginChecks;
+}
+
 /** The declaration of a stage. For the gateway's own stages it is the default export of `plugins/<name>/stage.ts`. */
 export interface StageDeclaration {
   readonly name: string;
@@ -78,7 +91,9 @@ export interface Plugin<Options = unknown, Needs extends CapabilityName = Capabi
   /** Providers that it brings, by name; a function where they depend on its options, which are checked before. */
   readonly providers?: PluginProviderRows | RowsByOptions<Options>['of'];
   /** Once in each data worker, never per call. */
-  setup(options: Options, host: HostWith<Needs>): Awaitable<Hooks>;
+  setup(options: Options, host: HostWith<Needs>): Awaitable<PluginParts>;
+  /** What `host.runJob` runs in a thread, by name: functions of what they are given alone. */
+  readonly jobs?: PluginJobs;
 }
 
 /** Types the declaration of a stage; does nothing at run time. */

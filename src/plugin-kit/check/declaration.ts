@@ -24,6 +24,7 @@ const members: Readonly<Record<keyof Plugin, boolean>> = {
   state: false,
   ledgerFields: false,
   replyHeaders: false,
+  jobs: false,
   metrics: false,
   needs: false,
   providers: false,

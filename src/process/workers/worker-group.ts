@@ -188,7 +188,7 @@ export class WorkerGroup {
             this.#forgetting.confirmed(message.id, child);
             break;
           case 'plugins-ready':
-          case 'plugin-providers':
+          case 'plugins-bring':
             this.plugins.take(message);
             break;
           case 'explained':

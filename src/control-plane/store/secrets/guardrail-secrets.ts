@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import { mask, maskGatewayKey } from '../../../common/access/gateway-key.js';
-import { guardrailChecks } from '../../../common/guardrails/guardrail-checks.js';
-import { child } from '../../../common/guardrails/guardrail-findings.js';
+import { knownCheck } from '../../../common/guardrails/known-checks.js';
+import { child } from '../../../common/guardrails/parameter-findings.js';
 import { hiddenUrl } from '../../../common/http/hidden-url.js';
 import type { StoredCheck } from '../records/guardrails.js';
 
@@ -13,7 +13,7 @@ type Visit = (value: string, shown: string, path: string) => string;
 
 /** The same check with `visit` in place of every parameter that may hold a secret. */
 function replaced(check: StoredCheck, visit: Visit): StoredCheck {
-  const known = guardrailChecks.get(check.id)?.parameters.properties ?? {};
+  const known = knownCheck(check.id)?.parameters.properties ?? {};
   const parameters = Object.entries(check.parameters).map(([name, value]) => {
     const path = child('parameters', name);
     const secret = Object.hasOwn(known, name) ? known[name]?.secret : undefined;

@@ -1,8 +1,8 @@
 import { Pieces } from '../../../common/bytes/pieces.js';
 import { GatewayError } from '../../../common/core/errors.js';
 import type { Exchange } from '../../../common/core/exchange.js';
+import type { CheckReply, CheckRequest } from '../../../common/guardrails/check-request.js';
 import type { HeaderList } from '../../../common/http/headers.js';
-import type { CheckReply, CheckRequest } from '../../../common/plugin-host/host.js';
 import type { Upstream } from '../../upstream/upstream.js';
 
 const maxBytes = 256 * 1024;

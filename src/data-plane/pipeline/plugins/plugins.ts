@@ -1,9 +1,10 @@
 import { addErrors } from '../../../common/core/errors.js';
+import type { PluginChecks } from '../../../common/guardrails/plugin-check.js';
 import { lazyAjv } from '../../../common/json/ajv.js';
 import { type Pack, packPlugin } from '../../../common/plugin-host/files/pack.js';
 import { runPack } from '../../../common/plugin-host/files/run.js';
 import { FileFault } from '../../../common/plugin-host/files/strip-types.js';
-import type { FullHost, Hooks, Plugin } from '../../../common/plugin-host/plugin.js';
+import type { FullHost, Hooks, Plugin, PluginParts } from '../../../common/plugin-host/plugin.js';
 import * as pluginApi from '../../../common/plugin-host/plugin-api.js';
 import { optionsSchema } from '../../../common/plugin-host/stage-settings.js';
 import { nearest } from '../../../common/text/nearest.js';
@@ -23,6 +24,7 @@ export interface Insertion {
 export interface Stage {
   readonly name: string;
   readonly hooks: Hooks;
+  readonly checks?: PluginChecks;
 }
 
 /** The plugin that a file exports. Throws with the file, and the line where it is known. */
@@ -90,7 +92,8 @@ export async function setUp(plugin: Plugin, options: unknown, host: FullHost): P
     },
   );
   checkHooks(plugin.name, hooks);
-  return { name: plugin.name, hooks };
+  const { checks } = hooks;
+  return { name: plugin.name, hooks, ...(checks !== undefined && { checks }) };
 }
 
 /** All hooks; a record, so that the compiler requires each of them. */
@@ -106,13 +109,14 @@ export const hookNames: Readonly<Record<keyof Hooks, true>> = {
 };
 
 /** A misspelt hook would never run: a plugin meant to refuse requests would let all of them pass. */
-function checkHooks(plugin: string, hooks: unknown): asserts hooks is Hooks {
+function checkHooks(plugin: string, hooks: unknown): asserts hooks is PluginParts {
   if (typeof hooks !== 'object' || hooks === null)
     throw new Error(`plugin ${plugin}: setup must return an object of hooks.`);
   for (const name of namesIn(hooks)) {
+    if (name === 'checks') continue;
     const value = (hooks as Record<string, unknown>)[name];
     if (!Object.hasOwn(hookNames, name)) {
-      const meant = nearest(name, Object.keys(hookNames));
+      const meant = nearest(name, [...Object.keys(hookNames), 'checks']);
       throw new Error(
         meant === null
           ? `plugin ${plugin}: setup returned ${name}, which is no hook; there are ${Object.keys(hookNames).join(', ')}.`

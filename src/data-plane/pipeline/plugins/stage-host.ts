@@ -21,6 +21,8 @@ export interface HostParts extends Pick<Host, 'log' | 'headerPrefixes' | 'direct
   readonly shared: Shared;
   /** Gets the sinks that are made, to close them with the stage. */
   readonly sinks?: Pick<PluginSink<never>, 'close'>[];
+  /** Absent: the stage has no jobs. */
+  readonly runJob?: Host['runJob'];
   readonly capabilities: Capabilities;
 }
 
@@ -46,6 +48,7 @@ export function stageHost(stage: StageDeclaration, parts: HostParts, isOwn: bool
       return sink;
     },
     random,
+    runJob: parts.runJob ?? ((job) => Promise.reject(new Error(`${stage.name} has no job ${job}.`))),
   };
   for (const name of stage.needs ?? []) {
     checkNeed(stage.name, name, isOwn);

@@ -5,9 +5,10 @@ import type {
   GuardrailRules,
   TargetGuardrails,
 } from '../../../common/core/guardrail.js';
-import { guardrailChecks } from '../../../common/guardrails/guardrail-checks.js';
 import { withDefaults } from '../../../common/guardrails/guardrail-defaults.js';
 import type { Properties } from '../../../common/guardrails/guardrail-parameters.js';
+import { isPluginCheck, knownCheck, knownCheckIds } from '../../../common/guardrails/known-checks.js';
+import { parameterFindings } from '../../../common/guardrails/parameter-findings.js';
 import { maxPathLength, textPath } from '../../../common/guardrails/text-path.js';
 import { whyNoExpression } from '../../../common/guardrails/written-expression.js';
 import { isJsonObject, stringifyJson } from '../../../common/json/json.js';
@@ -268,15 +269,18 @@ class EntryReader {
   }
 
   #rule(rules: GuardrailRule[], id: string, parameters: unknown, idPath: string, path: string): void {
-    const check = guardrailChecks.get(id);
+    const check = knownCheck(id);
     if (check === undefined) {
       if (this.findings === null) return;
-      const meant = this.findings.full || id.length > 64 ? null : nearest(id, guardrailChecks.keys());
+      const meant = this.findings.full || id.length > 64 ? null : nearest(id, [...knownCheckIds()]);
       const hint = meant === null ? '' : `: did you mean ${meant}?`;
       this.findings.add(idPath, `names no check ${quoted(id)}${hint}`);
       return;
     }
-    if (this.findings !== null) {
+    if (this.findings !== null && isPluginCheck(id)) {
+      for (const found of parameterFindings(check.parameters, parameters, path, true))
+        this.findings.add(found.path, found.message);
+    } else if (this.findings !== null) {
       checkSchema(parameters, check.parameters as unknown as ConfigSchema, path, this.findings);
       if (isJsonObject(parameters)) this.#written(check.parameters.properties, parameters, path);
     }

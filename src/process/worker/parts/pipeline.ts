@@ -1,5 +1,7 @@
 import { KeyHasher } from '../../../common/access/gateway-key.js';
 import { OwnIdentities } from '../../../common/access/own-identity.js';
+import { replacePluginChecks } from '../../../common/guardrails/known-checks.js';
+import { PluginCheckTable } from '../../../common/guardrails/plugin-check.js';
 import type { Capabilities } from '../../../common/plugin-host/host.js';
 import { Metrics } from '../../../common/plugin-host/metrics.js';
 import { reserveOf } from '../../../common/prices/pricing.js';
@@ -11,8 +13,8 @@ import { upstreamKey } from '../../../data-plane/pipeline/outgoing/upstream-key.
 import type { Parts, Pipeline } from '../../../data-plane/pipeline/parts.js';
 import { aside } from '../../../data-plane/pipeline/plugins/aside.js';
 import { composeLive } from '../../../data-plane/pipeline/plugins/compose.js';
+import type { Brought } from '../../../data-plane/pipeline/plugins/live/custom-instance.js';
 import type { LiveChain } from '../../../data-plane/pipeline/plugins/live/live-chain.js';
-import type { PluginProviders } from '../../../data-plane/pipeline/plugins/live/provider-rows.js';
 import { sendOwn } from '../../../data-plane/pipeline/plugins/own-request.js';
 import { expectedTokens } from '../../../data-plane/pipeline/request/expected-tokens.js';
 import { inputTokens } from '../../../data-plane/pipeline/request/input-tokens.js';
@@ -54,7 +56,9 @@ export const pipelinePart: ProcessPart<Needs, PipelineGiven> = {
     const { headerPrefixes } = init;
     const metrics = new Metrics();
     const parts = partsOf(needs);
+    const pluginChecks = new PluginCheckTable();
     const capabilities: Capabilities = {
+      checks: { pluginChecks },
       ...capabilitiesOf(needs, parts),
       // Stages are set up before there is a pipeline: they make attempts by it once there are requests.
       upstream: {
@@ -66,20 +70,26 @@ export const pipelinePart: ProcessPart<Needs, PipelineGiven> = {
     };
     const { random } = Math;
     const host = { log, headerPrefixes, directory, metrics, random, shared, capabilities };
-    let isTold = false;
-    const own: PluginProviders = {
+    let isReported = false;
+    let wasNone = true;
+    const brought: Brought = {
       isTaken: (name) => providers.has(name),
-      replace(rows) {
+      replace(rows, checks) {
+        const isNone = rows.size === 0 && checks.size === 0;
         // The first time always: the worker before this one may have had others.
-        if (isTold && rows.size === 0 && providerTable.pluginNames.length === 0) return;
-        isTold = true;
+        if (isReported && isNone && wasNone) return;
+        isReported = true;
+        wasNone = isNone;
         providerTable.replace(rows);
+        const checkRows = new Map([...checks].map(([id, { row }]) => [id, row]));
+        replacePluginChecks(checkRows);
+        pluginChecks.replace(new Map([...checks].map(([id, { check }]) => [id, check])));
         // What is prepared for calls of stored providers holds their rows.
         directory.providersVersion++;
-        send({ t: 'plugin-providers', names: providerTable.pluginNames }, () => {});
+        send({ t: 'plugins-bring', providers: providerTable.pluginNames, checks: [...checkRows] }, () => {});
       },
     };
-    const live = await composeLive(init, host, own, plugins);
+    const live = await composeLive(init, host, brought, plugins);
     const pipeline: Pipeline = {
       ...parts,
       chain: live.chain,
@@ -136,7 +146,7 @@ function partsOf({
 function capabilitiesOf(
   { init, shared, directory, isProvider, bodies, counter, pricing }: Needs,
   parts: Parts,
-): Omit<Capabilities, 'upstream'> {
+): Omit<Capabilities, 'upstream' | 'checks'> {
   const weights = new Map(Object.entries(init.workspaceWeights));
   const hasher = new KeyHasher(Buffer.from(init.pepper, 'hex'));
   const recurring = new RecurringBodies();

@@ -1,4 +1,5 @@
 import type { ChildProcess } from 'node:child_process';
+import { replacePluginChecks } from '../../../common/guardrails/known-checks.js';
 import type { FromControl, FromWorker } from '../../../common/ipc/messages.js';
 import type { InsertedPlugin } from '../../../common/plugin-host/files/inserted.js';
 import type { Logger } from '../../../common/plugin-host/plugin.js';
@@ -65,9 +66,12 @@ export class WorkerPlugins {
     if (pluginChanges !== this.#changes) void this.#change.apply([child], present(), true);
   }
 
-  take(message: Extract<FromWorker, { t: 'plugins-ready' | 'plugin-providers' }>): void {
+  take(message: Extract<FromWorker, { t: 'plugins-ready' | 'plugins-bring' }>): void {
     if (message.t === 'plugins-ready') this.#change.answered(message.id, message.failure);
-    else this.providers = new Set(message.names);
+    else {
+      this.providers = new Set(message.providers);
+      replacePluginChecks(new Map(message.checks));
+    }
   }
 
   ended(child: ChildProcess): void {

@@ -9,7 +9,9 @@ import { pluginOf, type Stage, setUp } from '../plugins.js';
 import { explainMissing, type HostParts, stageHost } from '../stage-host.js';
 import { scopeTest } from './insert-scope.js';
 import { offStage } from './off-stage.js';
-import { type PluginProviders, providersOf } from './provider-rows.js';
+import { checksOf, type PluginCheckRow } from './plugin-checks.js';
+import { PluginJobThreads } from './plugin-jobs.js';
+import { type ProvidersInUse, providersOf } from './provider-rows.js';
 import { hookEntered, hookLeft, hookNumber } from './running-hooks.js';
 
 /** What instances of custom plugins are made with. */
@@ -20,7 +22,16 @@ export interface InstanceParts {
   readonly host: HostParts;
   /** Plugins that are loaded already, by name. */
   readonly given: ReadonlyMap<string, Plugin>;
-  readonly providers: PluginProviders;
+  readonly brought: Brought;
+}
+
+/** Where goes what plugins bring. */
+export interface Brought extends ProvidersInUse {
+  /** New requests use these, and nothing else of plugins. */
+  replace(
+    providers: ReadonlyMap<string, ProviderDefinition>,
+    checks: ReadonlyMap<string, PluginCheckRow>,
+  ): void;
 }
 
 /** A custom plugin that is set up: one version of its files with one set of options. */
@@ -28,7 +39,8 @@ export class CustomInstance {
   /** Chains that it is part of and that exchanges still run through. */
   chains = 0;
   readonly #sources: (() => readonly Metric[])[] = [];
-  readonly #sinks: { close(): Promise<void> }[] = [];
+  /** Sinks and threads, which are closed with it. */
+  readonly #closing: { close(): Promise<void> }[] = [];
   #isShown = false;
 
   private constructor(
@@ -39,6 +51,8 @@ export class CustomInstance {
   stage!: Stage;
   /** Providers that it brings, by name. */
   providers: ReadonlyMap<string, ProviderDefinition> = new Map();
+  /** Checks that it brings, by id. */
+  checks: ReadonlyMap<string, PluginCheckRow> = new Map();
 
   /** Rejects with file, line and reason. */
   static async of(entry: InsertedPlugin, parts: InstanceParts): Promise<CustomInstance> {
@@ -57,22 +71,30 @@ export class CustomInstance {
       );
     const instance = new CustomInstance(place, parts);
     const { log } = parts.host;
+    const jobs = new PluginJobThreads(plugin, entry.pack ?? null);
+    instance.#closing.push(jobs);
     const own = stageHost(
       plugin,
-      { ...parts.host, metrics: { show: (source) => instance.#show(source) }, sinks: instance.#sinks },
+      {
+        ...parts.host,
+        metrics: { show: (source) => instance.#show(source) },
+        sinks: instance.#closing,
+        runJob: (job, data, options) => jobs.run(job, data, options),
+      },
       false,
     );
     const host = explainMissing(name, customHost(name, own, plugin.metrics), parts.host.capabilities);
     const settingUp = hookEntered(hookNumber(name, 'setup'));
     const stage = await setUp(plugin, options, host).finally(() => hookLeft(settingUp));
     instance.providers = providersOf(plugin, options, log);
+    instance.checks = checksOf(name, stage.checks, log, scopeTest(name, scope));
     // Attempts have timeouts of their own, and a model may answer for minutes.
     const unlimited = plugin.needs?.includes('upstream') ? 'request' : null;
     const made = customStage(stage, log, { ms: parts.hookTimeoutMs, unlimited }, scopeTest(name, scope));
     const { close } = made.hooks;
     const closed = async (): Promise<void> => {
       await close?.();
-      await Promise.all(instance.#sinks.map((sink) => sink.close()));
+      await Promise.all(instance.#closing.map((one) => one.close()));
     };
     instance.stage = { name, hooks: { ...made.hooks, close: closed } };
     return instance;

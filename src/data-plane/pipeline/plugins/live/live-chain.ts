@@ -4,6 +4,7 @@ import { type Chain, composeChain } from '../../chain.js';
 import type { StageName } from '../../order.js';
 import { arrange, type Stage } from '../plugins.js';
 import { CustomInstance, type InstanceParts } from './custom-instance.js';
+import { allChecks } from './plugin-checks.js';
 import { allProviders } from './provider-rows.js';
 
 /** Milliseconds after which a replaced plugin is closed even if requests still run through it. */
@@ -45,7 +46,7 @@ export class LiveChain {
         const key = keyOf(entry, next);
         next.set(key, this.#instances.get(key) ?? (await CustomInstance.of(entry, this.parts)));
       }
-      allProviders(next.values(), this.parts.providers);
+      allProviders(next.values(), this.parts.brought);
     } catch (error) {
       await this.#closeAll(next);
       throw error;
@@ -64,7 +65,8 @@ export class LiveChain {
     this.#instances = next;
     for (const instance of next.values()) instance.chains++;
     this.#chain = this.#compose(next);
-    this.parts.providers.replace(allProviders(next.values(), this.parts.providers));
+    const { brought } = this.parts;
+    brought.replace(allProviders(next.values(), brought), allChecks(next.values()));
     this.#leave(before.chain, before.instances);
   }
 

@@ -9,12 +9,10 @@ import type { ProviderDefinition, Quirk } from '../../../providers/provider.js';
 import { inPluginScope, scopeFields } from '../plugin-scope.js';
 import { hookEntered, hookLeft, hookNumber } from './running-hooks.js';
 
-/** Where the providers of plugins go. */
-export interface PluginProviders {
+/** Names of providers that plugins may not use. */
+export interface ProvidersInUse {
   /** Does the gateway have a provider of that name itself? */
   isTaken(name: string): boolean;
-  /** New calls find these, and no others of plugins. */
-  replace(rows: ReadonlyMap<string, ProviderDefinition>): void;
 }
 
 /** Something that brings providers. */
@@ -51,7 +49,7 @@ export function providersOf(
  */
 export function allProviders(
   instances: Iterable<Bringing>,
-  { isTaken }: PluginProviders,
+  { isTaken }: ProvidersInUse,
 ): ReadonlyMap<string, ProviderDefinition> {
   const all = new Map<string, ProviderDefinition>();
   const bringers = new Map<string, string>();
