@@ -114,7 +114,9 @@ describe('the package', function () {
       .filter((file) => /^dist\/.*(\.js|\.d\.ts)$/.test(file))
       .flatMap((file) => {
         const text = readFileSync(join(installed, file), 'utf8');
-        const imports = [...text.matchAll(/(?:from|import|import\()\s*'(\.[^']+)'/g)].map(([, to]) => to!);
+        const imports = [...text.matchAll(/(?:from|import|import\()\s*['"](\.\.?\/[^'"*]+)['"]/g)].map(
+          ([, to]) => to!,
+        );
         return imports
           .map((to) => join(dirname(file), file.endsWith('.d.ts') ? to.replace(/\.js$/, '.d.ts') : to))
           .filter((to) => !existsSync(join(installed, to)))
