@@ -1,9 +1,19 @@
-import { EventStreamCodec } from '@smithy/core/event-streams';
+import { createRequire } from 'node:module';
+import type { EventStreamCodec } from '@smithy/core/event-streams';
 
-const codec = new EventStreamCodec(
-  (bytes) => Buffer.from(bytes).toString('utf8'),
-  (text) => Buffer.from(text),
-);
+let codec: EventStreamCodec | null = null;
+
+/** Loaded with the first frame: it takes 70 ms, and most starts of the simulated provider never send one. */
+function codecOfAws(): EventStreamCodec {
+  if (codec === null) {
+    const streams = createRequire(import.meta.url)('@smithy/core/event-streams');
+    codec = new (streams as typeof import('@smithy/core/event-streams')).EventStreamCodec(
+      (bytes) => Buffer.from(bytes).toString('utf8'),
+      (text) => Buffer.from(text),
+    );
+  }
+  return codec;
+}
 
 const text = (value: string) => ({ type: 'string', value }) as const;
 
@@ -29,5 +39,5 @@ export function awsError(code: string, message: string): Buffer {
 }
 
 export function frame(headers: Parameters<EventStreamCodec['encode']>[0]['headers'], body: string): Buffer {
-  return Buffer.from(codec.encode({ headers, body: Buffer.from(body) }));
+  return Buffer.from(codecOfAws().encode({ headers, body: Buffer.from(body) }));
 }
