@@ -94,7 +94,7 @@ describe('with few file descriptors', () => {
     limit(8);
     process.kill(worker, 'SIGKILL');
     await eventually('a refusal', async () => gateway.output().includes('EMFILE'));
-    expect(workers()).to.deep.equal([]);
+    await eventually('the killed worker is gone', async () => workers().length === 0);
     expect(await readiness()).to.equal(503);
     await eventually(
       'another refusal',
