@@ -186,6 +186,13 @@ export interface AuditLog {
 
 export interface AuthSettings {
   readonly session_settings: SessionSettings;
+  readonly jwks_url?: string | null;
+  readonly jwks?: Readonly<Record<string, unknown>> | null;
+  readonly issuer?: string | null;
+  readonly audience?: string | null;
+  readonly algorithms: readonly string[];
+  readonly user_id_claims: readonly string[];
+  readonly oidc?: OidcSettings | null;
 }
 
 /** One deployment of a model on Azure OpenAI. */
@@ -3513,6 +3520,21 @@ export interface Node {
   readonly journal_behind_s: number;
 }
 
+/** How people sign in through an OpenID Connect provider. */
+export interface OidcSettings {
+  /** The provider's address, as its tokens name it. */
+  readonly issuer?: string | null;
+  readonly client_id?: string | null;
+  /** Sealed, and masked in answers. Left out, or sent as an answer shows it: stays as it is. */
+  readonly client_secret?: string | null;
+  /** Only people with an e-mail address of one of these domains may sign in; empty: of any. At most 100. */
+  readonly allowed_email_domains: readonly string[];
+  /** Claim of the provider's token that the role is taken from. */
+  readonly role_claim?: string | null;
+  /** `admin` or `member`, by value of that claim; at most 100. */
+  readonly role_mapping: Readonly<Record<string, 'admin' | 'member'>>;
+}
+
 export interface Organisation {
   readonly id: string;
   readonly name: string;
@@ -4176,6 +4198,20 @@ export type UpdateApiKeyResponse = Readonly<Record<string, never>>;
 export interface UpdateAuthSettingsRequest {
   /** Its fields that are absent stay as they are. */
   readonly session_settings?: SessionSettings | null;
+  /** Where the public keys of JSON web tokens are fetched from: https, unless egress_allow names the host. */
+  readonly jwks_url?: string | null;
+  /** The public keys of JSON web tokens themselves, as a JSON Web Key Set: `{"keys": [...]}`. */
+  readonly jwks?: Readonly<Record<string, unknown>> | null;
+  /** `iss` of every token; unless set: any. */
+  readonly issuer?: string | null;
+  /** `aud` of every token, or one of them; unless set: any. */
+  readonly audience?: string | null;
+  /** With which tokens may be signed; RS256 unless set. */
+  readonly algorithms: readonly ('RS256' | 'ES256' | 'EdDSA')[];
+  /** The first of these claims that a token has names its user; email_id, sub and uid unless set. At most 10. */
+  readonly user_id_claims: readonly string[];
+  /** Its fields that are absent stay as they are; null removes it whole. */
+  readonly oidc?: OidcSettings | null;
   /** Fields to change; one that is named and absent is cleared. What is present, unless given. */
   readonly update_mask?: readonly string[] | null;
 }
@@ -5529,9 +5565,9 @@ export interface AdminServices {
     GetOrganisationDefaults: [GetOrganisationDefaultsRequest, OrganisationDefaults];
     /** Changes what every workspace's requests pass. Absent fields stay as they are. */
     UpdateOrganisationDefaults: [UpdateOrganisationDefaultsRequest, UpdateOrganisationDefaultsResponse];
-    /** Returns how users sign in. */
+    /** Returns how people sign in, and which JSON web tokens are accepted. */
     GetAuthSettings: [GetAuthSettingsRequest, AuthSettings];
-    /** Changes how users sign in. Absent fields stay as they are. */
+    /** Changes how people sign in, and which JSON web tokens are accepted. Absent fields stay as they are; null clears one. */
     UpdateAuthSettings: [UpdateAuthSettingsRequest, AuthSettings];
     /** Returns the workspaces that are exempt from the organisation's guardrails. */
     ListWorkspaceExclusions: [ListWorkspaceExclusionsRequest, WorkspaceExclusions];

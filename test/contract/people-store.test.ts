@@ -1,7 +1,9 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect } from 'chai';
+import { Secret } from '../../src/common/access/secret.js';
 import { bootstrap } from '../../src/control-plane/store/bootstrap.js';
+import { defaultAuthSettings } from '../../src/control-plane/store/records/auth-settings.js';
 import type { Place, Store } from '../../src/control-plane/store/store.js';
 import { folder, forEachStore } from '../support/stores.js';
 
@@ -285,6 +287,31 @@ describe('people and places in the store', () => {
         expect((await store.workspaces.list(organisationId, everything, archived)).total).to.equal(1);
         expect((await store.users.get(organisationId, user.id))?.workspaceIds).to.deep.equal([]);
         expect(await store.members.add(where, (await makeUser()).id, 'member')).to.equal('missing');
+      });
+    });
+
+    describe('settings of signing in', () => {
+      it('have defaults, keep what a change leaves out, and seal the client secret', async () => {
+        const { authSettings } = store;
+        expect(await authSettings.get(organisationId)).to.deep.equal(defaultAuthSettings);
+        expect(await authSettings.clientSecret(organisationId)).to.equal(null);
+        const oidc = {
+          issuer: 'https://id.example.com',
+          clientId: 'headgate',
+          maskedSecret: 'ab*****xyz',
+          allowedEmailDomains: ['example.com'],
+          roleClaim: 'groups',
+          roleMapping: { staff: 'member' },
+        } as const;
+        const secret = new Secret('a-client-secret');
+        await authSettings.update(organisationId, { issuer: 'https://id', oidc, clientSecret: secret });
+        const changed = await authSettings.update(organisationId, { issuer: null, audience: 'gateway' });
+        expect(changed).to.deep.equal({ ...defaultAuthSettings, audience: 'gateway', oidc });
+        expect(await authSettings.get(organisationId)).to.deep.equal(changed);
+        expect((await authSettings.clientSecret(organisationId))?.reveal()).to.equal('a-client-secret');
+        await authSettings.update(organisationId, { clientSecret: null });
+        expect(await authSettings.clientSecret(organisationId)).to.equal(null);
+        expect(await authSettings.get('another')).to.deep.equal(defaultAuthSettings);
       });
     });
 

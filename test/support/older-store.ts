@@ -4,6 +4,7 @@ import type { Transaction } from '../../src/control-plane/store/sql/connection/d
 export async function undoNewest(sql: Transaction): Promise<void> {
   await sql('schema_version').where('version', '>=', 10).delete();
   for (const table of [
+    'auth_settings',
     'log_exports',
     'saved_filters',
     'unredacted_texts',

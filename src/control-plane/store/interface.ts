@@ -1,6 +1,7 @@
 import type { ChangeStore } from './changes.js';
 import type { ApiKeyStore } from './records/api-keys.js';
 import type { AuditStore } from './records/audit.js';
+import type { AuthSettingsStore } from './records/auth-settings.js';
 import type { CollectionStore } from './records/collections.js';
 import type { ConfigStore } from './records/configs.js';
 import type { Cursors } from './records/cursors.js';
@@ -45,6 +46,7 @@ export interface UnitOptions {
  */
 export interface Store {
   readonly organisations: OrganisationStore;
+  readonly authSettings: AuthSettingsStore;
   readonly users: UserStore;
   readonly workspaces: WorkspaceStore;
   readonly members: MemberStore;

@@ -4,6 +4,7 @@ export type * from './changes.js';
 export type * from './interface.js';
 export type * from './records/api-keys.js';
 export type * from './records/audit.js';
+export type * from './records/auth-settings.js';
 export type * from './records/collections.js';
 export type * from './records/configs.js';
 export type * from './records/credentials.js';

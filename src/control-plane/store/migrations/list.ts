@@ -17,6 +17,7 @@ import { up as resetTimes } from './0016-reset-times.js';
 import { up as partnerPlugins } from './0017-partner-plugins.js';
 import { up as savedFilters } from './0018-saved-filters.js';
 import { up as logExports } from './0019-log-exports.js';
+import { up as authSettings } from './0020-auth-settings.js';
 import type { Migration } from './migration.js';
 
 /**
@@ -43,4 +44,5 @@ export const migrations: readonly Migration[] = [
   { version: 17, name: 'credentials of partners, unredacted texts', kind: 'expand', up: partnerPlugins },
   { version: 18, name: 'saved filters', kind: 'expand', up: savedFilters },
   { version: 19, name: 'exports of logs', kind: 'expand', up: logExports },
+  { version: 20, name: 'settings of signing in', kind: 'expand', up: authSettings },
 ];

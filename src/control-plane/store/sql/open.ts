@@ -17,6 +17,7 @@ import { migrate, requireCurrent } from './migrate.js';
 import { SqlApiKeys } from './records/api-keys.js';
 import { SqlAudit } from './records/audit.js';
 import { AuditChain } from './records/audit-chain.js';
+import { SqlAuthSettings } from './records/auth-settings.js';
 import { SqlCollections } from './records/collections.js';
 import { SqlConfigs } from './records/configs.js';
 import { SqlCursors } from './records/cursors.js';
@@ -52,6 +53,7 @@ interface StoreParts extends OrganisationParts {
 
 class SqlStore implements Store {
   readonly audit: SqlAudit;
+  readonly authSettings: SqlAuthSettings;
   readonly changes: SqlChanges;
   readonly configs: SqlConfigs;
   readonly collections: SqlCollections;
@@ -86,6 +88,7 @@ class SqlStore implements Store {
       this.#rightsChanged += 1;
     });
     this.audit = new SqlAudit(database, chain, now);
+    this.authSettings = new SqlAuthSettings(ofRights, dataKeys, now);
     this.changes = new SqlChanges(database, now);
     this.configs = new SqlConfigs(database, dataKeys, now);
     this.collections = new SqlCollections(database, now);

@@ -1,4 +1,4 @@
-import type { AuthSettings, WorkspaceExclusions } from '../../../../../proto/messages.js';
+import type { WorkspaceExclusions } from '../../../../../proto/messages.js';
 import { flagsInForce } from '../../../../common/access/security-settings.js';
 import type { Organisation, OrganisationChange, Workspace } from '../../../store/store.js';
 import type { Caller } from '../../access/caller.js';
@@ -11,6 +11,7 @@ import { checkSchema } from '../../references/metadata-schema.js';
 import { flagsAfter } from '../../references/security-flags.js';
 import type { AdminParts, Service } from '../../service.js';
 import { checkTtl } from '../workspaces/workspaces.js';
+import { authChangeOf, authMessage } from './auth-settings.js';
 import { everyKey, keysOfWorkspace } from './users.js';
 
 const settingNames = [
@@ -31,10 +32,6 @@ const kinds: Readonly<Record<string, ExcludedKind>> = {
   'input-guardrails': 'inputGuardrails',
   'output-guardrails': 'outputGuardrails',
 };
-
-const authMessage = ({ maxSessionTtl }: Organisation): AuthSettings => ({
-  session_settings: { max_session_ttl: maxSessionTtl },
-});
 
 /** The organisation itself: settings, security, defaults. */
 export function organisationsService({ store }: AdminParts): Service<'Organisations'> {
@@ -128,12 +125,16 @@ export function organisationsService({ store }: AdminParts): Service<'Organisati
     },
 
     async GetAuthSettings(caller) {
-      return authMessage(await ownOf(caller));
+      const { maxSessionTtl } = await ownOf(caller);
+      return authMessage(maxSessionTtl, await store.authSettings.get(caller.organisationId));
     },
 
     async UpdateAuthSettings(caller, request) {
+      const before = await store.authSettings.get(caller.organisationId);
+      const change = authChangeOf(request, before);
+      const settings = await store.authSettings.update(caller.organisationId, change);
       const maxSessionTtl = changeOf<number>(request, 'session_settings.max_session_ttl');
-      return authMessage(await update(caller, { maxSessionTtl }));
+      return authMessage((await update(caller, { maxSessionTtl })).maxSessionTtl, settings);
     },
 
     async ListWorkspaceExclusions(caller, { kind }) {
