@@ -3829,6 +3829,15 @@ export interface ReconciliationDifference {
   readonly lost_requests: number;
 }
 
+export type RefreshAuthSettingsRequest = Readonly<Record<string, never>>;
+
+export interface RefreshAuthSettingsResponse {
+  /** The keys that tokens are checked with from now on. */
+  readonly keys: readonly TokenKey[];
+  /** When the key set of jwks_url was fetched; absent without one. */
+  readonly fetched_at?: string | null;
+}
+
 export interface RemoveWorkspaceMemberRequest {
   /** Id or slug. */
   readonly workspace_id: string;
@@ -4081,6 +4090,12 @@ export interface TestGuardrailResponse {
   readonly results: readonly GuardrailTestResult[];
   /** Absent: no text has a label. */
   readonly score?: GuardrailTestScore | null;
+}
+
+/** A public key that checks JSON web tokens. */
+export interface TokenKey {
+  readonly kid: string;
+  readonly alg: 'RS256' | 'ES256' | 'EdDSA';
 }
 
 export interface TokenPrice {
@@ -5569,6 +5584,8 @@ export interface AdminServices {
     GetAuthSettings: [GetAuthSettingsRequest, AuthSettings];
     /** Changes how people sign in, and which JSON web tokens are accepted. Absent fields stay as they are; null clears one. */
     UpdateAuthSettings: [UpdateAuthSettingsRequest, AuthSettings];
+    /** Fetches the key set of JSON web tokens now: tokens of keys that it no longer has are refused from here on. */
+    RefreshAuthSettings: [RefreshAuthSettingsRequest, RefreshAuthSettingsResponse];
     /** Returns the workspaces that are exempt from the organisation's guardrails. */
     ListWorkspaceExclusions: [ListWorkspaceExclusionsRequest, WorkspaceExclusions];
     /** Lets the organisation's guardrails pass workspaces by, or run in them again. */

@@ -7,6 +7,7 @@ export const adminPaths: readonly string[] = [
   '/model-configs/pricing/{provider}/{model}',
   '/v1/admin/organisation',
   '/v1/admin/organisation/auth-settings',
+  '/v1/admin/organisation/auth-settings/refresh',
   '/v1/admin/organisation/defaults',
   '/v1/admin/users',
   '/v1/admin/users/invites',

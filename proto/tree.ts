@@ -11,6 +11,8 @@ export interface Access {
   readonly action: string;
   readonly audited: boolean;
   readonly organisationOnly: boolean;
+  /** It begins its unit of work itself. */
+  readonly ownUnit?: boolean;
 }
 
 /** One way over HTTP to a method. */

@@ -1,5 +1,6 @@
 import { isGatewayKey } from '../../src/common/access/gateway-key.js';
 import { isExpired, mayCall, type Principal } from '../../src/common/access/principal.js';
+import { isTokenHash, tokenHashLength } from '../../src/common/access/token-form.js';
 import type { DeploymentRules } from '../../src/common/core/directory.js';
 import { GatewayError } from '../../src/common/core/errors.js';
 import type { Exchange } from '../../src/common/core/exchange.js';
@@ -11,7 +12,10 @@ import stage from './stage.js';
 /** Headers in which official clients send their key, which is the gateway's when they call the gateway. */
 const clientHeaders = ['authorization', 'x-api-key', 'api-key', 'x-goog-api-key'];
 
-/** Identifies the caller: a gateway key that exists, is valid and is allowed to do this. Every other call is refused. */
+/**
+ * Identifies the caller: a gateway key that exists, is valid and is allowed to do this, or a JSON web token in its place.
+ * Every other call is refused.
+ */
 export default definePlugin<Record<string, never>, NeedsOf<typeof stage>>({
   ...stage,
   setup(_options, host) {
@@ -28,11 +32,14 @@ export default definePlugin<Record<string, never>, NeedsOf<typeof stage>>({
       if (rules instanceof Promise) return rules.then((found) => serves(found, accepted));
       serves(rules, accepted);
     };
-    /** `hash` null: by its form it is no gateway key. `place`: the header that holds the key, or `key` of the query. */
-    const look = (x: Exchange, hash: string | null, place: string): void | Promise<void> => {
+    /**
+     * `hash` null: by its form it is no gateway key. `place`: the header that holds the key, or `key` of the query.
+     * `text`: the key.
+     */
+    const look = (x: Exchange, hash: string | null, place: string, text: string): void | Promise<void> => {
       // The form of a key is not secret, so an invalid text and an unknown key may take different times.
       if (hash === null) throw invalidKey(place);
-      const found = host.directory.key(hash, x.request);
+      const found = host.directory.key(hash, x.request, text);
       if (found instanceof Promise) return found.then((principal) => admit(x, principal, place));
       if (deployment !== null) return admit(x, found, place);
       accept(x, found, place);
@@ -40,30 +47,38 @@ export default definePlugin<Record<string, never>, NeedsOf<typeof stage>>({
     const lookInQuery = (x: Exchange): void | Promise<void> => {
       const key = isGeminiCall(x) ? queryKey(x.request.query) : null;
       const hash = key === null ? null : host.hashKey(key);
-      if (hash === null) throw noKey(x.request.headers, key, shown);
-      return look(x, hash, 'key');
+      if (key === null || hash === null || isTokenHash(hash)) throw noKey(x.request.headers, key, shown);
+      return look(x, hash, 'key', key);
     };
     return {
       request(x) {
         const { headers } = x.request;
         let place: string | null = null;
         let hash: string | null = null;
-        let best = clientHeaders.length;
+        let key = '';
+        let best = tokenRank + 1;
         for (let i = 0; i < headers.length; i += 2) {
           const name = headers[i]!;
           const rank = ranks.get(name);
           if (rank === undefined || rank >= best) continue;
           const value = headers[i + 1]!;
-          const found = host.hashKey(name === 'authorization' ? (bearerToken(value) ?? '') : value);
+          const text = name === 'authorization' ? (bearerToken(value) ?? '') : value;
+          const found = host.hashKey(text);
           // The gateway's own header always counts, whatever its value; the clients' headers only with a gateway key.
           if (found === null && rank !== own) continue;
+          let counted = rank;
+          if (rank !== own && found!.length === tokenHashLength) {
+            if (name !== 'authorization' || best <= tokenRank) continue;
+            counted = tokenRank;
+          }
           place = name;
           hash = found;
-          best = rank;
+          key = text;
+          best = counted;
         }
         if (place === null) return lookInQuery(x);
         x.keyHeader = place;
-        return look(x, hash, place);
+        return look(x, hash, place, key);
       },
     };
   },
@@ -71,6 +86,8 @@ export default definePlugin<Record<string, never>, NeedsOf<typeof stage>>({
 
 /** Rank of the gateway's own headers, before the clients'. The first of them counts. */
 const own = -1;
+/** A token in `authorization` may be the provider's: a gateway key in any other header counts instead. */
+const tokenRank = clientHeaders.length;
 
 const isGeminiCall = ({ endpoint, request }: Exchange): boolean =>
   endpoint.modelInPath === true || (endpoint.name === 'models' && request.path.startsWith('/v1beta/'));
@@ -139,7 +156,10 @@ function serves({ organisationId, disabled, workspaces }: DeploymentRules, princ
 function accept(x: Exchange, principal: Principal | null, place: string): Principal {
   if (principal === null) throw invalidKey(place);
   if (principal.expiresAt !== null && isExpired(principal, Date.now())) {
-    throw new GatewayError('01', 'Expired API key: rotate it or use another one.', { param: place });
+    const what = principal.isToken
+      ? 'Expired token: get a new one.'
+      : 'Expired API key: rotate it or use another one.';
+    throw new GatewayError('01', what, { param: place });
   }
   const lists = x.endpoint.name === 'models';
   if ((principal.workspaceId === null || principal.keyType === 'organisation-service') && !lists) {
@@ -152,7 +172,7 @@ function accept(x: Exchange, principal: Principal | null, place: string): Princi
   if (!principal.scopes.includes('completions.write') && !mayCall(principal, x.endpoint.name)) {
     throw new GatewayError(
       'permission_denied',
-      `This API key lacks the scope ${lists ? 'virtual_keys.list or completions.write' : 'completions.write'}: add it to the key or use another key.`,
+      `This ${principal.isToken ? 'token' : 'API key'} lacks the scope ${lists ? 'virtual_keys.list or completions.write' : 'completions.write'}: add it to the key or use another key.`,
       { param: place },
     );
   }

@@ -33,6 +33,7 @@ import { runsOfSchedules, schedulesPart } from './parts/schedules.js';
 import { simulatedProvider } from './parts/simulated-provider.js';
 import { stagesPart } from './parts/stages.js';
 import { storePart } from './parts/store.js';
+import { tokensPart } from './parts/tokens.js';
 import { unredactedTexts } from './parts/unredacted-texts.js';
 import { workerProcesses } from './parts/worker-processes.js';
 import { workersPart } from './parts/workers.js';
@@ -74,6 +75,7 @@ const parts = PartList.given<Base>()
   .with(pruning)
   .with(logSinksPart)
   .with(otherNodes)
+  .with(tokensPart)
   .with(anchoringPart)
   .with(pricesPart)
   .with(analyticsPart)

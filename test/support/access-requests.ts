@@ -249,6 +249,7 @@ export const requests: Readonly<Record<string, RequestOf>> = {
     kind: 'input-guardrails',
     organisation_id: at.organisation,
   }),
+  'Organisations.RefreshAuthSettings': nothing,
   'Organisations.UpdateAuthSettings': () => ({ session_settings: { max_session_ttl: 900 } }),
   'Organisations.UpdateOrganisation': () => ({ name: 'other' }),
   'Organisations.UpdateOrganisationDefaults': () => ({ input_guardrails: [] }),

@@ -240,6 +240,19 @@ export const folders: readonly Folder[] = [
       'src/control-plane/alerts',
       'src/control-plane/analytics',
       'src/control-plane/exports',
+      'src/control-plane/tokens',
+    ],
+  },
+  {
+    path: 'src/control-plane/tokens',
+    holds: 'JSON web tokens in place of keys: key sets, signatures, claims',
+    imports: [
+      'src/common/core',
+      'src/common/text',
+      'src/common/access',
+      'src/common/plugin-host',
+      'src/common/ipc',
+      'src/control-plane/store',
     ],
   },
   {
@@ -363,6 +376,7 @@ export const folders: readonly Folder[] = [
       'src/control-plane/vectors',
       'src/control-plane/analytics',
       'src/control-plane/exports',
+      'src/control-plane/tokens',
       'src/simulated',
     ],
   },

@@ -34,6 +34,7 @@ GET                      /v1/admin/workspaces/{}/members/{}
 GET,PUT                  /v1/admin/organisation
 GET,PUT                  /v1/admin/organisation/defaults
 GET,PUT                  /v1/admin/organisation/auth-settings
+POST                     /v1/admin/organisation/auth-settings/refresh
 GET,PUT                  /v1/workspace-exclusions/{}
 GET,POST                 /v1/policies/usage-limits
 GET,PUT,DELETE           /v1/policies/usage-limits/{}

@@ -57,6 +57,7 @@ function accessOf(method: protobuf.Method): Access {
     action: String(option?.['action'] ?? ''),
     audited: option?.['audited'] === true,
     organisationOnly: option?.['organisation_only'] === true,
+    ...(option?.['own_unit'] === true && { ownUnit: true }),
   };
 }
 

@@ -1,6 +1,7 @@
 import { createHmac, randomBytes } from 'node:crypto';
 import { crc32 } from 'node:zlib';
 import type { KeyType } from './principal.js';
+import { hashToken, isTokenForm } from './token-form.js';
 
 const alphabet = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz';
 const prefixes: Readonly<Record<KeyType, string>> = {
@@ -56,29 +57,35 @@ export function hashGatewayKey(pepper: Buffer, text: string): string {
   return createHmac('sha256', pepper).update(text).digest('hex');
 }
 
-/** Beyond this many, the cache of keys is emptied. */
+/** Beyond this many, or so many characters of them, the cache of keys is emptied. */
 const maxSeenKeys = 1000;
+const maxSeenLength = 2 * 1024 * 1024;
 
 /**
- * Hashes possible gateway keys as `hashGatewayKey` does, and caches the last ones, since a key comes with every
- * request.
+ * Hashes possible gateway keys as `hashGatewayKey` does, and JSON web tokens as `hashToken` does. Caches the last ones,
+ * since one comes with every request.
  */
 export class KeyHasher {
   readonly #seen = new Map<string, string>();
+  #seenLength = 0;
 
   constructor(readonly pepper: Buffer) {}
 
-  /** null: this does not have the form of a gateway key. */
-  readonly hash = (text: string): string | null => {
-    let hash = this.#seen.get(text);
-    if (hash === undefined) {
-      if (!isGatewayKey(text)) return null;
-      hash = hashGatewayKey(this.pepper, text);
-      if (this.#seen.size >= maxSeenKeys) this.#seen.clear();
-      this.#seen.set(text, hash);
+  /** null: this has neither the form of a gateway key nor that of a token. */
+  readonly hash = (text: string): string | null => this.#seen.get(text) ?? this.#hashNew(text);
+
+  #hashNew(text: string): string | null {
+    const isKey = isGatewayKey(text);
+    if (!isKey && !isTokenForm(text)) return null;
+    const hash = isKey ? hashGatewayKey(this.pepper, text) : hashToken(this.pepper, text);
+    this.#seenLength += text.length;
+    if (this.#seen.size >= maxSeenKeys || this.#seenLength > maxSeenLength) {
+      this.#seen.clear();
+      this.#seenLength = text.length;
     }
+    this.#seen.set(text, hash);
     return hash;
-  };
+  }
 }
 
 /** The part of every shown secret that replaces its middle. */

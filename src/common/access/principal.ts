@@ -34,6 +34,8 @@ export interface Principal {
   readonly guardrails?: DefaultGuardrails;
   /** Budgets of the key and of its workspace; absent: none. */
   readonly budgets?: readonly BudgetRule[];
+  /** It was identified by a JSON web token, not by a key. Absent: by a key. */
+  readonly isToken?: boolean;
   readonly defaults: {
     readonly configId: string | null;
     readonly allowConfigOverride: boolean;

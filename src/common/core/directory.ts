@@ -79,10 +79,11 @@ export interface Sender {
  */
 export interface Directory {
   /**
-   * `hash`: HMAC-SHA-256 of the key text, hex. null: no such key. Throws or rejects with `too_many_unknown_keys` if
-   * the key has to be looked up and its sender's network has sent too many unknown ones.
+   * `hash`: HMAC-SHA-256 of the key text, hex. `text`: of a JSON web token; of a key it is not used. null: no such key.
+   * Throws or rejects with `too_many_unknown_keys` if the key has to be looked up and its sender's network has sent too
+   * many unknown ones; rejects with the reason why a token is not accepted.
    */
-  key(hash: string, sender?: Sender): Awaitable<Principal | null>;
+  key(hash: string, sender?: Sender, text?: string): Awaitable<Principal | null>;
   config(workspaceId: string, slugOrId: string): Awaitable<ResolvedConfig | null>;
   provider(workspaceId: string, slug: string): Awaitable<StoredProvider | null>;
   /** null: the workspace has none. */

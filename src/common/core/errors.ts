@@ -38,7 +38,9 @@ export const errorTable = {
   AB01: row(400, 'invalid_request_error', 'client'),
   /** A gateway key that is missing, malformed or unknown. */
   '03': row(401, 'authentication_error', 'client'),
-  /** A gateway key past its expiry. */
+  /** A JSON web token that cannot be checked: the key set of its organisation cannot be fetched. */
+  '033': row(401, 'authentication_error', 'client'),
+  /** A gateway key or a JSON web token past its expiry. */
   '01': row(401, 'authentication_error', 'client'),
   /** A gateway key that became invalid while its request ran. */
   key_revoked: row(401, 'authentication_error', 'client'),

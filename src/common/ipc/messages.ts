@@ -11,15 +11,29 @@ import type {
   PartnerRecord,
   PoliciesRecord,
   ProviderRecord,
+  TokenRecord,
 } from './records.js';
 import type { NewsKind, QuestionKind } from './shared.js';
 
 /** The messages between the control process and a data worker, over Node's IPC channel. Plain JSON, and bytes. */
 
-export type LookupKind = 'key' | 'config' | 'provider' | 'policies' | 'guardrail' | 'partner' | 'deployment';
+export type LookupKind =
+  | 'key'
+  | 'token'
+  | 'config'
+  | 'provider'
+  | 'policies'
+  | 'guardrail'
+  | 'partner'
+  | 'deployment';
+
+/** What the store has records of; a token is checked instead. */
+export type StoredKind = Exclude<LookupKind, 'token'>;
 
 export interface LookupRecords {
   key: KeyRecord;
+  /** By the token's own text. */
+  token: TokenRecord;
   config: ConfigRecord;
   provider: ProviderRecord;
   policies: PoliciesRecord;
@@ -32,14 +46,25 @@ export interface LookupRecords {
  * What to forget. `name`: key hash, config slug or id, provider slug, deployment id, `*` for all (policies,
  * guardrails and partners have no other).
  * `workspace` is null for a deployment, and for a key by its hash; with `*` for keys it narrows them to those of a
- * workspace, and `user` to those of a user.
+ * workspace, `user` to those of a user, and `tokensOf` to the JSON web tokens of an organisation. Tokens are forgotten
+ * as keys are.
  */
 export interface Forget {
-  kind: LookupKind;
+  kind: StoredKind;
   workspace: string | null;
   name: string;
   user?: string;
+  /** Id of the organisation. Its key set is fetched again before another of its tokens is accepted. */
+  tokensOf?: string;
 }
+
+/** All JSON web tokens of an organisation. */
+export const tokensOf = (organisationId: string): Forget => ({
+  kind: 'key',
+  workspace: null,
+  name: '*',
+  tokensOf: organisationId,
+});
 
 /** All cached records. */
 export const forgetEverything: readonly Forget[] = [
@@ -54,13 +79,19 @@ export const forgetEverything: readonly Forget[] = [
 
 /** Does a change with the name `*` apply to the keys of that workspace and user? */
 export function concernsKey(
-  { kind, workspace, user }: Forget,
-  key: { readonly workspaceId: string | null; readonly userId: string | null },
+  { kind, workspace, user, tokensOf }: Forget,
+  key: {
+    readonly organisationId?: string;
+    readonly workspaceId: string | null;
+    readonly userId: string | null;
+    readonly isToken?: boolean;
+  },
 ): boolean {
   return (
     kind === 'key' &&
     (workspace === null || workspace === key.workspaceId) &&
-    (user === undefined || user === key.userId)
+    (user === undefined || user === key.userId) &&
+    (tokensOf === undefined || (key.isToken === true && tokensOf === key.organisationId))
   );
 }
 

@@ -26,8 +26,20 @@ export interface KeyRecord {
   guardrails?: { before: string[]; after: string[] };
   /** Budgets of the key and of its workspace; absent: none. */
   budgets?: BudgetRule[];
+  /** It was identified by a JSON web token, not by a key. Absent: by a key. */
+  isToken?: boolean;
   defaults: { configId: string | null; allowConfigOverride: boolean; metadata: Record<string, string> };
 }
+
+/** Why a JSON web token is not accepted. */
+export interface TokenRefusal {
+  /** `01`: it has expired; `03`: it is not valid; `033`: it cannot be checked now; `permission_denied`: it may not do this. */
+  refused: '01' | '03' | '033' | 'permission_denied';
+  /** For the sender: nothing that only the organisation may know, unless the signature is right. */
+  message: string;
+}
+
+export type TokenRecord = KeyRecord | TokenRefusal;
 
 /** Whom the gateway of a deployment serves. */
 export interface DeploymentRecord {
@@ -36,6 +48,10 @@ export interface DeploymentRecord {
   disabled: boolean;
   /** Ids; null: every workspace of the organisation. */
   workspaces: string[] | null;
+  /** Subjects whose JSON web tokens it accepts; absent: any. */
+  tokenSubjects?: string[];
+  /** Workspaces, by id or slug, that the tokens of a subject are for; absent: those that the tokens name. */
+  subjectWorkspaces?: Readonly<Record<string, readonly string[]>>;
 }
 
 export interface ConfigRecord {

@@ -14,6 +14,7 @@ import type { PriceBook } from '../../common/prices/pricing.js';
 import type { Analytics } from '../analytics/question.js';
 import type { LogExporter } from '../exports/exporter.js';
 import type { Store } from '../store/store.js';
+import type { TokenChecker } from '../tokens/token-checker.js';
 import type { Caller } from './access/caller.js';
 
 /** What the administration asks of the provider rows. */
@@ -50,6 +51,10 @@ export interface AdminParts {
   readonly pricing?: Pick<PriceBook, 'quoteOf'>;
   /** A data worker's explanation of a request; null (the default): no worker can give one. */
   explain?(asked: ToExplain): Promise<Explained | null>;
+  /** Checks JSON web tokens; where none is given, they are refused like unknown keys. */
+  readonly tokens?: Pick<TokenChecker, 'find' | 'changes' | 'refresh'>;
+  /** Why key sets may not be fetched from there; null (the default): they may. */
+  readonly keyServerProblem?: (url: string) => string | null;
   /** Who may store credentials that sign in as the gateway itself; by default no one. */
   readonly ownIdentities?: OwnIdentities;
   /** Link-local and metadata addresses that may be stored all the same; none unless given. */

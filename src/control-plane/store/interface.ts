@@ -22,6 +22,7 @@ import type { ProviderStore } from './records/providers.js';
 import type { RateLimitsPolicyStore } from './records/rate-limits-policies.js';
 import type { SavedFilterStore } from './records/saved-filters.js';
 import type { ScheduleStore } from './records/schedules.js';
+import type { TokenHolderStore } from './records/token-holders.js';
 import type { UnredactedTextStore } from './records/unredacted-texts.js';
 import type { UsageLimitsPolicyStore } from './records/usage-limits-policies.js';
 import type { UserStore } from './records/users.js';
@@ -47,6 +48,7 @@ export interface UnitOptions {
 export interface Store {
   readonly organisations: OrganisationStore;
   readonly authSettings: AuthSettingsStore;
+  readonly tokenHolders: TokenHolderStore;
   readonly users: UserStore;
   readonly workspaces: WorkspaceStore;
   readonly members: MemberStore;

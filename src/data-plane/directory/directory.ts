@@ -124,9 +124,16 @@ export class WorkerDirectory implements Directory {
     };
     this.#keys = new KeyDirectory(
       { entries: 50_000, bytes: maxBytes.keys, bytesOf: retainedBytes },
-      async (hash) => {
-        const record = await ask(channel.ask('key', null, hash));
-        return record === null ? null : toPrincipal(record);
+      async (hash, token) => {
+        if (token === null) {
+          const record = await ask(channel.ask('key', null, hash));
+          return record === null ? null : toPrincipal(record);
+        }
+        const record = await ask(channel.ask('token', null, token));
+        if (record === null) return null;
+        // Not kept, unlike the absence of a key: its key may be in the set soon, or its workspace made.
+        if ('refused' in record) throw new GatewayError(record.refused, record.message);
+        return toPrincipal(record);
       },
     );
     const configs = {
@@ -180,8 +187,8 @@ export class WorkerDirectory implements Directory {
       deployment === null ? null : () => this.#deployments.get(deployment) as Awaitable<DeploymentRules>;
   }
 
-  key(hash: string, sender?: Sender): Awaitable<Principal | null> {
-    return this.#keys.remembered.known(hash) ?? this.#keys.get(hash, sender);
+  key(hash: string, sender?: Sender, text?: string): Awaitable<Principal | null> {
+    return this.#keys.remembered.known(hash) ?? this.#keys.get(hash, sender, text);
   }
 
   /** The hash under which a key was found; null: it was not found here. */

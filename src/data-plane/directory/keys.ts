@@ -1,6 +1,7 @@
 import { LRUCache } from 'lru-cache';
 import { FailedAttempts, networkOf } from '../../common/access/failed-attempts.js';
 import type { Principal } from '../../common/access/principal.js';
+import { isTokenHash } from '../../common/access/token-form.js';
 import { atMost } from '../../common/bytes/lru.js';
 import type { Awaitable, Sender } from '../../common/core/directory.js';
 import { GatewayError } from '../../common/core/errors.js';
@@ -27,6 +28,8 @@ export class KeyDirectory {
   readonly #accepted: LRUCache<string, true>;
   readonly #hashes = new WeakMap<Principal, string>();
   readonly #failed: FailedAttempts;
+  /** Texts of the tokens that are being looked up, by their hash, and how many callers wait for each. */
+  readonly #tokens = new Map<string, { readonly text: string; waiting: number }>();
   /** Number of look-ups in flight, by network. */
   readonly #asking = new Map<string, number>();
   /** When the next one may be looked up for a network over its limit; null: there was none yet. */
@@ -34,13 +37,13 @@ export class KeyDirectory {
 
   constructor(
     bounds: Bounds<Principal>,
-    ask: (hash: string) => Promise<Principal | null>,
+    ask: (hash: string, token: string | null) => Promise<Principal | null>,
     failed = new FailedAttempts(),
   ) {
     this.#failed = failed;
     this.#accepted = new LRUCache(atMost(bounds.entries));
     this.remembered = new Remembered(bounds, async (hash) => {
-      const principal = await ask(hash);
+      const principal = await ask(hash, this.#tokens.get(hash)?.text ?? null);
       if (principal !== null) {
         this.#hashes.set(principal, hash);
         this.#accepted.set(hash, true);
@@ -49,10 +52,29 @@ export class KeyDirectory {
     });
   }
 
-  /** null: there is no such key. Throws `too_many_unknown_keys`; without a sender there is no limit. */
-  get(hash: string, sender?: Sender): Awaitable<Principal | null> {
+  /**
+   * null: there is no such key. Throws `too_many_unknown_keys`; without a sender there is no limit. `text`: needed for
+   * the hash of a token alone.
+   */
+  get(hash: string, sender?: Sender, text?: string): Awaitable<Principal | null> {
     const known = this.remembered.known(hash);
     if (known !== undefined) return known;
+    return isTokenHash(hash) ? this.#token(hash, sender, text ?? '') : this.#find(hash, sender);
+  }
+
+  async #token(hash: string, sender: Sender | undefined, text: string): Promise<Principal | null> {
+    const token = this.#tokens.get(hash) ?? { text, waiting: 0 };
+    token.waiting += 1;
+    this.#tokens.set(hash, token);
+    try {
+      return await this.#find(hash, sender);
+    } finally {
+      token.waiting -= 1;
+      if (token.waiting === 0) this.#tokens.delete(hash);
+    }
+  }
+
+  #find(hash: string, sender: Sender | undefined): Awaitable<Principal | null> {
     if (sender === undefined || this.#accepted.has(hash) || this.remembered.isAsked(hash))
       return this.remembered.get(hash);
     return this.#lookUp(hash, networkOf(sender.remoteAddress));
@@ -74,6 +96,9 @@ export class KeyDirectory {
       const principal = await this.remembered.get(hash);
       if (principal === null) this.#failed.add(network);
       return principal;
+    } catch (error) {
+      if (error instanceof GatewayError && error.blame === 'client') this.#failed.add(network);
+      throw error;
     } finally {
       const left = (this.#asking.get(network) ?? 1) - 1;
       if (left > 0) this.#asking.set(network, left);

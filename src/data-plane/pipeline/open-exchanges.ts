@@ -1,7 +1,9 @@
 import { isExpired, mayCall, type Principal } from '../../common/access/principal.js';
-import type { Awaitable } from '../../common/core/directory.js';
+import type { Awaitable, Sender } from '../../common/core/directory.js';
 import { GatewayError } from '../../common/core/errors.js';
 import type { Exchange } from '../../common/core/exchange.js';
+import { bearerToken } from '../../common/http/bearer.js';
+import { getHeader } from '../../common/http/headers.js';
 import { concernsKey, type Forget } from '../../common/ipc/messages.js';
 import type { Logger } from '../../common/plugin-host/plugin.js';
 
@@ -16,7 +18,7 @@ export interface OpenExchange {
 
 /** The look-up of keys. */
 export interface KeySource {
-  key(hash: string): Awaitable<Principal | null>;
+  key(hash: string, sender?: Sender, text?: string): Awaitable<Principal | null>;
   /** The hash under which a key was found; null: it was not found there. */
   hashOf(principal: Principal): string | null;
 }
@@ -97,7 +99,7 @@ export class OpenExchanges {
     const { principal } = exchange.x;
     const hash = this.keys.hashOf(principal);
     if (hash === null) return;
-    const current = this.keys.key(hash);
+    const current = this.keys.key(hash, undefined, tokenOf(exchange.x));
     if (current === principal) return;
     if (current instanceof Promise) current.catch(() => {});
     const unsure = this.#unsure.get(hash);
@@ -151,11 +153,15 @@ export class OpenExchanges {
   async #decide(hash: string): Promise<void> {
     let principal: Principal | null;
     try {
-      principal = await this.keys.key(hash);
-    } catch {
-      // The store cannot be reached: the next sweep tries again.
-      this.#lookups.delete(hash);
-      return;
+      const first = this.#unsure.get(hash)?.[0];
+      principal = await this.keys.key(hash, undefined, first && tokenOf(first.x));
+    } catch (error) {
+      if (!(error instanceof GatewayError) || error.blame !== 'client' || error.code === '033') {
+        // The store cannot be reached: the next sweep tries again.
+        this.#lookups.delete(hash);
+        return;
+      }
+      principal = null;
     }
     this.#lookups.delete(hash);
     const exchanges = this.#unsure.get(hash) ?? [];
@@ -181,6 +187,13 @@ export class OpenExchanges {
   close(): void {
     clearInterval(this.#timer);
   }
+}
+
+/** The text of the JSON web token that an exchange came with; undefined: it came with a key. */
+function tokenOf({ principal, keyHeader, request }: Exchange): string | undefined {
+  if (principal.isToken !== true || keyHeader === null) return undefined;
+  const value = getHeader(request.headers, keyHeader) ?? '';
+  return keyHeader === 'authorization' ? (bearerToken(value) ?? '') : value;
 }
 
 const expired = (): GatewayError =>

@@ -15,6 +15,7 @@ import type { LogExportsGiven } from './log-exports.js';
 import type { ChangesGiven } from './other-nodes.js';
 import type { PricesGiven } from './prices.js';
 import type { Records } from './store.js';
+import type { TokensGiven } from './tokens.js';
 import type { WorkerProcesses } from './worker-processes.js';
 
 export interface Administration {
@@ -37,11 +38,25 @@ export const administration: ProcessPart<
     WorkerProcesses &
     BreakersGiven &
     ChangesGiven &
+    TokensGiven &
     PricesGiven,
   Administration
 > = {
   name: 'administration',
-  async start({ settings, store, ledger, analytics, logExporter, workers, breakers, forget, prices, log }) {
+  async start({
+    settings,
+    store,
+    ledger,
+    analytics,
+    logExporter,
+    workers,
+    breakers,
+    forget,
+    prices,
+    tokens,
+    keyServers,
+    log,
+  }) {
     if (settings.role === 'data') return { admin: null, closeAdmin: async () => {} };
     const { startAdminServer } = await import('../../control-plane/administration/server.js');
     const rows = {
@@ -79,6 +94,8 @@ export const administration: ProcessPart<
       breakers,
       explain: (asked) => workers.explain(asked),
       pricing: prices.book,
+      tokens,
+      keyServerProblem: (url) => keyServers.problemOf(url),
       ownIdentities: new OwnIdentities(settings.ownIdentity),
       egressAllow: new EgressAllow(settings.egressAllow),
       publicUrl: settings.publicUrl ?? `http://localhost:${settings.port}`,

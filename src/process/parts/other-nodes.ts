@@ -10,6 +10,8 @@ import type { WorkerProcesses } from './worker-processes.js';
 export interface ChangesGiven {
   /** Resolves when every worker has forgotten it. */
   readonly forget: (what: readonly Forget[]) => Promise<void>;
+  /** Calls the listener with everything that this node is to forget, before its data workers are. */
+  readonly onForget: (listener: (what: readonly Forget[]) => void) => void;
   readonly storeMetrics: () => readonly Metric[];
   readonly staleTimer: NodeJS.Timeout | null;
 }
@@ -20,11 +22,14 @@ const everyMs = 1000;
 export const otherNodes: ProcessPart<Base & Records & WorkerProcesses, ChangesGiven> = {
   name: 'changes of other nodes',
   async start({ settings, store, known, workers, log }) {
+    const listeners: ((what: readonly Forget[]) => void)[] = [];
+    const onForget: ChangesGiven['onForget'] = (listener) => void listeners.push(listener);
     const forget = (what: readonly Forget[]): Promise<void> => {
       known?.forget(what);
+      for (const listener of listeners) listener(what);
       return workers.forget(what);
     };
-    if (known === null) return { forget, storeMetrics: () => [], staleTimer: null };
+    if (known === null) return { forget, onForget, storeMetrics: () => [], staleTimer: null };
     const heard = (what: readonly Forget[]): void => {
       if (what.length === 0) return;
       forget(what).catch((error) => log.error({ err: error }, 'changes of other nodes'));
@@ -42,7 +47,7 @@ export const otherNodes: ProcessPart<Base & Records & WorkerProcesses, ChangesGi
       );
       heard(forgetEverything);
     });
-    return { forget, storeMetrics: () => storeMetrics(store), staleTimer };
+    return { forget, onForget, storeMetrics: () => storeMetrics(store), staleTimer };
   },
   stop({ staleTimer }) {
     if (staleTimer !== null) clearInterval(staleTimer);

@@ -8,6 +8,7 @@ import type { DataDirectory } from './data-directory.js';
 import type { DeploymentGiven } from './deployment.js';
 import type { PricesGiven } from './prices.js';
 import type { Records } from './store.js';
+import type { TokensGiven } from './tokens.js';
 import type { WorkerProcesses } from './worker-processes.js';
 
 /** A worker that has not ended after its requests is killed two seconds later. Milliseconds. */
@@ -15,7 +16,14 @@ const afterDrainMs = 4000;
 
 /** Makes the data workers serve: from here on there are requests. */
 export const workersPart: ProcessPart<
-  Base & DataDirectory & Records & DeploymentGiven & WorkerProcesses & Administration & PricesGiven,
+  Base &
+    DataDirectory &
+    Records &
+    DeploymentGiven &
+    WorkerProcesses &
+    Administration &
+    TokensGiven &
+    PricesGiven,
   { readonly port: number; readonly plugins: PluginKeeper }
 > = {
   name: 'data workers',
@@ -30,6 +38,7 @@ export const workersPart: ProcessPart<
     store,
     known,
     workers,
+    tokens,
     admin,
     prices,
   }) {
@@ -40,7 +49,8 @@ export const workersPart: ProcessPart<
     const port = await workers.serve({
       init: (worker) =>
         workerInit(settings, worker, workers.options.count, node, pepper, plugins.current, prices),
-      lookup: (kind, workspace, name) => lookups.find(kind, workspace, name),
+      lookup: (kind, workspace, name) =>
+        kind === 'token' ? tokens.find(name) : lookups.find(kind, workspace, name),
       admin(request) {
         // Workers of such a node answer these paths themselves.
         if (admin === null) throw new Error('This node has no administration plane.');

@@ -39,7 +39,7 @@ export class Calls {
     readonly parts: AdminParts,
     readonly implementations: Implementations,
   ) {
-    this.#known = new KnownCallers(parts.store);
+    this.#known = new KnownCallers(parts.store, parts.tokens);
     this.#refusals = new RefusalLog(parts.store, parts.log);
     this.#streams = new OpenStreams(parts.store);
   }
@@ -113,7 +113,11 @@ export class Calls {
 
   /** Throws where the key of a stream may no longer read it. Not from memory: the caller expects a change. */
   async #stillMay({ method, key }: Inbound): Promise<void> {
-    const caller = await authenticate(new KnownCallers(this.parts.store), key(), Date.now());
+    const caller = await authenticate(
+      new KnownCallers(this.parts.store, this.parts.tokens),
+      key(),
+      Date.now(),
+    );
     this.#checkAccess(method, caller);
   }
 
@@ -129,12 +133,21 @@ export class Calls {
     const run = (request: Message): Promise<Message> =>
       this.#runOf(call.method)(caller, request, call.gone) as Promise<Message>;
     if (!access.audited) return run(admit());
-    if (access.scopes.length > 0)
-      return new AuditedCall(this.parts, call, caller, this.#refusals).run(admit, run);
+    const isPublic = access.scopes.length === 0;
+    const audited = (): AuditedCall => new AuditedCall(this.parts, call, caller, this.#refusals);
+    if (!isPublic && access.ownUnit !== true) return audited().run(admit, run);
+    let request: Message;
+    try {
+      request = admit();
+    } catch (refusal) {
+      if (isPublic) throw refusal;
+      // It has an audit row of its own.
+      return audited().run(() => {
+        throw refusal;
+      }, run);
+    }
     // A public method sets itself for whom it acts, and when.
-    const request = admit();
-    caller.unit = (work) =>
-      new AuditedCall(this.parts, call, caller, this.#refusals).run(() => request, work);
+    caller.unit = (work) => audited().run(() => request, work);
     return run(request);
   }
 

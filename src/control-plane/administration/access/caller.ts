@@ -9,6 +9,7 @@ import {
 } from '../../../common/access/key-refusals.js';
 import type { KeyType } from '../../../common/access/principal.js';
 import { keyResource, mayHold } from '../../../common/access/scopes.js';
+import { isTokenForm } from '../../../common/access/token-form.js';
 import { bearerToken } from '../../../common/http/bearer.js';
 import type { Forget } from '../../../common/ipc/messages.js';
 import type { KeyRecord } from '../../../common/ipc/records.js';
@@ -32,7 +33,7 @@ export interface Changed {
 
 /** Who calls an administration method, what that key may do, and what this call has changed so far. */
 export class Caller {
-  /** The audited part of a public method; set for these alone. */
+  /** The audited part of a public method, or of one with a unit of its own; set for these alone. */
   unit: ((work: () => Promise<Message>) => Promise<Message>) | null = null;
   #key: KeyRecord | null;
   #scopes: ReadonlySet<string>;
@@ -65,6 +66,15 @@ export class Caller {
     this.#key = key;
     this.#scopes = new Set(key.scopes);
     return (await this.unit(run as () => Promise<Message>)) as T;
+  }
+
+  /** The audited part of a method with a unit of its own: it waits for other servers before or after that. */
+  async inUnit(work: () => void): Promise<void> {
+    if (this.unit === null) throw new Error('only a method with own_unit begins its unit itself');
+    await this.unit(async () => {
+      work();
+      return {};
+    });
   }
 
   get organisationId(): string {
@@ -200,13 +210,24 @@ async function standingBehind(store: Store, key: KeyRecord): Promise<Standing | 
 
 /** Finds out who calls. Malformed, unknown, deleted and expired keys get the same answer. */
 export async function authenticate(known: KnownCallers, text: string, now: number): Promise<Caller> {
-  const { store } = known;
+  const { store, tokens } = known;
   const isValid = ({ expiresAt }: KeyRecord): boolean => expiresAt === null || expiresAt > now;
   const find = async (hash: string): Promise<KnownCaller | null> => {
     const key = await store.keys.findByHash(hash);
     return key !== null && isValid(key) ? { key, standing: await standingBehind(store, key) } : null;
   };
-  const found = isGatewayKey(text) ? await known.get(text, find) : null;
+  const findToken = async (): Promise<KnownCaller | null> => {
+    const record = (await tokens?.find(text)) ?? null;
+    if (record === null) return null;
+    if (!('refused' in record)) return { key: record, standing: await standingBehind(store, record) };
+    throw new AdminError(record.refused === 'permission_denied' ? 'AB03' : 'AB05', record.message);
+  };
+  const isToken = tokens !== undefined && isTokenForm(text);
+  const found = isToken
+    ? await known.get(text, findToken)
+    : isGatewayKey(text)
+      ? await known.get(text, find)
+      : null;
   if (found === null || !isValid(found.key)) throw unknownKey();
   return new Caller(found.key, store, found.standing);
 }

@@ -47,6 +47,19 @@ async function idsOf(caller: Caller, names: readonly string[], field: string): P
 const joined = (kept: readonly string[], more: readonly string[], gone: readonly string[]): string[] =>
   [...new Set([...kept, ...more])].filter((one) => !gone.includes(one));
 
+/** A workspace, or several, for each subject. */
+function checkedMapping(mapping: DeploymentAccess['jwtSubWorkspaceMapping']) {
+  for (const [subject, to] of Object.entries(mapping ?? {})) {
+    const names: unknown[] = Array.isArray(to) ? to : [to];
+    if (names.length === 0 || !names.every((name) => typeof name === 'string' && name !== ''))
+      throw AdminError.field(
+        `auth_settings.jwt_sub_workspace_mapping.${subject}`,
+        'must be a workspace, or a list of them, by id or slug.',
+      );
+  }
+  return mapping;
+}
+
 interface AccessRequest {
   readonly auth_settings?: (DeploymentAuthSettings & Partial<DeploymentAuthSettingsUpdate>) | null;
   readonly update_mask?: readonly string[] | null;
@@ -87,7 +100,9 @@ export async function accessOf(
     isDataserviceHosted: single('is_dataservice_hosted', before.isDataserviceHosted),
     isPlaygroundProxyAllowed: single('is_playground_proxy_allowed', before.isPlaygroundProxyAllowed),
     disableGateway: single('disable_gateway', before.disableGateway),
-    jwtSubWorkspaceMapping: single('jwt_sub_workspace_mapping', before.jwtSubWorkspaceMapping),
+    jwtSubWorkspaceMapping: checkedMapping(
+      single('jwt_sub_workspace_mapping', before.jwtSubWorkspaceMapping),
+    ),
     jwtSubsAllowed: joined(before.jwtSubsAllowed, given.jwt_subs_allowed, given.remove_subs_allowed ?? []),
     workspacesAllowed: isOpen ? [] : workspaces,
   };

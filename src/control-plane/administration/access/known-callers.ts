@@ -1,5 +1,6 @@
 import type { KeyRecord } from '../../../common/ipc/records.js';
 import type { Store } from '../../store/store.js';
+import type { TokenChecker } from '../../tokens/token-checker.js';
 import type { Standing } from './can.js';
 
 /** A key that was found valid, and the roles that limit it. */
@@ -10,7 +11,8 @@ export interface KnownCaller {
 
 interface KeptCaller extends KnownCaller {
   readonly until: number;
-  readonly rightsChanged: number;
+  /** Of rights and of keys of tokens. */
+  readonly changes: number;
 }
 
 /** So long what another node changed may go unnoticed. Milliseconds. */
@@ -21,21 +23,28 @@ const mostKept = 1000;
 export class KnownCallers {
   readonly #kept = new Map<string, KeptCaller>();
 
-  constructor(readonly store: Store) {}
+  constructor(
+    readonly store: Store,
+    readonly tokens: Pick<TokenChecker, 'find' | 'changes'> | undefined = undefined,
+  ) {}
+
+  get #changes(): number {
+    return this.store.rightsChanged + (this.tokens?.changes ?? 0);
+  }
 
   /** `find` looks a key up by its hash; null: there is none. */
   async get(text: string, find: (hash: string) => Promise<KnownCaller | null>): Promise<KnownCaller | null> {
     const hash = this.store.hashKey(text);
     // Both read before the store is: a change meanwhile makes what was found useless.
-    const { rightsChanged } = this.store;
+    const changes = this.#changes;
     const now = performance.now();
     const kept = this.#kept.get(hash);
-    if (kept !== undefined && kept.rightsChanged === rightsChanged && now < kept.until) return kept;
+    if (kept !== undefined && kept.changes === changes && now < kept.until) return kept;
     this.#kept.delete(hash);
     const found = await find(hash);
     if (found === null) return null;
     if (this.#kept.size >= mostKept) this.#kept.clear();
-    this.#kept.set(hash, { ...found, rightsChanged, until: now + keptForMs });
+    this.#kept.set(hash, { ...found, changes, until: now + keptForMs });
     return found;
   }
 }

@@ -2,8 +2,8 @@ import { LRUCache } from 'lru-cache';
 import {
   concernsKey,
   type Forget,
-  type LookupKind,
   type LookupRecords,
+  type StoredKind,
 } from '../../../common/ipc/messages.js';
 import type { ChangePoint } from '../changes.js';
 import type { MasterKey } from '../secrets/master-key.js';
@@ -39,7 +39,7 @@ interface Known {
 }
 
 interface Head {
-  readonly kind: LookupKind;
+  readonly kind: StoredKind;
   readonly workspace: string | null;
   readonly name: string;
   /** Of a key. */
@@ -159,7 +159,7 @@ export class KnownRecords {
   }
 
   /** To be called before the store is asked, and to be ended by `answered`. */
-  ask(kind: LookupKind, workspace: string | null, name: string): KnownQuestion {
+  ask(kind: StoredKind, workspace: string | null, name: string): KnownQuestion {
     const question = { kind, workspace, name, isOvertaken: false };
     this.#asked.add(question);
     return question;
@@ -169,7 +169,7 @@ export class KnownRecords {
    * Keeps the answer, unless it was forgotten while it was asked for: it may be out of date. undefined: there was no answer.
    * null is kept of policies, which most workspaces have none of; other records may be made at any time.
    */
-  answered(question: KnownQuestion, record: LookupRecords[LookupKind] | null | undefined): void {
+  answered(question: KnownQuestion, record: LookupRecords[StoredKind] | null | undefined): void {
     this.#asked.delete(question);
     const { kind, workspace, name } = question;
     if (record === undefined || question.isOvertaken || (record === null && kind !== 'policies')) return;
@@ -189,7 +189,7 @@ export class KnownRecords {
   }
 
   /** undefined: it is not known; null: there is none. */
-  find<K extends LookupKind>(
+  find<K extends StoredKind>(
     kind: K,
     workspace: string | null,
     name: string,

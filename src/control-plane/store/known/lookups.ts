@@ -1,5 +1,5 @@
 import { GatewayError } from '../../../common/core/errors.js';
-import type { LookupKind, LookupRecords } from '../../../common/ipc/messages.js';
+import type { LookupRecords, StoredKind } from '../../../common/ipc/messages.js';
 import type { PoliciesRecord, ProviderRecord } from '../../../common/ipc/records.js';
 import type { Store } from '../store.js';
 import type { KnownRecords } from './known-records.js';
@@ -7,7 +7,7 @@ import type { KnownRecords } from './known-records.js';
 /** A request waits no longer for a record. Milliseconds. */
 const answerMs = 700;
 
-interface Asked<K extends LookupKind> {
+interface Asked<K extends StoredKind> {
   readonly kind: K;
   readonly workspace: string | null;
   readonly name: string;
@@ -30,7 +30,7 @@ export class Lookups {
     readonly known: KnownRecords | null,
   ) {}
 
-  find<K extends LookupKind>(
+  find<K extends StoredKind>(
     kind: K,
     workspace: string | null,
     name: string,
@@ -39,11 +39,11 @@ export class Lookups {
     return this.known === null ? this.#ask(asked) : this.#inTime(asked, this.known);
   }
 
-  #ask<K extends LookupKind>({ kind, workspace, name }: Asked<K>): Promise<LookupRecords[K] | null> {
+  #ask<K extends StoredKind>({ kind, workspace, name }: Asked<K>): Promise<LookupRecords[K] | null> {
     return askStore(this.store, kind, workspace, name) as Promise<LookupRecords[K] | null>;
   }
 
-  async #inTime<K extends LookupKind>(
+  async #inTime<K extends StoredKind>(
     asked: Asked<K>,
     known: KnownRecords,
   ): Promise<LookupRecords[K] | null> {
@@ -82,7 +82,7 @@ export class Lookups {
   }
 
   /** Once more where a connection broke and the store is there. */
-  async #twice<K extends LookupKind>(asked: Asked<K>): Promise<LookupRecords[K] | null> {
+  async #twice<K extends StoredKind>(asked: Asked<K>): Promise<LookupRecords[K] | null> {
     try {
       return await this.#ask(asked);
     } catch (error) {
@@ -91,7 +91,7 @@ export class Lookups {
     }
   }
 
-  #kept<K extends LookupKind>(kind: K, record: LookupRecords[K]): LookupRecords[K] {
+  #kept<K extends StoredKind>(kind: K, record: LookupRecords[K]): LookupRecords[K] {
     if (kind !== 'provider') return record;
     const { slug, baseUrl } = record as ProviderRecord;
     return baseUrl !== null && baseUrl === this.store.providers.runtimeBaseUrl(slug)
@@ -99,7 +99,7 @@ export class Lookups {
       : record;
   }
 
-  #knownOf<K extends LookupKind>(
+  #knownOf<K extends StoredKind>(
     asked: Asked<K>,
     known: KnownRecords,
     cause: unknown,
@@ -133,10 +133,10 @@ async function policiesIn(store: Store, workspace: string): Promise<PoliciesReco
 
 async function askStore(
   store: Store,
-  kind: LookupKind,
+  kind: StoredKind,
   workspace: string | null,
   name: string,
-): Promise<LookupRecords[LookupKind] | null> {
+): Promise<LookupRecords[StoredKind] | null> {
   if (kind === 'key') return store.keys.findByHash(name);
   if (kind === 'deployment') return store.deployments.rules(name);
   if (workspace === null) return null;

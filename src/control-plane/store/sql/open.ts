@@ -37,6 +37,7 @@ import { SqlProviders } from './records/providers.js';
 import { SqlRateLimitsPolicies } from './records/rate-limits-policies.js';
 import { SqlSavedFilters } from './records/saved-filters.js';
 import { SqlSchedules } from './records/schedules.js';
+import { SqlTokenHolders } from './records/token-holders.js';
 import { SqlUnredactedTexts } from './records/unredacted-texts.js';
 import { SqlUsageLimitsPolicies } from './records/usage-limits-policies.js';
 import { SqlUsers } from './records/users.js';
@@ -76,6 +77,7 @@ class SqlStore implements Store {
   readonly providers: SqlProviders;
   readonly cursors: SqlCursors;
   readonly schedules: SqlSchedules;
+  readonly tokenHolders: SqlTokenHolders;
   readonly unredactedTexts: SqlUnredactedTexts;
   readonly users: SqlUsers;
   readonly workspaces: SqlWorkspaces;
@@ -111,6 +113,7 @@ class SqlStore implements Store {
     this.providers = new SqlProviders(database, dataKeys, this.integrations, now);
     this.cursors = new SqlCursors(database);
     this.schedules = new SqlSchedules(database, now);
+    this.tokenHolders = new SqlTokenHolders(database);
     this.unredactedTexts = new SqlUnredactedTexts(database, dataKeys, now);
     this.users = new SqlUsers(ofRights, now);
     this.workspaces = new SqlWorkspaces(ofRights, now);

@@ -7,6 +7,7 @@ import {
   missingKey,
   severalKeys,
 } from '../../../common/access/key-refusals.js';
+import { isTokenForm } from '../../../common/access/token-form.js';
 import { bearerToken } from '../../../common/http/bearer.js';
 import type { HeaderList } from '../../../common/http/headers.js';
 import type { Account } from './quota.js';
@@ -36,7 +37,9 @@ export function shownKey(headers: HeaderList, isKeyHeader: (name: string) => boo
   if (others.length > 0) return { text: null, problem: severalKeys };
   const text = own.length > 0 ? value : bearerToken(value);
   if (text === null) return { text: null, problem: bareAuthorization };
-  return isGatewayKey(text) ? { text, problem: null } : { text: null, problem: invalidKey };
+  return isGatewayKey(text) || isTokenForm(text)
+    ? { text, problem: null }
+    : { text: null, problem: invalidKey };
 }
 
 /** Milliseconds that an accepted key counts as proven. */

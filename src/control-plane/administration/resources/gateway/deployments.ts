@@ -4,6 +4,7 @@ import type {
   Deployment as DeploymentMessage,
 } from '../../../../../proto/messages.js';
 import { Secret } from '../../../../common/access/secret.js';
+import { tokensOf } from '../../../../common/ipc/messages.js';
 import type { Deployment, DeploymentLogin } from '../../../store/store.js';
 import type { Caller } from '../../access/caller.js';
 import { accessMessage, accessOf, noAccess } from '../../access/deployment-access.js';
@@ -52,7 +53,9 @@ export function deploymentsService({ store }: AdminParts): Service<'Deployments'
   async function announce(caller: Caller, deployment: Deployment): Promise<void> {
     const workspaceId = null;
     const forget = { kind: 'deployment', workspace: null, name: deployment.id } as const;
-    caller.changed({ id: deployment.id, slug: deployment.slug, workspaceId }, [forget]);
+    // Which tokens its gateways accept may have changed with it.
+    const forgets = [forget, tokensOf(deployment.organisationId)];
+    caller.changed({ id: deployment.id, slug: deployment.slug, workspaceId }, forgets);
     if (!deployment.isDefault) return;
     for (const { id, slug } of await deployments.dropDefault(caller.organisationId, deployment.id))
       caller.changed({ id, slug, workspaceId, action: 'update' });

@@ -7,8 +7,10 @@ import { maskGatewayKey } from '../../../../common/access/gateway-key.js';
 import { Secret } from '../../../../common/access/secret.js';
 import { defaultAuthSettings } from '../../../store/records/auth-settings.js';
 import type { AuthSettings, AuthSettingsChange, KeySetDocument, OidcSettings } from '../../../store/store.js';
+import { KeySetAway } from '../../../tokens/key-sets.js';
 import { AdminError } from '../../admin-error.js';
 import { changeOf } from '../../audit/mask.js';
+import type { AdminParts } from '../../service.js';
 
 /** How people and tokens sign in, as the messages of `Organisations` have it. */
 
@@ -32,13 +34,15 @@ export const authMessage = (maxSessionTtl: number | null, settings: AuthSettings
   oidc: settings.oidc === null ? null : oidcMessage(settings.oidc),
 });
 
-/** An http or https URL; its form alone: whether it may be called is decided when it is. */
-function checkUrl(text: string): string {
+/** What can be seen of the URL itself; the addresses of its host are checked with each fetch. */
+function checkUrl(text: string, problemOf: AdminParts['keyServerProblem']): string {
   const url = URL.canParse(text) ? new URL(text) : null;
   if (url === null || (url.protocol !== 'https:' && url.protocol !== 'http:'))
     throw AdminError.field('jwks_url', 'must be an https URL.');
   if (url.username !== '' || url.password !== '' || url.hash !== '')
     throw AdminError.field('jwks_url', 'must have no user and no fragment.');
+  const problem = problemOf?.(text) ?? null;
+  if (problem !== null) throw AdminError.field('jwks_url', problem);
   return text;
 }
 
@@ -101,13 +105,17 @@ function oidcChangeOf(
 }
 
 /** What an update changes. Throws AB01 where that is nothing to sign in with. */
-export function authChangeOf(request: UpdateAuthSettingsRequest, before: AuthSettings): AuthSettingsChange {
+export function authChangeOf(
+  request: UpdateAuthSettingsRequest,
+  before: AuthSettings,
+  problemOf: AdminParts['keyServerProblem'],
+): AuthSettingsChange {
   const url = changeOf(request, 'jwks_url');
   const jwks = changeOf<Readonly<Record<string, unknown>>>(request, 'jwks');
   const listed = <T>(value: readonly T[] | null | undefined, fallback: readonly T[]) =>
     value === undefined ? undefined : value === null || value.length === 0 ? fallback : value;
   return {
-    jwksUrl: url ? checkUrl(url) : url,
+    jwksUrl: url ? checkUrl(url, problemOf) : url,
     jwks: jwks ? keySetOf(jwks) : jwks,
     issuer: changeOf(request, 'issuer'),
     audience: changeOf(request, 'audience'),
@@ -117,4 +125,21 @@ export function authChangeOf(request: UpdateAuthSettingsRequest, before: AuthSet
     userIdClaims: listed(changeOf(request, 'user_id_claims'), defaultAuthSettings.userIdClaims),
     ...oidcChangeOf(request, before.oidc),
   } as AuthSettingsChange;
+}
+
+/** Fetches the key set now. Throws `unavailable` with the reason where that fails: the keys from before stay valid. */
+export async function refreshedKeys(
+  tokens: AdminParts['tokens'],
+  organisationId: string,
+): ReturnType<NonNullable<AdminParts['tokens']>['refresh']> {
+  if (tokens === undefined) return { keys: [], fetchedOn: null };
+  try {
+    return await tokens.refresh(organisationId);
+  } catch (error) {
+    if (!(error instanceof KeySetAway)) throw error;
+    throw new AdminError(
+      'unavailable',
+      `The key set was not fetched, and the keys from before stay valid: ${error.message}`,
+    );
+  }
 }

@@ -1,17 +1,18 @@
 import type { WorkspaceExclusions } from '../../../../../proto/messages.js';
 import { flagsInForce } from '../../../../common/access/security-settings.js';
+import { tokensOf } from '../../../../common/ipc/messages.js';
 import type { Organisation, OrganisationChange, Workspace } from '../../../store/store.js';
 import type { Caller } from '../../access/caller.js';
 import { AdminError } from '../../admin-error.js';
 import { changeOf } from '../../audit/mask.js';
 import { mergedDocument } from '../../grpc/documents.js';
-import { stale, timeOf } from '../../grpc/wire.js';
+import { stale, timeOf, timeOrNull } from '../../grpc/wire.js';
 import { guardrailsNamed } from '../../references/guardrail-references.js';
 import { checkSchema } from '../../references/metadata-schema.js';
 import { flagsAfter } from '../../references/security-flags.js';
 import type { AdminParts, Service } from '../../service.js';
 import { checkTtl } from '../workspaces/workspaces.js';
-import { authChangeOf, authMessage } from './auth-settings.js';
+import { authChangeOf, authMessage, refreshedKeys } from './auth-settings.js';
 import { everyKey, keysOfWorkspace } from './users.js';
 
 const settingNames = [
@@ -34,7 +35,11 @@ const kinds: Readonly<Record<string, ExcludedKind>> = {
 };
 
 /** The organisation itself: settings, security, defaults. */
-export function organisationsService({ store }: AdminParts): Service<'Organisations'> {
+export function organisationsService({
+  store,
+  tokens,
+  keyServerProblem,
+}: AdminParts): Service<'Organisations'> {
   async function ownOf(caller: Caller): Promise<Organisation> {
     const organisation = await store.organisations.get(caller.organisationId);
     if (organisation === null) throw new AdminError('AB08', 'There is no such organisation.');
@@ -131,10 +136,23 @@ export function organisationsService({ store }: AdminParts): Service<'Organisati
 
     async UpdateAuthSettings(caller, request) {
       const before = await store.authSettings.get(caller.organisationId);
-      const change = authChangeOf(request, before);
+      const change = authChangeOf(request, before, keyServerProblem);
       const settings = await store.authSettings.update(caller.organisationId, change);
       const maxSessionTtl = changeOf<number>(request, 'session_settings.max_session_ttl');
       return authMessage((await update(caller, { maxSessionTtl })).maxSessionTtl, settings);
+    },
+
+    async RefreshAuthSettings(caller) {
+      const { organisationId } = caller;
+      // First: other nodes and data workers accept no token before they have fetched the set again.
+      await caller.inUnit(() =>
+        caller.changed({ id: organisationId, workspaceId: null }, [tokensOf(organisationId)]),
+      );
+      const { keys, fetchedOn } = await refreshedKeys(tokens, organisationId);
+      return {
+        keys: keys.map(({ kid, alg }) => ({ kid, alg })),
+        fetched_at: timeOrNull(fetchedOn),
+      };
     },
 
     async ListWorkspaceExclusions(caller, { kind }) {

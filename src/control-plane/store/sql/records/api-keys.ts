@@ -61,7 +61,7 @@ interface Surroundings {
   readonly member_role: string | null;
 }
 
-type FoundRow = ApiKeyRow & Surroundings;
+export type FoundRow = ApiKeyRow & Surroundings;
 
 const hashesOf = ({ hash, previous_hash }: ApiKeyRow): string[] =>
   previous_hash === null ? [hash] : [hash, previous_hash];
@@ -300,9 +300,8 @@ export class SqlApiKeys implements ApiKeyStore {
   }
 }
 
-/** A key, and what its requests depend on besides. */
-const withSurroundings = `SELECT api_keys.*,
-    organisations.settings,
+/** Of the organisation, the workspace and the user: what the requests of a key depend on besides. */
+export const surroundings = `organisations.settings,
     workspaces.status AS workspace_status,
     workspaces.defaults AS workspace_defaults,
     workspaces.settings AS workspace_settings,
@@ -315,7 +314,8 @@ const withSurroundings = `SELECT api_keys.*,
     workspaces.excluded_from_input_guardrails,
     workspaces.excluded_from_output_guardrails,
     users.role AS user_role,
-    workspace_members.role AS member_role
+    workspace_members.role AS member_role`;
+const withSurroundings = `SELECT api_keys.*, ${surroundings}
   FROM api_keys
   JOIN organisations ON organisations.id = api_keys.organisation_id
   LEFT JOIN workspaces ON workspaces.id = api_keys.workspace_id
@@ -372,7 +372,7 @@ function limitsOf(row: FoundRow): LimitRules {
   return rulesOf([...limits, ...(shared.limits ?? [])], [...budgets, ...(shared.budgets ?? [])]);
 }
 
-function toRecord(row: FoundRow, expiresAt: number | null): KeyRecord | null {
+export function toRecord(row: FoundRow, expiresAt: number | null): KeyRecord | null {
   if (!isInPlace(row)) return null;
   const settings: OrganisationSettings = JSON.parse(row.settings);
   return {

@@ -59,6 +59,10 @@ const fromRow = (row: DeploymentRow): Deployment => ({
   etag: etagOf(row),
 });
 
+/** Each as a list. */
+const workspacesBySubject = (mapping: Readonly<Record<string, unknown>>): Record<string, string[]> =>
+  Object.fromEntries(Object.entries(mapping).map(([subject, to]) => [subject, [to].flat().map(String)]));
+
 async function rowAt(sql: Sql, organisationId: string, name: string): Promise<DeploymentRow | undefined> {
   const own = sql('deployments').where({ organisation_id: organisationId });
   if (name === 'self') return own.where({ is_default: true, status: 'active' }).first();
@@ -103,11 +107,15 @@ export class SqlDeployments implements DeploymentStore {
       const row: DeploymentRow | undefined = await sql('deployments').where({ id }).first();
       if (row === undefined) return null;
       const { organisationId, status, access } = fromRow(row);
-      const { disableGateway, workspacesAllowed: allowed } = access;
+      const { disableGateway, workspacesAllowed: allowed, jwtSubsAllowed: subjects } = access;
       return {
         organisationId,
         disabled: status === 'archived' || disableGateway === 'true',
         workspaces: allowed.length === 0 ? null : [...allowed],
+        ...(subjects.length > 0 && { tokenSubjects: [...subjects] }),
+        ...(access.jwtSubWorkspaceMapping && {
+          subjectWorkspaces: workspacesBySubject(access.jwtSubWorkspaceMapping),
+        }),
       };
     });
   }

@@ -1,0 +1,270 @@
+import { createHash } from 'node:crypto';
+import { LRUCache } from 'lru-cache';
+import { mayHold } from '../../common/access/scopes.js';
+import { budgetRuleOf } from '../../common/core/budget-rules.js';
+import { type Forget, tokensOf } from '../../common/ipc/messages.js';
+import type { DeploymentRecord, TokenRecord, TokenRefusal } from '../../common/ipc/records.js';
+import type { Logger } from '../../common/plugin-host/plugin.js';
+import { broughtTo, nextResetOf } from '../store/records/budget-periods.js';
+import type { AuthSettings, Store, TokenAlgorithm } from '../store/store.js';
+import { BadClaim, checkParties, checkTimes, organisationOf, rightsIn, type TokenRights } from './claims.js';
+import type { TokenKey } from './key-set.js';
+import { type FetchedKeySet, KeySetAway, KeySets } from './key-sets.js';
+import { type ParsedToken, parseToken } from './parsed-token.js';
+
+export interface TokenCheckerOptions {
+  readonly store: Pick<Store, 'authSettings' | 'tokenHolders' | 'deployments'>;
+  /** Throws KeySetAway. */
+  readonly fetch: (url: string) => Promise<FetchedKeySet>;
+  /** Id of the deployment whose gateway this node is; null: of none. */
+  readonly deployment: string | null;
+  /** TokenChecker that data workers must forget, since a key that signed some of them was removed. */
+  readonly removed: (what: readonly Forget[]) => void;
+  readonly log: Pick<Logger, 'warn' | 'info'>;
+  /** Unix milliseconds. */
+  readonly clock?: () => number;
+  /** Monotonic milliseconds. */
+  readonly now?: () => number;
+}
+
+const generic =
+  'Invalid token: it is malformed, expired, signed by a key that this organisation does not have, or made for another organisation. Send a valid JSON web token or a gateway key.';
+const invalid = (message = generic): TokenRefusal => ({ refused: '03', message });
+const notAccepted = (reason: string): TokenRefusal => invalid(`Invalid token: ${reason}.`);
+const forbidden = (message: string): TokenRefusal => ({ refused: 'permission_denied', message });
+
+/** Settings of organisations, and of the deployment. */
+const mostSettings = 1000;
+const longestOrganisation = 64;
+/** Between two lines of the log for one organisation. Milliseconds. */
+const logEveryMs = 10_000;
+
+/** Checks JSON web tokens that take the place of gateway keys. Serves the data workers and the administration. */
+export class TokenChecker {
+  readonly #keySets: KeySets;
+  readonly #settings = new LRUCache<string, AuthSettings>({ max: mostSettings });
+  readonly #logged = new LRUCache<string, true>({ max: mostSettings, ttl: logEveryMs });
+  #deployment: DeploymentRecord | null = null;
+  #changes = 0;
+  readonly #clock: () => number;
+  readonly #now: () => number;
+
+  constructor(readonly options: TokenCheckerOptions) {
+    const { clock = Date.now, now = () => performance.now() } = options;
+    this.#clock = clock;
+    this.#now = now;
+    this.#keySets = new KeySets({
+      fetch: options.fetch,
+      log: options.log,
+      now,
+      removed: (organisationId) => {
+        this.#changes++;
+        options.removed([tokensOf(organisationId)]);
+      },
+    });
+  }
+
+  /** Grows whenever a token that was accepted may no longer be. */
+  get changes(): number {
+    return this.#changes;
+  }
+
+  /** Fetches key sets again that are in use and old; to be called every few seconds. */
+  tick(): void {
+    this.#keySets.tick();
+  }
+
+  /** Handles a change of this node or another: settings and key sets are read again. */
+  forget(what: readonly Forget[]): void {
+    for (const { kind, workspace, name, user, tokensOf: organisationId } of what) {
+      if (kind === 'deployment') this.#deployment = null;
+      if (kind !== 'key' || name !== '*') continue;
+      this.#changes++;
+      if (organisationId !== undefined) {
+        this.#settings.delete(organisationId);
+        this.#keySets.expire(organisationId);
+      } else if (workspace === null && user === undefined) this.#settings.clear();
+    }
+  }
+
+  /** Fetches the key set of the organisation now, and returns its keys. Throws KeySetAway. */
+  async refresh(
+    organisationId: string,
+  ): Promise<{ readonly keys: readonly TokenKey[]; readonly fetchedOn: number | null }> {
+    this.#settings.delete(organisationId);
+    return this.#keySets.refresh(organisationId, await this.#settingsOf(organisationId));
+  }
+
+  /** The rights of a token, or why it is not accepted. Throws where the store does not answer. */
+  async find(text: string): Promise<TokenRecord> {
+    const token = parseToken(text);
+    if (token === null) return invalid();
+    let organisationId: string | null;
+    try {
+      organisationId = organisationOf(token.claims);
+    } catch (error) {
+      if (error instanceof BadClaim) return invalid();
+      throw error;
+    }
+    // Nothing is proven here: the claim only selects the key set.
+    if (organisationId === null || organisationId.length > longestOrganisation) return invalid();
+    const settings = await this.#settingsOf(organisationId);
+    const { alg, kid } = token;
+    if (!(settings.algorithms as readonly string[]).includes(alg)) return invalid();
+    let keys: readonly TokenKey[];
+    try {
+      keys = await this.#keySets.find(organisationId, settings, kid, alg as TokenAlgorithm);
+    } catch (error) {
+      if (!(error instanceof KeySetAway)) throw error;
+      return {
+        refused: '033',
+        message:
+          'This token cannot be checked now: the key server of its organisation does not answer. Retry later, or send a gateway key.',
+      };
+    }
+    if (!(await isSigned(text, alg, keys))) return invalid();
+    return this.#accept(organisationId, settings, token);
+  }
+
+  /** Of a token whose signature is right. */
+  async #accept(
+    organisationId: string,
+    settings: AuthSettings,
+    { claims }: ParsedToken,
+  ): Promise<TokenRecord> {
+    const now = this.#clock();
+    try {
+      const expiresAt = checkTimes(claims, now);
+      checkParties(claims, settings);
+      if (expiresAt <= now) return { refused: '01', message: 'Expired token: get a new one.' };
+      const rights = rightsIn(claims, settings, expiresAt);
+      const record = await this.#record(organisationId, rights);
+      if ('refused' in record) this.#log(organisationId, record.message);
+      else this.#keySets.accepted(organisationId, this.#now() + expiresAt - now);
+      return record;
+    } catch (error) {
+      if (!(error instanceof BadClaim)) throw error;
+      this.#log(organisationId, error.message);
+      return notAccepted(error.message);
+    }
+  }
+
+  /** Reasons alone: neither the token nor a value of its claims. */
+  #log(organisationId: string, reason: string): void {
+    if (this.#logged.has(organisationId)) return;
+    this.#logged.set(organisationId, true);
+    this.options.log.info({ organisation: organisationId, reason }, 'a JSON web token was refused');
+  }
+
+  async #record(organisationId: string, rights: TokenRights): Promise<TokenRecord> {
+    const workspace = await this.#workspaceOf(organisationId, rights);
+    if (typeof workspace !== 'string') return workspace;
+    const { user, metadata, budgets, ...rest } = rights;
+    const keyId = tokenKeyId(user);
+    const found = await this.options.store.tokenHolders.find(organisationId, workspace, {
+      ...rest,
+      user,
+      keyId,
+      keyName: user ?? 'JSON web token',
+      // Who calls is known better from the token than from the request.
+      metadata: { ...(user !== null && { _user: user.slice(0, longestUser) }), ...metadata },
+    });
+    if (found === 'missing')
+      return forbidden('The workspace that this token names does not exist in its organisation.');
+    if (found === 'outside')
+      return forbidden('The user of this token is no member of the workspace that it names.');
+    const { record, createdAt } = found;
+    const now = this.#clock();
+    const own = budgets.map((set) => {
+      const first = { ...set, nextUsageResetAt: nextResetOf(set, createdAt), lastResetAt: null };
+      const limit = broughtTo(first, createdAt, now);
+      return budgetRuleOf(
+        organisationId,
+        'api_key',
+        keyId,
+        record.keyName,
+        limit,
+        limit.lastResetAt ?? createdAt,
+      );
+    });
+    return {
+      ...record,
+      scopes: record.scopes.filter((scope) => mayHold(record.keyType, scope)),
+      ...(own.length > 0 && { budgets: [...own, ...(record.budgets ?? [])] }),
+    };
+  }
+
+  /** By id or slug: the one that the token names, unless the deployment of this node has another for its subject. */
+  async #workspaceOf(
+    organisationId: string,
+    { subject, workspace }: TokenRights,
+  ): Promise<string | TokenRefusal> {
+    const deployment = await this.#rulesOf(organisationId);
+    const { tokenSubjects, subjectWorkspaces } = deployment ?? {};
+    if (tokenSubjects !== undefined && (subject === null || !tokenSubjects.includes(subject)))
+      return forbidden('This gateway does not accept tokens of this subject (sub): use another gateway.');
+    const mapped = subject !== null && subjectWorkspaces && Object.hasOwn(subjectWorkspaces, subject);
+    const places = mapped ? subjectWorkspaces[subject]! : null;
+    if (places === null)
+      return workspace ?? notAccepted('it names no workspace (gateway_workspace or workspace_slug)');
+    if (workspace === null) {
+      if (places.length === 1) return places[0]!;
+      return notAccepted('it names no workspace, and its subject has several at this gateway');
+    }
+    if (places.includes(workspace)) return workspace;
+    return forbidden('This gateway does not accept tokens of this subject (sub) for that workspace.');
+  }
+
+  /** Of this node's deployment; null: it has none, or one of another organisation. */
+  async #rulesOf(organisationId: string): Promise<DeploymentRecord | null> {
+    const { store, deployment: id } = this.options;
+    if (id === null) return null;
+    let rules = this.#deployment;
+    if (rules === null) {
+      const changes = this.#changes;
+      rules = await store.deployments.rules(id);
+      if (changes === this.#changes) this.#deployment = rules;
+    }
+    return rules?.organisationId === organisationId ? rules : null;
+  }
+
+  async #settingsOf(organisationId: string): Promise<AuthSettings> {
+    const known = this.#settings.get(organisationId);
+    if (known !== undefined) return known;
+    const changes = this.#changes;
+    const settings = await this.options.store.authSettings.get(organisationId);
+    // What was read before a change is used once more at most, by a data worker that will ask again.
+    if (changes === this.#changes) this.#settings.set(organisationId, settings);
+    return settings;
+  }
+}
+
+const longestUser = 128;
+const longestKeyId = 128;
+/** Characters that mean nothing in names of counters, lists of ids and logs. */
+const unsafe = /[^\w.~@+|:-]/gu;
+
+/**
+ * The id under which calls of a user's tokens are logged, counted and limited: `jwt:` and the user. The same for every
+ * token of the user.
+ */
+export function tokenKeyId(user: string | null): string {
+  if (user === null) return 'jwt';
+  const id = `jwt:${user.replace(unsafe, encodeURIComponent)}`;
+  if (id.length <= longestKeyId) return id;
+  return `jwt:sha256-${createHash('sha256').update(user).digest('base64url')}`;
+}
+
+async function isSigned(text: string, alg: string, keys: readonly TokenKey[]): Promise<boolean> {
+  if (keys.length === 0) return false;
+  const { compactVerify } = await import('jose');
+  for (const { key } of keys) {
+    try {
+      await compactVerify(text, key, { algorithms: [alg] });
+      return true;
+    } catch {
+      // Another key of the same id may have signed it.
+    }
+  }
+  return false;
+}

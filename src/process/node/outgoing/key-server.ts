@@ -1,0 +1,59 @@
+import { GatewayError } from '../../../common/core/errors.js';
+import type { EgressAllow } from '../../../common/http/egress-allow.js';
+import { type FetchedKeySet, KeySetAway } from '../../../control-plane/tokens/key-sets.js';
+import type { CheckedAddresses } from '../../../data-plane/upstream/address/egress.js';
+import { checkedRequest, RequestFailed } from './checked-request.js';
+
+const deadlineMs = 10_000;
+const maxBytes = 512 * 1024;
+
+/** Fetches the key sets of organisations from the addresses that these have set. */
+export class KeyServers {
+  constructor(
+    readonly egress: CheckedAddresses,
+    readonly allow: EgressAllow,
+  ) {}
+
+  /** Why a set may not be fetched from there; null: it may, as far as the URL shows. */
+  problemOf(text: string): string | null {
+    try {
+      const url = this.egress.checkUrl(text);
+      return url.protocol === 'http:' && !this.#isAllowed(url)
+        ? 'must be an https URL, unless egress_allow (HEADGATE_EGRESS_ALLOW) names its host.'
+        : null;
+    } catch (error) {
+      if (error instanceof GatewayError) return reasonOf(error);
+      throw error;
+    }
+  }
+
+  /** May the host be called without TLS? */
+  #isAllowed(url: URL): boolean {
+    const host = url.hostname.replace(/^\[|\]$|\.$/g, '');
+    const port = url.port === '' ? 80 : Number(url.port);
+    return this.allow.hasHost(host) || this.allow.hasPort(host, port) || this.allow.hasAddress(host);
+  }
+
+  /** Throws KeySetAway. */
+  async fetch(url: string): Promise<FetchedKeySet> {
+    const problem = this.problemOf(url);
+    if (problem !== null) throw new KeySetAway(`jwks_url ${problem}`);
+    try {
+      const headers = { accept: 'application/jwk-set+json, application/json', 'user-agent': 'headgate' };
+      const { status, body } = await checkedRequest(this.egress, { url, headers, maxBytes, deadlineMs });
+      if (status !== 200) throw new KeySetAway(`The key server answered with status ${status}.`);
+      return { document: JSON.parse(body.toString('utf8')), bytes: body.length };
+    } catch (error) {
+      if (error instanceof KeySetAway) throw error;
+      if (error instanceof RequestFailed)
+        throw new KeySetAway(`The key server gave no answer: ${error.message}.`);
+      if (error instanceof SyntaxError) throw new KeySetAway('The answer of the key server is no JSON.');
+      if (error instanceof GatewayError) throw new KeySetAway(`jwks_url ${reasonOf(error)}`);
+      throw error;
+    }
+  }
+}
+
+/** Egress rules speak of custom hosts. */
+const reasonOf = ({ message }: GatewayError): string =>
+  message.replace(/^This custom host cannot be used: /, 'cannot be fetched from: ');
