@@ -4,6 +4,8 @@ import { atMost } from '../bytes/lru.js';
 
 const windowMs = 60_000;
 const maxNetworks = 10_000;
+/** Of JSON web tokens in a minute: unlike a wrong key, one that has expired is sent by honest clients too. */
+export const maxFailedTokens = 300;
 
 /** Counts failed attempts by the network that they came from, in windows of a minute. */
 export class FailedAttempts {

@@ -85,7 +85,8 @@ export class KeySets {
     const found = named();
     if (found.length > 0) return found;
     const hasKeys = state.fetchedAt !== Number.NEGATIVE_INFINITY;
-    if (this.options.now() - state.triedAt >= againMs) await this.#fetchAgain(organisationId, state);
+    const mayAsk = this.options.now() - state.triedAt >= againMs;
+    if (mayAsk || state.fetching !== null) await this.#fetchAgain(organisationId, state);
     else if (!hasKeys) throw new KeySetAway('The key server of this organisation does not answer.');
     return named();
   }
@@ -132,6 +133,8 @@ export class KeySets {
     const before = this.#states.get(organisationId);
     if (before !== undefined && before.url === url && before.inline === inline) return before;
     const inlineKeys = inline === null ? [] : ((await keysIn(inline)) ?? []);
+    const meanwhile = this.#states.get(organisationId);
+    if (meanwhile !== before && meanwhile?.url === url && meanwhile.inline === inline) return meanwhile;
     const sameUrl = before?.url === url ? before : undefined;
     const bytes = (inline === null ? 0 : JSON.stringify(inline).length) + (sameUrl?.bytes ?? 0);
     const state: KeySetState = {

@@ -1,5 +1,5 @@
 import { LRUCache } from 'lru-cache';
-import { FailedAttempts, networkOf } from '../../common/access/failed-attempts.js';
+import { FailedAttempts, maxFailedTokens, networkOf } from '../../common/access/failed-attempts.js';
 import type { Principal } from '../../common/access/principal.js';
 import { isTokenHash } from '../../common/access/token-form.js';
 import { atMost } from '../../common/bytes/lru.js';
@@ -28,6 +28,7 @@ export class KeyDirectory {
   readonly #accepted: LRUCache<string, true>;
   readonly #hashes = new WeakMap<Principal, string>();
   readonly #failed: FailedAttempts;
+  readonly #failedTokens = new FailedAttempts(maxFailedTokens);
   /** Texts of the tokens that are being looked up, by their hash, and how many callers wait for each. */
   readonly #tokens = new Map<string, { readonly text: string; waiting: number }>();
   /** Number of look-ups in flight, by network. */
@@ -81,8 +82,9 @@ export class KeyDirectory {
   }
 
   async #lookUp(hash: string, network: string): Promise<Principal | null> {
+    const failed = isTokenHash(hash) ? this.#failedTokens : this.#failed;
     const asking = this.#asking.get(network) ?? 0;
-    const waitMs = asking >= maxAsking ? 1000 : this.#failed.retryAfterMs(network);
+    const waitMs = asking >= maxAsking ? 1000 : failed.retryAfterMs(network);
     if (waitMs > 0 && (asking > 0 || !this.#takeSpare())) {
       const seconds = Math.ceil(waitMs / 1000);
       throw new GatewayError(
@@ -94,10 +96,10 @@ export class KeyDirectory {
     this.#asking.set(network, asking + 1);
     try {
       const principal = await this.remembered.get(hash);
-      if (principal === null) this.#failed.add(network);
+      if (principal === null) failed.add(network);
       return principal;
     } catch (error) {
-      if (error instanceof GatewayError && error.blame === 'client') this.#failed.add(network);
+      if (error instanceof GatewayError && error.blame === 'client') failed.add(network);
       throw error;
     } finally {
       const left = (this.#asking.get(network) ?? 1) - 1;

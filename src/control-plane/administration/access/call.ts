@@ -1,5 +1,7 @@
 import type { Message } from '../../../../proto/codec.js';
 import type { AdminMethod } from '../../../../proto/tree.js';
+import { maxFailedTokens } from '../../../common/access/failed-attempts.js';
+import { isTokenForm } from '../../../common/access/token-form.js';
 import { AdminError } from '../admin-error.js';
 import { AuditedCall } from '../audit/audited.js';
 import { RefusalLog } from '../audit/refusals.js';
@@ -30,6 +32,7 @@ export type Implementations = ReadonlyMap<string, Run>;
  */
 export class Calls {
   readonly #failedAuth = new FailedAuth();
+  readonly #failedTokens = new FailedAuth(maxFailedTokens);
   readonly #known: KnownCallers;
   readonly #refusals: RefusalLog;
   readonly #streams: OpenStreams;
@@ -165,7 +168,8 @@ export class Calls {
       return await authenticate(this.#known, credentials.key(), Date.now());
     } catch (thrown) {
       if (!(thrown instanceof AdminError) || thrown.code !== 'AB05') throw thrown;
-      throw this.#failedAuth.refusal(credentials.address, thrown);
+      const failed = hasToken(credentials) ? this.#failedTokens : this.#failedAuth;
+      throw failed.refusal(credentials.address, thrown);
     }
   }
 
@@ -198,6 +202,14 @@ export class Calls {
       );
     }
     return error;
+  }
+}
+
+function hasToken(credentials: CallCredentials): boolean {
+  try {
+    return isTokenForm(credentials.key());
+  } catch {
+    return false;
   }
 }
 
