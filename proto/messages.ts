@@ -663,6 +663,9 @@ export interface CreatePluginRequest {
   readonly credentials?: Readonly<Record<string, unknown>> | null;
   /** For people; the partner's name unless given. */
   readonly name?: string | null;
+  /** Takes credentials from secret references, by `credentials.<field>`; at most 100. A field that is mapped need not be in
+   * credentials. */
+  readonly secret_mappings: readonly SecretMapping[];
   /** A repeat with the same request_id and body within 24 hours gets the first answer again. */
   readonly request_id?: string | null;
 }
@@ -810,6 +813,34 @@ export interface CreateSavedFilterRequest {
   readonly filters: Readonly<Record<string, unknown>>;
   /** Id or slug. Needed with an organisation's key that has several workspaces. */
   readonly workspace_id?: string | null;
+  /** A repeat with the same request_id and body within 24 hours gets the first answer again. */
+  readonly request_id?: string | null;
+}
+
+export interface CreateSecretReferenceRequest {
+  /** For people; at most 255 characters. */
+  readonly name: string;
+  /** Letters, digits, dashes and underscores, at most 255; unique in the organisation. Made from the name, unless given. */
+  readonly slug?: string | null;
+  /** At most 1024 characters. */
+  readonly description?: string | null;
+  /** Where the secret is kept. Fixed. */
+  readonly manager_type: 'aws_sm' | 'azure_kv' | 'hashicorp_vault' | 'env' | 'file';
+  /** How the gateway signs in there; {} for env and file. */
+  readonly auth_config?: SecretReferenceAuth | null;
+  /** Name or ARN at AWS, name (or name/version) at Azure, API path after /v1/ at Vault, name of the variable (env) or of
+   * the file. */
+  readonly secret_path: string;
+  /** Picks one value of a secret that is a JSON object, or of the fields at Vault. */
+  readonly secret_key?: string | null;
+  /** May every workspace use it? true unless allowed_workspaces is given. */
+  readonly allow_all_workspaces?: boolean | null;
+  /** Ids or slugs of the workspaces that may use it, at most 1000. */
+  readonly allowed_workspaces: readonly string[];
+  /** For searches: at most 64, each of at most 255 characters. */
+  readonly tags: Readonly<Record<string, string>>;
+  /** The key's own. */
+  readonly organisation_id?: string | null;
   /** A repeat with the same request_id and body within 24 hours gets the first answer again. */
   readonly request_id?: string | null;
 }
@@ -1057,6 +1088,12 @@ export interface CreatedRateLimitsPolicy {
   readonly object: 'policy_rate_limits';
 }
 
+export interface CreatedSecretReference {
+  readonly id: string;
+  readonly slug: string;
+  readonly object: 'secret-reference';
+}
+
 export interface CreatedUsageLimitsPolicy {
   readonly id: string;
   readonly object: 'policy_usage_limits';
@@ -1242,6 +1279,15 @@ export interface DeleteSavedFilterRequest {
 }
 
 export type DeleteSavedFilterResponse = Readonly<Record<string, never>>;
+
+export interface DeleteSecretReferenceRequest {
+  /** Id or slug. */
+  readonly secret_reference_id: string;
+  /** Refused with 409 when the record has another etag by now. */
+  readonly etag?: string | null;
+}
+
+export type DeleteSecretReferenceResponse = Readonly<Record<string, never>>;
 
 export interface DeleteUsageLimitsPolicyRequest {
   /** Id of the record. */
@@ -1778,6 +1824,11 @@ export interface GetSavedFilterRequest {
   readonly id: string;
   /** Id or slug. */
   readonly workspace_id?: string | null;
+}
+
+export interface GetSecretReferenceRequest {
+  /** Id or slug. */
+  readonly secret_reference_id: string;
 }
 
 export interface GetUnredactedTextRequest {
@@ -3030,6 +3081,27 @@ export interface ListSchedulesResponse {
   readonly data: readonly Schedule[];
 }
 
+export interface ListSecretReferencesRequest {
+  /** 20 unless given, 100 at most. */
+  readonly page_size?: number | null;
+  /** Counts from 0. */
+  readonly current_page?: number | null;
+  /** Of this manager alone. */
+  readonly manager_type?: 'aws_sm' | 'azure_kv' | 'hashicorp_vault' | 'env' | 'file' | null;
+  /** JSON text of an object: those that have all of these tags, as in {"team":"search"}. */
+  readonly tags?: string | null;
+  /** Part of the name, slug or description. */
+  readonly search?: string | null;
+  /** The key's own. */
+  readonly organisation_id?: string | null;
+}
+
+export interface ListSecretReferencesResponse {
+  readonly object: 'list';
+  readonly total: number;
+  readonly data: readonly SecretReference[];
+}
+
 export interface ListUsageLimitsEntitiesRequest {
   /** Id of the record. */
   readonly id: string;
@@ -3590,6 +3662,8 @@ export interface PartnerPlugin {
   readonly object: 'plugin';
   /** Names this state of it; for If-Match and the etag of a change. */
   readonly etag: string;
+  /** Credentials that are taken from secret references. */
+  readonly secret_mappings: readonly SecretMapping[];
 }
 
 export interface PayAsYouGo {
@@ -3998,7 +4072,8 @@ export interface ScheduleRun {
 
 /** Takes a credential from a secret reference. */
 export interface SecretMapping {
-  /** `key`, or `configurations.<field>` of an integration, `model_config.<field>` of a virtual key. Each once. */
+  /** `key`, or `configurations.<field>` of an integration, `model_config.<field>` of a virtual key, `credentials.<field>`
+   * of a plugin. Each once. */
   readonly target_field: string;
   /** Id or slug of a secret reference that the workspace may use. */
   readonly secret_reference_id: string;
@@ -4006,6 +4081,86 @@ export interface SecretMapping {
   readonly secret_key?: string | null;
   /** `json`: the value is parsed before use. `string` unless given. */
   readonly value_format?: 'json' | 'string' | null;
+}
+
+export interface SecretReference {
+  readonly id: string;
+  readonly name: string;
+  readonly slug: string;
+  readonly manager_type: 'aws_sm' | 'azure_kv' | 'hashicorp_vault' | 'env' | 'file';
+  readonly status: 'ACTIVE';
+  readonly created_at: string;
+  readonly last_updated_at: string;
+  readonly object: 'secret-reference';
+  /** Names this state of it; for If-Match and the etag of a change. */
+  readonly etag: string;
+}
+
+/** How the gateway signs in to a secret manager; {} for env and file. */
+export interface SecretReferenceAuth {
+  /** aws_sm: keys, a role that the gateway assumes, or the gateway's own identity. */
+  readonly aws_auth_type?: 'accessKey' | 'assumedRole' | 'serviceRole' | null;
+  /** aws_sm with accessKey. */
+  readonly aws_access_key_id?: string | null;
+  /** aws_sm with accessKey. Sealed, and shown masked. */
+  readonly aws_secret_access_key?: string | null;
+  /** aws_sm. With serviceRole the environment's, unless given. */
+  readonly aws_region?: string | null;
+  /** aws_sm with assumedRole. */
+  readonly aws_role_arn?: string | null;
+  /** aws_sm with assumedRole. */
+  readonly aws_external_id?: string | null;
+  /** azure_kv: an application, a managed identity, or what the gateway's environment has. */
+  readonly azure_auth_mode?: 'entra' | 'managed' | 'default' | null;
+  /** azure_kv with entra. */
+  readonly azure_entra_tenant_id?: string | null;
+  /** azure_kv with entra. */
+  readonly azure_entra_client_id?: string | null;
+  /** azure_kv with entra. Sealed, and shown masked. */
+  readonly azure_entra_client_secret?: string | null;
+  /** azure_kv with managed: of a user-assigned identity. */
+  readonly azure_managed_client_id?: string | null;
+  /** azure_kv: such as https://my-vault.vault.azure.net. */
+  readonly azure_vault_url?: string | null;
+  /** hashicorp_vault: a token, an AppRole, or the service account of the gateway's pod. */
+  readonly vault_auth_type?: 'token' | 'approle' | 'kubernetes' | null;
+  /** hashicorp_vault: such as https://vault.example.com:8200. */
+  readonly vault_addr?: string | null;
+  /** hashicorp_vault with token. Sealed, and shown masked. */
+  readonly vault_token?: string | null;
+  /** hashicorp_vault with approle. */
+  readonly vault_role_id?: string | null;
+  /** hashicorp_vault with approle. Sealed, and shown masked. */
+  readonly vault_secret_id?: string | null;
+  /** hashicorp_vault with kubernetes. */
+  readonly vault_role?: string | null;
+  /** hashicorp_vault. */
+  readonly vault_namespace?: string | null;
+}
+
+export interface SecretReferenceDetail {
+  readonly id: string;
+  readonly name: string;
+  readonly slug: string;
+  readonly manager_type: 'aws_sm' | 'azure_kv' | 'hashicorp_vault' | 'env' | 'file';
+  readonly status: 'ACTIVE';
+  readonly created_at: string;
+  readonly last_updated_at: string;
+  readonly object: 'secret-reference';
+  /** Names this state of it; for If-Match and the etag of a change. */
+  readonly etag: string;
+  readonly organisation_id: string;
+  readonly description?: string | null;
+  readonly secret_path: string;
+  readonly secret_key?: string | null;
+  readonly allow_all_workspaces: boolean;
+  /** Ids, where not all workspaces may use it. */
+  readonly allowed_workspaces: readonly string[];
+  readonly tags?: Readonly<Record<string, unknown>> | null;
+  /** Id of a user or key. */
+  readonly created_by: string;
+  /** Credentials are masked. */
+  readonly auth_config: Readonly<Record<string, unknown>>;
 }
 
 /** What members and managers of a workspace may see and change. Owners and admins of the organisation may do all of it,
@@ -4495,6 +4650,8 @@ export interface UpdatePluginRequest {
   readonly credentials?: Readonly<Record<string, unknown>> | null;
   /** The key's own. */
   readonly organisation_id?: string | null;
+  /** Replaces them all; at most 100. */
+  readonly secret_mappings: readonly SecretMapping[];
   /** Fields to change; one that is named and absent is cleared. What is present, unless given. */
   readonly update_mask?: readonly string[] | null;
   /** Refused with 409 when the record has another etag by now. */
@@ -4660,6 +4817,39 @@ export interface UpdateSavedFilterRequest {
 }
 
 export type UpdateSavedFilterResponse = Readonly<Record<string, never>>;
+
+export interface UpdateSecretReferenceRequest {
+  /** Id or slug. */
+  readonly secret_reference_id: string;
+  /** For people; at most 255 characters. */
+  readonly name?: string | null;
+  /** At most 1024 characters. */
+  readonly description?: string | null;
+  /** Merged with what is stored: a field that is absent stays. */
+  readonly auth_config?: SecretReferenceAuth | null;
+  /** Where the secret is, as at the creation. */
+  readonly secret_path?: string | null;
+  /** Picks one value of a secret with several. */
+  readonly secret_key?: string | null;
+  /** true: every workspace may use it, and allowed_workspaces is emptied. */
+  readonly allow_all_workspaces?: boolean | null;
+  /** Replaces the workspaces that may use it, ids or slugs, and sets allow_all_workspaces to false. */
+  readonly allowed_workspaces: readonly string[];
+  /** Replaces all tags. */
+  readonly tags: Readonly<Record<string, string>>;
+  /** Cannot be changed. */
+  readonly manager_type?: string | null;
+  /** Cannot be changed. */
+  readonly slug?: string | null;
+  /** The key's own. */
+  readonly organisation_id?: string | null;
+  /** Fields to change; one that is named and absent is cleared. What is present, unless given. */
+  readonly update_mask?: readonly string[] | null;
+  /** Refused with 409 when the record has another etag by now. */
+  readonly etag?: string | null;
+}
+
+export type UpdateSecretReferenceResponse = Readonly<Record<string, never>>;
 
 export interface UpdateUsageLimitsPolicyRequest {
   /** Id of the record. */
@@ -5659,6 +5849,20 @@ export interface AdminServices {
     ListSchedules: [ListSchedulesRequest, ListSchedulesResponse];
     /** Lists the runs of a schedule, newest first. They are kept for a week. */
     ListScheduleRuns: [ListScheduleRunsRequest, ListScheduleRunsResponse];
+  };
+  /** Secrets that another system keeps: a secret manager, the gateway's environment or a folder. `secret_mappings` of
+   * integrations, virtual keys and plugins take credentials from them. */
+  SecretReferences: {
+    /** Stores where a secret is, and how the gateway signs in there. The secret itself is not stored. */
+    CreateSecretReference: [CreateSecretReferenceRequest, CreatedSecretReference];
+    /** Lists the secret references of the organisation, newest first. */
+    ListSecretReferences: [ListSecretReferencesRequest, ListSecretReferencesResponse];
+    /** Returns a secret reference; credentials of auth_config are masked. */
+    GetSecretReference: [GetSecretReferenceRequest, SecretReferenceDetail];
+    /** Changes a secret reference. Absent fields stay as they are, those of auth_config too. Calls use it at once. */
+    UpdateSecretReference: [UpdateSecretReferenceRequest, UpdateSecretReferenceResponse];
+    /** Deletes a secret reference. Refused with 400 while something is mapped to it. */
+    DeleteSecretReference: [DeleteSecretReferenceRequest, DeleteSecretReferenceResponse];
   };
   /** Budgets over requests that share something: a key, a model, a metadata value. */
   UsageLimitsPolicies: {

@@ -126,6 +126,8 @@ export const adminPaths: readonly string[] = [
   '/v1/requests/explain',
   '/v1/schedules',
   '/v1/schedules/{name}/runs',
+  '/v1/secret-references',
+  '/v1/secret-references/{secret_reference_id}',
   '/v1/virtual-keys',
   '/v1/virtual-keys/migrate',
   '/v1/virtual-keys/{slug}',

@@ -30,6 +30,7 @@ import { pruning } from './parts/pruning.js';
 import { redisPart } from './parts/redis.js';
 import { retentionPart } from './parts/retention.js';
 import { runsOfSchedules, schedulesPart } from './parts/schedules.js';
+import { secretReferencesPart } from './parts/secret-references.js';
 import { simulatedProvider } from './parts/simulated-provider.js';
 import { stagesPart } from './parts/stages.js';
 import { storePart } from './parts/store.js';
@@ -74,6 +75,7 @@ const parts = PartList.given<Base>()
   .with(unredactedTexts)
   .with(pruning)
   .with(logSinksPart)
+  .with(secretReferencesPart)
   .with(otherNodes)
   .with(tokensPart)
   .with(anchoringPart)

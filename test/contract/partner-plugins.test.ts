@@ -28,7 +28,7 @@ describe('credentials of partners in the store', () => {
       integrationId: string | null = null,
     ) =>
       store.partnerPlugins.create(place.organisationId, {
-        ...{ partner, name: partner, integrationId, credentials },
+        ...{ partner, name: partner, integrationId, credentials, secretMappings: [] },
         shown: Object.fromEntries(Object.keys(credentials).map((name) => [name, '*****'])),
       });
 

@@ -5,6 +5,7 @@ export async function undoNewest(sql: Transaction): Promise<void> {
   await sql('schema_version').where('version', '>=', 10).delete();
   for (const table of [
     'auth_settings',
+    'secret_references',
     'log_exports',
     'saved_filters',
     'unredacted_texts',

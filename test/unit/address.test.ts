@@ -105,14 +105,19 @@ describe('the credential of a stored provider', () => {
   });
 
   it('that is mapped to a secret is not replaced by none', () => {
-    const error = missing({ credential: null, baseUrl: 'http://10.0.0.1/v1', unresolved: ['key'] });
-    expect([error.code, error.status]).to.deep.equal(['provider_credential_missing', 412]);
-    expect(error.message).to.match(/^key of @main is mapped to a secret reference that cannot be read/);
-    expect(missing({ unresolved: ['custom_host'] }).message).to.include('custom_host of @main');
+    const code = 'secret_unavailable';
+    const unresolved = (field: string) => [{ field, code, message: 'is mapped to vault-key: wait.' } as const];
+    const error = missing({
+      credential: null,
+      baseUrl: 'http://10.0.0.1/v1',
+      unresolved: unresolved('key'),
+    });
+    expect([error.code, error.status]).to.deep.equal([code, 503]);
+    expect(error.message).to.equal('key of @main is mapped to vault-key: wait.');
+    expect(missing({ unresolved: unresolved('custom_host') }).message).to.include('custom_host of @main');
     const apiKey = new Secret('own');
-    expect(resolve({ credential: null, unresolved: ['key'] }, { target: { apiKey } }).credential).to.equal(
-      apiKey,
-    );
+    const own = resolve({ credential: null, unresolved: unresolved('key') }, { target: { apiKey } });
+    expect(own.credential).to.equal(apiKey);
   });
 });
 

@@ -26,7 +26,7 @@ describe('The gateway’s own identity', () => {
     const env = { HEADGATE_OWN_IDENTITY: 'aws,gcp' };
     expect(() => loadSettings({ env, file: null })).to.throw(
       SettingsError,
-      'HEADGATE_OWN_IDENTITY[1]: must be aws, azure or google',
+      'HEADGATE_OWN_IDENTITY[1]: must be aws, azure, google or kubernetes',
     );
   });
 

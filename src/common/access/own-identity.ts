@@ -1,5 +1,5 @@
-/** Clouds in which the gateway itself has an identity: from its machine, its pod, its environment. */
-export const clouds = ['aws', 'azure', 'google'] as const;
+/** Where the gateway itself has an identity: clouds, by its machine, pod or environment, and the cluster of its pod. */
+export const clouds = ['aws', 'azure', 'google', 'kubernetes'] as const;
 export type Cloud = (typeof clouds)[number];
 
 /** A workspace; null: an organisation as a whole. */

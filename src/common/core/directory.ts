@@ -10,6 +10,13 @@ import type { ResolvedConfig } from './target.js';
 /** A value, now or later: a synchronous value needs no await. */
 export type Awaitable<T> = T | Promise<T>;
 
+/** A field that a secret reference was to fill, and the error of calls that need it. */
+export interface UnresolvedSecret {
+  readonly field: string;
+  readonly code: 'secret_unavailable' | 'provider_credential_missing';
+  readonly message: string;
+}
+
 /** A stored provider with its decrypted credential. */
 export interface StoredProvider {
   readonly id: string;
@@ -30,8 +37,8 @@ export interface StoredProvider {
   readonly fields: FieldValues;
   /** Unix milliseconds. */
   readonly expiresAt: number | null;
-  /** Fields that are mapped to secrets which cannot be read: `key`, `custom_host`. Absent: none. */
-  readonly unresolved?: readonly string[];
+  /** Fields that are mapped to secrets whose values are not there: `key`, `custom_host`. Absent: none. */
+  readonly unresolved?: readonly UnresolvedSecret[];
   /** null: every model is allowed. */
   readonly models: StoredModels | null;
   /** Rate limits of the provider, and of its integration in this workspace; absent: none. */

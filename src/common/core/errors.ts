@@ -80,6 +80,8 @@ export const errorTable = {
   overloaded: row(503, 'server_error', 'gateway'),
   upstream_busy: row(503, 'server_error', 'gateway', true),
   store_unavailable: row(503, 'server_error', 'gateway'),
+  /** A credential is mapped to a secret reference whose manager gave no value. */
+  secret_unavailable: row(503, 'server_error', 'gateway', true),
   upstream_connect_timeout: row(504, 'timeout_error', 'upstream', true),
   upstream_headers_timeout: row(504, 'timeout_error', 'upstream', true),
   upstream_first_token_timeout: row(504, 'timeout_error', 'upstream', true),

@@ -3,6 +3,7 @@ import type { BudgetPolicy, BudgetRule } from '../core/budget-rules.js';
 import type { GuardrailFeedback } from '../core/guardrail.js';
 import type { RatePolicy, RateRule } from '../core/rate-rules.js';
 import type { PricesRecord } from '../prices/provider-prices.js';
+import type { SecretManager } from '../vocabulary/secret-managers.js';
 
 /** Wire form of a Principal. */
 export interface KeyRecord {
@@ -79,8 +80,10 @@ export interface ProviderRecord {
   fields: Record<string, string>;
   /** Fields that are credentials or hold one, opened. */
   secrets: Record<string, string>;
-  /** Fields that are mapped to secrets which cannot be read. */
-  unresolved: string[];
+  /** Fields that are mapped to secrets whose values are not there. */
+  unresolved: UnresolvedField[];
+  /** Fields that are mapped to secrets; absent: none. Not sent to workers, which get the values. */
+  mapped?: MappedField[];
   /** Unix milliseconds. */
   expiresAt: number | null;
   /** null: every model. */
@@ -120,6 +123,46 @@ export interface GuardrailRecord {
 /** What a partner of guardrails is called with, opened. */
 export interface PartnerRecord {
   credentials: Readonly<Record<string, string>>;
+  /** Credentials that are mapped to secrets whose values are not there; absent: none. */
+  unresolved?: UnresolvedField[];
+  /** Credentials that are mapped to secrets; absent: none. Not sent to workers, which get the values. */
+  mapped?: MappedField[];
+}
+
+/** A field that a secret reference was to fill. */
+export interface UnresolvedField {
+  field: string;
+  code: 'secret_unavailable' | 'provider_credential_missing';
+  /** A sentence for the caller, which names the reference. */
+  message: string;
+}
+
+/** A field of a record that a secret reference fills. */
+export interface MappedField {
+  /** Without the part before its point: `key`, `aws_secret_access_key`. */
+  field: string;
+  /** The reference by the id or slug that the mapping has. */
+  named: string;
+  /** Wins over the reference's own. */
+  secretKey: string | null;
+  isJson: boolean;
+  /** null: there is no such reference. */
+  reference: SecretReferenceRecord | null;
+}
+
+/** What is needed to fetch a secret. */
+export interface SecretReferenceRecord {
+  id: string;
+  revision: number;
+  organisationId: string;
+  slug: string;
+  managerType: SecretManager;
+  /** By the names of the API, credentials included. */
+  auth: Record<string, string>;
+  secretPath: string;
+  secretKey: string | null;
+  /** May the workspace of the record use it? */
+  isAllowed: boolean;
 }
 
 /** The models that a stored provider allows. */

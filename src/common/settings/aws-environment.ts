@@ -12,6 +12,9 @@ export interface AwsEnvironment {
   readonly containerTokenFile: string | null;
   /** Another address of the token service: an endpoint within one's own network. */
   readonly stsEndpoint: string | null;
+  /** The same of Secrets Manager. */
+  readonly secretsManagerEndpoint: string | null;
+  readonly region: string | null;
 }
 
 /** Read at each use: pods are given new ones while they run. */
@@ -26,6 +29,8 @@ export function awsEnvironment(): AwsEnvironment {
     containerRelativeUri: get('AWS_CONTAINER_CREDENTIALS_RELATIVE_URI'),
     containerFullUri: get('AWS_CONTAINER_CREDENTIALS_FULL_URI'),
     containerTokenFile: get('AWS_CONTAINER_AUTHORIZATION_TOKEN_FILE'),
-    stsEndpoint: get('AWS_ENDPOINT_URL_STS'),
+    stsEndpoint: get('AWS_ENDPOINT_URL_STS') ?? get('AWS_ENDPOINT_URL'),
+    secretsManagerEndpoint: get('AWS_ENDPOINT_URL_SECRETS_MANAGER') ?? get('AWS_ENDPOINT_URL'),
+    region: get('AWS_REGION') ?? get('AWS_DEFAULT_REGION'),
   };
 }

@@ -159,11 +159,26 @@ export const table = {
     list(
       'list of clouds',
       `^(${clouds.join('|')})(:[A-Za-z0-9-]{1,64})?$`,
-      'must be aws, azure or google, or one of them for a single workspace or organisation, as in aws:<id>',
+      'must be aws, azure, google or kubernetes, or one of them for a single workspace or organisation, as in aws:<id>',
       0,
     ),
     noText,
-    "Clouds at which stored providers may sign in as the gateway itself (its machine, pod or environment) and spend in its name: aws, azure, google; with an id after it (aws:<id>), that workspace or organisation's alone.",
+    "Clouds at which stored providers and secret references may sign in as the gateway itself (its machine, pod or environment) and act in its name: aws, azure, google; kubernetes: HashiCorp Vault may be sent the token of the gateway's pod. With an id after it (aws:<id>), that workspace or organisation's alone.",
+  ),
+  secretEnv: setting<readonly string[], readonly string[]>(
+    list('list of variables', '^[A-Za-z_][A-Za-z0-9_]*$', 'must be the name of an environment variable', 0),
+    noText,
+    'Environment variables that secret references of the manager env may read (docs/secret-references.md).',
+  ),
+  secretDir: setting(
+    path,
+    null,
+    'Folder that secret references of the manager file may read; links and .. do not lead out of it.',
+  ),
+  secretGraceS: setting(
+    whole('seconds', 0, 31_536_000),
+    3600,
+    'How long the last value of a secret reference serves beyond its five minutes while its manager gives no other; 0: not at all. Then calls that need it are answered 503.',
   ),
   masterKey: setting(
     secret('^\\S.{14,}\\S$', 'must be at least 16 characters'),

@@ -30,6 +30,7 @@ import { organisationsService } from './resources/people/organisations.js';
 import { usersService } from './resources/people/users.js';
 import { collectionsService } from './resources/prompts/collections.js';
 import { labelsService } from './resources/prompts/labels.js';
+import { secretReferencesService } from './resources/secrets/secret-references.js';
 import { workspaceMembersService } from './resources/workspaces/workspace-members.js';
 import { workspacesService } from './resources/workspaces/workspaces.js';
 import type { AdminParts, Service, ServiceName } from './service.js';
@@ -62,6 +63,7 @@ const services: { readonly [Name in ServiceName]: (parts: AdminParts) => Service
   Requests: requestsService,
   SavedFilters: savedFiltersService,
   Schedules: schedulesService,
+  SecretReferences: secretReferencesService,
   UsageLimitsPolicies: usageLimitsPoliciesService,
   Users: usersService,
   VirtualKeys: virtualKeysService,

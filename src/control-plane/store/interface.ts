@@ -23,6 +23,7 @@ import type { RateLimitsPolicyStore } from './records/rate-limits-policies.js';
 import type { SavedFilterStore } from './records/saved-filters.js';
 import type { ScheduleStore } from './records/schedules.js';
 import type { TokenHolderStore } from './records/token-holders.js';
+import type { SecretReferenceStore } from './records/secret-references.js';
 import type { UnredactedTextStore } from './records/unredacted-texts.js';
 import type { UsageLimitsPolicyStore } from './records/usage-limits-policies.js';
 import type { UserStore } from './records/users.js';
@@ -71,6 +72,7 @@ export interface Store {
   readonly nodes: NodeStore;
   readonly cursors: Cursors;
   readonly schedules: ScheduleStore;
+  readonly secretReferences: SecretReferenceStore;
   readonly audit: AuditStore;
   readonly idempotency: IdempotencyStore;
   readonly changes: ChangeStore;

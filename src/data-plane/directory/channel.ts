@@ -17,8 +17,9 @@ export class LookupChannel {
     kind: K,
     workspace: string | null,
     name: string,
+    withinMs = this.withinMs,
   ): Promise<LookupRecords[K] | null> {
-    return this.#waiting.ask((id) => this.post({ t: 'lookup', id, kind, workspace, name }), this.withinMs);
+    return this.#waiting.ask((id) => this.post({ t: 'lookup', id, kind, workspace, name }), withinMs);
   }
 
   answered(id: number, value: LookupRecords[LookupKind] | null): void {

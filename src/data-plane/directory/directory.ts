@@ -49,6 +49,9 @@ export interface DirectoryOptions {
 /** Of a workspace that has none: kept like others, so that it is not asked for again and again. */
 const noPolicies: Policies = Object.freeze({ rates: Object.freeze([]), budgets: Object.freeze([]) });
 
+/** Milliseconds: the control process may have to fetch a secret first. */
+const secretsWithinMs = 10_000;
+
 /** The name that means all of a kind. */
 const everything = '*';
 
@@ -154,7 +157,7 @@ export class WorkerDirectory implements Directory {
       },
       async (key) => {
         const [workspace = '', name = ''] = key.split('\n');
-        const record = await ask(channel.ask('provider', workspace, name));
+        const record = await ask(channel.ask('provider', workspace, name, secretsWithinMs));
         return record === null ? null : toStoredProvider(record);
       },
     );
@@ -174,7 +177,7 @@ export class WorkerDirectory implements Directory {
       { entries: 5_000, bytes: maxBytes.partners ?? defaultMaxBytes.partners, bytesOf: retainedBytes },
       async (key) => {
         const [scope = '', name = ''] = key.split('\n');
-        const record = await ask(channel.ask('partner', scope, name));
+        const record = await ask(channel.ask('partner', scope, name, secretsWithinMs));
         return record === null ? null : toPartner(record);
       },
     );
@@ -279,10 +282,14 @@ function toGuardrail({ slug, checks, ...actions }: GuardrailRecord): GuardrailRu
   return Object.freeze({ ...actions, id: slug, type: 'guardrail', rules: Object.freeze(rules) });
 }
 
-const toPartner = ({ credentials }: PartnerRecord): PartnerCredentials =>
-  Object.freeze(
+/** Throws where a credential is mapped to a secret without a value. */
+function toPartner({ credentials, unresolved = [] }: PartnerRecord): PartnerCredentials {
+  const [missing] = unresolved;
+  if (missing !== undefined) throw new GatewayError(missing.code, `${missing.field} ${missing.message}`);
+  return Object.freeze(
     Object.fromEntries(Object.entries(credentials).map(([name, text]) => [name, new Secret(text)])),
   );
+}
 
 function toStoredProvider(record: ProviderRecord): StoredProvider {
   const { secrets, prices, ...shown } = record;

@@ -7,6 +7,7 @@ import type { Base } from './base.js';
 import type { DataDirectory } from './data-directory.js';
 import type { DeploymentGiven } from './deployment.js';
 import type { PricesGiven } from './prices.js';
+import type { SecretReferencesGiven } from './secret-references.js';
 import type { Records } from './store.js';
 import type { TokensGiven } from './tokens.js';
 import type { WorkerProcesses } from './worker-processes.js';
@@ -20,6 +21,7 @@ export const workersPart: ProcessPart<
     DataDirectory &
     Records &
     DeploymentGiven &
+    SecretReferencesGiven &
     WorkerProcesses &
     Administration &
     TokensGiven &
@@ -41,6 +43,7 @@ export const workersPart: ProcessPart<
     tokens,
     admin,
     prices,
+    mappedValues,
   }) {
     const pepper = store.pepper.toString('hex');
     const node = { journalDir, nodeId, deployment: deployment?.id ?? null };
@@ -49,8 +52,10 @@ export const workersPart: ProcessPart<
     const port = await workers.serve({
       init: (worker) =>
         workerInit(settings, worker, workers.options.count, node, pepper, plugins.current, prices),
-      lookup: (kind, workspace, name) =>
-        kind === 'token' ? tokens.find(name) : lookups.find(kind, workspace, name),
+      lookup: async (kind, workspace, name) =>
+        kind === 'token'
+          ? tokens.find(name)
+          : mappedValues.fill(kind, workspace, name, await lookups.find(kind, workspace, name)),
       admin(request) {
         // Workers of such a node answer these paths themselves.
         if (admin === null) throw new Error('This node has no administration plane.');

@@ -7,7 +7,7 @@ import { changeOf } from '../audit/mask.js';
 import { needsKey } from '../resources/integrations/provider-names.js';
 import { changedConfigurations, type Face, isEmpty, providerKeyOf } from './configurations.js';
 import { credentialFields } from './credential-fields.js';
-import { mappedFields, secretMappingsOf } from './secret-mappings.js';
+import { checkMappedHost, mappedFields, ofProvider, secretMappingsOf } from './secret-mappings.js';
 
 /** Credentials of integrations: complete, or refused. */
 
@@ -33,12 +33,19 @@ const faceOf = (provider: string, mappings: readonly SecretMapping[]): Face => (
   mapped: mappedFields(mappings, root),
 });
 
-export function newCredentials(request: CreateIntegrationRequest, provider: string): CredentialsChange {
-  const secretMappings = secretMappingsOf(request.secret_mappings, root, provider);
+export async function newCredentials(
+  caller: Caller,
+  request: CreateIntegrationRequest,
+  provider: string,
+  workspaceId: string | null,
+): Promise<CredentialsChange> {
+  const owner = ofProvider(provider, root, workspaceId);
+  const secretMappings = await secretMappingsOf(caller, request.secret_mappings, owner);
   const said = new Map(Object.entries(request.configurations ?? {}));
   const configurations = changedConfigurations(faceOf(provider, secretMappings), {}, said);
   const key = request.key ? providerKeyOf(request.key) : null;
   checkKey(provider, key !== null, configurations.shown, secretMappings);
+  checkMappedHost(caller, secretMappings, addressIn(configurations.shown));
   return { key, configurations, secretMappings };
 }
 
@@ -58,14 +65,15 @@ function saidOf(request: UpdateIntegrationRequest): ReadonlyMap<string, unknown>
 }
 
 /** What an update does to them. Throws AB01 where something would be missing. */
-export function changedCredentials(
+export async function changedCredentials(
   caller: Caller,
   request: UpdateIntegrationRequest,
   before: Integration,
-): CredentialsChange & { readonly hostTrusted?: boolean } {
+): Promise<CredentialsChange & { readonly hostTrusted?: boolean }> {
   const { provider } = before;
   const asked = changeOf(request, 'secret_mappings');
-  const changed = asked === undefined ? undefined : secretMappingsOf(asked ?? [], root, provider);
+  const owner = ofProvider(provider, root, before.workspaceId);
+  const changed = asked === undefined ? undefined : await secretMappingsOf(caller, asked ?? [], owner);
   const mappings = changed ?? before.secretMappings;
   const configurations = changedConfigurations(
     faceOf(provider, mappings),
@@ -76,6 +84,7 @@ export function changedCredentials(
   const keepsKey = key === undefined && before.maskedKey !== null;
   checkKey(provider, keepsKey || Boolean(key), configurations.shown, mappings);
   const isSame = changed === undefined && changeOf(request, root) === undefined;
+  if (!isSame) checkMappedHost(caller, mappings, addressIn(configurations.shown));
   return {
     key: key === undefined || key === null ? key : providerKeyOf(key),
     configurations: isSame ? undefined : configurations,

@@ -1,39 +1,82 @@
 import type { SecretMapping as SecretMappingMessage } from '../../../../proto/messages.js';
-import type { SecretMapping } from '../../store/store.js';
+import type { SecretMapping, SecretReference } from '../../store/store.js';
+import type { Caller } from '../access/caller.js';
+import { speaksForAll } from '../access/host-trust.js';
 import { AdminError } from '../admin-error.js';
 import { credentialFields } from './credential-fields.js';
 
-/** There are no secret references yet that a mapping could name. */
-const unknownReference = (id: string, path: string): AdminError =>
-  new AdminError(
-    'AB02',
-    `${path}: there is no secret reference ${JSON.stringify(id.slice(0, 128))}: give the value itself instead of mapping it.`,
-  );
+/** The record that mappings belong to. */
+export interface MappingOwner {
+  /** The record's own; null: it belongs to the organisation, and each workspace is checked when it calls. */
+  readonly workspaceId: string | null;
+  /** What precedes the point in names of fields: `configurations`, `model_config`. */
+  readonly root: string;
+  /** Throws AB01 for a field that the record does not have. `path`: its place in the request. */
+  checkField(target: string, path: string): void;
+}
 
-/**
- * Mappings of secrets that a request asks for: each is checked, and refused with AB02, since no reference is known.
- * `root`: `configurations` or `model_config`.
- */
-export function secretMappingsOf(
-  asked: readonly SecretMappingMessage[],
-  root: string,
+/** Fields of a provider's credential. */
+export const ofProvider = (
   provider: string,
-): SecretMapping[] {
-  for (const [i, { target_field: target }] of asked.entries()) {
-    const path = `secret_mappings[${i}].target_field`;
-    if (asked.findIndex((other) => other.target_field === target) < i)
-      throw AdminError.field(path, `is ${target} a second time: map each field once.`);
-    const name = fieldOf(target, root);
-    const field = credentialFields[name];
+  root: 'configurations' | 'model_config',
+  workspaceId: string | null,
+): MappingOwner => ({
+  workspaceId,
+  root,
+  checkField(target, path) {
+    const field = credentialFields[fieldOf(target, root)];
     if (target !== 'key' && (!target.startsWith(`${root}.`) || field === undefined))
       throw AdminError.field(path, `must be key, or a field of ${root} such as ${root}.custom_host.`);
     if (field?.providers?.includes(provider) === false)
       throw AdminError.field(path, `is no field of ${provider}.`);
+  },
+});
+
+/** Mappings that a request asks for. Throws AB01, and AB02 for a secret reference that is not there or may not be used. */
+export async function secretMappingsOf(
+  caller: Caller,
+  asked: readonly SecretMappingMessage[],
+  owner: MappingOwner,
+): Promise<SecretMapping[]> {
+  const references = new Map<string, SecretReference | null>();
+  for (const [i, { target_field: target, secret_reference_id: named }] of asked.entries()) {
+    const at = `secret_mappings[${i}]`;
+    if (asked.findIndex((other) => other.target_field === target) < i)
+      throw AdminError.field(`${at}.target_field`, `is ${target} a second time: map each field once.`);
+    owner.checkField(target, `${at}.target_field`);
+    if (!references.has(named))
+      references.set(named, await caller.store.secretReferences.get(caller.organisationId, named));
+    const reference = references.get(named) ?? null;
+    const isUsable =
+      reference !== null &&
+      (owner.workspaceId === null ||
+        reference.workspaces === null ||
+        reference.workspaces.includes(owner.workspaceId));
+    if (!isUsable)
+      throw new AdminError(
+        'AB02',
+        `${at}.secret_reference_id: there is no secret reference ${JSON.stringify(named.slice(0, 128))} that the workspace may use: name another, or have an administrator create it or allow the workspace.`,
+      );
   }
-  const [first] = asked;
-  if (first !== undefined)
-    throw unknownReference(first.secret_reference_id, 'secret_mappings[0].secret_reference_id');
-  return [];
+  return asked.map((mapping) => ({
+    targetField: mapping.target_field,
+    secretReferenceId: mapping.secret_reference_id,
+    secretKey: mapping.secret_key || null,
+    valueFormat: (mapping.value_format || null) as SecretMapping['valueFormat'],
+  }));
+}
+
+/** Throws AB03 where a workspace's key would have a secret sent to an address of its choice. */
+export function checkMappedHost(
+  caller: Caller,
+  mappings: readonly SecretMapping[],
+  address: string | null | undefined,
+): void {
+  if (mappings.length === 0 || !address || speaksForAll(caller)) return;
+  throw new AdminError(
+    'AB03',
+    'custom_host: secret references are sent to an address of your own by a key of the organisation alone: leave custom_host out, or ask an administrator.',
+  );
 }
 
 const fieldOf = (target: string, root: string): string => target.slice(root.length + 1);

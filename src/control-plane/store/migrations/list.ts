@@ -18,6 +18,7 @@ import { up as partnerPlugins } from './0017-partner-plugins.js';
 import { up as savedFilters } from './0018-saved-filters.js';
 import { up as logExports } from './0019-log-exports.js';
 import { up as authSettings } from './0020-auth-settings.js';
+import { up as secretReferences } from './0024-secret-references.js';
 import type { Migration } from './migration.js';
 
 /**
@@ -45,4 +46,5 @@ export const migrations: readonly Migration[] = [
   { version: 18, name: 'saved filters', kind: 'expand', up: savedFilters },
   { version: 19, name: 'exports of logs', kind: 'expand', up: logExports },
   { version: 20, name: 'settings of signing in', kind: 'expand', up: authSettings },
+  { version: 24, name: 'secret references', kind: 'expand', up: secretReferences },
 ];

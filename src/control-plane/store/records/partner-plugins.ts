@@ -1,5 +1,6 @@
 import type { PartnerTexts } from '../../../common/guardrails/partner-credentials.js';
 import type { PartnerRecord } from '../../../common/ipc/records.js';
+import type { SecretMapping } from './credentials.js';
 import type { Listed, Page } from './place.js';
 
 /** An organisation's credentials of a partner, as they may be shown. */
@@ -14,6 +15,8 @@ export interface PartnerPlugin {
   readonly integrationId: string | null;
   /** By the names of the partner's fields; secrets are masked. */
   readonly shown: PartnerTexts;
+  /** Credentials that are taken from secret references: `credentials.<field>`. */
+  readonly secretMappings: readonly SecretMapping[];
   /** Unix milliseconds. */
   readonly createdAt: number;
   readonly updatedAt: number;
@@ -26,6 +29,7 @@ export interface NewPartnerPlugin {
   readonly integrationId: string | null;
   readonly credentials: PartnerTexts;
   readonly shown: PartnerTexts;
+  readonly secretMappings: readonly SecretMapping[];
 }
 
 /** Absent: stays as it is. */
@@ -35,6 +39,7 @@ export interface PartnerPluginChange {
   readonly credentials?: PartnerTexts;
   /** Together with `credentials`. */
   readonly shown?: PartnerTexts;
+  readonly secretMappings?: readonly SecretMapping[];
   /** The state it is made for: another one makes it `stale`. */
   readonly etag?: string;
 }

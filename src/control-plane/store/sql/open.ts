@@ -38,6 +38,7 @@ import { SqlRateLimitsPolicies } from './records/rate-limits-policies.js';
 import { SqlSavedFilters } from './records/saved-filters.js';
 import { SqlSchedules } from './records/schedules.js';
 import { SqlTokenHolders } from './records/token-holders.js';
+import { SqlSecretReferences } from './records/secret-references.js';
 import { SqlUnredactedTexts } from './records/unredacted-texts.js';
 import { SqlUsageLimitsPolicies } from './records/usage-limits-policies.js';
 import { SqlUsers } from './records/users.js';
@@ -78,6 +79,7 @@ class SqlStore implements Store {
   readonly cursors: SqlCursors;
   readonly schedules: SqlSchedules;
   readonly tokenHolders: SqlTokenHolders;
+  readonly secretReferences: SqlSecretReferences;
   readonly unredactedTexts: SqlUnredactedTexts;
   readonly users: SqlUsers;
   readonly workspaces: SqlWorkspaces;
@@ -114,6 +116,7 @@ class SqlStore implements Store {
     this.cursors = new SqlCursors(database);
     this.schedules = new SqlSchedules(database, now);
     this.tokenHolders = new SqlTokenHolders(database);
+    this.secretReferences = new SqlSecretReferences(database, dataKeys, now);
     this.unredactedTexts = new SqlUnredactedTexts(database, dataKeys, now);
     this.users = new SqlUsers(ofRights, now);
     this.workspaces = new SqlWorkspaces(ofRights, now);

@@ -186,13 +186,11 @@ function rowForCall(
 
 /** A field that is mapped to a secret must not be left out of the call. */
 function checkMappings({ unresolved }: StoredProvider, slug: string, { apiKey }: Target): void {
-  const field = unresolved?.find((name) => name !== 'key' || apiKey === null);
-  if (field === undefined) return;
-  throw new GatewayError(
-    'provider_credential_missing',
-    `${field} of @${slug} is mapped to a secret reference that cannot be read: have the value stored in the provider instead, and the mapping removed.`,
-    { param: 'provider' },
-  );
+  const missing = unresolved?.find(({ field }) => field !== 'key' || apiKey === null);
+  if (missing === undefined) return;
+  throw new GatewayError(missing.code, `${missing.field} of @${slug} ${missing.message}`, {
+    param: 'provider',
+  });
 }
 
 /**

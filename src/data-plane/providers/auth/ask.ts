@@ -1,5 +1,6 @@
 import type { Tenant } from '../../../common/access/own-identity.js';
 import { Pieces } from '../../../common/bytes/pieces.js';
+import { GatewayError } from '../../../common/core/errors.js';
 import type { HeaderList } from '../../../common/http/headers.js';
 import type { Timeouts, Upstream } from '../../upstream/upstream.js';
 
@@ -39,15 +40,23 @@ const maxBytes = 256 * 1024;
 /** Of the connections that these use: no call to a provider shares them. */
 const account = Symbol('credentials');
 
-/** Asks by connections of the tenant it is done for, and under the same rules for addresses as for calls to providers. */
-export function askThrough(upstream: Upstream, { workspaceId, organisationId }: Tenant): Ask {
+/**
+ * Asks by connections of the tenant it is done for, and under the same rules for addresses as for calls to providers.
+ * `deadlineMs`: a question that takes longer is cut off; 0: none, beyond the timeouts of its parts.
+ */
+export function askThrough(
+  upstream: Upstream,
+  { workspaceId, organisationId }: Tenant,
+  deadlineMs = 0,
+): Ask {
   const tenant = workspaceId ?? organisationId;
   return ({ callerChosen = false, ...question }) =>
     new Promise((resolve, reject) => {
       let status = 0;
       let headers: HeaderList = [];
       const pieces = new Pieces();
-      upstream.send(
+      let timer: NodeJS.Timeout | undefined;
+      const flight = upstream.send(
         { ...question, callerChosen, tenant, account, timeouts, maxBodyBytes: maxBytes },
         {
           head(given, list) {
@@ -58,9 +67,21 @@ export function askThrough(upstream: Upstream, { workspaceId, organisationId }: 
             pieces.add(chunk);
             return true;
           },
-          end: () => resolve({ status, headers, body: pieces.bytes() }),
-          error: reject,
+          end() {
+            clearTimeout(timer);
+            resolve({ status, headers, body: pieces.bytes() });
+          },
+          error(error) {
+            clearTimeout(timer);
+            reject(error);
+          },
         },
       );
+      if (deadlineMs === 0) return;
+      timer = setTimeout(() => {
+        flight.cancel();
+        reject(new GatewayError('upstream_idle_timeout', 'The whole answer did not come in time.'));
+      }, deadlineMs);
+      timer.unref();
     });
 }

@@ -1,6 +1,7 @@
 import type { Awaitable } from '../../../common/core/directory.js';
 import { GatewayError } from '../../../common/core/errors.js';
 import { setHeader } from '../../../common/http/headers.js';
+import { azureEnvironment } from '../../../common/settings/secret-environment.js';
 import { type AzureFields, missing } from '../kinds/azure-fields.js';
 import type { Auth } from '../provider.js';
 import { type Ask, askOwnIdentity } from './ask.js';
@@ -138,6 +139,8 @@ async function libraryTokens(identity: Identity, scope: string, ask: Ask): Promi
   const options = {
     httpClient: askPipeline(identity.kind === 'managed' ? askOwnIdentity(ask) : ask),
     retryOptions: { maxRetries: 1 },
+    // An authority of one's own is not known at Microsoft's, which would be asked first.
+    ...(azureEnvironment().authorityHost !== null && { disableInstanceDiscovery: true }),
   };
   const given = (name: string, value: string | null): object => (value === null ? {} : { [name]: value });
   try {

@@ -10,7 +10,13 @@ import type { Forget } from '../../../../common/ipc/messages.js';
 import type { PartnerPlugin } from '../../../store/store.js';
 import type { Caller } from '../../access/caller.js';
 import { AdminError, mostFaults } from '../../admin-error.js';
-import { setOf } from '../../audit/mask.js';
+import { changeOf, setOf } from '../../audit/mask.js';
+import {
+  type MappingOwner,
+  mappedFields,
+  secretMappingMessage,
+  secretMappingsOf,
+} from '../../credentials/secret-mappings.js';
 import { pageOf, timeOf } from '../../grpc/wire.js';
 import { settled } from '../../records.js';
 import type { AdminParts, Service } from '../../service.js';
@@ -27,6 +33,7 @@ const toMessage = (plugin: PartnerPlugin): PluginMessage => ({
   last_updated_at: timeOf(plugin.updatedAt),
   object: 'plugin',
   etag: plugin.etag,
+  secret_mappings: plugin.secretMappings.map(secretMappingMessage),
 });
 
 /** Workers forget the credentials of all partners. */
@@ -50,6 +57,7 @@ function credentialsOf(
   given: object,
   stored: PartnerTexts,
   isLent: boolean,
+  mapped: ReadonlySet<string>,
 ): { credentials: PartnerTexts; shown: PartnerTexts } {
   const { texts, findings } = readPartnerCredentials(partner, given);
   if (findings.length > 0)
@@ -64,13 +72,26 @@ function credentialsOf(
       throw AdminError.field(`credentials.${name}`, 'is the mask of a secret: give the secret itself.');
     credentials[name] = isKept ? stored[name]! : text;
   }
-  const missing = isLent ? [] : missingOf(partner, credentials);
+  const missing = isLent ? [] : missingOf(partner, credentials).filter((name) => !mapped.has(name));
   if (missing.length > 0)
     throw AdminError.fields(
       missing.map((name) => ({ path: `credentials.${name}`, problem: `is required for ${partner.name}.` })),
     );
   return { credentials, shown: shownOf(partner, credentials) };
 }
+
+const root = 'credentials';
+
+/** A plugin belongs to the organisation. */
+const ofPartner = ({ fields, name }: Partner): MappingOwner => ({
+  workspaceId: null,
+  root,
+  checkField(target, path) {
+    if (fields.some((field) => target === `${root}.${field.name}`)) return;
+    const names = fields.map((field) => `${root}.${field.name}`);
+    throw AdminError.field(path, `must be a field of ${name}: ${names.join(', ')}.`);
+  },
+});
 
 /** Credentials with which checks of guardrails call partners. */
 export function pluginsService({ store }: AdminParts): Service<'Plugins'> {
@@ -106,13 +127,22 @@ export function pluginsService({ store }: AdminParts): Service<'Plugins'> {
       if (id === undefined)
         throw AdminError.field('plugin_provider_id', `must be one of ${[...partners.keys()].join(', ')}.`);
       const partner = partners.get(id)!;
-      if (!request.credentials) throw AdminError.field('credentials', 'is required.');
+      const secretMappings = await secretMappingsOf(caller, request.secret_mappings, ofPartner(partner));
+      if (!request.credentials && secretMappings.length === 0)
+        throw AdminError.field('credentials', 'is required.');
       const lender = request.integration_id ? await lenderOf(caller, partner, request.integration_id) : null;
       const made = await partnerPlugins.create(caller.organisationId, {
         partner: id,
         name: request.name?.trim() || partner.name,
         integrationId: lender,
-        ...credentialsOf(partner, request.credentials, {}, lender !== null),
+        ...credentialsOf(
+          partner,
+          request.credentials ?? {},
+          {},
+          lender !== null,
+          mappedFields(secretMappings, root),
+        ),
+        secretMappings,
       });
       if (made === 'taken')
         throw new AdminError(
@@ -134,13 +164,21 @@ export function pluginsService({ store }: AdminParts): Service<'Plugins'> {
 
     async UpdatePlugin(caller, request) {
       const before = await found(caller, request.id);
+      const partner = partners.get(before.partner)!;
       const given = setOf(request, 'credentials');
-      const stored = given && ((await partnerPlugins.open(caller.organisationId, before.id)) ?? {});
+      const asked = changeOf(request, 'secret_mappings');
+      const changedMappings =
+        asked === undefined ? undefined : await secretMappingsOf(caller, asked ?? [], ofPartner(partner));
+      const mapped = mappedFields(changedMappings ?? before.secretMappings, root);
+      const isLent = before.integrationId !== null;
+      const hasChange = given !== undefined || changedMappings !== undefined;
+      const stored = hasChange ? ((await partnerPlugins.open(caller.organisationId, before.id)) ?? {}) : {};
       const answer = await partnerPlugins.update(caller.organisationId, before.id, {
         name: setOf(request, 'name')?.trim(),
         status: setOf(request, 'status'),
-        ...(given &&
-          credentialsOf(partners.get(before.partner)!, given, stored ?? {}, before.integrationId !== null)),
+        // Without a mapping that filled it, a field has to be in the credentials.
+        ...(hasChange && credentialsOf(partner, given ?? stored, stored, isLent, mapped)),
+        secretMappings: changedMappings,
         etag: request.etag ?? undefined,
       });
       changed(caller, settled(answer, 'plugin'));

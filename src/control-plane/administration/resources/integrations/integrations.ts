@@ -93,7 +93,7 @@ export function integrationsService(parts: AdminParts): Service<'Integrations'> 
       const provider = providerNamed(parts, request.ai_provider_id, 'ai_provider_id');
       const { default_provider_slug: defaultSlug, create_default_provider: wanted } = request;
       if (wanted !== false) await checkDefaultSlug(place, defaultSlug);
-      const own = newCredentials(request, provider);
+      const own = await newCredentials(caller, request, provider, workspaceId);
       checkStoredAddress(parts, provider, own);
       checkOwnIdentity(
         parts,
@@ -144,7 +144,7 @@ export function integrationsService(parts: AdminParts): Service<'Integrations'> 
     async UpdateIntegration(caller, request) {
       const before = await find(caller, request, 'update');
       const description = changeOf(request, 'description');
-      const own = changedCredentials(caller, request, before);
+      const own = await changedCredentials(caller, request, before);
       checkStoredAddress(parts, before.provider, {
         configurations: own.configurations,
         secretMappings: own.secretMappings ?? before.secretMappings,

@@ -1,6 +1,7 @@
 import type { CreateVirtualKeyRequest, VirtualKey } from '../../../../../proto/messages.js';
 import type { Place, Provider } from '../../../store/store.js';
 import type { Caller } from '../../access/caller.js';
+import { addressIn } from '../../access/host-trust.js';
 import { checkOwnIdentity } from '../../access/own-identity.js';
 import { AdminError } from '../../admin-error.js';
 import { changeOf } from '../../audit/mask.js';
@@ -12,7 +13,13 @@ import {
   providerStates,
   termsMessage,
 } from '../../credentials/provider-terms.js';
-import { mappedFields, secretMappingMessage, secretMappingsOf } from '../../credentials/secret-mappings.js';
+import {
+  checkMappedHost,
+  mappedFields,
+  ofProvider,
+  secretMappingMessage,
+  secretMappingsOf,
+} from '../../credentials/secret-mappings.js';
 import { pageOf, stale, textOf, timeOf } from '../../grpc/wire.js';
 import type { AdminParts, Service } from '../../service.js';
 import { type BudgetState, BudgetStates } from '../../usage/budget-states.js';
@@ -87,10 +94,12 @@ export function virtualKeysService(parts: AdminParts): Service<'VirtualKeys'> {
       const source = await duplicated(caller, place, { ...request, provider }, 'virtual_keys.duplicate');
       return store.providers.duplicate(place, source.id, named);
     }
-    const mappings = secretMappingsOf(request.secret_mappings, root, provider);
+    const owner = ofProvider(provider, root, place.workspaceId);
+    const mappings = await secretMappingsOf(caller, request.secret_mappings, owner);
     const own = newCredentials(caller, provider, request, mappings);
     checkOwnIdentity(parts, place, own.configurations, spelt);
     const { shown } = own.configurations;
+    checkMappedHost(caller, mappings, own.baseUrl ?? addressIn(shown));
     const isKeyless =
       own.baseUrl !== null || mappedFields(mappings, root).has('key') || !needsKey(provider, shown);
     checkAddress(
@@ -130,10 +139,17 @@ export function virtualKeysService(parts: AdminParts): Service<'VirtualKeys'> {
       const before = await store.providers.get(place, request.slug);
       if (before === null) throw missing();
       const mappings = changeOf(request, 'secret_mappings');
-      const secretMappings = mappings && secretMappingsOf(mappings, root, before.provider);
-      const own = changedCredentials(caller, before, request, secretMappings ?? undefined);
+      const owner = ofProvider(before.provider, root, place.workspaceId);
+      const secretMappings =
+        mappings === undefined ? undefined : await secretMappingsOf(caller, mappings ?? [], owner);
+      const own = changedCredentials(caller, before, request, secretMappings);
       const mapped = mappedFields(secretMappings ?? before.secretMappings, root).has('custom_host');
       checkAddress(parts, before.provider, 'custom_host', own.baseUrl !== null || mapped);
+      checkMappedHost(
+        caller,
+        secretMappings ?? (own.baseUrl ? before.secretMappings : []),
+        own.baseUrl ?? before.baseUrl ?? addressIn(own.configurations?.shown ?? before.configurations),
+      );
       checkOwnIdentity(parts, place, own.configurations, spelt);
       const now = Date.now();
       const provider = await store.providers.update(place, before.id, {

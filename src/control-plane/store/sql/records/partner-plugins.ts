@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import type { PartnerTexts } from '../../../../common/guardrails/partner-credentials.js';
 import { partners } from '../../../../common/guardrails/partners.js';
-import type { PartnerRecord } from '../../../../common/ipc/records.js';
+import type { MappedField, PartnerRecord } from '../../../../common/ipc/records.js';
 import { etagOf } from '../../records/etag.js';
 import type {
   NewPartnerPlugin,
@@ -18,6 +18,7 @@ import { listed } from '../lists.js';
 import { isCurrent, replaceRow } from '../revision.js';
 import { SealedCredentials } from './credentials.js';
 import type { IntegrationRow } from './integration-row.js';
+import { MappedSecrets, unfetched } from './mapped-secrets.js';
 
 interface PartnerPluginRow {
   readonly id: string;
@@ -29,6 +30,7 @@ interface PartnerPluginRow {
   readonly integration_id: string | null;
   readonly shown: string;
   readonly sealed: Buffer;
+  readonly secret_mappings: string;
   readonly created_at: number | string;
   readonly updated_at: number | string;
 }
@@ -41,6 +43,7 @@ const fromRow = (row: PartnerPluginRow): PartnerPlugin => ({
   status: row.status,
   integrationId: row.integration_id,
   shown: JSON.parse(row.shown),
+  secretMappings: JSON.parse(row.secret_mappings),
   createdAt: Number(row.created_at),
   updatedAt: Number(row.updated_at),
   etag: etagOf(row),
@@ -68,6 +71,7 @@ const sealedPlace = ({
 
 export class SqlPartnerPlugins implements PartnerPluginStore {
   readonly #integrations: SealedCredentials;
+  readonly #mapped: MappedSecrets;
 
   constructor(
     readonly database: Database,
@@ -75,6 +79,7 @@ export class SqlPartnerPlugins implements PartnerPluginStore {
     readonly now: () => number,
   ) {
     this.#integrations = new SealedCredentials(dataKeys, 'integrations');
+    this.#mapped = new MappedSecrets(dataKeys);
   }
 
   get(organisationId: string, idOrPartner: string): Promise<PartnerPlugin | null> {
@@ -100,7 +105,19 @@ export class SqlPartnerPlugins implements PartnerPluginStore {
         .where({ organisation_id: workspace?.organisation_id ?? scope, partner, status: 'active' })
         .first();
       if (row === undefined) return null;
-      return { credentials: { ...(await this.#lent(sql, row)), ...(await this.#opened(sql, row)) } };
+      const owner = {
+        organisationId: row.organisation_id,
+        workspaceId: workspace === undefined ? null : scope,
+      };
+      const lender = await this.#lender(sql, row);
+      const lent = lender === null ? [] : await this.#lentMappings(sql, owner, row.partner, lender);
+      const own = await this.#mapped.fields(sql, owner, row.secret_mappings);
+      const mapped = [...lent, ...own];
+      const lentTexts = lender === null ? {} : await this.#lent(sql, row.partner, lender);
+      return {
+        credentials: { ...lentTexts, ...(await this.#opened(sql, row)) },
+        ...(mapped.length > 0 && { mapped, unresolved: mapped.map(unfetched) }),
+      };
     });
   }
 
@@ -108,20 +125,35 @@ export class SqlPartnerPlugins implements PartnerPluginStore {
     return JSON.parse(await this.dataKeys.open(sql, sealedPlace(row), row.sealed));
   }
 
-  /** What its integration lends, while that is active. */
-  async #lent(
+  /** The integration that lends its credential, while that is active. */
+  async #lender(
     sql: Sql,
     { organisation_id, partner, integration_id: id }: PartnerPluginRow,
-  ): Promise<PartnerTexts> {
-    const lender = partners.get(partner)?.lender;
-    if (id === null || lender === undefined) return {};
+  ): Promise<IntegrationRow | null> {
+    if (id === null || partners.get(partner)?.lender === undefined) return null;
     const row: IntegrationRow | undefined = await sql('integrations')
       .where({ organisation_id, id, status: 'active' })
       .first();
-    if (row === undefined) return {};
+    return row ?? null;
+  }
+
+  /** What an integration has mapped to secrets, by the names of the partner's fields. */
+  async #lentMappings(
+    sql: Sql,
+    owner: { readonly organisationId: string; readonly workspaceId: string | null },
+    partner: string,
+    lender: IntegrationRow,
+  ): Promise<MappedField[]> {
+    const fields = Object.entries(partners.get(partner)?.lender?.fields ?? {});
+    return (await this.#mapped.fields(sql, owner, lender.secret_mappings)).flatMap((mapped) =>
+      fields.filter(([, source]) => source === mapped.field).map(([field]) => ({ ...mapped, field })),
+    );
+  }
+
+  async #lent(sql: Sql, partner: string, row: IntegrationRow): Promise<PartnerTexts> {
     const { key, secrets } = await this.#integrations.open(sql, row);
     const all: Record<string, unknown> = { ...JSON.parse(row.configurations), ...secrets, key };
-    const texts = Object.entries(lender.fields).flatMap(([field, source]) => {
+    const texts = Object.entries(partners.get(partner)?.lender?.fields ?? {}).flatMap(([field, source]) => {
       const value = all[source];
       return typeof value === 'string' && value !== '' ? [[field, value] as const] : [];
     });
@@ -154,6 +186,7 @@ export class SqlPartnerPlugins implements PartnerPluginStore {
             integration_id: input.integrationId,
             shown: JSON.stringify(input.shown),
             sealed: await this.dataKeys.seal(sql, sealedPlace(own), JSON.stringify(input.credentials)),
+            secret_mappings: JSON.stringify(input.secretMappings),
             created_at: now,
             updated_at: now,
           };
@@ -177,7 +210,7 @@ export class SqlPartnerPlugins implements PartnerPluginStore {
       const row = await rowAt(sql, organisationId, id);
       if (row === undefined) return 'missing';
       if (!isCurrent(row, change.etag)) return 'stale';
-      const { credentials, shown } = change;
+      const { credentials, shown, secretMappings } = change;
       const written = await replaceRow(sql, 'partner_plugins', {
         ...row,
         name: change.name ?? row.name,
@@ -187,6 +220,7 @@ export class SqlPartnerPlugins implements PartnerPluginStore {
           credentials === undefined
             ? row.sealed
             : await this.dataKeys.seal(sql, sealedPlace(row), JSON.stringify(credentials)),
+        secret_mappings: secretMappings === undefined ? row.secret_mappings : JSON.stringify(secretMappings),
         updated_at: this.now(),
       });
       return written === 'stale' ? written : fromRow(written);

@@ -1,11 +1,11 @@
 import { type BudgetRule, budgetRuleOf } from '../../../../common/core/budget-rules.js';
 import { type RateLimit, type RateRule, rateRulesOf } from '../../../../common/core/rate-rules.js';
-import type { ModelRules, ProviderRecord } from '../../../../common/ipc/records.js';
+import type { MappedField, ModelRules, ProviderRecord } from '../../../../common/ipc/records.js';
 import { lentBudgetId, type SetBudget } from '../../records/budget-periods.js';
 import type { UsableProvider } from '../../records/providers.js';
 import type { Sql } from '../connection/driver.js';
 import { firstRow } from '../connection/statements.js';
-import { type CredentialColumns, credentialsOf, type SealedCredentials } from './credentials.js';
+import type { SealedCredentials } from './credentials.js';
 import {
   type AccessRow,
   accessBy,
@@ -14,6 +14,7 @@ import {
   type ModelRow,
   usageLimitsOf,
 } from './integration-row.js';
+import { type MappedSecrets, unfetched } from './mapped-secrets.js';
 import { organisationPrices } from './model-prices.js';
 import { pricesOf } from './price-record.js';
 import type { ProviderRow } from './provider-row.js';
@@ -28,6 +29,7 @@ export class ProviderLookup {
   constructor(
     readonly sealed: SealedCredentials,
     readonly integrationSealed: SealedCredentials,
+    readonly mappedSecrets: MappedSecrets,
   ) {}
 
   baseUrl(row: ProviderRow): string | null {
@@ -67,6 +69,11 @@ export class ProviderLookup {
     return usable;
   }
 
+  #mapped(sql: Sql, row: ProviderRow, mappings: string): Promise<MappedField[]> {
+    const { organisation_id: organisationId, workspace_id: workspaceId } = row;
+    return this.mappedSecrets.fields(sql, { organisationId, workspaceId }, mappings);
+  }
+
   async #own(sql: Sql, row: ProviderRow): Promise<ProviderRecord | null> {
     const baseUrl = this.baseUrl(row);
     // Without its address it would be taken for the real provider of that name.
@@ -83,7 +90,7 @@ export class ProviderLookup {
       headers: headersIn(secrets),
       fields: fieldsIn(configurations),
       secrets: secretsIn(secrets),
-      unresolved: unresolvedIn(row),
+      ...mappedIn(await this.#mapped(sql, row, row.secret_mappings)),
       models: null,
       ...limitsOf(row, null, []),
       ...given(
@@ -117,7 +124,7 @@ export class ProviderLookup {
       headers: headersIn(secrets),
       fields: fieldsIn(configurations),
       secrets: secretsIn(secrets),
-      unresolved: unresolvedIn(lender),
+      ...mappedIn(await this.#mapped(sql, row, lender.secret_mappings)),
       models: rulesOf(lender, models),
       ...limitsOf(row, lender, JSON.parse(own === null ? lender.global_rate_limits : own.rate_limits)),
       ...budgetsOf(row, lender, own),
@@ -160,9 +167,9 @@ async function lendersOf(sql: Sql, rows: readonly ProviderRow[]): Promise<Readon
   );
 }
 
-/** Secret references are not read yet: what is mapped to one has no value. */
-const unresolvedIn = (row: CredentialColumns): string[] =>
-  credentialsOf(row).secretMappings.map(({ targetField }) => targetField.replace(/^[^.]*\./, ''));
+/** What is mapped has no value until it is fetched. */
+const mappedIn = (mapped: MappedField[]): Pick<ProviderRecord, 'unresolved' | 'mapped'> =>
+  mapped.length === 0 ? { unresolved: [] } : { unresolved: mapped.map(unfetched), mapped };
 
 const termsOf = (row: ProviderRow): Pick<ProviderRecord, 'id' | 'slug' | 'workspaceId' | 'expiresAt'> => ({
   id: row.id,

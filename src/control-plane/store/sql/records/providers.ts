@@ -28,6 +28,7 @@ import {
   valueOrNull,
 } from './integration-row.js';
 import type { SqlIntegrations } from './integrations.js';
+import { MappedSecrets } from './mapped-secrets.js';
 import { ProviderLookup } from './provider-lookup.js';
 import type { ProviderRow } from './provider-row.js';
 import { hasWorkspace } from './workspaces.js';
@@ -62,7 +63,11 @@ export class SqlProviders implements ProviderStore {
   ) {
     this.#sealed = new SealedCredentials(dataKeys, 'providers');
     this.#integrationSealed = new SealedCredentials(dataKeys, 'integrations');
-    this.#lookup = new ProviderLookup(this.#sealed, this.#integrationSealed);
+    this.#lookup = new ProviderLookup(
+      this.#sealed,
+      this.#integrationSealed,
+      new MappedSecrets(dataKeys),
+    );
   }
 
   async #shown(sql: Sql, rows: readonly ProviderRow[]): Promise<Provider[]> {

@@ -1,0 +1,305 @@
+import { LRUCache } from 'lru-cache';
+import type { Forget } from '../../common/ipc/messages.js';
+import type { SecretReferenceRecord } from '../../common/ipc/records.js';
+import type { Logger } from '../../common/plugin-host/plugin.js';
+import { type FetchedSecret, SecretFailure } from './secret-source.js';
+
+/** Milliseconds. */
+export interface SecretTimes {
+  /** A value is fetched again after this time. */
+  readonly freshMs: number;
+  /** How long the last value serves beyond that, where no other can be fetched. */
+  readonly graceMs: number;
+  /** A fetch that takes longer has failed. */
+  readonly fetchMs: number;
+  /** A call waits no longer for a value that is not there yet. */
+  readonly waitMs: number;
+  /** Between fetches while they fail: at first, and at most. */
+  readonly retryMs: readonly [first: number, most: number];
+  /** A reference is no longer fetched once no call has used it for this long. */
+  readonly unusedMs: number;
+  /** Between fetches that a provider's refusal causes. */
+  readonly refusedMs: number;
+}
+
+export const usualTimes = (graceMs: number): SecretTimes => ({
+  // Without a grace the next value has to be there when the last one ends.
+  freshMs: graceMs === 0 ? 285_000 : 300_000,
+  graceMs: graceMs === 0 ? 15_000 : graceMs,
+  fetchMs: 10_000,
+  waitMs: 8000,
+  retryMs: [5000, 30_000],
+  unusedMs: 3_600_000,
+  refusedMs: 30_000,
+});
+
+export interface SecretValuesOptions {
+  readonly fetch: (reference: SecretReferenceRecord) => Promise<FetchedSecret>;
+  /** Has data workers forget records that were made with a value which is no longer true. */
+  readonly forget: (what: readonly Forget[]) => void;
+  readonly log: Logger;
+  readonly times: SecretTimes;
+}
+
+/** The secret, or why there is none. */
+export type SecretValue =
+  | { readonly secret: FetchedSecret }
+  | { readonly failure: string; readonly secret?: undefined };
+
+interface Entry {
+  reference: SecretReferenceRecord;
+  /** null: none was fetched, or it is past its time. */
+  secret: FetchedSecret | null;
+  /** JSON text, by which a value is compared with the one before. */
+  text: string;
+  /** Monotonic milliseconds of the last fetch that succeeded, and of the begin of the last one. */
+  fetchedAt: number;
+  begunAt: number;
+  failure: string | null;
+  /** Successive fetches that failed. */
+  failures: number;
+  coming: Promise<void> | null;
+  /** Records that data workers have with this value, by kind, workspace and name. */
+  readonly dependants: Map<string, Forget>;
+  askedAt: number;
+  timer: NodeJS.Timeout | null;
+}
+
+/** More are forgotten all together. */
+const maxDependants = 1000;
+const maxEntries = 2000;
+const maxBytes = 32 * 1024 * 1024;
+const entryBytes = 4096;
+
+const nameOf = ({ kind, workspace, name }: Forget): string => `${kind}\n${workspace ?? ''}\n${name}`;
+const allOf = ({ kind }: Forget): Forget => ({ kind, workspace: null, name: '*' });
+
+/**
+ * Values of secret references in memory, for all data workers of this node. One fetch a reference is under way, however
+ * many ask. Values that are in use are fetched again in the background; data workers learn of another value by a `forget`.
+ */
+export class SecretValues {
+  readonly #entries: LRUCache<string, Entry>;
+  #closed = false;
+
+  constructor(readonly options: SecretValuesOptions) {
+    this.#entries = new LRUCache({
+      max: maxEntries,
+      maxSize: maxBytes,
+      sizeCalculation: ({ text }) => entryBytes + 4 * text.length,
+      dispose: (entry, _id, reason) => {
+        clearTimeout(entry.timer ?? undefined);
+        // Nothing would correct what workers have of it.
+        if (reason === 'evict') this.#forget(entry);
+      },
+    });
+  }
+
+  /** The value now, or after the fetch that is under way. `dependant`: the record that gets it. */
+  async get(reference: SecretReferenceRecord, dependant: Forget): Promise<SecretValue> {
+    const entry = this.#entryOf(reference);
+    const value = await this.#valueOf(entry);
+    this.#depend(entry, dependant);
+    return value;
+  }
+
+  async #valueOf(entry: Entry): Promise<SecretValue> {
+    const { times } = this.options;
+    const now = performance.now();
+    entry.askedAt = now;
+    this.#expire(entry);
+    if (entry.secret !== null) return { secret: entry.secret };
+    const isPaused = entry.failure !== null && now < entry.begunAt + this.#retryMs(entry);
+    if (entry.coming === null && isPaused) return { failure: entry.failure! };
+    if (!(await inTime(this.#fetch(entry), times.waitMs)))
+      return { failure: 'its secret manager does not answer in time' };
+    return entry.secret === null
+      ? { failure: entry.failure ?? 'its value was not fetched' }
+      : { secret: entry.secret };
+  }
+
+  /** Workers have forgotten these. */
+  forgotten(what: readonly Forget[]): void {
+    for (const one of what) {
+      if (one.kind !== 'provider' && one.kind !== 'partner') continue;
+      for (const entry of this.#entries.values()) {
+        if (one.name !== '*') entry.dependants.delete(nameOf(one));
+        else
+          for (const [name, { kind }] of entry.dependants)
+            if (kind === one.kind) entry.dependants.delete(name);
+      }
+    }
+  }
+
+  /** A provider has refused the credential of this record: its secrets may have been rotated. */
+  refused(record: Forget): void {
+    const now = performance.now();
+    const name = nameOf(record);
+    for (const entry of this.#entries.values()) {
+      if (!entry.dependants.has(name) || entry.coming !== null) continue;
+      if (now - entry.begunAt >= this.options.times.refusedMs) void this.#fetch(entry);
+    }
+  }
+
+  get size(): number {
+    return this.#entries.size;
+  }
+
+  close(): void {
+    this.#closed = true;
+    for (const { timer } of this.#entries.values()) clearTimeout(timer ?? undefined);
+    this.#entries.clear();
+  }
+
+  #entryOf(reference: SecretReferenceRecord): Entry {
+    const known = this.#entries.get(reference.id);
+    if (known !== undefined && known.reference.revision >= reference.revision) return known;
+    const entry: Entry = {
+      reference,
+      secret: null,
+      text: '',
+      fetchedAt: Number.NEGATIVE_INFINITY,
+      begunAt: Number.NEGATIVE_INFINITY,
+      failure: null,
+      failures: 0,
+      coming: null,
+      dependants: new Map(known?.dependants),
+      askedAt: performance.now(),
+      timer: null,
+    };
+    this.#entries.set(reference.id, entry);
+    return entry;
+  }
+
+  #depend(entry: Entry, dependant: Forget): void {
+    const one = entry.dependants.size >= maxDependants ? allOf(dependant) : dependant;
+    entry.dependants.set(nameOf(one), one);
+  }
+
+  #isCurrent(entry: Entry): boolean {
+    return !this.#closed && this.#entries.peek(entry.reference.id) === entry;
+  }
+
+  #fetch(entry: Entry): Promise<void> {
+    entry.coming ??= this.#fetchNow(entry).finally(() => {
+      entry.coming = null;
+    });
+    return entry.coming;
+  }
+
+  async #fetchNow(entry: Entry): Promise<void> {
+    entry.begunAt = performance.now();
+    clearTimeout(entry.timer ?? undefined);
+    try {
+      this.#succeeded(entry, await deadline(this.options.fetch(entry.reference), this.options.times.fetchMs));
+    } catch (error) {
+      this.#failed(entry, error instanceof SecretFailure ? error.message : 'its value could not be fetched');
+    }
+  }
+
+  #succeeded(entry: Entry, secret: FetchedSecret): void {
+    const { id, slug, managerType } = entry.reference;
+    const text = JSON.stringify(secret);
+    const isNew = entry.secret === null || entry.text !== text;
+    if (entry.failures > 0)
+      this.options.log.info({ reference: slug, manager: managerType }, 'secret reference: it has a value again');
+    Object.assign(entry, { secret, text, fetchedAt: performance.now(), failure: null, failures: 0 });
+    if (!this.#isCurrent(entry)) return;
+    // Its size is another one now.
+    if (isNew) this.#entries.set(id, entry, { noDisposeOnSet: true });
+    if (isNew) this.#forget(entry);
+    this.#wake(entry, this.options.times.freshMs);
+  }
+
+  #failed(entry: Entry, failure: string): void {
+    const { slug, managerType } = entry.reference;
+    if (entry.failures === 0)
+      this.options.log.warn(
+        { reference: slug, manager: managerType, why: failure },
+        'secret reference: no value was fetched',
+      );
+    entry.failure = failure;
+    entry.failures += 1;
+    if (!this.#isCurrent(entry)) return;
+    this.#expire(entry);
+    this.#wake(entry, this.#retryMs(entry));
+  }
+
+  #retryMs({ failures }: Entry): number {
+    const [first, most] = this.options.times.retryMs;
+    return Math.min(most, first * 2 ** Math.min(10, failures - 1));
+  }
+
+  #endsAt({ fetchedAt }: Entry): number {
+    return fetchedAt + this.options.times.freshMs + this.options.times.graceMs;
+  }
+
+  /** A value that is past its time serves no more. */
+  #expire(entry: Entry): void {
+    if (entry.secret === null || performance.now() < this.#endsAt(entry)) return;
+    const { slug, managerType } = entry.reference;
+    this.options.log.error(
+      { reference: slug, manager: managerType, why: entry.failure },
+      'secret reference: its last value is too old, calls that need it are refused',
+    );
+    entry.secret = null;
+    entry.text = '';
+    this.#forget(entry);
+  }
+
+  #wake(entry: Entry, ms: number): void {
+    const untilEnd = entry.secret === null ? ms : this.#endsAt(entry) - performance.now();
+    const wait = Math.max(1, Math.min(ms, untilEnd));
+    clearTimeout(entry.timer ?? undefined);
+    entry.timer = setTimeout(() => this.#onTimer(entry), wait).unref();
+  }
+
+  #onTimer(entry: Entry): void {
+    if (!this.#isCurrent(entry)) return;
+    this.#expire(entry);
+    // No worker has a record with it: no call needs it.
+    if (entry.dependants.size === 0) return void this.#entries.delete(entry.reference.id);
+    if (entry.secret === null) {
+      // The next call that needs it is the reason to try again.
+      this.#forget(entry);
+      this.#wake(entry, this.options.times.retryMs[1]);
+      return;
+    }
+    // Workers that still use it ask for their record again.
+    if (performance.now() - entry.askedAt >= this.options.times.unusedMs) this.#forget(entry);
+    void this.#fetch(entry);
+  }
+
+  #forget(entry: Entry): void {
+    if (entry.dependants.size === 0 || this.#closed) return;
+    const what = [...entry.dependants.values()];
+    entry.dependants.clear();
+    this.options.forget(what);
+  }
+}
+
+/** Rejects where the promise takes longer. */
+async function deadline<T>(promise: Promise<T>, ms: number): Promise<T> {
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise<never>((_, reject) => {
+    timer = setTimeout(() => reject(new SecretFailure('its secret manager does not answer in time')), ms);
+  });
+  try {
+    return await Promise.race([promise, late]);
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+/** Is it settled by then? It never rejects. */
+async function inTime(promise: Promise<void>, ms: number): Promise<boolean> {
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise<boolean>((resolve) => {
+    timer = setTimeout(resolve, ms, false);
+  });
+  try {
+    return await Promise.race([promise.then(() => true), late]);
+  } finally {
+    clearTimeout(timer);
+  }
+}
