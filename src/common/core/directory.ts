@@ -39,6 +39,8 @@ export interface StoredProvider {
   readonly expiresAt: number | null;
   /** Fields that are mapped to secrets whose values are not there: `key`, `custom_host`. Absent: none. */
   readonly unresolved?: readonly UnresolvedSecret[];
+  /** Has it values of secret references? Absent: no. */
+  readonly isMapped?: true;
   /** null: every model is allowed. */
   readonly models: StoredModels | null;
   /** Rate limits of the provider, and of its integration in this workspace; absent: none. */

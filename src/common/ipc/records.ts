@@ -84,6 +84,8 @@ export interface ProviderRecord {
   unresolved: UnresolvedField[];
   /** Fields that are mapped to secrets; absent: none. Not sent to workers, which get the values. */
   mapped?: MappedField[];
+  /** Has it values of secrets? Absent: no. */
+  isMapped?: true;
   /** Unix milliseconds. */
   expiresAt: number | null;
   /** null: every model. */

@@ -59,6 +59,8 @@ export interface SharedNews {
   'breaker-counts': BreakerCounts;
   'breaker-probed': BreakerProbed;
   'breaker-state': BreakerState;
+  /** A provider has refused the credential of a stored provider, which is mapped to secrets. */
+  'credential-refused': { readonly workspace: string; readonly name: string };
   /** There are other prices of an operator's own. */
   prices: { readonly revision: number };
 }

@@ -50,7 +50,7 @@ export class MappedValues {
     }
     const filled =
       kind === 'provider'
-        ? withProviderValues({ ...(rest as ProviderRecord), unresolved }, mapped, texts)
+        ? withProviderValues({ ...(rest as ProviderRecord), unresolved, isMapped: true }, mapped, texts)
         : withPartnerValues({ ...(rest as PartnerRecord), unresolved }, mapped, texts);
     return filled as LookupRecords[K];
   }

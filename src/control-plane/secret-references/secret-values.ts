@@ -55,6 +55,8 @@ interface Entry {
   /** Monotonic milliseconds of the last fetch that succeeded, and of the begin of the last one. */
   fetchedAt: number;
   begunAt: number;
+  /** The same of the last fetch that a provider's refusal caused. */
+  refusedAt: number;
   failure: string | null;
   /** Successive fetches that failed. */
   failures: number;
@@ -137,7 +139,9 @@ export class SecretValues {
     const name = nameOf(record);
     for (const entry of this.#entries.values()) {
       if (!entry.dependants.has(name) || entry.coming !== null) continue;
-      if (now - entry.begunAt >= this.options.times.refusedMs) void this.#fetch(entry);
+      if (now - entry.refusedAt < this.options.times.refusedMs) continue;
+      entry.refusedAt = now;
+      void this.#fetch(entry);
     }
   }
 
@@ -160,6 +164,7 @@ export class SecretValues {
       text: '',
       fetchedAt: Number.NEGATIVE_INFINITY,
       begunAt: Number.NEGATIVE_INFINITY,
+      refusedAt: known?.refusedAt ?? Number.NEGATIVE_INFINITY,
       failure: null,
       failures: 0,
       coming: null,
@@ -205,9 +210,12 @@ export class SecretValues {
       this.options.log.info({ reference: slug, manager: managerType }, 'secret reference: it has a value again');
     Object.assign(entry, { secret, text, fetchedAt: performance.now(), failure: null, failures: 0 });
     if (!this.#isCurrent(entry)) return;
-    // Its size is another one now.
-    if (isNew) this.#entries.set(id, entry, { noDisposeOnSet: true });
-    if (isNew) this.#forget(entry);
+    if (isNew) {
+      // Its size is another one now, which the cache does not notice of the same object.
+      this.#entries.delete(id);
+      this.#entries.set(id, entry);
+      this.#forget(entry);
+    }
     this.#wake(entry, this.options.times.freshMs);
   }
 

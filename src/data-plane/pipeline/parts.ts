@@ -57,6 +57,8 @@ export interface Parts {
   readonly sensitiveHeaders: readonly string[];
   readonly logBodies: boolean;
   readonly ownIdentities: OwnIdentities;
+  /** A stored provider's credential was refused. Absent: no one wants to know. */
+  readonly credentialRefused?: (workspaceId: string, slug: string) => void;
   readonly log: Logger;
 }
 

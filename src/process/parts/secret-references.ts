@@ -60,6 +60,9 @@ export const secretReferencesPart: ProcessPart<Base & WorkerProcesses, SecretRef
       times,
       log,
     });
+    workers.shared.on('credential-refused', ({ workspace, name }) =>
+      secretValues.refused({ kind: 'provider', workspace, name }),
+    );
     const identities = new OwnIdentities(settings.ownIdentity);
     const mappedValues = new MappedValues(secretValues, (reference) => {
       const cloud = ownIdentityOf(reference);

@@ -123,6 +123,7 @@ export class Answer implements IntentWaiter, UpstreamHandler, Inflow {
     this.#status = status;
     this.#headers = headers;
     this.#maskHead(status, headers);
+    if (status === 401) this.#reportRefusal();
     if (this.outgoing.wire === 'none') return this.#passThrough(status, headers);
     if (status === 429 || status === 503) tidyRetryAfter(headers, Date.now());
     if (status >= 300 && status < 400) {
@@ -142,6 +143,12 @@ export class Answer implements IntentWaiter, UpstreamHandler, Inflow {
     } else {
       this.#mode = 'collect';
     }
+  }
+
+  #reportRefusal(): void {
+    const { slug } = this.outgoing.address;
+    const { workspaceId } = this.x.principal;
+    if (slug !== null && workspaceId !== null) this.pipeline.credentialRefused?.(workspaceId, slug);
   }
 
   /** A repeated credential reaches neither the client nor the log nor the cache. */

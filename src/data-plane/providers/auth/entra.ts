@@ -141,6 +141,8 @@ async function libraryTokens(identity: Identity, scope: string, ask: Ask): Promi
     retryOptions: { maxRetries: 1 },
     // An authority of one's own is not known at Microsoft's, which would be asked first.
     ...(azureEnvironment().authorityHost !== null && { disableInstanceDiscovery: true }),
+    // Not asked for these, but the library refuses an authority of the environment without TLS.
+    ...(identity.kind === 'managed' && { authorityHost: 'https://login.microsoftonline.com' }),
   };
   const given = (name: string, value: string | null): object => (value === null ? {} : { [name]: value });
   try {

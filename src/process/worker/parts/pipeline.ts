@@ -5,6 +5,7 @@ import { PluginCheckTable } from '../../../common/guardrails/plugin-check.js';
 import type { Capabilities } from '../../../common/plugin-host/host.js';
 import { Metrics } from '../../../common/plugin-host/metrics.js';
 import { reserveOf } from '../../../common/prices/pricing.js';
+import { RefusedCredentials } from '../../../data-plane/directory/refused-credentials.js';
 import { attempt } from '../../../data-plane/pipeline/attempt.js';
 import { OpenExchanges } from '../../../data-plane/pipeline/open-exchanges.js';
 import { ExpectedCosts } from '../../../data-plane/pipeline/outgoing/expected-cost.js';
@@ -115,7 +116,11 @@ function partsOf({
   counter,
   upstream,
   pricing,
+  shared,
 }: Needs): Parts {
+  const refused = new RefusedCredentials(directory, (workspace, name) =>
+    shared.send('credential-refused', { workspace, name }),
+  );
   return {
     directory,
     providers: providerTable.rows,
@@ -139,6 +144,7 @@ function partsOf({
     sensitiveHeaders: init.headerPrefixes.map((prefix) => `${prefix}sensitive-headers`),
     logBodies: init.logBodies,
     ownIdentities: new OwnIdentities(init.ownIdentity),
+    credentialRefused: (workspaceId, slug) => refused.report(workspaceId, slug),
     log,
   };
 }
