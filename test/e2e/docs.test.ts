@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { expect } from 'chai';
 import { SqliteConnection } from '../../src/control-plane/database/sqlite.js';
+import { startSimulated } from '../../src/simulated/index.js';
 import { type Example, examplesOf } from '../support/examples.js';
 import { eventually, mainFile, type RunningGateway, startGateway } from '../support/gateway.js';
 
@@ -34,7 +35,13 @@ describe('the commands in the docs', () => {
 
   before(async function () {
     this.timeout(20_000);
-    gateway = await startGateway({ env: { HEADGATE_SIMULATED: 'true' } });
+    gateway = await startGateway({
+      env: {
+        HEADGATE_SIMULATED: 'true',
+        HEADGATE_SECRET_ENV: 'OPENAI_API_KEY',
+        OPENAI_API_KEY: 'sk-of-the-test',
+      },
+    });
   });
 
   after(async () => {
@@ -128,6 +135,26 @@ describe('the commands in the docs', () => {
     const { code, output } = await type(example!);
     expect(code, output).to.equal(0);
     expect(output).to.include('id,created_at,ai_model,total_units,cost,metadata');
+  });
+
+  it('docs/secret-references.md: a virtual key is called with the key of the environment', async function () {
+    this.timeout(20_000);
+    const provider = await startSimulated({ record: true });
+    try {
+      for (const example of examplesOf('docs/secret-references.md').filter(
+        ({ language }) => language === 'sh',
+      )) {
+        const host = `"ai_provider_id":"openai","configurations":{"custom_host":"${provider.url}/v1"}`;
+        const text = example.text.replace('"ai_provider_id":"openai"', host);
+        const { code, output } = await type({ ...example, text });
+        expect(code, `${text}\n${output}`).to.equal(0);
+      }
+      expect(provider.requests.map(({ headers }) => headers['authorization'])).to.deep.equal([
+        'Bearer sk-of-the-test',
+      ]);
+    } finally {
+      await provider.close();
+    }
   });
 
   for (const page of ['docs/requests.md', 'docs/routing.md', 'docs/cache.md']) {

@@ -162,7 +162,9 @@ describe('Secret references', () => {
   });
 
   it('read environment variables only where the operator lists them', async () => {
-    const { status, json } = await chat(await mapped(await reference({ ...env, secret_path: 'TEST_UNLISTED' })));
+    const { status, json } = await chat(
+      await mapped(await reference({ ...env, secret_path: 'TEST_UNLISTED' })),
+    );
     expect(status).to.equal(503);
     expect(json.error.message).to.include('HEADGATE_SECRET_ENV');
   });
@@ -243,11 +245,7 @@ describe('Secret references', () => {
       ['Azure Key Vault by default', () => azure({ azure_auth_mode: 'default' }), 'canary-of-azure'],
       ['Vault by token', () => vault(token), 'canary-of-vault', { secret_key: 'key' }],
       ['Vault with the first version of KV', () => vault(token, 'kv/openai'), 'canary-of-kv1'],
-      [
-        'Vault with a namespace',
-        () => vault({ ...token, vault_namespace: 'team' }),
-        'canary-of-a-namespace',
-      ],
+      ['Vault with a namespace', () => vault({ ...token, vault_namespace: 'team' }), 'canary-of-a-namespace'],
       [
         'Vault by AppRole',
         () =>
@@ -353,7 +351,11 @@ describe('Secret references', () => {
       slug: 'listed',
       description: 'Where it is',
       manager_type: 'hashicorp_vault',
-      auth_config: { vault_auth_type: 'token', vault_addr: managers.url, vault_token: 'canary-token-of-listed' },
+      auth_config: {
+        vault_auth_type: 'token',
+        vault_addr: managers.url,
+        vault_token: 'canary-token-of-listed',
+      },
       secret_path: 'kv/x',
       secret_key: 'key',
       tags,
@@ -378,7 +380,10 @@ describe('Secret references', () => {
 
     const { json: detail } = await call('GET', '/v1/secret-references/listed');
     const { id, created_at, last_updated_at, created_by, etag, organisation_id, ...rest } = detail;
-    expect({ id, organisation_id }).to.deep.equal({ id: created.id, organisation_id: gateway.organisationId });
+    expect({ id, organisation_id }).to.deep.equal({
+      id: created.id,
+      organisation_id: gateway.organisationId,
+    });
     expect([created_at, last_updated_at, created_by, etag]).not.to.include(undefined);
     expect(rest).to.deep.equal({
       ...body,
@@ -390,7 +395,9 @@ describe('Secret references', () => {
     });
 
     const put = (change: object) => call('PUT', '/v1/secret-references/listed', change);
-    expect((await put({ auth_config: { vault_namespace: 'team', vault_token: 'ca*****ted' } })).json).to.deep.equal({});
+    expect(
+      (await put({ auth_config: { vault_namespace: 'team', vault_token: 'ca*****ted' } })).json,
+    ).to.deep.equal({});
     const merged = (await call('GET', `/v1/secret-references/${id}`)).json;
     expect(merged.auth_config).to.deep.equal({ ...rest.auth_config, vault_namespace: 'team' });
     await made('PUT', '/v1/secret-references/listed', { allowed_workspaces: [gateway.workspaceId] });
@@ -476,7 +483,10 @@ describe('Secret references', () => {
 
   describe('after all of this', () => {
     it('leave no secret in logs, errors or audit logs', async () => {
-      const audit = await call('GET', '/v1/audit-logs?start_time=2020-01-01T00:00:00Z&end_time=2099-01-01T00:00:00Z&page_size=100');
+      const audit = await call(
+        'GET',
+        '/v1/audit-logs?start_time=2020-01-01T00:00:00Z&end_time=2099-01-01T00:00:00Z&page_size=100',
+      );
       const places = { output: gateway.output(), audit: JSON.stringify(audit.json) };
       for (const [place, text] of Object.entries(places)) {
         expect(text, place).to.include('secret');

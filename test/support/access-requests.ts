@@ -30,6 +30,8 @@ export interface Place {
   readonly inviteToken: string;
   readonly deployment: string;
   /** Of the organisation. */
+  readonly secretReference: string;
+  /** Of the organisation. */
   readonly plugin: string;
   readonly log: string;
 }
@@ -52,6 +54,8 @@ const reaction = { feedback: {} };
 const actions = { deny: true, async: false, on_success: reaction, on_fail: reaction };
 const integration = { name: 'new', ai_provider_id: 'openai', key: 'sk-new', create_default_provider: false };
 const key = { name: 'new', scopes: ['configs.list'] };
+
+const variable = { manager_type: 'env', auth_config: {}, secret_path: 'SECRET' };
 
 const figures: RequestOf = (at) => ({
   workspace_slug: at.workspace,
@@ -139,6 +143,11 @@ export const requests: Readonly<Record<string, RequestOf>> = {
   'Deployments.UpdateDeployment': only('deployment_id', 'deployment', { name: 'other' }),
   'Deployments.DeleteDeployment': only('deployment_id', 'deployment'),
   'Deployments.PingDeployment': only('deployment_id', 'deployment'),
+  'SecretReferences.CreateSecretReference': () => ({ name: 'new', ...variable }),
+  'SecretReferences.ListSecretReferences': nothing,
+  'SecretReferences.GetSecretReference': only('secret_reference_id', 'secretReference'),
+  'SecretReferences.UpdateSecretReference': only('secret_reference_id', 'secretReference', { name: 'other' }),
+  'SecretReferences.DeleteSecretReference': only('secret_reference_id', 'secretReference'),
   'Guardrails.CreateGuardrail': (at) => ({
     name: 'new',
     checks: [{ id: 'default.regexMatch', parameters: { rule: 'a' } }],

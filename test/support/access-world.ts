@@ -349,6 +349,7 @@ class Builder {
       invite: invite['id']!,
       inviteToken: invite['invite_link']!.split(/[/=]/).at(-1)!,
       deployment: (await make('Deployments.CreateDeployment', { name }))['id']!,
+      secretReference: (await make('SecretReferences.CreateSecretReference', { name }))['id']!,
       plugin: (await make('Plugins.CreatePlugin', { plugin_provider_id: this.#partners.shift() }))['id']!,
       log,
     };

@@ -261,6 +261,18 @@ export const folders: readonly Folder[] = [
     imports: ['src/common/ledger', 'src/common/plugin-host', 'src/control-plane/store'],
   },
   {
+    path: 'src/control-plane/secret-references',
+    holds: 'values of secret references: secret managers, what is kept in memory, the records that get them',
+    imports: [
+      'src/common/access',
+      'src/common/http',
+      'src/common/ipc',
+      'src/common/json',
+      'src/common/plugin-host',
+      'src/common/settings',
+    ],
+  },
+  {
     path: 'src/control-plane/alerts',
     holds: 'alerts of budgets: who gets them, and the webhook',
     imports: [
@@ -287,6 +299,7 @@ export const folders: readonly Folder[] = [
     holds: 'records in SQLite or PostgreSQL, sealed secrets, backups',
     imports: [
       'src/common/core',
+      'src/common/vocabulary',
       'src/common/text',
       'src/common/http',
       'src/common/access',
@@ -377,6 +390,7 @@ export const folders: readonly Folder[] = [
       'src/control-plane/analytics',
       'src/control-plane/exports',
       'src/control-plane/tokens',
+      'src/control-plane/secret-references',
       'src/simulated',
     ],
   },

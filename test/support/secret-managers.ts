@@ -127,7 +127,11 @@ function secretsManager(managers: SecretManagers, request: IncomingMessage, body
   if (refusal !== null) return refused(400, request, body);
   const secret = managers.secrets.get(name);
   if (secret === undefined) return { status: 400, body: { __type: 'ResourceNotFoundException' } };
-  return ok({ ARN: 'arn', Name: name, SecretString: typeof secret === 'string' ? secret : JSON.stringify(secret) });
+  return ok({
+    ARN: 'arn',
+    Name: name,
+    SecretString: typeof secret === 'string' ? secret : JSON.stringify(secret),
+  });
 }
 
 function sts(managers: SecretManagers, request: IncomingMessage, body: Buffer): Answer {

@@ -106,7 +106,9 @@ describe('the credential of a stored provider', () => {
 
   it('that is mapped to a secret is not replaced by none', () => {
     const code = 'secret_unavailable';
-    const unresolved = (field: string) => [{ field, code, message: 'is mapped to vault-key: wait.' } as const];
+    const unresolved = (field: string) => [
+      { field, code, message: 'is mapped to vault-key: wait.' } as const,
+    ];
     const error = missing({
       credential: null,
       baseUrl: 'http://10.0.0.1/v1',

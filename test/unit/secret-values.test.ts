@@ -1,7 +1,8 @@
 import { expect } from 'chai';
+import { SecretFailure } from '../../src/common/http/secret-access.js';
 import type { Forget } from '../../src/common/ipc/messages.js';
 import type { SecretReferenceRecord } from '../../src/common/ipc/records.js';
-import { type FetchedSecret, SecretFailure } from '../../src/control-plane/secret-references/secret-source.js';
+import type { FetchedSecret } from '../../src/control-plane/secret-references/secret-source.js';
 import {
   type SecretTimes,
   SecretValues,

@@ -18,7 +18,6 @@ export const reservedPaths: readonly string[] = [
   '/v1/otel/**',
   '/v1/prompts/**',
   '/v1/scim/**',
-  '/v1/secret-references/**',
   '/v1/utils/**',
   '/v1/v2/organisations/**',
   '/v1/v2/tools/**',

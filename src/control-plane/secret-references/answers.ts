@@ -1,8 +1,14 @@
+import { SecretFailure } from '../../common/http/secret-access.js';
 import { isJsonObject } from '../../common/json/json.js';
-import { SecretFailure } from './secret-source.js';
 
 /** The JSON object of an answer with status 200. Throws SecretFailure, which says nothing of the answer but its status. */
-export function answeredJson({ status, body }: { readonly status: number; readonly body: Buffer }): Readonly<Record<string, unknown>> {
+export function answeredJson({
+  status,
+  body,
+}: {
+  readonly status: number;
+  readonly body: Buffer;
+}): Readonly<Record<string, unknown>> {
   if (status === 401 || status === 403)
     throw new SecretFailure(`its secret manager refused the gateway with status ${status}`);
   if (status === 404) throw new SecretFailure('its secret manager has no such secret (status 404)');
@@ -13,6 +19,7 @@ export function answeredJson({ status, body }: { readonly status: number; readon
   } catch {
     // Refused below.
   }
-  if (!isJsonObject(value)) throw new SecretFailure('its secret manager answered with something else than JSON');
+  if (!isJsonObject(value))
+    throw new SecretFailure('its secret manager answered with something else than JSON');
   return value;
 }

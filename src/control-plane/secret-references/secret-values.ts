@@ -1,8 +1,9 @@
 import { LRUCache } from 'lru-cache';
+import { SecretFailure } from '../../common/http/secret-access.js';
 import type { Forget } from '../../common/ipc/messages.js';
 import type { SecretReferenceRecord } from '../../common/ipc/records.js';
 import type { Logger } from '../../common/plugin-host/plugin.js';
-import { type FetchedSecret, SecretFailure } from './secret-source.js';
+import type { FetchedSecret } from './secret-source.js';
 
 /** Milliseconds. */
 export interface SecretTimes {
@@ -207,7 +208,10 @@ export class SecretValues {
     const text = JSON.stringify(secret);
     const isNew = entry.secret === null || entry.text !== text;
     if (entry.failures > 0)
-      this.options.log.info({ reference: slug, manager: managerType }, 'secret reference: it has a value again');
+      this.options.log.info(
+        { reference: slug, manager: managerType },
+        'secret reference: it has a value again',
+      );
     Object.assign(entry, { secret, text, fetchedAt: performance.now(), failure: null, failures: 0 });
     if (!this.#isCurrent(entry)) return;
     if (isNew) {

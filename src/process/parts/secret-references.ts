@@ -8,8 +8,8 @@ import { MappedValues } from '../../control-plane/secret-references/mapped-value
 import { ownIdentityOf } from '../../control-plane/secret-references/own-identity.js';
 import type { SecretSource } from '../../control-plane/secret-references/secret-source.js';
 import { SecretValues, usualTimes } from '../../control-plane/secret-references/secret-values.js';
+import { SecretAccesses } from '../../data-plane/providers/auth/secret-manager-access.js';
 import type { ProcessPart } from '../part-list.js';
-import { SecretAccesses } from '../secret-access.js';
 import type { Base } from './base.js';
 import type { WorkerProcesses } from './worker-processes.js';
 

@@ -1,9 +1,10 @@
 import { signAws } from '../../../common/http/aws-signature.js';
 import type { HeaderList } from '../../../common/http/headers.js';
+import { type SecretAccess, SecretFailure } from '../../../common/http/secret-access.js';
 import type { SecretReferenceRecord } from '../../../common/ipc/records.js';
 import { awsEnvironment } from '../../../common/settings/aws-environment.js';
 import { answeredJson } from '../answers.js';
-import { type SecretAccess, SecretFailure, type SecretSource } from '../secret-source.js';
+import type { SecretSource } from '../secret-source.js';
 
 /** docs.aws.amazon.com/secretsmanager/latest/apireference/API_GetSecretValue.html */
 export const awsSecretsManager: SecretSource = {

@@ -1,6 +1,7 @@
+import { type AzureIdentity, SecretFailure } from '../../../common/http/secret-access.js';
 import type { SecretReferenceRecord } from '../../../common/ipc/records.js';
 import { answeredJson } from '../answers.js';
-import { type AzureIdentity, SecretFailure, type SecretSource } from '../secret-source.js';
+import type { SecretSource } from '../secret-source.js';
 
 /** learn.microsoft.com/en-us/rest/api/keyvault/secrets/get-secret/get-secret */
 export const azureKeyVault: SecretSource = {

@@ -1,8 +1,9 @@
 import { constants } from 'node:fs';
 import { open, realpath } from 'node:fs/promises';
 import { resolve, sep } from 'node:path';
+import { SecretFailure } from '../../../common/http/secret-access.js';
 import { environmentVariable } from '../../../common/settings/secret-environment.js';
-import { SecretFailure, type SecretSource } from '../secret-source.js';
+import type { SecretSource } from '../secret-source.js';
 
 /** No secret is larger. */
 const maxBytes = 256 * 1024;

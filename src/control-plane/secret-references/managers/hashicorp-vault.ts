@@ -2,10 +2,11 @@ import { createHash } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import { LRUCache } from 'lru-cache';
 import type { HeaderList } from '../../../common/http/headers.js';
+import { type SecretAsk, SecretFailure } from '../../../common/http/secret-access.js';
 import type { SecretReferenceRecord } from '../../../common/ipc/records.js';
 import { isJsonObject } from '../../../common/json/json.js';
 import { answeredJson } from '../answers.js';
-import { type SecretAsk, SecretFailure, type SecretSource } from '../secret-source.js';
+import type { SecretSource } from '../secret-source.js';
 
 /** Where a pod has the token of its service account. */
 const podToken = '/var/run/secrets/kubernetes.io/serviceaccount/token';

@@ -74,11 +74,7 @@ export interface SecretReferenceStore {
   get(organisationId: string, idOrSlug: string): Promise<SecretReference | null>;
   /** How the gateway signs in, with credentials: JSON text. */
   openAuth(organisationId: string, id: string): Promise<Secret | null>;
-  list(
-    organisationId: string,
-    filter: SecretReferenceFilter,
-    page: Page,
-  ): Promise<Listed<SecretReference>>;
+  list(organisationId: string, filter: SecretReferenceFilter, page: Page): Promise<Listed<SecretReference>>;
   create(organisationId: string, input: NewSecretReference): Promise<SecretReference | 'taken'>;
   update(
     organisationId: string,

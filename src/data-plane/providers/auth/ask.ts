@@ -44,11 +44,7 @@ const account = Symbol('credentials');
  * Asks by connections of the tenant it is done for, and under the same rules for addresses as for calls to providers.
  * `deadlineMs`: a question that takes longer is cut off; 0: none, beyond the timeouts of its parts.
  */
-export function askThrough(
-  upstream: Upstream,
-  { workspaceId, organisationId }: Tenant,
-  deadlineMs = 0,
-): Ask {
+export function askThrough(upstream: Upstream, { workspaceId, organisationId }: Tenant, deadlineMs = 0): Ask {
   const tenant = workspaceId ?? organisationId;
   return ({ callerChosen = false, ...question }) =>
     new Promise((resolve, reject) => {

@@ -1,7 +1,7 @@
 import type {
+  SecretReferenceAuth,
   SecretReferenceDetail,
   SecretReference as SecretReferenceMessage,
-  SecretReferenceAuth,
 } from '../../../../../proto/messages.js';
 import { ownIdentityRefusal } from '../../../../common/access/own-identity.js';
 import { Secret } from '../../../../common/access/secret.js';
@@ -66,7 +66,8 @@ function tagsOf(text: string | null | undefined): Record<string, string> | undef
     value !== null &&
     !Array.isArray(value) &&
     Object.values(value).every((one) => typeof one === 'string');
-  if (!isMap) throw AdminError.field('tags', 'must be JSON text of an object of texts, as in {"team":"search"}.');
+  if (!isMap)
+    throw AdminError.field('tags', 'must be JSON text of an object of texts, as in {"team":"search"}.');
   return value as Record<string, string>;
 }
 
@@ -120,7 +121,9 @@ export function secretReferencesService({ store, ownIdentities }: AdminParts): S
   return {
     async CreateSecretReference(caller, request) {
       const manager = request.manager_type as SecretManager;
-      const given = new Map(Object.entries(request.auth_config ?? {}) as [keyof SecretReferenceAuth, string][]);
+      const given = new Map(
+        Object.entries(request.auth_config ?? {}) as [keyof SecretReferenceAuth, string][],
+      );
       for (const [name, value] of given) if (!value) given.delete(name);
       const auth = allowedAuth(caller, changedAuth(manager, {}, given));
       const secretPath = textOf('secret_path', request.secret_path, 1024);
@@ -203,7 +206,11 @@ export function secretReferencesService({ store, ownIdentities }: AdminParts): S
           `secret_reference_id: ${before.slug} is still mapped: remove it from the secret_mappings of ${uses} first.`,
         );
       }
-      changed(caller, settled(gone as SecretReference | 'missing' | 'stale', 'secret reference'), forgetMapped);
+      changed(
+        caller,
+        settled(gone as SecretReference | 'missing' | 'stale', 'secret reference'),
+        forgetMapped,
+      );
       return {};
     },
   };

@@ -63,11 +63,7 @@ export class SqlProviders implements ProviderStore {
   ) {
     this.#sealed = new SealedCredentials(dataKeys, 'providers');
     this.#integrationSealed = new SealedCredentials(dataKeys, 'integrations');
-    this.#lookup = new ProviderLookup(
-      this.#sealed,
-      this.#integrationSealed,
-      new MappedSecrets(dataKeys),
-    );
+    this.#lookup = new ProviderLookup(this.#sealed, this.#integrationSealed, new MappedSecrets(dataKeys));
   }
 
   async #shown(sql: Sql, rows: readonly ProviderRow[]): Promise<Provider[]> {

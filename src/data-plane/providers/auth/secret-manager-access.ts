@@ -1,18 +1,14 @@
-import type { Tenant } from '../common/access/own-identity.js';
-import { signAws } from '../common/http/aws-signature.js';
-import { isJsonObject } from '../common/json/json.js';
-import { azureEnvironment } from '../common/settings/secret-environment.js';
-import {
-  type AzureIdentity,
-  type SecretAccess,
-  SecretFailure,
-} from '../control-plane/secret-references/secret-source.js';
-import { type Ask, askThrough } from '../data-plane/providers/auth/ask.js';
-import { ownAwsKeys } from '../data-plane/providers/auth/aws-own-identity.js';
-import { askSts, type RoleKeys, stsOf } from '../data-plane/providers/auth/aws-sts.js';
-import { EntraSignIn, type EntraToken } from '../data-plane/providers/auth/entra.js';
-import { TokenCache, tokenKey } from '../data-plane/providers/auth/token-cache.js';
-import type { Upstream } from '../data-plane/upstream/upstream.js';
+import type { Tenant } from '../../../common/access/own-identity.js';
+import { signAws } from '../../../common/http/aws-signature.js';
+import { type AzureIdentity, type SecretAccess, SecretFailure } from '../../../common/http/secret-access.js';
+import { isJsonObject } from '../../../common/json/json.js';
+import { azureEnvironment } from '../../../common/settings/secret-environment.js';
+import type { Upstream } from '../../upstream/upstream.js';
+import { type Ask, askThrough } from './ask.js';
+import { ownAwsKeys } from './aws-own-identity.js';
+import { askSts, type RoleKeys, stsOf } from './aws-sts.js';
+import { EntraSignIn, type EntraToken } from './entra.js';
+import { TokenCache, tokenKey } from './token-cache.js';
 
 const keepAliveMs = 30_000;
 /** To one address at the same time. */
@@ -20,8 +16,8 @@ const connections = 16;
 const maxOpen = 128;
 
 /**
- * The ways from the control process to secret managers: by the client and the egress rules of calls to providers, and with
- * the same code for tokens and signatures.
+ * The ways to secret managers, for the control process: by the client and the egress rules of calls to providers, and with the
+ * same code for tokens and signatures.
  */
 export class SecretAccesses {
   readonly #roles = new TokenCache<RoleKeys>();
@@ -66,7 +62,7 @@ export class SecretAccesses {
   }
 
   async #open(): Promise<Upstream> {
-    const { createUpstream } = await import('../data-plane/upstream/dispatch.js');
+    const { createUpstream } = await import('../../upstream/dispatch.js');
     return createUpstream({
       connectionsPerOrigin: connections,
       keepAliveMs,
