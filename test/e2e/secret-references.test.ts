@@ -1,9 +1,18 @@
-import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import {
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect } from 'chai';
 import { awsKeys } from '../../src/simulated/aws/aws-auth.js';
 import { type SimulatedProvider, startSimulated } from '../../src/simulated/index.js';
+import { startCheckService } from '../support/check-service.js';
 import { eventually, type RunningGateway, startGateway } from '../support/gateway.js';
 import { accepted, type SecretManagers, startSecretManagers } from '../support/secret-managers.js';
 
@@ -141,6 +150,47 @@ describe('Secret references', () => {
       workspaces: [{ id: gateway.workspaceId, enabled: true, default_provider_slug: 'lent-mapped' }],
     });
     expect(await keyOf('lent-mapped')).to.equal('canary-inner');
+  });
+
+  it('fill credentials of a plugin, which checks of guardrails use', async () => {
+    const service = await startCheckService(() => ({ body: { pii: false } }));
+    try {
+      const slug = await reference(env);
+      const body = {
+        plugin_provider_id: 'pillar',
+        credentials: { baseUrl: service.url },
+        secret_mappings: [{ target_field: 'credentials.apiKey', secret_reference_id: slug }],
+      };
+      const wrong = {
+        ...body,
+        secret_mappings: [{ ...body.secret_mappings[0], target_field: 'credentials.x' }],
+      };
+      expect((await call('POST', '/v1/plugins', wrong)).status).to.equal(400);
+      const { id } = await made('POST', '/v1/plugins', body);
+      const { json: shown } = await call('GET', `/v1/plugins/${id}`);
+      expect(shown.secret_mappings[0]).to.include({ target_field: 'credentials.apiKey' });
+      const checked = await mapped(slug);
+      const answer = await call(
+        'POST',
+        '/v1/chat/completions',
+        { model: 'gpt-4o', messages: [{ role: 'user', content: 'Hello' }] },
+        gateway.workspaceKey,
+        {
+          'x-gateway-config': JSON.stringify({
+            virtual_key: checked,
+            input_guardrails: [{ 'pillar.scanPrompt': { scanners: ['pii'] }, deny: true }],
+          }),
+        },
+      );
+      expect(answer.status, JSON.stringify(answer.json)).to.equal(200);
+      expect(JSON.stringify(service.asked[0]!.headers)).to.include('canary-of-the-environment');
+      const gone = await call('PUT', `/v1/plugins/${id}`, { secret_mappings: [] });
+      expect(gone.status).to.equal(400);
+      expect(JSON.stringify(gone.json)).to.include('credentials.apiKey');
+      await made('DELETE', `/v1/plugins/${id}`, {});
+    } finally {
+      await service.close();
+    }
   });
 
   it('read files of the folder alone, through links within it but not out of it', async () => {
@@ -482,12 +532,17 @@ describe('Secret references', () => {
   });
 
   describe('after all of this', () => {
-    it('leave no secret in logs, errors or audit logs', async () => {
+    it('leave no secret in logs, audit logs or files', async () => {
       const audit = await call(
         'GET',
         '/v1/audit-logs?start_time=2020-01-01T00:00:00Z&end_time=2099-01-01T00:00:00Z&page_size=100',
       );
       const places = { output: gateway.output(), audit: JSON.stringify(audit.json) };
+      for (const file of readdirSync(gateway.dataDir, { recursive: true, withFileTypes: true })) {
+        if (!file.isFile()) continue;
+        const bytes = readFileSync(join(file.parentPath, file.name));
+        expect(bytes.includes('canary'), file.name).to.equal(false);
+      }
       for (const [place, text] of Object.entries(places)) {
         expect(text, place).to.include('secret');
         expect(text, place).not.to.match(/canary/);

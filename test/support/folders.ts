@@ -370,6 +370,7 @@ export const folders: readonly Folder[] = [
       'src/common/ledger',
       'src/common/settings',
       'src/common/prices',
+      'src/common/vocabulary',
       'src/data-plane/transport',
       'src/data-plane/endpoints',
       'src/data-plane/pipeline',
