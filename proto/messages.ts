@@ -122,6 +122,51 @@ export interface ApiKeyDefaults {
   readonly allow_config_override?: boolean | null;
 }
 
+export interface AppliedDocument {
+  /** Its place in the request, from 0; -1: a record without a document, which is deleted. */
+  readonly index: number;
+  readonly kind: string;
+  readonly name: string;
+  /** Slug; absent: a record of the organisation. */
+  readonly workspace?: string | null;
+  readonly action: 'create' | 'update' | 'delete' | 'unchanged';
+  readonly changes: readonly DocumentChange[];
+  /** Of the record; absent in a dry run that would make it. */
+  readonly id?: string | null;
+  /** The text of a key that was made: it is shown here and nowhere else. */
+  readonly key?: string | null;
+}
+
+export interface AppliedDocuments {
+  readonly object: 'list';
+  readonly dry_run: boolean;
+  readonly created: number;
+  readonly updated: number;
+  readonly deleted: number;
+  readonly unchanged: number;
+  /** In the order of the request; deleted records last. */
+  readonly data: readonly AppliedDocument[];
+  /** Names the state of the records before; for the etag of an apply. */
+  readonly etag: string;
+}
+
+export interface ApplyDocumentsRequest {
+  /** Each with kind, name, workspace and spec. At most 10000. */
+  readonly documents: readonly Readonly<Record<string, unknown>>[];
+  /** Name of the set that these documents are all of; `default` unless given. */
+  readonly set?: string | null;
+  /** Report what would change, and change nothing? */
+  readonly dry_run?: boolean | null;
+  /** Delete records that an earlier apply of this set made and that no document describes any more? */
+  readonly prune?: boolean | null;
+  /** Values of the secrets that documents name by {env: NAME}, by that name; `-` is standard input. */
+  readonly secrets: Readonly<Record<string, string>>;
+  /** Workspace of documents that name none: id or slug. */
+  readonly workspace_id?: string | null;
+  /** Of a dry run: refused with 409 when the records have changed since. */
+  readonly etag?: string | null;
+}
+
 /** What one try of one target cost. */
 export interface AttemptCost {
   readonly target: string;
@@ -1409,6 +1454,18 @@ export interface DeploymentLogin {
   readonly username: string;
 }
 
+/** One field that differs. */
+export interface DocumentChange {
+  /** Within the document: spec.config.retry.attempts. */
+  readonly path: string;
+  /** Absent: there was none. */
+  readonly before?: unknown;
+  /** Absent: it is removed. */
+  readonly after?: unknown;
+  /** A secret, whose values are never shown. */
+  readonly secret: boolean;
+}
+
 export interface DownloadLogExportRequest {
   readonly export_id: string;
   /** Id or slug. */
@@ -1622,6 +1679,23 @@ export interface ExportAuditLogsRequest {
     | 'manage'
     | 'duplicate'
     | null;
+}
+
+export interface ExportDocumentsRequest {
+  /** Id or slug: of this workspace alone. */
+  readonly workspace_id?: string | null;
+  /** Of these kinds alone. */
+  readonly kinds: readonly string[];
+  /** Include the etag of each record, so that an apply is refused when it has changed since? */
+  readonly etags?: boolean | null;
+}
+
+export interface ExportedDocuments {
+  readonly object: 'list';
+  readonly total: number;
+  readonly data: readonly Readonly<Record<string, unknown>>[];
+  /** Kinds that the caller may not read, which are left out. */
+  readonly skipped: readonly string[];
 }
 
 export interface FeedbackResponse {
@@ -5609,6 +5683,14 @@ export interface AdminServices {
     DeleteDeployment: [DeleteDeploymentRequest, DeleteDeploymentResponse];
     /** Returns when the gateway last reported. */
     PingDeployment: [PingDeploymentRequest, PingDeploymentResponse];
+  };
+  /** Configuration as documents: one for each record, as it is kept in files. */
+  Documents: {
+    /** Makes the records as the documents describe them, all of them or none. Each record that is changed has its own row in the
+     * audit log; what is already as described stays untouched. */
+    ApplyDocuments: [ApplyDocumentsRequest, AppliedDocuments];
+    /** Returns the records that the caller may read as documents that ApplyDocuments takes, in a fixed order. */
+    ExportDocuments: [ExportDocumentsRequest, ExportedDocuments];
   };
   /** What users think of answers. For keys of a workspace alone. */
   Feedback: {

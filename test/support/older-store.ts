@@ -6,6 +6,7 @@ export async function undoNewest(sql: Transaction): Promise<void> {
   for (const table of [
     'auth_settings',
     'secret_references',
+    'applied_documents',
     'log_exports',
     'saved_filters',
     'unredacted_texts',

@@ -10,6 +10,7 @@ import { requestsService } from './resources/gateway/requests.js';
 import { schedulesService } from './resources/gateway/schedules.js';
 import { watchService } from './resources/gateway/watch.js';
 import { circuitBreakersService } from './resources/integrations/circuit-breakers.js';
+import { documentsService } from './resources/files/documents.js';
 import { integrationsService } from './resources/integrations/integrations.js';
 import { providersService } from './resources/integrations/providers.js';
 import { virtualKeysService } from './resources/integrations/virtual-keys.js';
@@ -45,6 +46,7 @@ const services: { readonly [Name in ServiceName]: (parts: AdminParts) => Service
   Collections: collectionsService,
   Configs: configsService,
   Deployments: deploymentsService,
+  Documents: documentsService,
   Feedback: feedbackService,
   Guardrails: guardrailsService,
   Integrations: integrationsService,

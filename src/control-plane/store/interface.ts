@@ -1,5 +1,6 @@
 import type { ChangeStore } from './changes.js';
 import type { ApiKeyStore } from './records/api-keys.js';
+import type { AppliedDocumentStore } from './records/applied-documents.js';
 import type { AuditStore } from './records/audit.js';
 import type { AuthSettingsStore } from './records/auth-settings.js';
 import type { CollectionStore } from './records/collections.js';
@@ -47,6 +48,7 @@ export interface UnitOptions {
  * GatewayError `store_unavailable`.
  */
 export interface Store {
+  readonly appliedDocuments: AppliedDocumentStore;
   readonly organisations: OrganisationStore;
   readonly authSettings: AuthSettingsStore;
   readonly tokenHolders: TokenHolderStore;

@@ -3,6 +3,7 @@
 export type * from './changes.js';
 export type * from './interface.js';
 export type * from './records/api-keys.js';
+export type * from './records/applied-documents.js';
 export type * from './records/audit.js';
 export type * from './records/auth-settings.js';
 export type * from './records/collections.js';

@@ -7,13 +7,13 @@ import { AuditedCall } from '../audit/audited.js';
 import { RefusalLog } from '../audit/refusals.js';
 import { type OpenStream, OpenStreams } from '../grpc/open-streams.js';
 import { StreamLimits } from '../grpc/stream-limits.js';
-import { checkStoredAddresses } from '../references/stored-addresses.js';
 import type { AdminParts } from '../service.js';
-import { checkRules } from '../shape/rules.js';
+import { admit, checkAccess } from './admission.js';
 import { authenticate, Caller } from './caller.js';
 import { FailedAuth } from './failed-auth.js';
 import type { CallCredentials, Inbound } from './inbound.js';
 import { KnownCallers } from './known-callers.js';
+import { PartCalls } from './part-calls.js';
 
 /** A method as a service implements it. `gone` is aborted when the client has disconnected. */
 export type Run = (
@@ -24,6 +24,9 @@ export type Run = (
 
 /** `Configs.CreateConfig` → what runs. Every method has one: `implement` sees to it. */
 export type Implementations = ReadonlyMap<string, Run>;
+
+/** Methods that are made of calls of other methods, each with its own row in the audit log. */
+const composed: ReadonlySet<string> = new Set(['Documents.ApplyDocuments', 'Documents.ExportDocuments']);
 
 /**
  * Every call to a method runs through here, whether it came over gRPC or REST:
@@ -121,7 +124,7 @@ export class Calls {
       key(),
       Date.now(),
     );
-    this.#checkAccess(method, caller);
+    checkAccess(method, caller);
   }
 
   /** Writes audit rows that are still pending. Later calls are answered as before. */
@@ -135,6 +138,8 @@ export class Calls {
     const admit = (): Message => this.#admit(call, caller);
     const run = (request: Message): Promise<Message> =>
       this.#runOf(call.method)(caller, request, call.gone) as Promise<Message>;
+    if (composed.has(call.method.name))
+      caller.parts = new PartCalls(this.parts, call, caller, this.implementations, this.#refusals);
     if (!access.audited) return run(admit());
     const isPublic = access.scopes.length === 0;
     const audited = (): AuditedCall => new AuditedCall(this.parts, call, caller, this.#refusals);
@@ -173,24 +178,8 @@ export class Calls {
     }
   }
 
-  /** Deny by default: no scope, no way in; and nothing is read for one who may not. */
   #admit({ method, read }: Inbound, caller: Caller): Message {
-    const { access, request: shape } = method;
-    this.#checkAccess(method, caller);
-    const request = read();
-    checkRules(shape, request);
-    checkStoredAddresses(shape, request, this.parts.egressAllow);
-    const { organisation_id: organisation } = request;
-    if (organisation && access.scopes.length > 0 && organisation !== caller.organisationId)
-      throw new AdminError('AB02', 'organisation_id: there is no such organisation.');
-    return request;
-  }
-
-  #checkAccess({ name, access }: AdminMethod, caller: Caller): void {
-    if (access.organisationOnly && caller.key.keyType !== 'organisation-service')
-      throw new AdminError('AB03', `${name} is for keys of the whole organisation.`);
-    if (access.scopes.length > 0 && !access.scopes.some((scope) => caller.has(scope)))
-      throw new AdminError('AB03', `This key lacks the scope ${access.scopes.join(' or ')}.`);
+    return admit(this.parts, method, caller, read);
   }
 
   #failure(call: Inbound, thrown: unknown): AdminError {

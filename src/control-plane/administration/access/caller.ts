@@ -17,6 +17,7 @@ import type { Place, Store } from '../../store/store.js';
 import { AdminError } from '../admin-error.js';
 import { leaves, type Standing, seesAllData, seesLogMetadata, standingOf } from './can.js';
 import type { KnownCaller, KnownCallers } from './known-callers.js';
+import type { PartCalls } from './part-calls.js';
 
 /** A record that a method has made, changed or deleted: what the audit row is about, and the change that is reported. */
 export interface Changed {
@@ -35,6 +36,8 @@ export interface Changed {
 export class Caller {
   /** The audited part of a public method, or of one with a unit of its own; set for these alone. */
   unit: ((work: () => Promise<Message>) => Promise<Message>) | null = null;
+  /** Calls of other methods as parts of this one; set for methods that are made of such calls. */
+  parts: PartCalls | null = null;
   #key: KeyRecord | null;
   #scopes: ReadonlySet<string>;
   readonly #standing: Standing | null;
@@ -50,6 +53,11 @@ export class Caller {
     this.#key = key;
     this.#scopes = new Set(key?.scopes);
     this.#standing = standing;
+  }
+
+  /** The same caller, who has changed nothing yet. */
+  again(): Caller {
+    return new Caller(this.#key, this.store, this.#standing);
   }
 
   get key(): KeyRecord {

@@ -63,6 +63,34 @@ export function referencesOf(config: unknown): ConfigReferences {
   return { providers, guardrails };
 }
 
+/** The same config with `visit` in place of every stored provider and guardrail that it names. */
+export function visitReferences(
+  config: unknown,
+  visit: (kind: 'Provider' | 'Guardrail', name: string) => string,
+): unknown {
+  const item = (value: unknown): unknown => {
+    const name = storedName(value);
+    if (name === null) return value;
+    return isObject(value) ? { ...value, id: visit('Guardrail', name) } : visit('Guardrail', name);
+  };
+  const walk = (node: unknown): unknown => {
+    if (!isObject(node)) return node;
+    return Object.fromEntries(
+      Object.entries(node).map(([key, value]) => {
+        const name = snakeCase(key);
+        if (name === 'targets' && Array.isArray(value)) return [key, value.map(walk)];
+        if (nested.has(name)) return [key, walk(value)];
+        if (guardrailKeys.test(name) && Array.isArray(value)) return [key, value.map(item)];
+        if (isText(value) && name === 'virtual_key') return [key, visit('Provider', value)];
+        if (isText(value) && name === 'provider' && value.startsWith('@'))
+          return [key, `@${visit('Provider', value.slice(1))}`];
+        return [key, value];
+      }),
+    );
+  };
+  return walk(config);
+}
+
 /** Throws AB02 with its path for the first thing that a config names and that the workspace does not have. */
 export async function checkReferences(caller: Caller, place: Place, config: unknown): Promise<void> {
   const { providers, guardrails } = referencesOf(config);

@@ -12,8 +12,8 @@ const snakeCase = (key: string): string => key.replace(/[A-Z]/g, (letter) => `_$
 
 type Visit = (value: unknown, path: string) => unknown;
 
-/** The same JSON with `visit` in place of every secret in it. */
-function replaced(node: unknown, path: string, visit: Visit): unknown {
+/** The same JSON with `visit` in place of every secret in it. `path`: of the node. */
+export function replaced(node: unknown, path: string, visit: Visit): unknown {
   if (Array.isArray(node)) return node.map((item, i) => replaced(item, `${path}[${i}]`, visit));
   if (typeof node !== 'object' || node === null) return node;
   return Object.fromEntries(

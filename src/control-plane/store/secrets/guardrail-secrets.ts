@@ -29,6 +29,15 @@ function replaced(check: StoredCheck, visit: Visit): StoredCheck {
   return { ...check, parameters: Object.fromEntries(parameters) };
 }
 
+/** How a parameter of a check may hold a secret: in a URL, or as texts by name; undefined: it does not. */
+export function secretOf(check: string, parameter: string): 'url' | 'texts' | undefined {
+  const known = guardrailChecks.get(check)?.parameters.properties ?? {};
+  return Object.hasOwn(known, parameter) ? known[parameter]?.secret : undefined;
+}
+
+/** Does a URL hold what is not shown of it? */
+export const hidesPart = (url: string): boolean => maskUrl(url) !== url;
+
 const shownCheck = (check: StoredCheck): StoredCheck => replaced(check, (_value, shown) => shown);
 
 /** JSON text of checks as it may be shown; null: they hold no secret, and are shown as they are. */

@@ -15,6 +15,7 @@ import { DataKeys } from './keys/data-keys.js';
 import { SystemKeys } from './keys/system-keys.js';
 import { migrate, requireCurrent } from './migrate.js';
 import { SqlApiKeys } from './records/api-keys.js';
+import { SqlAppliedDocuments } from './records/applied-documents.js';
 import { SqlAudit } from './records/audit.js';
 import { AuditChain } from './records/audit-chain.js';
 import { SqlAuthSettings } from './records/auth-settings.js';
@@ -54,6 +55,7 @@ interface StoreParts extends OrganisationParts {
 }
 
 class SqlStore implements Store {
+  readonly appliedDocuments: SqlAppliedDocuments;
   readonly audit: SqlAudit;
   readonly authSettings: SqlAuthSettings;
   readonly changes: SqlChanges;
@@ -91,6 +93,7 @@ class SqlStore implements Store {
     const ofRights = watched(database, () => {
       this.#rightsChanged += 1;
     });
+    this.appliedDocuments = new SqlAppliedDocuments(database, now);
     this.audit = new SqlAudit(database, chain, now);
     this.authSettings = new SqlAuthSettings(ofRights, dataKeys, now);
     this.changes = new SqlChanges(database, now);

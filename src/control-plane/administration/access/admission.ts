@@ -1,0 +1,33 @@
+import type { Message } from '../../../../proto/codec.js';
+import type { AdminMethod } from '../../../../proto/tree.js';
+import { AdminError } from '../admin-error.js';
+import { checkStoredAddresses } from '../references/stored-addresses.js';
+import type { AdminParts } from '../service.js';
+import { checkRules } from '../shape/rules.js';
+import type { Caller } from './caller.js';
+
+/** Throws AB03 unless the caller may call the method. Deny by default: no scope, no way in. */
+export function checkAccess({ name, access }: AdminMethod, caller: Caller): void {
+  if (access.organisationOnly && caller.key.keyType !== 'organisation-service')
+    throw new AdminError('AB03', `${name} is for keys of the whole organisation.`);
+  if (access.scopes.length > 0 && !access.scopes.some((scope) => caller.has(scope)))
+    throw new AdminError('AB03', `This key lacks the scope ${access.scopes.join(' or ')}.`);
+}
+
+/** The request, if the caller may make it and it is as it must be; nothing is read for one who may not. */
+export function admit(
+  parts: AdminParts,
+  method: AdminMethod,
+  caller: Caller,
+  read: () => Message,
+): Message {
+  const { access, request: shape } = method;
+  checkAccess(method, caller);
+  const request = read();
+  checkRules(shape, request);
+  checkStoredAddresses(shape, request, parts.egressAllow);
+  const { organisation_id: organisation } = request;
+  if (organisation && access.scopes.length > 0 && organisation !== caller.organisationId)
+    throw new AdminError('AB02', 'organisation_id: there is no such organisation.');
+  return request;
+}

@@ -1,0 +1,101 @@
+import type { Message } from '../../../../proto/codec.js';
+import { type AdminMethod, adminMethod } from '../../../../proto/tree.js';
+import type { Forget } from '../../../common/ipc/messages.js';
+import { AdminError } from '../admin-error.js';
+import { auditEntry } from '../audit/audit.js';
+import { recordChange } from '../audit/audited.js';
+import { checkedMask, maskOfJson } from '../audit/mask.js';
+import type { RefusalLog } from '../audit/refusals.js';
+import type { AdminParts } from '../service.js';
+import { empty, readGiven } from '../shape/json.js';
+import { admit } from './admission.js';
+import type { Caller } from './caller.js';
+import type { Implementations } from './call.js';
+import type { Inbound } from './inbound.js';
+
+/** A call that was made as part of another. */
+export interface PartCall {
+  readonly response: Message;
+  /** Id of the first record that it changed; null: none. */
+  readonly id: string | null;
+}
+
+/**
+ * Calls of methods as parts of one call: each with its own permission, checks and audit row, all with the request id
+ * of the whole, within the unit of work that the whole has opened.
+ */
+export class PartCalls {
+  readonly #forgets = new Map<string, Forget>();
+
+  constructor(
+    readonly parts: AdminParts,
+    readonly call: Inbound,
+    readonly caller: Caller,
+    readonly implementations: Implementations,
+    readonly refusals: RefusalLog,
+  ) {}
+
+  /** Calls the method of that name with a body as REST takes it, the fields of its path among the others. */
+  async run(name: string, body: Readonly<Record<string, unknown>>, etag?: string): Promise<PartCall> {
+    const method = adminMethod(name);
+    const caller = this.caller.again();
+    const request = admit(this.parts, method, caller, () => requestOf(method, body, etag));
+    const response = (await this.implementations.get(name)!(caller, request, this.call.gone)) as Message;
+    if (method.access.audited) {
+      await recordChange(this.parts.store, this.#part(method), caller, request);
+      for (const forget of caller.forgets) this.#forgets.set(JSON.stringify(forget), forget);
+    }
+    return { response, id: caller.changes[0]?.id ?? null };
+  }
+
+  /** May the caller call that method? */
+  async may(name: string): Promise<boolean> {
+    try {
+      admit(this.parts, adminMethod(name), this.caller, () => {
+        throw allowed;
+      });
+    } catch (thrown) {
+      return thrown === allowed;
+    }
+    return true;
+  }
+
+  /** What data workers may remember of the records that were changed. */
+  get forgets(): Forget[] {
+    return [...this.#forgets.values()];
+  }
+
+  /** Nothing of it has happened. */
+  undo(): void {
+    this.#forgets.clear();
+  }
+
+  /** Records the refusal of the whole. */
+  async refused(error: AdminError): Promise<void> {
+    await this.refusals.add(
+      this.call.method.name,
+      auditEntry(this.parts.store, this.call, this.caller, null, error),
+    );
+  }
+
+  #part(method: AdminMethod): Inbound {
+    return { ...this.call, key: () => this.call.key(), method, rest: null };
+  }
+}
+
+const allowed = new AdminError('AB04', 'allowed');
+
+/** The request of a body; what of it is null is cleared by an update. */
+function requestOf(method: AdminMethod, body: Readonly<Record<string, unknown>>, etag?: string): Message {
+  const { request: shape, bindings } = method;
+  const request: Record<string, unknown> = { ...empty(shape), ...readGiven(shape, body) };
+  if (shape.field('update_mask')?.apart === true) {
+    const path = bindings[0]?.path ?? '';
+    const named = maskOfJson(shape, body).filter(
+      (field) => !path.includes(`{${field}}`) && field !== 'workspace_id',
+    );
+    request['update_mask'] = checkedMask(shape, named);
+  }
+  if (etag !== undefined) request['etag'] = etag;
+  return request;
+}

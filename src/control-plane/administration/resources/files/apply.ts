@@ -1,0 +1,477 @@
+import { createHash } from 'node:crypto';
+import type { AppliedDocument as AppliedMessage } from '../../../../../proto/messages.js';
+import { adminMethod } from '../../../../../proto/tree.js';
+import type { AppliedDocument, Store } from '../../../store/store.js';
+import type { Caller } from '../../access/caller.js';
+import type { PartCalls } from '../../access/part-calls.js';
+import { AdminError, type Fault } from '../../admin-error.js';
+import { canonical, comparable, type Difference, differences } from './canonical.js';
+import { addFaults, type Document, placeOf, readDocument } from './document.js';
+import { Inventory, type Row, scopeOf } from './inventory.js';
+import { isObject, type Json } from './json.js';
+import { type Kind, kinds, type Part } from './kinds.js';
+import { Pruning } from './prune.js';
+import { referencesIn } from './references.js';
+import { specShape } from './spec-shape.js';
+
+export interface ApplyOptions {
+  readonly set: string;
+  readonly prune: boolean;
+  readonly secrets: Readonly<Record<string, string>>;
+  /** Workspace of documents that name none: slug or id; null: the caller's own, or the only one. */
+  readonly workspace: string | null;
+  /** Of a dry run; null: whatever has changed since. */
+  readonly etag: string | null;
+}
+
+export interface Applied {
+  readonly data: readonly AppliedMessage[];
+  readonly etag: string;
+}
+
+/** A document on its way, with what it has met. */
+interface Item {
+  readonly document: Document;
+  readonly workspaceId: string | null;
+  readonly workspaceName: string | null;
+  row: Row | null;
+  action: 'create' | 'update' | 'unchanged';
+  changes: { path: string; before?: unknown; after?: unknown; secret: boolean }[];
+  key: string | null;
+  /** Before this apply. */
+  stateBefore: string;
+}
+
+/** At most so many faults are reported. */
+const mostReported = 200;
+
+/** The slug that a document's name is, or means; undefined: it can be none, and the gateway makes one. */
+function slugFrom({ create, slugPrefix = '' }: Kind, name: string): string | undefined {
+  const pattern = new RegExp(adminMethod(create!).request.field('slug')?.rules.pattern ?? '^[a-zA-Z0-9_-]+$');
+  return [name, slugPrefix + name].find((slug) => pattern.test(slug));
+}
+
+/** Makes records as documents describe them. Runs within one unit of work, which is undone where this throws. */
+export class Apply {
+  readonly #store: Store;
+  readonly #inventory: Inventory;
+  readonly #faults: Fault[] = [];
+  /** Documents that are refused: `Config main/chat`. */
+  readonly #failed = new Set<string>();
+  readonly #items: Item[] = [];
+  #applied = new Map<string, AppliedDocument[]>();
+
+  constructor(
+    readonly caller: Caller,
+    readonly calls: PartCalls,
+    readonly options: ApplyOptions,
+  ) {
+    this.#store = caller.store;
+    this.#inventory = new Inventory(calls, caller.organisationId);
+  }
+
+  async run(jsons: readonly unknown[]): Promise<Applied> {
+    const { organisationId } = this.caller;
+    for (const one of await this.#store.appliedDocuments.list(organisationId)) {
+      const key = `${one.kind} ${one.recordId}`;
+      this.#applied.set(key, [...(this.#applied.get(key) ?? []), one]);
+    }
+    const documents = this.#read(jsons);
+    for (const document of inOrder(documents)) await this.#guarded(document, () => this.#main(document));
+    for (const item of this.#items)
+      for (const part of item.document.kind.parts ?? [])
+        if (part.late) await this.#guarded(item.document, () => this.#part(item, part));
+    const pruning = new Pruning(this.calls, this.#inventory, this.#applied, this.options.set);
+    const deleted = this.options.prune ? await pruning.run(this.#described(), this.#faults) : [];
+    if (this.#faults.length > 0) throw refusal(this.#faults);
+    const etag = this.#etag(deleted.map(({ state }) => state));
+    if (this.options.etag !== null && this.options.etag !== etag)
+      throw AdminError.lost('The records have changed since the plan was made: look at a new one.');
+    for (const item of this.#items) await this.#remember(item);
+    const data = [...this.#items]
+      .sort((a, b) => a.document.index - b.document.index)
+      .map((item) => messageOf(item));
+    return { data: [...data, ...deleted.map(({ message }) => message)], etag };
+  }
+
+  #read(jsons: readonly unknown[]): Document[] {
+    const documents: Document[] = [];
+    const seen = new Map<string, number>();
+    for (const [index, json] of jsons.entries()) {
+      const document = readDocument(json, index, this.options.secrets, this.#faults);
+      if (document === null) {
+        if (isObject(json)) this.#failed.add(`${json['kind']} ${json['name']}`);
+        continue;
+      }
+      const key = `${document.kind.kind} ${document.workspace ?? ''} ${document.name}`;
+      const first = seen.get(key);
+      if (first !== undefined)
+        this.#faults.push({
+          path: placeOf(index),
+          problem: `describes the same ${document.kind.kind} as ${placeOf(first)}.`,
+        });
+      seen.set(key, index);
+      documents.push(document);
+    }
+    return documents;
+  }
+
+  /** Runs the work of a document; what is refused is one of its faults. */
+  async #guarded(document: Document, work: () => Promise<void>): Promise<void> {
+    try {
+      await work();
+    } catch (thrown) {
+      const error = AdminError.from(thrown);
+      this.#failed.add(`${document.kind.kind} ${document.name}`);
+      // Where it names a document that was refused, that is the fault.
+      if (error.code === 'AB02' && this.#namesFailed(document)) return;
+      const at = this.#faults.length;
+      addFaults(this.#faults, thrown, `${placeOf(document.index)}.spec`, document.kind);
+      if (error.code === 'AB03') this.#denied ??= at;
+    }
+  }
+
+  #denied: number | null = null;
+
+  #namesFailed({ kind, workspace, secrets }: Document): boolean {
+    const named = [
+      ...referencesIn(kind.references, secrets.shown),
+      ...(workspace === null ? [] : [{ kind: 'Workspace', name: workspace }]),
+    ];
+    return named.some((one) => this.#failed.has(`${one.kind} ${one.name}`));
+  }
+
+  /** The workspace of a document: its id, and how results call it. */
+  async #workspaceOf({ kind, workspace, index }: Document): Promise<readonly [string | null, string | null]> {
+    const { caller } = this;
+    if (kind.reach === 'organisation' || kind.reach === 'single') return [null, null];
+    const name = workspace ?? this.options.workspace;
+    if (name === null && kind.reach === 'either' && caller.workspaceId === null) return [null, null];
+    if (name !== null) {
+      const rows = await this.#inventory.workspaces();
+      const row = rows.find((one) => one.documentName === name || one.id === name);
+      if (row !== undefined && caller.sees(row.id)) return [row.id, row.documentName];
+      if (this.#failed.has(`Workspace ${name}`)) throw new AdminError('AB02', 'workspace');
+      this.#faults.push({
+        path: `${placeOf(index)}.workspace`,
+        problem: `names the workspace ${JSON.stringify(name)}, which is not there.`,
+      });
+      throw stop;
+    }
+    const { workspaceId } = await caller.place(null);
+    const row = (await this.#inventory.workspaces()).find(({ id }) => id === workspaceId);
+    return [workspaceId, row?.documentName ?? workspaceId];
+  }
+
+  async #main(document: Document): Promise<void> {
+    const { kind } = document;
+    let place: readonly [string | null, string | null];
+    try {
+      place = await this.#workspaceOf(document);
+    } catch (thrown) {
+      if (thrown !== stop) throw thrown;
+      this.#failed.add(`${kind.kind} ${document.name}`);
+      return;
+    }
+    const [workspaceId, workspaceName] = place;
+    const row = await this.#existing(document, workspaceId);
+    const item: Item = {
+      document,
+      workspaceId,
+      workspaceName,
+      row,
+      action: row === null ? 'create' : 'unchanged',
+      changes: [],
+      key: null,
+      stateBefore: row?.etag ?? '',
+    };
+    if (row === null) await this.#create(item);
+    else await this.#update(item);
+    for (const part of kind.parts ?? []) if (!part.late) await this.#part(item, part);
+    this.#items.push(item);
+  }
+
+  async #existing({ kind, name, secrets }: Document, workspaceId: string | null): Promise<Row | null> {
+    if (kind.reach === 'single') {
+      const { organisationId: id } = this.caller;
+      const { response } = await this.calls.run(kind.read!, {});
+      const etag = typeof response['etag'] === 'string' ? response['etag'] : null;
+      return { id, slug: null, name, documentName: name, workspaceId: null, etag, json: {} };
+    }
+    const slug = kind.hasSlug ? secrets.sent['slug'] : undefined;
+    return this.#inventory.find(kind, workspaceId, typeof slug === 'string' ? slug : name);
+  }
+
+  /** The fields that the record's own method takes. */
+  #ownFields({ kind, fields }: Document): string[] {
+    const apart = new Set((kind.parts ?? []).flatMap((part) => part.fields));
+    return fields.filter((name) => !apart.has(name));
+  }
+
+  async #create(item: Item): Promise<void> {
+    const { document, workspaceId } = item;
+    const { kind, name } = document;
+    const { request } = adminMethod(kind.create!);
+    const sent = await this.#inventory.renamed(kind, workspaceId, document.secrets.sent, 'record');
+    const body: Record<string, unknown> = { ...initial(kind, workspaceId) };
+    for (const field of this.#ownFields(document)) body[field] = sent[field];
+    if (sent['secret_mappings'] !== undefined) body['secret_mappings'] = sent['secret_mappings'];
+    body['name'] ??= name;
+    if (kind.hasSlug) body['slug'] ??= slugFrom(kind, name);
+    if (workspaceId !== null) body['workspace_id'] = workspaceId;
+    else if (kind.reach === 'either' && request.field('organisation_id') !== undefined)
+      body['organisation_id'] = this.caller.organisationId;
+    const { response, id } = await this.calls.run(kind.create!, body);
+    const made = (isObject(response['data']) ? response['data'] : response) as Json;
+    item.row = {
+      id: id ?? String(made['id']),
+      slug: typeof made['slug'] === 'string' ? made['slug'] : null,
+      name: String(body['name']),
+      documentName: name,
+      workspaceId,
+      etag: null,
+      json: {},
+    };
+    if (kind.kind === 'ApiKey') item.key = String(made['key']);
+    await this.#inventory.add(kind, item.row);
+    const shown = canonical(kind, document.secrets.shown);
+    for (const field of this.#ownFields(document)) this.#report(item, field, undefined, shown[field]);
+  }
+
+  /** Makes the fields of `fields` as the document has them; returns the body of the update, null: nothing differs. */
+  async #changed(item: Item, fields: readonly string[]): Promise<Json | null> {
+    const { document } = item;
+    const { kind } = document;
+    const row = item.row!;
+    const scope = scopeOf(kind, row);
+    const shape = specShape(kind);
+    const current = await this.#inventory.current(kind, row);
+    const wanted = canonical(
+      kind,
+      await this.#inventory.renamed(
+        kind,
+        scope,
+        await this.#inventory.renamed(kind, scope, document.secrets.shown, 'record'),
+        'document',
+      ),
+    );
+    const sent = await this.#inventory.renamed(kind, scope, document.secrets.sent, 'record');
+    const before = this.#lastOf(kind, row);
+    const once = new Set(kind.once);
+    const body: Record<string, unknown> = {};
+    for (const name of fields) {
+      if (once.has(name)) continue;
+      const { jsonName } = shape.field(name)!;
+      const after = wanted[jsonName];
+      const isName = kind.reach !== 'single' && (name === 'name' || name === 'slug');
+      const now = isName
+        ? (row[name] ?? undefined)
+        : comparable(kind, name, after, current[jsonName]);
+      const found = differences(`spec.${jsonName}`, now, after);
+      const secrets = this.#changedSecrets(item, jsonName, before);
+      if (found.length === 0 && secrets.length === 0) continue;
+      for (const one of found) this.#report(item, jsonName, one.before, one.after, one.path);
+      for (const path of secrets) item.changes.push({ path: `spec.${path}`, secret: true });
+      body[name] = withCleared(sent[name] ?? null, current[jsonName]);
+    }
+    for (const name of before?.fields ?? []) {
+      const { jsonName } = shape.field(name) ?? {};
+      const isGiven = document.fields.includes(name);
+      if (isGiven || jsonName === undefined || !isOf(kind, name, fields) || once.has(name)) continue;
+      if (name === 'name' || kind.keyed?.[name] !== undefined) continue;
+      const now = comparable(kind, name, undefined, current[jsonName]);
+      if (now === undefined) continue;
+      this.#report(item, jsonName, now, undefined);
+      body[name] = null;
+    }
+    return Object.keys(body).length === 0 ? null : body;
+  }
+
+  async #update(item: Item): Promise<void> {
+    const { document } = item;
+    const { kind } = document;
+    const row = item.row!;
+    const body = await this.#changed(item, this.#ownFields(document));
+    if (body === null) {
+      if (document.etag !== null && row.etag !== null && document.etag !== row.etag) throw changedSince();
+      return;
+    }
+    const { request } = adminMethod(kind.update);
+    const fixed = Object.keys(body).find((name) => request.field(name) === undefined);
+    if (fixed !== undefined)
+      throw AdminError.field(fixed, 'cannot be changed: delete the record, or give the document another name.');
+    await this.calls.run(kind.update, { ...body, ...named(kind, row, kind.update) }, document.etag ?? undefined);
+    item.action = 'update';
+  }
+
+  /** The fields that another method takes. */
+  async #part(item: Item, part: Part): Promise<void> {
+    const { document } = item;
+    const { kind } = document;
+    const row = item.row!;
+    const fields = document.fields.filter((name) => part.fields.includes(name));
+    const isCleared = this.#lastOf(kind, row)?.fields.some((name) => part.fields.includes(name)) === true;
+    if (fields.length === 0 && !isCleared) return;
+    const body = await this.#changed(item, fields.length > 0 ? fields : part.fields);
+    if (body === null) return;
+    await this.calls.run(part.method, { ...usualOf(part), ...body, ...named(kind, row, part.method) });
+    if (item.action === 'unchanged') item.action = 'update';
+  }
+
+  #report(item: Item, field: string, before: unknown, after: unknown, path = `spec.${field}`): void {
+    for (const one of item.action === 'create' ? leaves(path, after) : [{ path, before, after }])
+      item.changes.push({
+        path: one.path,
+        ...(one.before !== undefined && { before: one.before }),
+        ...(one.after !== undefined && { after: one.after }),
+        secret: false,
+      });
+  }
+
+  /** What this set recorded of the record, else what another one did. */
+  #lastOf(kind: Kind, row: Row): AppliedDocument | undefined {
+    const all = this.#applied.get(`${kind.kind} ${row.id}`) ?? [];
+    return all.find(({ set }) => set === this.options.set) ?? all[0];
+  }
+
+  #fingerprint(value: string): string {
+    return this.#store.audit.fingerprint(this.caller.organisationId, value);
+  }
+
+  /** Paths of secrets in a field that are not the ones that were applied last. */
+  #changedSecrets({ document }: Item, field: string, last: AppliedDocument | undefined): string[] {
+    return [...document.secrets.values]
+      .filter(([path]) => path === field || path.startsWith(`${field}.`) || path.startsWith(`${field}[`))
+      .filter(([path, value]) => last?.secrets[path] !== this.#fingerprint(value))
+      .map(([path]) => path);
+  }
+
+  async #remember(item: Item): Promise<void> {
+    const { document, workspaceId } = item;
+    const { kind } = document;
+    const row = item.row!;
+    const key = `${kind.kind} ${row.id}`;
+    const all = this.#applied.get(key) ?? [];
+    const before = all.find(({ set }) => set === this.options.set);
+    const next: AppliedDocument = {
+      set: this.options.set,
+      kind: kind.kind,
+      recordId: row.id,
+      workspaceId,
+      name: document.name,
+      made: item.action === 'create' || all.some(({ made }) => made),
+      fields: [...document.fields].sort(),
+      secrets: Object.fromEntries(
+        [...document.secrets.values].map(([path, value]) => [path, this.#fingerprint(value)]),
+      ),
+    };
+    if (before !== undefined && JSON.stringify(before) === JSON.stringify(next)) return;
+    await this.#store.appliedDocuments.put(this.caller.organisationId, next);
+  }
+
+  /** Records that a document describes: `Config <id>`. */
+  #described(): ReadonlySet<string> {
+    return new Set(this.#items.map(({ document, row }) => `${document.kind.kind} ${row!.id}`));
+  }
+
+  #etag(deleted: readonly string[]): string {
+    const states = this.#items.map(
+      ({ document, workspaceName, stateBefore, action }) =>
+        `${document.kind.kind} ${workspaceName ?? ''} ${document.name} ${action} ${stateBefore}`,
+    );
+    return createHash('sha256').update([...states, ...deleted].sort().join('\n')).digest('base64url').slice(0, 22);
+  }
+}
+
+/** Its fault is in the list already. */
+const stop = new AdminError('AB02', 'The workspace is not there.');
+
+const changedSince = (): AdminError =>
+  AdminError.lost('The record has changed since its etag was read: read it again.');
+
+function refusal(faults: readonly Fault[]): AdminError {
+  const order = (path: string): number => Number(/^documents\[(\d+)\]/.exec(path)?.[1] ?? 0);
+  const ordered = [...faults].sort((a, b) => order(a.path) - order(b.path));
+  return AdminError.fields(ordered.slice(0, mostReported));
+}
+
+/** Fields that a request needs and a document may leave out. */
+function initial(kind: Kind, workspaceId: string | null): Json {
+  if (kind.kind === 'Integration') return { create_default_provider: false };
+  if (kind.kind === 'ApiKey')
+    return { type: workspaceId === null ? 'organisation' : 'workspace', sub_type: 'service' };
+  return {};
+}
+
+/** Without these, a workspace that gains access would get a provider that no document describes. */
+const usualOf = ({ method }: Part): Json =>
+  method === 'Integrations.UpdateIntegrationWorkspaces' ? { create_default_provider: false } : {};
+
+/** The fields by which a method finds the record. */
+function named(kind: Kind, row: Row, method: string): Json {
+  const { request } = adminMethod(method);
+  if (kind.reach === 'single') return {};
+  const own = { [kind.id]: kind.id === 'slug' ? (row.slug ?? row.id) : row.id };
+  const place = request.field('workspace_id');
+  const takesPlace = kind.id !== 'workspace_id' && place !== undefined && place.rules.immutable !== true;
+  return row.workspaceId !== null && takesPlace ? { ...own, workspace_id: row.workspaceId } : own;
+}
+
+/** Is the field one of those that are set by the same method as `fields`? */
+function isOf(kind: Kind, name: string, fields: readonly string[]): boolean {
+  const method = specShape(kind).methodOf(name);
+  const [first] = fields;
+  return first === undefined ? method === kind.update : specShape(kind).methodOf(first) === method;
+}
+
+/** An object with null for each field that the record has and the document has not. */
+function withCleared(sent: unknown, current: unknown): unknown {
+  if (!isObject(sent) || !isObject(current)) return sent;
+  const made: Record<string, unknown> = { ...sent };
+  for (const [name, value] of Object.entries(current))
+    made[name] = Object.hasOwn(sent, name) ? withCleared(sent[name], value) : null;
+  return made;
+}
+
+/** Everything that a new record is given, leaf by leaf. */
+function leaves(path: string, value: unknown): Difference[] {
+  if (value === undefined) return [];
+  if (isObject(value) && Object.keys(value).length > 0)
+    return Object.entries(value).flatMap(([name, item]) => leaves(`${path}.${name}`, item));
+  return [{ path, after: value }];
+}
+
+/** Documents in the order of their kinds; of one kind, those that others name first. */
+function inOrder(documents: readonly Document[]): Document[] {
+  const ordered: Document[] = [];
+  for (const kind of kinds) {
+    const own = documents.filter((document) => document.kind === kind);
+    const byName = new Map(own.map((one) => [one.name, one]));
+    const done = new Set<Document>();
+    const add = (document: Document): void => {
+      if (done.has(document)) return;
+      done.add(document);
+      for (const { kind: other, name } of referencesIn(kind.references, document.secrets.shown)) {
+        const first = other === kind.kind ? byName.get(name) : undefined;
+        if (first !== undefined) add(first);
+      }
+      ordered.push(document);
+    };
+    for (const document of own) add(document);
+  }
+  return ordered;
+}
+
+function messageOf({ document, row, action, changes, key, workspaceName }: Item): AppliedMessage {
+  return {
+    index: document.index,
+    kind: document.kind.kind,
+    name: document.name,
+    workspace: workspaceName,
+    action,
+    changes,
+    id: row?.id ?? null,
+    key,
+  };
+}
+

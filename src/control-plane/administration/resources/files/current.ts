@@ -1,0 +1,91 @@
+import type { Inventory, Row } from './inventory.js';
+import type { Json } from './json.js';
+import type { Kind } from './kinds.js';
+import { specShape } from './spec-shape.js';
+
+/** Adds to a record as it is read what its spec has besides; null and absent mean the same. */
+type Addition = (inventory: Inventory, row: Row, json: Json, kind: Kind) => Promise<Json>;
+
+/** `masked_aws_secret_access_key` → `aws_secret_access_key`: whatever is there is a secret, and shown as one. */
+const unmasked = (configurations: Json): Json =>
+  Object.fromEntries(
+    Object.entries(configurations).map(([name, value]) => [name.replace(/^masked_/, ''), value]),
+  );
+
+const additions: Readonly<Record<string, Addition>> = {
+  /** Of what a workspace may inherit, a document has what is set in itself. */
+  async Workspace({ calls, organisationId }, row, json) {
+    const workspace = await calls.caller.store.workspaces.get(organisationId, row.id);
+    return {
+      ...json,
+      settings: workspace?.settings ?? null,
+      security_settings: workspace?.securitySettings ?? null,
+    };
+  },
+
+  async Organisation({ calls, organisationId }, _row, json) {
+    const organisation = await calls.caller.store.organisations.get(organisationId);
+    if (organisation === null) return json;
+    return {
+      ...json,
+      settings: organisation.settings,
+      security_settings: organisation.securitySettings,
+      input_guardrails: organisation.defaults.inputGuardrails,
+      output_guardrails: organisation.defaults.outputGuardrails,
+      session_settings: { max_session_ttl: organisation.maxSessionTtl },
+    };
+  },
+
+  async Integration({ calls, organisationId }, row, json) {
+    const { integrations } = calls.caller.store;
+    const integration = await integrations.get(organisationId, row.id);
+    const own = {
+      ...json,
+      key: json['masked_key'],
+      configurations: unmasked((json['configurations'] ?? {}) as Json),
+    };
+    if (integration === null) return own;
+    const listed = (await integrations.models(organisationId, row.id)).map(({ slug }) => slug);
+    const name = 'Integrations.ListIntegrationModels';
+    const answer = await calls.run(name, { slug: integration.slug, workspace_id: row.workspaceId });
+    const all = answer.response['models'] as readonly Json[];
+    const models = listed.map((slug) => all.find((model) => model['slug'] === slug)).filter((one) => one);
+    if (row.workspaceId !== null) return { ...own, models, allow_all_models: integration.allowAllModels };
+    const named = (await integrations.reach(organisationId, row.id)).flatMap(({ own: access }) =>
+      access === null ? [] : [access.workspaceId],
+    );
+    const list = 'Integrations.ListIntegrationWorkspaces';
+    const reached = (await calls.run(list, { slug: integration.slug })).response['workspaces'];
+    return {
+      ...own,
+      models,
+      allow_all_models: integration.allowAllModels,
+      workspaces: (reached as readonly Json[]).filter(({ id }) => named.includes(String(id))),
+      global_workspace_access: json['global_workspace_access_settings'],
+    };
+  },
+
+  /** An integration's provider has nothing of its own to sign in with. */
+  async Provider({ calls, organisationId }, row, json, kind) {
+    const provider = await calls.caller.store.providers.byId(organisationId, row.id);
+    if (provider === null) return json;
+    if (provider.integration !== null) return { ...json, provider: null };
+    const configurations = unmasked(provider.configurations as Json);
+    const fields = specShape(kind).fields;
+    const spelt = fields.map(({ name, jsonName }) => [jsonName, configurations[name]] as const);
+    return {
+      ...Object.fromEntries(spelt.filter(([, value]) => value !== undefined)),
+      ...json,
+      key: json['masked_api_key'],
+    };
+  },
+};
+
+/** A record as it is read, with what its spec has besides. */
+export async function currentOf(inventory: Inventory, kind: Kind, row: Row, json: Json): Promise<Json> {
+  const add = additions[kind.kind];
+  const whole = add === undefined ? json : await add(inventory, row, json, kind);
+  if (kind.reach === 'single') return whole;
+  const name = row.name === row.documentName ? null : row.name || null;
+  return { ...whole, name, ...(kind.hasSlug && { slug: null }) };
+}

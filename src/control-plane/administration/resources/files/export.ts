@@ -1,0 +1,93 @@
+import type { Caller } from '../../access/caller.js';
+import type { PartCalls } from '../../access/part-calls.js';
+import { canonical, sorted } from './canonical.js';
+import { Inventory, type Row } from './inventory.js';
+import { isObject, type Json } from './json.js';
+import { type Kind, kinds } from './kinds.js';
+import { placeholderOf } from './placeholders.js';
+import { visitSecrets } from './spec-secrets.js';
+
+export interface ExportOptions {
+  /** null: of all that the caller sees. */
+  readonly workspaceId: string | null;
+  /** Empty: all kinds. */
+  readonly kinds: readonly string[];
+  readonly etags: boolean;
+}
+
+export interface Exported {
+  readonly data: readonly Json[];
+  readonly skipped: readonly string[];
+}
+
+/** Keys that the gateway makes by itself, and those of people, are in no file. */
+const isLeftOut = (kind: Kind, { json }: Row): boolean =>
+  kind.kind === 'ApiKey' && (json['creation_mode'] === 'auto' || json['type'] === 'workspace-user');
+
+const isDefaultCollection = (kind: Kind, { json }: Row): boolean =>
+  kind.kind === 'Collection' && json['is_default'] === true;
+
+const order = (a: Row, b: Row): number => (a.documentName < b.documentName ? -1 : 1);
+
+/** The records that the caller may read, as documents in a fixed order. */
+export async function exportDocuments(
+  caller: Caller,
+  calls: PartCalls,
+  options: ExportOptions,
+): Promise<Exported> {
+  const inventory = new Inventory(calls, caller.organisationId);
+  const only = options.workspaceId ?? caller.workspaceId;
+  const skipped: string[] = [];
+  const data: Json[] = [];
+  const workspaces = (await inventory.workspaces())
+    .filter(({ id }) => only === null || id === only)
+    .sort(order);
+  const ofOrganisation = only === null;
+  for (const kind of kinds) {
+    if (options.kinds.length > 0 && !options.kinds.includes(kind.kind)) continue;
+    if (kind.reach === 'single' && (!ofOrganisation || caller.workspaceId !== null)) continue;
+    const may =
+      (kind.list === null || (await calls.may(kind.list))) && (kind.read === null || (await calls.may(kind.read)));
+    if (!may) {
+      skipped.push(kind.kind);
+      continue;
+    }
+    const add = async (row: Row, workspace: string | null): Promise<void> => {
+      if (isLeftOut(kind, row) || isDefaultCollection(kind, row)) return;
+      data.push(await documentOf(inventory, kind, row, workspace, options.etags));
+    };
+    if (kind.reach === 'single') {
+      const id = caller.organisationId;
+      await add(
+        { id, slug: null, name: '', documentName: '', workspaceId: null, etag: null, json: {} },
+        null,
+      );
+    } else if (kind.reach === 'organisation') for (const row of workspaces) await add(row, null);
+    if (kind.reach === 'either' && ofOrganisation)
+      for (const row of [...(await inventory.rows(kind, null))].sort(order)) await add(row, null);
+    if (kind.reach === 'either' || kind.reach === 'workspace')
+      for (const { id, documentName } of workspaces)
+        for (const row of [...(await inventory.rows(kind, id))].sort(order)) await add(row, documentName);
+  }
+  return { data, skipped };
+}
+
+async function documentOf(
+  inventory: Inventory,
+  kind: Kind,
+  row: Row,
+  workspace: string | null,
+  withEtag: boolean,
+): Promise<Json> {
+  const current = canonical(kind, await inventory.current(kind, row), false);
+  const spec = visitSecrets(kind, current, (value, path) =>
+    isObject(value) ? value : placeholderOf(kind.kind, row.documentName, path),
+  );
+  return {
+    kind: kind.kind,
+    ...(kind.reach !== 'single' && { name: row.documentName }),
+    ...(workspace !== null && { workspace }),
+    ...(withEtag && row.etag !== null && { etag: row.etag }),
+    spec: sorted(spec),
+  };
+}

@@ -1,0 +1,207 @@
+import { adminMethod } from '../../../../../proto/tree.js';
+import type { PartCalls } from '../../access/part-calls.js';
+import { writeMessage } from '../../shape/json.js';
+import { canonical, sorted } from './canonical.js';
+import { currentOf } from './current.js';
+import type { Json } from './json.js';
+import { type Kind, kindNamed } from './kinds.js';
+import { secretMark, visitSecrets } from './spec-secrets.js';
+
+/** A record that is there. */
+export interface Row {
+  readonly id: string;
+  readonly slug: string | null;
+  /** As people call it; empty: it has no name. */
+  readonly name: string;
+  /** As documents call it: unique among its kind in its workspace. */
+  documentName: string;
+  /** null: the organisation's own. */
+  readonly workspaceId: string | null;
+  readonly etag: string | null;
+  /** As lists have it; empty for one that was just made. */
+  readonly json: Json;
+}
+
+const pageSize = 1000;
+/** What two records of the same name are not ordered by. */
+const ofOneGateway = /^(?:id|slug|key|etag|owner_id|created_by|updated_by|.*_at|current_usage|version_id)$/;
+
+const contentOf = ({ json }: Row): string =>
+  JSON.stringify(
+    sorted(Object.fromEntries(Object.entries(json).filter(([name]) => !ofOneGateway.test(name)))),
+  );
+
+/** The records of the organisation as documents see them, read once. */
+export class Inventory {
+  readonly #lists = new Map<string, Promise<Row[]>>();
+
+  constructor(
+    readonly calls: PartCalls,
+    readonly organisationId: string,
+  ) {}
+
+  /** The records of a kind in a workspace, or of the organisation itself. */
+  rows(kind: Kind, workspaceId: string | null): Promise<Row[]> {
+    const key = `${kind.kind} ${workspaceId ?? ''}`;
+    let list = this.#lists.get(key);
+    if (list === undefined) {
+      list = this.#read(kind, workspaceId);
+      this.#lists.set(key, list);
+    }
+    return list;
+  }
+
+  /** The record that a document of that name describes; null: there is none. */
+  async find(kind: Kind, workspaceId: string | null, name: string): Promise<Row | null> {
+    const rows = await this.rows(kind, workspaceId);
+    const exact =
+      rows.find((row) => row.documentName === name) ??
+      rows.find((row) => kind.slugPrefix !== undefined && row.slug === kind.slugPrefix + name);
+    if (exact !== undefined) return exact;
+    const [named, another] = rows.filter((row) => row.name === name);
+    return named !== undefined && another === undefined ? named : null;
+  }
+
+  async add(kind: Kind, row: Row): Promise<void> {
+    (await this.rows(kind, row.workspaceId)).push(row);
+  }
+
+  async remove(kind: Kind, row: Row): Promise<void> {
+    const rows = await this.rows(kind, row.workspaceId);
+    const at = rows.indexOf(row);
+    if (at >= 0) rows.splice(at, 1);
+  }
+
+  /** Every active workspace. */
+  workspaces(): Promise<Row[]> {
+    return this.rows(kindNamed('Workspace')!, null);
+  }
+
+  /** What a document calls a record that another one names, in its own workspace or in the organisation. */
+  async nameOf(kind: Kind, workspaceId: string | null, idOrSlug: string): Promise<string> {
+    for (const row of await this.#reachable(kind, workspaceId))
+      if (row.id === idOrSlug || row.slug === idOrSlug) return row.documentName;
+    return idOrSlug;
+  }
+
+  /** How requests name the record that a document means. */
+  async keyOf(kind: Kind, workspaceId: string | null, name: string): Promise<string> {
+    for (const level of workspaceId === null || kind.reach === 'organisation' ? [null] : [workspaceId, null]) {
+      if (level === null && kind.reach === 'workspace') continue;
+      const row = await this.find(kind, level, name);
+      if (row !== null) return kind.namedBy === 'slug' ? (row.slug ?? row.id) : row.id;
+    }
+    return name;
+  }
+
+  async #reachable(kind: Kind, workspaceId: string | null): Promise<Row[]> {
+    const own = workspaceId === null || kind.reach === 'organisation' ? [] : await this.rows(kind, workspaceId);
+    return kind.reach === 'workspace' ? own : [...own, ...(await this.rows(kind, null))];
+  }
+
+  /** The spec of a record in its one form: references by the names of documents, marks in place of secrets. */
+  async current(kind: Kind, row: Row): Promise<Json> {
+    const whole = kind.read === null && Object.keys(row.json).length > 0 ? row.json : await this.#whole(kind, row);
+    const spec = await currentOf(this, kind, row, whole);
+    const marked = visitSecrets(kind, spec, (value) => (value === null ? value : secretMark));
+    return canonical(kind, await this.renamed(kind, scopeOf(kind, row), marked, 'document'));
+  }
+
+  /** The spec with references as documents (`document`) or as requests (`record`) have them. */
+  async renamed(
+    kind: Kind,
+    workspaceId: string | null,
+    spec: Json,
+    to: 'document' | 'record',
+  ): Promise<Json> {
+    const { references } = kind;
+    if (references === undefined) return spec;
+    const names = new Map<string, string>();
+    const wanted: (readonly [kind: string, name: string])[] = [];
+    references(spec, (other, name) => {
+      wanted.push([other, name]);
+      return name;
+    });
+    for (const [other, name] of wanted) {
+      const named = kindNamed(other)!;
+      const found =
+        to === 'document'
+          ? await this.nameOf(named, workspaceId, name)
+          : await this.keyOf(named, workspaceId, name);
+      names.set(`${other} ${name}`, found);
+    }
+    return references(spec, (other, name) => names.get(`${other} ${name}`) ?? name);
+  }
+
+  async #whole(kind: Kind, row: Row): Promise<Json> {
+    const name = kind.read ?? kind.update.replace('.Update', '.Get');
+    const { request, response } = adminMethod(name);
+    const body: Record<string, unknown> = {};
+    if (request.field(kind.id) !== undefined)
+      body[kind.id] = kind.id === 'slug' ? (row.slug ?? row.id) : row.id;
+    if (row.workspaceId !== null && kind.id !== 'workspace_id' && request.field('workspace_id') !== undefined)
+      body['workspace_id'] = row.workspaceId;
+    const { response: message } = await this.calls.run(name, body);
+    return writeMessage(response, message);
+  }
+
+  async #read(kind: Kind, workspaceId: string | null): Promise<Row[]> {
+    if (kind.list === null) return [];
+    const { request, response } = adminMethod(kind.list);
+    const where: Record<string, unknown> = {};
+    if (workspaceId !== null) where['workspace_id'] = workspaceId;
+    else if (kind.reach === 'either' && request.field('organisation_id') !== undefined)
+      where['organisation_id'] = this.organisationId;
+    const rows: Row[] = [];
+    for (let page = 0, total = 1; page * pageSize < total; page++) {
+      const paged = { ...where, page_size: pageSize, current_page: page };
+      const answer = writeMessage(response, (await this.calls.run(kind.list, paged)).response);
+      total = Number(answer['total'] ?? 0);
+      for (const json of answer['data'] as Json[]) {
+        const own = kind.kind === 'Workspace' ? null : ((json['workspace_id'] ?? null) as string | null);
+        if (own !== workspaceId || json['status'] === 'archived') continue;
+        rows.push(rowOf(kind, json, own));
+      }
+    }
+    nameRows(rows);
+    return rows;
+  }
+}
+
+/** Where the names in a record's spec are looked up: a workspace names what is in itself. */
+export const scopeOf = (kind: Kind, row: Row): string | null =>
+  kind.kind === 'Workspace' ? row.id : row.workspaceId;
+
+function rowOf(kind: Kind, json: Json, workspaceId: string | null): Row {
+  const slug = typeof json['slug'] === 'string' ? json['slug'] : null;
+  const name = typeof json['name'] === 'string' ? json['name'] : '';
+  const documentName = kind.hasSlug && slug !== null ? slug : name === '' ? unnamed(json) : name;
+  return {
+    id: String(json['id']),
+    slug,
+    name,
+    documentName,
+    workspaceId,
+    etag: typeof json['etag'] === 'string' ? json['etag'] : null,
+    json,
+  };
+}
+
+/** A policy may have no name: `cost-by-api_key`. */
+function unnamed(json: Json): string {
+  const groups = (json['group_by'] ?? []) as readonly Json[];
+  return [json['type'] ?? 'record', 'by', ...groups.map(({ key }) => key)].join('-');
+}
+
+/** Of several records with the same name, the second is called `name~2`. */
+function nameRows(rows: readonly Row[]): void {
+  const groups = new Map<string, Row[]>();
+  for (const row of rows) groups.set(row.documentName, [...(groups.get(row.documentName) ?? []), row]);
+  for (const [name, group] of groups) {
+    if (group.length === 1) continue;
+    const ordered = group
+      .map((row) => ({ row, content: contentOf(row) }))
+      .sort((a, b) => (a.content < b.content ? -1 : 1));
+    for (const [i, { row }] of ordered.entries()) row.documentName = i === 0 ? name : `${name}~${i + 1}`;
+  }
+}

@@ -1,0 +1,279 @@
+import { references, type ReferenceWalk } from './references.js';
+
+/** Fields of `spec` that another method takes than the one that updates the record. */
+export interface Part {
+  /** The method that sets them. */
+  readonly method: string;
+  readonly fields: readonly string[];
+  /** Set when all records are there, since they name records that name this one. */
+  readonly late?: true;
+}
+
+/** A kind of document: the methods of its records, and how its `spec` is compared. */
+export interface Kind {
+  readonly kind: string;
+  /** Where its records belong; `single`: the organisation has exactly one. */
+  readonly reach: 'workspace' | 'organisation' | 'either' | 'single';
+  /** null: it is always there. */
+  readonly create: string | null;
+  readonly list: string | null;
+  /** null: lists have whole records. */
+  readonly read: string | null;
+  readonly update: string;
+  readonly delete: string | null;
+  /** The field that identifies the record in requests. */
+  readonly id: 'id' | 'slug' | 'workspace_id';
+  /** By what other records name it. */
+  readonly namedBy: 'id' | 'slug';
+  /** Is its slug chosen by the caller? Documents are then named by the slug, else by the name. */
+  readonly hasSlug: boolean;
+  /** With what every slug begins: a document may leave it out. */
+  readonly slugPrefix?: string;
+  /** Fields of the request that are no part of `spec`. */
+  readonly without?: readonly string[];
+  readonly parts?: readonly Part[];
+  /** Fields that matter when a record is made, and are not compared afterwards. */
+  readonly once?: readonly string[];
+  /** Paths that the gateway fills in: compared only where the document has them, and not exported. */
+  readonly computed?: readonly string[];
+  /** What absent fields mean, by their paths; `*` is any item. */
+  readonly usual?: Readonly<Record<string, unknown>>;
+  /** Lists of which only the named items are compared, and the field that names an item. */
+  readonly keyed?: Readonly<Record<string, string>>;
+  /** Where free JSON of the spec holds secrets. */
+  readonly secrets?: 'config' | 'guardrail';
+  readonly references?: ReferenceWalk;
+}
+
+const limits = ['usage_limits.next_usage_reset_at'];
+const usualLimits = { 'usage_limits.type': 'cost', 'usage_limits.shadow': false, 'rate_limits.*.shadow': false };
+const policies = (service: string) => ({
+  reach: 'workspace' as const,
+  create: `${service}ies.Create${service}y`,
+  list: `${service}ies.List${service}ies`,
+  read: null,
+  update: `${service}ies.Update${service}y`,
+  delete: `${service}ies.Delete${service}y`,
+  id: 'id' as const,
+  namedBy: 'id' as const,
+  hasSlug: false,
+  references: references.policy,
+});
+
+/** Every kind, in the order in which records are made: one that names another comes after it. */
+export const kinds: readonly Kind[] = [
+  {
+    kind: 'Workspace',
+    reach: 'organisation',
+    create: 'Workspaces.CreateWorkspace',
+    list: 'Workspaces.ListWorkspaces',
+    read: null,
+    update: 'Workspaces.UpdateWorkspace',
+    delete: 'Workspaces.DeleteWorkspace',
+    id: 'workspace_id',
+    namedBy: 'id',
+    hasSlug: true,
+    without: ['users'],
+    parts: [
+      {
+        method: 'Workspaces.UpdateWorkspace',
+        fields: ['defaults', 'settings', 'security_settings'],
+        late: true,
+      },
+    ],
+    computed: ['usage_limits.*.next_usage_reset_at'],
+    usual: {
+      'usage_limits.*.type': 'cost',
+      'usage_limits.*.shadow': false,
+      'rate_limits.*.shadow': false,
+    },
+    references: references.workspace,
+  },
+  {
+    kind: 'Integration',
+    reach: 'either',
+    create: 'Integrations.CreateIntegration',
+    list: 'Integrations.ListIntegrations',
+    read: 'Integrations.GetIntegration',
+    update: 'Integrations.UpdateIntegration',
+    delete: 'Integrations.DeleteIntegration',
+    id: 'slug',
+    namedBy: 'slug',
+    hasSlug: true,
+    once: ['create_default_provider', 'default_provider_slug'],
+    parts: [
+      { method: 'Integrations.UpdateIntegrationModels', fields: ['models', 'allow_all_models'] },
+      {
+        method: 'Integrations.UpdateIntegrationWorkspaces',
+        fields: ['workspaces', 'global_workspace_access'],
+      },
+    ],
+    computed: [
+      'workspaces.*.usage_limits.*.next_usage_reset_at',
+      'global_workspace_access.usage_limits.*.next_usage_reset_at',
+    ],
+    usual: {
+      'models.*.is_custom': false,
+      'models.*.is_finetune': false,
+      'workspaces.*.usage_limits.*.type': 'cost',
+      'workspaces.*.usage_limits.*.shadow': false,
+      'workspaces.*.rate_limits.*.shadow': false,
+      'global_workspace_access.usage_limits.*.type': 'cost',
+      'global_workspace_access.usage_limits.*.shadow': false,
+      'global_workspace_access.rate_limits.*.shadow': false,
+    },
+    keyed: { models: 'slug', workspaces: 'id' },
+    references: references.integration,
+  },
+  {
+    kind: 'Provider',
+    reach: 'workspace',
+    create: 'Providers.CreateProvider',
+    list: 'Providers.ListProviders',
+    read: null,
+    update: 'Providers.UpdateProvider',
+    delete: 'Providers.DeleteProvider',
+    id: 'slug',
+    namedBy: 'slug',
+    hasSlug: true,
+    once: ['source_provider_api_key_id'],
+    computed: limits,
+    usual: usualLimits,
+    references: references.provider,
+  },
+  {
+    kind: 'Guardrail',
+    reach: 'either',
+    create: 'Guardrails.CreateGuardrail',
+    list: 'Guardrails.ListGuardrails',
+    read: 'Guardrails.GetGuardrail',
+    update: 'Guardrails.UpdateGuardrail',
+    delete: 'Guardrails.DeleteGuardrail',
+    id: 'id',
+    namedBy: 'slug',
+    hasSlug: false,
+    usual: {
+      'checks.*.is_enabled': true,
+      'actions.sequential': false,
+      'actions.soft_deny_200': false,
+      'actions.stream': 'end',
+      'actions.passthrough': 'refuse',
+      'actions.on_success.feedback.value': 5,
+      'actions.on_success.feedback.weight': 1,
+      'actions.on_success.feedback.metadata': '',
+      'actions.on_fail.feedback.value': -5,
+      'actions.on_fail.feedback.weight': 1,
+      'actions.on_fail.feedback.metadata': '',
+    },
+    secrets: 'guardrail',
+  },
+  {
+    kind: 'Config',
+    reach: 'workspace',
+    create: 'Configs.CreateConfig',
+    list: 'Configs.ListConfigs',
+    read: 'Configs.GetConfig',
+    update: 'Configs.UpdateConfig',
+    delete: 'Configs.DeleteConfig',
+    id: 'slug',
+    namedBy: 'slug',
+    hasSlug: true,
+    slugPrefix: 'pc-',
+    usual: { is_default: 0 },
+    secrets: 'config',
+    references: references.config,
+  },
+  {
+    kind: 'Collection',
+    reach: 'workspace',
+    create: 'Collections.CreateCollection',
+    list: 'Collections.ListCollections',
+    read: null,
+    update: 'Collections.UpdateCollection',
+    delete: 'Collections.DeleteCollection',
+    id: 'id',
+    namedBy: 'slug',
+    hasSlug: false,
+    references: references.collection,
+  },
+  {
+    kind: 'Label',
+    reach: 'either',
+    create: 'Labels.CreateLabel',
+    list: 'Labels.ListLabels',
+    read: null,
+    update: 'Labels.UpdateLabel',
+    delete: 'Labels.DeleteLabel',
+    id: 'id',
+    namedBy: 'id',
+    hasSlug: false,
+  },
+  {
+    kind: 'SavedFilter',
+    reach: 'workspace',
+    create: 'SavedFilters.CreateSavedFilter',
+    list: 'SavedFilters.ListSavedFilters',
+    read: null,
+    update: 'SavedFilters.UpdateSavedFilter',
+    delete: 'SavedFilters.DeleteSavedFilter',
+    id: 'id',
+    namedBy: 'id',
+    hasSlug: false,
+  },
+  {
+    kind: 'ApiKey',
+    reach: 'either',
+    create: 'ApiKeys.CreateApiKey',
+    list: 'ApiKeys.ListApiKeys',
+    read: null,
+    update: 'ApiKeys.UpdateApiKey',
+    delete: 'ApiKeys.DeleteApiKey',
+    id: 'id',
+    namedBy: 'id',
+    hasSlug: false,
+    once: ['type', 'sub_type', 'user_id'],
+    computed: [...limits, 'rotation_policy.next_rotation_at'],
+    usual: {
+      ...usualLimits,
+      'defaults.allow_config_override': true,
+      'rotation_policy.key_transition_period_ms': 1_800_000,
+    },
+    references: references.apiKey,
+  },
+  {
+    kind: 'UsageLimitsPolicy',
+    ...policies('UsageLimitsPolic'),
+    computed: ['next_usage_reset_at'],
+    usual: { shadow: false },
+  },
+  {
+    kind: 'RateLimitsPolicy',
+    ...policies('RateLimitsPolic'),
+    usual: { shadow: false, target: 'llm' },
+  },
+  {
+    kind: 'Organisation',
+    reach: 'single',
+    create: null,
+    list: null,
+    read: 'Organisations.GetOrganisation',
+    update: 'Organisations.UpdateOrganisation',
+    delete: null,
+    id: 'id',
+    namedBy: 'id',
+    hasSlug: false,
+    parts: [
+      {
+        method: 'Organisations.UpdateOrganisationDefaults',
+        fields: ['input_guardrails', 'output_guardrails'],
+      },
+      { method: 'Organisations.UpdateAuthSettings', fields: ['session_settings'] },
+    ],
+    references: references.organisation,
+  },
+];
+
+const byName = new Map(kinds.map((kind) => [kind.kind, kind]));
+
+/** The kind of that name. */
+export const kindNamed = (name: unknown): Kind | undefined => byName.get(name as string);

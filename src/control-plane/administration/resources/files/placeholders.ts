@@ -1,0 +1,106 @@
+import type { Fault } from '../../admin-error.js';
+import { isObject, type Json } from './json.js';
+import type { Kind } from './kinds.js';
+import { specShape } from './spec-shape.js';
+import { secretMark, visitSecrets } from './spec-secrets.js';
+
+/** The name under which a request gives what came from standard input. */
+const standardInput = '-';
+
+const howTo =
+  'is a secret: write {env: NAME} and set the variable where headgate apply runs, {stdin: true}, or {secret_reference: slug}.';
+
+/** A document's secrets, each in the three forms in which it is needed. */
+export interface ReadSecrets {
+  /** The spec with the values, as it is sent to the methods. */
+  readonly sent: Json;
+  /** The spec with a mark in place of each value. */
+  readonly shown: Json;
+  /** Values by their paths. */
+  readonly values: ReadonlyMap<string, string>;
+  readonly faults: readonly Fault[];
+}
+
+/** Is it `{env: NAME}`, `{stdin: true}` or `{secret_reference: slug}`, and which? */
+function placeholderIn(value: unknown): { readonly name: string; readonly text: string } | null {
+  if (!isObject(value)) return null;
+  const [entry, another] = Object.entries(value);
+  if (entry === undefined || another !== undefined) return null;
+  const [name, text] = entry;
+  if (name === 'stdin') return text === true ? { name, text: standardInput } : null;
+  const isNamed = name === 'env' || name === 'secret_reference';
+  return isNamed && typeof text === 'string' && text !== '' ? { name, text } : null;
+}
+
+interface Mapping {
+  readonly target_field: string;
+  readonly secret_reference_id: string;
+}
+
+/** A secret that is an object comes as its JSON text. */
+function valueOf(text: string, isObjectField: boolean): unknown {
+  if (!isObjectField) return text;
+  try {
+    return JSON.parse(text);
+  } catch {
+    return text;
+  }
+}
+
+/** Fills in the secrets that a spec names. Literal ones are refused. */
+export function readSecrets(
+  kind: Kind,
+  spec: Json,
+  given: Readonly<Record<string, string>>,
+): ReadSecrets {
+  const faults: Fault[] = [];
+  const values = new Map<string, string>();
+  const mappings: Mapping[] = [];
+  const fill = (value: unknown, path: string): unknown => {
+    const placeholder = placeholderIn(value);
+    if (placeholder === null) {
+      faults.push({ path, problem: howTo });
+      return undefined;
+    }
+    if (placeholder.name === 'secret_reference') {
+      if (specShape(kind).field('secret_mappings') === undefined)
+        faults.push({
+          path,
+          problem: 'cannot come from a secret reference: put the credential into an Integration.',
+        });
+      mappings.push({ target_field: path, secret_reference_id: placeholder.text });
+      return undefined;
+    }
+    const secret = Object.hasOwn(given, placeholder.text) ? given[placeholder.text] : undefined;
+    if (secret === undefined || secret === '') {
+      const where =
+        placeholder.name === 'stdin' ? 'standard input is empty' : `the variable ${placeholder.text} is not set`;
+      faults.push({ path, problem: `has no value: ${where}.` });
+      return undefined;
+    }
+    values.set(path, secret);
+    return valueOf(secret, path.endsWith('service_account_json'));
+  };
+  const sent = visitSecrets(kind, spec, fill);
+  const shown = visitSecrets(kind, spec, (value) =>
+    placeholderIn(value)?.name === 'secret_reference' ? undefined : secretMark,
+  );
+  if (mappings.length === 0) return { sent, shown, values, faults };
+  const own = Array.isArray(spec['secret_mappings']) ? spec['secret_mappings'] : [];
+  const secret_mappings = [...own, ...mappings];
+  return {
+    sent: { ...sent, secret_mappings },
+    shown: { ...shown, secret_mappings },
+    values,
+    faults,
+  };
+}
+
+/** What takes the place of a secret in an export: a variable named by the document and the field. */
+export function placeholderOf(kind: string, name: string, path: string): Json {
+  const words = `${kind}_${name}_${path.replace(/^(?:config|configurations|checks)\b\.?/, '')}`
+    .replace(/([a-z0-9])([A-Z])/g, '$1_$2')
+    .replace(/[^A-Za-z0-9]+/g, '_')
+    .replace(/^_+|_+$/g, '');
+  return { env: words.toUpperCase() };
+}
