@@ -35,6 +35,16 @@ const lazyCommands: Readonly<Record<string, LazyCommand>> = {
     settings: [...connection, 'databaseUrl', 'masterKey'],
     load: () => import('./commands/keys.js'),
   },
+  apply: {
+    summary: 'make records as documents of configuration describe them',
+    settings: connection,
+    load: () => import('./commands/apply.js'),
+  },
+  export: {
+    summary: 'print the records as documents that apply takes',
+    settings: connection,
+    load: () => import('./commands/export.js'),
+  },
   explain: {
     summary: 'explain where a request would go, without sending it',
     settings: connection,
@@ -265,6 +275,7 @@ function report(error: unknown): number {
   }
   if (error instanceof CliError) {
     writeErrorLine(`headgate: ${printable(error.message)}`);
+    for (const line of error.lines) writeErrorLine(printable(line));
     return error.exitCode;
   }
   writeErrorLine(

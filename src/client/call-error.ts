@@ -1,4 +1,5 @@
 import { type ServiceError, status } from '@grpc/grpc-js';
+import { type FieldFault, faultsOf } from './field-faults.js';
 
 /** An administration call that was refused or got no answer. */
 export class AdminCallError extends Error {
@@ -10,6 +11,8 @@ export class AdminCallError extends Error {
     readonly status: string,
     /** Code of the administration plane (`AB08`); null: there was no answer. */
     readonly code: string | null,
+    /** The fields that are at fault; empty: it is no matter of fields. */
+    readonly faults: readonly FieldFault[] = [],
   ) {
     super(message);
   }
@@ -25,6 +28,7 @@ export class AdminCallError extends Error {
       error.details,
       status[error.code] ?? 'UNKNOWN',
       code === undefined ? null : String(code),
+      faultsOf(error.metadata?.get('grpc-status-details-bin')[0]),
     );
   }
 }

@@ -26,6 +26,16 @@ export function writeProgress(text: string, isLast: boolean): void {
 export const jsonText = (value: unknown, indent?: number): string =>
   printableLines(JSON.stringify(value, null, indent));
 
+const codes = { red: 31, green: 32, yellow: 33 } as const;
+export type Colour = keyof typeof codes;
+
+/** A line for people, in a colour where it goes to a terminal that shows colours (https://no-color.org). */
+export function writeColoured(text: string, colour?: Colour): void {
+  const isPlain = colour === undefined || !process.stdout.isTTY || Boolean(process.env['NO_COLOR']);
+  const line = printable(text);
+  console.log(isPlain ? line : `\u001b[${codes[colour]}m${line}\u001b[0m`);
+}
+
 /** A value for programs, on standard output. */
 export function writeJson(value: unknown, indent?: number): void {
   console.log(jsonText(value, indent));

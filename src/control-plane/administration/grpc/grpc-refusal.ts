@@ -25,10 +25,14 @@ const longestText = 200;
 function statusDetails({ answered, message, faults }: AdminError): Buffer {
   const violations: Buffer[] = [];
   let bytes = 0;
-  for (const fault of faults) {
+  for (const [i, fault] of faults.entries()) {
     const violation = field(1, fieldViolation(fault));
     bytes += violation.length;
-    if (bytes > mostDetailBytes) break;
+    if (bytes > mostDetailBytes) {
+      const problem = `${faults.length - i} more fields are at fault: correct these first.`;
+      violations.push(field(1, fieldViolation({ path: '', problem })));
+      break;
+    }
     violations.push(violation);
   }
   const badRequest = Buffer.concat(violations);

@@ -87,5 +87,6 @@ export async function currentOf(inventory: Inventory, kind: Kind, row: Row, json
   const whole = add === undefined ? json : await add(inventory, row, json, kind);
   if (kind.reach === 'single') return whole;
   const name = row.name === row.documentName ? null : row.name || null;
-  return { ...whole, name, ...(kind.hasSlug && { slug: null }) };
+  const once = Object.fromEntries((kind.once ?? []).map((field) => [field, null]));
+  return { ...whole, ...once, name, ...(kind.hasSlug && { slug: null }) };
 }

@@ -119,7 +119,8 @@ export function addFaults(faults: Fault[], thrown: unknown, at: string, kind?: K
   const error = AdminError.from(thrown);
   if (error.code === 'AB04' || error.code === 'unavailable' || error.code === 'deadline') throw thrown;
   const more = error.faults.slice(0, mostFaults);
-  for (const { path, problem } of more) faults.push({ path: under(at, path), problem });
+  for (const { path, problem } of more)
+    faults.push({ path: under(at, path), problem: problem.endsWith('.') ? problem : `${problem}.` });
   if (more.length > 0) return;
   const [, path = '', problem = ''] = pathFirst.exec(error.message) ?? [];
   const isField = kind !== undefined && specShape(kind).spelt(/^\w+/.exec(path)?.[0] ?? '') !== undefined;

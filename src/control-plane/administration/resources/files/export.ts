@@ -20,12 +20,12 @@ export interface Exported {
   readonly skipped: readonly string[];
 }
 
-/** Keys that the gateway makes by itself, and those of people, are in no file. */
-const isLeftOut = (kind: Kind, { json }: Row): boolean =>
-  kind.kind === 'ApiKey' && (json['creation_mode'] === 'auto' || json['type'] === 'workspace-user');
-
-const isDefaultCollection = (kind: Kind, { json }: Row): boolean =>
-  kind.kind === 'Collection' && json['is_default'] === true;
+/** What the gateway makes by itself, and the keys of people, are in no file. */
+const leftOut: Readonly<Record<string, (json: Json) => boolean>> = {
+  ApiKey: (json) => json['creation_mode'] === 'auto' || json['type'] === 'workspace-user',
+  Collection: (json) => json['is_default'] === true,
+  Label: (json) => json['is_universal'] === true,
+};
 
 const order = (a: Row, b: Row): number => (a.documentName < b.documentName ? -1 : 1);
 
@@ -53,7 +53,7 @@ export async function exportDocuments(
       continue;
     }
     const add = async (row: Row, workspace: string | null): Promise<void> => {
-      if (isLeftOut(kind, row) || isDefaultCollection(kind, row)) return;
+      if (leftOut[kind.kind]?.(row.json) === true) return;
       data.push(await documentOf(inventory, kind, row, workspace, options.etags));
     };
     if (kind.reach === 'single') {

@@ -1,0 +1,158 @@
+import { lstatSync, readdirSync, readFileSync, realpathSync, statSync } from 'node:fs';
+import { join, sep } from 'node:path';
+import {
+  type Document,
+  isAlias,
+  isMap,
+  isScalar,
+  isSeq,
+  LineCounter,
+  type Node,
+  parseAllDocuments,
+  type YAMLSeq,
+} from 'yaml';
+import { CliError } from '../cli-error.js';
+
+/** A document of configuration, and where it was read. */
+export interface SourceDocument {
+  readonly json: Readonly<Record<string, unknown>>;
+  /** `configs/chat.yaml:12:3` of a path within the document: `spec.config.targets[0]`. */
+  place(path: string): string;
+}
+
+/** One thing that is wrong with the files. */
+export interface FileFault {
+  /** `configs/chat.yaml:12:3` */
+  readonly place: string;
+  readonly problem: string;
+}
+
+/** More than that is no configuration. Bytes. */
+const largestFile = 16 * 1024 * 1024;
+const extension = /\.(?:ya?ml|json)$/i;
+
+/** Files of a folder and those below it, in order of their names. Hidden ones are left out. */
+function filesIn(folder: string, root: string): string[] {
+  const files: string[] = [];
+  for (const name of readdirSync(folder).sort()) {
+    if (name.startsWith('.')) continue;
+    const path = join(folder, name);
+    if (lstatSync(path).isSymbolicLink()) checkLink(path, root);
+    if (statSync(path).isDirectory()) files.push(...filesIn(path, root));
+    else if (extension.test(name)) files.push(path);
+  }
+  return files;
+}
+
+/** A link may lead to another place of the folder that was given, and not back to one that it is in. */
+function checkLink(path: string, root: string): void {
+  let target: string;
+  try {
+    target = realpathSync(path);
+  } catch {
+    throw new CliError(`${path} is a link that leads nowhere.`, 2);
+  }
+  const isInside = target.startsWith(root.endsWith(sep) ? root : root + sep);
+  if (!isInside)
+    throw new CliError(`${path} is a link that leaves the folder: copy the file, or give its own path with -f.`, 2);
+  if (`${realpathSync(join(path, '..'))}${sep}`.startsWith(`${target}${sep}`))
+    throw new CliError(`${path} is a link to a folder that it is in.`, 2);
+}
+
+function textsOf(path: string): (readonly [file: string, text: string])[] {
+  try {
+    if (path === '-') return [['standard input', readFileSync(0, 'utf8')]];
+    const files = statSync(path).isDirectory() ? filesIn(path, realpathSync(path)) : [path];
+    return files.map((file) => {
+      if (statSync(file).size > largestFile) throw new CliError(`${file} is larger than 16 MB.`, 2);
+      return [file, readFileSync(file, 'utf8')] as const;
+    });
+  } catch (error) {
+    if (error instanceof CliError) throw error;
+    throw new CliError(`${path} cannot be read (${(error as NodeJS.ErrnoException).code}).`, 2);
+  }
+}
+
+/** `spec.config.targets[0].provider` → its names and numbers. */
+const segmentsOf = (path: string): (string | number)[] =>
+  [...path.matchAll(/\[(\d+)\]|([^.[\]]+)/g)].map(([, at, name]) => (at === undefined ? name! : Number(at)));
+
+/** Where in the text a path begins; as far as it leads. */
+function offsetOf(root: Node | null, path: string): number {
+  let at = root?.range?.[0] ?? 0;
+  let node: unknown = root;
+  for (const segment of segmentsOf(path)) {
+    if (isMap(node)) {
+      const pair = node.items.find(({ key }) => (isScalar(key) ? String(key.value) : key) === String(segment));
+      if (pair === undefined) return at;
+      at = (pair.key as Node).range?.[0] ?? at;
+      node = pair.value;
+    } else if (isSeq(node)) {
+      node = node.items[Number(segment)];
+      at = (node as Node | undefined)?.range?.[0] ?? at;
+    } else return at;
+    if (isAlias(node)) return at;
+  }
+  return at;
+}
+
+function documentsIn(file: string, text: string, faults: FileFault[]): SourceDocument[] {
+  const lines = new LineCounter();
+  const placeAt = (offset: number): string => {
+    const { line, col } = lines.linePos(offset);
+    return `${file}:${line}:${col}`;
+  };
+  const parsed = parseAllDocuments(text, { lineCounter: lines, uniqueKeys: true, merge: true });
+  const found: SourceDocument[] = [];
+  for (const document of parsed as readonly Document.Parsed[]) {
+    for (const { pos, message } of document.errors)
+      faults.push({ place: placeAt(pos[0]), problem: `${message.split('\n')[0]?.replace(/ at line .*$/, '')}.` });
+    if (document.errors.length > 0 || document.contents === null) continue;
+    const roots: Node[] = isSeq(document.contents)
+      ? ((document.contents as YAMLSeq).items as Node[])
+      : [document.contents as Node];
+    for (const root of roots) {
+      const json: unknown = root.toJS(document);
+      if (json === null) continue;
+      if (typeof json !== 'object' || Array.isArray(json)) {
+        faults.push({ place: placeAt(root.range?.[0] ?? 0), problem: 'a document is an object with kind, name and spec.' });
+        continue;
+      }
+      found.push({
+        json: json as Readonly<Record<string, unknown>>,
+        place: (path) => placeAt(offsetOf(root, path)),
+      });
+    }
+  }
+  return found;
+}
+
+/** The documents of files and folders, `-` being standard input. Throws a CliError with everything that is wrong. */
+export function readDocuments(paths: readonly string[]): SourceDocument[] {
+  const faults: FileFault[] = [];
+  const documents = paths.flatMap(textsOf).flatMap(([file, text]) => documentsIn(file, text, faults));
+  if (faults.length > 0) throw faultsError(faults);
+  return documents;
+}
+
+/** A line for each fault. */
+export const faultsError = (faults: readonly FileFault[]): CliError =>
+  new CliError(
+    `Nothing was changed: ${faults.length} ${faults.length === 1 ? 'fault' : 'faults'} in the documents.`,
+    1,
+    faults.map(({ place, problem }) => `${place}: ${problem}`),
+  );
+
+/** Names of the variables that documents take secrets from; `-` is standard input. */
+export function secretsNamed(value: unknown, found: Set<string> = new Set()): Set<string> {
+  if (Array.isArray(value)) for (const item of value) secretsNamed(item, found);
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) return found;
+  const entries = Object.entries(value);
+  const [first] = entries;
+  if (entries.length === 1 && first !== undefined) {
+    if (first[0] === 'env' && typeof first[1] === 'string') found.add(first[1]);
+    if (first[0] === 'stdin' && first[1] === true) found.add('-');
+  }
+  for (const [, item] of entries) secretsNamed(item, found);
+  return found;
+}
