@@ -113,6 +113,8 @@ const exitCodes: Readonly<Record<string, number>> = { AB08: 3, AB07: 4 };
 export interface SessionManner {
   /** Is it for those who have no key yet? */
   readonly keyless?: boolean;
+  /** Milliseconds that an answer may take; 10,000 unless given. */
+  readonly timeoutMs?: number;
   /** A refusal with what was typed in place of what was sent. */
   readonly said?: (message: string) => string;
 }
@@ -122,7 +124,7 @@ export async function withAdmin(
   context: SessionContext,
   options: SessionOptions,
   work: (client: AdminClient) => Promise<void>,
-  { keyless = false, said = inFlags }: SessionManner = {},
+  { keyless = false, said = inFlags, timeoutMs }: SessionManner = {},
 ): Promise<void> {
   const settings = context.settings();
   const address = options.address ?? `${reachable(settings.host)}:${settings.grpcPort}`;
@@ -130,7 +132,10 @@ export async function withAdmin(
   const tls = tlsOf(settings, options);
   // Not before it is needed: help would be late.
   const { AdminCallError, connectAdmin } = await import('../client/index.js');
-  const client = connectAdmin({ address, key, tls, defaultWorkspace: true });
+  const client = connectAdmin({
+    ...{ address, key, tls, defaultWorkspace: true },
+    ...(timeoutMs !== undefined && { timeoutMs }),
+  });
   const failure = (error: AdminCallError): CliError => {
     if (!error.isUnreachable) return new CliError(said(error.message), exitCodes[error.code ?? '']);
     return tls === undefined

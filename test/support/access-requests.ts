@@ -294,6 +294,11 @@ export const requests: Readonly<Record<string, RequestOf>> = {
     provider: 'generic',
     file: 'date,model,key,input_tokens,output_tokens,cost_usd\n2026-10-07,m,k,1,1,0.1\n',
   }),
+  'Documents.ApplyDocuments': (at) => ({
+    documents: [{ kind: 'Config', name: at.config, workspace: at.workspace, spec: { name: 'other' } }],
+  }),
+  'Documents.ExportDocuments': within,
+  'Requests.ReplayRequests': (at) => ({ config: { provider: 'openai' }, ...within(at) }),
   'Requests.ExplainRequest': (at) => ({ request_body: { model: 'gpt' }, ...within(at) }),
   'Schedules.ListSchedules': nothing,
   'Schedules.ListScheduleRuns': () => ({ name: 'prune' }),

@@ -194,7 +194,7 @@ export async function makeWorld(): Promise<World> {
     methods,
     pages: new Map(),
     keyHeaders: ['x-gateway-api-key'],
-    longestCall: 10_000,
+    longestOf: () => 10_000,
   });
   const grpc = grpcCall(through);
 

@@ -66,7 +66,7 @@ async function apply(context: SessionContext, options: ApplyOptions): Promise<vo
       print(applied, options, keys !== null);
       const isChanged = applied.created + applied.updated + applied.deleted > 0;
       if (options.detailedExitcode === true && isChanged) process.exitCode = 2;
-    });
+    }, { timeoutMs: 130_000 });
   } catch (error) {
     // 2 is for changes there.
     if (error instanceof CliError && options.detailedExitcode === true) throw new CliError(error.message, 1, error.lines);

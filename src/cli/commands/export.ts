@@ -41,7 +41,7 @@ export function register(program: Command, context: SessionContext): void {
       if (options.json === true) writeJson(documents, 2);
       else if (options.output === undefined) process.stdout.write(fileText()(textOf(documents)));
       else writeAll(options.output, documents);
-    }),
+    }, { timeoutMs: 70_000 }),
   );
 }
 

@@ -1,6 +1,6 @@
 import { adminTree } from '../../../proto/tree.js';
 import { Calls } from './access/call.js';
-import { longestCall, startGrpc } from './grpc/grpc.js';
+import { longestOf, startGrpc } from './grpc/grpc.js';
 import { RestBridge } from './rest/bridge.js';
 import { pages } from './rest/pages.js';
 import type { RestAnswer, RestRequest } from './rest/request.js';
@@ -45,7 +45,7 @@ export async function startAdminServer(options: AdminServerOptions): Promise<Adm
     methods: methods.values(),
     pages,
     keyHeaders,
-    longestCall,
+    longestOf,
   });
   const { host, port, log, tls = null, reflection = false } = options;
   const { maxConnections = 1000, writeTimeoutMs = 30_000 } = options;

@@ -35,6 +35,8 @@ export type ChangeListener = (changes: readonly Change[] | 'missed') => void;
 export interface ChangeStore {
   /** Joins the unit of work. */
   append(change: NewChange): Promise<void>;
+  /** The same of many. */
+  appendAll(changes: readonly NewChange[]): Promise<void>;
   /** The newest `seq`; 0 where nothing was ever changed. */
   newest(): Promise<number>;
   /** Changes after `seq`, oldest first; of one organisation where given. `pruned`: some of them are no longer kept. */

@@ -13,7 +13,7 @@ import { isTokenForm } from '../../../common/access/token-form.js';
 import { bearerToken } from '../../../common/http/bearer.js';
 import type { Forget } from '../../../common/ipc/messages.js';
 import type { KeyRecord } from '../../../common/ipc/records.js';
-import type { Place, Store } from '../../store/store.js';
+import type { Place, Store, Workspace } from '../../store/store.js';
 import { AdminError } from '../admin-error.js';
 import { leaves, type Standing, seesAllData, seesLogMetadata, standingOf } from './can.js';
 import type { KnownCaller, KnownCallers } from './known-callers.js';
@@ -41,6 +41,7 @@ export class Caller {
   #key: KeyRecord | null;
   #scopes: ReadonlySet<string>;
   readonly #standing: Standing | null;
+  #places: Map<string, Workspace> | null = null;
   readonly #changed: Changed[] = [];
   readonly #forget: Forget[] = [];
 
@@ -55,9 +56,11 @@ export class Caller {
     this.#standing = standing;
   }
 
-  /** The same caller, who has changed nothing yet. */
-  again(): Caller {
-    return new Caller(this.#key, this.store, this.#standing);
+  /** The same caller, who has changed nothing yet. `places`: workspaces that need not be read again. */
+  again(places: Map<string, Workspace>): Caller {
+    const caller = new Caller(this.#key, this.store, this.#standing);
+    caller.#places = places;
+    return caller;
   }
 
   get key(): KeyRecord {
@@ -157,7 +160,9 @@ export class Caller {
       }
       return { organisationId, workspaceId: only.id };
     }
-    const workspace = await this.store.workspaces.get(organisationId, idOrSlug);
+    const workspace =
+      this.#places?.get(idOrSlug) ?? (await this.store.workspaces.get(organisationId, idOrSlug));
+    if (workspace !== null) this.#places?.set(idOrSlug, workspace);
     const isThere = workspace !== null && (archived || workspace.status === 'active');
     if (!isThere || !this.sees(workspace.id)) {
       throw new AdminError('AB02', 'workspace_id: there is no such workspace.');

@@ -1,9 +1,10 @@
 import type { Message } from '../../../../proto/codec.js';
 import { type AdminMethod, adminMethod } from '../../../../proto/tree.js';
+import type { AuditEntry, NewChange, Workspace } from '../../store/store.js';
 import type { Forget } from '../../../common/ipc/messages.js';
 import { AdminError } from '../admin-error.js';
 import { auditEntry } from '../audit/audit.js';
-import { recordChange } from '../audit/audited.js';
+import { changesOf } from '../audit/audited.js';
 import { checkedMask, maskOfJson } from '../audit/mask.js';
 import type { RefusalLog } from '../audit/refusals.js';
 import type { AdminParts } from '../service.js';
@@ -26,6 +27,10 @@ export interface PartCall {
  */
 export class PartCalls {
   readonly #forgets = new Map<string, Forget>();
+  #changes: NewChange[] = [];
+  #entries: AuditEntry[] = [];
+  /** Workspaces that parts have been about; forgotten when one is changed. */
+  readonly #places = new Map<string, Workspace>();
 
   constructor(
     readonly parts: AdminParts,
@@ -38,11 +43,14 @@ export class PartCalls {
   /** Calls the method of that name with a body as REST takes it, the fields of its path among the others. */
   async run(name: string, body: Readonly<Record<string, unknown>>, etag?: string): Promise<PartCall> {
     const method = adminMethod(name);
-    const caller = this.caller.again();
+    if (method.service === 'Workspaces' && method.access.audited) this.#places.clear();
+    const caller = this.caller.again(this.#places);
     const request = admit(this.parts, method, caller, () => requestOf(method, body, etag));
     const response = (await this.implementations.get(name)!(caller, request, this.call.gone)) as Message;
     if (method.access.audited) {
-      await recordChange(this.parts.store, this.#part(method), caller, request);
+      const part = this.#part(method);
+      this.#changes.push(...changesOf(part, caller));
+      this.#entries.push(auditEntry(this.parts.store, part, caller, request, null));
       for (const forget of caller.forgets) this.#forgets.set(JSON.stringify(forget), forget);
     }
     return { response, id: caller.changes[0]?.id ?? null };
@@ -65,9 +73,19 @@ export class PartCalls {
     return [...this.#forgets.values()];
   }
 
+  /** Writes what was changed: the notes for other nodes, and a row of the audit log for each part. Ends the unit. */
+  async record(): Promise<void> {
+    await this.parts.store.changes.appendAll(this.#changes);
+    await this.parts.store.audit.appendAll(this.caller.organisationId, this.#entries);
+    this.#changes = [];
+    this.#entries = [];
+  }
+
   /** Nothing of it has happened. */
   undo(): void {
     this.#forgets.clear();
+    this.#changes = [];
+    this.#entries = [];
   }
 
   /** Records the refusal of the whole. */

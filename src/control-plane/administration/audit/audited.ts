@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import type { Message } from '../../../../proto/codec.js';
 import type { AdminMethod } from '../../../../proto/tree.js';
-import type { RequestKey, Store } from '../../store/store.js';
+import type { NewChange, RequestKey } from '../../store/store.js';
 import type { Caller } from '../access/caller.js';
 import type { Inbound } from '../access/inbound.js';
 import { AdminError } from '../admin-error.js';
@@ -53,7 +53,7 @@ export class AuditedCall {
   }
 
   async #once(request: Message, work: (request: Message) => Promise<Message>): Promise<Message> {
-    const { idempotency } = this.parts.store;
+    const { idempotency, audit } = this.parts.store;
     const { method } = this.call;
     const repeat = repeatOf(method, this.caller, request);
     const kept = repeat === null ? null : await idempotency.get(repeat.key);
@@ -69,7 +69,8 @@ export class AuditedCall {
       const answer = JSON.stringify(writeMessage(method.response, response));
       await idempotency.put(repeat.key, { requestHash: repeat.hash, answer });
     }
-    await recordChange(this.parts.store, this.call, this.caller, request);
+    for (const change of changesOf(this.call, this.caller)) await this.parts.store.changes.append(change);
+    await audit.append(auditEntry(this.parts.store, this.call, this.caller, request, null));
     return response;
   }
 
@@ -93,29 +94,19 @@ export class AuditedCall {
   }
 }
 
-/** Writes what a call has changed: the notes for other nodes, and its row in the audit log. */
-export async function recordChange(
-  store: Store,
-  call: Inbound,
-  caller: Caller,
-  request: Message,
-): Promise<void> {
-  const { resource, action } = call.method.access;
-  // With the first alone: other nodes' workers forget all of it at once.
-  let forget = caller.forgets;
-  for (const { id, slug, workspaceId, ...own } of caller.changes) {
-    await store.changes.append({
-      organisationId: caller.organisationId,
-      workspaceId,
-      kind: own.kind ?? resource,
-      id,
-      slug: slug ?? null,
-      action: own.action ?? (action === 'create' || action === 'delete' ? action : 'update'),
-      forget,
-    });
-    forget = [];
-  }
-  await store.audit.append(auditEntry(store, call, caller, request, null));
+/** What a call has changed, as other nodes and clients learn of it. */
+export function changesOf({ method }: Pick<Inbound, 'method'>, caller: Caller): NewChange[] {
+  const { resource, action } = method.access;
+  return caller.changes.map(({ id, slug, workspaceId, ...own }, i) => ({
+    organisationId: caller.organisationId,
+    workspaceId,
+    kind: own.kind ?? resource,
+    id,
+    slug: slug ?? null,
+    action: own.action ?? (action === 'create' || action === 'delete' ? action : 'update'),
+    // With the first alone: other nodes' workers forget all of it at once.
+    forget: i === 0 ? caller.forgets : [],
+  }));
 }
 
 /** The key under which an answer is kept, and the digest that detects another request; null: not requested. */

@@ -40,7 +40,15 @@ const limits = {
 /** Bytes of a call's metadata, names and values. */
 const mostMetadata = 16 * 1024;
 /** For a call that brings no deadline, or one further off. Milliseconds. */
-export const longestCall = 10_000;
+const longestCall = 10_000;
+/** Methods whose calls may be longer than others: thousands of records in one. Milliseconds. */
+const longerCalls: Readonly<Record<string, number>> = {
+  'Documents.ApplyDocuments': 120_000,
+  'Documents.ExportDocuments': 60_000,
+  'Requests.ReplayRequests': 120_000,
+};
+/** Milliseconds that a call of the method may take. */
+export const longestOf = ({ name }: AdminMethod): number => longerCalls[name] ?? longestCall;
 /** For a connection's first request, and for each request to arrive whole. Milliseconds. */
 const requestMs = 10_000;
 
@@ -129,7 +137,7 @@ function inbound(
     address: addressOf(call.getPeer()),
     userAgent: textsOf(metadata, 'user-agent')[0] ?? null,
     rest: null,
-    deadline: Math.min(asked, Date.now() + longestCall),
+    deadline: Math.min(asked, Date.now() + longestOf(method)),
     gone,
   };
 }

@@ -28,8 +28,8 @@ export interface BridgeOptions {
   readonly pages: Pages;
   /** Headers that a key may come in, beside Authorization; lower case. */
   readonly keyHeaders: readonly string[];
-  /** Milliseconds that a call may take. */
-  readonly longestCall: number;
+  /** Milliseconds that a call of a method may take. */
+  longestOf(method: AdminMethod): number;
 }
 
 /** Of a path that has no route yet: no verb. */
@@ -96,7 +96,7 @@ export class RestBridge {
     request: RestRequest,
     requestId: string,
   ): Promise<RestAnswer> {
-    const { calls, longestCall } = this.options;
+    const { calls, longestOf } = this.options;
     const inbound: Inbound = {
       ...this.#credentials(request),
       method,
@@ -104,7 +104,7 @@ export class RestBridge {
       read: () => bind(method, binding, captured, request),
       userAgent: valuesOf(request.headers, 'user-agent')[0] ?? null,
       rest: { verb: binding.verb, uri: request.path, query: request.query },
-      deadline: Date.now() + longestCall,
+      deadline: Date.now() + longestOf(method),
       gone: request.gone,
     };
     if (method.streams) return streamed(method, calls.stream(inbound), wantsEvents(request));

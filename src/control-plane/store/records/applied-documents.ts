@@ -18,8 +18,8 @@ export interface AppliedDocument {
 export interface AppliedDocumentStore {
   /** Of all sets of the organisation. */
   list(organisationId: string): Promise<readonly AppliedDocument[]>;
-  /** Replaces what the set says of that record. */
-  put(organisationId: string, document: AppliedDocument): Promise<void>;
+  /** Replaces what their sets say of those records. */
+  put(organisationId: string, documents: readonly AppliedDocument[]): Promise<void>;
   /** In one set, or in all. */
   delete(organisationId: string, kind: string, recordId: string, set?: string): Promise<void>;
 }

@@ -72,6 +72,8 @@ export type AuditVerdict =
 export interface AuditStore {
   /** Joins the unit of work: no row, no change. Throws where the chain's head is missing. */
   append(entry: AuditEntry): Promise<AuditRecord>;
+  /** The same of many of one organisation, in their order. */
+  appendAll(organisationId: string, entries: readonly AuditEntry[]): Promise<void>;
   /** Newest first. */
   list(organisationId: string, filter: AuditFilter, page: Page): Promise<Listed<AuditRecord>>;
   /** Oldest first, read piece by piece. */

@@ -1,6 +1,6 @@
 import type { Change, ChangeListener, ChangePoint, ChangeStore, NewChange } from '../changes.js';
 import type { Database, Sql } from './connection/driver.js';
-import { insertRow } from './connection/statements.js';
+import { insertRow, insertRows } from './connection/statements.js';
 
 interface ChangeRow {
   readonly seq: number;
@@ -76,19 +76,32 @@ export class SqlChanges implements ChangeStore {
   append(change: NewChange): Promise<void> {
     return this.database.write(async (sql) => {
       await this.database.announce(sql);
-      const row: Omit<ChangeRow, 'seq'> = {
-        organisation_id: change.organisationId,
-        workspace_id: change.workspaceId,
-        kind: change.kind,
-        record_id: change.id,
-        slug: change.slug,
-        action: change.action,
-        forget: JSON.stringify(change.forget ?? []),
-        at: this.now(),
-      };
-      await insertRow(sql, 'changes', row);
+      await insertRow(sql, 'changes', this.#rowOf(change));
       this.database.afterCommit(() => this.#deliver());
     });
+  }
+
+  appendAll(changes: readonly NewChange[]): Promise<void> {
+    return this.database.write(async (sql) => {
+      if (changes.length === 0) return;
+      await this.database.announce(sql);
+      const rows = changes.map((change) => this.#rowOf(change));
+      await insertRows(sql, 'changes', rows);
+      this.database.afterCommit(() => this.#deliver());
+    });
+  }
+
+  #rowOf(change: NewChange): Omit<ChangeRow, 'seq'> {
+    return {
+      organisation_id: change.organisationId,
+      workspace_id: change.workspaceId,
+      kind: change.kind,
+      record_id: change.id,
+      slug: change.slug,
+      action: change.action,
+      forget: JSON.stringify(change.forget ?? []),
+      at: this.now(),
+    };
   }
 
   newest(): Promise<number> {

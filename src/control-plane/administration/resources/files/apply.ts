@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto';
+import { isDeepStrictEqual } from 'node:util';
 import type { AppliedDocument as AppliedMessage } from '../../../../../proto/messages.js';
 import { adminMethod } from '../../../../../proto/tree.js';
 import type { AppliedDocument, Store } from '../../../store/store.js';
@@ -12,6 +13,7 @@ import { isObject, type Json } from './json.js';
 import { type Kind, kinds, type Part } from './kinds.js';
 import { Pruning } from './prune.js';
 import { referencesIn } from './references.js';
+import { secretMark } from './spec-secrets.js';
 import { specShape } from './spec-shape.js';
 
 export interface ApplyOptions {
@@ -87,7 +89,8 @@ export class Apply {
     const etag = this.#etag(deleted.map(({ state }) => state));
     if (this.options.etag !== null && this.options.etag !== etag)
       throw AdminError.lost('The records have changed since the plan was made: look at a new one.');
-    for (const item of this.#items) await this.#remember(item);
+    const remembered = this.#items.flatMap((item) => this.#remembered(item));
+    await this.#store.appliedDocuments.put(this.caller.organisationId, remembered);
     const data = [...this.#items]
       .sort((a, b) => a.document.index - b.document.index)
       .map((item) => messageOf(item));
@@ -175,6 +178,12 @@ export class Apply {
     }
     const [workspaceId, workspaceName] = place;
     const row = await this.#existing(document, workspaceId);
+    const other = row === null ? undefined : this.#items.find((one) => one.row?.id === row.id && one.document.kind === kind);
+    if (other !== undefined) {
+      const problem = `describes the same ${kind.kind} as ${placeOf(other.document.index)}.`;
+      this.#faults.push({ path: placeOf(document.index), problem });
+      return;
+    }
     const item: Item = {
       document,
       workspaceId,
@@ -319,13 +328,15 @@ export class Apply {
   }
 
   #report(item: Item, field: string, before: unknown, after: unknown, path = `spec.${field}`): void {
-    for (const one of item.action === 'create' ? leaves(path, after) : [{ path, before, after }])
+    for (const one of item.action === 'create' ? leaves(path, after) : [{ path, before, after }]) {
+      const secret = one.before === secretMark || one.after === secretMark;
       item.changes.push({
         path: one.path,
-        ...(one.before !== undefined && { before: one.before }),
-        ...(one.after !== undefined && { after: one.after }),
-        secret: false,
+        ...(one.before !== undefined && !secret && { before: one.before }),
+        ...(one.after !== undefined && !secret && { after: one.after }),
+        secret,
       });
+    }
   }
 
   /** What this set recorded of the record, else what another one did. */
@@ -346,7 +357,8 @@ export class Apply {
       .map(([path]) => path);
   }
 
-  async #remember(item: Item): Promise<void> {
+  /** What is recorded of a document; empty: it is recorded already. */
+  #remembered(item: Item): AppliedDocument[] {
     const { document, workspaceId } = item;
     const { kind } = document;
     const row = item.row!;
@@ -365,8 +377,7 @@ export class Apply {
         [...document.secrets.values].map(([path, value]) => [path, this.#fingerprint(value)]),
       ),
     };
-    if (before !== undefined && JSON.stringify(before) === JSON.stringify(next)) return;
-    await this.#store.appliedDocuments.put(this.caller.organisationId, next);
+    return before !== undefined && isDeepStrictEqual(before, next) ? [] : [next];
   }
 
   /** Records that a document describes: `Config <id>`. */

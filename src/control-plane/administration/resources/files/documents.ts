@@ -29,6 +29,7 @@ export function documentsService({ store, changed }: AdminParts): Service<'Docum
         applied = await store.unit(caller.organisationId, async () => {
           const done = await new Apply(caller, calls, options).run(request.documents);
           if (isDry) throw new DryRun(done);
+          await calls.record();
           return done;
         });
       } catch (thrown) {

@@ -51,6 +51,21 @@ export async function insertRow(sql: Sql, table: string, row: Row): Promise<void
   await run(sql, text, valuesOf(row));
 }
 
+/** Rows that are written by one statement: what a database takes of values has a limit. */
+const rowsAtOnce = 200;
+
+/** Inserts rows that all have the same columns. */
+export async function insertRows(sql: Sql, table: string, rows: readonly Row[]): Promise<void> {
+  const columns = Object.keys(rows[0] ?? {});
+  const names = columns.map((column) => `"${column}"`).join(', ');
+  const one = `(${columns.map(() => '?').join(', ')})`;
+  for (let at = 0; at < rows.length; at += rowsAtOnce) {
+    const piece = rows.slice(at, at + rowsAtOnce);
+    const text = `INSERT INTO "${table}" (${names}) VALUES ${piece.map(() => one).join(', ')}`;
+    await run(sql, text, piece.flatMap(valuesOf));
+  }
+}
+
 /** Writes `row` where all of `at` holds. How many rows that was. */
 export async function updateRows(sql: Sql, table: string, at: Row, row: Row): Promise<number> {
   const text = textFor('update', table, [...Object.keys(row), ...Object.keys(at)], () => {

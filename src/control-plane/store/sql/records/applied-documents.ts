@@ -25,6 +25,8 @@ const fromRow = (row: AppliedRow): AppliedDocument => ({
   secrets: JSON.parse(row.secrets),
 });
 
+/** Rows that are written by one statement. */
+const rowsAtOnce = 200;
 const key = ['organisation_id', 'set_name', 'kind', 'record_id'];
 
 export class SqlAppliedDocuments implements AppliedDocumentStore {
@@ -40,9 +42,9 @@ export class SqlAppliedDocuments implements AppliedDocumentStore {
     });
   }
 
-  put(organisationId: string, document: AppliedDocument): Promise<void> {
+  put(organisationId: string, documents: readonly AppliedDocument[]): Promise<void> {
     return this.database.write(async (sql) => {
-      const row: AppliedRow = {
+      const rows = documents.map((document): AppliedRow => ({
         organisation_id: organisationId,
         set_name: document.set,
         kind: document.kind,
@@ -53,8 +55,12 @@ export class SqlAppliedDocuments implements AppliedDocumentStore {
         fields: JSON.stringify(document.fields),
         secrets: JSON.stringify(document.secrets),
         applied_at: this.now(),
-      };
-      await sql('applied_documents').insert(row).onConflict(key).merge();
+      }));
+      for (let at = 0; at < rows.length; at += rowsAtOnce)
+        await sql('applied_documents')
+          .insert(rows.slice(at, at + rowsAtOnce))
+          .onConflict(key)
+          .merge();
     });
   }
 

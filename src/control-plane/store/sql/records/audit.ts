@@ -9,7 +9,7 @@ import type {
 } from '../../records/audit.js';
 import type { Listed, Page } from '../../records/place.js';
 import type { Database, Sql } from '../connection/driver.js';
-import { insertRow } from '../connection/statements.js';
+import { insertRow, insertRows } from '../connection/statements.js';
 import { listed } from '../lists.js';
 import { type AuditChain, type AuditRow, genesis, hashRow } from './audit-chain.js';
 
@@ -110,6 +110,25 @@ export class SqlAudit implements AuditStore {
       await insertRow(sql, 'audit_logs', row);
       this.database.afterCommit(() => this.chain.requireAtLeast(organisationId, row));
       return fromRow(row);
+    });
+  }
+
+  appendAll(organisationId: string, entries: readonly AuditEntry[]): Promise<void> {
+    return this.database.write(async (sql) => {
+      if (entries.length === 0) return;
+      const at = this.now();
+      let rows: AuditRow[] = [];
+      const last = await this.chain.advance(sql, organisationId, (head): AuditRow => {
+        rows = [];
+        for (const entry of entries) {
+          const before = rows.at(-1) ?? head;
+          const next = toRow(entry, before.seq + 1, at, before.hash);
+          rows.push({ ...next, hash: hashRow(next) });
+        }
+        return rows.at(-1)!;
+      });
+      await insertRows(sql, 'audit_logs', rows);
+      this.database.afterCommit(() => this.chain.requireAtLeast(organisationId, last));
     });
   }
 
