@@ -3995,6 +3995,59 @@ export interface RemoveWorkspaceMemberRequest {
 
 export type RemoveWorkspaceMemberResponse = Readonly<Record<string, never>>;
 
+export interface Replay {
+  /** Always "replay". */
+  readonly object: string;
+  /** Requests that were taken. */
+  readonly requests: number;
+  /** Of them, those whose body was logged; the others are taken with their model alone. */
+  readonly with_body: number;
+  /** Requests that were left out, since their bodies are passed on unread. */
+  readonly skipped: number;
+  /** Requests whose cost is not known in both columns. */
+  readonly without_cost: number;
+  readonly oldest?: string | null;
+  readonly newest?: string | null;
+  readonly before: ReplayTotals;
+  readonly after: ReplayTotals;
+  /** The most frequent first. */
+  readonly moves: readonly ReplayMove[];
+  readonly refusals: readonly ReplayRefusal[];
+}
+
+/** Requests that went one way and would go another. */
+export interface ReplayMove {
+  /** @slug/model, `cache` or `refused`. */
+  readonly before: string;
+  readonly after: string;
+  /** A fraction where targets are drawn by their weights. */
+  readonly requests: number;
+}
+
+export interface ReplayRefusal {
+  readonly code: string;
+  readonly message: string;
+  readonly requests: number;
+}
+
+export interface ReplayRequestsRequest {
+  /** Id or slug. A workspace's key sees its own workspace. */
+  readonly workspace_id?: string | null;
+  /** The config to try. */
+  readonly config: unknown;
+  /** So many of the newest requests; 1000 unless given. */
+  readonly last?: number | null;
+}
+
+export interface ReplayTotals {
+  /** US dollars, of the requests whose cost is known in both columns. */
+  readonly cost: number;
+  /** Requests that the gateway refused. */
+  readonly refused: number;
+  /** Requests that the cache answered. */
+  readonly cache_hits: number;
+}
+
 export interface RequestsGraph {
   readonly summary: RequestsSummary;
   readonly data_points: readonly RequestsPoint[];
@@ -5911,6 +5964,9 @@ export interface AdminServices {
   Requests: {
     /** Explains which targets a request would be sent to, in which order and why, and with which body. */
     ExplainRequest: [ExplainRequestRequest, Explanation];
+    /** Takes recorded requests through a config that need not be saved, and compares where they would have gone, what they
+     * would have cost and what the cache would have answered. One replay of an organisation runs at a time. */
+    ReplayRequests: [ReplayRequestsRequest, Replay];
   };
   /** Filters of logs and analytics, kept under a name. */
   SavedFilters: {

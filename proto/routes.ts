@@ -126,6 +126,7 @@ export const adminPaths: readonly string[] = [
   '/v1/providers/{slug}',
   '/v1/reconciliations',
   '/v1/requests/explain',
+  '/v1/requests/replay',
   '/v1/schedules',
   '/v1/schedules/{name}/runs',
   '/v1/secret-references',

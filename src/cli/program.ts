@@ -50,6 +50,16 @@ const lazyCommands: Readonly<Record<string, LazyCommand>> = {
     settings: connection,
     load: () => import('./commands/explain.js'),
   },
+  replay: {
+    summary: 'take recorded requests through a draft config, without sending them',
+    settings: connection,
+    load: () => import('./commands/replay.js'),
+  },
+  schema: {
+    summary: 'print a JSON Schema of documents, for editors',
+    settings: [],
+    load: () => import('./commands/schema.js'),
+  },
   cost: {
     summary: 'explain what a request cost, line by line',
     settings: connection,

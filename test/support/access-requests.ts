@@ -295,6 +295,7 @@ export const requests: Readonly<Record<string, RequestOf>> = {
     file: 'date,model,key,input_tokens,output_tokens,cost_usd\n2026-10-07,m,k,1,1,0.1\n',
   }),
   'Documents.ApplyDocuments': (at) => ({
+    dry_run: true,
     documents: [{ kind: 'Config', name: at.config, workspace: at.workspace, spec: { name: 'other' } }],
   }),
   'Documents.ExportDocuments': within,

@@ -10,11 +10,14 @@ import { AdminError } from '../../admin-error.js';
 import { timeOrNull } from '../../grpc/wire.js';
 import { nobodysKey } from '../../references/nobodys-key.js';
 import type { AdminParts, Service } from '../../service.js';
+import { replaysService } from './replays.js';
 
 const textOf = (json: unknown): string => (typeof json === 'string' ? json : JSON.stringify(json));
 
 /** Explains requests: asks a data worker, which answers from its current state. */
-export function requestsService({ store, budgets, explain }: AdminParts): Service<'Requests'> {
+export function requestsService(parts: AdminParts): Service<'Requests'> {
+  const { store, budgets, explain } = parts;
+
   async function keyOf(caller: Caller, place: Place, id: string | null | undefined): Promise<KeyRecord> {
     if (!id) return assumedKey(place, await store.workspaces.get(place.organisationId, place.workspaceId));
     const key = await store.keys.get(caller.organisationId, id);
@@ -63,6 +66,8 @@ export function requestsService({ store, budgets, explain }: AdminParts): Servic
         limits: limits.map((limit) => limitMessage(limit, used)),
       };
     },
+
+    ...replaysService(parts),
   };
 }
 
