@@ -138,4 +138,124 @@ describe('documents of configuration', () => {
       await other.close();
     }
   });
+
+  const labelOf = (name: string, more: object = {}) => ({ kind: 'Label', name, workspace: 'shop', spec: {}, ...more });
+  const auditOf = (requestId: string) =>
+    plane.store.audit.list(plane.first.organisation_id, { requestId }, { offset: 0, limit: 100 });
+  const labels = async (): Promise<string[]> => {
+    const { json } = await plane.rest('GET', '/v1/labels?workspace_id=shop&page_size=1000');
+    return json.data.map(({ name }: { name: string }) => name);
+  };
+
+  it('leave one row of each changed record in the audit log, all with the id of the request', async () => {
+    const made = await plane.rest('POST', '/v1/apply', {
+      documents: [labelOf('audited-1'), labelOf('audited-2')],
+      set: 'audited',
+    });
+    const rows = await auditOf(made.headers.get('x-request-id') ?? '');
+    expect(rows.rows.map(({ resourceType, action, uri }) => [resourceType, action, uri])).to.deep.equal([
+      ['label', 'create', '/v1/labels'],
+      ['label', 'create', '/v1/labels'],
+    ]);
+    const again = await plane.rest('POST', '/v1/apply', {
+      documents: [labelOf('audited-1'), labelOf('audited-2')],
+      set: 'audited',
+    });
+    expect((await auditOf(again.headers.get('x-request-id') ?? '')).total).to.equal(0);
+    const verdict = await plane.store.audit.verify(plane.first.organisation_id);
+    expect(verdict.ok).to.equal(true);
+  });
+
+  it('change nothing where one of them is refused, and every fault is reported', async () => {
+    const { status, json } = await plane.rest('POST', '/v1/apply', {
+      documents: [
+        labelOf('half'),
+        labelOf('wrong', { spec: { color_code: 7 } }),
+        { kind: 'Label', name: 'nowhere', workspace: 'no-such', spec: {} },
+        { kind: 'Config', name: 'pc-x', workspace: 'shop', spec: { config: { provider: '@nowhere' } } },
+        { kind: 'Nothing', name: 'x' },
+      ],
+    });
+    expect(status).to.equal(400);
+    expect(json.data.errors.map(({ path }: { path: string }) => path)).to.deep.equal([
+      'documents[1].spec.color_code',
+      'documents[2].workspace',
+      'documents[3].spec.config.provider',
+      'documents[4].kind',
+    ]);
+    expect(await labels()).to.not.include('half');
+  });
+
+  it('are refused to a key that may not change the record itself', async () => {
+    const { json: key } = await plane.rest('POST', '/v1/api-keys/workspace/service', {
+      name: 'reader of configs',
+      workspace_id: 'shop',
+      scopes: ['configs.update', 'configs.list', 'configs.read', 'prompts.list', 'workspaces.list'],
+    });
+    const refused = await plane.rest('POST', '/v1/apply', { documents: [labelOf('forbidden')] }, { key: key.key });
+    expect(refused.status).to.equal(403);
+    expect(refused.json.data.message).to.include('prompts.create');
+    expect(await labels()).to.not.include('forbidden');
+  });
+
+  it('clear what an earlier apply set, and leave alone what none did', async () => {
+    const described = labelOf('cleared', { spec: { description: 'mine', color_code: '#123456' } });
+    await plane.rest('POST', '/v1/apply', { documents: [described], set: 'clear' });
+    const { json } = await plane.rest('POST', '/v1/apply', {
+      documents: [labelOf('cleared', { spec: { color_code: '#123456' } })],
+      set: 'clear',
+    });
+    expect(json.data[0].changes).to.deep.equal([{ path: 'spec.description', before: 'mine', after: null, secret: false }]);
+    await plane.rest('POST', '/v1/labels', { name: 'by hand', workspace_id: 'shop', description: 'kept' });
+    const kept = await plane.rest('POST', '/v1/apply', { documents: [labelOf('by hand')], set: 'clear' });
+    expect(kept.json.unchanged).to.equal(1);
+  });
+
+  it('delete with prune what the same set made, and nothing else', async () => {
+    const all = { documents: [labelOf('pruned'), labelOf('kept')], set: 'prune' };
+    await plane.rest('POST', '/v1/labels', { name: 'of a person', workspace_id: 'shop' });
+    await plane.rest('POST', '/v1/apply', { ...all, documents: [...all.documents, labelOf('of a person')] });
+    await plane.rest('POST', '/v1/apply', { documents: [labelOf('of another set')], set: 'other' });
+    const plan = await plane.rest('POST', '/v1/apply', { ...all, documents: [labelOf('kept')], prune: true, dry_run: true });
+    expect(plan.json.deleted).to.equal(1);
+    expect(await labels()).to.include('pruned');
+    const { json } = await plane.rest('POST', '/v1/apply', { ...all, documents: [labelOf('kept')], prune: true });
+    expect(json.data.filter(({ action }: { action: string }) => action === 'delete')).to.deep.include({
+      ...{ index: -1, kind: 'Label', name: 'pruned', workspace: 'shop', action: 'delete', changes: [] },
+      id: json.data.at(-1).id,
+    });
+    expect(await labels()).to.include.members(['kept', 'of a person', 'of another set']).and.not.include('pruned');
+  });
+
+  it('refuse to prune what a record that stays still uses', async () => {
+    const config = {
+      kind: 'Config',
+      name: 'pc-used',
+      workspace: 'shop',
+      spec: { config: { provider: '@openai-shop' } },
+    };
+    await plane.rest('POST', '/v1/apply', { documents: [config], set: 'used' });
+    await plane.rest('POST', '/v1/api-keys/workspace/service', {
+      name: 'uses it',
+      workspace_id: 'shop',
+      scopes: ['completions.write'],
+      defaults: { config_id: 'pc-used' },
+    });
+    const refused = await plane.rest('POST', '/v1/apply', { documents: [], set: 'used', prune: true });
+    expect(refused.status).to.equal(400);
+    expect(refused.json.data.message).to.include('Config shop/pc-used cannot be deleted: ApiKey uses it uses it.');
+  });
+
+  it('keep secrets out of answers, the audit log, exports and what is stored of them', async () => {
+    const exported = await plane.rest('GET', '/v1/export');
+    const audit = await plane.store.audit.list(plane.first.organisation_id, {}, { offset: 0, limit: 1000 });
+    const stored = await plane.store.appliedDocuments.list(plane.first.organisation_id);
+    const dry = await apply({ dry_run: true, secrets: { ...secrets, OPENAI_KEY: 'sk-canary-openai-9' } });
+    expect(dry.json.data.find(({ name }: { name: string }) => name === 'openai').changes).to.deep.equal([
+      { path: 'spec.key', before: null, after: null, secret: true },
+    ]);
+    for (const text of [exported, audit, stored, dry].map((one) => JSON.stringify(one)))
+      expect(text).to.not.include('canary');
+    expect(plane.logged.join()).to.not.include('canary');
+  });
 });
