@@ -148,7 +148,11 @@ function kindSchema(kind: Kind): JsonSchema {
   const left = needsType.has(kind.kind) ? new Set(['name']) : optional;
   const isPlaced = kind.reach === 'workspace' || kind.reach === 'either';
   const isSingle = kind.reach === 'single';
-  const required = ['kind', ...(isSingle ? [] : ['name']), ...(shape.fields.some(({ name, rules }) => rules.required && !left.has(name)) ? ['spec'] : [])];
+  const required = [
+    'kind',
+    ...(isSingle ? [] : ['name']),
+    ...(shape.fields.some(({ name, rules }) => rules.required && !left.has(name)) ? ['spec'] : []),
+  ];
   return {
     description: shape.comment.replaceAll('\n', ' '),
     type: 'object',
@@ -157,7 +161,10 @@ function kindSchema(kind: Kind): JsonSchema {
       kind: { const: kind.kind },
       name: { type: 'string', minLength: 1, description: 'The slug of the record, or its name.' },
       ...(isPlaced && { workspace: { type: 'string', minLength: 1, description: 'Slug of its workspace.' } }),
-      etag: { type: 'string', description: 'Of headgate export --editing: apply is refused when the record has changed since.' },
+      etag: {
+        type: 'string',
+        description: 'Of headgate export --editing: apply is refused when the record has changed since.',
+      },
       spec: objectOf(shape.fields, special[kind.kind] ?? {}, left),
     },
     required,

@@ -51,7 +51,8 @@ function documents(): object[] {
     });
     all.push({ kind: 'Provider', name: `openai-${team}`, workspace, spec: { integration_id: 'openai' } });
   }
-  for (let i = 0; all.length < count; i++) all.push({ kind: 'Label', name: `label-${i}`, workspace: 'team-0', spec: {} });
+  for (let i = 0; all.length < count; i++)
+    all.push({ kind: 'Label', name: `label-${i}`, workspace: 'team-0', spec: {} });
   return all;
 }
 
@@ -67,7 +68,11 @@ forEachStore((kind) => {
     after(() => plane.close());
 
     const auditRows = async (): Promise<number> => {
-      const { total } = await plane.store.audit.list(plane.first.organisation_id, {}, { offset: 0, limit: 1 });
+      const { total } = await plane.store.audit.list(
+        plane.first.organisation_id,
+        {},
+        { offset: 0, limit: 1 },
+      );
       return total;
     };
 

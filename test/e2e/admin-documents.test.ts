@@ -101,7 +101,11 @@ const documents = [
     spec: { name: 'ACME', settings: { user_api_key_ttl: 7200 }, input_guardrails: ['everywhere'] },
   },
 ];
-const secrets = { OPENAI_KEY: 'sk-canary-openai-1', TARGET_KEY: 'sk-canary-target-2', HEADER: 'canary-header-3' };
+const secrets = {
+  OPENAI_KEY: 'sk-canary-openai-1',
+  TARGET_KEY: 'sk-canary-target-2',
+  HEADER: 'canary-header-3',
+};
 
 describe('documents of configuration', () => {
   let plane: AdminPlane;
@@ -128,9 +132,14 @@ describe('documents of configuration', () => {
     expect(exported.status, JSON.stringify(exported.json)).to.equal(200);
     const other = await startPlane();
     try {
-      const names: string[] = [...JSON.stringify(exported.json.data).matchAll(/"env":"(\w+)"/g)].map((m) => m[1]!);
+      const names: string[] = [...JSON.stringify(exported.json.data).matchAll(/"env":"(\w+)"/g)].map(
+        (m) => m[1]!,
+      );
       const values = Object.fromEntries(names.map((name) => [name, `sk-canary-${name}`]));
-      const applied = await other.rest('POST', '/v1/apply', { documents: exported.json.data, secrets: values });
+      const applied = await other.rest('POST', '/v1/apply', {
+        documents: exported.json.data,
+        secrets: values,
+      });
       expect(applied.status, JSON.stringify(applied.json)).to.equal(200);
       const again = await other.rest('GET', '/v1/export');
       expect(again.json).to.deep.equal(exported.json);
@@ -139,7 +148,13 @@ describe('documents of configuration', () => {
     }
   });
 
-  const labelOf = (name: string, more: object = {}) => ({ kind: 'Label', name, workspace: 'shop', spec: {}, ...more });
+  const labelOf = (name: string, more: object = {}) => ({
+    kind: 'Label',
+    name,
+    workspace: 'shop',
+    spec: {},
+    ...more,
+  });
   const auditOf = (requestId: string) =>
     plane.store.audit.list(plane.first.organisation_id, { requestId }, { offset: 0, limit: 100 });
   const labels = async (): Promise<string[]> => {
@@ -192,7 +207,12 @@ describe('documents of configuration', () => {
       workspace_id: 'shop',
       scopes: ['configs.update', 'configs.list', 'configs.read', 'prompts.list', 'workspaces.list'],
     });
-    const refused = await plane.rest('POST', '/v1/apply', { documents: [labelOf('forbidden')] }, { key: key.key });
+    const refused = await plane.rest(
+      'POST',
+      '/v1/apply',
+      { documents: [labelOf('forbidden')] },
+      { key: key.key },
+    );
     expect(refused.status).to.equal(403);
     expect(refused.json.data.message).to.include('prompts.create');
     expect(await labels()).to.not.include('forbidden');
@@ -205,7 +225,9 @@ describe('documents of configuration', () => {
       documents: [labelOf('cleared', { spec: { color_code: '#123456' } })],
       set: 'clear',
     });
-    expect(json.data[0].changes).to.deep.equal([{ path: 'spec.description', before: 'mine', after: null, secret: false }]);
+    expect(json.data[0].changes).to.deep.equal([
+      { path: 'spec.description', before: 'mine', after: null, secret: false },
+    ]);
     await plane.rest('POST', '/v1/labels', { name: 'by hand', workspace_id: 'shop', description: 'kept' });
     const kept = await plane.rest('POST', '/v1/apply', { documents: [labelOf('by hand')], set: 'clear' });
     expect(kept.json.unchanged).to.equal(1);
@@ -216,15 +238,26 @@ describe('documents of configuration', () => {
     await plane.rest('POST', '/v1/labels', { name: 'of a person', workspace_id: 'shop' });
     await plane.rest('POST', '/v1/apply', { ...all, documents: [...all.documents, labelOf('of a person')] });
     await plane.rest('POST', '/v1/apply', { documents: [labelOf('of another set')], set: 'other' });
-    const plan = await plane.rest('POST', '/v1/apply', { ...all, documents: [labelOf('kept')], prune: true, dry_run: true });
+    const plan = await plane.rest('POST', '/v1/apply', {
+      ...all,
+      documents: [labelOf('kept')],
+      prune: true,
+      dry_run: true,
+    });
     expect(plan.json.deleted).to.equal(1);
     expect(await labels()).to.include('pruned');
-    const { json } = await plane.rest('POST', '/v1/apply', { ...all, documents: [labelOf('kept')], prune: true });
+    const { json } = await plane.rest('POST', '/v1/apply', {
+      ...all,
+      documents: [labelOf('kept')],
+      prune: true,
+    });
     expect(json.data.filter(({ action }: { action: string }) => action === 'delete')).to.deep.include({
       ...{ index: -1, kind: 'Label', name: 'pruned', workspace: 'shop', action: 'delete', changes: [] },
       id: json.data.at(-1).id,
     });
-    expect(await labels()).to.include.members(['kept', 'of a person', 'of another set']).and.not.include('pruned');
+    expect(await labels())
+      .to.include.members(['kept', 'of a person', 'of another set'])
+      .and.not.include('pruned');
   });
 
   it('refuse to prune what a record that stays still uses', async () => {
@@ -243,7 +276,9 @@ describe('documents of configuration', () => {
     });
     const refused = await plane.rest('POST', '/v1/apply', { documents: [], set: 'used', prune: true });
     expect(refused.status).to.equal(400);
-    expect(refused.json.data.message).to.include('Config shop/pc-used cannot be deleted: ApiKey uses it uses it.');
+    expect(refused.json.data.message).to.include(
+      'Config shop/pc-used cannot be deleted: ApiKey uses it uses it.',
+    );
   });
 
   it('keep secrets out of answers, the audit log, exports and what is stored of them', async () => {

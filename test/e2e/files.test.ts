@@ -1,4 +1,13 @@
-import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
+import {
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { Ajv, type ValidateFunction } from 'ajv';
@@ -72,7 +81,9 @@ describe('configuration as files', function () {
     expect(again.code, again.stdout).to.equal(0);
     write('a.yaml', label('planned', '#0000ff'));
     const change = await command('apply', '-f', folder, '--dry-run');
-    expect(change.stdout).to.include('- spec.color_code: "#00ff00"').and.include('+ spec.color_code: "#0000ff"');
+    expect(change.stdout)
+      .to.include('- spec.color_code: "#00ff00"')
+      .and.include('+ spec.color_code: "#0000ff"');
   });
 
   it('reports everything that is wrong, each with file, line and column, and changes nothing', async () => {
@@ -80,7 +91,11 @@ describe('configuration as files', function () {
     const one = write('sub/one.yaml', 'kind: Label\nname: x\nworkspace: default\nspec:\n  colour: red\n');
     const two = write(
       'sub/two.json',
-      JSON.stringify({ kind: 'Integration', name: 'y', spec: { ai_provider_id: 'openai', key: 'sk-literal' } }, null, 2),
+      JSON.stringify(
+        { kind: 'Integration', name: 'y', spec: { ai_provider_id: 'openai', key: 'sk-literal' } },
+        null,
+        2,
+      ),
     );
     const { code, stderr } = await command('apply', '-f', folder);
     expect(code).to.equal(1);
@@ -107,7 +122,8 @@ describe('configuration as files', function () {
   });
 
   it('takes a secret from standard input or a file, and shows that it is another one', async () => {
-    const text = 'kind: Integration\nname: by-input\nspec: { ai_provider_id: openai, key: { env: NOT_SET } }\n';
+    const text =
+      'kind: Integration\nname: by-input\nspec: { ai_provider_id: openai, key: { env: NOT_SET } }\n';
     const file = write('integration.yaml', text);
     const missing = await command('apply', '-f', file);
     expect(missing.stderr).to.include(':3:33: spec.key has no value: the variable NOT_SET is not set.');
@@ -122,7 +138,10 @@ describe('configuration as files', function () {
   });
 
   it('prints the text of a new key once, and does not overwrite a file of keys', async () => {
-    const file = write('key.yaml', 'kind: ApiKey\nname: once\nworkspace: default\nspec: { scopes: [completions.write] }\n');
+    const file = write(
+      'key.yaml',
+      'kind: ApiKey\nname: once\nworkspace: default\nspec: { scopes: [completions.write] }\n',
+    );
     const keys = join(folder, 'keys.yaml');
     writeFileSync(keys, 'mine');
     const refused = await command('apply', '-f', file, '--keys-out', keys);
@@ -131,7 +150,9 @@ describe('configuration as files', function () {
     const made = await command('apply', '-f', file);
     expect(made.stdout).to.match(/^default\/once: gw_\S{20,}$/m);
     const again = await command('apply', '-f', file, '--keys-out', join(folder, 'none.yaml'));
-    expect(again.stdout).to.include('1 unchanged').and.not.match(/gw_\S{20,}/);
+    expect(again.stdout)
+      .to.include('1 unchanged')
+      .and.not.match(/gw_\S{20,}/);
     expect(existsSync(join(folder, 'none.yaml'))).to.equal(false);
   });
 
@@ -227,10 +248,14 @@ describe('configuration as files', function () {
     });
 
     const problemsOf = (document: unknown): string[] =>
-      valid(document) ? [] : (valid.errors ?? []).map(({ instancePath, keyword }) => `${instancePath} ${keyword}`);
+      valid(document)
+        ? []
+        : (valid.errors ?? []).map(({ instancePath, keyword }) => `${instancePath} ${keyword}`);
 
     it('takes every example of the page, and an export', async () => {
-      const examples = page.filter(({ file }) => file?.startsWith('gateway/')).flatMap(({ text }) => documentsIn(text));
+      const examples = page
+        .filter(({ file }) => file?.startsWith('gateway/'))
+        .flatMap(({ text }) => documentsIn(text));
       const { stdout } = await command('export');
       for (const document of [...examples, ...documentsIn(stdout)])
         expect(problemsOf(document), JSON.stringify(document)).to.deep.equal([]);

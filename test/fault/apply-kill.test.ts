@@ -32,12 +32,16 @@ describe(`kill -9 in the middle of an apply, ${rounds} times`, () => {
         await applying;
         client.close();
         gateway = await gateway.restart();
-        const { data } = await gateway.admin().api.labels.listLabels({ workspace_id: 'default', page_size: 1000 });
+        const { data } = await gateway
+          .admin()
+          .api.labels.listLabels({ workspace_id: 'default', page_size: 1000 });
         const made = data.filter(({ name }) => name.startsWith(`round-${round}-`)).length;
         expect(made, answered ? 'answered' : 'not answered').to.be.oneOf(answered ? [count] : [0, count]);
         // Whatever has happened, a repetition ends with all of them, and a second one changes nothing.
         await gateway.admin().api.documents.applyDocuments({ documents, set: `round-${round}` });
-        const { unchanged } = await gateway.admin().api.documents.applyDocuments({ documents, set: `round-${round}` });
+        const { unchanged } = await gateway
+          .admin()
+          .api.documents.applyDocuments({ documents, set: `round-${round}` });
         expect(unchanged).to.equal(count);
       }
     } finally {

@@ -103,7 +103,9 @@ describe('the operations of the administration plane', () => {
     const wrong = problemsOf(
       ({ name, access, bindings }) =>
         bindings.some(
-          ({ verb }) => (verb !== 'GET' && !asking.has(name) && !composed.has(name) && !recording.has(name)) || sensitive.has(name),
+          ({ verb }) =>
+            (verb !== 'GET' && !asking.has(name) && !composed.has(name) && !recording.has(name)) ||
+            sensitive.has(name),
         ) !== access.audited &&
         bindings.length > 0 &&
         name,

@@ -11,7 +11,14 @@ import {
   secretsNamed,
 } from '../input/documents.js';
 import { readInput } from '../input/file-input.js';
-import { type Colour, jsonText, writeColoured, writeErrorLine, writeJson, writeLine } from '../output/output.js';
+import {
+  type Colour,
+  jsonText,
+  writeColoured,
+  writeErrorLine,
+  writeJson,
+  writeLine,
+} from '../output/output.js';
 import { type SessionContext, type SessionOptions, withAdmin, withSession } from '../session.js';
 
 interface ApplyOptions extends SessionOptions {
@@ -40,7 +47,11 @@ export function register(program: Command, context: SessionContext): void {
     .option('--dry-run', 'print what would change, and change nothing')
     .option('--prune', 'delete records that an earlier apply of this set made and that no document describes')
     .option('--set <name>', 'name of the set that these documents are all of', 'default')
-    .option('--secret <name=file>', 'value of {env: NAME}: NAME=@file, or NAME=- for standard input', secretFlag)
+    .option(
+      '--secret <name=file>',
+      'value of {env: NAME}: NAME=@file, or NAME=- for standard input',
+      secretFlag,
+    )
     .option('--keys-out <file>', 'new file for the texts of new keys (mode 0600), which are else printed')
     .option('--etag <etag>', 'of a dry run: refused when the records have changed since')
     .option('--detailed-exitcode', 'exit with 2 where something changes, 0 where nothing does, 1 on errors');
@@ -50,7 +61,9 @@ export function register(program: Command, context: SessionContext): void {
 function secretFlag(text: string, before: Record<string, string> = {}): Record<string, string> {
   const [, name, from] = /^([^=]+)=(-|@.+)$/s.exec(text) ?? [];
   if (name === undefined || from === undefined)
-    throw new InvalidArgumentError('Write NAME=@file, or NAME=- for standard input: a value itself would be seen by others.');
+    throw new InvalidArgumentError(
+      'Write NAME=@file, or NAME=- for standard input: a value itself would be seen by others.',
+    );
   return { ...before, [name]: from };
 }
 
@@ -58,18 +71,25 @@ async function apply(context: SessionContext, options: ApplyOptions): Promise<vo
   const { secret = {}, file } = options;
   const documents = readDocuments(file);
   const secrets = secretsOf(documents, secret, file.includes('-'));
-  const keys = options.keysOut === undefined || options.dryRun === true ? null : new KeysFile(options.keysOut);
+  const keys =
+    options.keysOut === undefined || options.dryRun === true ? null : new KeysFile(options.keysOut);
   try {
-    await withAdmin(context, options, async (client) => {
-      const applied = await called(client, documents, options, secrets);
-      keys?.write(applied.data);
-      print(applied, options, keys !== null);
-      const isChanged = applied.created + applied.updated + applied.deleted > 0;
-      if (options.detailedExitcode === true && isChanged) process.exitCode = 2;
-    }, { timeoutMs: 130_000 });
+    await withAdmin(
+      context,
+      options,
+      async (client) => {
+        const applied = await called(client, documents, options, secrets);
+        keys?.write(applied.data);
+        print(applied, options, keys !== null);
+        const isChanged = applied.created + applied.updated + applied.deleted > 0;
+        if (options.detailedExitcode === true && isChanged) process.exitCode = 2;
+      },
+      { timeoutMs: 130_000 },
+    );
   } catch (error) {
     // 2 is for changes there.
-    if (error instanceof CliError && options.detailedExitcode === true) throw new CliError(error.message, 1, error.lines);
+    if (error instanceof CliError && options.detailedExitcode === true)
+      throw new CliError(error.message, 1, error.lines);
     throw error;
   } finally {
     keys?.close();
@@ -91,7 +111,8 @@ function secretsOf(
   const found: Record<string, string> = {};
   for (const name of names) {
     const from = name === '-' ? '-' : flags[name];
-    const value = from === undefined ? process.env[name] : readInput(from.replace(/^@/, '')).replace(/\r?\n$/, '');
+    const value =
+      from === undefined ? process.env[name] : readInput(from.replace(/^@/, '')).replace(/\r?\n$/, '');
     if (value !== undefined && value !== '') found[name] = value;
   }
   return found;
@@ -126,7 +147,10 @@ function placed(
 ): FileFault {
   const [, at, inner = ''] = /^documents\[(\d+)\]\.?(.*)$/s.exec(path) ?? [];
   const document = documents[Number(at ?? -1)];
-  const words = problem.replace(/documents\[(\d+)\]/g, (_, other: string) => documents[Number(other)]?.place('') ?? '');
+  const words = problem.replace(
+    /documents\[(\d+)\]/g,
+    (_, other: string) => documents[Number(other)]?.place('') ?? '',
+  );
   if (document === undefined) return { place: path || '…', problem: words };
   return { place: document.place(inner), problem: inner === '' ? words : `${inner} ${words}` };
 }
@@ -150,7 +174,12 @@ class KeysFile {
     const made = applied.filter(({ key }) => key);
     if (made.length === 0) return;
     this.#isUsed = true;
-    const rows = made.map(({ name, workspace, id, key }) => ({ name, workspace: workspace ?? null, id, key }));
+    const rows = made.map(({ name, workspace, id, key }) => ({
+      name,
+      workspace: workspace ?? null,
+      id,
+      key,
+    }));
     writeSync(this.#file, stringify(rows));
   }
 
@@ -187,10 +216,15 @@ function print(applied: AppliedDocuments, options: ApplyOptions, keysWritten: bo
   }
   const { created, updated, deleted, unchanged } = applied;
   const counts = `${created} to create, ${updated} to change, ${deleted} to delete, ${unchanged} unchanged`;
-  if (applied.dry_run) writeLine(`Plan: ${counts}. Nothing was changed; --etag ${applied.etag} applies this plan alone.`);
-  else writeLine(`Applied: ${counts.replaceAll('to create', 'created').replaceAll('to change', 'changed').replaceAll('to delete', 'deleted')}.`);
+  if (applied.dry_run)
+    writeLine(`Plan: ${counts}. Nothing was changed; --etag ${applied.etag} applies this plan alone.`);
+  else
+    writeLine(
+      `Applied: ${counts.replaceAll('to create', 'created').replaceAll('to change', 'changed').replaceAll('to delete', 'deleted')}.`,
+    );
   if (keysWritten) return;
   const keys = applied.data.filter(({ key }) => key);
-  for (const { name, workspace, key } of keys) writeLine(`${workspace ? `${workspace}/` : ''}${name}: ${key}`);
+  for (const { name, workspace, key } of keys)
+    writeLine(`${workspace ? `${workspace}/` : ''}${name}: ${key}`);
   if (keys.length > 0) writeErrorLine('Keep the keys: they are not shown again.');
 }

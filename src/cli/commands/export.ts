@@ -30,23 +30,31 @@ export function register(program: Command, context: SessionContext): void {
     ])
     .option('--editing', 'with the etag of each record: apply refuses those that have changed since');
   withSession(command, { workspace: true }).action((options: ExportOptions) =>
-    withAdmin(context, options, async (client) => {
-      const { data, skipped } = await client.api.documents.exportDocuments({
-        kinds: options.kind ?? [],
-        etags: options.editing === true,
-        ...(options.workspace !== undefined && { workspace_id: options.workspace }),
-      });
-      if (skipped.length > 0) writeErrorLine(`Left out, since this key may not read them: ${skipped.join(', ')}.`);
-      const documents = data as unknown as readonly Exported[];
-      if (options.json === true) writeJson(documents, 2);
-      else if (options.output === undefined) process.stdout.write(fileText()(textOf(documents)));
-      else writeAll(options.output, documents);
-    }, { timeoutMs: 70_000 }),
+    withAdmin(
+      context,
+      options,
+      async (client) => {
+        const { data, skipped } = await client.api.documents.exportDocuments({
+          kinds: options.kind ?? [],
+          etags: options.editing === true,
+          ...(options.workspace !== undefined && { workspace_id: options.workspace }),
+        });
+        if (skipped.length > 0)
+          writeErrorLine(`Left out, since this key may not read them: ${skipped.join(', ')}.`);
+        const documents = data as unknown as readonly Exported[];
+        if (options.json === true) writeJson(documents, 2);
+        else if (options.output === undefined) process.stdout.write(fileText()(textOf(documents)));
+        else writeAll(options.output, documents);
+      },
+      { timeoutMs: 70_000 },
+    ),
   );
 }
 
 const textOf = (documents: readonly Exported[]): string =>
-  documents.map((document) => stringify(document, { lineWidth: 0, aliasDuplicateObjects: false })).join('---\n');
+  documents
+    .map((document) => stringify(document, { lineWidth: 0, aliasDuplicateObjects: false }))
+    .join('---\n');
 
 const isFolder = (path: string): boolean => {
   try {
@@ -79,5 +87,7 @@ function writeAll(path: string, documents: readonly Exported[]): void {
     const { code, path: at } = error as NodeJS.ErrnoException;
     throw new CliError(`${at ?? path} cannot be written (${code}).`);
   }
-  writeLine(`${documents.length} documents in ${files.size === 1 ? [...files.keys()][0] : `${files.size} files`}.`);
+  writeLine(
+    `${documents.length} documents in ${files.size === 1 ? [...files.keys()][0] : `${files.size} files`}.`,
+  );
 }

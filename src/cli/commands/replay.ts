@@ -80,7 +80,10 @@ function picture({ requests, with_body, skipped, ...replay }: Replay): string {
     percent(move.requests, requests),
   ]);
   lines.push('', table(['before', 'after', 'requests', 'share'], rows), '');
-  const change = before.cost === 0 ? '' : ` (${after.cost >= before.cost ? '+' : ''}${percent(after.cost - before.cost, before.cost)})`;
+  const change =
+    before.cost === 0
+      ? ''
+      : ` (${after.cost >= before.cost ? '+' : ''}${percent(after.cost - before.cost, before.cost)})`;
   lines.push(
     table(
       ['', 'before', 'after'],
@@ -91,7 +94,9 @@ function picture({ requests, with_body, skipped, ...replay }: Replay): string {
       ],
     ),
   );
-  if (without_cost > 0) lines.push(`${without_cost} requests are not in the cost: no price or no usage is known.`);
-  for (const { code, message, requests: count } of refusals) lines.push(`refused ${count}: ${message} [${code}]`);
+  if (without_cost > 0)
+    lines.push(`${without_cost} requests are not in the cost: no price or no usage is known.`);
+  for (const { code, message, requests: count } of refusals)
+    lines.push(`refused ${count}: ${message} [${code}]`);
   return lines.join('\n');
 }

@@ -13,7 +13,10 @@ export function register(program: Command): void {
     .action((name: string | undefined) => {
       const kind = name === undefined ? undefined : kindNamed(name);
       if (name !== undefined && kind === undefined)
-        throw new CliError(`There is no kind ${name}: it is one of ${kinds.map((one) => one.kind).join(', ')}.`, 2);
+        throw new CliError(
+          `There is no kind ${name}: it is one of ${kinds.map((one) => one.kind).join(', ')}.`,
+          2,
+        );
       writeJson(documentsSchema(kind), 2);
     });
 }

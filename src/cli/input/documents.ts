@@ -54,7 +54,10 @@ function checkLink(path: string, root: string): void {
   }
   const isInside = target.startsWith(root.endsWith(sep) ? root : root + sep);
   if (!isInside)
-    throw new CliError(`${path} is a link that leaves the folder: copy the file, or give its own path with -f.`, 2);
+    throw new CliError(
+      `${path} is a link that leaves the folder: copy the file, or give its own path with -f.`,
+      2,
+    );
   if (`${realpathSync(join(path, '..'))}${sep}`.startsWith(`${target}${sep}`))
     throw new CliError(`${path} is a link to a folder that it is in.`, 2);
 }
@@ -83,7 +86,9 @@ function offsetOf(root: Node | null, path: string): number {
   let node: unknown = root;
   for (const segment of segmentsOf(path)) {
     if (isMap(node)) {
-      const pair = node.items.find(({ key }) => (isScalar(key) ? String(key.value) : key) === String(segment));
+      const pair = node.items.find(
+        ({ key }) => (isScalar(key) ? String(key.value) : key) === String(segment),
+      );
       if (pair === undefined) return at;
       at = (pair.key as Node).range?.[0] ?? at;
       node = pair.value;
@@ -106,7 +111,10 @@ function documentsIn(file: string, text: string, faults: FileFault[]): SourceDoc
   const found: SourceDocument[] = [];
   for (const document of parsed as readonly Document.Parsed[]) {
     for (const { pos, message } of document.errors)
-      faults.push({ place: placeAt(pos[0]), problem: `${message.split('\n')[0]?.replace(/ at line .*$/, '')}.` });
+      faults.push({
+        place: placeAt(pos[0]),
+        problem: `${message.split('\n')[0]?.replace(/ at line .*$/, '')}.`,
+      });
     if (document.errors.length > 0 || document.contents === null) continue;
     const roots: Node[] = isSeq(document.contents)
       ? ((document.contents as YAMLSeq).items as Node[])
@@ -115,7 +123,10 @@ function documentsIn(file: string, text: string, faults: FileFault[]): SourceDoc
       const json: unknown = root.toJS(document);
       if (json === null) continue;
       if (typeof json !== 'object' || Array.isArray(json)) {
-        faults.push({ place: placeAt(root.range?.[0] ?? 0), problem: 'a document is an object with kind, name and spec.' });
+        faults.push({
+          place: placeAt(root.range?.[0] ?? 0),
+          problem: 'a document is an object with kind, name and spec.',
+        });
         continue;
       }
       found.push({

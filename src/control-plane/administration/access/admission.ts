@@ -15,12 +15,7 @@ export function checkAccess({ name, access }: AdminMethod, caller: Caller): void
 }
 
 /** The request, if the caller may make it and it is as it must be; nothing is read for one who may not. */
-export function admit(
-  parts: AdminParts,
-  method: AdminMethod,
-  caller: Caller,
-  read: () => Message,
-): Message {
+export function admit(parts: AdminParts, method: AdminMethod, caller: Caller, read: () => Message): Message {
   const { access, request: shape } = method;
   checkAccess(method, caller);
   const request = read();

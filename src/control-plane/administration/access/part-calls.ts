@@ -1,7 +1,7 @@
 import type { Message } from '../../../../proto/codec.js';
 import { type AdminMethod, adminMethod } from '../../../../proto/tree.js';
-import type { AuditEntry, NewChange, Workspace } from '../../store/store.js';
 import type { Forget } from '../../../common/ipc/messages.js';
+import type { AuditEntry, NewChange, Workspace } from '../../store/store.js';
 import { AdminError } from '../admin-error.js';
 import { auditEntry } from '../audit/audit.js';
 import { changesOf } from '../audit/audited.js';
@@ -10,8 +10,8 @@ import type { RefusalLog } from '../audit/refusals.js';
 import type { AdminParts } from '../service.js';
 import { empty, readGiven } from '../shape/json.js';
 import { admit } from './admission.js';
-import type { Caller } from './caller.js';
 import type { Implementations } from './call.js';
+import type { Caller } from './caller.js';
 import type { Inbound } from './inbound.js';
 
 /** A call that was made as part of another. */

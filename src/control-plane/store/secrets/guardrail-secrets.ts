@@ -31,7 +31,7 @@ function replaced(check: StoredCheck, visit: Visit): StoredCheck {
 
 /** How a parameter of a check may hold a secret: in a URL, or as texts by name; undefined: it does not. */
 export function secretOf(check: string, parameter: string): 'url' | 'texts' | undefined {
-  const known = guardrailChecks.get(check)?.parameters.properties ?? {};
+  const known = knownCheck(check)?.parameters.properties ?? {};
   return Object.hasOwn(known, parameter) ? known[parameter]?.secret : undefined;
 }
 

@@ -178,7 +178,10 @@ export class Apply {
     }
     const [workspaceId, workspaceName] = place;
     const row = await this.#existing(document, workspaceId);
-    const other = row === null ? undefined : this.#items.find((one) => one.row?.id === row.id && one.document.kind === kind);
+    const other =
+      row === null
+        ? undefined
+        : this.#items.find((one) => one.row?.id === row.id && one.document.kind === kind);
     if (other !== undefined) {
       const problem = `describes the same ${kind.kind} as ${placeOf(other.document.index)}.`;
       this.#faults.push({ path: placeOf(document.index), problem });
@@ -273,9 +276,7 @@ export class Apply {
       const { jsonName } = shape.field(name)!;
       const after = wanted[jsonName];
       const isName = kind.reach !== 'single' && (name === 'name' || name === 'slug');
-      const now = isName
-        ? (row[name] ?? undefined)
-        : comparable(kind, name, after, current[jsonName]);
+      const now = isName ? (row[name] ?? undefined) : comparable(kind, name, after, current[jsonName]);
       const found = differences(`spec.${jsonName}`, now, after);
       const secrets = this.#changedSecrets(item, jsonName, before);
       if (found.length === 0 && secrets.length === 0) continue;
@@ -308,8 +309,15 @@ export class Apply {
     const { request } = adminMethod(kind.update);
     const fixed = Object.keys(body).find((name) => request.field(name) === undefined);
     if (fixed !== undefined)
-      throw AdminError.field(fixed, 'cannot be changed: delete the record, or give the document another name.');
-    await this.calls.run(kind.update, { ...body, ...named(kind, row, kind.update) }, document.etag ?? undefined);
+      throw AdminError.field(
+        fixed,
+        'cannot be changed: delete the record, or give the document another name.',
+      );
+    await this.calls.run(
+      kind.update,
+      { ...body, ...named(kind, row, kind.update) },
+      document.etag ?? undefined,
+    );
     item.action = 'update';
   }
 
@@ -390,7 +398,10 @@ export class Apply {
       ({ document, workspaceName, stateBefore, action }) =>
         `${document.kind.kind} ${workspaceName ?? ''} ${document.name} ${action} ${stateBefore}`,
     );
-    return createHash('sha256').update([...states, ...deleted].sort().join('\n')).digest('base64url').slice(0, 22);
+    return createHash('sha256')
+      .update([...states, ...deleted].sort().join('\n'))
+      .digest('base64url')
+      .slice(0, 22);
   }
 }
 
@@ -485,4 +496,3 @@ function messageOf({ document, row, action, changes, key, workspaceName }: Item)
     key,
   };
 }
-

@@ -111,9 +111,7 @@ export function differences(path: string, before: unknown, after: unknown): Diff
     const length = Math.max(before.length, after.length);
     return Array.from({ length }, (_, i) => differences(`${path}[${i}]`, before[i], after[i])).flat();
   }
-  return [
-    { path, ...(before !== undefined && { before }), ...(after !== undefined && { after }) },
-  ];
+  return [{ path, ...(before !== undefined && { before }), ...(after !== undefined && { after }) }];
 }
 
 /** Objects with their names in order, everywhere. */
@@ -126,4 +124,3 @@ export function sorted(value: unknown): unknown {
       .map((name) => [name, sorted(value[name])]),
   );
 }
-

@@ -46,7 +46,8 @@ export function readDocument(
     return null;
   }
   for (const name of Object.keys(json))
-    if (!known.has(name)) wrong(name, `is not a field of a document: fields of the record belong under spec.`);
+    if (!known.has(name))
+      wrong(name, `is not a field of a document: fields of the record belong under spec.`);
   const kind = kindNamed(json['kind']);
   if (kind === undefined) {
     wrong('kind', `must be one of ${kindNames.join(', ')}.`);
@@ -55,7 +56,8 @@ export function readDocument(
   const name = kind.reach === 'single' ? (textOf(json['name']) ?? 'organisation') : textOf(json['name']);
   if (name === null) wrong('name', 'is required: the slug or the name of the record.');
   const workspace = json['workspace'] ?? null;
-  if (workspace !== null && textOf(workspace) === null) wrong('workspace', 'must be the slug of a workspace.');
+  if (workspace !== null && textOf(workspace) === null)
+    wrong('workspace', 'must be the slug of a workspace.');
   if (workspace !== null && (kind.reach === 'organisation' || kind.reach === 'single'))
     wrong('workspace', `does not go with ${kind.kind}, which belongs to the organisation.`);
   const etag = json['etag'] ?? null;
@@ -124,6 +126,7 @@ export function addFaults(faults: Fault[], thrown: unknown, at: string, kind?: K
   if (more.length > 0) return;
   const [, path = '', problem = ''] = pathFirst.exec(error.message) ?? [];
   const isField = kind !== undefined && specShape(kind).spelt(/^\w+/.exec(path)?.[0] ?? '') !== undefined;
-  if (isField) faults.push({ path: under(at, path), problem: problem.endsWith('.') ? problem : `${problem}.` });
+  if (isField)
+    faults.push({ path: under(at, path), problem: problem.endsWith('.') ? problem : `${problem}.` });
   else faults.push({ path: at.replace(/\.spec$/, ''), problem: `is refused: ${error.message}` });
 }

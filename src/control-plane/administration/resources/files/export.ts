@@ -47,7 +47,8 @@ export async function exportDocuments(
     if (options.kinds.length > 0 && !options.kinds.includes(kind.kind)) continue;
     if (kind.reach === 'single' && (!ofOrganisation || caller.workspaceId !== null)) continue;
     const may =
-      (kind.list === null || (await calls.may(kind.list))) && (kind.read === null || (await calls.may(kind.read)));
+      (kind.list === null || (await calls.may(kind.list))) &&
+      (kind.read === null || (await calls.may(kind.read)));
     if (!may) {
       skipped.push(kind.kind);
       continue;

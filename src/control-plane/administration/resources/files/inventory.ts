@@ -86,7 +86,9 @@ export class Inventory {
 
   /** How requests name the record that a document means. */
   async keyOf(kind: Kind, workspaceId: string | null, name: string): Promise<string> {
-    for (const level of workspaceId === null || kind.reach === 'organisation' ? [null] : [workspaceId, null]) {
+    for (const level of workspaceId === null || kind.reach === 'organisation'
+      ? [null]
+      : [workspaceId, null]) {
       if (level === null && kind.reach === 'workspace') continue;
       const row = await this.find(kind, level, name);
       if (row !== null) return kind.namedBy === 'slug' ? (row.slug ?? row.id) : row.id;
@@ -95,13 +97,15 @@ export class Inventory {
   }
 
   async #reachable(kind: Kind, workspaceId: string | null): Promise<Row[]> {
-    const own = workspaceId === null || kind.reach === 'organisation' ? [] : await this.rows(kind, workspaceId);
+    const own =
+      workspaceId === null || kind.reach === 'organisation' ? [] : await this.rows(kind, workspaceId);
     return kind.reach === 'workspace' ? own : [...own, ...(await this.rows(kind, null))];
   }
 
   /** The spec of a record in its one form: references by the names of documents, marks in place of secrets. */
   async current(kind: Kind, row: Row): Promise<Json> {
-    const whole = kind.read === null && Object.keys(row.json).length > 0 ? row.json : await this.#whole(kind, row);
+    const whole =
+      kind.read === null && Object.keys(row.json).length > 0 ? row.json : await this.#whole(kind, row);
     const spec = await currentOf(this, kind, row, whole);
     const marked = visitSecrets(kind, spec, (value) => (value === null ? value : secretMark));
     return canonical(kind, await this.renamed(kind, scopeOf(kind, row), marked, 'document'));

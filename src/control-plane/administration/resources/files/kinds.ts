@@ -1,4 +1,4 @@
-import { references, type ReferenceWalk } from './references.js';
+import { type ReferenceWalk, references } from './references.js';
 
 /** Fields of `spec` that another method takes than the one that updates the record. */
 export interface Part {
@@ -46,7 +46,11 @@ export interface Kind {
 }
 
 const limits = ['usage_limits.next_usage_reset_at'];
-const usualLimits = { 'usage_limits.type': 'cost', 'usage_limits.shadow': false, 'rate_limits.*.shadow': false };
+const usualLimits = {
+  'usage_limits.type': 'cost',
+  'usage_limits.shadow': false,
+  'rate_limits.*.shadow': false,
+};
 const policies = (service: string) => ({
   reach: 'workspace' as const,
   create: `${service}ies.Create${service}y`,

@@ -1,8 +1,8 @@
 import type { Fault } from '../../admin-error.js';
 import { isObject, type Json } from './json.js';
 import type { Kind } from './kinds.js';
-import { specShape } from './spec-shape.js';
 import { secretMark, visitSecrets } from './spec-secrets.js';
+import { specShape } from './spec-shape.js';
 
 /** The name under which a request gives what came from standard input. */
 const standardInput = '-';
@@ -48,11 +48,7 @@ function valueOf(text: string, isObjectField: boolean): unknown {
 }
 
 /** Fills in the secrets that a spec names. Literal ones are refused. */
-export function readSecrets(
-  kind: Kind,
-  spec: Json,
-  given: Readonly<Record<string, string>>,
-): ReadSecrets {
+export function readSecrets(kind: Kind, spec: Json, given: Readonly<Record<string, string>>): ReadSecrets {
   const faults: Fault[] = [];
   const values = new Map<string, string>();
   const mappings: Mapping[] = [];
@@ -74,7 +70,9 @@ export function readSecrets(
     const secret = Object.hasOwn(given, placeholder.text) ? given[placeholder.text] : undefined;
     if (secret === undefined || secret === '') {
       const where =
-        placeholder.name === 'stdin' ? 'standard input is empty' : `the variable ${placeholder.text} is not set`;
+        placeholder.name === 'stdin'
+          ? 'standard input is empty'
+          : `the variable ${placeholder.text} is not set`;
       faults.push({ path, problem: `has no value: ${where}.` });
       return undefined;
     }

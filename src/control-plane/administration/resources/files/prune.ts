@@ -56,7 +56,10 @@ export class Pruning {
         continue;
       }
       await store.appliedDocuments.delete(organisationId, one.kind.kind, one.row.id);
-      pruned.push({ message: messageOf(one), state: `delete ${one.kind.kind} ${one.row.id} ${one.row.etag}` });
+      pruned.push({
+        message: messageOf(one),
+        state: `delete ${one.kind.kind} ${one.row.id} ${one.row.etag}`,
+      });
     }
     return pruned;
   }
@@ -79,10 +82,16 @@ export class Pruning {
     if (wanted.length === 0) return;
     const workspaces = (await this.inventory.workspaces()).map(({ id }) => id);
     for (const kind of naming) {
-      const places = kind.reach === 'workspace' ? workspaces : kind.reach === 'either' ? [null, ...workspaces] : [null];
+      const places =
+        kind.reach === 'workspace' ? workspaces : kind.reach === 'either' ? [null, ...workspaces] : [null];
       for (const place of places) {
         const near = wanted.filter(({ row }) => {
-          return place === null || row.workspaceId === null || row.workspaceId === place || kind.kind === 'Workspace';
+          return (
+            place === null ||
+            row.workspaceId === null ||
+            row.workspaceId === place ||
+            kind.kind === 'Workspace'
+          );
         });
         if (near.length === 0) continue;
         for (const row of await this.inventory.rows(kind, place)) {
@@ -90,7 +99,9 @@ export class Pruning {
           const names = referencesIn(kind.references, await this.inventory.current(kind, row));
           for (const one of near) {
             const own = kind.kind === 'Workspace' ? row.id : place;
-            const isNamed = names.some((name) => name.kind === one.kind.kind && name.name === one.row.documentName);
+            const isNamed = names.some(
+              (name) => name.kind === one.kind.kind && name.name === one.row.documentName,
+            );
             if (isNamed && (one.row.workspaceId === null || one.row.workspaceId === own))
               faults.push({
                 path: nameOf(one),

@@ -3,7 +3,14 @@ import { adminMethod } from '../../../../../proto/tree.js';
 import type { Kind } from './kinds.js';
 
 /** Fields that a document has beside its `spec`, or that belong to a single request. */
-const apart = new Set(['workspace_id', 'organisation_id', 'request_id', 'etag', 'update_mask', 'reset_usage']);
+const apart = new Set([
+  'workspace_id',
+  'organisation_id',
+  'request_id',
+  'etag',
+  'update_mask',
+  'reset_usage',
+]);
 
 /** The fields of a kind's `spec`: those of the requests that make and change its records. */
 export class SpecShape implements Shape {
@@ -21,10 +28,11 @@ export class SpecShape implements Shape {
     this.comment = main.comment;
     this.fields = [
       ...main.request.fields.filter(({ name }) => !without.has(name) && !ofParts.has(name)),
-      ...parts.flatMap(({ method, fields }) => fields.map((name) => adminMethod(method).request.field(name)!)),
+      ...parts.flatMap(({ method, fields }) =>
+        fields.map((name) => adminMethod(method).request.field(name)!),
+      ),
     ];
-    for (const field of this.fields)
-      for (const spelling of field.spellings) this.#spelt.set(spelling, field);
+    for (const field of this.fields) for (const spelling of field.spellings) this.#spelt.set(spelling, field);
   }
 
   /** Never asked for: it is made of several messages. */

@@ -55,7 +55,9 @@ function targetOf(draft: unknown, node: ExplainedNode, row: LedgerRow): PlannedT
   const written = nodeAt(draft, node.path);
   const provider = field(written, 'provider');
   const params = field(written, 'override_params');
-  const model = node.model ?? (isObject(params) && typeof params['model'] === 'string' ? params['model'] : row.modelAsked);
+  const model =
+    node.model ??
+    (isObject(params) && typeof params['model'] === 'string' ? params['model'] : row.modelAsked);
   const named = typeof provider === 'string' && provider.startsWith('@') ? slugOf(provider) : null;
   const inModel = model?.startsWith('@') === true ? slugOf(model) : null;
   return {
@@ -83,7 +85,9 @@ function treeOf(nodes: readonly ExplainedNode[], at = 0): Tree {
 
 /** The first turn in a part of the tree; Infinity: none of it would be called. */
 const firstTurn = ({ node, children }: Tree): number =>
-  node.kind === 'target' ? node.turn || Number.POSITIVE_INFINITY : Math.min(Number.POSITIVE_INFINITY, ...children.map(firstTurn));
+  node.kind === 'target'
+    ? node.turn || Number.POSITIVE_INFINITY
+    : Math.min(Number.POSITIVE_INFINITY, ...children.map(firstTurn));
 
 /** The targets that would be called first, each with its likelihood: weights are shares, everything else is decided. */
 function firstTargets(draft: unknown, tree: Tree, share: number): { node: ExplainedNode; share: number }[] {
@@ -136,11 +140,18 @@ function before(row: LedgerRow): string {
 }
 
 /** Compares what was with what a draft would have made of it. `all`: the oldest first. */
-export async function compare(draft: unknown, all: readonly Replayed[], costOf: CostOf): Promise<Omit<Replay, 'object' | 'requests' | 'with_body' | 'skipped'>> {
+export async function compare(
+  draft: unknown,
+  all: readonly Replayed[],
+  costOf: CostOf,
+): Promise<Omit<Replay, 'object' | 'requests' | 'with_body' | 'skipped'>> {
   const repetitions = new Repetitions();
   const moves = new Map<string, ReplayMove>();
   const refusals = new Map<string, { code: string; message: string; requests: number }>();
-  const totals = { before: { cost: 0, refused: 0, cache_hits: 0 }, after: { cost: 0, refused: 0, cache_hits: 0 } };
+  const totals = {
+    before: { cost: 0, refused: 0, cache_hits: 0 },
+    after: { cost: 0, refused: 0, cache_hits: 0 },
+  };
   let withoutCost = 0;
   for (const one of all) {
     const { row, explained } = one;

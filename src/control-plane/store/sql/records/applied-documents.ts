@@ -44,18 +44,20 @@ export class SqlAppliedDocuments implements AppliedDocumentStore {
 
   put(organisationId: string, documents: readonly AppliedDocument[]): Promise<void> {
     return this.database.write(async (sql) => {
-      const rows = documents.map((document): AppliedRow => ({
-        organisation_id: organisationId,
-        set_name: document.set,
-        kind: document.kind,
-        record_id: document.recordId,
-        workspace_id: document.workspaceId,
-        name: document.name,
-        made: document.made,
-        fields: JSON.stringify(document.fields),
-        secrets: JSON.stringify(document.secrets),
-        applied_at: this.now(),
-      }));
+      const rows = documents.map(
+        (document): AppliedRow => ({
+          organisation_id: organisationId,
+          set_name: document.set,
+          kind: document.kind,
+          record_id: document.recordId,
+          workspace_id: document.workspaceId,
+          name: document.name,
+          made: document.made,
+          fields: JSON.stringify(document.fields),
+          secrets: JSON.stringify(document.secrets),
+          applied_at: this.now(),
+        }),
+      );
       for (let at = 0; at < rows.length; at += rowsAtOnce)
         await sql('applied_documents')
           .insert(rows.slice(at, at + rowsAtOnce))
