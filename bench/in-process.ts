@@ -192,6 +192,7 @@ const init: WorkerInit = {
   ownIdentity: [],
   journalDir: '',
   logBodies: false,
+  sendsTraces: false,
   log: { level: 'warn', format: 'json' },
   bodyLimitBytes: 10 * 1024 * 1024,
   upstreamConnections: 256,

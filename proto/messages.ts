@@ -742,6 +742,8 @@ export interface CreateProviderRequest {
   readonly expires_at?: string | null;
   /** Sent with every request. */
   readonly custom_headers: Readonly<Record<string, string>>;
+  /** false sends no traceparent and tracestate. true unless given. */
+  readonly send_trace_context?: boolean | null;
   /** Azure OpenAI: at most 30 characters. */
   readonly api_version?: string | null;
   /** Azure OpenAI. */
@@ -966,6 +968,8 @@ export interface CreateVirtualKeyRequest {
   readonly custom_host?: string | null;
   /** Sent with every request. */
   readonly custom_headers: Readonly<Record<string, string>>;
+  /** false sends no traceparent and tracestate. true unless given. */
+  readonly send_trace_context?: boolean | null;
   /** Azure OpenAI: at most 30 characters. */
   readonly api_version?: string | null;
   /** Azure OpenAI. */
@@ -2356,8 +2360,8 @@ export interface Integration {
   readonly etag: string;
 }
 
-/** What a provider needs beside its key. Each provider takes its own fields, and any provider custom_host and
- * custom_headers; the others are refused. */
+/** What a provider needs beside its key. Each provider takes its own fields, and any provider custom_host,
+ * custom_headers and send_trace_context; the others are refused. */
 export interface IntegrationConfigurations {
   /** Any provider: its address, version segment included. Given by a key of a workspace, it must be one that the network
    * rules let callers choose. */
@@ -2434,6 +2438,8 @@ export interface IntegrationConfigurations {
   readonly huggingface_base_url?: string | null;
   /** cortex: needed. */
   readonly snowflake_account?: string | null;
+  /** Any provider: false sends no traceparent and tracestate to it. true unless given. */
+  readonly send_trace_context?: boolean | null;
 }
 
 export interface IntegrationDetail {
@@ -4815,6 +4821,8 @@ export interface UpdateProviderRequest {
   readonly reset_usage?: boolean | null;
   /** Sent with every request. */
   readonly custom_headers: Readonly<Record<string, string>>;
+  /** false sends no traceparent and tracestate. true unless given. */
+  readonly send_trace_context?: boolean | null;
   /** Azure OpenAI: at most 30 characters. */
   readonly api_version?: string | null;
   /** Azure OpenAI. */
@@ -5062,6 +5070,8 @@ export interface UpdateVirtualKeyRequest {
   readonly custom_host?: string | null;
   /** Sent with every request. */
   readonly custom_headers: Readonly<Record<string, string>>;
+  /** false sends no traceparent and tracestate. true unless given. */
+  readonly send_trace_context?: boolean | null;
   /** Azure OpenAI: at most 30 characters. */
   readonly api_version?: string | null;
   /** Azure OpenAI. */

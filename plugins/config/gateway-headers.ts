@@ -43,7 +43,7 @@ const ownHeaders = [
 /** Headers in which a client may send its own provider key, the most frequent first. */
 export const credentialHeaders = ['authorization', 'x-api-key', 'api-key', 'x-goog-api-key'] as const;
 
-const otherHeaders = [...credentialHeaders, 'traceparent'] as const;
+const otherHeaders = [...credentialHeaders, 'traceparent', 'tracestate'] as const;
 
 export type TargetHeader = (typeof targetHeaders)[number];
 export type GivenName = (typeof ownHeaders)[number] | (typeof otherHeaders)[number];

@@ -1,6 +1,7 @@
 import { GatewayError } from '../../src/common/core/errors.js';
 import type { Exchange } from '../../src/common/core/exchange.js';
 import type { Mirror, Target } from '../../src/common/core/target.js';
+import { traceBelow } from '../../src/common/http/trace.js';
 import type { Metric } from '../../src/common/plugin-host/metrics.js';
 import type { HostWith } from '../../src/common/plugin-host/plugin.js';
 import { directCredential } from '../../src/common/plugin-host/slots.js';
@@ -128,11 +129,6 @@ function copyOf(x: Exchange): Exchange {
   const copy = x.copy(uuidv7());
   copy.set(directCredential, x.get(directCredential));
   copy.metadata = { ...x.metadata, _mirror_of: x.id };
-  copy.trace = {
-    traceId: x.trace.traceId,
-    spanId: null,
-    parentSpanId: x.trace.spanId,
-    spanName: 'mirror',
-  };
+  copy.trace = traceBelow(x.trace, 'mirror');
   return copy;
 }

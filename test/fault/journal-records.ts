@@ -85,6 +85,7 @@ const settlementWith = (id: string, change: Partial<Settlement>): Settlement => 
   span: null,
   parentSpan: null,
   spanName: null,
+  traceContext: null,
   dropped: [],
   costSaved: null,
   msSaved: null,

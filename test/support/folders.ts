@@ -288,6 +288,7 @@ export const folders: readonly Folder[] = [
     holds: 'what of requests goes to other systems: metrics, spans, log sinks',
     imports: [
       'src/common/core',
+      'src/common/text',
       'src/common/plugin-host',
       'src/common/ledger',
       'src/common/settings',

@@ -107,6 +107,7 @@ export function logRow(org: string, workspace: string, id: string, trace: string
     span: null,
     parentSpan: null,
     spanName: null,
+    traceContext: null,
     dropped: [],
     costSaved: null,
     msSaved: null,

@@ -221,15 +221,26 @@ describe('a prepared request', () => {
     for (const host of ['models.test:8443', 'other.test'])
       for (const method of ['POST', 'PUT', 'DELETE', 'GET', 'HEAD', 'POST'])
         for (const length of [1, 1, 20_000])
-          expect(prepared.head(method, host, length)).to.deep.equal(
+          expect(prepared.head(method, host, length, prepared.headers)).to.deep.equal(
             requestHead({ method, path: '/v1/chat?a=b', host, length }, headers),
           );
   });
 
+  it('has what was added for one request, each time anew', () => {
+    const prepared = new PreparedRequest('https://models.test/v1', headers);
+    for (const value of ['1', '2']) {
+      const all = [...headers, 'traceparent', value];
+      const { text } = prepared.head('POST', 'models.test', 7, all)!;
+      const whole = requestHead({ method: 'POST', path: '/v1', host: 'models.test', length: 7 }, all)!;
+      expect(text).to.equal(whole.text);
+    }
+    expect(prepared.head('POST', 'models.test', 7, [...headers, 'x', 'a\r\nb'])).to.equal(null);
+  });
+
   it('has none where HTTP does not allow it', () => {
     const bad = new PreparedRequest('https://models.test/v1', ['x-a', 'a\r\nb']);
-    for (const _ of [1, 2]) expect(bad.head('POST', 'models.test', 5)).to.equal(null);
+    for (const _ of [1, 2]) expect(bad.head('POST', 'models.test', 5, bad.headers)).to.equal(null);
     const badPath = new PreparedRequest('https://models.test/v 1', []);
-    expect(badPath.head('POST', 'models.test', 5)).to.equal(null);
+    expect(badPath.head('POST', 'models.test', 5, [])).to.equal(null);
   });
 });

@@ -3,6 +3,7 @@ import { GatewayError } from '../../../src/common/core/errors.js';
 import { type ClientRequest, Exchange, type JsonObject } from '../../../src/common/core/exchange.js';
 import type { Target } from '../../../src/common/core/target.js';
 import { setHeader } from '../../../src/common/http/headers.js';
+import { traceBelow } from '../../../src/common/http/trace.js';
 import type { HostWith } from '../../../src/common/plugin-host/plugin.js';
 import { directCredential } from '../../../src/common/plugin-host/slots.js';
 import { uuidv7 } from '../../../src/common/text/id.js';
@@ -64,7 +65,7 @@ function exchangeFor(of: Exchange, call: AsideCall, prefix: string): Exchange {
   x.principal = of.principal;
   x.config = of.config;
   x.metadata = { ...of.metadata, [mark]: of.id };
-  x.trace = { traceId: of.trace.traceId, spanId: null, parentSpanId: of.trace.spanId, spanName: 'cache' };
+  x.trace = traceBelow(of.trace, 'cache');
   x.modelAsked = typeof json['model'] === 'string' ? json['model'] : of.modelAsked;
   if (asClient) {
     x.keyHeader = of.keyHeader;

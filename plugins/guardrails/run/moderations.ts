@@ -3,6 +3,7 @@ import { GatewayError } from '../../../src/common/core/errors.js';
 import { type ClientRequest, Exchange, type JsonObject } from '../../../src/common/core/exchange.js';
 import type { Target } from '../../../src/common/core/target.js';
 import { setHeader } from '../../../src/common/http/headers.js';
+import { traceBelow } from '../../../src/common/http/trace.js';
 import { isJsonObject } from '../../../src/common/json/json.js';
 import { jsonBytes } from '../../../src/common/json/json-bytes.js';
 import type { HostWith } from '../../../src/common/plugin-host/plugin.js';
@@ -128,12 +129,7 @@ function exchangeFor(of: Exchange, json: JsonObject, asClient: boolean, prefix: 
   x.principal = of.principal;
   x.config = of.config;
   x.metadata = { ...of.metadata, _moderation_of: of.id };
-  x.trace = {
-    traceId: of.trace.traceId,
-    spanId: null,
-    parentSpanId: of.trace.spanId,
-    spanName: 'guardrails',
-  };
+  x.trace = traceBelow(of.trace, 'guardrails');
   x.modelAsked = String(json['model']);
   if (asClient) {
     x.keyHeader = of.keyHeader;

@@ -90,6 +90,17 @@ export interface Trace {
   readonly spanId: string | null;
   readonly parentSpanId: string | null;
   readonly spanName: string | null;
+  /** W3C trace context of the call; absent: it has none that is valid. */
+  readonly context?: TraceContext;
+}
+
+/** What a call's `traceparent` and `tracestate` say. */
+export interface TraceContext {
+  /** 32 hexadecimal digits. */
+  readonly traceId: string;
+  readonly isSampled: boolean;
+  /** `tracestate`; null: none. */
+  readonly state: string | null;
 }
 
 /** An answer on its way to the client. */

@@ -124,6 +124,8 @@ export interface WorkerInit {
   journalDir: string;
   nodeId: string;
   logBodies: boolean;
+  /** Are spans exported? */
+  sendsTraces: boolean;
   log: { level: string; format: 'auto' | 'json' | 'pretty' };
   bodyLimitBytes: number;
   upstreamConnections: number;

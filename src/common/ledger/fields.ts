@@ -218,6 +218,12 @@ export const restFields = [
   maybeText('span', 'span id', (s) => s.span, { filledBy: 'client' }),
   maybeText('parent_span', 'id of the span above', (s) => s.parentSpan, { filledBy: 'client' }),
   maybeText('span_name', 'name of the span', (s) => s.spanName, { filledBy: 'client' }),
+  maybeText(
+    'trace_context',
+    "trace id and flags of the call's `traceparent`, where its trace is named otherwise or it is not sampled",
+    (s) => s.traceContext,
+    { since: 6, filledBy: 'client' },
+  ),
   field<Settlement['dropped']>('json', false)(
     'dropped',
     'fields that the provider could not be sent',

@@ -110,6 +110,7 @@ function writeRest(to: LineWriter, s: Settlement): void {
   writeText(to, ',"span":', s.span);
   writeText(to, ',"parent_span":', s.parentSpan);
   writeText(to, ',"span_name":', s.spanName);
+  writeText(to, ',"trace_context":', s.traceContext);
   if (s.dropped.length > 0) writeJson(to, ',"dropped":', s.dropped);
   if (s.route !== null && s.route.length > 0) writeJson(to, ',"route":', s.route);
   if (s.stages !== null) writeJson(to, ',"stages":', s.stages);

@@ -167,6 +167,7 @@ function settlement(given: SettlementPositions, state: RowState): LedgerRow {
     span,
     parentSpan,
     spanName,
+    traceContext: null,
     dropped,
     costSaved: picos(costSaved),
     msSaved: msSaved ?? null,

@@ -84,6 +84,11 @@ export interface Settlement {
   readonly span: string | null;
   readonly parentSpan: string | null;
   readonly spanName: string | null;
+  /**
+   * Trace id and flags of the call's `traceparent`, where its trace is named otherwise or it is not sampled: `<32 digits>-00`.
+   * null: `trace` has it.
+   */
+  readonly traceContext: string | null;
   readonly dropped: readonly string[];
   /** Picodollars and upstream milliseconds that a hit of the cache saved; null: it was none, or no price is known. */
   readonly costSaved: number | null;

@@ -21,6 +21,7 @@ export interface Rest {
   readonly span?: string;
   readonly parent_span?: string;
   readonly span_name?: string;
+  readonly trace_context?: string;
   readonly dropped?: readonly string[];
   readonly route?: readonly Decision[];
   readonly stages?: Readonly<Record<string, unknown>>;
@@ -113,6 +114,7 @@ export function rowOf(values: StoredValues, rest: Rest, state: RowState): Ledger
     span: rest.span ?? null,
     parentSpan: rest.parent_span ?? null,
     spanName: rest.span_name ?? null,
+    traceContext: rest.trace_context ?? null,
     dropped: rest.dropped ?? [],
     costSaved: columns.cost_saved,
     msSaved: columns.saved_us,
@@ -177,6 +179,7 @@ export function restOf(row: LedgerRow): Rest {
     ...(row.span !== null && { span: row.span }),
     ...(row.parentSpan !== null && { parent_span: row.parentSpan }),
     ...(row.spanName !== null && { span_name: row.spanName }),
+    ...(row.traceContext !== null && { trace_context: row.traceContext }),
     ...(dropped.length > 0 && { dropped }),
     ...(route !== null && route.length > 0 && { route }),
     ...(row.stages !== null && { stages: row.stages }),
@@ -215,27 +218,27 @@ const restUsage = ({ input, output, cached, cacheWrite, reasoning, source, kinds
   ...(kinds !== undefined && { kinds }),
 });
 
-/** The row that an intent becomes when no settlement ever comes. */
-export const unknownRow = (intent: Intent, node: string | null): LedgerRow => ({
-  state: 'unknown',
-  node,
-  id: intent.id,
-  at: intent.at,
-  org: intent.org,
-  workspace: intent.workspace,
-  key: intent.key,
-  user: intent.user,
-  config: intent.config,
+/** A row of which nothing is known. */
+export const blankRow: LedgerRow = {
+  state: 'settled',
+  node: null,
+  id: '',
+  at: 0,
+  org: '',
+  workspace: null,
+  key: null,
+  user: null,
+  config: null,
   configVersion: null,
   prompt: null,
-  endpoint: intent.endpoint,
-  method: intent.method,
-  path: intent.path,
-  provider: intent.provider,
-  slug: intent.slug,
-  integration: intent.integration,
-  modelAsked: intent.model,
-  modelUsed: intent.model,
+  endpoint: '',
+  method: '',
+  path: '',
+  provider: null,
+  slug: null,
+  integration: null,
+  modelAsked: null,
+  modelUsed: null,
   status: 0,
   error: null,
   errorMessage: null,
@@ -247,17 +250,43 @@ export const unknownRow = (intent: Intent, node: string | null): LedgerRow => ({
   retries: 0,
   target: null,
   usage: noUsage(),
-  cost: intent.reserved,
+  cost: null,
   cache: 'DISABLED',
   metadata: {},
-  trace: intent.trace,
+  trace: '',
   span: null,
   parentSpan: null,
   spanName: null,
+  traceContext: null,
   dropped: [],
   costSaved: null,
   msSaved: null,
   route: null,
   stages: null,
+  charges: null,
+};
+
+/** The row that an intent becomes when no settlement ever comes. */
+export const unknownRow = (intent: Intent, node: string | null): LedgerRow => ({
+  ...blankRow,
+  state: 'unknown',
+  node,
+  id: intent.id,
+  at: intent.at,
+  org: intent.org,
+  workspace: intent.workspace,
+  key: intent.key,
+  user: intent.user,
+  config: intent.config,
+  endpoint: intent.endpoint,
+  method: intent.method,
+  path: intent.path,
+  provider: intent.provider,
+  slug: intent.slug,
+  integration: intent.integration,
+  modelAsked: intent.model,
+  modelUsed: intent.model,
+  cost: intent.reserved,
+  trace: intent.trace,
   charges: intent.charges,
 });

@@ -12,6 +12,7 @@ import { maxTokens } from './outgoing/max-tokens.js';
 import { type Outgoing, unifiedCall } from './outgoing/outgoing.js';
 import { passthroughCall } from './outgoing/passthrough-call.js';
 import type { PreparedCall } from './outgoing/prepared-calls.js';
+import { addTraceHeaders } from './outgoing/trace-headers.js';
 import type { Pipeline } from './parts.js';
 import { countHere } from './request/count-here.js';
 import { answers } from './request/expected-tokens.js';
@@ -100,6 +101,8 @@ function leave(
       x.endpoint.format === 'none'
         ? passthroughCall(x, target, address, pipeline.headerPrefixes)
         : unifiedCall(x, target, address, pipeline, prepared);
+    if (pipeline.sendsTraces || x.trace.context !== undefined)
+      outgoing.trace = addTraceHeaders(x, record, address, outgoing.call.headers);
     if (prepared === null) pipeline.calls.keep(x, target, address, outgoing.call.url);
     if (outgoing.unwritten !== null) {
       return writeJsonInSlices(outgoing.unwritten).then(

@@ -56,6 +56,8 @@ export interface Parts {
   /** Headers that name others whose values are masked in logs. */
   readonly sensitiveHeaders: readonly string[];
   readonly logBodies: boolean;
+  /** Are spans exported? Then calls without a trace of the client's begin one. */
+  readonly sendsTraces: boolean;
   readonly ownIdentities: OwnIdentities;
   /** A stored provider's credential was refused. Absent: no one wants to know. */
   readonly credentialRefused?: (workspaceId: string, slug: string) => void;

@@ -1,5 +1,5 @@
 import { BodyRecord } from '../../common/bytes/body-record.js';
-import type { Attempt, Exchange, Outcome } from '../../common/core/exchange.js';
+import type { Attempt, Exchange, Outcome, Trace, TraceContext } from '../../common/core/exchange.js';
 import { getHeader } from '../../common/http/headers.js';
 import { loggedHeaders, sensitiveNames } from '../../common/http/logged-headers.js';
 import type { Settlement } from '../../common/ledger/record.js';
@@ -66,6 +66,7 @@ function settlement(parts: Parts, x: Exchange, outcome: Outcome): Settlement {
     span: x.trace?.spanId ?? null,
     parentSpan: x.trace?.parentSpanId ?? null,
     spanName: x.trace?.spanName ?? null,
+    traceContext: x.trace?.context === undefined ? null : recordedContext(x.trace, x.trace.context),
     dropped: x.allDropped,
     costSaved: x.saved?.cost ?? null,
     msSaved: x.saved === null ? null : round(x.saved.ms),
@@ -74,6 +75,10 @@ function settlement(parts: Parts, x: Exchange, outcome: Outcome): Settlement {
     charges: x.charges,
   };
 }
+
+/** null: the trace id has it all, as of most calls. */
+const recordedContext = ({ traceId: trace }: Trace, { traceId, isSampled }: TraceContext): string | null =>
+  isSampled && traceId === trace ? null : `${traceId}-${isSampled ? '01' : '00'}`;
 
 /**
  * Prices each attempt, in its record, and adds them up: each attempt costs, whichever one answered. `at`: Unix milliseconds

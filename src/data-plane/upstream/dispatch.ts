@@ -144,7 +144,7 @@ class Dispatch implements Upstream {
     // The path of a checked URL may be written in another way.
     const head =
       length > 0 && prepared?.path === path
-        ? prepared.head(method, host, length)
+        ? prepared.head(method, host, length, headers)
         : requestHead({ method, path, host, length, ownIdentity }, headers);
     if (head === null) return flight.fail(failure('invalid_request', ''));
     pool.send(flight, head);

@@ -115,6 +115,7 @@ function initOf(
     journalDir,
     nodeId: '0190a1b2-0000-7000-8000-0000000000a1',
     logBodies: false,
+    sendsTraces: false,
     log: { level: 'warn', format: 'json' },
     bodyLimitBytes: 32 * 1024 * 1024,
     upstreamConnections: 8,

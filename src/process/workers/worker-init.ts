@@ -36,6 +36,7 @@ export function workerInit(
     journalDir,
     nodeId,
     logBodies: settings.logBodies,
+    sendsTraces: settings.otelExporterOtlpEndpoint !== null,
     log: { level: settings.logLevel, format: settings.logFormat },
     bodyLimitBytes: settings.bodyLimitBytes,
     upstreamConnections: settings.upstreamConnections,

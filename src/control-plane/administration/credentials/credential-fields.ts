@@ -21,6 +21,7 @@ const oracle = of('oracle');
 export const credentialFields: Readonly<Record<string, CredentialField>> = {
   custom_host: any,
   custom_headers: { ...any, secret: true },
+  send_trace_context: any,
   openai_organization: of('openai'),
   openai_project: of('openai'),
   azure_auth_mode: { ...azure, needed: true },

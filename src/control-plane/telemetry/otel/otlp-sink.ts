@@ -43,6 +43,7 @@ export async function otlpSink(options: OtlpOptions): Promise<LogSink> {
     send: ({ rows }) =>
       new Promise((resolve, reject) => {
         const spans = rows.flatMap(({ row }) => spansOf(row, resource));
+        if (spans.length === 0) return resolve();
         exporter.export(spans, ({ code, error }) => {
           if (code === 0) resolve();
           // Its message may have what the collector answered.

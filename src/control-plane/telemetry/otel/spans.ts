@@ -1,9 +1,15 @@
-import { createHash } from 'node:crypto';
 import { type Attributes, type HrTime, type SpanContext, SpanKind, SpanStatusCode } from '@opentelemetry/api';
 import type { Resource } from '@opentelemetry/resources';
 import type { ReadableSpan } from '@opentelemetry/sdk-trace-base';
 import type { AttemptRecord } from '../../../common/core/exchange.js';
 import type { LedgerRow } from '../../../common/ledger/record.js';
+import {
+  attemptSpanId,
+  isSpanId,
+  isTraceId,
+  requestSpanId,
+  traceIdOf,
+} from '../../../common/text/span-ids.js';
 import { genAiOperation, genAiProvider } from '../genai.js';
 
 const picodollarsPerDollar = 1e12;
@@ -13,8 +19,11 @@ const picodollarsPerDollar = 1e12;
  * request, so that a row that is sent again has the same ones. No contents.
  */
 export function spansOf(row: LedgerRow, resource: Resource): ReadableSpan[] {
-  const traceId = traceIdOf(row.trace);
-  const own = context(traceId, isSpanId(row.span) ? row.span : hash(row.id, 16));
+  const { traceContext } = row;
+  // Its client, or what called that, decided that the trace is not recorded.
+  if (traceContext?.endsWith('-00') === true) return [];
+  const traceId = traceContext === null ? traceIdOf(row.trace) : traceContext.slice(0, 32);
+  const own = context(traceId, isSpanId(row.span) ? row.span : requestSpanId(row.id));
   const parent = isSpanId(row.parentSpan) ? context(traceId, row.parentSpan) : undefined;
   const server = span(resource, {
     ...{ name: row.spanName ?? `${row.method} ${row.path}`, kind: SpanKind.SERVER, own, parent },
@@ -28,7 +37,7 @@ export function spansOf(row: LedgerRow, resource: Resource): ReadableSpan[] {
   const calls = row.attempts.map((attempt, i) =>
     span(resource, {
       ...{ name: callName(row, attempt), kind: SpanKind.CLIENT, parent: own },
-      ...{ own: context(traceId, hash(`${row.id}/${i}`, 16)), at: row.at + attempt.startedAt },
+      ...{ own: context(traceId, attemptSpanId(row.id, i)), at: row.at + attempt.startedAt },
       ...{ ms: callMs(row, attempt, i), error: attempt.error, attributes: callAttributes(row, attempt) },
     }),
   );
@@ -55,7 +64,7 @@ function requestAttributes(row: LedgerRow): Attributes {
     'http.response.status_code': row.status || null,
     'error.type': row.error,
     'gateway.request_id': row.id,
-    'gateway.trace_id': isTraceId(row.trace) ? null : row.trace,
+    'gateway.trace_id': row.traceContext === null && isTraceId(row.trace) ? null : row.trace,
     'gateway.workspace_id': row.workspace,
     'gateway.config': row.config,
     'gateway.cache_status': row.cache,
@@ -125,12 +134,3 @@ function hrTime(ms: number): HrTime {
   const whole = Math.floor(ms / 1000);
   return [whole, Math.round((ms - whole * 1000) * 1000) * 1000];
 }
-
-const isTraceId = (text: string): boolean => /^(?!0+$)[0-9a-f]{32}$/.test(text);
-const isSpanId = (text: string | null): text is string => text !== null && /^(?!0+$)[0-9a-f]{16}$/.test(text);
-
-/** A trace id that is another text becomes one by its hash: requests of one trace stay together. */
-const traceIdOf = (trace: string): string => (isTraceId(trace) ? trace : hash(trace, 32));
-
-const hash = (text: string, length: number): string =>
-  createHash('sha256').update(text).digest('hex').slice(0, length);

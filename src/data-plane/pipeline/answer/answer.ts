@@ -84,10 +84,10 @@ export class Answer implements IntentWaiter, UpstreamHandler, Inflow {
   /** The intent is on file: now the call may be sent. */
   intended(): void {
     if (this.#mode === 'done') return;
-    const { call, address, wire, prepared } = this.outgoing;
+    const { call, address, wire, prepared, trace } = this.outgoing;
     const { principal } = this.x;
     try {
-      this.#isPrepared = prepared?.isUnchanged(call) === true;
+      this.#isPrepared = prepared?.isUnchanged(call, trace) === true;
       const flight = this.pipeline.upstream.send(
         {
           method: call.method,

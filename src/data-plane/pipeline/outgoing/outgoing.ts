@@ -37,6 +37,8 @@ export interface Outgoing {
   readonly dropped: readonly string[];
   /** What `call` was begun with; null: it was built from nothing. */
   readonly prepared: PreparedCall | null;
+  /** Headers of its trace that were added to `call`; null: none. */
+  trace: readonly string[] | null;
 }
 
 /** If the client's body is longer, in bytes, the provider's body is written in slices. */
@@ -82,6 +84,7 @@ export function unifiedCall(
       conversion: isConverted ? sameFormatConversion(x, target, address, formats, clientFormats) : null,
       dropped: [],
       prepared,
+      trace: null,
     };
   }
   if (target.passthrough) {
@@ -95,7 +98,7 @@ export function unifiedCall(
     .get(plainClientFormat?.canonical ?? format)
     ?.find(({ name }) => provider.paths[name] !== undefined);
   if (plain !== undefined)
-    return { ...plainCall(x, target, address, plain, plainClientFormat, headers), prepared };
+    return { ...plainCall(x, target, address, plain, plainClientFormat, headers), prepared, trace: null };
   const clientFormat = clientFormats.get(format);
   const spoken = chatFormatOf(provider, formats);
   if (clientFormat === undefined || spoken === null) {
@@ -123,6 +126,7 @@ export function unifiedCall(
     conversion,
     dropped: wire.dropped,
     prepared,
+    trace: null,
   };
 }
 
@@ -193,7 +197,7 @@ function plainCall(
   format: WireFormat,
   clientFormat: PlainClientFormat | null,
   headers: HeaderList,
-): Omit<Outgoing, 'prepared'> {
+): Omit<Outgoing, 'prepared' | 'trace'> {
   const { provider } = address;
   const long = x.request.bytes!.length > longBytes;
   const asked = askedOf(x, address);

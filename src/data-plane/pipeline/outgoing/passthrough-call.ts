@@ -26,6 +26,9 @@ const hopByHop = new Set([
 /** Headers in which official clients put a key; replaced by the provider's own credential where there is one. */
 const credentialHeaders = new Set(['authorization', 'x-api-key', 'api-key', 'x-goog-api-key']);
 
+/** The gateway continues the trace itself; what a client calls baggage is not for providers. */
+const traceHeaders = new Set(['traceparent', 'tracestate', 'baggage']);
+
 /**
  * Builds the call for a passthrough: the client's bytes and headers, without those of the gateway and of the
  * connection.
@@ -52,7 +55,7 @@ export function passthroughCall(
     if (hopByHop.has(name) || name === keyHeader || named?.includes(name)) continue;
     if (prefixes.some((prefix) => name.startsWith(prefix))) continue;
     // These now contain only the client's own provider key, which is added again from the address below.
-    if (credentialHeaders.has(name) || name === 'cookie') continue;
+    if (credentialHeaders.has(name) || name === 'cookie' || traceHeaders.has(name)) continue;
     const value = request.headers[i + 1]!;
     // The gateway's key is not passed on, in whatever header the client sent it.
     if (!value.includes(key)) headers.push(name, value);
@@ -78,6 +81,7 @@ export function passthroughCall(
     unwritten: null,
     dropped: [],
     prepared: null,
+    trace: null,
   };
 }
 

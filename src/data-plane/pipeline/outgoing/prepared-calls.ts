@@ -51,12 +51,16 @@ export class PreparedCall {
     return headers;
   }
 
-  /** Has nothing been added to this call, or changed in it? Then it is sent with what was prepared. */
-  isUnchanged({ url, headers }: UpstreamCall): boolean {
+  /**
+   * Has nothing been added to this call but `added`, or changed in it? Then it is sent with what was prepared.
+   */
+  isUnchanged({ url, headers }: UpstreamCall, added: readonly string[] | null): boolean {
     const { request } = this;
     const own = request.headers;
-    if (headers.length !== own.length || url !== request.url) return false;
+    const more = added === null ? 0 : added.length;
+    if (headers.length !== own.length + more || url !== request.url) return false;
     for (let i = 0; i < own.length; i++) if (headers[i] !== own[i]) return false;
+    for (let i = 0; i < more; i++) if (headers[own.length + i] !== added![i]) return false;
     return true;
   }
 }

@@ -143,6 +143,7 @@ function partsOf({
     debugHeaders: init.headerPrefixes.map((prefix) => `${prefix}debug`),
     sensitiveHeaders: init.headerPrefixes.map((prefix) => `${prefix}sensitive-headers`),
     logBodies: init.logBodies,
+    sendsTraces: init.sendsTraces,
     ownIdentities: new OwnIdentities(init.ownIdentity),
     credentialRefused: (workspaceId, slug) => refused.report(workspaceId, slug),
     log,

@@ -1,7 +1,8 @@
 import type { CustomLog } from '../../../../../proto/messages.js';
-import { noUsage, type Usage } from '../../../../common/core/usage.js';
+import type { Usage } from '../../../../common/core/usage.js';
 import { loggedHeaders, sensitiveNames } from '../../../../common/http/logged-headers.js';
 import type { Bodies, LedgerRow } from '../../../../common/ledger/record.js';
+import { blankRow } from '../../../../common/ledger/rows.js';
 import type { PriceBook } from '../../../../common/prices/pricing.js';
 import { costOf } from '../../../../common/prices/pricing.js';
 import { uuidv7 } from '../../../../common/text/id.js';
@@ -74,13 +75,14 @@ export function customLog(
     headers: { request: headersOf(headers), response: headersOf(response.headers ?? {}) },
   };
   const row: LedgerRow = {
-    ...emptyRow,
+    ...blankRow,
     id,
     at,
     org: caller.organisationId,
     workspace,
     key: key.keyId,
     user: own['_user'] ?? null,
+    endpoint: 'custom',
     method: request.method || 'POST',
     path: request.url,
     provider,
@@ -156,50 +158,3 @@ const attemptOf = ({ provider, model, status, ms, usage }: Answered): LedgerRow[
   usage: usage.source === 'none' ? null : usage,
   cost: null,
 });
-
-/** What a request has that did not go through the gateway. */
-export const emptyRow: LedgerRow = {
-  state: 'settled',
-  node: null,
-  id: '',
-  at: 0,
-  org: '',
-  workspace: null,
-  key: null,
-  user: null,
-  config: null,
-  configVersion: null,
-  prompt: null,
-  endpoint: 'custom',
-  method: 'POST',
-  path: '',
-  provider: null,
-  slug: null,
-  integration: null,
-  modelAsked: null,
-  modelUsed: null,
-  status: 200,
-  error: null,
-  errorMessage: null,
-  stream: false,
-  totalMs: 0,
-  upstreamMs: 0,
-  firstByteMs: null,
-  attempts: [],
-  retries: 0,
-  target: null,
-  usage: noUsage(),
-  cost: null,
-  cache: 'DISABLED',
-  metadata: {},
-  trace: '',
-  span: null,
-  parentSpan: null,
-  spanName: null,
-  dropped: [],
-  costSaved: null,
-  msSaved: null,
-  route: null,
-  stages: null,
-  charges: null,
-};

@@ -2,11 +2,12 @@ import type { CacheStatus } from '../../../../common/core/cache.js';
 import type { AttemptRecord } from '../../../../common/core/exchange.js';
 import { noUsage, type Usage, type UsageSource } from '../../../../common/core/usage.js';
 import type { LedgerRow, RowState } from '../../../../common/ledger/record.js';
+import { blankRow } from '../../../../common/ledger/rows.js';
 import { uuidv7 } from '../../../../common/text/id.js';
 import { maxPicos, picosPerDollar } from '../../../../common/vocabulary/money.js';
 import { AdminError } from '../../admin-error.js';
 import { readTime } from '../../shape/json.js';
-import { boundedMetadata, emptyRow } from './custom-logs.js';
+import { boundedMetadata } from './custom-logs.js';
 
 /** Rows as `ListLogs` gives them, read back. By hand: an import has many thousands in a second. */
 
@@ -222,7 +223,7 @@ export function readLoggedRow(
   const usage = usageOf(fields);
   const status = fields.whole('response_status_code', highestStatus);
   const row: LedgerRow = {
-    ...emptyRow,
+    ...blankRow,
     state,
     node: fields.text('node_id'),
     id,

@@ -237,13 +237,13 @@ function headersIn({ custom_headers: given }: Readonly<Record<string, unknown>>)
   ]);
 }
 
-/** Texts as they are, and lists as JSON. */
+/** Texts as they are, lists and booleans as JSON. */
 function fieldsIn(configurations: Readonly<Record<string, unknown>>): Record<string, string> {
   const fields: Record<string, string> = {};
   for (const [name, value] of Object.entries(configurations)) {
     if (name.startsWith('masked_')) continue;
     if (typeof value === 'string') fields[name] = value;
-    else if (Array.isArray(value)) fields[name] = JSON.stringify(value);
+    else if (Array.isArray(value) || typeof value === 'boolean') fields[name] = JSON.stringify(value);
   }
   return fields;
 }
