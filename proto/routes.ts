@@ -113,6 +113,7 @@ export const adminPaths: readonly string[] = [
   '/v1/model-configs/pricing/{provider}/{model}',
   '/v1/nodes',
   '/v1/openapi.json',
+  '/v1/otel/v1/traces',
   '/v1/plugins',
   '/v1/plugins/{id}',
   '/v1/policies/rate-limits',

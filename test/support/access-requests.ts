@@ -232,6 +232,7 @@ export const requests: Readonly<Record<string, RequestOf>> = {
   'Logs.CreateLogs': () => ({
     logs: [{ request: { url: 'https://x.example/v1', body: {} }, response: { body: {} } }],
   }),
+  'Logs.CreateTraces': () => ({ spans: { content_type: 'application/json', data: Buffer.from('{}') } }),
   'Logs.ExplainCost': only('id', 'log'),
   'Logs.GetLog': only('id', 'log'),
   'Logs.GetUnredactedText': only('id', 'log'),

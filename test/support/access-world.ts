@@ -9,7 +9,7 @@ import type { KeyType } from '../../src/common/access/principal.js';
 import { scopesOf } from '../../src/common/access/scopes.js';
 import { Calls } from '../../src/control-plane/administration/access/call.js';
 import { oneKey } from '../../src/control-plane/administration/access/caller.js';
-import { AdminError } from '../../src/control-plane/administration/admin-error.js';
+import { AdminError, adminErrors } from '../../src/control-plane/administration/admin-error.js';
 import { readRequest } from '../../src/control-plane/administration/grpc/grpc.js';
 import { RestBridge } from '../../src/control-plane/administration/rest/bridge.js';
 import { implement } from '../../src/control-plane/administration/services.js';
@@ -141,8 +141,11 @@ function restCall(bridge: RestBridge): ProtocolCall {
         for await (const _ of answer.body) gone.abort();
       return ok;
     }
-    const { errorCode, message } = JSON.parse(String(answer.body)).data;
-    return { code: errorCode, status: answer.status, message };
+    const { data, code, message } = JSON.parse(String(answer.body));
+    if (data !== undefined) return { code: data.errorCode, status: answer.status, message: data.message };
+    // In the form of google.rpc.Status.
+    const named = Object.entries(adminErrors).find(([, { grpc }]) => grpc === code);
+    return { code: named?.[0] ?? String(code), status: answer.status, message };
   };
 }
 

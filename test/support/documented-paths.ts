@@ -147,6 +147,7 @@ export const documentedRoutes: ReadonlySet<string> = new Set([
   '/v1/logs/groups/metadata/team',
   '/v1/logs/groups/model',
   '/v1/logs/0196f0a0-0000-7000-8000-000000000000',
+  '/v1/otel/v1/traces',
   '/v1/deployments',
   '/v1/deployments/d-1',
   '/v1/deployments/d-1/ping',

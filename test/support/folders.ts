@@ -289,6 +289,7 @@ export const folders: readonly Folder[] = [
     imports: [
       'src/common/core',
       'src/common/text',
+      'src/common/vocabulary',
       'src/common/plugin-host',
       'src/common/ledger',
       'src/common/settings',

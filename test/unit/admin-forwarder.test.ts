@@ -228,7 +228,7 @@ describe('the admission to the administration plane', () => {
 
   it('does not read the body of a path that has no route, and hands the call over without it', async () => {
     reply = () => 501;
-    for (const path of ['/v1/mcp-servers', '/v1/otel/v1/traces', '/v1/configs/a/b/c']) {
+    for (const path of ['/v1/mcp-servers', '/v1/agent-servers', '/v1/configs/a/b/c']) {
       const call = ask({ path, slowBody: 100, key: known });
       await turn();
       await turn();

@@ -85,6 +85,7 @@ describe('the operations of the administration plane', () => {
     'Feedback.CreateFeedback',
     'Feedback.UpdateFeedback',
     'Logs.CreateLogs',
+    'Logs.CreateTraces',
     'Logs.ImportLogs',
   ]);
 

@@ -226,7 +226,7 @@ describe('a prepared request', () => {
           );
   });
 
-  it('has what was added for one request, each time anew', () => {
+  it('has headers that were added for one request, and not for the next', () => {
     const prepared = new PreparedRequest('https://models.test/v1', headers);
     for (const value of ['1', '2']) {
       const all = [...headers, 'traceparent', value];

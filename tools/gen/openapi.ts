@@ -98,6 +98,7 @@ function operationOf(method: AdminMethod, { verb, path, body }: Binding, isAlias
   const places = placesOf(path);
   const rest = request.fields.filter(({ name, apart }) => !apart && !places.includes(name));
   const isJson = response.name !== 'HttpBody';
+  const isRaw = request.field(body)?.message?.name === 'HttpBody';
   const parameters = [
     ...places.map((name) => ({ name, in: 'path', required: true, schema: schemaOf(request.field(name)!) })),
     ...(body !== ''
@@ -124,8 +125,12 @@ function operationOf(method: AdminMethod, { verb, path, body }: Binding, isAlias
       rest.length > 0 && {
         requestBody: { content: { 'application/json': { schema: objectOf(request, rest, true) } } },
       }),
+    ...(isRaw && {
+      requestBody: { content: { '*/*': { schema: { type: 'string' } } } },
+    }),
     ...(body !== '' &&
-      body !== '*' && {
+      body !== '*' &&
+      !isRaw && {
         requestBody: { content: { 'application/json': { schema: oneOrMany(request.field(body)!) } } },
       }),
     responses: {

@@ -27,8 +27,9 @@ function ofPaths({ name, request, bindings }: AdminMethod): string[] {
         found.push(`${name}: {${place}} of ${path} is no text field of ${request.name}.`);
     }
     const held = request.field(body);
-    if (body !== '' && body !== '*' && !(held?.list === true && held.kind === 'message'))
-      found.push(`${name}: the body of ${verb} ${path} is "*", a list of messages, or nothing.`);
+    const isHeld = held?.kind === 'message' && (held.list || held.message?.name === 'HttpBody');
+    if (body !== '' && body !== '*' && !isHeld)
+      found.push(`${name}: the body of ${verb} ${path} is "*", a list of messages, an HttpBody, or nothing.`);
     if (verb === 'GET' && body !== '') found.push(`${name}: GET ${path} takes no body.`);
     if ((verb === 'POST' || verb === 'PUT' || verb === 'PATCH') && body === '')
       found.push(`${name}: ${verb} ${path} needs body: "*".`);

@@ -94,7 +94,7 @@ export interface Trace {
   readonly context?: TraceContext;
 }
 
-/** What a call's `traceparent` and `tracestate` say. */
+/** The values of a call's `traceparent` and `tracestate`. */
 export interface TraceContext {
   /** 32 hexadecimal digits. */
   readonly traceId: string;

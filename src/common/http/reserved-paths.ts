@@ -15,7 +15,6 @@ export const reservedPaths: readonly string[] = [
   '/v1/mcp-integrations/**',
   '/v1/mcp-servers/**',
   '/v1/organisation/**',
-  '/v1/otel/**',
   '/v1/prompts/**',
   '/v1/scim/**',
   '/v1/utils/**',

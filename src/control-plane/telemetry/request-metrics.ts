@@ -1,5 +1,5 @@
+import { genAiOperation, genAiProvider } from '../../common/vocabulary/genai-names.js';
 import type { RowBatch } from '../ledger/ledger.js';
-import { genAiOperation, genAiProvider } from './genai.js';
 import { Histogram } from './histogram.js';
 import { KnownValues, LabelSets } from './label-sets.js';
 import type { MetricFamily, MetricSample } from './metric-family.js';

@@ -93,6 +93,18 @@ function bodyOf({ headers, body }: RestRequest): unknown {
   }
 }
 
+/** The field that is the body as it came, and no JSON of the method; null: it has none. */
+export function rawField({ request }: AdminMethod, { body }: Binding): string | null {
+  return request.field(body)?.message?.name === 'HttpBody' ? body : null;
+}
+
+/** What gzip has compressed is left so. */
+function rawBody({ headers, body }: RestRequest): Message {
+  if (valuesOf(headers, 'content-encoding').some((coding) => coding !== 'identity' && coding !== 'gzip'))
+    throw AdminError.http(415, 'The body must not be compressed, except by gzip.');
+  return { content_type: valuesOf(headers, 'content-type')[0] ?? '', data: body };
+}
+
 function single(headers: RestRequest['headers'], name: string): string | undefined {
   const values = valuesOf(headers, name);
   if (values.length > 1) throw AdminError.field(name, 'is sent twice.');
@@ -115,6 +127,8 @@ export function bind(
   request: RestRequest,
 ): Message {
   const shape = method.request;
+  const raw = rawField(method, binding);
+  if (raw !== null) return { ...empty(shape), [raw]: rawBody(request) };
   const json = bodyOf(request);
   // Some clients send a body with every DELETE; its fields must still be those of the method.
   if (json !== undefined && binding.verb === 'GET') throw new AdminError('AB01', 'GET takes no body.');

@@ -9,9 +9,10 @@ import type { CallCredentials, Inbound } from '../access/inbound.js';
 import { AdminError } from '../admin-error.js';
 import { messageJson } from '../grpc/message-bytes.js';
 import { writeMessage } from '../shape/json.js';
-import { bind } from './bind.js';
+import { bind, rawField } from './bind.js';
 import { refusalBody, refusalOf } from './refusal.js';
 import { commonHeaders, type RestAnswer, type RestRequest, valuesOf } from './request.js';
+import { statusRefusalOf } from './status-refusal.js';
 
 /** What a path leads to. */
 interface RestRoute {
@@ -30,6 +31,13 @@ export interface BridgeOptions {
   readonly keyHeaders: readonly string[];
   /** Milliseconds that a call of a method may take. */
   longestOf(method: AdminMethod): number;
+}
+
+/** A refusal of a method whose body is not this plane's JSON: its clients read errors in another form. */
+class RawRefusal extends Error {
+  constructor(readonly error: AdminError) {
+    super(error.message);
+  }
 }
 
 /** Of a path that has no route yet: no verb. */
@@ -54,7 +62,10 @@ export class RestBridge {
     try {
       answer = await this.#answer(request, requestId);
     } catch (thrown) {
-      answer = refusalOf(AdminError.from(thrown), request, requestId);
+      answer =
+        thrown instanceof RawRefusal
+          ? statusRefusalOf(thrown.error, request, requestId)
+          : refusalOf(AdminError.from(thrown), request, requestId);
     }
     return { ...answer, headers: [...answer.headers, ...commonHeaders, 'x-request-id', requestId] };
   }
@@ -108,7 +119,9 @@ export class RestBridge {
       gone: request.gone,
     };
     if (method.streams) return streamed(method, calls.stream(inbound), wantsEvents(request));
-    const response = await calls.unary(inbound);
+    const response = await calls.unary(inbound).catch((thrown: unknown) => {
+      throw rawField(method, binding) === null ? thrown : new RawRefusal(AdminError.from(thrown));
+    });
     if (method.response.name === 'HttpBody') return asFile(response);
     const headers = ['content-type', 'application/json'];
     const { etag } = response;

@@ -10,7 +10,7 @@ import {
   requestSpanId,
   traceIdOf,
 } from '../../../common/text/span-ids.js';
-import { genAiOperation, genAiProvider } from '../genai.js';
+import { genAiOperation, genAiProvider } from '../../../common/vocabulary/genai-names.js';
 
 const picodollarsPerDollar = 1e12;
 

@@ -112,7 +112,8 @@ const headersOf = (headers: Readonly<Record<string, string>>): Record<string, st
 const textOf = (body: unknown): string | null =>
   body === undefined || body === null ? null : typeof body === 'string' ? body : JSON.stringify(body);
 
-function cutBodies(bodies: Bodies): Bodies {
+/** As many characters as are kept. */
+export function cutBodies(bodies: Bodies): Bodies {
   const { request, response } = bodies;
   const cut = (request?.length ?? 0) > longestBody || (response?.length ?? 0) > longestBody;
   return cut
@@ -125,7 +126,8 @@ function cutBodies(bodies: Bodies): Bodies {
     : bodies;
 }
 
-function costOfUsage(
+/** Picodollars; null: no price is known. */
+export function costOfUsage(
   pricing: Pick<PriceBook, 'quoteOf'>,
   provider: string | null,
   model: string | null,
@@ -137,6 +139,7 @@ function costOfUsage(
   return quote === null ? null : costOf(usage, quote.price);
 }
 
+/** The one call that a request without the gateway made. */
 interface Answered {
   readonly provider: string | null;
   readonly model: string | null;
@@ -145,7 +148,13 @@ interface Answered {
   readonly usage: Usage;
 }
 
-const attemptOf = ({ provider, model, status, ms, usage }: Answered): LedgerRow['attempts'][number] => ({
+export const attemptOf = ({
+  provider,
+  model,
+  status,
+  ms,
+  usage,
+}: Answered): LedgerRow['attempts'][number] => ({
   target: 'config',
   slug: null,
   integration: null,

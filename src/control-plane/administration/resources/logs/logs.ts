@@ -15,6 +15,7 @@ import { importLines } from './import-lines.js';
 import { costExplanation, pricesOfRow } from './log-costs.js';
 import { namesOf, toMetrics } from './log-metrics.js';
 import { loggedRequest, loggedResponse } from './logged-messages.js';
+import { createTraces } from './spans/create-traces.js';
 
 function cursorOf(text: string): string {
   if (isCursor(text)) return text;
@@ -112,6 +113,12 @@ export function logsService({
       await logWriter.addRows(rows.map(({ row }) => row));
       await logWriter.addBodies(rows.map(({ bodies }) => bodies));
       return { content_type: 'text/plain; charset=utf-8', data: Buffer.from('ok') };
+    },
+
+    async CreateTraces(caller, request) {
+      const workspace = ownWorkspace(caller);
+      const { organisationId: org, key } = caller;
+      return createTraces(request, { org, workspace, key: key.keyId, pricing }, logWriter);
     },
 
     async ImportLogs(caller, { lines, first_line: first }) {

@@ -1,4 +1,4 @@
-import type { EndpointName } from '../../common/core/endpoint.js';
+import type { EndpointName } from '../core/endpoint.js';
 
 /**
  * Names of OpenTelemetry's conventions for generative AI, which are still in development
@@ -19,7 +19,8 @@ const operations: Partial<Record<EndpointName, string>> = {
 export const genAiOperation = (endpoint: string): string | null =>
   operations[endpoint as EndpointName] ?? null;
 
-const providers: Readonly<Record<string, string>> = {
+/** By the name of the provider's row. */
+export const genAiProviderNames: Readonly<Record<string, string>> = {
   bedrock: 'aws.bedrock',
   sagemaker: 'aws.sagemaker',
   'azure-openai': 'azure.ai.openai',
@@ -33,4 +34,4 @@ const providers: Readonly<Record<string, string>> = {
 };
 
 /** `gen_ai.provider.name` of a provider row; those that the conventions do not list keep their names. */
-export const genAiProvider = (provider: string): string => providers[provider] ?? provider;
+export const genAiProvider = (provider: string): string => genAiProviderNames[provider] ?? provider;
