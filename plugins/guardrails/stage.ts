@@ -84,7 +84,7 @@ export default defineStage({
     ms: { type: 'number', doc: 'Milliseconds that the guardrails took, those of the answer included.' },
   },
   metrics: {
-    gateway_guardrails_verdicts_total: 'Verdicts of guardrails, by phase and verdict.',
+    gateway_guardrail_verdicts_total: 'Verdicts of guardrails, by phase and verdict.',
     gateway_guardrails_check_errors_total: 'Checks that could not decide, by reason.',
     gateway_guardrails_unredacted_lost_total: 'Unredacted bodies that could not be kept, by reason.',
     gateway_guardrails_queued: 'Texts that are checked in threads or wait for that.',

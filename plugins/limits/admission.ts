@@ -75,8 +75,8 @@ export class LimitAdmission {
     this.table = new PermitTable((back) => this.#giveBack(back));
     host.shared.on('limits-recall', ({ counter }) => this.#recalled(counter));
     host.metrics.show(() => [
-      ...metricsOf('gateway_limits_refused_total', this.#refused),
-      ...metricsOf('gateway_limits_shadow_total', this.#shadow),
+      ...metricsOf('gateway_rate_limited_total', this.#refused),
+      ...metricsOf('gateway_rate_limited_shadow_total', this.#shadow),
     ]);
   }
 

@@ -17,5 +17,5 @@ export function count(counts: Map<string, number>, { of, measure }: RateRule | B
 export const metricsOf = (name: string, counts: ReadonlyMap<string, number>) =>
   [...counts].map(([key, value]) => {
     const [on = '', type = ''] = key.split(' ');
-    return { name, labels: { on, type }, value };
+    return { name, labels: { policy_type: type, on }, value };
   });

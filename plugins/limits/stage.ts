@@ -82,8 +82,8 @@ export default defineStage({
     shadow: { type: 'string', doc: 'Limits in shadow mode that would have refused the request.' },
   },
   metrics: {
-    gateway_limits_refused_total:
-      'Requests refused by a rate limit, by what it is set on and what it counts.',
-    gateway_limits_shadow_total: 'Requests that a rate limit in shadow mode would have refused.',
+    gateway_rate_limited_total:
+      'Requests refused by a rate limit or a budget, by what that counts and what it is set on.',
+    gateway_rate_limited_shadow_total: 'Requests that a rate limit in shadow mode would have refused.',
   },
 });

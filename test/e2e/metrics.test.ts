@@ -1,9 +1,17 @@
-import { renameSync, rmSync, writeFileSync } from 'node:fs';
+import { readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { expect } from 'chai';
 import { eventually, type RunningGateway, startGateway } from '../support/gateway.js';
+
+/** With Redis or PostgreSQL alone, or after the first run. */
+const notOfAll = new Set([
+  'gateway_redis_up',
+  'gateway_store_up',
+  'gateway_changes_behind_seconds',
+  'gateway_schedule_runs_total',
+]);
 
 describe('metrics', () => {
   let gateway: RunningGateway;
@@ -59,6 +67,21 @@ describe('metrics', () => {
       }
     }
     expect(new Set(lines).size).to.equal(lines.length);
+  });
+
+  it('have every name of docs/telemetry.md and of the stages from the start, with its help', async () => {
+    const text = await metrics();
+    const page = readFileSync('docs/telemetry.md', 'utf8');
+    const table = page.slice(page.indexOf('| metric |'), page.indexOf('Each stage has metrics'));
+    const documented = [...table.matchAll(/`((?:gateway|gen_ai)_[a-z_]+)`/g)].map(([, name]) => name!);
+    const stages = [...readFileSync('docs/stages.md', 'utf8').matchAll(/^\| `(gateway_[a-z_]+)` \|/gm)];
+    const names = [...documented, ...stages.map(([, name]) => name!)];
+    expect(names).to.include.members(['gateway_rate_limited_total', 'gateway_guardrail_verdicts_total']);
+    // Labels of the second column.
+    const missing = names.filter(
+      (name) => !text.includes(`# TYPE ${name} `) && !/^gen_ai_(operation|provider)_name$/.test(name),
+    );
+    expect(missing.filter((name) => !notOfAll.has(name))).to.deep.equal([]);
   });
 
   it('count the bodies that the log had to drop', async () => {

@@ -2,6 +2,7 @@ import { expect } from 'chai';
 import type { LedgerRow } from '../../src/common/ledger/record.js';
 import { RequestMetrics } from '../../src/control-plane/telemetry/request-metrics.js';
 import { metricsText } from '../../src/process/health/metrics-text.js';
+import { isLong } from '../support/long-forms.js';
 
 const rowOf = (change: Partial<LedgerRow>): LedgerRow =>
   ({
@@ -71,6 +72,21 @@ describe('metrics of requests', () => {
     const counted = [...text.matchAll(/^gateway_requests_total\{.*\} (\d+)$/gm)].map(([, n]) => Number(n));
     expect(counted.reduce((sum, n) => sum + n)).to.equal(20_000);
     expect(text).to.not.include('trace-');
+  });
+
+  it('stay below 5,000 lines with a million models, users and keys', () => {
+    const metrics = new RequestMetrics();
+    const row = { ...rowOf({}), modelUsed: '', user: '', key: '', trace: '' };
+    const batch = { packed: null, rows: [row] };
+    const count = isLong ? 1_000_000 : 100_000;
+    for (let i = 0; i < count; i++) {
+      row.modelUsed = row.user = row.key = row.trace = `name-${i}`;
+      metrics.count(batch);
+    }
+    const text = metricsText(metrics.read(), true);
+    expect(text.trimEnd().split('\n').length).to.be.lessThan(5000);
+    const [, others] = /^gateway_requests_total\{.*model="other".*\} (\d+)$/m.exec(text) ?? [];
+    expect(Number(others)).to.equal(count - 100);
   });
 
   it('name a request of each bucket where the format has exemplars', () => {

@@ -77,7 +77,7 @@ export class VerdictRecorder {
   metrics(): Metric[] {
     return [...this.#counts].map(([key, value]) => {
       const [phase = '', verdict = ''] = key.split(' ');
-      return { name: 'gateway_guardrails_verdicts_total', labels: { phase, verdict }, value };
+      return { name: 'gateway_guardrail_verdicts_total', labels: { phase, verdict }, value };
     });
   }
 }

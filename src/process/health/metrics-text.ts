@@ -10,14 +10,28 @@ export const metricsType = (isOpen: boolean): string =>
     ? 'application/openmetrics-text; version=1.0.0; charset=utf-8'
     : 'text/plain; version=0.0.4; charset=utf-8';
 
-/** Single lines as families. A name that ends in `_total` is a counter, others are gauges. */
-export function familiesOf(metrics: readonly Metric[]): MetricFamily[] {
-  const families = new Map<string, MetricFamily & { readonly samples: MetricSample[] }>();
+type GrowingFamily = MetricFamily & { readonly samples: MetricSample[] };
+
+const emptyFamily = (name: string, help: string | null): GrowingFamily => ({
+  ...{ name, type: name.endsWith('_total') ? 'counter' : 'gauge', help },
+  samples: [],
+});
+
+/**
+ * Single lines as families. A name that ends in `_total` is a counter, others are gauges. `described`: names with their help, which
+ * are shown before they have a line.
+ */
+export function familiesOf(
+  metrics: readonly Metric[],
+  described: Readonly<Record<string, string>> = {},
+): MetricFamily[] {
+  const families = new Map(
+    Object.entries(described).map(([name, help]) => [name, emptyFamily(name, help)] as const),
+  );
   for (const { name, labels, value } of metrics) {
     let family = families.get(name);
     if (family === undefined) {
-      const type = name.endsWith('_total') ? 'counter' : 'gauge';
-      family = { name, type, help: null, samples: [] };
+      family = emptyFamily(name, null);
       families.set(name, family);
     }
     family.samples.push({ labels, value });

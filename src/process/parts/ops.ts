@@ -1,4 +1,5 @@
 import type { MetricFamily } from '../../control-plane/telemetry/metric-family.js';
+import { stages } from '../../data-plane/pipeline/plugins/stages.js';
 import { controlConnections, descriptorLimit } from '../descriptors.js';
 import { familiesOf } from '../health/metrics-text.js';
 import { type OpsServer, type ReadinessCheck, startOpsServer } from '../health/ops-server.js';
@@ -21,6 +22,12 @@ const buildInfo: MetricFamily = {
   ...{ name: 'gateway_build_info', type: 'gauge', help: 'The program: always 1.' },
   samples: [{ labels: { version: version(), node: process.versions.node }, value: 1 }],
 };
+
+/** Names of the stages' metrics, with their help. */
+const ofStages: Readonly<Record<string, string>> = Object.assign(
+  {},
+  ...stages.map(({ metrics = {} }) => metrics),
+);
 
 /** Probes and metrics, on a port of their own. */
 export const opsPart: ProcessPart<
@@ -70,17 +77,20 @@ export const opsPart: ProcessPart<
       metrics: () => [
         buildInfo,
         ...requestMetrics.read(),
-        ...familiesOf([
-          ...workerMetrics(workers.report(), droppedLines()),
-          ...plugins.metrics(),
-          ...breakers.metrics(),
-          ...node.metrics(),
-          ...schedules.metrics(),
-          ...storeMetrics(),
-          ...(redis?.metrics() ?? []),
-          ...followers.flatMap((follower) => follower.metrics()),
-          { name: 'gateway_journal_behind_seconds', labels: {}, value: ingestion.behindMs / 1000 },
-        ]),
+        ...familiesOf(
+          [
+            ...workerMetrics(workers.report(), droppedLines()),
+            ...plugins.metrics(),
+            ...breakers.metrics(),
+            ...node.metrics(),
+            ...schedules.metrics(),
+            ...storeMetrics(),
+            ...(redis?.metrics() ?? []),
+            ...followers.flatMap((follower) => follower.metrics()),
+            { name: 'gateway_journal_behind_seconds', labels: {}, value: ingestion.behindMs / 1000 },
+          ],
+          ofStages,
+        ),
       ],
       maxConnections: controlConnections(descriptorLimit()).ops,
       log,
