@@ -2,6 +2,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect } from 'chai';
+import pg from 'pg';
 import { allLogs, type LogFilters } from '../../src/common/ledger/log-filters.js';
 import type { TraceFeedback } from '../../src/common/ledger/logs/feedback.js';
 import { type LogQuery, logOrders, newestFirst } from '../../src/common/ledger/logs/log-query.js';
@@ -14,7 +15,7 @@ import { eventually } from '../support/gateway.js';
 import { isLong } from '../support/long-forms.js';
 import { pageOfRows } from '../support/rows-in-sight.js';
 import { seeded } from '../support/seeded.js';
-import { forEachStore } from '../support/stores.js';
+import { forEachStore, server } from '../support/stores.js';
 
 const node = '0190a1b2-0000-7000-8000-0000000000a1';
 const orgs = ['org-a', 'org-b'];
@@ -227,6 +228,63 @@ describe('a search of the ledger', function () {
       expect(first.rows.map(({ id }) => id)).to.deep.equal(['f-2']);
       const second = await ledger.follow({ sight, filters, after: first.cursor, limit: 9 });
       expect(second.rows.map(({ id }) => id)).to.deep.equal(['f-4']);
+    });
+
+    it('follows in steps of so many rows that are looked at, and comes forward where none of them matches', async () => {
+      const of = (i: number): LedgerRow => ({
+        ...randomRow(new Dice(i), i),
+        ...{
+          id: `s-${i}`,
+          org: 'org-s',
+          workspace: 'w1',
+          key: 'k1',
+          modelUsed: i % 40 === 7 ? 'rare' : 'usual',
+        },
+      });
+      // Of others too, which are between them.
+      for (let i = 0; i < 200; i += 20)
+        await ledger.addRows([
+          ...Array.from({ length: 20 }, (_, n) => of(i + n)),
+          ...Array.from({ length: 5 }, (_, n) => ({ ...of(i + n), id: `t-${i + n}`, org: 'org-t' })),
+        ]);
+      const sight = { org: 'org-s', workspaces: null, except: [], keys: null };
+      const filters = { ...allLogs, models: ['rare'] };
+      for (const [limit, scan] of [
+        [1, 3],
+        [2, 50],
+        [10, 1000],
+      ] as const) {
+        const ids: string[] = [];
+        let after = '0';
+        let pages = 0;
+        for (;;) {
+          const page = await ledger.follow({ sight, filters, after, limit, scan, isOnce: true });
+          ids.push(...page.rows.map(({ id }) => id));
+          pages++;
+          if (page.rows.length < limit && page.isCut !== true) break;
+          after = page.cursor;
+        }
+        expect(ids, `limit ${limit}, scan ${scan}`).to.deep.equal(['s-7', 's-47', 's-87', 's-127', 's-167']);
+        if (scan === 3) expect(pages).to.be.greaterThan(30);
+      }
+    });
+
+    it('gives a reader who does not come back all rows that are there, whatever transactions are under way', async () => {
+      const client = new pg.Client({ connectionString: server });
+      await client.connect();
+      try {
+        // A number of its own, as one that has written something.
+        await client.query('BEGIN; SELECT pg_current_xact_id();');
+        await ledger.addRows([{ ...randomRow(new Dice(1), 0), id: 'o-1', org: 'org-o' }]);
+        const sight = { org: 'org-o', workspaces: null, except: [], keys: null };
+        const whole = { sight, filters: allLogs, after: '0', limit: 9, isOnce: true } as const;
+        for (const scan of [{}, { scan: 5000 }]) {
+          const { rows } = await ledger.follow({ ...whole, ...scan });
+          expect(rows.map(({ id }) => id)).to.deep.equal(['o-1']);
+        }
+      } finally {
+        await client.end();
+      }
     });
 
     it('has the feedback of guardrails at the first request of the trace, once', async () => {

@@ -15,6 +15,7 @@ import { type AdminPlane, startPlane } from '../support/admin-plane.js';
 import { logRow, RowsLedger } from '../support/rows-ledger.js';
 
 const log = { info() {}, warn() {}, error() {} };
+const dayMs = 86_400_000;
 const columns = ['id', 'request', 'metadata'];
 
 async function textOf(file: AsyncIterable<Buffer> | null): Promise<string> {
@@ -71,7 +72,8 @@ describe('exports of logs, by what may be seen and what goes wrong', () => {
   const exporter = (destination: ExportDestination, more: object = {}): LogExporter =>
     new LogExporter({
       exports: plane.store.logExports,
-      ...{ ledger, destination, nodeId: 'node', formOf: exportForm, log, ...more },
+      ...{ ledger, destination, nodeId: 'node', keepMs: 7 * dayMs, isShared: false },
+      ...{ formOf: exportForm, log, ...more },
     });
   const write = (): Promise<void> => exporter(fileDestination(folder)).look();
   const rowsOf = async (id: string, key = member) => {
@@ -183,7 +185,11 @@ describe('exports of logs, by what may be seen and what goes wrong', () => {
   it('fail with a reason that names no place where the file cannot be written', async () => {
     const id = await started();
     const broken = Object.assign(new Error(`ENOSPC: ${folder}`), { code: 'ENOSPC' });
-    const destination: ExportDestination = { open: () => Promise.reject(broken), read: async () => null };
+    const destination: ExportDestination = {
+      open: () => Promise.reject(broken),
+      remove: async () => {},
+      read: async () => null,
+    };
     await exporter(destination).look();
     const { json } = await ask('GET', `/${id}`);
     expect(json).to.include({ status: 'failed', error: 'The file could not be written (ENOSPC).' });
@@ -194,6 +200,7 @@ describe('exports of logs, by what may be seen and what goes wrong', () => {
     let abandoned = false;
     const destination: ExportDestination = {
       read: async () => null,
+      remove: async () => {},
       open: async () => ({
         write: async () => void (await ask('POST', `/${id}/cancel`, {})),
         finish: () => Promise.reject(new Error('It was stopped.')),
@@ -205,6 +212,29 @@ describe('exports of logs, by what may be seen and what goes wrong', () => {
     await exporter(destination).look();
     expect(abandoned).to.equal(true);
     expect((await ask('GET', `/${id}`)).json.status).to.equal('stopped');
+  });
+
+  it('lose their file when its time is over, and what is left of those that failed after an hour', async () => {
+    const id = await started();
+    await write();
+    const organisation = plane.first.organisation_id;
+    const cut = await started();
+    const claimed = (await plane.store.logExports.claim('node', 60_000))!;
+    writeFileSync(join(folder, organisation, `${cut}.jsonl.1.part`), 'half of');
+    await plane.store.logExports.finish(claimed, 0, 'It was cut off too often.');
+    const files = (): string[] =>
+      readdirSync(join(folder, organisation)).filter((name) => name.includes(id) || name.includes(cut));
+    const expiring = exporter(fileDestination(folder));
+    await exporter(fileDestination(folder), { nodeId: 'other' }).expire(Date.now() + 8 * dayMs);
+    await expiring.expire(Date.now() + 600_000);
+    expect(files()).to.have.length(2);
+    await expiring.expire(Date.now() + 2 * 3_600_000);
+    expect(files()).to.deep.equal([`${id}.jsonl`]);
+    await expiring.expire(Date.now() + 8 * dayMs);
+    expect(files()).to.be.empty;
+    const { status, json } = await ask('GET', `/${id}/download`);
+    expect([status, json.data.errorCode]).to.deep.equal([400, 'AB01']);
+    expect((await ask('GET', `/${id}`)).json.status).to.equal('success');
   });
 
   it('are written five at a time in a workspace', async () => {
@@ -238,7 +268,14 @@ describe('exports in S3', () => {
         calls.push(`${request.method} ${pathname} ${searchParams.has('uploads') ? 'begin' : (id ?? '')}`);
         if (request.headers.authorization?.startsWith('AWS4-HMAC-SHA256 ') !== true)
           response.statusCode = 403;
-        else if (request.method === 'GET') {
+        else if (request.method === 'GET' && searchParams.has('uploads')) {
+          const open = [...uploads.keys()].map(
+            (one) => `<Upload><Key>some/prefix/org/cut.jsonl</Key><UploadId>${one}</UploadId></Upload>`,
+          );
+          return void response.end(
+            `<ListMultipartUploadsResult>${open.join('')}</ListMultipartUploadsResult>`,
+          );
+        } else if (request.method === 'GET') {
           const found = objects.get(pathname);
           if (found !== undefined) return void response.end(found);
           response.statusCode = 404;
@@ -256,7 +293,11 @@ describe('exports in S3', () => {
           return void response.end(
             '<CompleteMultipartUploadResult><ETag>"e"</ETag></CompleteMultipartUploadResult>',
           );
-        } else response.statusCode = 204;
+        } else {
+          response.statusCode = 204;
+          if (id === null) objects.delete(pathname);
+          else uploads.delete(id);
+        }
         response.end();
       });
     });
@@ -280,6 +321,20 @@ describe('exports in S3', () => {
     expect(uploads.get('u-1')?.map((part) => part.length > 5 * 1024 ** 2)).to.deep.equal([true, false]);
     expect(calls.at(-1)).to.equal('POST /bucket/some/prefix/org/one.jsonl u-1');
     expect(await textOf(await destination.read('org/one.jsonl'))).to.equal(line.repeat(20));
+  });
+
+  it('are removed with the uploads that were begun and not ended', async () => {
+    uploads.clear();
+    await (await destination.open('org/cut.jsonl', 1, 'text/csv')).write('half of');
+    expect(uploads.size).to.equal(1);
+    // A later run of the same export ends what the run before it left.
+    const again = await destination.open('org/cut.jsonl', 2, 'text/csv');
+    expect(calls).to.include('DELETE /bucket/some/prefix/org/cut.jsonl u-1');
+    await again.finish();
+    expect(await destination.read('org/cut.jsonl')).to.not.equal(null);
+    await destination.remove('org/cut.jsonl');
+    expect(uploads.size).to.equal(0);
+    expect(await destination.read('org/cut.jsonl')).to.equal(null);
   });
 
   it('are there when they have no rows, and gone when they were given up', async () => {

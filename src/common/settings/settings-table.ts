@@ -394,6 +394,11 @@ export const table = {
     null,
     'Where exports of logs are written: file:///folder or s3://bucket/prefix; unless given, the folder exports of the data directory (docs/exports.md).',
   ),
+  exportRetentionDays: setting(
+    whole('days', 0, 36_500),
+    7,
+    'Days after which the file of an export of logs is removed; 0: never (docs/exports.md).',
+  ),
   smtpUrl: setting(
     secret('^smtps?://', 'must be an smtp:// or smtps:// URL'),
     null,

@@ -11,6 +11,8 @@ export interface ExportWriter {
 export interface ExportDestination {
   /** `run` distinguishes two writers of one file, of which one was given up. */
   open(name: string, run: number, contentType: string): Promise<ExportWriter>;
+  /** Also what is left of writers that were killed. Nothing, where there is none. */
+  remove(name: string): Promise<void>;
   /** Piece by piece; null: there is no such file. */
   read(name: string): Promise<AsyncIterable<Buffer> | null>;
 }

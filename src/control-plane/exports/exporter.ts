@@ -1,6 +1,6 @@
 import { scheduler } from 'node:timers/promises';
 import type { LogQuery } from '../../common/ledger/logs/log-query.js';
-import type { Bodies, LedgerReader, LedgerRow } from '../../common/ledger/record.js';
+import type { Bodies, LedgerPage, LedgerReader, LedgerRow } from '../../common/ledger/record.js';
 import type { Logger } from '../../common/plugin-host/plugin.js';
 import type { LogExport, LogExportStore } from '../store/store.js';
 import type { ExportDestination, ExportWriter } from './destination.js';
@@ -22,14 +22,21 @@ export interface LogExporterOptions {
   readonly ledger: Pick<LedgerReader, 'follow' | 'bodies'>;
   readonly destination: ExportDestination;
   readonly nodeId: string;
+  /** Milliseconds after its end for which the file of an export is kept; null: for ever. */
+  readonly keepMs: number | null;
+  /** Do all nodes write to one place? Then each may remove what another one wrote. */
+  readonly isShared: boolean;
   /** Throws for one that can't be written any more. */
   formOf(started: LogExport): ExportForm;
   readonly log: Logger;
 }
 
-const pageRows = 250;
-/** Rows that are looked at for one page: a search must end in time, and there must be signs of life. */
-const scanRows = 100_000;
+const pageRows = 500;
+/**
+ * Rows that are looked at for one page: a search must end in time, and there must be signs of life. Where few match it is more with each
+ * page, since a database may walk over all of them first.
+ */
+const scanRows = { least: 2 * pageRows, most: 100_000 };
 /** Bodies that are read at once, and characters of lines that are written at once. */
 const bodiesAtOnce = 8;
 const pieceCharacters = 64 * 1024;
@@ -40,6 +47,11 @@ const signMs = 2000;
 const mostRuns = 100;
 /** After a start was asked for, it is looked for so often: it is there when its unit of work has ended. */
 const looksMs = [30, 200, 1000, 5000];
+
+/** What failed or was stopped leaves nothing that anyone reads. */
+const keepUnfinishedMs = 3_600_000;
+/** Files that are removed before the store is asked again. */
+const removedAtOnce = 100;
 
 /** Its export was stopped, or belongs to another node by now. */
 class NotOurs extends Error {}
@@ -94,6 +106,30 @@ export class LogExporter {
     await this.#looking;
   }
 
+  /** Removes files whose time is over, and what is left of exports that did not end well. Never rejects. */
+  async expire(now = Date.now()): Promise<void> {
+    const { exports, destination, nodeId, isShared, keepMs, log } = this.#options;
+    try {
+      for (;;) {
+        const ended = await exports.expired({
+          before: keepMs === null ? null : now - keepMs,
+          unfinishedBefore: now - keepUnfinishedMs,
+          nodeId: isShared ? null : nodeId,
+          limit: removedAtOnce,
+        });
+        for (const one of ended) {
+          if (this.#stopping.signal.aborted) return;
+          await destination.remove(exportFileName(one));
+          await exports.fileRemoved(one);
+        }
+        if (ended.length < removedAtOnce) return;
+      }
+    } catch (error) {
+      if (!this.#stopping.signal.aborted)
+        log.warn({ err: error }, 'files of exports whose time is over could not be removed');
+    }
+  }
+
   async #writeAll(): Promise<void> {
     while (!this.#stopping.signal.aborted) {
       const started = await this.#options.exports.claim(this.#options.nodeId, holdMs);
@@ -130,11 +166,29 @@ export class LogExporter {
   async #writeRows(run: ExportRun, form: ExportForm, writer: ExportWriter): Promise<void> {
     const { sight, filters, most } = form;
     let { skip } = form;
-    let after = '0';
+    let scan = scanRows.least;
+    const pageAfter = (after: string): Promise<LedgerPage> => {
+      const page = this.#options.ledger.follow({
+        sight,
+        filters,
+        after,
+        limit: pageRows,
+        scan,
+        isOnce: true,
+      });
+      // It may fail while the page before it is written.
+      page.catch(() => {});
+      return page;
+    };
+    let next = pageAfter('0');
     let text = form.heading;
     while (run.records < most) {
-      const query = { sight, filters, after, limit: pageRows, scan: scanRows };
-      const { rows, cursor, isCut } = await this.#options.ledger.follow(query);
+      const { rows, cursor, isCut } = await next;
+      const isFull = rows.length === pageRows;
+      scan = isFull ? Math.max(scan / 2, scanRows.least) : Math.min(scan * 2, scanRows.most);
+      const isLast = !isFull && isCut !== true;
+      // Read while this one is written.
+      if (!isLast) next = pageAfter(cursor);
       const wanted = rows.slice(skip, skip + most - run.records);
       skip -= Math.min(skip, rows.length);
       for (let i = 0; i < wanted.length; i += bodiesAtOnce) {
@@ -150,8 +204,7 @@ export class LogExporter {
       }
       if (performance.now() - run.signedAt > signMs) await this.#sign(run);
       this.#stopping.signal.throwIfAborted();
-      if (rows.length < pageRows && isCut !== true) break;
-      after = cursor;
+      if (isLast) break;
     }
     if (text !== '') await writer.write(text);
   }

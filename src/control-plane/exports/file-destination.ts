@@ -29,6 +29,12 @@ export function fileDestination(folder: string): ExportDestination {
       };
     },
 
+    async remove(name) {
+      const path = join(folder, name);
+      await rm(path, { force: true });
+      await removeEarlier(path);
+    },
+
     async read(name) {
       try {
         const file = await open(join(folder, name), 'r');
@@ -45,6 +51,7 @@ export function fileDestination(folder: string): ExportDestination {
 async function removeEarlier(path: string): Promise<void> {
   const start = `${basename(path)}.`;
   const folder = dirname(path);
-  for (const name of await readdir(folder))
+  const names = await readdir(folder).catch(() => []);
+  for (const name of names)
     if (name.startsWith(start) && name.endsWith('.part')) await rm(join(folder, name), { force: true });
 }

@@ -13,9 +13,23 @@ export async function s3Destination(url: string, endpoint: string | null): Promi
   const place = (name: string) => ({ Bucket: bucket, Key: prefix === '' ? name : `${prefix}/${name}` });
   const timed = () => ({ abortSignal: AbortSignal.timeout(callMs) });
 
+  /** Parts of uploads that were begun and not ended are stored, and cost money, until that. */
+  const abortEarlier = async (name: string): Promise<void> => {
+    const { Bucket, Key } = place(name);
+    const { Uploads = [] } = await client.send(
+      new s3.ListMultipartUploadsCommand({ Bucket, Prefix: Key }),
+      timed(),
+    );
+    for (const { Key: key, UploadId } of Uploads)
+      if (key === Key)
+        await client.send(new s3.AbortMultipartUploadCommand({ Bucket, Key, UploadId }), timed());
+  };
+
   return {
-    async open(name, _run, contentType): Promise<ExportWriter> {
+    async open(name, run, contentType): Promise<ExportWriter> {
       const at = place(name);
+      // Not every key may list them; the removal of the file tries again.
+      if (run > 1) await abortEarlier(name).catch(() => {});
       const begun = new s3.CreateMultipartUploadCommand({ ...at, ContentType: contentType });
       const { UploadId } = await client.send(begun, timed());
       const parts: { PartNumber: number; ETag: string | undefined }[] = [];
@@ -51,6 +65,11 @@ export async function s3Destination(url: string, endpoint: string | null): Promi
           await client.send(new s3.AbortMultipartUploadCommand({ ...at, UploadId }), timed());
         },
       };
+    },
+
+    async remove(name) {
+      await abortEarlier(name);
+      await client.send(new s3.DeleteObjectCommand(place(name)), timed());
     },
 
     async read(name) {

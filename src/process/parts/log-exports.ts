@@ -13,7 +13,13 @@ import type { Records } from './store.js';
 export interface LogExportsGiven {
   /** null: a node with the role data has none. */
   readonly logExporter: LogExporter | null;
+  readonly expiry: NodeJS.Timeout | undefined;
 }
+
+const dayMs = 86_400_000;
+/** Each node looks for files whose time is over, since they may be in its own folder. */
+const expiryMs = 600_000;
+const firstExpiryMs = 10_000;
 
 /** Writes exports of logs. Those that this node had begun before its start are gone on with. */
 export const logExportsPart: ProcessPart<
@@ -22,7 +28,7 @@ export const logExportsPart: ProcessPart<
 > = {
   name: 'exports of logs',
   async start({ settings, nodeId, store, ledger, schedules, log }) {
-    if (settings.role !== 'all') return { logExporter: null };
+    if (settings.role !== 'all') return { logExporter: null, expiry: undefined };
     const [{ LogExporter }, { exportForm }, destination] = await Promise.all([
       import('../../control-plane/exports/exporter.js'),
       import('../../control-plane/administration/usage/export-form.js'),
@@ -32,13 +38,19 @@ export const logExportsPart: ProcessPart<
       exports: store.logExports,
       formOf: exportForm,
       ...{ ledger, destination, nodeId, log },
+      keepMs: settings.exportRetentionDays === 0 ? null : settings.exportRetentionDays * dayMs,
+      isShared: settings.exportUrl !== null,
     });
+    const expire = (): void => void logExporter.expire();
+    setTimeout(expire, firstExpiryMs).unref();
+    const expiry = setInterval(expire, expiryMs).unref();
     // A run of the schedule ends at once: what others write or what takes long is no matter of it.
     schedules.add('log-exports', async () => void logExporter.look());
     logExporter.wake();
-    return { logExporter };
+    return { logExporter, expiry };
   },
-  drain({ logExporter }) {
+  drain({ logExporter, expiry }) {
+    clearInterval(expiry);
     void logExporter?.stop();
   },
   stop: async ({ logExporter }) => logExporter?.stop(),

@@ -31,4 +31,9 @@ export interface LogFollowing {
   readonly limit: number;
   /** Looks at so many rows at most, where the database allows that: few may match, and the cursor still comes forward. */
   readonly scan?: number;
+  /**
+   * Does the reader not come back for what comes in later? Then it gets all rows that are there. Others get those before the oldest
+   * transaction that is under way on the server, since rows may still come in between later ones.
+   */
+  readonly isOnce?: true;
 }

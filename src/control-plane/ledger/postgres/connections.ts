@@ -70,8 +70,15 @@ export class LedgerConnections {
     };
   }
 
-  /** Rows of one question. Throws the coded error `store_unavailable`, within 6 s. */
-  async read<Row extends QueryResultRow>(text: string, values: readonly unknown[]): Promise<Row[]> {
+  /**
+   * Rows of one question. `name`: of a text that is always the same, for which the server keeps its plan. Throws the coded error
+   * `store_unavailable`, within 6 s.
+   */
+  async read<Row extends QueryResultRow>(
+    text: string,
+    values: readonly unknown[],
+    name?: string,
+  ): Promise<Row[]> {
     const end = performance.now() + deadlineMs;
     for (let tries = 0; ; tries++) {
       let client: PoolClient | null = null;
@@ -80,7 +87,8 @@ export class LedgerConnections {
         client = await this.#pool.connect();
         const reader = client;
         timer = setTimeout(() => cut(reader), Math.max(0, end - performance.now()));
-        const { rows } = await client.query<Row>({ text, values: [...values], types: this.#types } as never);
+        const query = { name, text, values: [...values], types: this.#types };
+        const { rows } = await client.query<Row>(query as never);
         clearTimeout(timer);
         client.release();
         return rows;

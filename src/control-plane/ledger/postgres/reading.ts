@@ -5,7 +5,7 @@ import { type Rest, rowOf, type StoredValues } from '../../../common/ledger/rows
 import { type Add, SearchParameters, searchConditions } from '../search/conditions.js';
 import { searchOf } from '../search/search-of.js';
 import type { LedgerConnections } from './connections.js';
-import { cursorAt, cursorBelow, cursorText, parseCursor, without } from './cursor.js';
+import { type Cursor, cursorAt, cursorBelow, cursorText, parseCursor, without } from './cursor.js';
 import { dayOf, dayStart, quoted } from './schema.js';
 import { kept, postgresSearchLanguage } from './search.js';
 
@@ -24,6 +24,8 @@ const selected = `tx::text AS tx, ${columns}`;
 
 const rowFrom = (row: SelectedRow): LedgerRow =>
   rowOf(row, row.rest, row.state === 0 ? 'settled' : 'unknown');
+
+const belowOpen = 'tx < pg_snapshot_xmin(pg_current_snapshot())';
 
 /** Newest rows are looked for in the last days first: each further partition costs a plan 50 µs. */
 const windowDays = [2, 32] as const;
@@ -85,23 +87,45 @@ export class LedgerReading {
   /** In the order of ingestion, below the oldest transaction that is open: nothing can come in there any more. */
   async #follow(after: string, limit: number, search: LogFollowing | null): Promise<LedgerPage> {
     const cursor = parseCursor(after);
+    const end = search?.scan === undefined ? null : await this.#endOfScan(cursor, search, search.scan);
     const values = new SearchParameters('$');
     const where = search === null ? [] : conditions(search, values.add);
-    where.push(
-      `(tx, n) > (${values.add(cursor.tx)}::xid8, ${values.add(cursor.n)}::integer)`,
-      'tx < pg_snapshot_xmin(pg_current_snapshot())',
-    );
+    if (end !== null) where.push(`(tx, n) <= (${values.add(end.tx)}::xid8, ${values.add(end.n)}::integer)`);
+    where.push(`(tx, n) > (${values.add(cursor.tx)}::xid8, ${values.add(cursor.n)}::integer)`);
+    if (search?.isOnce !== true) where.push(belowOpen);
     if (cursor.seen !== null) {
       where.push(`NOT pg_visible_in_snapshot(tx, ${values.add(cursor.seen)}::pg_snapshot)`);
     }
     const rows = await this.#select(where, 'exchanges.tx, n', { limit, offset: 0 }, values);
     const last = rows.at(-1);
+    const isFull = rows.length === limit && last !== undefined && last.tx !== null;
+    const place = isFull ? { tx: last.tx!, n: last.n } : end;
     const next =
-      rows.length === limit && last !== undefined && last.tx !== null
-        ? without({ tx: last.tx, n: last.n, seen: cursor.seen })
-        : cursorBelow(last?.snapshot ?? '1:1:', cursor);
+      place === null
+        ? cursorBelow(last?.snapshot ?? '1:1:', cursor)
+        : without({ ...place, seen: cursor.seen });
     // Of another server, or from before its data came back from a backup.
-    return { rows: rows.flatMap(found), cursor: cursorText(next) };
+    return {
+      rows: rows.flatMap(found),
+      cursor: cursorText(next),
+      ...(!isFull && end !== null && { isCut: true }),
+    };
+  }
+
+  /** The place of the row that is so many after the cursor, in the index of the organisation; null: there are fewer. */
+  async #endOfScan(
+    { tx, n }: Cursor,
+    { sight, isOnce }: LogFollowing,
+    scan: number,
+  ): Promise<Pick<Cursor, 'tx' | 'n'> | null> {
+    const [end] = await this.connections.read<{ tx: string; n: number }>(
+      `SELECT tx::text AS tx, n FROM exchanges
+        WHERE org = $1 AND (tx, n) > ($2::xid8, $3::integer) ${isOnce === true ? '' : `AND ${belowOpen}`}
+        ORDER BY exchanges.tx, n OFFSET $4 LIMIT 1`,
+      [sight.org, tx, n, scan],
+      isOnce === true ? 'end of scan, once' : 'end of scan',
+    );
+    return end ?? null;
   }
 
   /** Rows, and the snapshot that they are of; where there is none, the snapshot alone. */

@@ -20,6 +20,7 @@ import { up as logExports } from './0019-log-exports.js';
 import { up as authSettings } from './0020-auth-settings.js';
 import { up as secretReferences } from './0024-secret-references.js';
 import { up as appliedFiles } from './0025-applied-files.js';
+import { up as exportFiles } from './0027-export-files.js';
 import type { Migration } from './migration.js';
 
 /**
@@ -49,4 +50,5 @@ export const migrations: readonly Migration[] = [
   { version: 20, name: 'settings of signing in', kind: 'expand', up: authSettings },
   { version: 24, name: 'secret references', kind: 'expand', up: secretReferences },
   { version: 25, name: 'applied files', kind: 'expand', up: appliedFiles },
+  { version: 27, name: 'files of exports', kind: 'expand', up: exportFiles },
 ];

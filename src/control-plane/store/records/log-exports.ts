@@ -32,6 +32,8 @@ export interface LogExport {
   readonly runs: number;
   /** Id of a user or key. */
   readonly createdBy: string;
+  /** When its file was removed; null: it was not, or there is none. */
+  readonly fileRemovedAt: number | null;
   /** Unix milliseconds. */
   readonly createdAt: number;
   readonly updatedAt: number;
@@ -41,6 +43,17 @@ type Asked = 'filters' | 'requestedData' | 'format' | 'description' | 'records';
 export type NewLogExport = Pick<LogExport, Asked | 'createdBy'>;
 /** Absent: stays as it is. */
 export type LogExportChange = Partial<Pick<LogExport, Asked>>;
+
+/** Exports that have ended, and whose files are due for removal. Unix milliseconds. */
+export interface ExpiredExports {
+  /** Ended well before then; null: these keep their files. */
+  readonly before: number | null;
+  /** Failed or stopped before then. */
+  readonly unfinishedBefore: number;
+  /** Of those that this node wrote alone; null: of all. */
+  readonly nodeId: string | null;
+  readonly limit: number;
+}
 
 export interface LogExportStore {
   get(organisationId: string, id: string): Promise<LogExport | null>;
@@ -64,6 +77,9 @@ export interface LogExportStore {
   progress(run: LogExport, records: number, holdMs: number): Promise<boolean>;
   /** Gives it back, to be written by the next node that claims it. */
   release(run: LogExport): Promise<void>;
+  /** Of all organisations. */
+  expired(which: ExpiredExports): Promise<LogExport[]>;
+  fileRemoved(ended: LogExport): Promise<void>;
   /** false: as in `progress`. */
   finish(run: LogExport, records: number, error: string | null): Promise<boolean>;
 }

@@ -203,6 +203,11 @@ export function logExportsService({
       const [one, visible] = await found(caller, request);
       needSight(one, visible, one.workspaceId);
       if (one.status !== 'success') throw wrongState(one, 'downloaded');
+      if (one.fileRemovedAt !== null)
+        throw new AdminError(
+          'AB01',
+          'The file of this export was removed, since its time is over: make another.',
+        );
       const expires = Math.floor(Date.now() / 1000) + linkSeconds;
       const link = { organisationId: one.organisationId, exportId: one.id, expires };
       return { signed_url: signedUrl(link, store.pepper, publicUrl) };

@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import type {
+  ExpiredExports,
   LogExport,
   LogExportChange,
   LogExportFormat,
@@ -32,6 +33,7 @@ interface LogExportRow {
   readonly node_id: string | null;
   readonly held_until: Whole;
   readonly runs: number;
+  readonly file_removed_at: Whole | null;
   readonly created_by: string;
   readonly created_at: Whole;
   readonly updated_at: Whole;
@@ -53,6 +55,7 @@ const fromRow = (row: LogExportRow): LogExport => ({
   records: wholeOrNull(row.records),
   error: row.error,
   runs: row.runs,
+  fileRemovedAt: wholeOrNull(row.file_removed_at),
   createdBy: row.created_by,
   createdAt: Number(row.created_at),
   updatedAt: Number(row.updated_at),
@@ -120,6 +123,7 @@ export class SqlLogExports implements LogExportStore {
         node_id: null,
         held_until: 0,
         runs: 0,
+        file_removed_at: null,
         created_by: input.createdBy,
         created_at: now,
         updated_at: now,
@@ -197,6 +201,31 @@ export class SqlLogExports implements LogExportStore {
       status: error === null ? 'success' : 'failed',
       ...{ records, error, updated_at: this.now() },
     });
+  }
+
+  expired({ before, unfinishedBefore, nodeId, limit }: ExpiredExports): Promise<LogExport[]> {
+    return this.database.read(async (sql) => {
+      const rows: LogExportRow[] = await sql('log_exports')
+        .whereNull('file_removed_at')
+        .where('runs', '>', 0)
+        .where((ended) => {
+          ended.where((one) =>
+            one.whereIn('status', ['failed', 'stopped']).where('updated_at', '<', unfinishedBefore),
+          );
+          if (before !== null)
+            ended.orWhere((one) => one.where({ status: 'success' }).where('updated_at', '<', before));
+        })
+        .where((of) => (nodeId === null ? of : of.where({ node_id: nodeId })))
+        .orderBy('updated_at')
+        .limit(limit);
+      return rows.map(fromRow);
+    });
+  }
+
+  async fileRemoved({ id, runs }: LogExport): Promise<void> {
+    await this.database.write((sql) =>
+      sql('log_exports').where({ id, runs }).update({ file_removed_at: this.now() }),
+    );
   }
 
   #ofRun({ id, runs }: LogExport, change: Partial<LogExportRow>): Promise<boolean> {
