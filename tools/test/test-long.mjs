@@ -22,6 +22,12 @@ const parts = [
     minutes: 3,
   },
   {
+    name: '50 kills of any process while logs are ingested, deleted, exported and counted',
+    files: ['test/fault/logs-kill.test.ts'],
+    env: { whole: { LOG_KILLS: '50' }, short: {} },
+    minutes: 5,
+  },
+  {
     name: '50 kills during changes by the administration',
     files: ['test/fault/kill-changes.test.ts'],
     env: { whole: { KILL_ROUNDS: '50' }, short: {} },
