@@ -125,6 +125,7 @@ const friendlier: Readonly<Record<string, () => Promise<CommandModule>>> = {
   Configs: () => import('./commands/configs.js'),
   Guardrails: () => import('./commands/guardrails.js'),
   Logs: () => import('./commands/logs.js'),
+  Mail: () => import('./commands/mail.js'),
   Providers: () => import('./commands/providers.js'),
   Workspaces: () => import('./commands/workspaces.js'),
 };

@@ -19,6 +19,7 @@ import { ingestionPart } from './parts/ingestion.js';
 import { ledgerPart } from './parts/ledger.js';
 import { logExportsPart } from './parts/log-exports.js';
 import { logSinksPart } from './parts/log-sinks.js';
+import { mailPart } from './parts/mail.js';
 import { modelLists } from './parts/model-lists.js';
 import { nodePart } from './parts/node.js';
 import { opsPart } from './parts/ops.js';
@@ -66,6 +67,7 @@ const parts = PartList.given<Base>()
   .with(partitionsPart)
   .with(retentionPart)
   .with(firstKeysPart)
+  .with(mailPart)
   .with(alertsPart)
   .with(simulatedProvider)
   .with(redisPart)

@@ -7,6 +7,9 @@ export async function undoNewest(sql: Transaction): Promise<void> {
     'auth_settings',
     'secret_references',
     'applied_documents',
+    'mails',
+    'api_key_notices',
+    'rotated_key_texts',
     'log_exports',
     'saved_filters',
     'unredacted_texts',
@@ -17,6 +20,8 @@ export async function undoNewest(sql: Transaction): Promise<void> {
     'nodes',
   ])
     await sql.schema.dropTable(table);
+  for (const column of ['previous_expires_at', 'expires_at'])
+    await sql.schema.alterTable('api_keys', (t) => t.dropIndex([column]));
   await sql.schema.alterTable('usage_limits_policies', (t) => t.dropColumn('shadow'));
   await sql.schema.alterTable('rate_limits_policies', (t) => t.dropColumn('shadow'));
   await sql.schema.alterTable('schema_version', (t) => t.dropColumn('compatible_from'));

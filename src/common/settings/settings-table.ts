@@ -402,8 +402,14 @@ export const table = {
   smtpUrl: setting(
     secret('^smtps?://', 'must be an smtp:// or smtps:// URL'),
     null,
-    'Mail server; nothing is mailed by this version.',
+    'Mail server: smtp://user:password@host:port, or smtps:// for TLS from the first byte on. Unless given, nothing is mailed (docs/mail.md).',
     { env: 'SMTP_URL' },
+  ),
+  mailFrom: setting(
+    text('address', '^[^\\r\\n]*@[^\\r\\n]+$', 'must be name@host or Name <name@host>'),
+    null,
+    'Who mails are from: name@host or Name <name@host>.',
+    { fallbackText: 'headgate@ and the host of public_url' },
   ),
 } as const;
 

@@ -13,6 +13,7 @@ import type { Logger } from '../../common/plugin-host/plugin.js';
 import type { PriceBook } from '../../common/prices/pricing.js';
 import type { Analytics } from '../analytics/question.js';
 import type { LogExporter } from '../exports/exporter.js';
+import type { Outbox } from '../mail/outbox.js';
 import type { Store } from '../store/store.js';
 import type { TokenChecker } from '../tokens/token-checker.js';
 import type { Caller } from './access/caller.js';
@@ -59,6 +60,8 @@ export interface AdminParts {
   readonly ownIdentities?: OwnIdentities;
   /** Link-local and metadata addresses that may be stored all the same; none unless given. */
   readonly egressAllow?: EgressAllow;
+  /** Takes mails, in the unit of work of what they report; closed unless given. */
+  readonly outbox?: Outbox;
   /** URL under which clients reach the gateway, without a slash at its end. */
   readonly publicUrl?: string;
   readonly log: Logger;

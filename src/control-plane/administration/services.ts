@@ -6,6 +6,7 @@ import { pluginsService } from './resources/configs/plugins.js';
 import { documentsService } from './resources/files/documents.js';
 import { auditLogsService } from './resources/gateway/audit-logs.js';
 import { deploymentsService } from './resources/gateway/deployments.js';
+import { mailService } from './resources/gateway/mail.js';
 import { nodesService } from './resources/gateway/nodes.js';
 import { requestsService } from './resources/gateway/requests.js';
 import { schedulesService } from './resources/gateway/schedules.js';
@@ -54,6 +55,7 @@ const services: { readonly [Name in ServiceName]: (parts: AdminParts) => Service
   Labels: labelsService,
   LogExports: logExportsService,
   Logs: logsService,
+  Mail: mailService,
   ModelPrices: modelPricesService,
   Models: modelsService,
   Nodes: nodesService,

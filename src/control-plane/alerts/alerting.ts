@@ -1,5 +1,7 @@
 import type { LedgerAlerts, SendOutcome, SentAlert } from '../../common/ledger/alerts.js';
 import type { Logger } from '../../common/plugin-host/plugin.js';
+import { alertMail } from '../mail/alert-mail.js';
+import { closedOutbox, type Outbox } from '../mail/outbox.js';
 import type { Store } from '../store/store.js';
 import { addresseesOf } from './addressees.js';
 import { sendAlert, type WebhookTarget } from './webhook.js';
@@ -7,7 +9,9 @@ import { sendAlert, type WebhookTarget } from './webhook.js';
 export interface AlertingOptions {
   readonly alerts: LedgerAlerts;
   readonly store: Store;
-  /** null: alerts are shown only. */
+  /** Alerts are not mailed unless given. */
+  readonly outbox?: Outbox;
+  /** null: alerts are not sent there. */
   readonly webhook: WebhookTarget | null;
   readonly log: Logger;
   /** How often new alerts are looked for. */
@@ -40,8 +44,8 @@ const concurrentCalls = 8;
 const remindMs = 60_000;
 
 /**
- * Closes periods that have ended, fills in the addressees of alerts and sends them to the webhook, from every node: each
- * alert is sent by the one that claims it.
+ * Closes periods that have ended, fills in the addressees of alerts, and sends them by mail and to the webhook, from
+ * every node: each alert is sent by the one that claims it.
  */
 export function startAlerting(options: AlertingOptions): Alerting {
   const run = new Run(options);
@@ -109,11 +113,14 @@ class Run {
   }
 
   async #address(): Promise<void> {
-    const { alerts, store, webhook } = this.options;
+    const { alerts, store, outbox = closedOutbox, webhook } = this.options;
     for (;;) {
       const found = await alerts.unaddressed(batch);
       for (const alert of found) {
-        await alerts.address(alert.id, await addresseesOf(store, alert), webhook !== null);
+        const addressees = await addresseesOf(store, alert);
+        // Before the ledger has them: cut off in between, it is added again, which changes nothing.
+        await outbox.add(alertMail(alert, addressees));
+        await alerts.address(alert.id, addressees, webhook !== null);
       }
       if (found.length < batch || this.isStopped) return;
     }

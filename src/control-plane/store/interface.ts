@@ -13,6 +13,7 @@ import type { IntegrationStore } from './records/integrations.js';
 import type { InviteStore } from './records/invites.js';
 import type { LabelStore } from './records/labels.js';
 import type { LogExportStore } from './records/log-exports.js';
+import type { MailStore } from './records/mails.js';
 import type { MemberStore } from './records/members.js';
 import type { ModelPriceStore } from './records/model-prices.js';
 import type { NodeStore } from './records/nodes.js';
@@ -65,6 +66,7 @@ export interface Store {
   readonly collections: CollectionStore;
   readonly savedFilters: SavedFilterStore;
   readonly logExports: LogExportStore;
+  readonly mails: MailStore;
   readonly deployments: DeploymentStore;
   readonly modelPrices: ModelPriceStore;
   readonly partnerPlugins: PartnerPluginStore;

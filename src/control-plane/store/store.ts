@@ -17,6 +17,7 @@ export type * from './records/integrations.js';
 export type * from './records/invites.js';
 export type * from './records/labels.js';
 export type * from './records/log-exports.js';
+export * from './records/mails.js';
 export type * from './records/members.js';
 export type * from './records/model-prices.js';
 export type * from './records/nodes.js';

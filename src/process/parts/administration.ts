@@ -12,6 +12,7 @@ import type { Base } from './base.js';
 import type { BreakersGiven } from './breakers.js';
 import type { LedgerGiven } from './ledger.js';
 import type { LogExportsGiven } from './log-exports.js';
+import type { MailGiven } from './mail.js';
 import type { ChangesGiven } from './other-nodes.js';
 import type { PricesGiven } from './prices.js';
 import type { Records } from './store.js';
@@ -35,6 +36,7 @@ export const administration: ProcessPart<
     LedgerGiven &
     AnalyticsGiven &
     LogExportsGiven &
+    MailGiven &
     WorkerProcesses &
     BreakersGiven &
     ChangesGiven &
@@ -49,6 +51,7 @@ export const administration: ProcessPart<
     ledger,
     analytics,
     logExporter,
+    outbox,
     workers,
     breakers,
     forget,
@@ -80,6 +83,7 @@ export const administration: ProcessPart<
       ...(logExporter !== null && { logExporter }),
       budgets: ledger.budgets,
       alerts: ledger.alerts,
+      outbox,
       changed: forget,
       async validateConfig(text) {
         const { compileConfig } = await import('../../data-plane/routing/compile.js');

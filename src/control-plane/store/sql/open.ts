@@ -29,6 +29,7 @@ import { SqlIntegrations } from './records/integrations.js';
 import { SqlInvites } from './records/invites.js';
 import { SqlLabels } from './records/labels.js';
 import { SqlLogExports } from './records/log-exports.js';
+import { SqlMails } from './records/mails.js';
 import { SqlMembers } from './records/members.js';
 import { SqlModelPrices } from './records/model-prices.js';
 import { OwnNode, SqlNodes } from './records/nodes.js';
@@ -63,6 +64,7 @@ class SqlStore implements Store {
   readonly collections: SqlCollections;
   readonly savedFilters: SqlSavedFilters;
   readonly logExports: SqlLogExports;
+  readonly mails: SqlMails;
   readonly deployments: SqlDeployments;
   readonly guardrails: SqlGuardrails;
   readonly idempotency: SqlIdempotency;
@@ -101,6 +103,7 @@ class SqlStore implements Store {
     this.collections = new SqlCollections(database, now);
     this.savedFilters = new SqlSavedFilters(database, now);
     this.logExports = new SqlLogExports(database, now);
+    this.mails = new SqlMails(database, dataKeys, now);
     this.deployments = new SqlDeployments(database, dataKeys, now);
     this.guardrails = new SqlGuardrails(database, dataKeys, now);
     this.idempotency = new SqlIdempotency(database, dataKeys, now);
@@ -228,6 +231,7 @@ class SqlStore implements Store {
     await this.nodes.prune();
     await this.schedules.prune();
     await this.unredactedTexts.prune();
+    await this.mails.prune();
   }
 
   close(): Promise<void> {

@@ -5,8 +5,10 @@ import type {
 } from '../../../../../proto/messages.js';
 import { normalEmail } from '../../../../common/access/email.js';
 import { isScope, mayHold } from '../../../../common/access/scopes.js';
-import type { Secret } from '../../../../common/access/secret.js';
+import { Secret } from '../../../../common/access/secret.js';
 import type { KeyRecord } from '../../../../common/ipc/records.js';
+import { inviteMail } from '../../../mail/invite-mail.js';
+import { closedOutbox } from '../../../mail/outbox.js';
 import type { Invite, InviteKeyDetails, Membership, User } from '../../../store/store.js';
 import type { Caller } from '../../access/caller.js';
 import { leaves } from '../../access/can.js';
@@ -65,10 +67,30 @@ const tokenMark = '#token=';
 export const tokenOf = (link: string): string => link.split(tokenMark)[1] ?? '';
 
 /** Invitations. */
-export function invitesService({ store, publicUrl }: AdminParts): Service<'Invites'> {
+export function invitesService({
+  store,
+  publicUrl,
+  outbox = closedOutbox,
+  log,
+}: AdminParts): Service<'Invites'> {
   /** The token follows the #: no server, and no log of one, is sent that part. */
   const linkOf = (token: Secret): string =>
     `${publicUrl ?? 'http://localhost:8787'}/v1/admin/users/invites/accept${tokenMark}${token.reveal()}`;
+
+  /** Mails the link to the one who is invited; returns it for the answer. */
+  async function mailed(invite: Invite, token: Secret): Promise<string> {
+    const link = linkOf(token);
+    // A link that was sent before opens nothing any more.
+    await store.mails.withdraw(invite.organisationId, 'invite', invite.id);
+    const organisation = await store.organisations.get(invite.organisationId);
+    await outbox.add(inviteMail(invite, organisation?.name ?? null, new Secret(link)));
+    if (!outbox.isOpen)
+      log.info(
+        { invite: invite.id },
+        'smtp_url is not set: the invitation is not mailed, hand over its link.',
+      );
+    return link;
+  }
 
   /** An invite grants no scope that the role does not allow. */
   async function checkScopes(
@@ -172,7 +194,7 @@ export function invitesService({ store, publicUrl }: AdminParts): Service<'Invit
         invitedBy: caller.id,
       });
       caller.changed({ id: invite.id, workspaceId: null });
-      return { id: invite.id, invite_link: linkOf(token) };
+      return { id: invite.id, invite_link: await mailed(invite, token) };
     },
 
     async ListInvites(caller, request) {
@@ -200,6 +222,7 @@ export function invitesService({ store, publicUrl }: AdminParts): Service<'Invit
       if (gone === 'missing') throw noInvite();
       if (gone === 'settled')
         throw new AdminError('AB07', 'The invitation was accepted or cancelled before.');
+      await store.mails.withdraw(caller.organisationId, 'invite', gone.id);
       caller.changed({ id: gone.id, workspaceId: null });
       return {};
     },
@@ -214,7 +237,7 @@ export function invitesService({ store, publicUrl }: AdminParts): Service<'Invit
       if (renewed === 'settled')
         throw new AdminError('AB07', 'The invitation was accepted or cancelled before: make a new one.');
       caller.changed({ id: renewed.invite.id, workspaceId: null });
-      return { invite_link: linkOf(renewed.token) };
+      return { invite_link: await mailed(renewed.invite, renewed.token) };
     },
 
     async AcceptInvite(caller, request) {
@@ -225,6 +248,7 @@ export function invitesService({ store, publicUrl }: AdminParts): Service<'Invit
         const invite = await store.invites.findByToken(request.token);
         if (invite === null || (await store.invites.accept(invite.organisationId, invite.id)) === 'missing')
           throw noToken();
+        await store.mails.withdraw(invite.organisationId, 'invite', invite.id);
         const workspaces = await stillThere(invite);
         const user = await store.users.create(invite.organisationId, {
           email: normalEmail(invite.email),

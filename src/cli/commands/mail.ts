@@ -1,0 +1,92 @@
+import { scheduler } from 'node:timers/promises';
+import type { Command } from 'commander';
+import type { AdminClient } from '../../client/index.js';
+import { CliError } from '../cli-error.js';
+import { printable, writeErrorLine, writeJson, writeLine } from '../output/output.js';
+import { cell } from '../output/show.js';
+import { registerResource } from '../resource.js';
+import { type SessionContext, type SessionOptions, withAdmin, withSession } from '../session.js';
+
+type Mail = Awaited<ReturnType<AdminClient['api']['mail']['getMail']>>;
+
+/** Mails that are tried again in one call of the command. */
+const mostRetried = 1000;
+/** How long a test mail is waited for, and how often its status is looked at. Milliseconds. */
+const testMs = 60_000;
+const lookMs = 300;
+
+/** `headgate mail`. */
+export function register(program: Command, context: SessionContext): void {
+  const mail = registerResource(program, context, 'Mail', {
+    RetryMail: { isOwn: true },
+    TestMail: { isOwn: true },
+    ListMails: {
+      columns: [
+        ['ID', (row) => cell(row['id'])],
+        ['CREATED', (row) => cell(row['created_at']).slice(0, 19)],
+        ['KIND', (row) => cell(row['kind'])],
+        ['RECIPIENT', (row) => cell(row['recipient'])],
+        ['STATUS', (row) => cell(row['status'])],
+        ['ATTEMPTS', (row) => cell(row['attempts'])],
+        ['ERROR', (row) => cell(row['error'])],
+      ],
+    },
+  });
+
+  const retry = mail
+    .command('retry')
+    .summary('send mails that have failed again')
+    .argument('[id]', 'Id of the mail; unless given, all that have failed.')
+    .description('send a mail that has failed again, or all of them, now and for another 24 hours');
+  withSession(retry, { workspace: false }).action((id: string | undefined, options: SessionOptions) =>
+    withAdmin(context, options, async (client) => {
+      const ids = id === undefined ? await failed(client) : [id];
+      const tried: Mail[] = [];
+      for (const one of ids) tried.push(await client.api.mail.retryMail({ id: one }));
+      if (options.json === true) writeJson(tried);
+      else writeLine(tried.length === 1 ? 'It is sent again.' : `${tried.length} mails are sent again.`);
+    }),
+  );
+
+  const test = mail
+    .command('test')
+    .summary('send a test mail, and wait for it')
+    .argument('<address>', 'Where the mail goes.')
+    .description(
+      'send a test mail, and report whether the mail server has accepted it; exit code 1: it has not',
+    );
+  withSession(test, { workspace: false }).action((address: string, options: SessionOptions) =>
+    withAdmin(context, options, async (client) => {
+      const sent = await settled(client, await client.api.mail.testMail({ address }));
+      if (options.json === true) writeJson(sent);
+      if (sent.status === 'sent') {
+        if (options.json !== true)
+          writeLine(`The mail server has accepted the mail to ${printable(sent.recipient)}.`);
+        return;
+      }
+      if (options.json === true) {
+        process.exitCode = 1;
+        return;
+      }
+      const reason = printable(sent.error ?? 'it has not been tried yet');
+      if (sent.status === 'pending') writeErrorLine('It is tried again for 24 hours: headgate mail list.');
+      throw new CliError(`The mail to ${printable(sent.recipient)} was not sent: ${reason}.`);
+    }),
+  );
+}
+
+async function failed(client: AdminClient): Promise<readonly string[]> {
+  const { data } = await client.api.mail.listMails({ status: 'failed', page_size: mostRetried });
+  return data.map(({ id }) => id);
+}
+
+/** The mail after it was sent, has failed, or a first try of it has. */
+async function settled(client: AdminClient, mail: Mail): Promise<Mail> {
+  const until = performance.now() + testMs;
+  let last = mail;
+  while (last.status === 'pending' && (last.error ?? null) === null && performance.now() < until) {
+    await scheduler.wait(lookMs);
+    last = await client.api.mail.getMail({ id: mail.id });
+  }
+  return last;
+}

@@ -1,0 +1,150 @@
+import { scheduler } from 'node:timers/promises';
+import type { Logger } from '../../common/plugin-host/plugin.js';
+import type { ClaimedMail, MailOutcome, MailStore } from '../store/store.js';
+import type { SentNotes } from './sent-notes.js';
+import { SmtpLink } from './smtp-link.js';
+import type { SmtpServer } from './smtp-server-address.js';
+
+export interface MailingOptions {
+  readonly mails: Pick<MailStore, 'claim' | 'settle'>;
+  readonly server: SmtpServer;
+  readonly notes: SentNotes;
+  readonly log: Logger;
+  /** How often new mails are looked for. Milliseconds. */
+  readonly everyMs?: number;
+  /** Unix milliseconds; stood in for by tests. */
+  readonly clock?: () => number;
+}
+
+/** Connections to the mail server at a time. */
+const connections = 3;
+const usualEveryMs = 1000;
+/** A claimed mail that was not settled for so long is sent again: its node has died. Longer than a try may take. */
+const holdMs = 120_000;
+/** The first wait after a failed try; each next one is three times as long, up to the longest. */
+const firstWaitMs = 10_000;
+const longestWaitMs = 600_000;
+/** The same problem is logged again after this long. */
+const remindMs = 60_000;
+
+/** Sends the mails that are due, from every node with a mail server: each is sent by the one that claims it. */
+export class Mailing {
+  readonly #options: MailingOptions;
+  readonly #stop = new AbortController();
+  #loops: Promise<unknown> = Promise.resolve();
+  #problem = '';
+  #problemAt = 0;
+
+  constructor(options: MailingOptions) {
+    this.#options = options;
+  }
+
+  begin(): void {
+    this.#loops = Promise.all([
+      this.#settleNoted(),
+      ...Array.from({ length: connections }, () => this.#loop()),
+    ]);
+  }
+
+  /** A mail that is being sent is cut off; another node, or the next start, sends it. */
+  async stop(): Promise<void> {
+    this.#stop.abort();
+    await this.#loops;
+    this.#options.notes.close();
+  }
+
+  async #loop(): Promise<void> {
+    const { signal } = this.#stop;
+    const { everyMs = usualEveryMs } = this.#options;
+    while (!signal.aborted) {
+      await this.sendDue();
+      await scheduler.wait(everyMs, { signal }).catch(() => {});
+    }
+  }
+
+  /** What a process before this one has sent and not recorded. */
+  async #settleNoted(): Promise<void> {
+    const { notes } = this.#options;
+    for (const id of notes.before) {
+      await this.#settle({ id, tries: 0 }, { is: 'sent' });
+      notes.remove(id);
+    }
+  }
+
+  /** Sends what is due, until nothing is or the server can't be reached. Never rejects. */
+  async sendDue(): Promise<void> {
+    const { mails, server } = this.#options;
+    let link: SmtpLink | null = null;
+    try {
+      while (!this.#stop.signal.aborted) {
+        const mail = await mails.claim(holdMs);
+        if (mail === null) return;
+        if (link === null || link.isClosed) link = await SmtpLink.to(server);
+        const goesOn = await this.#sendOne(link, mail);
+        if (!goesOn) return;
+      }
+    } catch (error) {
+      this.#report('Mails wait for the store.', { err: error });
+    } finally {
+      link?.quit();
+    }
+  }
+
+  /** false: the mail server is not for use now. */
+  async #sendOne(link: SmtpLink, mail: ClaimedMail): Promise<boolean> {
+    const { notes, log } = this.#options;
+    const result = await link.send(mail, this.#stop.signal);
+    if (result.is === 'accepted') {
+      notes.add(mail.id);
+      await this.#settle(mail, { is: 'sent' });
+      notes.remove(mail.id);
+      return true;
+    }
+    const { reason } = result;
+    const outcome =
+      result.is === 'refused' ? { is: 'failed' as const, error: reason } : this.#retry(mail, reason);
+    if (outcome.is === 'failed') {
+      log.error(
+        { mail: mail.id, kind: mail.kind, reason },
+        'A mail was not accepted and is not tried again.',
+      );
+    } else if (!this.#stop.signal.aborted) {
+      this.#report('A mail was not accepted; it is tried again.', { mail: mail.id, reason });
+    }
+    await this.#settle(mail, outcome);
+    return result.is === 'refused';
+  }
+
+  #retry({ tries, giveUpAt }: ClaimedMail, error: string): MailOutcome {
+    const now = (this.#options.clock ?? Date.now)();
+    // Cut off by the end of this process: the next one sends it at once.
+    if (this.#stop.signal.aborted) return { is: 'retry', notBefore: now, error };
+    const wait = Math.min(longestWaitMs, firstWaitMs * 3 ** Math.min(10, tries - 1));
+    // Mails of one moment do not all come back at one.
+    const notBefore = now + Math.round(wait * (0.9 + 0.2 * Math.random()));
+    return notBefore > giveUpAt ? { is: 'failed', error } : { is: 'retry', notBefore, error };
+  }
+
+  /** Until the store has it, unless the process ends before. */
+  async #settle(mail: Pick<ClaimedMail, 'id' | 'tries'>, outcome: MailOutcome): Promise<void> {
+    const { signal } = this.#stop;
+    for (;;) {
+      try {
+        await this.#options.mails.settle(mail, outcome);
+        return;
+      } catch (error) {
+        this.#report('What became of a mail is not recorded yet.', { err: error, mail: mail.id });
+        if (signal.aborted) throw error;
+        await scheduler.wait(1000, { signal }).catch(() => {});
+      }
+    }
+  }
+
+  #report(message: string, fields: object): void {
+    const now = performance.now();
+    if (message === this.#problem && now - this.#problemAt < remindMs) return;
+    this.#problem = message;
+    this.#problemAt = now;
+    this.#options.log.warn(fields, message);
+  }
+}
