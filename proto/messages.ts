@@ -163,7 +163,7 @@ export interface AuditLog {
   /** JSON text, without credentials. */
   readonly request_headers: string;
   readonly user_id?: string | null;
-  readonly user_type?: 'user' | 'api_key' | 'local_command' | null;
+  readonly user_type?: 'user' | 'api_key' | 'local_command' | 'schedule' | null;
   readonly organisation_id: string;
   readonly workspace_id?: string | null;
   readonly response_status_code: number;
@@ -1552,8 +1552,8 @@ export interface ExportAuditLogsRequest {
   readonly method?: 'POST' | 'PUT' | 'DELETE' | null;
   /** Of this user or key alone. */
   readonly user_id?: string | null;
-  /** Who acted: a user, a key, or a local command on the gateway's machine. */
-  readonly user_type?: 'user' | 'api_key' | 'local_command' | null;
+  /** Who acted: a user, a key, or a local command on the gateway's machine, or a schedule. */
+  readonly user_type?: 'user' | 'api_key' | 'local_command' | 'schedule' | null;
   /** Id or slug. */
   readonly workspace_id?: string | null;
   /** Such as config; the names are those of the rows. */
@@ -2539,8 +2539,8 @@ export interface ListAuditLogsRequest {
   readonly request_id?: string | null;
   /** Of this user or key alone. */
   readonly user_id?: string | null;
-  /** Who acted: a user, a key, or a local command on the gateway's machine. */
-  readonly user_type?: 'user' | 'api_key' | 'local_command' | null;
+  /** Who acted: a user, a key, or a local command on the gateway's machine, or a schedule. */
+  readonly user_type?: 'user' | 'api_key' | 'local_command' | 'schedule' | null;
   /** Id or slug. */
   readonly workspace_id?: string | null;
   /** HTTP status of the answer. */
@@ -3956,6 +3956,17 @@ export type ResetUsageLimitsEntityResponse = Readonly<Record<string, never>>;
 export interface RetryMailRequest {
   /** Id of the mail. */
   readonly id: string;
+}
+
+export interface RevealRotatedApiKeyRequest {
+  /** Id of the record. */
+  readonly id: string;
+}
+
+export interface RevealedApiKey {
+  readonly id: string;
+  /** The key's text since its last rotation. */
+  readonly key: string;
 }
 
 export interface RotateApiKeyRequest {
@@ -5392,6 +5403,8 @@ export interface AdminServices {
     DeleteApiKey: [DeleteApiKeyRequest, DeleteApiKeyResponse];
     /** Gives a key a new text, which is in this answer and nowhere else. The old one is good until the transition ends. */
     RotateApiKey: [RotateApiKeyRequest, RotatedApiKey];
+    /** Returns the new text of a key that was rotated by schedule, once. For those who may rotate the key. */
+    RevealRotatedApiKey: [RevealRotatedApiKeyRequest, RevealedApiKey];
   };
   /** Who changed what, and when. Rows are never changed or deleted. */
   AuditLogs: {

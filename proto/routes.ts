@@ -64,6 +64,7 @@ export const adminPaths: readonly string[] = [
   '/v1/analytics/summary/cache',
   '/v1/api-keys',
   '/v1/api-keys/{id}',
+  '/v1/api-keys/{id}/reveal-rotated',
   '/v1/api-keys/{id}/rotate',
   '/v1/api-keys/{type}/{sub_type}',
   '/v1/apply',

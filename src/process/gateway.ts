@@ -16,6 +16,7 @@ import { dataDirectory } from './parts/data-directory.js';
 import { deploymentPart } from './parts/deployment.js';
 import { firstKeysPart } from './parts/first-keys.js';
 import { ingestionPart } from './parts/ingestion.js';
+import { keyRotationPart } from './parts/key-rotation.js';
 import { ledgerPart } from './parts/ledger.js';
 import { logExportsPart } from './parts/log-exports.js';
 import { logSinksPart } from './parts/log-sinks.js';
@@ -80,6 +81,7 @@ const parts = PartList.given<Base>()
   .with(secretReferencesPart)
   .with(otherNodes)
   .with(tokensPart)
+  .with(keyRotationPart)
   .with(anchoringPart)
   .with(pricesPart)
   .with(analyticsPart)

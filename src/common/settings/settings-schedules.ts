@@ -12,6 +12,10 @@ const own: Readonly<Record<string, DeclaredSchedule>> = {
   prune: { seconds: 600, doc: 'removes records whose time is over' },
   'log-sinks': { seconds: 5, doc: 'sends rows of requests to `log_sinks`; a run lasts up to ten minutes' },
   'log-exports': { seconds: 15, doc: 'goes on with exports of logs that a node left unfinished' },
+  'key-rotation': {
+    seconds: 10,
+    doc: 'rotates keys, ends old secrets, and notifies people before and after',
+  },
   retention: { seconds: 60, doc: 'deletes logs whose time is over' },
   partitions: { seconds: 3600, doc: 'makes and drops partitions of a ledger in PostgreSQL' },
 };

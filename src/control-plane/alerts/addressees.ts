@@ -1,4 +1,5 @@
 import type { AlertAddressees, BudgetAlert } from '../../common/ledger/alerts.js';
+import { organisationAdmins } from '../mail/recipients.js';
 import type { Place, Store } from '../store/store.js';
 
 /** Of each role; more are left out. */
@@ -53,10 +54,7 @@ const named = (record: { readonly name: string | null } | null): Holder => ({
 
 /** Owners and admins of the organisation, admins and managers of the workspace. */
 async function peopleOf(store: Store, org: string, workspaceId: string | null): Promise<string[]> {
-  const emails: string[] = [];
-  for (const role of ['owner', 'admin'] as const) {
-    for (const { email } of (await store.users.list(org, { role }, page)).rows) emails.push(email);
-  }
+  const emails = await organisationAdmins(store, org);
   if (workspaceId === null) return emails;
   const place: Place = { organisationId: org, workspaceId };
   for (const role of ['admin', 'manager'] as const) {

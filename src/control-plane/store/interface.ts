@@ -11,6 +11,7 @@ import type { GuardrailStore } from './records/guardrails.js';
 import type { IdempotencyStore } from './records/idempotency.js';
 import type { IntegrationStore } from './records/integrations.js';
 import type { InviteStore } from './records/invites.js';
+import type { KeyRotationStore } from './records/key-rotation.js';
 import type { LabelStore } from './records/labels.js';
 import type { LogExportStore } from './records/log-exports.js';
 import type { MailStore } from './records/mails.js';
@@ -58,6 +59,7 @@ export interface Store {
   readonly members: MemberStore;
   readonly invites: InviteStore;
   readonly keys: ApiKeyStore;
+  readonly keyRotation: KeyRotationStore;
   readonly integrations: IntegrationStore;
   readonly providers: ProviderStore;
   readonly configs: ConfigStore;

@@ -15,6 +15,7 @@ export type * from './records/guardrails.js';
 export type * from './records/idempotency.js';
 export type * from './records/integrations.js';
 export type * from './records/invites.js';
+export * from './records/key-rotation.js';
 export type * from './records/labels.js';
 export type * from './records/log-exports.js';
 export * from './records/mails.js';

@@ -41,6 +41,12 @@ export async function up(sql: Transaction): Promise<void> {
     table.binary('sealed').notNullable();
     table.bigInteger('created_at').notNullable();
   });
+  // Of keys that expired before there were notices, people are not notified.
+  await sql.raw(
+    `INSERT INTO api_key_notices (key_id, kind, about_at)
+      SELECT id, 'key_expired', expires_at FROM api_keys WHERE expires_at <= ?`,
+    [Date.now()],
+  );
   await sql.schema.alterTable('api_keys', (table) => {
     table.index(['previous_expires_at']);
     table.index(['expires_at']);

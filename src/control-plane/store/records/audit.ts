@@ -13,9 +13,12 @@ export interface AuditEntry {
   readonly requestBody: string;
   readonly queryParams: string;
   readonly requestHeaders: string;
-  /** Id of the user or key that acts; for a command on the gateway's machine, the name of the user there. */
+  /**
+   * Id of the user or key that acts; for a command on the gateway's machine, the name of the user there;
+   * for a schedule, its name.
+   */
   readonly userId: string;
-  readonly userType: 'user' | 'api_key' | 'local_command';
+  readonly userType: 'user' | 'api_key' | 'local_command' | 'schedule';
   readonly actorName: string;
   readonly responseStatusCode: number;
   /** `config`, `api_key`, … */

@@ -27,6 +27,7 @@ import { SqlGuardrails } from './records/guardrails.js';
 import { SqlIdempotency } from './records/idempotency.js';
 import { SqlIntegrations } from './records/integrations.js';
 import { SqlInvites } from './records/invites.js';
+import { SqlKeyRotation } from './records/key-rotation.js';
 import { SqlLabels } from './records/labels.js';
 import { SqlLogExports } from './records/log-exports.js';
 import { SqlMails } from './records/mails.js';
@@ -74,6 +75,7 @@ class SqlStore implements Store {
   readonly invites: SqlInvites;
   readonly integrations: SqlIntegrations;
   readonly keys: SqlApiKeys;
+  readonly keyRotation: SqlKeyRotation;
   readonly members: SqlMembers;
   readonly modelPrices: SqlModelPrices;
   readonly nodes: NodeStore;
@@ -113,6 +115,7 @@ class SqlStore implements Store {
     this.invites = new SqlInvites(database, systemKeys.pepper, now);
     this.integrations = new SqlIntegrations(database, dataKeys, now);
     this.keys = new SqlApiKeys(ofRights, systemKeys.pepper, now);
+    this.keyRotation = new SqlKeyRotation(ofRights, this.keys, dataKeys, now);
     this.modelPrices = new SqlModelPrices(database, now);
     this.members = new SqlMembers(ofRights, now);
     this.nodes = database.dialect === 'postgres' ? new SqlNodes(database) : new OwnNode(now);

@@ -8,6 +8,9 @@ import { normalEmails } from '../../../../common/access/email.js';
 import type { KeyType } from '../../../../common/access/principal.js';
 import { keyResource } from '../../../../common/access/scopes.js';
 import type { Forget } from '../../../../common/ipc/messages.js';
+import { rotatedMail } from '../../../mail/key-mail.js';
+import { closedOutbox } from '../../../mail/outbox.js';
+import { rotationDetails } from '../../../rotation/key-duties.js';
 import type { ApiKey, ApiKeyFilter, KeyDefaults, Place, RateLimit } from '../../../store/store.js';
 import type { Caller } from '../../access/caller.js';
 import { scopesOf } from '../../access/key-scopes.js';
@@ -154,15 +157,8 @@ function emailsChange(request: UpdateApiKeyRequest): readonly string[] | undefin
   return asked === undefined ? undefined : normalEmails(asked ?? []);
 }
 
-/** What the audit log records of a rotation. */
-const rotationDetails = (key: ApiKey, transitionExpiresAt: number): Record<string, string> => ({
-  rotation_mode: 'manual',
-  old_key_masked: key.masked,
-  transition_expires_at: timeOf(transitionExpiresAt),
-});
-
 /** Gateway keys. */
-export function apiKeysService({ store, budgets }: AdminParts): Service<'ApiKeys'> {
+export function apiKeysService({ store, budgets, outbox = closedOutbox }: AdminParts): Service<'ApiKeys'> {
   const states = new BudgetStates(budgets);
 
   const shown = async (org: string, keys: readonly ApiKey[]): Promise<ApiKeyMessage[]> => {
@@ -308,15 +304,29 @@ export function apiKeysService({ store, budgets }: AdminParts): Service<'ApiKeys
           'AB01',
           `This key is being rotated: its old text is good until ${timeOf(key.transitionExpiresAt ?? 0)}. Rotate it again then.`,
         );
-      caller.changed(
-        { ...key, details: rotationDetails(key, rotated.transitionExpiresAt) },
-        forgets(rotated.hashes),
-      );
+      const { transitionExpiresAt } = rotated;
+      const rotation = { mode: 'manual', oldMasked: key.masked, transitionExpiresAt } as const;
+      if (outbox.isOpen) await outbox.add(await rotatedMail(store, rotated.key, rotation));
+      const details = rotationDetails(key, 'manual', key.masked, transitionExpiresAt);
+      caller.changed({ ...key, details }, forgets(rotated.hashes));
       return {
         id: key.id,
         key: rotated.text.reveal(),
-        key_transition_expires_at: timeOf(rotated.transitionExpiresAt),
+        key_transition_expires_at: timeOf(transitionExpiresAt),
       };
+    },
+
+    async RevealRotatedApiKey(caller, { id }) {
+      const key = await keyFor(caller, id, 'rotate');
+      await checkGrantable(caller, key, 'reveal');
+      const text = await store.keyRotation.reveal(caller.organisationId, id);
+      if (text === null)
+        throw new AdminError(
+          'AB08',
+          'There is no new secret to reveal: it was revealed before, or the last rotation was by hand. Rotate the key by hand to get another one.',
+        );
+      caller.changed(key);
+      return { id, key: text.reveal() };
     },
   };
 }

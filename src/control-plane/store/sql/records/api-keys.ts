@@ -35,6 +35,7 @@ import {
   toColumns,
   usageLimitsOf,
 } from './api-key-row.js';
+import { forgetKey, rotateRow } from './key-rotation.js';
 import { hasWorkspace } from './workspaces.js';
 
 const pepperVersion = 1;
@@ -163,7 +164,7 @@ export class SqlApiKeys implements ApiKeyStore {
       );
     }
     const now = this.now();
-    const { text, ...named } = this.#newText(input.type);
+    const { text, ...named } = this.newText(input.type);
     const { configId = null, allowConfigOverride = true, metadata = {} } = input.defaults ?? {};
     const row: ApiKeyRow = {
       id: randomUUID(),
@@ -195,7 +196,7 @@ export class SqlApiKeys implements ApiKeyStore {
     return { key: fromRow(row, now), text: new Secret(text), hash: row.hash };
   }
 
-  #newText(type: KeyType) {
+  newText(type: KeyType) {
     const text = makeGatewayKey(type);
     return {
       text,
@@ -217,7 +218,7 @@ export class SqlApiKeys implements ApiKeyStore {
       if (!isCurrent(row, etag)) return 'stale';
       const now = this.now();
       const key = fromRow(row, now);
-      return this.#replace(sql, row, {
+      return this.replace(sql, row, {
         ...toColumns({
           ...key,
           ...given(said),
@@ -228,7 +229,8 @@ export class SqlApiKeys implements ApiKeyStore {
     });
   }
 
-  async #replace(
+  /** Writes columns of a row. */
+  async replace(
     sql: Transaction,
     row: ApiKeyRow,
     columns: Partial<ApiKeyRow>,
@@ -250,18 +252,7 @@ export class SqlApiKeys implements ApiKeyStore {
     return this.database.write(async (sql) => {
       const row = await this.#rowOf(sql, organisationId, id);
       if (row === undefined) return 'missing';
-      const now = this.now();
-      if (futureOf(row.previous_expires_at, now) !== null) return 'rotating';
-      const { text, ...named } = this.#newText(row.type);
-      const transitionExpiresAt = now + transitionMs;
-      const touched = await this.#replace(sql, row, {
-        ...named,
-        previous_hash: row.hash,
-        previous_expires_at: transitionExpiresAt,
-        last_rotated_at: now,
-        updated_at: now,
-      });
-      return touched === 'stale' ? touched : { ...touched, text: new Secret(text), transitionExpiresAt };
+      return rotateRow(this, sql, row, transitionMs);
     });
   }
 
@@ -271,6 +262,7 @@ export class SqlApiKeys implements ApiKeyStore {
       if (row === undefined) return 'missing';
       if (!isCurrent(row, etag)) return 'stale';
       await sql('api_keys').where({ organisation_id: organisationId, id }).delete();
+      await forgetKey(sql, id);
       return { key: fromRow(row, this.now()), hashes: hashesOf(row) };
     });
   }
