@@ -122,6 +122,51 @@ export interface ApiKeyDefaults {
   readonly allow_config_override?: boolean | null;
 }
 
+export interface AppliedDocument {
+  /** Its place in the request, from 0; -1: a record without a document, which is deleted. */
+  readonly index: number;
+  readonly kind: string;
+  readonly name: string;
+  /** Slug; absent: a record of the organisation. */
+  readonly workspace?: string | null;
+  readonly action: 'create' | 'update' | 'delete' | 'unchanged';
+  readonly changes: readonly DocumentChange[];
+  /** Of the record; absent in a dry run that would make it. */
+  readonly id?: string | null;
+  /** The text of a key that was made: it is shown here and nowhere else. */
+  readonly key?: string | null;
+}
+
+export interface AppliedDocuments {
+  readonly object: 'list';
+  readonly dry_run: boolean;
+  readonly created: number;
+  readonly updated: number;
+  readonly deleted: number;
+  readonly unchanged: number;
+  /** In the order of the request; deleted records last. */
+  readonly data: readonly AppliedDocument[];
+  /** Names the state of the records before; for the etag of an apply. */
+  readonly etag: string;
+}
+
+export interface ApplyDocumentsRequest {
+  /** Each with kind, name, workspace and spec. At most 10000. */
+  readonly documents: readonly Readonly<Record<string, unknown>>[];
+  /** Name of the set that these documents are all of; `default` unless given. */
+  readonly set?: string | null;
+  /** Report what would change, and change nothing? */
+  readonly dry_run?: boolean | null;
+  /** Delete records that an earlier apply of this set made and that no document describes any more? */
+  readonly prune?: boolean | null;
+  /** Values of the secrets that documents name by {env: NAME}, by that name; `-` is standard input. */
+  readonly secrets: Readonly<Record<string, string>>;
+  /** Workspace of documents that name none: id or slug. */
+  readonly workspace_id?: string | null;
+  /** Of a dry run: refused with 409 when the records have changed since. */
+  readonly etag?: string | null;
+}
+
 /** What one try of one target cost. */
 export interface AttemptCost {
   readonly target: string;
@@ -186,6 +231,13 @@ export interface AuditLog {
 
 export interface AuthSettings {
   readonly session_settings: SessionSettings;
+  readonly jwks_url?: string | null;
+  readonly jwks?: Readonly<Record<string, unknown>> | null;
+  readonly issuer?: string | null;
+  readonly audience?: string | null;
+  readonly algorithms: readonly string[];
+  readonly user_id_claims: readonly string[];
+  readonly oidc?: OidcSettings | null;
 }
 
 /** One deployment of a model on Azure OpenAI. */
@@ -656,6 +708,9 @@ export interface CreatePluginRequest {
   readonly credentials?: Readonly<Record<string, unknown>> | null;
   /** For people; the partner's name unless given. */
   readonly name?: string | null;
+  /** Takes credentials from secret references, by `credentials.<field>`; at most 100. A field that is mapped need not be in
+   * credentials. */
+  readonly secret_mappings: readonly SecretMapping[];
   /** A repeat with the same request_id and body within 24 hours gets the first answer again. */
   readonly request_id?: string | null;
 }
@@ -687,6 +742,8 @@ export interface CreateProviderRequest {
   readonly expires_at?: string | null;
   /** Sent with every request. */
   readonly custom_headers: Readonly<Record<string, string>>;
+  /** false sends no traceparent and tracestate. true unless given. */
+  readonly send_trace_context?: boolean | null;
   /** Azure OpenAI: at most 30 characters. */
   readonly api_version?: string | null;
   /** Azure OpenAI. */
@@ -807,6 +864,39 @@ export interface CreateSavedFilterRequest {
   readonly request_id?: string | null;
 }
 
+export interface CreateSecretReferenceRequest {
+  /** For people; at most 255 characters. */
+  readonly name: string;
+  /** Letters, digits, dashes and underscores, at most 255; unique in the organisation. Made from the name, unless given. */
+  readonly slug?: string | null;
+  /** At most 1024 characters. */
+  readonly description?: string | null;
+  /** Where the secret is kept. Fixed. */
+  readonly manager_type: 'aws_sm' | 'azure_kv' | 'hashicorp_vault' | 'env' | 'file';
+  /** How the gateway signs in there; {} for env and file. */
+  readonly auth_config?: SecretReferenceAuth | null;
+  /** Name or ARN at AWS, name (or name/version) at Azure, API path after /v1/ at Vault, name of the variable (env) or of
+   * the file. */
+  readonly secret_path: string;
+  /** Picks one value of a secret that is a JSON object, or of the fields at Vault. */
+  readonly secret_key?: string | null;
+  /** May every workspace use it? true unless allowed_workspaces is given. */
+  readonly allow_all_workspaces?: boolean | null;
+  /** Ids or slugs of the workspaces that may use it, at most 1000. */
+  readonly allowed_workspaces: readonly string[];
+  /** For searches: at most 64, each of at most 255 characters. */
+  readonly tags: Readonly<Record<string, string>>;
+  /** The key's own. */
+  readonly organisation_id?: string | null;
+  /** A repeat with the same request_id and body within 24 hours gets the first answer again. */
+  readonly request_id?: string | null;
+}
+
+export interface CreateTracesRequest {
+  /** ExportTraceServiceRequest: application/json or application/x-protobuf. */
+  readonly spans: HttpBody;
+}
+
 export interface CreateUsageLimitsPolicyRequest {
   /** For people; at most 255 characters. */
   readonly name?: string | null;
@@ -883,6 +973,8 @@ export interface CreateVirtualKeyRequest {
   readonly custom_host?: string | null;
   /** Sent with every request. */
   readonly custom_headers: Readonly<Record<string, string>>;
+  /** false sends no traceparent and tracestate. true unless given. */
+  readonly send_trace_context?: boolean | null;
   /** Azure OpenAI: at most 30 characters. */
   readonly api_version?: string | null;
   /** Azure OpenAI. */
@@ -1048,6 +1140,12 @@ export interface CreatedProvider {
 export interface CreatedRateLimitsPolicy {
   readonly id: string;
   readonly object: 'policy_rate_limits';
+}
+
+export interface CreatedSecretReference {
+  readonly id: string;
+  readonly slug: string;
+  readonly object: 'secret-reference';
 }
 
 export interface CreatedUsageLimitsPolicy {
@@ -1236,6 +1334,15 @@ export interface DeleteSavedFilterRequest {
 
 export type DeleteSavedFilterResponse = Readonly<Record<string, never>>;
 
+export interface DeleteSecretReferenceRequest {
+  /** Id or slug. */
+  readonly secret_reference_id: string;
+  /** Refused with 409 when the record has another etag by now. */
+  readonly etag?: string | null;
+}
+
+export type DeleteSecretReferenceResponse = Readonly<Record<string, never>>;
+
 export interface DeleteUsageLimitsPolicyRequest {
   /** Id of the record. */
   readonly id: string;
@@ -1354,6 +1461,18 @@ export interface DeploymentCredentials {
 
 export interface DeploymentLogin {
   readonly username: string;
+}
+
+/** One field that differs. */
+export interface DocumentChange {
+  /** Within the document: spec.config.retry.attempts. */
+  readonly path: string;
+  /** Absent: there was none. */
+  readonly before?: unknown;
+  /** Absent: it is removed. */
+  readonly after?: unknown;
+  /** A secret, whose values are never shown. */
+  readonly secret: boolean;
 }
 
 export interface DownloadLogExportRequest {
@@ -1571,6 +1690,23 @@ export interface ExportAuditLogsRequest {
     | null;
 }
 
+export interface ExportDocumentsRequest {
+  /** Id or slug: of this workspace alone. */
+  readonly workspace_id?: string | null;
+  /** Of these kinds alone. */
+  readonly kinds: readonly string[];
+  /** Include the etag of each record, so that an apply is refused when it has changed since? */
+  readonly etags?: boolean | null;
+}
+
+export interface ExportedDocuments {
+  readonly object: 'list';
+  readonly total: number;
+  readonly data: readonly Readonly<Record<string, unknown>>[];
+  /** Kinds that the caller may not read, which are left out. */
+  readonly skipped: readonly string[];
+}
+
 export interface FeedbackResponse {
   /** Always "success". */
   readonly status: string;
@@ -1776,6 +1912,11 @@ export interface GetSavedFilterRequest {
   readonly id: string;
   /** Id or slug. */
   readonly workspace_id?: string | null;
+}
+
+export interface GetSecretReferenceRequest {
+  /** Id or slug. */
+  readonly secret_reference_id: string;
 }
 
 export interface GetUnredactedTextRequest {
@@ -2229,8 +2370,8 @@ export interface Integration {
   readonly etag: string;
 }
 
-/** What a provider needs beside its key. Each provider takes its own fields, and any provider custom_host and
- * custom_headers; the others are refused. */
+/** What a provider needs beside its key. Each provider takes its own fields, and any provider custom_host,
+ * custom_headers and send_trace_context; the others are refused. */
 export interface IntegrationConfigurations {
   /** Any provider: its address, version segment included. Given by a key of a workspace, it must be one that the network
    * rules let callers choose. */
@@ -2307,6 +2448,8 @@ export interface IntegrationConfigurations {
   readonly huggingface_base_url?: string | null;
   /** cortex: needed. */
   readonly snowflake_account?: string | null;
+  /** Any provider: false sends no traceparent and tracestate to it. true unless given. */
+  readonly send_trace_context?: boolean | null;
 }
 
 export interface IntegrationDetail {
@@ -3059,6 +3202,27 @@ export interface ListSchedulesResponse {
   readonly data: readonly Schedule[];
 }
 
+export interface ListSecretReferencesRequest {
+  /** 20 unless given, 100 at most. */
+  readonly page_size?: number | null;
+  /** Counts from 0. */
+  readonly current_page?: number | null;
+  /** Of this manager alone. */
+  readonly manager_type?: 'aws_sm' | 'azure_kv' | 'hashicorp_vault' | 'env' | 'file' | null;
+  /** JSON text of an object: those that have all of these tags, as in {"team":"search"}. */
+  readonly tags?: string | null;
+  /** Part of the name, slug or description. */
+  readonly search?: string | null;
+  /** The key's own. */
+  readonly organisation_id?: string | null;
+}
+
+export interface ListSecretReferencesResponse {
+  readonly object: 'list';
+  readonly total: number;
+  readonly data: readonly SecretReference[];
+}
+
 export interface ListUsageLimitsEntitiesRequest {
   /** Id of the record. */
   readonly id: string;
@@ -3583,6 +3747,21 @@ export interface Node {
   readonly journal_behind_s: number;
 }
 
+/** How people sign in through an OpenID Connect provider. */
+export interface OidcSettings {
+  /** The provider's address, as its tokens name it. */
+  readonly issuer?: string | null;
+  readonly client_id?: string | null;
+  /** Sealed, and masked in answers. Left out, or sent as an answer shows it: stays as it is. */
+  readonly client_secret?: string | null;
+  /** Only people with an e-mail address of one of these domains may sign in; empty: of any. At most 100. */
+  readonly allowed_email_domains: readonly string[];
+  /** Claim of the provider's token that the role is taken from. */
+  readonly role_claim?: string | null;
+  /** `admin` or `member`, by value of that claim; at most 100. */
+  readonly role_mapping: Readonly<Record<string, 'admin' | 'member'>>;
+}
+
 export interface Organisation {
   readonly id: string;
   readonly name: string;
@@ -3638,6 +3817,8 @@ export interface PartnerPlugin {
   readonly object: 'plugin';
   /** Names this state of it; for If-Match and the etag of a change. */
   readonly etag: string;
+  /** Credentials that are taken from secret references. */
+  readonly secret_mappings: readonly SecretMapping[];
 }
 
 export interface PayAsYouGo {
@@ -3877,6 +4058,15 @@ export interface ReconciliationDifference {
   readonly lost_requests: number;
 }
 
+export type RefreshAuthSettingsRequest = Readonly<Record<string, never>>;
+
+export interface RefreshAuthSettingsResponse {
+  /** The keys that tokens are checked with from now on. */
+  readonly keys: readonly TokenKey[];
+  /** When the key set of jwks_url was fetched; absent without one. */
+  readonly fetched_at?: string | null;
+}
+
 export interface RemoveWorkspaceMemberRequest {
   /** Id or slug. */
   readonly workspace_id: string;
@@ -3885,6 +4075,59 @@ export interface RemoveWorkspaceMemberRequest {
 }
 
 export type RemoveWorkspaceMemberResponse = Readonly<Record<string, never>>;
+
+export interface Replay {
+  /** Always "replay". */
+  readonly object: string;
+  /** Requests that were taken. */
+  readonly requests: number;
+  /** Of them, those whose body was logged; the others are taken with their model alone. */
+  readonly with_body: number;
+  /** Requests that were left out, since their bodies are passed on unread. */
+  readonly skipped: number;
+  /** Requests whose cost is not known in both columns. */
+  readonly without_cost: number;
+  readonly oldest?: string | null;
+  readonly newest?: string | null;
+  readonly before: ReplayTotals;
+  readonly after: ReplayTotals;
+  /** The most frequent first. */
+  readonly moves: readonly ReplayMove[];
+  readonly refusals: readonly ReplayRefusal[];
+}
+
+/** Requests that went one way and would go another. */
+export interface ReplayMove {
+  /** @slug/model, `cache` or `refused`. */
+  readonly before: string;
+  readonly after: string;
+  /** A fraction where targets are drawn by their weights. */
+  readonly requests: number;
+}
+
+export interface ReplayRefusal {
+  readonly code: string;
+  readonly message: string;
+  readonly requests: number;
+}
+
+export interface ReplayRequestsRequest {
+  /** Id or slug. A workspace's key sees its own workspace. */
+  readonly workspace_id?: string | null;
+  /** The config to try. */
+  readonly config: unknown;
+  /** So many of the newest requests; 1000 unless given. */
+  readonly last?: number | null;
+}
+
+export interface ReplayTotals {
+  /** US dollars, of the requests whose cost is known in both columns. */
+  readonly cost: number;
+  /** Requests that the gateway refused. */
+  readonly refused: number;
+  /** Requests that the cache answered. */
+  readonly cache_hits: number;
+}
 
 export interface RequestsGraph {
   readonly summary: RequestsSummary;
@@ -4053,7 +4296,8 @@ export interface ScheduleRun {
 
 /** Takes a credential from a secret reference. */
 export interface SecretMapping {
-  /** `key`, or `configurations.<field>` of an integration, `model_config.<field>` of a virtual key. Each once. */
+  /** `key`, or `configurations.<field>` of an integration, `model_config.<field>` of a virtual key, `credentials.<field>`
+   * of a plugin. Each once. */
   readonly target_field: string;
   /** Id or slug of a secret reference that the workspace may use. */
   readonly secret_reference_id: string;
@@ -4061,6 +4305,86 @@ export interface SecretMapping {
   readonly secret_key?: string | null;
   /** `json`: the value is parsed before use. `string` unless given. */
   readonly value_format?: 'json' | 'string' | null;
+}
+
+export interface SecretReference {
+  readonly id: string;
+  readonly name: string;
+  readonly slug: string;
+  readonly manager_type: 'aws_sm' | 'azure_kv' | 'hashicorp_vault' | 'env' | 'file';
+  readonly status: 'ACTIVE';
+  readonly created_at: string;
+  readonly last_updated_at: string;
+  readonly object: 'secret-reference';
+  /** Names this state of it; for If-Match and the etag of a change. */
+  readonly etag: string;
+}
+
+/** How the gateway signs in to a secret manager; {} for env and file. */
+export interface SecretReferenceAuth {
+  /** aws_sm: keys, a role that the gateway assumes, or the gateway's own identity. */
+  readonly aws_auth_type?: 'accessKey' | 'assumedRole' | 'serviceRole' | null;
+  /** aws_sm with accessKey. */
+  readonly aws_access_key_id?: string | null;
+  /** aws_sm with accessKey. Sealed, and shown masked. */
+  readonly aws_secret_access_key?: string | null;
+  /** aws_sm. With serviceRole the environment's, unless given. */
+  readonly aws_region?: string | null;
+  /** aws_sm with assumedRole. */
+  readonly aws_role_arn?: string | null;
+  /** aws_sm with assumedRole. */
+  readonly aws_external_id?: string | null;
+  /** azure_kv: an application, a managed identity, or what the gateway's environment has. */
+  readonly azure_auth_mode?: 'entra' | 'managed' | 'default' | null;
+  /** azure_kv with entra. */
+  readonly azure_entra_tenant_id?: string | null;
+  /** azure_kv with entra. */
+  readonly azure_entra_client_id?: string | null;
+  /** azure_kv with entra. Sealed, and shown masked. */
+  readonly azure_entra_client_secret?: string | null;
+  /** azure_kv with managed: of a user-assigned identity. */
+  readonly azure_managed_client_id?: string | null;
+  /** azure_kv: such as https://my-vault.vault.azure.net. */
+  readonly azure_vault_url?: string | null;
+  /** hashicorp_vault: a token, an AppRole, or the service account of the gateway's pod. */
+  readonly vault_auth_type?: 'token' | 'approle' | 'kubernetes' | null;
+  /** hashicorp_vault: such as https://vault.example.com:8200. */
+  readonly vault_addr?: string | null;
+  /** hashicorp_vault with token. Sealed, and shown masked. */
+  readonly vault_token?: string | null;
+  /** hashicorp_vault with approle. */
+  readonly vault_role_id?: string | null;
+  /** hashicorp_vault with approle. Sealed, and shown masked. */
+  readonly vault_secret_id?: string | null;
+  /** hashicorp_vault with kubernetes. */
+  readonly vault_role?: string | null;
+  /** hashicorp_vault. */
+  readonly vault_namespace?: string | null;
+}
+
+export interface SecretReferenceDetail {
+  readonly id: string;
+  readonly name: string;
+  readonly slug: string;
+  readonly manager_type: 'aws_sm' | 'azure_kv' | 'hashicorp_vault' | 'env' | 'file';
+  readonly status: 'ACTIVE';
+  readonly created_at: string;
+  readonly last_updated_at: string;
+  readonly object: 'secret-reference';
+  /** Names this state of it; for If-Match and the etag of a change. */
+  readonly etag: string;
+  readonly organisation_id: string;
+  readonly description?: string | null;
+  readonly secret_path: string;
+  readonly secret_key?: string | null;
+  readonly allow_all_workspaces: boolean;
+  /** Ids, where not all workspaces may use it. */
+  readonly allowed_workspaces: readonly string[];
+  readonly tags?: Readonly<Record<string, unknown>> | null;
+  /** Id of a user or key. */
+  readonly created_by: string;
+  /** Credentials are masked. */
+  readonly auth_config: Readonly<Record<string, unknown>>;
 }
 
 /** What members and managers of a workspace may see and change. Owners and admins of the organisation may do all of it,
@@ -4152,6 +4476,12 @@ export interface TestMailRequest {
   readonly address: string;
   /** A repeat with the same request_id and body within 24 hours gets the first answer again. */
   readonly request_id?: string | null;
+}
+
+/** A public key that checks JSON web tokens. */
+export interface TokenKey {
+  readonly kid: string;
+  readonly alg: 'RS256' | 'ES256' | 'EdDSA';
 }
 
 export interface TokenPrice {
@@ -4269,6 +4599,20 @@ export type UpdateApiKeyResponse = Readonly<Record<string, never>>;
 export interface UpdateAuthSettingsRequest {
   /** Its fields that are absent stay as they are. */
   readonly session_settings?: SessionSettings | null;
+  /** Where the public keys of JSON web tokens are fetched from: https, unless egress_allow names the host. */
+  readonly jwks_url?: string | null;
+  /** The public keys of JSON web tokens themselves, as a JSON Web Key Set: `{"keys": [...]}`. */
+  readonly jwks?: Readonly<Record<string, unknown>> | null;
+  /** `iss` of every token; unless set: any. */
+  readonly issuer?: string | null;
+  /** `aud` of every token, or one of them; unless set: any. */
+  readonly audience?: string | null;
+  /** With which tokens may be signed; RS256 unless set. */
+  readonly algorithms: readonly ('RS256' | 'ES256' | 'EdDSA')[];
+  /** The first of these claims that a token has names its user; email_id, sub and uid unless set. At most 10. */
+  readonly user_id_claims: readonly string[];
+  /** Its fields that are absent stay as they are; null removes it whole. */
+  readonly oidc?: OidcSettings | null;
   /** Fields to change; one that is named and absent is cleared. What is present, unless given. */
   readonly update_mask?: readonly string[] | null;
 }
@@ -4537,6 +4881,8 @@ export interface UpdatePluginRequest {
   readonly credentials?: Readonly<Record<string, unknown>> | null;
   /** The key's own. */
   readonly organisation_id?: string | null;
+  /** Replaces them all; at most 100. */
+  readonly secret_mappings: readonly SecretMapping[];
   /** Fields to change; one that is named and absent is cleared. What is present, unless given. */
   readonly update_mask?: readonly string[] | null;
   /** Refused with 409 when the record has another etag by now. */
@@ -4573,6 +4919,8 @@ export interface UpdateProviderRequest {
   readonly reset_usage?: boolean | null;
   /** Sent with every request. */
   readonly custom_headers: Readonly<Record<string, string>>;
+  /** false sends no traceparent and tracestate. true unless given. */
+  readonly send_trace_context?: boolean | null;
   /** Azure OpenAI: at most 30 characters. */
   readonly api_version?: string | null;
   /** Azure OpenAI. */
@@ -4703,6 +5051,39 @@ export interface UpdateSavedFilterRequest {
 
 export type UpdateSavedFilterResponse = Readonly<Record<string, never>>;
 
+export interface UpdateSecretReferenceRequest {
+  /** Id or slug. */
+  readonly secret_reference_id: string;
+  /** For people; at most 255 characters. */
+  readonly name?: string | null;
+  /** At most 1024 characters. */
+  readonly description?: string | null;
+  /** Merged with what is stored: a field that is absent stays. */
+  readonly auth_config?: SecretReferenceAuth | null;
+  /** Where the secret is, as at the creation. */
+  readonly secret_path?: string | null;
+  /** Picks one value of a secret with several. */
+  readonly secret_key?: string | null;
+  /** true: every workspace may use it, and allowed_workspaces is emptied. */
+  readonly allow_all_workspaces?: boolean | null;
+  /** Replaces the workspaces that may use it, ids or slugs, and sets allow_all_workspaces to false. */
+  readonly allowed_workspaces: readonly string[];
+  /** Replaces all tags. */
+  readonly tags: Readonly<Record<string, string>>;
+  /** Cannot be changed. */
+  readonly manager_type?: string | null;
+  /** Cannot be changed. */
+  readonly slug?: string | null;
+  /** The key's own. */
+  readonly organisation_id?: string | null;
+  /** Fields to change; one that is named and absent is cleared. What is present, unless given. */
+  readonly update_mask?: readonly string[] | null;
+  /** Refused with 409 when the record has another etag by now. */
+  readonly etag?: string | null;
+}
+
+export type UpdateSecretReferenceResponse = Readonly<Record<string, never>>;
+
 export interface UpdateUsageLimitsPolicyRequest {
   /** Id of the record. */
   readonly id: string;
@@ -4787,6 +5168,8 @@ export interface UpdateVirtualKeyRequest {
   readonly custom_host?: string | null;
   /** Sent with every request. */
   readonly custom_headers: Readonly<Record<string, string>>;
+  /** false sends no traceparent and tracestate. true unless given. */
+  readonly send_trace_context?: boolean | null;
   /** Azure OpenAI: at most 30 characters. */
   readonly api_version?: string | null;
   /** Azure OpenAI. */
@@ -5464,6 +5847,14 @@ export interface AdminServices {
     /** Returns when the gateway last reported. */
     PingDeployment: [PingDeploymentRequest, PingDeploymentResponse];
   };
+  /** Configuration as documents: one for each record, as it is kept in files. */
+  Documents: {
+    /** Makes the records as the documents describe them, all of them or none. Each record that is changed has its own row in the
+     * audit log; what is already as described stays untouched. */
+    ApplyDocuments: [ApplyDocumentsRequest, AppliedDocuments];
+    /** Returns the records that the caller may read as documents that ApplyDocuments takes, in a fixed order. */
+    ExportDocuments: [ExportDocumentsRequest, ExportedDocuments];
+  };
   /** What users think of answers. For keys of a workspace alone. */
   Feedback: {
     /** Adds feedback to a trace, or a list of at most 1000 to several. A trace may have any number. */
@@ -5587,6 +5978,10 @@ export interface AdminServices {
     /** Keeps requests that went another way than through the gateway: one, or a list of at most 1000. The model and the usage are
      * read from the bodies. The answer is the text ok. */
     CreateLogs: [CreateLogsRequest, HttpBody];
+    /** Keeps calls of models that an application's own spans of OpenTelemetry describe (gen_ai.*) as logs of the workspace. The body is
+     * an OTLP request in JSON or protobuf, which gzip may have compressed, and the answer is that of OTLP. Other spans are ignored, and a
+     * span that is there already is skipped. */
+    CreateTraces: [CreateTracesRequest, HttpBody];
     /** Takes lines of `ListLogs` back in, whole batches or none: each a JSON object with created_at and workspace_id. A row whose id
      * is there is skipped. */
     ImportLogs: [ImportLogsRequest, ImportLogsResponse];
@@ -5635,10 +6030,12 @@ export interface AdminServices {
     GetOrganisationDefaults: [GetOrganisationDefaultsRequest, OrganisationDefaults];
     /** Changes what every workspace's requests pass. Absent fields stay as they are. */
     UpdateOrganisationDefaults: [UpdateOrganisationDefaultsRequest, UpdateOrganisationDefaultsResponse];
-    /** Returns how users sign in. */
+    /** Returns how people sign in, and which JSON web tokens are accepted. */
     GetAuthSettings: [GetAuthSettingsRequest, AuthSettings];
-    /** Changes how users sign in. Absent fields stay as they are. */
+    /** Changes how people sign in, and which JSON web tokens are accepted. Absent fields stay as they are; null clears one. */
     UpdateAuthSettings: [UpdateAuthSettingsRequest, AuthSettings];
+    /** Fetches the key set of JSON web tokens now: tokens of keys that it no longer has are refused from here on. */
+    RefreshAuthSettings: [RefreshAuthSettingsRequest, RefreshAuthSettingsResponse];
     /** Returns the workspaces that are exempt from the organisation's guardrails. */
     ListWorkspaceExclusions: [ListWorkspaceExclusionsRequest, WorkspaceExclusions];
     /** Lets the organisation's guardrails pass workspaces by, or run in them again. */
@@ -5692,6 +6089,9 @@ export interface AdminServices {
   Requests: {
     /** Explains which targets a request would be sent to, in which order and why, and with which body. */
     ExplainRequest: [ExplainRequestRequest, Explanation];
+    /** Takes recorded requests through a config that need not be saved, and compares where they would have gone, what they
+     * would have cost and what the cache would have answered. One replay of an organisation runs at a time. */
+    ReplayRequests: [ReplayRequestsRequest, Replay];
   };
   /** Filters of logs and analytics, kept under a name. */
   SavedFilters: {
@@ -5712,6 +6112,20 @@ export interface AdminServices {
     ListSchedules: [ListSchedulesRequest, ListSchedulesResponse];
     /** Lists the runs of a schedule, newest first. They are kept for a week. */
     ListScheduleRuns: [ListScheduleRunsRequest, ListScheduleRunsResponse];
+  };
+  /** Secrets that another system keeps: a secret manager, the gateway's environment or a folder. `secret_mappings` of
+   * integrations, virtual keys and plugins take credentials from them. */
+  SecretReferences: {
+    /** Stores where a secret is, and how the gateway signs in there. The secret itself is not stored. */
+    CreateSecretReference: [CreateSecretReferenceRequest, CreatedSecretReference];
+    /** Lists the secret references of the organisation, newest first. */
+    ListSecretReferences: [ListSecretReferencesRequest, ListSecretReferencesResponse];
+    /** Returns a secret reference; credentials of auth_config are masked. */
+    GetSecretReference: [GetSecretReferenceRequest, SecretReferenceDetail];
+    /** Changes a secret reference. Absent fields stay as they are, those of auth_config too. Calls use it at once. */
+    UpdateSecretReference: [UpdateSecretReferenceRequest, UpdateSecretReferenceResponse];
+    /** Deletes a secret reference. Refused with 400 while something is mapped to it. */
+    DeleteSecretReference: [DeleteSecretReferenceRequest, DeleteSecretReferenceResponse];
   };
   /** Budgets over requests that share something: a key, a model, a metadata value. */
   UsageLimitsPolicies: {
