@@ -113,7 +113,7 @@ export class AnalyticsFile implements AnalyticsDatabase {
     });
   }
 
-  /** Up to when changes of feedback have been read, in Unix milliseconds. */
+  /** All feedback that was changed before this is in, in Unix milliseconds. */
   async feedbackAt(): Promise<number> {
     const [row] = await this.rows('SELECT CAST(feedback_at AS DOUBLE) AS at FROM progress', []);
     return Number(row?.['at'] ?? 0);
@@ -121,6 +121,10 @@ export class AnalyticsFile implements AnalyticsDatabase {
 
   /** Takes feedback in, in place of what it was before: all of it or nothing. `at`: as `feedbackAt`. */
   async addFeedback(given: readonly ChangedFeedback[], at: number): Promise<void> {
+    if (given.length === 0) {
+      await this.connection.run(`UPDATE progress SET feedback_at = ${at}`);
+      return;
+    }
     const numbers = new Placeholders();
     const changed = numbers.in(
       'id',

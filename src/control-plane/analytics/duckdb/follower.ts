@@ -8,7 +8,7 @@ import { selectBytes, selectChanges, selectFeedback } from './tables.js';
 const batchRows = 8192;
 const batchFeedback = 500;
 /** Changes of feedback may be committed in another order than that of their times: so much of it is read again. Milliseconds. */
-const overlapMs = 5000;
+const overlapMs = 10_000;
 
 /** Bytes of metadata in a batch, unless a single row has more: a batch is in memory three times. */
 const batchBytes = 8 * 1024 * 1024;
@@ -24,8 +24,8 @@ export interface Progress {
 
 /** Keeps the file of DuckDB as far as the ledger in SQLite. */
 export class Follower {
-  /** What was read of feedback last: it is not taken in again. */
-  #readAgain = '';
+  /** When the feedback was changed that was read last, by its id: what is read once more is not taken in again. */
+  #feedbackRead = new Map<string, number>();
 
   private constructor(
     readonly file: AnalyticsFile,
@@ -56,7 +56,7 @@ export class Follower {
     // The ledger is another one than the file was made from: a backup was restored, or its data directory was emptied.
     if (total > 0 && total < done) {
       await this.file.clear();
-      this.#readAgain = '';
+      this.#feedbackRead.clear();
       done = 0;
     }
     while (done < total) {
@@ -75,22 +75,29 @@ export class Follower {
     return true;
   }
 
-  /** Takes in what was changed of feedback. `upTo`: the last row that the file has. */
+  /** Takes in what was changed of feedback. `upTo`: the last row that the file has; feedback at later ones waits. */
   async #readFeedback(upTo: number): Promise<void> {
-    const start = (await this.file.feedbackAt()) - overlapMs;
+    const committed = Date.now() - overlapMs;
+    const start = await this.file.feedbackAt();
+    // All of it is read again.
+    if (start === 0) this.#feedbackRead.clear();
+    const seen = new Map<string, number>();
     for (let [at, id] = [start, '']; ; ) {
-      const rows = await this.ledger.allKept<ChangedFeedback>(selectFeedback, [at, id, upTo, batchFeedback]);
-      const last = rows.at(-1);
-      if (last === undefined) return;
-      // The end of what was read before, again.
-      const text = JSON.stringify(rows);
-      if (text !== this.#readAgain) await this.file.addFeedback(rows, last.updated_at);
-      [at, id] = [last.updated_at, last.id];
-      if (rows.length < batchFeedback) {
-        this.#readAgain = text;
-        return;
+      const rows = await this.ledger.allKept<ChangedFeedback>(selectFeedback, [at, id, batchFeedback]);
+      const later = rows.findIndex(({ seq }) => seq > upTo);
+      const ready = later < 0 ? rows : rows.slice(0, later);
+      const changed = ready.filter((row) => this.#feedbackRead.get(row.id) !== row.updated_at);
+      const last = ready.at(-1);
+      if (last !== undefined) {
+        // What was changed in the last seconds is read again: others may have been committed beside it.
+        const next = Math.max(start, Math.min(later < 0 ? last.updated_at + 1 : last.updated_at, committed));
+        if (changed.length > 0 || next > start) await this.file.addFeedback(changed, next);
+        for (const row of ready) if (row.updated_at >= next) seen.set(row.id, row.updated_at);
+        [at, id] = [last.updated_at, last.id];
       }
+      if (later >= 0 || rows.length < batchFeedback) break;
     }
+    this.#feedbackRead = seen;
   }
 
   /** How many rows after a cursor fit into a batch. */
@@ -104,7 +111,7 @@ export class Follower {
 
   async #rebuild(): Promise<void> {
     await this.file.clear();
-    this.#readAgain = '';
+    this.#feedbackRead.clear();
     rmSync(this.mark, { force: true });
   }
 

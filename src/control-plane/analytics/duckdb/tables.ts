@@ -92,9 +92,9 @@ export const selectChanges = `SELECT ${[...columns.map(({ name }) => name), ...b
   .map((name) => `json_group_array("${name}") AS "${name}"`)
   .join(', ')} FROM (${changes})`;
 
-/** Feedback that was changed since a time and an id, with the number of the row that it counts at, up to a number. */
+/** Feedback that was changed since a time and an id, with the number of the row that it counts at. */
 export const selectFeedback = `SELECT feedbacks.id, feedbacks.value, feedbacks.weight / 1000000000.0 AS weight,
     feedbacks.updated_at, exchanges.seq
   FROM feedbacks JOIN exchanges ON exchanges.id = feedbacks.row_id
-  WHERE (feedbacks.updated_at, feedbacks.id) > (?1, ?2) AND exchanges.seq <= ?3
-  ORDER BY feedbacks.updated_at, feedbacks.id LIMIT ?4`;
+  WHERE (feedbacks.updated_at, feedbacks.id) > (?1, ?2)
+  ORDER BY feedbacks.updated_at, feedbacks.id LIMIT ?3`;
