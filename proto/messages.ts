@@ -40,29 +40,32 @@ export interface AiModelGroups {
   readonly data: readonly AiModelGroup[];
 }
 
-/** Amounts are dollars, tokens or requests, as the budget counts. */
+/** Amounts are dollars, tokens or requests, as the budget counts. Of an anomaly they are 0, and its figures are in `anomaly`. */
 export interface Alert {
   readonly id: string;
   readonly object: 'alert';
-  /** threshold: usage has reached alert_threshold. exhausted: it has reached credit_limit. reset: it starts again at 0. */
-  readonly event: 'threshold' | 'exhausted' | 'reset';
+  /** threshold: usage has reached alert_threshold. exhausted: it has reached credit_limit. reset: it starts again at 0.
+   * anomaly: a figure of a workspace differs from the same hours of past weeks. */
+  readonly event: 'threshold' | 'exhausted' | 'reset' | 'anomaly';
   readonly created_at?: string | null;
   readonly organisation_id: string;
   readonly workspace_id?: string | null;
-  /** What the budget is set on. */
+  /** What the budget is set on; of an anomaly the workspace. */
   readonly holder_type: 'api_key' | 'workspace' | 'virtual_key' | 'integration' | 'usage_limits_policy';
   readonly holder_id: string;
   /** At the time of the alert; absent: it had none, or was deleted. */
   readonly holder_name?: string | null;
-  /** The same for each period of the budget. Of a policy, the id of an entity. */
+  /** The same for each period of the budget. Of a policy, the id of an entity. Empty of an anomaly. */
   readonly budget_id: string;
   /** Of a policy, the values of its groups. */
   readonly value_key?: string | null;
-  readonly type: 'cost' | 'tokens' | 'requests';
+  /** What the budget counts, or the metric of an anomaly. */
+  readonly type: 'cost' | 'tokens' | 'requests' | 'errors' | 'latency' | 'traffic';
   readonly credit_limit: number;
   readonly alert_threshold?: number | null;
   /** Of a reset: before it. */
   readonly usage: number;
+  /** Of an anomaly: since when the figure differs. */
   readonly period_start?: string | null;
   /** Absent: the period never ends. */
   readonly period_end?: string | null;
@@ -73,6 +76,28 @@ export interface Alert {
   /** Calls of the webhook so far. */
   readonly delivery_attempts: number;
   readonly sent_at?: string | null;
+  /** Of the event anomaly alone. */
+  readonly anomaly?: Anomaly | null;
+}
+
+/** A figure of a workspace that differed from the same hours of past weeks. */
+export interface Anomaly {
+  /** That of its alert. */
+  readonly id: string;
+  readonly object: 'anomaly';
+  readonly workspace_id: string;
+  /** cost: cents in five minutes. errors: percent of the requests. latency: mean milliseconds. traffic: requests in five minutes. */
+  readonly metric: 'cost' | 'errors' | 'latency' | 'traffic';
+  /** When it was found. */
+  readonly value: number;
+  /** The median of the same hours of past weeks. */
+  readonly expected: number;
+  /** The first five minutes that differed begin. */
+  readonly started_at?: string | null;
+  /** The last five minutes that differed end. It goes on where this is a moment ago. */
+  readonly last_seen_at?: string | null;
+  /** When it was found. */
+  readonly created_at?: string | null;
 }
 
 export interface ApiKey {
@@ -2621,7 +2646,7 @@ export interface LatencySummary {
 
 export interface ListAlertsRequest {
   /** Alerts of this kind alone. */
-  readonly event?: 'threshold' | 'exhausted' | 'reset' | null;
+  readonly event?: 'threshold' | 'exhausted' | 'reset' | 'anomaly' | null;
   /** What the budget is set on. */
   readonly holder_type?:
     | 'api_key'
@@ -2645,6 +2670,26 @@ export interface ListAlertsRequest {
 export interface ListAlertsResponse {
   readonly object: 'list';
   readonly data: readonly Alert[];
+  readonly total: number;
+}
+
+export interface ListAnomaliesRequest {
+  /** Id or slug. A workspace's key sees its own workspace alone; an organisation's key sees all that it may see unless it names one. */
+  readonly workspace_slug?: string | null;
+  readonly workspace_id?: string | null;
+  /** Anomalies of this figure alone. */
+  readonly metric?: 'cost' | 'errors' | 'latency' | 'traffic' | null;
+  /** Those found at this time and later. */
+  readonly since?: string | null;
+  /** Counts from 0. */
+  readonly current_page?: number | null;
+  /** 50 unless given, 1000 at most. */
+  readonly page_size?: number | null;
+}
+
+export interface ListAnomaliesResponse {
+  readonly object: 'list';
+  readonly data: readonly Anomaly[];
   readonly total: number;
 }
 
@@ -3685,6 +3730,13 @@ export interface ModelPricing {
 export interface ModelPricingConfig {
   readonly type: 'static';
   readonly pay_as_you_go: ModelTokenPrices;
+}
+
+/** Each is provider__model. */
+export interface ModelReplacement {
+  /** The provider and the model that answered. */
+  readonly from: string;
+  readonly to: string;
 }
 
 /** What is left out costs what the unit does that it is a part of: cached input what input does. */
@@ -5523,6 +5575,40 @@ export interface WatchConfigRequest {
   readonly token?: string | null;
 }
 
+/** Costs are in cents. */
+export interface WhatIfAnswer {
+  readonly object: 'analytics-what-if';
+  readonly requests: number;
+  /** As the ledger has it. */
+  readonly cost: number;
+  /** With the replaced models; what is not replaced costs what it did. */
+  readonly what_if_cost: number;
+  /** Requests that what_if_cost counts as 0, since no price is known. */
+  readonly unpriced: number;
+  /** Dearest first. */
+  readonly by_model: readonly WhatIfModel[];
+}
+
+export interface WhatIfModel {
+  /** provider__model; absent: no provider answered. */
+  readonly model?: string | null;
+  /** Absent: it is not replaced. */
+  readonly replaced_by?: string | null;
+  readonly requests: number;
+  readonly cost: number;
+  readonly what_if_cost: number;
+  readonly unpriced: number;
+}
+
+/** Which requests are counted, and which models are replaced. */
+export interface WhatIfRequest {
+  /** By the names that a query of a graph has. time_of_generation_min and time_of_generation_max are needed, here or in the saved
+   * filter that filter_id names. */
+  readonly filters: Readonly<Record<string, unknown>>;
+  /** At most 100, each model once. */
+  readonly replace: readonly ModelReplacement[];
+}
+
 export interface Workspace {
   readonly id: string;
   /** Begins with `ws-`, unless it was given. */
@@ -5714,7 +5800,7 @@ export interface WorkspaceUsageLimitsState {
 
 /** Every method: what it takes and what it gives. */
 export interface AdminServices {
-  /** What happened to budgets. */
+  /** What happened to budgets, and anomalies. */
   Alerts: {
     /** Lists alerts, newest first. */
     ListAlerts: [ListAlertsRequest, ListAlertsResponse];
@@ -5769,6 +5855,10 @@ export interface AdminServices {
     GroupMetadata: [GroupMetadataRequest, MetadataGroups];
     /** Requests by what they have in common, most requests first unless another order is asked for. */
     GroupBy: [GroupByRequest, Groups];
+    /** What requests would have cost if other models had answered them, by today's prices. Changes nothing. */
+    WhatIf: [WhatIfRequest, WhatIfAnswer];
+    /** Lists times at which cost, errors, latency or traffic of a workspace differed from the same hours of past weeks, newest first. */
+    ListAnomalies: [ListAnomaliesRequest, ListAnomaliesResponse];
     /** Values of one name of metadata, commonest first. */
     ListMetadataValues: [ListMetadataValuesRequest, MetadataValues];
   };

@@ -10,6 +10,7 @@ import { administration } from './parts/administration.js';
 import { alertsPart } from './parts/alerts.js';
 import { analyticsPart } from './parts/analytics.js';
 import { anchoringPart } from './parts/anchoring.js';
+import { anomaliesPart } from './parts/anomalies.js';
 import type { Base } from './parts/base.js';
 import { breakersPart } from './parts/breakers.js';
 import { dataDirectory } from './parts/data-directory.js';
@@ -85,6 +86,7 @@ const parts = PartList.given<Base>()
   .with(anchoringPart)
   .with(pricesPart)
   .with(analyticsPart)
+  .with(anomaliesPart)
   .with(logExportsPart)
   .with(administration)
   .with(workersPart)

@@ -2,6 +2,9 @@ import { expect } from 'chai';
 import { allLogs } from '../../src/common/ledger/log-filters.js';
 import type { LedgerFeedbacks } from '../../src/common/ledger/logs/feedback.js';
 import type { LedgerRow } from '../../src/common/ledger/record.js';
+import { costOf } from '../../src/common/prices/price.js';
+import { createPricing } from '../../src/common/prices/pricing.js';
+import { ReplacementPrices, whatIf } from '../../src/control-plane/administration/usage/what-if.js';
 import { dayMs, hourMs, minuteMs } from '../../src/control-plane/analytics/buckets.js';
 import { Follower } from '../../src/control-plane/analytics/duckdb/follower.js';
 import { PostgresAnalytics } from '../../src/control-plane/analytics/postgres.js';
@@ -288,6 +291,48 @@ describe('analytics', function () {
           expect(values.total).to.equal(counts.length);
           expect(values.values).to.deep.equal(groups.rows.slice(0, 3).map(({ key }) => key));
         }
+      }
+    });
+
+    it('adds up what requests used by all that a price depends on, so that they can be priced again', async () => {
+      const plain = createPricing({
+        prices: {
+          openai: {
+            'model-x': {
+              ...{ input: 3, output: 7, cached: 1, cacheWrite: 4, cacheWriteHour: 6, reasoning: 9 },
+              ...{ audioInput: 11, audioCached: 2, imageInput: 5, audioOutput: 13, imageOutput: 8 },
+              ...{ character: 1, second: 0.001, request: 0.002 },
+              above: { tokens: 3000, input: 6, output: 14 },
+              tiers: { flex: 0.5 },
+            },
+          },
+        },
+      });
+      const quote = plain.quoteOf('openai', 'model-x')!;
+      for (const { about, found } of cases()) {
+        const { groups } = await ask({ kind: 'usage', longInputs: [3000], ...about });
+        const to = { provider: 'openai', model: 'model-x' };
+        const names = groups.flatMap(({ provider, model }) =>
+          provider === null || model === null ? [] : [`${provider}__${model}`],
+        );
+        const replacements = new Map(names.map((name) => [name, to]));
+        const store = { integrations: {}, modelPrices: { of: async () => [] } } as never;
+        const prices = new ReplacementPrices(store, plain, org);
+        const { total, models } = await whatIf(groups, replacements, prices, [3000]);
+        const isUsed = ({ state, usage, cache }: LedgerRow): boolean =>
+          state === 'settled' && usage.source !== 'none' && !cache.endsWith('HIT');
+        const wanted = found.reduce(
+          (sum, row) =>
+            sum +
+            (isUsed(row) && row.provider !== null && modelOf(row) !== null
+              ? costOf(row.usage, quote.price)
+              : (row.cost ?? 0)),
+          0,
+        );
+        expect(total.requests).to.equal(found.length);
+        expect(total.cost).to.be.closeTo(found.reduce((sum, { cost }) => sum + (cost ?? 0), 0), 1e6);
+        expect(total.whatIfCost).to.be.closeTo(wanted, 1e6);
+        expect(models.reduce((sum, { requests }) => sum + requests, 0)).to.equal(found.length);
       }
     });
 

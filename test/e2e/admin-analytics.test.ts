@@ -15,6 +15,8 @@ describe('requests to analytics', () => {
         cache: {},
         groups: { total: 'hasTotal' in question && !question.hasTotal ? null : 0, rows: [] },
         values: { total: 0, values: [] },
+        usage: { groups: [] },
+        slots: [],
       };
       return answers[question.kind] as unknown as AnswerTo<Q>;
     },

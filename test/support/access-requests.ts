@@ -89,6 +89,8 @@ export const requests: Readonly<Record<string, RequestOf>> = {
   'Analytics.GroupWorkspaces': figures,
   'Analytics.GroupMetadata': (at) => ({ ...figures(at), metadata_key: 'team' }),
   'Analytics.GroupBy': (at) => ({ ...figures(at), group_by: 'model' }),
+  'Analytics.WhatIf': (at) => ({ filters: figures(at), replace: [] }),
+  'Analytics.ListAnomalies': (at) => ({ workspace_slug: at.workspace }),
   'Analytics.ListMetadataValues': (at) => ({ workspace_slug: at.workspace, metadata_key: 'team' }),
   'ApiKeys.CreateApiKey of the organisation': () => ({ type: 'organisation', sub_type: 'service', ...key }),
   'ApiKeys.CreateApiKey of a workspace': (at) => ({

@@ -1,6 +1,6 @@
 import type { CacheStatus } from '../../src/common/core/cache.js';
 import type { ErrorCode } from '../../src/common/core/errors.js';
-import { noUsage } from '../../src/common/core/usage.js';
+import { noUsage, setKinds, type Usage } from '../../src/common/core/usage.js';
 import { allLogs, type FilterBounds, type LogFilters } from '../../src/common/ledger/log-filters.js';
 import type { TraceFeedback } from '../../src/common/ledger/logs/feedback.js';
 import type { LedgerRow } from '../../src/common/ledger/record.js';
@@ -82,13 +82,35 @@ function randomRow(random: Random, number: number, start: number, ms: number): L
     attempts: targets.map((target) => ({ ...base.attempts[0]!, target })),
     retries: nat(random, 3),
     target: maybe(random, () => targets.at(-1)!),
-    usage: { ...noUsage(), input: nat(random, 5000), output: nat(random, 900) },
+    usage: randomUsage(random),
     cost: maybe(random, () => nat(random, 9e12)),
     cache,
     costSaved: cache.endsWith('HIT') ? maybe(random, () => nat(random, 9e12)) : null,
     metadata,
     span: maybe(random, () => `span-${nat(random, 9)}`),
   };
+}
+
+/** Sometimes with kinds that exceed what they are part of. */
+function randomUsage(random: Random): Usage {
+  const [input, output] = [nat(random, 5000), nat(random, 900)];
+  if (random() < 0.1) return noUsage();
+  const usage: Usage = { ...noUsage(), input, output, source: 'provider' };
+  if (random() < 0.5) usage.cached = nat(random, input);
+  if (random() < 0.3) usage.cacheWrite = nat(random, input - usage.cached);
+  if (random() < 0.4) usage.reasoning = nat(random, output);
+  if (random() < 0.2) {
+    setKinds(
+      usage,
+      {
+        ...{ cacheWriteHour: nat(random, 900), audioInput: nat(random, 3000), imageInput: nat(random, 3000) },
+        ...{ audioCached: nat(random, 900), imageCached: nat(random, 900), audioOutput: nat(random, 500) },
+        ...{ imageOutput: nat(random, 500), seconds: nat(random, 60), characters: nat(random, 900) },
+      },
+      pick(random, null, 'flex'),
+    );
+  }
+  return usage;
 }
 
 /** Feedback on some of these requests, a few of them twice; it counts at the first of each trace in its workspace. */

@@ -112,6 +112,12 @@ const parts = [
     minutes: 8,
   },
   {
+    name: 'anomalies: six weeks of four rhythms, looked at every minute',
+    files: ['test/unit/anomaly-detector.test.ts'],
+    env: { whole: { ANOMALY_SEEDS: '3', ANOMALY_STEP: '1' }, short: {} },
+    minutes: 2,
+  },
+  {
     name: 'hostile connections, upstream answers, texts and journals, in every combination',
     files: [
       'test/fault/api-wire.test.ts',

@@ -17,6 +17,10 @@ const own: Readonly<Record<string, DeclaredSchedule>> = {
     doc: 'rotates keys, ends old secrets, and notifies people before and after',
   },
   retention: { seconds: 60, doc: 'deletes logs whose time is over' },
+  anomalies: {
+    seconds: 30,
+    doc: 'compares cost, errors, latency and traffic with the same hours of past weeks',
+  },
   partitions: { seconds: 3600, doc: 'makes and drops partitions of a ledger in PostgreSQL' },
 };
 

@@ -39,8 +39,8 @@ export interface AdminParts {
   readonly logExporter?: Pick<LogExporter, 'wake' | 'destination'>;
   /** What was used of budgets. */
   readonly budgets: LedgerBudgets;
-  /** Alerts of budgets; none unless given. */
-  readonly alerts?: Pick<LedgerAlerts, 'list'>;
+  /** Alerts of budgets and anomalies; none unless given. */
+  readonly alerts?: Pick<LedgerAlerts, 'list' | 'listAnomalies'>;
   /** Resolves when every data worker has forgotten these: only then is a write acknowledged. */
   changed(what: Forget[]): Promise<void>;
   /** Throws AB01 for a routing config that cannot be used. */

@@ -1,12 +1,12 @@
-import type { AlertAddressees, BudgetAlert } from '../../common/ledger/alerts.js';
+import type { AlertAddressees, LedgerAlert } from '../../common/ledger/alerts.js';
 import { organisationAdmins } from '../mail/recipients.js';
 import type { Place, Store } from '../store/store.js';
 
 /** Of each role; more are left out. */
 const page = { offset: 0, limit: 200 };
 
-/** Name of the budget's holder, and who is to be notified, as the records have them now. */
-export async function addresseesOf(store: Store, alert: BudgetAlert): Promise<AlertAddressees> {
+/** Name of the budget's holder or of the anomaly's workspace, and who is to be notified, as the records have them now. */
+export async function addresseesOf(store: Store, alert: LedgerAlert): Promise<AlertAddressees> {
   const { org, workspace } = alert;
   const holder = await holderOf(store, alert);
   const emails = await peopleOf(store, org, workspace);
@@ -28,7 +28,9 @@ interface Holder {
 
 const unknown: Holder = { name: null, userId: null, emails: [] };
 
-async function holderOf(store: Store, { org, holder, holderId, workspace }: BudgetAlert): Promise<Holder> {
+async function holderOf(store: Store, alert: LedgerAlert): Promise<Holder> {
+  if (alert.event === 'anomaly') return named(await store.workspaces.get(alert.org, alert.workspace));
+  const { org, holder, holderId, workspace } = alert;
   switch (holder) {
     case 'api_key': {
       const key = await store.keys.get(org, holderId);

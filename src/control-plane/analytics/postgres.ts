@@ -9,6 +9,7 @@ export interface StatementReader {
 }
 
 const succeeded = 'state = 0 AND error IS NULL AND status BETWEEN 200 AND 399';
+const used = "state = 0 AND usage_source <> 'none' AND cache NOT IN ('HIT', 'SEMANTIC HIT')";
 /** PostgreSQL makes no text of JSON with a NUL in it. */
 const restWithoutNul = `(CASE WHEN strpos(rest::text, '\\u0000') = 0 THEN rest
   ELSE regexp_replace(rest::text, '(?<!\\\\)((?:\\\\\\\\)*)\\\\u0000', '\\1\\ufffd', 'g')::json END)`;
@@ -25,7 +26,9 @@ const requests = `(SELECT org, at, workspace, "key" AS key_id, "user" AS user_na
     CASE WHEN stream = 1 THEN first_byte_us END AS first_byte_us, retries, (${succeeded}) AS ok,
     coalesce(${succeeded} AND attempt_count > 1
       AND target <> (${restWithoutNul} -> 'attempts' -> 0 ->> 'target'), false) AS is_fallback,
-    coalesce(trace, id) AS trace, ${restWithoutNul} ->> 'span' AS span, metadata,
+    coalesce(trace, id) AS trace, ${restWithoutNul} ->> 'span' AS span, metadata, integration,
+    cached_tokens AS cached, cache_write_tokens AS cache_write, reasoning_tokens AS reasoning,
+    ${restWithoutNul} -> 'usage_kinds' AS usage_kinds, (${used}) AS is_used,
     id AS request_id, ${ofFeedback('count(*)')} AS feedback_count, ${ofFeedback(weighted)} AS feedback_value,
     ${ofFeedback(`sum(${weight})`)} AS feedback_weight,
     ${ofFeedback(`${weighted} / nullif(sum(${weight}), 0)`)} AS feedback_average
@@ -55,6 +58,14 @@ export class PostgresAnalytics implements Analytics, AnalyticsDatabase {
   metadataValue(name: string): string {
     // As above: one row with a NUL would refuse the question.
     return `(CASE WHEN strpos(metadata::text, '\\u0000') = 0 THEN metadata ->> ${name} END)`;
+  }
+
+  usageKind(name: string): string {
+    return `coalesce((usage_kinds ->> '${name}')::bigint, 0)`;
+  }
+
+  usageTier(): string {
+    return "usage_kinds ->> 'tier'";
   }
 
   metadataName(name: string): string {

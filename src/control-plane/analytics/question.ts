@@ -104,7 +104,31 @@ export interface ValuesQuestion extends AboutRequests {
   readonly limit: number;
 }
 
-export type AnalyticsQuestion = GraphQuestion | CacheQuestion | GroupsQuestion | ValuesQuestion;
+/** What was used, by provider, model and all else that a price depends on. */
+export interface UsageQuestion extends AboutRequests {
+  readonly kind: 'usage';
+  /** Numbers of input tokens beyond which prices are others, ascending. */
+  readonly longInputs: readonly number[];
+}
+
+/** What passed through workspaces in some stretches of time, in slots of one length. */
+export interface SlotsQuestion extends AboutRequests {
+  readonly kind: 'slots';
+  /** Milliseconds. */
+  readonly width: number;
+  /** Slot 0 begins here; those before it have negative numbers. Unix milliseconds. */
+  readonly origin: number;
+  /** First and last slot of each stretch. */
+  readonly stretches: readonly { readonly first: number; readonly last: number }[];
+}
+
+export type AnalyticsQuestion =
+  | GraphQuestion
+  | CacheQuestion
+  | GroupsQuestion
+  | ValuesQuestion
+  | UsageQuestion
+  | SlotsQuestion;
 
 /** By names; times in Unix milliseconds. */
 export type Figures = Readonly<Record<string, number | string | null | readonly FlatFigures[]>>;
@@ -137,6 +161,46 @@ export interface ValuesAnswer {
   readonly values: readonly string[];
 }
 
+/** Requests that are priced alike. */
+export interface UsageGroup {
+  readonly provider: string | null;
+  readonly model: string | null;
+  /** Slug of the integration; null: none. */
+  readonly integration: string | null;
+  /** Were they sent through a stored provider? */
+  readonly isStored: boolean;
+  readonly tier: string | null;
+  /** How many of `longInputs` their input exceeds. */
+  readonly longInput: number;
+  /** Did a provider serve them, and is it known what they used? */
+  readonly isUsed: boolean;
+  readonly requests: number;
+  /** Picodollars. */
+  readonly cost: number;
+  /** Requests whose cost is not known. */
+  readonly unpriced: number;
+  /** By the names of rates. */
+  readonly quantities: Readonly<Record<string, number>>;
+}
+
+export interface UsageAnswer {
+  readonly groups: readonly UsageGroup[];
+}
+
+export interface SlotFigures {
+  readonly workspace: string;
+  readonly slot: number;
+  readonly requests: number;
+  /** Picodollars. */
+  readonly cost: number;
+  readonly errors: number;
+  /** Requests that cost anything, and the mean of the logarithms of their costs. */
+  readonly priced: number;
+  readonly logCost: number;
+  /** Mean of the logarithms of milliseconds. */
+  readonly logLatency: number;
+}
+
 /** What a question is answered with. */
 export type AnswerTo<Q extends AnalyticsQuestion> = Q extends GraphQuestion
   ? GraphAnswer
@@ -144,7 +208,11 @@ export type AnswerTo<Q extends AnalyticsQuestion> = Q extends GraphQuestion
     ? FlatFigures
     : Q extends GroupsQuestion
       ? GroupsAnswer
-      : ValuesAnswer;
+      : Q extends UsageQuestion
+        ? UsageAnswer
+        : Q extends SlotsQuestion
+          ? readonly SlotFigures[]
+          : ValuesAnswer;
 
 /** Answers questions about what the ledger has; both databases have to pass `test/contract/analytics.test.ts`. */
 export interface Analytics {

@@ -12,6 +12,7 @@ import type {
 } from '../../common/ledger/record.js';
 import type { TableRows } from './budgets/take-over.js';
 import type { Feedbacks } from './feedback/feedbacks.js';
+import type { OrganisationTimes } from './organisation-times.js';
 
 /** Settled rows; each id counts once, the first time. */
 export interface RowBatch {
@@ -93,6 +94,8 @@ export interface BudgetLedger extends Ledger, LogWriter {
   readonly budgets: LedgerBudgets;
   readonly alerts: LedgerAlerts;
   readonly feedbacks: Feedbacks;
+  /** When the oldest and the newest request of each organisation came: a few looks into an index. */
+  times(): Promise<readonly OrganisationTimes[]>;
   /** All rows of the tables of budgets, as another ledger takes them over. */
   readBudgets(): AsyncIterable<TableRows>;
 }

@@ -24,6 +24,7 @@ import { readBudgets, type TableRows } from './budgets/take-over.js';
 import type { Feedbacks } from './feedback/feedbacks.js';
 import { sqliteFeedbacks, sqlitePlacing } from './feedback/sqlite-feedback.js';
 import type { BudgetLedger, LedgerBatch, OpenIntent } from './ledger.js';
+import { type OrganisationTimes, selectTimes } from './organisation-times.js';
 import { SearchConnection } from './search/search-connection.js';
 import { searchOf } from './search/search-of.js';
 import { sqliteFollowing, sqlitePage } from './search/sqlite-search.js';
@@ -247,6 +248,10 @@ class SqliteLedger implements BudgetLedger {
 
   follow(following: LogFollowing): Promise<LedgerPage> {
     return this.#search.run((reader) => sqliteFollowing(reader, following));
+  }
+
+  times(): Promise<OrganisationTimes[]> {
+    return this.reader.allKept<OrganisationTimes>(selectTimes, []);
   }
 
   async changes(after: string, limit: number): Promise<LedgerPage> {

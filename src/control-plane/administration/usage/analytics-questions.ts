@@ -18,18 +18,20 @@ export interface ReadingOptions {
   readonly metadata?: boolean;
   /** Without a workspace, an organisation's key asks about all of them; else about the default one. */
   readonly allWorkspaces?: boolean;
+  /** Of the object that has the filters; the request itself unless given. */
+  readonly path?: string;
 }
 
 /** Reads what a request to analytics gives. Throws AB01, AB02 and AB03. */
 export async function aboutLogs(
   caller: Caller,
   request: FiltersOrSaved,
-  { metadata = false, allWorkspaces = false }: ReadingOptions = {},
+  { metadata = false, allWorkspaces = false, path = '' }: ReadingOptions = {},
 ): Promise<AboutLogs> {
   const given = await withSavedFilter(caller, request);
-  const filters = readLogFilters(given);
+  const filters = readLogFilters(given, path);
   // A workspace's key has its own, whatever it names.
-  const named = caller.workspaceId === null ? filteredWorkspace(given) : null;
+  const named = caller.workspaceId === null ? filteredWorkspace(given, path) : null;
   const workspace =
     named === null && caller.workspaceId === null && !allWorkspaces ? await defaultWorkspace(caller) : named;
   const visible = await VisibleLogs.of(caller, workspace, 'analytics');
@@ -43,11 +45,11 @@ async function defaultWorkspace(caller: Caller): Promise<string | null> {
   return rows.find(({ isDefault }) => isDefault)?.id ?? null;
 }
 
-/** Throws AB01 without both ends of the time. */
-export function rangeOf({ at: { min, max } }: LogFilters): TimeRange {
+/** Throws AB01 without both ends of the time. `before`: what their names come after in the request, as `filters.`. */
+export function rangeOf({ at: { min, max } }: LogFilters, before = ''): TimeRange {
   const missing = [
-    ...(min === undefined ? ['time_of_generation_min'] : []),
-    ...(max === undefined ? ['time_of_generation_max'] : []),
+    ...(min === undefined ? [`${before}time_of_generation_min`] : []),
+    ...(max === undefined ? [`${before}time_of_generation_max`] : []),
   ];
   if (min === undefined || max === undefined)
     throw AdminError.fields(missing.map((path) => ({ path, problem: 'is required.' })));

@@ -206,6 +206,14 @@ export class AnalyticsFile implements AnalyticsDatabase {
     return `json_extract_string(metadata, ${name})`;
   }
 
+  usageKind(name: string): string {
+    return `coalesce(TRY_CAST(json_extract_string(usage_kinds, '/${name}') AS BIGINT), 0)`;
+  }
+
+  usageTier(): string {
+    return "json_extract_string(usage_kinds, '/tier')";
+  }
+
   /** A JSON pointer. */
   metadataName(name: string): string {
     return `/${name.replaceAll('~', '~0').replaceAll('/', '~1')}`;

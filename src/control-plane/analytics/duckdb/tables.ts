@@ -1,5 +1,5 @@
 /** Version of these tables: a file of another one is read from the ledger again. */
-export const tablesVersion = 2;
+export const tablesVersion = 3;
 
 export type DuckdbType = 'BIGINT' | 'INTEGER' | 'DOUBLE' | 'BOOLEAN' | 'VARCHAR';
 
@@ -20,6 +20,7 @@ const column = (name: string, type: RequestColumn['type'], ledger = `"${name}"`)
 const longestMetadata = 65_536;
 
 const succeeded = 'state = 0 AND error IS NULL AND status BETWEEN 200 AND 399';
+const used = "state = 0 AND usage_source <> 'none' AND cache NOT IN ('HIT', 'SEMANTIC HIT')";
 const firstTarget = "rest ->> '$.attempts[0].target'";
 
 /** In the order of the table. */
@@ -57,6 +58,12 @@ export const columns: readonly RequestColumn[] = [
     'VARCHAR',
     `iif(metadata = '{}' OR octet_length(metadata) > ${longestMetadata}, NULL, metadata)`,
   ),
+  column('integration', 'VARCHAR'),
+  column('cached', 'BIGINT', 'cached_tokens'),
+  column('cache_write', 'BIGINT', 'cache_write_tokens'),
+  column('reasoning', 'BIGINT', 'reasoning_tokens'),
+  column('usage_kinds', 'VARCHAR', "rest -> '$.usage_kinds'"),
+  column('is_used', 'BOOLEAN', `(${used})`),
   // Sums of the table `feedback`.
   column('feedback_count', 'INTEGER', 'NULL'),
   column('feedback_value', 'DOUBLE', 'NULL'),

@@ -15,6 +15,8 @@ import { askDurations } from './durations.js';
 import { askPlainGraph, sumColumns, sumsOf } from './graphs.js';
 import { askGroups, askValues } from './groups.js';
 import { cacheSummary, cacheSums } from './plain-graphs.js';
+import { askSlots } from './slots.js';
+import { askUsage } from './usage.js';
 
 const isPlain = (graph: string): graph is PlainGraph => (plainGraphs as readonly string[]).includes(graph);
 const isDuration = (graph: string): graph is DurationGraph => graph === 'latency' || graph === 'ttft';
@@ -40,6 +42,10 @@ function answerOf(
       return askGroups(question, database);
     case 'values':
       return askValues(question, database);
+    case 'usage':
+      return askUsage(question, database);
+    case 'slots':
+      return askSlots(question, database);
   }
 }
 

@@ -1,6 +1,6 @@
 /**
  * What statements may name of a request. `ok`: did it succeed, as logs have it; `is_fallback`: was its answer that of a later target;
- * `feedback_*`: of the feedback that counts at it.
+ * `is_used`: did a provider serve it, and is it known what it used; `feedback_*`: of the feedback that counts at it.
  */
 export const requestColumns = [
   'org',
@@ -27,6 +27,12 @@ export const requestColumns = [
   'trace',
   'span',
   'metadata',
+  'integration',
+  'cached',
+  'cache_write',
+  'reasoning',
+  'usage_kinds',
+  'is_used',
   'feedback_count',
   'feedback_value',
   'feedback_weight',

@@ -8,6 +8,10 @@ export interface AnalyticsDatabase {
   divided(number: string, by: number): string;
   /** Expression: the value that the metadata has under a name; null: none. `name`: a placeholder. */
   metadataValue(name: string): string;
+  /** Expression: how much of a kind a request used, of `UsageKinds`. */
+  usageKind(name: string): string;
+  /** Expression: its service tier; null: the usual one. */
+  usageTier(): string;
   /** How a name of metadata is given to `metadataValue`. */
   metadataName(name: string): string;
   rows(statement: string, values: readonly string[]): Promise<readonly SelectedFigures[]>;

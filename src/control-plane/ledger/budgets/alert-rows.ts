@@ -1,10 +1,23 @@
-import type { AlertEvent, BudgetAlert, Delivery, SentAlert } from '../../../common/ledger/alerts.js';
+import type {
+  AlertEvent,
+  AnomalyAlert,
+  AnomalyMetric,
+  BudgetAlert,
+  BudgetEvent,
+  Delivery,
+  FoundAnomaly,
+  LedgerAlert,
+  SentAlert,
+} from '../../../common/ledger/alerts.js';
 import { uuidv7 } from '../../../common/text/id.js';
 import type { CounterRow } from './counter-rows.js';
 import { type Language, rowsParameter, type Step } from './language.js';
 import { columnTypes } from './tables.js';
 
-/** A row of `budget_alerts`. */
+/**
+ * A row of `budget_alerts`. Of an anomaly, `budget_id` names its figure, `measure` is the metric, `used` the value and `threshold` what
+ * was expected, both in millionths; `starts_at` and `ends_at` are when the figure differed.
+ */
 export interface AlertRow {
   readonly id: string;
   readonly at: number;
@@ -16,7 +29,7 @@ export interface AlertRow {
   readonly holder: BudgetAlert['holder'];
   readonly holder_id: string;
   readonly value_key: string | null;
-  readonly measure: BudgetAlert['measure'];
+  readonly measure: BudgetAlert['measure'] | AnomalyMetric;
   readonly ends_at: number | null;
   readonly limit: number;
   readonly threshold: number | null;
@@ -30,18 +43,36 @@ export interface AlertRow {
   readonly sent_at: number | null;
 }
 
-export const alertOf = (row: AlertRow): BudgetAlert => ({
+const millionths = 1_000_000;
+
+export const anomalyOf = (row: AlertRow): AnomalyAlert => ({
+  id: row.id,
+  at: row.at,
+  org: row.org,
+  workspace: row.workspace ?? '',
+  event: 'anomaly',
+  metric: row.measure as AnomalyMetric,
+  value: row.used / millionths,
+  expected: (row.threshold ?? 0) / millionths,
+  from: row.starts_at,
+  to: row.ends_at ?? row.starts_at,
+});
+
+export const alertOf = (row: AlertRow): LedgerAlert =>
+  row.event === 'anomaly' ? anomalyOf(row) : budgetAlertOf(row, row.event);
+
+const budgetAlertOf = (row: AlertRow, event: BudgetEvent): BudgetAlert => ({
   id: row.id,
   at: row.at,
   org: row.org,
   workspace: row.workspace,
-  event: row.event,
+  event,
   budget: row.budget,
   budgetId: row.budget_id,
   holder: row.holder,
   holderId: row.holder_id,
   valueKey: row.value_key,
-  measure: row.measure,
+  measure: row.measure as BudgetAlert['measure'],
   used: row.used,
   limit: row.limit,
   threshold: row.threshold,
@@ -70,7 +101,7 @@ const columns = Object.keys(given)
 
 /** What happened to a counter. */
 export interface CounterEvent {
-  readonly event: AlertEvent;
+  readonly event: BudgetEvent;
   /** The limit or the threshold that was reached; of a reset 0. */
   readonly value: number;
   readonly counter: CounterRow;
@@ -86,7 +117,7 @@ export async function writeAlerts(
   if (events.length === 0) return;
   // Ids of one millisecond are random: sorted, they keep the order of the events.
   const ids = events.map(() => uuidv7(now)).sort();
-  const rows = events.map(({ event, value, counter: c }, i) => [
+  const rows: AlertValues[] = events.map(({ event, value, counter: c }, i) => [
     ids[i]!,
     now,
     c.org,
@@ -106,11 +137,51 @@ export async function writeAlerts(
     c.threshold,
     c.used,
   ]);
-  await step(
+  await insertAlerts(language, step, rows);
+}
+
+/** In the order of `given`. */
+type AlertValues = readonly (string | number | null)[];
+
+async function insertAlerts(
+  language: Language,
+  step: Step,
+  rows: readonly AlertValues[],
+): Promise<readonly { readonly id: string }[]> {
+  return step<{ id: string }>(
     `INSERT INTO budget_alerts (${columns}, delivery, tries)
       SELECT ${columns}, 'none', 0 FROM ${language.rowsOf('?1', given)} AS written WHERE true
       ORDER BY budget_id, starts_at, event
-      ON CONFLICT (budget_id, starts_at, resets, event, value, "limit") DO NOTHING`,
+      ON CONFLICT (budget_id, starts_at, resets, event, value, "limit") DO NOTHING RETURNING id`,
     [rowsParameter(rows)],
   );
+}
+
+/** A figure that differed less than this ago differs still: milliseconds. */
+const goesOnMs = 3_600_000;
+const minuteMs = 60_000;
+
+/** Writes an anomaly, or moves the end of the one that it goes on from. Is it new? */
+export async function writeAnomaly(
+  language: Language,
+  step: Step,
+  { org, workspace, metric, value, expected, from, to }: FoundAnomaly,
+  now: number,
+): Promise<boolean> {
+  const name = `${org}:${workspace}:${metric}`;
+  const before = await step<{ id: string }>(
+    `UPDATE budget_alerts SET ends_at = ?2 WHERE budget_id = ?1 AND event = 'anomaly' AND ends_at >= ?3 RETURNING id`,
+    [name, to, from - goesOnMs],
+  );
+  if (before.length > 0) return false;
+  // Two nodes that look at the same time find it in the same minute, and write one row.
+  const startsAt = Math.floor(from / minuteMs) * minuteMs;
+  const written = await insertAlerts(language, step, [
+    [
+      ...[uuidv7(now), now, org, workspace, 'anomaly', 0, name, startsAt, 0],
+      ...['', 'workspace', workspace, null, metric, to, 0],
+      ...[Math.round(expected * millionths), Math.round(value * millionths)],
+    ],
+  ]);
+  return written.length > 0;
 }

@@ -1,13 +1,17 @@
 import type {
   AlertAddressees,
   AlertFilter,
-  BudgetAlert,
+  AnomalyAlert,
+  AnomalyFilter,
+  FoundAnomaly,
+  LedgerAlert,
   LedgerAlerts,
   SendOutcome,
   SentAlert,
 } from '../../../common/ledger/alerts.js';
 import type { BudgetPage } from '../../../common/ledger/budgets.js';
-import { type AlertRow, alertOf, sentAlertOf } from './alert-rows.js';
+import type { LogSight } from '../../../common/ledger/logs/log-sight.js';
+import { type AlertRow, alertOf, anomalyOf, sentAlertOf, writeAnomaly } from './alert-rows.js';
 import { closeCounters } from './budgets.js';
 import type { CounterRow } from './counter-rows.js';
 import { type BudgetDatabase, rowsParameter } from './language.js';
@@ -67,6 +71,38 @@ export class Alerts implements LedgerAlerts {
     return { alerts: rows.map(sentAlertOf), total: counted?.total ?? 0 };
   }
 
+  writeAnomaly(found: FoundAnomaly, now: number): Promise<boolean> {
+    const { language } = this.#database;
+    return this.#database.transaction((step) => writeAnomaly(language, step, found, now));
+  }
+
+  async listAnomalies(
+    { org, workspaces, except, keys }: LogSight,
+    { metric, since }: AnomalyFilter,
+    { offset, limit }: BudgetPage,
+  ): Promise<{ anomalies: AnomalyAlert[]; total: number }> {
+    if (keys !== null) return { anomalies: [], total: 0 };
+    const values: unknown[] = [org];
+    const where = ["org = ?1 AND event = 'anomaly'"];
+    const add = (value: unknown): string => `?${values.push(value)}`;
+    const among = (list: readonly string[]): string =>
+      `workspace IN (SELECT id FROM ${this.#database.language.rowsOf(add(rowsParameter(list.map((id) => [id]))), { id: 'text' })} AS listed)`;
+    if (workspaces !== null) where.push(among(workspaces));
+    if (except.length > 0) where.push(`NOT ${among(except)}`);
+    if (metric !== undefined) where.push(`measure = ${add(metric)}`);
+    if (since !== undefined) where.push(`at >= ${add(since)}`);
+    const from = `FROM budget_alerts WHERE ${where.join(' AND ')}`;
+    const [counted] = await this.#database.read<{ total: number }>(
+      `SELECT count(*) AS total ${from}`,
+      values,
+    );
+    const rows = await this.#database.read<AlertRow>(
+      `SELECT * ${from} ORDER BY at DESC, id DESC LIMIT ?${values.length + 1} OFFSET ?${values.length + 2}`,
+      [...values, limit, offset],
+    );
+    return { anomalies: rows.map(anomalyOf), total: counted?.total ?? 0 };
+  }
+
   async closePeriods(now: number): Promise<number> {
     const { language } = this.#database;
     const any = 'SELECT 1 FROM budget_counters WHERE closed_at IS NULL AND ends_at <= ?1 LIMIT 1';
@@ -110,7 +146,7 @@ export class Alerts implements LedgerAlerts {
     });
   }
 
-  async unaddressed(limit: number): Promise<BudgetAlert[]> {
+  async unaddressed(limit: number): Promise<LedgerAlert[]> {
     const rows = await this.#database.read<AlertRow>(
       'SELECT * FROM budget_alerts WHERE recipients IS NULL ORDER BY id LIMIT ?1',
       [limit],

@@ -21,6 +21,7 @@ import { chargeBatch, LostCommits, replacedRows, stepOf } from '../budgets/postg
 import { readBudgets, type TableRows, takeBudgets } from '../budgets/take-over.js';
 import type { Feedbacks } from '../feedback/feedbacks.js';
 import type { BodyBatch, BudgetLedger, LedgerBatch, OpenIntent, TakingLedger } from '../ledger.js';
+import { type OrganisationTimes, selectTimes } from '../organisation-times.js';
 import { copyInto, LedgerConnections, within } from './connections.js';
 import { copyBodies } from './copy-bodies.js';
 import { daysOf, linesOf, PackedLines } from './copy-lines.js';
@@ -372,6 +373,10 @@ export class PostgresLedger implements BudgetLedger, TakingLedger {
 
   follow(following: LogFollowing): Promise<LedgerPage> {
     return this.#reading.follow(following);
+  }
+
+  times(): Promise<OrganisationTimes[]> {
+    return this.statements.read<OrganisationTimes>(selectTimes, []);
   }
 
   changes(after: string, limit: number): Promise<LedgerPage> {

@@ -3,7 +3,7 @@ import { alertMessage } from '../../../alerts/message.js';
 import { msOf, pageOf } from '../../grpc/wire.js';
 import type { AdminParts, Service } from '../../service.js';
 
-/** What happened to budgets. */
+/** What happened to budgets, and anomalies. */
 export function alertsService({ alerts }: AdminParts): Service<'Alerts'> {
   return {
     async ListAlerts(caller, request) {

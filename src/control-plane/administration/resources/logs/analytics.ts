@@ -18,6 +18,8 @@ import { aboutLogs, groupName, rangeOf } from '../../usage/analytics-questions.j
 import { groupColumnsOf, orderOf } from '../../usage/group-columns.js';
 import { groupNames } from '../../usage/group-names.js';
 import type { FiltersOrSaved } from '../../usage/saved-filter.js';
+import { listAnomalies } from './anomalies.js';
+import { answerWhatIf } from './what-if.js';
 
 /** Graphs that can have series. */
 const withSeries: readonly GraphName[] = ['requests', 'cost', 'tokens', 'latency', 'ttft', 'errors'];
@@ -48,7 +50,9 @@ const timed = (points: readonly Figures[]) =>
 type AnyMessage = any;
 
 /** What passed through the gateway, in figures. */
-export function analyticsService({ store, analytics = noAnalytics }: AdminParts): Service<'Analytics'> {
+export function analyticsService(parts: AdminParts): Service<'Analytics'> {
+  const { store, analytics = noAnalytics } = parts;
+
   async function graph(caller: Caller, name: GraphName, request: GraphRequest): Promise<AnyMessage> {
     if (request.group_by && !withSeries.includes(name))
       throw AdminError.field('group_by', `is a field of these graphs alone: ${withSeries.join(', ')}.`);
@@ -166,6 +170,10 @@ export function analyticsService({ store, analytics = noAnalytics }: AdminParts)
       const names = await namesOf(caller, column, answer);
       return listed(answer, (key) => ({ group_key: names(key) }));
     },
+
+    WhatIf: (caller, request) => answerWhatIf(parts, analytics, caller, request),
+
+    ListAnomalies: (caller, request) => listAnomalies(parts, caller, request),
 
     async ListMetadataValues(caller, request) {
       const about = await aboutLogs(caller, request, { metadata: true });

@@ -1,0 +1,150 @@
+import type { AnomalyMetric } from '../../../common/ledger/alerts.js';
+
+/** What passed through a workspace in five minutes. Means of logarithms hardly follow single requests. */
+export interface Slot {
+  readonly requests: number;
+  /** Picodollars. */
+  readonly cost: number;
+  readonly errors: number;
+  /** Requests that cost anything, and the mean of the logarithms of their costs. */
+  readonly priced: number;
+  readonly logCost: number;
+  /** Mean of the logarithms of milliseconds. */
+  readonly logLatency: number;
+}
+
+export const emptySlot: Slot = { requests: 0, cost: 0, errors: 0, priced: 0, logCost: 0, logLatency: 0 };
+
+/** A figure that differs; in the units of the API: cents, percent, milliseconds, requests. */
+export interface Difference {
+  readonly metric: AnomalyMetric;
+  readonly value: number;
+  readonly expected: number;
+}
+
+/** So far from the median, in standard deviations; sums of costs vary more than normal values. */
+const farDeviations = 6.5;
+const farDeviationsOfSums = 8;
+/** Traffic, sums of costs, and averages have to be so many times what is usual: traffic differs most from hour to hour. */
+const farTimesOfTraffic = 3;
+const farTimesOfSums = 2.5;
+const farTimesOfMeans = 2;
+/** Two slots of one hour differ by so much anyway. */
+const usualShare = 0.2;
+/** The same of logarithms of averages. */
+const leastDeviation = 0.1;
+/** The standard deviation of normal values in median absolute deviations. */
+const perMad = 1.4826;
+/** Fewer past slots with requests tell nothing of averages. */
+const leastSlots = 12;
+
+/** Slots before the current one that have to be empty or nearly so, for a drop of traffic. */
+export const dropSlots = 3;
+const dropShare = 0.2;
+const picosPerCent = 10_000_000_000;
+
+/**
+ * Compares the last five minutes with the same time in past weeks, by the median and the median absolute deviation: neither follows a
+ * past anomaly. `recent`: the newest slot first. `past`: of at least two weeks.
+ */
+export function differences(recent: readonly Slot[], past: readonly Slot[]): Difference[] {
+  const [now] = recent;
+  if (now === undefined || past.length < leastSlots) return [];
+  const found = [trafficOf(recent, past), costOf(now, past), errorsOf(now, past), latencyOf(now, past)];
+  return found.filter((difference) => difference !== null);
+}
+
+function trafficOf(recent: readonly Slot[], past: readonly Slot[]): Difference | null {
+  const now = recent[0]!.requests;
+  const usual = spreadOf(past.map(({ requests }) => requests));
+  const deviation = Math.max(usual.deviation, byChance(usual.median, usual.median));
+  const difference = { metric: 'traffic', value: now, expected: usual.median } as const;
+  const isMuch = now >= 20 && usual.median >= 5 && now >= farTimesOfTraffic * usual.median;
+  if (isMuch && now - usual.median >= farDeviations * deviation) return difference;
+  const isDrop =
+    usual.median >= 30 &&
+    recent.length >= dropSlots &&
+    recent.slice(0, dropSlots).every(({ requests }) => requests <= dropShare * usual.median) &&
+    usual.median - now >= (farDeviations / 2) * deviation;
+  return isDrop ? difference : null;
+}
+
+/** The cost of all requests, or that of one. */
+function costOf(now: Slot, past: readonly Slot[]): Difference | null {
+  const usual = spreadOf(past.map(({ cost }) => cost));
+  const difference = {
+    metric: 'cost',
+    value: now.cost / picosPerCent,
+    expected: usual.median / picosPerCent,
+  } as const;
+  const requests = median(past.map((slot) => slot.requests));
+  if (now.requests >= 10 && requests >= 5 && usual.median > 0 && now.cost >= farTimesOfSums * usual.median) {
+    const deviation = Math.max(usual.deviation, byChance(usual.median, requests));
+    if (now.cost - usual.median >= farDeviationsOfSums * deviation) return difference;
+  }
+  const each = meanDifference(
+    { count: now.priced, mean: now.logCost },
+    past.map(({ priced, logCost }) => ({ count: priced, mean: logCost })),
+  );
+  return each !== null && now.cost >= 1.5 * usual.median ? difference : null;
+}
+
+function latencyOf(now: Slot, past: readonly Slot[]): Difference | null {
+  const expected = meanDifference(
+    { count: now.requests, mean: now.logLatency },
+    past.map(({ requests, logLatency }) => ({ count: requests, mean: logLatency })),
+  );
+  return expected === null
+    ? null
+    : { metric: 'latency', value: Math.exp(now.logLatency), expected: Math.exp(expected) };
+}
+
+/** A mean of logarithms, of so many values. */
+interface LogMean {
+  readonly count: number;
+  readonly mean: number;
+}
+
+/** The median of the means, where that of now is far above it; else null. */
+function meanDifference(now: LogMean, past: readonly LogMean[]): number | null {
+  const known = past.filter(({ count }) => count > 0);
+  if (now.count < 5 || known.length < leastSlots) return null;
+  const usual = spreadOf(known.map(({ mean }) => mean));
+  // A mean of fewer values varies more.
+  const fewer = Math.max(1, median(known.map(({ count }) => count)) / now.count);
+  const deviation = Math.max(usual.deviation * Math.sqrt(fewer), leastDeviation);
+  const above = now.mean - usual.median;
+  return above >= Math.log(farTimesOfMeans) && above >= farDeviations * deviation ? usual.median : null;
+}
+
+function errorsOf(now: Slot, past: readonly Slot[]): Difference | null {
+  const rate = ({ errors, requests }: Slot): number => errors / requests;
+  const served = past.filter(({ requests }) => requests > 0);
+  if (now.requests < 20 || now.errors < 5 || served.length < leastSlots) return null;
+  const usual = spreadOf(served.map(rate));
+  const total = { ...emptySlot, requests: sumOf(served, 'requests'), errors: sumOf(served, 'errors') };
+  const share = Math.min(0.99, Math.max(0.01, usual.median, rate(total)));
+  const deviation = Math.max(usual.deviation, Math.sqrt((share * (1 - share)) / now.requests));
+  // The last term: few errors come together by chance.
+  const far = share + farDeviations * deviation + 3 / now.requests;
+  const isHigh = rate(now) >= Math.max(far, usual.median + 0.05, farTimesOfMeans * usual.median);
+  return isHigh ? { metric: 'errors', value: 100 * rate(now), expected: 100 * usual.median } : null;
+}
+
+const sumOf = (slots: readonly Slot[], name: 'requests' | 'errors'): number =>
+  slots.reduce((sum, slot) => sum + slot[name], 0);
+
+/** By how much a sum over so many requests differs by chance, and from hour to hour. */
+const byChance = (sum: number, requests: number): number =>
+  sum * Math.sqrt(1 / Math.max(1, requests) + usualShare ** 2);
+
+function spreadOf(values: readonly number[]): { readonly median: number; readonly deviation: number } {
+  const middle = median(values);
+  return { median: middle, deviation: perMad * median(values.map((value) => Math.abs(value - middle))) };
+}
+
+function median(values: readonly number[]): number {
+  const sorted = Float64Array.from(values).sort();
+  const half = sorted.length >> 1;
+  return sorted.length % 2 === 1 ? sorted[half]! : (sorted[half - 1]! + sorted[half]!) / 2;
+}

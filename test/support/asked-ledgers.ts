@@ -1,0 +1,57 @@
+import type { LedgerRow } from '../../src/common/ledger/record.js';
+import { Follower } from '../../src/control-plane/analytics/duckdb/follower.js';
+import { PostgresAnalytics } from '../../src/control-plane/analytics/postgres.js';
+import type { Analytics } from '../../src/control-plane/analytics/question.js';
+import { askDatabase } from '../../src/control-plane/analytics/statements/ask.js';
+import type { BudgetLedger, LedgerBatch } from '../../src/control-plane/ledger/ledger.js';
+import { openPostgresLedger } from '../../src/control-plane/ledger/postgres/ledger.js';
+import { openLedger } from '../../src/control-plane/ledger/sql.js';
+
+export interface AskedLedger {
+  readonly ledger: BudgetLedger;
+  readonly analytics: Analytics;
+  close(): Promise<void>;
+}
+
+const node = '0190a1b2-0000-7000-8000-0000000000a1';
+
+/** A ledger, and analytics of it in this process. `databaseUrl` null: SQLite. */
+export async function openAskedLedger(
+  dataDir: string,
+  databaseUrl: Parameters<typeof openPostgresLedger>[0]['url'] | null,
+): Promise<AskedLedger> {
+  if (databaseUrl !== null) {
+    const ledger = await openPostgresLedger({ url: databaseUrl, node });
+    return { ledger, analytics: new PostgresAnalytics(ledger.statements), close: () => ledger.close() };
+  }
+  const ledger = await openLedger({ dataDir });
+  const follower = await Follower.open(dataDir);
+  // One question after the other, as the process answers them.
+  let turn: Promise<unknown> = Promise.resolve();
+  return {
+    ledger,
+    analytics: {
+      ask(question) {
+        const answer = turn.then(async () => {
+          await follower.catchUp(60_000);
+          return askDatabase(question, follower.file);
+        });
+        turn = answer.catch(() => {});
+        return answer;
+      },
+    },
+    async close() {
+      await follower.close();
+      await ledger.close();
+    },
+  };
+}
+
+/** What ingestion puts in. */
+export const batchOf = (given: readonly LedgerRow[]): LedgerBatch => ({
+  settled: { packed: null, rows: given.filter(({ state }) => state === 'settled') },
+  unknown: given.filter(({ state }) => state === 'unknown'),
+  positions: new Map(),
+  opened: [],
+  closed: [],
+});
