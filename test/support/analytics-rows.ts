@@ -173,3 +173,9 @@ export function randomRange(random: Random, start: number, ms: number): { min: n
   const min = start - 3_600_000 + nat(random, ms);
   return { min, max: min + nat(random, length) };
 }
+
+/** Of more than two weeks, from any moment of a day to any other. */
+export function longRange(random: Random, start: number, ms: number): { min: number; max: number } {
+  const min = start - 86_400_000 + nat(random, ms / 2);
+  return { min, max: min + 14 * 86_400_000 + 1 + nat(random, ms) };
+}

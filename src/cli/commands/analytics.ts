@@ -42,6 +42,7 @@ async function rebuild({ dataDir, databaseUrl, ledgerDatabaseUrl }: LedgerPlace)
       reportedAt = performance.now();
       writeErrorLine(`${done} of ${total} rows of the ledger`);
     });
+    await follower.rollUp(Number.POSITIVE_INFINITY, 0);
   } finally {
     await follower.close();
   }

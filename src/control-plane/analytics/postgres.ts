@@ -72,6 +72,10 @@ export class PostgresAnalytics implements Analytics, AnalyticsDatabase {
     return name;
   }
 
+  async rolledDays(): Promise<readonly number[]> {
+    return [];
+  }
+
   rows(statement: string, values: readonly string[]): Promise<readonly SelectedFigures[]> {
     return this.reader.read<SelectedFigures>(statement, values);
   }

@@ -37,11 +37,17 @@ export class Answering {
   #follow(): void {
     if (this.#isFollowing || this.#waiting > 0) return;
     this.#isFollowing = true;
-    this.#inTurn(() => this.follower.catchUp(followMs))
+    this.#inTurn(() => this.#advance())
       .catch((error: Error) => this.onProblem(error))
       .finally(() => {
         this.#isFollowing = false;
       });
+  }
+
+  async #advance(): Promise<void> {
+    if (!(await this.follower.catchUp(followMs)) || this.#waiting > 0) return;
+    // One day: a question waits for no more.
+    await this.follower.rollUp(1);
   }
 
   #inTurn<T>(work: () => Promise<T>): Promise<T> {

@@ -11,6 +11,8 @@ import {
   INTEGER,
   VARCHAR,
 } from '@duckdb/node-api';
+import { dayMs } from '../buckets.js';
+import { clearDay, rollUpDay } from '../rollups/roll-up.js';
 import { type AnalyticsDatabase, Placeholders, type SelectedFigures } from '../statements/dialect.js';
 import type { Changes } from './changes.js';
 import { columns, createTables, type DuckdbType, dropTables, tablesVersion } from './tables.js';
@@ -19,6 +21,13 @@ import { columns, createTables, type DuckdbType, dropTables, tablesVersion } fro
 const options = { threads: '1', memory_limit: '256MB', preserve_insertion_order: 'false' };
 /** Rows of a chunk that is appended: DuckDB's own number. */
 const chunkRows = 2048;
+
+/** Days with more changes than this are forgotten: they are rolled up at once. */
+const mostChanged = 10_000;
+/** Requests of a day that has just ended come in a little later. */
+const usualQuietMs = 5000;
+
+const dayOf = (at: number): number => Math.floor(at / dayMs);
 
 const types: Readonly<Record<DuckdbType, DuckDBType>> = { BIGINT, INTEGER, DOUBLE, BOOLEAN, VARCHAR };
 
@@ -34,6 +43,9 @@ export interface ChangedFeedback {
 
 /** The rows of the ledger in a file of DuckDB, and how far the ledger has been read. */
 export class AnalyticsFile implements AnalyticsDatabase {
+  /** When requests of a day were changed last, as `performance.now` counts. */
+  readonly #changedAt = new Map<number, number>();
+
   private constructor(
     readonly instance: DuckDBInstance,
     readonly connection: DuckDBConnection,
@@ -98,12 +110,16 @@ export class AnalyticsFile implements AnalyticsDatabase {
     const { last, unknown } = rows;
     if (last === null) return;
     await this.#transaction(async () => {
-      await this.#replace(rows.ids);
+      const replaced = await this.#replace({ ids: rows.ids, list: (name) => rows.list(name) });
+      await this.#changeDays((rows.list('at') as readonly number[]).map(dayOf));
       await this.#append(
         'requests',
         columns.map(({ type }) => type),
         columns.map(({ name }) => rows.list(name)),
       );
+      for (const [before, after] of replaced)
+        await this.connection.run(`UPDATE feedback SET seq = ${after} WHERE seq = ${before}`);
+      if (replaced.size > 0) await this.#sumFeedback([...replaced.values()]);
       await this.#append(
         'unknown_requests',
         ['BIGINT', 'VARCHAR'],
@@ -146,28 +162,91 @@ export class AnalyticsFile implements AnalyticsDatabase {
           given.map(({ weight }) => weight),
         ],
       );
-      const rows = [...new Set([...before, ...given].map(({ seq }) => Number(seq)))].join(', ');
-      await this.connection.run(`UPDATE requests SET feedback_count = NULL, feedback_value = NULL,
-        feedback_weight = NULL WHERE seq IN (${rows})`);
-      await this.connection.run(`UPDATE requests SET feedback_count = given.count, feedback_value = given.value,
-        feedback_weight = given.weight FROM (SELECT seq, count(*) AS count, sum(value * weight) AS value,
-          sum(weight) AS weight FROM feedback WHERE seq IN (${rows}) GROUP BY seq) AS given
-        WHERE requests.seq = given.seq`);
+      const changedRows = [...new Set([...before, ...given].map(({ seq }) => Number(seq)))];
+      await this.#changeDaysOf(changedRows);
+      await this.#sumFeedback(changedRows);
       await this.connection.run(`UPDATE progress SET feedback_at = ${at}`);
     });
   }
 
-  /** A settlement may come after all for a request whose outcome was lost: it is a later row with the same id. */
-  async #replace(ids: readonly string[]): Promise<void> {
+  /** Adds up what counts at these requests. */
+  async #sumFeedback(seqs: readonly number[]): Promise<void> {
+    const rows = seqs.join(', ');
+    await this.connection.run(`UPDATE requests SET feedback_count = NULL, feedback_value = NULL,
+      feedback_weight = NULL WHERE seq IN (${rows})`);
+    await this.connection.run(`UPDATE requests SET feedback_count = given.count, feedback_value = given.value,
+      feedback_weight = given.weight FROM (SELECT seq, count(*) AS count, sum(value * weight) AS value,
+        sum(weight) AS weight FROM feedback WHERE seq IN (${rows}) GROUP BY seq) AS given
+      WHERE requests.seq = given.seq`);
+  }
+
+  /**
+   * A settlement may come after all for a request whose outcome was lost: it is a later row with the same id. Resolves with the number of
+   * that by the number of the row that it takes the place of.
+   */
+  async #replace({ ids, list }: Pick<Changes, 'ids' | 'list'>): Promise<ReadonlyMap<number, number>> {
     const lost = await this.rows('SELECT CAST(seq AS DOUBLE) AS seq, id FROM unknown_requests', []);
-    if (lost.length === 0) return;
-    const arrived = new Set(ids);
-    const replaced = lost.filter(({ id }) => arrived.has(String(id))).map(({ seq }) => seq);
-    if (replaced.length === 0) return;
-    for (const table of ['requests', 'feedback', 'unknown_requests'])
-      await this.connection.run(`DELETE FROM ${table} WHERE seq IN (${replaced.join(', ')})`);
-    // Feedback counts at rows by their numbers: it is read again.
-    await this.connection.run('UPDATE progress SET feedback_at = 0');
+    if (lost.length === 0) return new Map();
+    const seqs = list('seq');
+    const arrived = new Map(ids.map((id, i) => [id, Number(seqs[i])]));
+    const replaced = new Map(
+      lost.flatMap(({ seq, id }) => {
+        const after = arrived.get(String(id));
+        return after === undefined ? [] : [[Number(seq), after]];
+      }),
+    );
+    if (replaced.size === 0) return replaced;
+    for (const table of ['requests', 'unknown_requests'])
+      await this.connection.run(`DELETE FROM ${table} WHERE seq IN (${[...replaced.keys()].join(', ')})`);
+    return replaced;
+  }
+
+  async #changeDaysOf(seqs: readonly (number | string | null | undefined)[]): Promise<void> {
+    const rows = await this.rows(
+      `SELECT DISTINCT CAST("at" // ${dayMs} AS DOUBLE) AS day FROM requests WHERE seq IN (${seqs.join(', ')})`,
+      [],
+    );
+    await this.#changeDays(rows.map(({ day }) => Number(day)));
+  }
+
+  /** In the transaction that changes the requests of these days: their rollups are not used until they are made again. */
+  async #changeDays(changed: readonly number[]): Promise<void> {
+    const days = [...new Set(changed)];
+    if (days.length === 0) return;
+    const now = performance.now();
+    for (const day of days) this.#changedAt.set(day, now);
+    if (this.#changedAt.size > mostChanged) this.#changedAt.clear();
+    await this.connection.run(`DELETE FROM days WHERE day IN (${days.join(', ')})`);
+    await this.connection.run(`INSERT INTO days VALUES ${days.map((day) => `(${day}, false)`).join(', ')}`);
+  }
+
+  /**
+   * Makes the rollups of one day whose requests have changed: all of it or nothing. Days that have not ended, or were changed a moment
+   * ago, are left for later. Was there such a day? `quietMs`: since the last change.
+   */
+  async rollUp(now: number, quietMs = usualQuietMs): Promise<boolean> {
+    const found = await this.rows(
+      `SELECT CAST(day AS DOUBLE) AS day FROM days WHERE NOT is_rolled AND day < ${dayOf(now)} ORDER BY day DESC`,
+      [],
+    );
+    const isQuiet = (day: number): boolean =>
+      performance.now() - (this.#changedAt.get(day) ?? Number.NEGATIVE_INFINITY) >= quietMs;
+    const day = found.map((row) => Number(row['day'])).find(isQuiet);
+    if (day === undefined) return false;
+    await this.#transaction(async () => {
+      for (const statement of [...clearDay(day), ...rollUpDay(day, this)]) await this.connection.run(statement);
+      await this.connection.run(`UPDATE days SET is_rolled = true WHERE day = ${day}`);
+    });
+    this.#changedAt.delete(day);
+    return true;
+  }
+
+  async rolledDays(first: number, last: number): Promise<readonly number[]> {
+    const rows = await this.rows(
+      `SELECT CAST(day AS DOUBLE) AS day FROM days WHERE is_rolled AND day BETWEEN ${first} AND ${last} ORDER BY day`,
+      [],
+    );
+    return rows.map(({ day }) => Number(day));
   }
 
   /** Adds rows to a table, given as a list for each column. */
@@ -204,6 +283,10 @@ export class AnalyticsFile implements AnalyticsDatabase {
 
   metadataValue(name: string): string {
     return `json_extract_string(metadata, ${name})`;
+  }
+
+  metadataContains(text: string): string {
+    return `contains(metadata, ${text})`;
   }
 
   usageKind(name: string): string {

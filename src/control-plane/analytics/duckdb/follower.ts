@@ -100,6 +100,12 @@ export class Follower {
     this.#feedbackRead = seen;
   }
 
+  /** Makes rollups of days that have changed, for about so many milliseconds. `quietMs`: as in `AnalyticsFile.rollUp`. */
+  async rollUp(limitMs: number, quietMs?: number): Promise<void> {
+    const end = performance.now() + limitMs;
+    while (performance.now() < end) if (!(await this.file.rollUp(Date.now(), quietMs))) return;
+  }
+
   /** How many rows after a cursor fit into a batch. */
   async #batchAfter(done: number): Promise<number> {
     for (let rows = batchRows; rows > 1; rows = Math.floor(rows / 2)) {

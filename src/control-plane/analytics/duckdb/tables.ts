@@ -1,3 +1,5 @@
+import { createRollups } from '../rollups/cells.js';
+
 /** Version of these tables: a file of another one is read from the ledger again. */
 export const tablesVersion = 3;
 
@@ -74,10 +76,15 @@ export const createTables = `
   CREATE TABLE requests (${columns.map(({ name, type }) => `"${name}" ${type}`).join(', ')});
   CREATE TABLE feedback (id VARCHAR, seq BIGINT, value DOUBLE, weight DOUBLE);
   CREATE TABLE unknown_requests (seq BIGINT, id VARCHAR);
+  CREATE TABLE days (day INTEGER, is_rolled BOOLEAN);
+  ${createRollups('VARCHAR')}
   CREATE TABLE progress (version INTEGER, "cursor" BIGINT, feedback_at BIGINT);
   INSERT INTO progress VALUES (${tablesVersion}, 0, 0);`;
 
-export const dropTables = ['requests', 'feedback', 'unknown_requests', 'progress']
+export const dropTables = [
+  ...['requests', 'feedback', 'unknown_requests', 'progress'],
+  ...['days', 'day_sums', 'day_durations'],
+]
   .map((table) => `DROP TABLE IF EXISTS ${table};`)
   .join(' ');
 

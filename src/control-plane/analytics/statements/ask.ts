@@ -1,6 +1,7 @@
 import {
   type AnalyticsQuestion,
   type AnswerTo,
+  type CacheQuestion,
   type DurationGraph,
   type FlatFigures,
   type GraphAnswer,
@@ -8,12 +9,12 @@ import {
   type PlainGraph,
   plainGraphs,
 } from '../question.js';
-import { conditionsOf } from './conditions.js';
+import { Counted, sumColumns } from './counted.js';
 import { askCounts } from './counts.js';
 import { type AnalyticsDatabase, Placeholders } from './dialect.js';
 import { askDurations } from './durations.js';
-import { askPlainGraph, sumColumns, sumsOf } from './graphs.js';
-import { askGroups, askValues } from './groups.js';
+import { askPlainGraph, sumsOf } from './graphs.js';
+import { askGroups, askValues, rangeOf } from './groups.js';
 import { cacheSummary, cacheSums } from './plain-graphs.js';
 import { askSlots } from './slots.js';
 import { askUsage } from './usage.js';
@@ -55,12 +56,11 @@ function askAnyGraph(question: GraphQuestion, database: AnalyticsDatabase): Prom
   return isDuration(graph) ? askDurations(question, graph, database) : askCounts(question, graph, database);
 }
 
-async function askCache(question: AnalyticsQuestion, database: AnalyticsDatabase): Promise<FlatFigures> {
+async function askCache(question: CacheQuestion, database: AnalyticsDatabase): Promise<FlatFigures> {
+  const counted = await Counted.of(question, database, rangeOf(question));
   const values = new Placeholders();
-  const conditions = conditionsOf(question, values, database);
-  const source = database.source();
   const [row] = await database.rows(
-    `SELECT ${sumColumns(cacheSums)} FROM ${source} AS requests WHERE ${conditions}`,
+    `SELECT ${sumColumns(counted, cacheSums)} FROM ${counted.from('none', values)}`,
     values.list,
   );
   return cacheSummary(sumsOf(row ?? null));

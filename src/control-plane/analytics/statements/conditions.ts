@@ -16,19 +16,28 @@ function within(column: string, { min, max }: FilterBounds): string[] {
   ];
 }
 
+/** Which requests, or cells of them, are in sight. */
+export function sightOf(
+  { org, workspaces, except, keys }: AnalyticsQuestion['sight'],
+  values: Placeholders,
+): string {
+  const all = [`org = ${values.add(org)}`];
+  if (workspaces !== null) all.push(values.in('workspace', workspaces));
+  if (except.length > 0) all.push(`(workspace IS NULL OR NOT ${values.in('workspace', except)})`);
+  if (keys !== null) all.push(values.in('key_id', keys));
+  return all.join(' AND ');
+}
+
 /** What has to hold of a request, in terms of `requestColumns`. */
 export function conditionsOf(
   { sight, filters }: Pick<AnalyticsQuestion, 'sight' | 'filters'>,
   values: Placeholders,
-  database: Pick<AnalyticsDatabase, 'metadataValue' | 'metadataName'>,
+  database: Pick<AnalyticsDatabase, 'metadataValue' | 'metadataName' | 'metadataContains'>,
 ): string {
-  const all = [`org = ${values.add(sight.org)}`];
+  const all = [sightOf(sight, values)];
   const listed = (column: string, texts: readonly string[]): void => {
     if (texts.length > 0) all.push(values.in(column, texts));
   };
-  if (sight.workspaces !== null) all.push(values.in('workspace', sight.workspaces));
-  if (sight.except.length > 0) all.push(`(workspace IS NULL OR NOT ${values.in('workspace', sight.except)})`);
-  if (sight.keys !== null) all.push(values.in('key_id', sight.keys));
   all.push(
     ...within('"at"', filters.at),
     ...within('(input + output)', filters.totalTokens),
@@ -54,6 +63,9 @@ export function conditionsOf(
   listed('cache', filters.cacheStatuses);
   for (const [name, value] of Object.entries(filters.metadata)) {
     const found = database.metadataValue(values.add(database.metadataName(name)));
+    // A search for the text leaves few rows whose JSON has to be read.
+    if (database.metadataContains !== undefined && /^[\w .:/@+-]+$/.test(value))
+      all.push(database.metadataContains(values.add(`"${value}"`)));
     all.push(`${found} = ${values.add(value)}`);
   }
   return all.join(' AND ');

@@ -1,5 +1,6 @@
 import { bucketsOf, bucketWidth } from '../buckets.js';
 import type { CountGraph, Figures, GraphAnswer, GraphQuestion } from '../question.js';
+import { Counted } from './counted.js';
 import { type AnalyticsDatabase, number, Placeholders, type SelectedFigures } from './dialect.js';
 import { selected } from './parts.js';
 import { ratio } from './plain-graphs.js';
@@ -43,7 +44,7 @@ type Asking = (question: GraphQuestion, database: AnalyticsDatabase) => Promise<
 
 const graphs: Readonly<Record<CountGraph, Asking>> = {
   async 'errors/stacks'(question, database) {
-    const rows = await counted(question, database, 'status', 'NOT ok', 'bucket, status');
+    const rows = await counted(question, database, 'status', true);
     const points = overTime(question, rows, (of) => ({
       stats: of.map(({ status, count }) => ({ response_status_code: status ?? 0, count: count ?? 0 })),
     }));
@@ -51,7 +52,7 @@ const graphs: Readonly<Record<CountGraph, Asking>> = {
   },
 
   async 'errors/status-codes'(question, database) {
-    const rows = await counted(question, database, 'status', 'NOT ok', 'status');
+    const rows = await counted(question, database, 'status', false);
     return {
       summary: { total_errors: total(rows, 'count'), unique_error_codes: rows.length },
       points: rows.map(({ status, count }) => ({ status_code: status ?? 0, count: count ?? 0 })),
@@ -60,13 +61,7 @@ const graphs: Readonly<Record<CountGraph, Asking>> = {
   },
 
   async 'requests/rescued'(question, database) {
-    const rows = await counted(
-      question,
-      database,
-      'retries',
-      'ok AND (retries > 0 OR is_fallback)',
-      'bucket, retries',
-    );
+    const rows = await counted(question, database, 'retries', true);
     const points = overTime(question, rows, (of) => ({
       retry: of
         .filter(({ retries }) => Number(retries) > 0)
@@ -82,10 +77,15 @@ const graphs: Readonly<Record<CountGraph, Asking>> = {
   },
 
   async 'feedbacks/scores'(question, database) {
+    const of = await Counted.of(question, database, question.range);
     const values = new Placeholders();
+    const from =
+      of.rolled === null
+        ? `(SELECT score AS "key" FROM ${database.scored(selected(question, values, database))}) AS requests`
+        : of.from('score', values);
     const rows = await database.rows(
-      `SELECT ${number('score')} AS score, ${number('count(*)')} AS total
-        FROM ${database.scored(selected(question, values, database))} GROUP BY score ORDER BY score`,
+      `SELECT ${number('"key"')} AS score, ${number(of.sums.requests)} AS total
+        FROM ${from} GROUP BY 1 ORDER BY 1`,
       values.list,
     );
     const points = rows.map(({ score, total: of }) => ({ score: score ?? 0, total: of ?? 0 }));
@@ -93,11 +93,12 @@ const graphs: Readonly<Record<CountGraph, Asking>> = {
   },
 
   async 'feedbacks/ai-models'(question, database) {
+    const of = await Counted.of(question, database, question.range);
     const values = new Placeholders();
     const rows = await database.rows(
-      `SELECT model, ${number('sum(feedback_count)')} AS total, ${number('sum(feedback_value)')} AS value, ${number('sum(feedback_weight)')} AS weight
-        FROM ${selected(question, values, database)} WHERE feedback_count > 0
-        GROUP BY model ORDER BY total DESC, model ASC NULLS LAST`,
+      `SELECT "key" AS model, ${number('sum(feedback_count)')} AS total, ${number('sum(feedback_value)')} AS value, ${number('sum(feedback_weight)')} AS weight
+        FROM ${of.from('model', values)} WHERE feedback_count > 0
+        GROUP BY "key" ORDER BY total DESC, model ASC NULLS LAST`,
       values.list,
     );
     const points = rows.map(({ model, total: of, value, weight }) => ({
@@ -109,21 +110,23 @@ const graphs: Readonly<Record<CountGraph, Asking>> = {
   },
 };
 
+/** Errors by status, or requests that were rescued by their retries; with a bucket each, or without. */
 async function counted(
   question: GraphQuestion,
   database: AnalyticsDatabase,
   column: 'status' | 'retries',
-  condition: string,
-  by: string,
+  hasBuckets: boolean,
 ): Promise<readonly SelectedFigures[]> {
+  const of = await Counted.of(question, database, question.range);
   const values = new Placeholders();
-  const bucket = database.divided('"at"', bucketWidth(question.range));
-  const columns = by.includes('bucket') ? `${number('bucket')} AS bucket, ` : '';
+  const from = of.from(column === 'status' ? 'status_code' : 'retries', values);
+  const count = column === 'status' ? of.sums.errors : of.sums.requests;
+  const fallbacks = of.rolled === null ? 'sum(CASE WHEN is_fallback THEN 1 ELSE 0 END)' : 'sum(fallbacks)';
+  const bucket = hasBuckets ? `${number('bucket')} AS bucket, ` : '';
   return database.rows(
-    `SELECT ${columns}${number(column)} AS ${column}, ${number('count(*)')} AS count,
-        ${number('sum(CASE WHEN is_fallback THEN 1 ELSE 0 END)')} AS fallback
-      FROM (SELECT *, ${bucket} AS bucket FROM ${selected(question, values, database)}) AS requests
-      WHERE ${condition} GROUP BY ${by} ORDER BY ${by}`,
+    `SELECT * FROM (SELECT ${bucket}${number('"key"')} AS ${column}, ${number(count)} AS count, ${number(fallbacks)} AS fallback
+      FROM ${from} GROUP BY ${hasBuckets ? '1, 2' : '1'}) AS counted
+      WHERE count > 0 ORDER BY ${hasBuckets ? 'bucket, ' : ''}${column}`,
     values.list,
   );
 }

@@ -8,12 +8,16 @@ export interface AnalyticsDatabase {
   divided(number: string, by: number): string;
   /** Expression: the value that the metadata has under a name; null: none. `name`: a placeholder. */
   metadataValue(name: string): string;
+  /** Expression: does the text of the metadata contain another one? Absent: that is no faster. */
+  metadataContains?(text: string): string;
   /** Expression: how much of a kind a request used, of `UsageKinds`. */
   usageKind(name: string): string;
   /** Expression: its service tier; null: the usual one. */
   usageTier(): string;
   /** How a name of metadata is given to `metadataValue`. */
   metadataName(name: string): string;
+  /** The days from the first to the last whose rollups are as the requests are, ascending. */
+  rolledDays(first: number, last: number): Promise<readonly number[]>;
   rows(statement: string, values: readonly string[]): Promise<readonly SelectedFigures[]>;
 }
 

@@ -1,8 +1,9 @@
 import { bucketsOf, bucketWidth } from '../buckets.js';
 import type { FlatFigures, GraphAnswer, GraphQuestion, PlainGraph } from '../question.js';
-import { type SumName, type Sums, sums } from './columns.js';
+import type { Sums } from './columns.js';
+import { Counted, sumColumns } from './counted.js';
 import { type AnalyticsDatabase, number, Placeholders, type SelectedFigures } from './dialect.js';
-import { BucketRows, eachSeries, groupingSets, partOf, selected, seriesParts } from './parts.js';
+import { BucketRows, eachSeries, groupingSets, partOf, seriesParts } from './parts.js';
 import { plainGraphShapes } from './plain-graphs.js';
 
 /** What a graph's statement finds for each bucket, as its points and its summary. */
@@ -12,8 +13,13 @@ export interface GraphShape {
   points(): (row: SelectedFigures | null) => FlatFigures;
 }
 
-/** A statement of rows with `part`, `bucket` and figures. `from`: the requests, with a bucket and a part each. */
-export type GraphStatement = (from: string, hasParts: boolean) => string;
+/** A statement of rows with `part`, `bucket` and figures. */
+export interface GraphStatement {
+  /** A subquery with `bucket`, `key` and what figures are made of. */
+  from(counted: Counted, values: Placeholders): string;
+  /** `from`: the same with `part`, the number of the series. */
+  of(from: string, hasParts: boolean, counted: Counted): string;
+}
 
 /** Asks for a graph, and fills the buckets that have no requests. */
 export async function askGraph(
@@ -23,12 +29,14 @@ export async function askGraph(
   shape: GraphShape,
 ): Promise<GraphAnswer> {
   const width = bucketWidth(question.range);
-  const parts = await seriesParts(question, database);
+  const counted = await Counted.of(question, database, question.range);
+  const parts = await seriesParts(question, counted);
   const values = new Placeholders();
-  const bucket = `${database.divided('"at"', width)} AS bucket`;
   const part = parts === null ? '' : `, ${partOf(parts, values)} AS part`;
-  const from = `(SELECT *, ${bucket}${part} FROM ${selected(question, values, database)}) AS requests`;
-  const rows = new BucketRows(await database.rows(statement(from, parts !== null), values.list));
+  const from = `(SELECT *${part} FROM ${statement.from(counted, values)}) AS requests`;
+  const rows = new BucketRows(
+    await database.rows(statement.of(from, parts !== null, counted), values.list),
+  );
   const { first, last } = bucketsOf(question.range, width, rows.found);
   const pointsOf = (of: number | null) => {
     const point = shape.points();
@@ -50,10 +58,6 @@ export async function askGraph(
   };
 }
 
-/** Sums as columns of a statement. */
-export const sumColumns = (names: readonly SumName[]): string =>
-  names.map((name) => `${number(sums[name])} AS ${name}`).join(', ');
-
 const none = new Proxy({} as Sums, { get: () => 0 });
 
 /** A row's sums; of no row all are 0. */
@@ -65,12 +69,16 @@ export function askPlainGraph(
   database: AnalyticsDatabase,
 ): Promise<GraphAnswer> {
   const shape = plainGraphShapes[graph];
+  const by = shape.sums.includes('users') ? 'user' : (question.groupBy ?? 'none');
   return askGraph(
     question,
     database,
-    (from, hasParts) =>
-      `SELECT ${hasParts ? 'part, ' : ''}${number('bucket')} AS bucket, ${sumColumns(shape.sums)}
-        FROM ${from} GROUP BY ${groupingSets(hasParts)}`,
+    {
+      from: (counted, values) => counted.from(by, values),
+      of: (from, hasParts, counted) =>
+        `SELECT ${hasParts ? 'part, ' : ''}${number('bucket')} AS bucket, ${sumColumns(counted, shape.sums)}
+          FROM ${from} GROUP BY ${groupingSets(hasParts)}`,
+    },
     {
       summary: (row) => shape.summary(sumsOf(row)),
       points() {

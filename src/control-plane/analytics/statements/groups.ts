@@ -3,64 +3,81 @@ import {
   type GroupFigure,
   type GroupsAnswer,
   type GroupsQuestion,
-  groupColumns,
+  type TimeRange,
   type ValuesAnswer,
   type ValuesQuestion,
 } from '../question.js';
 import { type SumName, sums } from './columns.js';
 import { conditionsOf } from './conditions.js';
+import { Counted } from './counted.js';
 import { type AnalyticsDatabase, number, Placeholders, type SelectedFigures } from './dialect.js';
-import { binOf, cumulated, percentileOf } from './durations.js';
+import { type BinnedDurations, binOf, cumulated, percentileOf, requestBinWidth } from './bins.js';
 
-const quotient = (part: SumName, of: string, factor = 1): string =>
-  `${number(sums[part])} * ${factor} / nullif(${of}, 0)`;
-const perRequest = (part: SumName): string => quotient(part, 'count(*)');
+type SumExpressions = Readonly<Record<SumName, string>>;
+const quotient = (part: string, of: string): string => `${number(part)} / nullif(${of}, 0)`;
 const percentages = (part: string, of: string): string =>
   `coalesce(100 * ${number(part)} / nullif(${of}, 0), 0)`;
 
 /** Each figure of a group as an expression, for those that are no percentile. */
-const expressions: Readonly<Partial<Record<GroupFigure, string>>> = {
-  requests: number('count(*)'),
-  cost: `${number(sums.cost)} / 10000000000`,
-  total_tokens: number(sums.tokens),
-  avg_tokens: perRequest('tokens'),
-  avg_input_tokens: perRequest('input'),
-  avg_output_tokens: perRequest('output'),
-  avg_latency: `${number(sums.duration)} / count(*) / 1000`,
-  success_rate: percentages(`(count(*) - ${sums.errors})`, 'count(*)'),
-  error_count: number(sums.errors),
-  cache_hit_rate: percentages(`(${sums.simple_hits} + ${sums.semantic_hits})`, sums.cacheable),
-  first_seen: number(sums.first_seen),
-  last_seen: number(sums.last_seen),
-  avg_weighted_feedback: quotient('feedback_value', sums.feedback_weight),
-  requests_with_feedback: number(sums.with_feedback),
-};
+const expressions = (of: SumExpressions): Readonly<Partial<Record<GroupFigure, string>>> => ({
+  requests: number(of.requests),
+  cost: `${number(of.cost)} / 10000000000`,
+  total_tokens: number(of.tokens),
+  avg_tokens: quotient(of.tokens, of.requests),
+  avg_input_tokens: quotient(of.input, of.requests),
+  avg_output_tokens: quotient(of.output, of.requests),
+  avg_latency: `${quotient(of.duration, of.requests)} / 1000`,
+  success_rate: percentages(`(${of.requests} - ${of.errors})`, of.requests),
+  error_count: number(of.errors),
+  cache_hit_rate: percentages(`(${of.simple_hits} + ${of.semantic_hits})`, of.cacheable),
+  first_seen: number(of.first_seen),
+  last_seen: number(of.last_seen),
+  avg_weighted_feedback: quotient(of.feedback_value, of.feedback_weight),
+  requests_with_feedback: number(of.with_feedback),
+});
 const shares = { p95_latency: 0.95, p99_latency: 0.99 } as const;
 type Percentile = keyof typeof shares;
 const isPercentile = (figure: GroupFigure): figure is Percentile => figure in shares;
 
+/** The time that a question is about; null: it has no end or no beginning. */
+export function rangeOf({ filters: { at } }: Pick<GroupsQuestion, 'filters'>): TimeRange | null {
+  return at.min === undefined || at.max === undefined ? null : { min: at.min, max: at.max };
+}
+
+/** Subqueries of what is grouped, with `key`. */
 interface Grouped {
-  readonly key: string;
-  readonly condition: string;
+  readonly sums: SumExpressions;
+  from(values: Placeholders): string;
+  durations(values: Placeholders): BinnedDurations;
 }
 
-function groupedBy(
-  { by }: GroupsQuestion | { readonly by: { readonly metadata: string } },
-  values: Placeholders,
-  database: AnalyticsDatabase,
-): Grouped {
-  if ('column' in by) return { key: groupColumns[by.column], condition: 'true' };
-  if ('user' in by) return { key: 'user_name', condition: 'user_name IS NOT NULL' };
-  const key = database.metadataValue(values.add(database.metadataName(by.metadata)));
-  return { key, condition: `${key} IS NOT NULL` };
+async function groupedBy(question: GroupsQuestion, database: AnalyticsDatabase): Promise<Grouped> {
+  const { by } = question;
+  if ('metadata' in by) return groupedByMetadata(question, by.metadata, database);
+  const counted = await Counted.of(question, database, rangeOf(question));
+  const name = 'user' in by ? 'user' : by.column;
+  return {
+    sums: counted.sums,
+    from: (values) => counted.from(name, values),
+    durations: (values) => counted.durations(name, 'total', values),
+  };
 }
 
-/** The requests of a question, with the key of their group. */
-function keyed(question: GroupsQuestion, values: Placeholders, database: AnalyticsDatabase): string {
-  const conditions = conditionsOf(question, values, database);
-  const source = database.source();
-  const { key, condition } = groupedBy(question, values, database);
-  return `(SELECT *, ${key} AS "key" FROM ${source} AS requests WHERE ${conditions} AND ${condition}) AS requests`;
+function groupedByMetadata(question: GroupsQuestion, name: string, database: AnalyticsDatabase): Grouped {
+  const from = (values: Placeholders): string => {
+    const conditions = conditionsOf(question, values, database);
+    const key = database.metadataValue(values.add(database.metadataName(name)));
+    return `(SELECT * FROM (SELECT *, ${key} AS "key" FROM ${database.source()} AS requests
+      WHERE ${conditions}) AS keyed WHERE "key" IS NOT NULL) AS requests`;
+  };
+  return {
+    sums,
+    from,
+    durations: (values) => ({
+      width: null,
+      from: `(SELECT *, ${binOf('total_us', requestBinWidth)} AS bin, 1 AS n, total_us AS us FROM ${from(values)}) AS binned`,
+    }),
+  };
 }
 
 export async function askGroups(
@@ -71,11 +88,15 @@ export async function askGroups(
   if (question.orderBy !== 'key') wanted.add(question.orderBy);
   const plain = [...wanted].filter((figure) => !isPercentile(figure));
   const percentiles = [...wanted].filter(isPercentile);
+  const grouped = await groupedBy(question, database);
   const values = new Placeholders();
-  const from = keyed(question, values, database);
-  const figures = `SELECT "key", ${plain.map((figure) => `${expressions[figure]} AS ${figure}`).join(', ')}
-    FROM ${from} GROUP BY "key"`;
-  const statement = percentiles.length === 0 ? figures : withPercentiles(figures, from, plain, percentiles);
+  const of = expressions(grouped.sums);
+  const figures = `SELECT "key", ${plain.map((figure) => `${of[figure]} AS ${figure}`).join(', ')}
+    FROM ${grouped.from(values)} GROUP BY "key"`;
+  const statement =
+    percentiles.length === 0
+      ? figures
+      : withPercentiles(figures, grouped.durations(values), plain, percentiles);
   const direction = question.isDescending ? 'DESC' : 'ASC';
   const order = question.orderBy === 'key' ? '' : `${question.orderBy} ${direction} NULLS LAST, `;
   const byKey = question.orderBy === 'key' ? direction : 'ASC';
@@ -85,7 +106,7 @@ export async function askGroups(
     values.list,
   );
   return {
-    total: question.hasTotal ? await countGroups(question, database) : null,
+    total: question.hasTotal ? await countGroups(question, grouped, database, rows.length) : null,
     rows: rows.map((row) => ({ key: keyOf(row), figures: figuresOf(row, question.figures) })),
   };
 }
@@ -98,13 +119,15 @@ const figuresOf = (row: SelectedFigures, figures: readonly GroupFigure[]): FlatF
 
 function withPercentiles(
   figures: string,
-  from: string,
+  { from, width }: BinnedDurations,
   plain: readonly GroupFigure[],
   percentiles: readonly Percentile[],
 ): string {
-  const histogram = `(SELECT "key", bin, ${number('count(*)')} AS n, ${number('sum(total_us)')} AS us
-    FROM (SELECT *, ${binOf('total_us')} AS bin FROM ${from}) AS binned GROUP BY "key", bin) AS bins`;
-  const found = percentiles.map((name) => `${percentileOf(shares[name])} / 1000 AS ${name}`).join(', ');
+  const histogram = `(SELECT "key", bin, ${number('sum(n)')} AS n, ${number('sum(us)')} AS us
+    FROM ${from} GROUP BY "key", bin) AS bins`;
+  const found = percentiles
+    .map((name) => `${percentileOf(shares[name], width)} / 1000 AS ${name}`)
+    .join(', ');
   const columns = [
     ...plain.map((name) => `plain.${name}`),
     ...percentiles.map((name) => `durations.${name}`),
@@ -114,11 +137,17 @@ function withPercentiles(
     ON durations."key" IS NOT DISTINCT FROM plain."key"`;
 }
 
-async function countGroups(question: GroupsQuestion, database: AnalyticsDatabase): Promise<number> {
+/** `found`: how many the page has. */
+async function countGroups(
+  { offset, limit }: GroupsQuestion,
+  grouped: Grouped,
+  database: AnalyticsDatabase,
+  found: number,
+): Promise<number> {
+  if (found < limit && (found > 0 || offset === 0)) return offset + found;
   const values = new Placeholders();
-  const from = keyed(question, values, database);
   const [row] = await database.rows(
-    `SELECT ${number('count(*)')} AS total FROM (SELECT DISTINCT "key" FROM ${from}) AS groups`,
+    `SELECT ${number('count(*)')} AS total FROM (SELECT DISTINCT "key" FROM ${grouped.from(values)}) AS groups`,
     values.list,
   );
   return Number(row?.['total'] ?? 0);

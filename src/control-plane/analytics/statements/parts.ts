@@ -1,5 +1,6 @@
-import { type GraphQuestion, groupColumns } from '../question.js';
+import type { GraphQuestion } from '../question.js';
 import { conditionsOf } from './conditions.js';
+import type { Counted } from './counted.js';
 import { type AnalyticsDatabase, number, Placeholders, type SelectedFigures } from './dialect.js';
 
 const mostSeries = 10;
@@ -8,7 +9,6 @@ const mostSeries = 10;
 export interface SeriesParts {
   readonly keys: readonly (string | number | null)[];
   readonly hasOther: boolean;
-  readonly column: string;
 }
 
 /** Requests that a question is about, as a subquery. */
@@ -17,30 +17,25 @@ export function selected(question: GraphQuestion, values: Placeholders, database
 }
 
 /** The groups with the most requests. null: the graph is not grouped. */
-export async function seriesParts(
-  question: GraphQuestion,
-  database: AnalyticsDatabase,
-): Promise<SeriesParts | null> {
+export async function seriesParts(question: GraphQuestion, counted: Counted): Promise<SeriesParts | null> {
   if (question.groupBy === null) return null;
-  const column = groupColumns[question.groupBy];
   const values = new Placeholders();
-  const rows = await database.rows(
-    `SELECT ${column} AS key, ${number('count(*)')} AS requests FROM ${selected(question, values, database)}
-      GROUP BY ${column} ORDER BY requests DESC, key ASC NULLS LAST LIMIT ${mostSeries + 1}`,
+  const rows = await counted.database.rows(
+    `SELECT "key", ${number(counted.sums.requests)} AS requests FROM ${counted.from(question.groupBy, values)}
+      GROUP BY "key" ORDER BY requests DESC, "key" ASC NULLS LAST LIMIT ${mostSeries + 1}`,
     values.list,
   );
   return {
     keys: rows.slice(0, mostSeries).map(({ key }) => key ?? null),
     hasOther: rows.length > mostSeries,
-    column,
   };
 }
 
 /** Expression: the number of the series that a request is part of. */
-export function partOf({ keys, column }: SeriesParts, values: Placeholders): string {
+export function partOf({ keys }: SeriesParts, values: Placeholders): string {
   const cases = keys.map((key, part) => {
-    if (key === null) return `WHEN ${column} IS NULL THEN ${part}`;
-    return `WHEN ${column} = ${typeof key === 'number' ? key : values.add(key)} THEN ${part}`;
+    if (key === null) return `WHEN "key" IS NULL THEN ${part}`;
+    return `WHEN "key" = ${typeof key === 'number' ? key : values.add(key)} THEN ${part}`;
   });
   return cases.length === 0 ? '0' : `CASE ${cases.join(' ')} ELSE ${mostSeries} END`;
 }

@@ -1,0 +1,145 @@
+import { mkdirSync, mkdtempSync, rmSync, statSync } from 'node:fs';
+import { join } from 'node:path';
+import { allLogs, type LogFilters } from '../src/common/ledger/log-filters.js';
+import { dayMs, hourMs } from '../src/control-plane/analytics/buckets.js';
+import { AnalyticsFile } from '../src/control-plane/analytics/duckdb/file.js';
+import {
+  type AnalyticsQuestion,
+  type GroupName,
+  groupColumns,
+  groupFigures,
+  plainGraphs,
+} from '../src/control-plane/analytics/question.js';
+import { askDatabase } from '../src/control-plane/analytics/statements/ask.js';
+
+/**
+ * How long graphs, groups and filters of a file of analytics take. `node dist/bench/analytics.js [rows] [days] [folder]`: 10 million
+ * requests in 90 days, seven of ten of them in one of three workspaces; the file is made in the folder, and kept where one is given.
+ */
+const rows = Number(process.argv[2] ?? 10_000_000);
+const days = Number(process.argv[3] ?? 90);
+const [, , , , kept] = process.argv;
+const end = Math.floor(Date.parse('2026-11-20T12:00:00Z') / dayMs) * dayMs + dayMs / 2;
+const start = end - days * dayMs;
+const sight = { org: 'org', workspaces: ['w-0'], except: [], keys: null };
+
+const pick = (name: string, count: number, salt: number): string =>
+  `'${name}-' || CAST(hash(i + ${salt}) % ${count} AS VARCHAR)`;
+
+/** About a normal value: durations of requests are near a log-normal distribution. */
+const normal = `((${[20, 21, 22, 23].map((salt) => `hash(i + ${salt}) % 1000`).join(' + ')}) / 577.0 - 3.46)`;
+
+/** Made by DuckDB itself, a hundred times as fast as by the ledger. */
+async function fill(file: AnalyticsFile): Promise<void> {
+  const step = 500_000;
+  for (let from = 0; from < rows; from += step) {
+    await file.connection.run(`INSERT INTO requests BY NAME SELECT
+        i AS seq, CAST(${start} + i * ${(days * dayMs) / rows} AS BIGINT) AS at, 'org' AS org,
+        CASE WHEN hash(i) % 10 < 7 THEN 'w-0' WHEN hash(i) % 10 < 9 THEN 'w-1' ELSE 'w-2' END AS workspace,
+        ${pick('key', 100, 1)} AS key_id, ${pick('user', 5000, 2)} AS user_name,
+        ${pick('provider', 5, 3)} AS provider, ${pick('slug', 8, 4)} AS provider_slug, ${pick('model', 20, 5)} AS model,
+        CASE WHEN hash(i + 6) % 2 = 0 THEN ${pick('config', 10, 7)} END AS config,
+        CASE WHEN hash(i + 8) % 5 = 0 THEN ${pick('prompt', 20, 9)} END AS prompt,
+        CASE WHEN hash(i + 10) % 50 = 0 THEN 429 WHEN hash(i + 10) % 50 = 1 THEN 500 ELSE 200 END AS status,
+        CASE WHEN hash(i + 11) % 8 = 0 THEN 'HIT' WHEN hash(i + 11) % 8 = 1 THEN 'MISS' ELSE 'DISABLED' END AS cache,
+        CAST(hash(i + 12) % 50000000000 AS BIGINT) AS cost, NULL AS saved_cost,
+        CAST(hash(i + 13) % 5000 AS BIGINT) AS input, CAST(hash(i + 14) % 900 AS BIGINT) AS output,
+        CAST(exp(13.5 + 0.7 * ${normal}) AS BIGINT) AS total_us,
+        CASE WHEN hash(i + 16) % 2 = 0 THEN CAST(exp(12.5 + 0.5 * ${normal}) AS BIGINT) END AS first_byte_us,
+        CAST(CASE WHEN hash(i + 17) % 20 = 0 THEN 1 ELSE 0 END AS INTEGER) AS retries, hash(i + 10) % 50 > 1 AS ok,
+        hash(i + 18) % 100 = 0 AS is_fallback, 'trace-' || CAST(i AS VARCHAR) AS trace, NULL AS span,
+        '{"team":"t' || CAST(hash(i + 19) % 30 AS VARCHAR) || '","_user":"user-' || CAST(hash(i + 2) % 5000 AS VARCHAR) || '"}' AS metadata,
+        NULL AS integration, 0 AS cached, 0 AS cache_write, 0 AS reasoning, NULL AS usage_kinds, true AS is_used,
+        CAST(NULL AS INTEGER) AS feedback_count, CAST(NULL AS DOUBLE) AS feedback_value, CAST(NULL AS DOUBLE) AS feedback_weight
+      FROM range(${from}, ${Math.min(rows, from + step)}) AS numbers(i)`);
+  }
+  await file.connection.run('CHECKPOINT');
+}
+
+const about = (filters: Partial<LogFilters>, ms: number) => {
+  const range = { min: end - ms, max: end };
+  return { range, sight, filters: { ...allLogs, ...filters, at: range } };
+};
+
+function questions(filters: Partial<LogFilters>, ms: number): [string, AnalyticsQuestion][] {
+  const all: [string, AnalyticsQuestion][] = [];
+  const of = about(filters, ms);
+  const graph = { kind: 'graph', ...of, groupBy: null } as const;
+  for (const name of plainGraphs) all.push([`graph ${name}`, { ...graph, graph: name }]);
+  for (const name of ['latency', 'ttft', 'errors/stacks', 'requests/rescued', 'feedbacks/scores'] as const)
+    all.push([`graph ${name}`, { ...graph, graph: name }]);
+  for (const name of ['requests', 'cost', 'latency'] as const)
+    all.push([`graph ${name} by model`, { ...graph, graph: name, groupBy: 'model' }]);
+  all.push(['cache', { kind: 'cache', ...of }]);
+  const page = { orderBy: 'requests', isDescending: true, offset: 0, limit: 50, hasTotal: true } as const;
+  for (const column of Object.keys(groupColumns) as GroupName[])
+    all.push([`groups ${column}`, { kind: 'groups', by: { column }, figures: groupFigures, ...page, ...of }]);
+  all.push(['groups users', { kind: 'groups', by: { user: true }, figures: ['cost'], ...page, ...of }]);
+  all.push(['groups metadata', { kind: 'groups', by: { metadata: 'team' }, figures: ['cost'], ...page, ...of }]);
+  all.push(['values', { kind: 'values', name: 'team', limit: 10_000, ...of }]);
+  return all;
+}
+
+const percentile = (list: readonly number[], share: number): number =>
+  [...list].sort((a, b) => a - b)[Math.ceil(share * list.length) - 1] ?? 0;
+
+async function measure(file: AnalyticsFile, name: string, list: readonly [string, AnalyticsQuestion][]) {
+  const times: number[] = [];
+  let slowest = ['', 0] as [string, number];
+  for (const [what, question] of list) {
+    for (let round = 0; round < 3; round++) {
+      const before = performance.now();
+      await askDatabase(question, file);
+      const ms = performance.now() - before;
+      times.push(ms);
+      if (ms > slowest[1]) slowest = [what, ms];
+    }
+    if (process.env['EACH']) console.log(`    ${what}: ${times.slice(-3).map(Math.round).join(' ')}`);
+  }
+  console.log(
+    `${name}: p50 ${percentile(times, 0.5).toFixed(0)} ms, p95 ${percentile(times, 0.95).toFixed(0)} ms, slowest ${slowest[1].toFixed(0)} ms (${slowest[0]})`,
+  );
+}
+
+const root = kept ?? mkdtempSync(join('/tmp', 'headgate-analytics-bench-'));
+mkdirSync(root, { recursive: true });
+const path = join(root, 'analytics.duckdb');
+const file = await AnalyticsFile.open(path);
+const [counted] = await file.rows('SELECT CAST(count(*) AS DOUBLE) AS rows FROM requests', []);
+const begun = performance.now();
+if (Number(counted?.['rows']) === 0) await fill(file);
+console.log(`${rows} rows made in ${((performance.now() - begun) / 1000).toFixed(0)} s`);
+const [day] = await file.rows('SELECT CAST(count(*) AS DOUBLE) AS days FROM days', []);
+if (Number(day?.['days']) === 0) {
+  const began = performance.now();
+  await file.connection.run(
+    `INSERT INTO days SELECT DISTINCT CAST("at" // ${dayMs} AS INTEGER), false FROM requests`,
+  );
+  let made = 0;
+  if (!process.env['NO_ROLLUPS']) while (await file.rollUp(end, 0)) made++;
+  await file.connection.run('CHECKPOINT');
+  console.log(`${made} days rolled up in ${((performance.now() - began) / 1000).toFixed(0)} s`);
+  for (const table of ['requests', 'day_sums', 'day_durations']) {
+    const [of] = await file.rows(`SELECT CAST(count(*) AS DOUBLE) AS rows FROM ${table}`, []);
+    console.log(`  ${table}: ${of?.['rows']} rows`);
+  }
+}
+const memory = (): string => `${Math.round(process.memoryUsage().rss / 1048576)} MB`;
+console.log(`memory ${memory()}, file ${Math.round(statSync(path).size / 1048576)} MB`);
+const whole = days * dayMs;
+await measure(file, 'the whole time', questions({}, whole));
+await measure(file, 'a week', questions({}, 7 * dayMs));
+await measure(file, 'six hours', questions({}, 6 * hourMs));
+await measure(file, 'the whole time, one model', questions({ models: ['model-1'] }, whole));
+await measure(file, 'the whole time, by metadata', questions({ metadata: { team: 't3' } }, whole));
+await measure(file, 'the whole time, by cost', questions({ cost: { min: 1e9, max: 2e10 } }, whole));
+const far = { min: 0, max: Date.parse('3000-01-01T00:00:00Z') };
+const before = performance.now();
+await askDatabase(
+  { kind: 'graph', graph: 'cost', groupBy: 'model', range: far, sight, filters: { ...allLogs, at: far } },
+  file,
+);
+console.log(`1970 to 3000, by model: ${(performance.now() - before).toFixed(0)} ms`);
+console.log(`memory ${memory()}`);
+file.close();
+if (kept === undefined) rmSync(root, { recursive: true });

@@ -1,0 +1,96 @@
+import { type GroupName, groupColumns } from '../question.js';
+import { type SumName, sums } from '../statements/columns.js';
+
+/**
+ * Rollups: what a day's requests add up to, a row for each workspace and each value of what requests can be grouped by. Sums and
+ * histograms of days can be added up; they are made of whole days, so that a day that changes is made again.
+ */
+
+/** What of a day is added up: `none` is of all requests of a workspace. */
+export type RolledBy = Exclude<GroupName, 'workspace'> | 'none' | 'user' | 'retries' | 'score';
+
+interface Rolled {
+  /** The value, as text. */
+  readonly key: string;
+  /** Which requests; null: all. */
+  readonly where: string | null;
+  /** Are durations rolled up too? */
+  readonly hasDurations: boolean;
+}
+
+export const isRescued = 'ok AND (retries > 0 OR is_fallback)';
+const text = (column: string): string => `CAST(${column} AS VARCHAR)`;
+const group = (name: Exclude<GroupName, 'workspace'>): Rolled => ({
+  key: text(groupColumns[name]),
+  where: null,
+  hasDurations: true,
+});
+
+export const rolledBy: Readonly<Record<RolledBy, Rolled>> = {
+  none: { key: text('NULL'), where: null, hasDurations: true },
+  ai_service: group('ai_service'),
+  model: group('model'),
+  status_code: group('status_code'),
+  api_key: group('api_key'),
+  config: group('config'),
+  provider: group('provider'),
+  prompt: group('prompt'),
+  user: { key: 'user_name', where: 'user_name IS NOT NULL', hasDurations: false },
+  retries: { key: text('retries'), where: isRescued, hasDurations: false },
+  /** Of feedback, not of requests. */
+  score: { key: text('score'), where: null, hasDurations: false },
+};
+
+/** Sums that a cell keeps, with their type; `users` is counted over the cells of users. */
+const kept = {
+  requests: 'BIGINT',
+  cost: 'NUMERIC(38, 0)',
+  tokens: 'NUMERIC(38, 0)',
+  input: 'NUMERIC(38, 0)',
+  output: 'NUMERIC(38, 0)',
+  duration: 'NUMERIC(38, 0)',
+  errors: 'BIGINT',
+  of_users: 'BIGINT',
+  cacheable: 'BIGINT',
+  simple_hits: 'BIGINT',
+  semantic_hits: 'BIGINT',
+  simple_saved: 'NUMERIC(38, 0)',
+  semantic_saved: 'NUMERIC(38, 0)',
+  hit_duration: 'NUMERIC(38, 0)',
+  misses: 'BIGINT',
+  miss_duration: 'NUMERIC(38, 0)',
+  feedback_count: 'BIGINT',
+  feedback_value: 'DOUBLE PRECISION',
+  feedback_weight: 'DOUBLE PRECISION',
+  with_feedback: 'BIGINT',
+  first_seen: 'BIGINT',
+  last_seen: 'BIGINT',
+} as const satisfies Partial<Record<SumName, string>>;
+
+const names = Object.keys(kept) as (keyof typeof kept)[];
+/** How many of the requests were answered by a later target. */
+const fallbacks = 'sum(CASE WHEN is_fallback THEN 1 ELSE 0 END)';
+
+/** The sums of requests as columns of a cell. */
+export const cellSums = `${names.map((name) => `${sums[name]} AS ${name}`).join(', ')}, ${fallbacks} AS fallbacks`;
+export const cellColumns = [...names, 'fallbacks'].map((name) => `"${name}"`).join(', ');
+
+/** Sums over cells, in place of those over requests. */
+export const sumsOfCells: Readonly<Record<SumName, string>> = {
+  ...(Object.fromEntries(names.map((name) => [name, `coalesce(sum(${name}), 0)`])) as Record<
+    keyof typeof kept,
+    string
+  >),
+  users: 'count(DISTINCT "key")',
+  first_seen: 'min(first_seen)',
+  last_seen: 'max(last_seen)',
+};
+
+export const durationColumns = 'measure, bin, n, us';
+
+/** `types`: of texts and of whole days. */
+export const createRollups = (text: string): string => `
+  CREATE TABLE day_sums (day INTEGER NOT NULL, org ${text}, workspace ${text}, rolled_by ${text}, "key" ${text},
+    ${names.map((name) => `${name} ${kept[name]}`).join(', ')}, fallbacks BIGINT);
+  CREATE TABLE day_durations (day INTEGER NOT NULL, org ${text}, workspace ${text}, rolled_by ${text}, "key" ${text},
+    measure ${text}, bin INTEGER, n BIGINT, us NUMERIC(38, 0));`;

@@ -1,0 +1,52 @@
+import { dayMs } from '../buckets.js';
+import { groupColumns } from '../question.js';
+import { binOf, durationsOf, rolledBinWidth } from '../statements/bins.js';
+import type { AnalyticsDatabase } from '../statements/dialect.js';
+import { cellColumns, cellSums, durationColumns, type RolledBy, rolledBy } from './cells.js';
+
+/** What is grouped in one pass over the requests, by their columns. */
+const { workspace: _, ...columns } = groupColumns;
+const grouped = Object.entries(columns) as [Exclude<keyof typeof groupColumns, 'workspace'>, string][];
+/** What has statements of its own. */
+const single = ['user', 'retries', 'score'] as const satisfies readonly RolledBy[];
+
+const name = `CASE ${grouped.map(([by, column]) => `WHEN GROUPING(${column}) = 0 THEN '${by}'`).join(' ')} ELSE 'none' END`;
+const key = `CASE ${grouped.map(([by, column]) => `WHEN GROUPING(${column}) = 0 THEN ${rolledBy[by].key}`).join(' ')} END`;
+
+const groupingSets = (more = ''): string => {
+  const sets = ['', ...grouped.map(([, column]) => `, ${column}`)];
+  return `GROUPING SETS (${sets.map((column) => `(org, workspace${column}${more})`).join(', ')})`;
+};
+
+const into = (columns: string): string => `(day, org, workspace, rolled_by, "key", ${columns})`;
+
+/** Statements that put the cells of a day in, made of its requests. `condition`: more that has to hold of the requests. */
+export function rollUpDay(
+  day: number,
+  database: Pick<AnalyticsDatabase, 'source' | 'scored'>,
+  condition = 'true',
+): readonly string[] {
+  const requests = `(SELECT * FROM ${database.source()} AS requests
+    WHERE "at" >= ${day * dayMs} AND "at" < ${(day + 1) * dayMs} AND ${condition}) AS requests`;
+  const durations = Object.entries(durationsOf).map(
+    ([measure, us]) => `INSERT INTO day_durations ${into(durationColumns)}
+      SELECT ${day}, org, workspace, ${name}, ${key}, '${measure}', bin, count(*), sum(us)
+      FROM (SELECT *, ${binOf(us, rolledBinWidth)} AS bin, ${us} AS us FROM ${requests} WHERE ${us} IS NOT NULL) AS binned
+      GROUP BY ${groupingSets(', bin')}`,
+  );
+  return [
+    `INSERT INTO day_sums ${into(cellColumns)}
+      SELECT ${day}, org, workspace, ${name}, ${key}, ${cellSums} FROM ${requests} GROUP BY ${groupingSets()}`,
+    ...single.map((by) => {
+      const { key: own, where } = rolledBy[by];
+      return `INSERT INTO day_sums ${into(cellColumns)}
+        SELECT ${day}, org, workspace, '${by}', ${own}, ${cellSums}
+        FROM ${by === 'score' ? database.scored(requests) : requests} ${where === null ? '' : `WHERE ${where}`}
+        GROUP BY 2, 3, 5`;
+    }),
+    ...durations,
+  ];
+}
+
+export const clearDay = (day: number): readonly string[] =>
+  ['day_sums', 'day_durations'].map((table) => `DELETE FROM ${table} WHERE day = ${day}`);

@@ -1,0 +1,119 @@
+import { bucketWidth, dayMs } from '../buckets.js';
+import { type AnalyticsQuestion, type GroupName, groupColumns, type TimeRange } from '../question.js';
+import { cellColumns, cellSums, type RolledBy, rolledBy, sumsOfCells } from '../rollups/cells.js';
+import { isAboutCells, type RolledRange, rolledRange, wholeDays } from '../rollups/rolled-range.js';
+import { type SumName, sums } from './columns.js';
+import { conditionsOf, sightOf } from './conditions.js';
+import { type AnalyticsDatabase, number, type Placeholders } from './dialect.js';
+import {
+  type BinnedDurations,
+  binOf,
+  durationsOf,
+  type Measure,
+  requestBinWidth,
+  rolledBinWidth,
+} from './bins.js';
+
+type AboutRequests = Pick<AnalyticsQuestion, 'sight' | 'filters'>;
+
+/** By what requests are counted: a column's group, or what rollups have besides. */
+export type CountedBy = GroupName | RolledBy;
+
+/** What figures are added up from: requests one by one, or cells of whole days and the requests of the other times. */
+export class Counted {
+  constructor(
+    readonly question: AboutRequests,
+    readonly database: AnalyticsDatabase,
+    /** null: requests one by one. */
+    readonly rolled: RolledRange | null,
+    /** Of a bucket, in milliseconds. */
+    readonly width: number,
+  ) {}
+
+  /** `isWhole`: is the question about all requests, so that nothing but time is asked for besides? */
+  static async of(question: AboutRequests, database: AnalyticsDatabase, range: TimeRange | null): Promise<Counted> {
+    const width = range === null ? dayMs : bucketWidth(range);
+    if (range === null || !isAboutCells(question)) return new Counted(question, database, null, width);
+    const { first, last } = wholeDays(range);
+    const days = await database.rolledDays(first, last);
+    return new Counted(question, database, rolledRange(range, days), width);
+  }
+
+  get sums(): Readonly<Record<SumName, string>> {
+    return this.rolled === null ? sums : sumsOfCells;
+  }
+
+  /** A subquery with `bucket`, `key` and what `sums` names. */
+  from(by: CountedBy, values: Placeholders): string {
+    const { database, question, rolled } = this;
+    const bucket = `${database.divided('"at"', this.width)} AS bucket`;
+    const key = keyOf(by, rolled !== null);
+    if (rolled === null) {
+      const where = conditionsOf(question, values, database);
+      const only = by in rolledBy ? rolledBy[by as RolledBy].where : null;
+      return `(SELECT *, ${bucket}, ${key} AS "key" FROM ${database.source()} AS requests
+        WHERE ${where}${only === null ? '' : ` AND ${only}`}) AS requests`;
+    }
+    const cells = `SELECT day AS bucket, ${by === 'workspace' ? 'workspace' : '"key"'} AS "key", ${cellColumns}
+      FROM day_sums WHERE ${this.#cells(by, values)}`;
+    const rest = this.#rest(by, values);
+    return rest === null
+      ? `(${cells}) AS requests`
+      : `(${cells} UNION ALL SELECT ${bucket}, ${key} AS "key", ${cellSums} FROM ${rest} GROUP BY 1, 2) AS requests`;
+  }
+
+  /** A subquery with `bucket`, `key`, `bin`, `n` and `us`, the sum of the durations, in microseconds. */
+  durations(by: CountedBy, measure: Measure, values: Placeholders): BinnedDurations {
+    const { database, question, rolled } = this;
+    const us = durationsOf[measure];
+    const bucket = `${database.divided('"at"', this.width)} AS bucket`;
+    const key = keyOf(by, rolled !== null);
+    if (rolled === null) {
+      const where = conditionsOf(question, values, database);
+      return {
+        width: null,
+        from: `(SELECT ${bucket}, ${key} AS "key", ${binOf(us, requestBinWidth)} AS bin, 1 AS n, ${us} AS us
+          FROM ${database.source()} AS requests WHERE ${where} AND ${us} IS NOT NULL) AS requests`,
+      };
+    }
+    const cells = `SELECT day AS bucket, ${by === 'workspace' ? 'workspace' : '"key"'} AS "key", bin, n, us
+      FROM day_durations WHERE measure = '${measure}' AND ${this.#cells(by, values)}`;
+    const rest = this.#rest(by, values);
+    const counted = `SELECT ${bucket}, ${key} AS "key", ${binOf(us, rolledBinWidth)} AS bin, count(*) AS n, sum(${us}) AS us
+      FROM ${rest} WHERE ${us} IS NOT NULL GROUP BY 1, 2, 3`;
+    return {
+      width: rolledBinWidth,
+      from: rest === null ? `(${cells}) AS requests` : `(${cells} UNION ALL ${counted}) AS requests`,
+    };
+  }
+
+  #cells(by: CountedBy, values: Placeholders): string {
+    const days = this.rolled?.days.map(([first, last]) => `day BETWEEN ${first} AND ${last}`) ?? [];
+    const name = by === 'workspace' ? 'none' : by;
+    return `rolled_by = '${name}' AND ${sightOf(this.question.sight, values)} AND (${days.join(' OR ')})`;
+  }
+
+  /** The requests that have no cells; null: there are none. */
+  #rest(by: CountedBy, values: Placeholders): string | null {
+    const { database, question } = this;
+    const times = this.rolled?.times ?? [];
+    if (times.length === 0) return null;
+    const within = times.map(([min, max]) => `"at" BETWEEN ${min} AND ${max}`).join(' OR ');
+    const only = by in rolledBy ? rolledBy[by as RolledBy].where : null;
+    const requests = `(SELECT * FROM ${database.source()} AS requests
+      WHERE ${sightOf(question.sight, values)} AND (${within})${only === null ? '' : ` AND ${only}`}) AS requests`;
+    return by === 'score' ? database.scored(requests) : requests;
+  }
+}
+
+/** What a request is counted under. Cells have texts. */
+function keyOf(by: CountedBy, isText: boolean): string {
+  if (by === 'workspace') return 'workspace';
+  if (isText || by === 'none' || by === 'score') return rolledBy[by].key;
+  if (by === 'user') return 'user_name';
+  return by === 'retries' ? 'retries' : groupColumns[by];
+}
+
+/** A sum as a column of a statement. */
+export const sumColumns = (of: Counted, names: readonly SumName[]): string =>
+  names.map((name) => `${number(of.sums[name])} AS ${name}`).join(', ');
