@@ -21,6 +21,7 @@ const own: Readonly<Record<string, DeclaredSchedule>> = {
     seconds: 30,
     doc: 'compares cost, errors, latency and traffic with the same hours of past weeks',
   },
+  rollups: { seconds: 60, doc: 'rolls up days of analytics over a ledger in PostgreSQL' },
   partitions: { seconds: 3600, doc: 'makes and drops partitions of a ledger in PostgreSQL' },
 };
 

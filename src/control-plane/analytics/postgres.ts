@@ -1,4 +1,5 @@
 import type { Analytics, AnalyticsQuestion, AnswerTo } from './question.js';
+import { validDays } from './rollups/valid-days.js';
 import { askDatabase } from './statements/ask.js';
 import type { AnalyticsDatabase, SelectedFigures } from './statements/dialect.js';
 
@@ -20,7 +21,9 @@ const ofFeedback = (sum: string): string =>
 const weight = 'feedbacks.weight / 1000000000.0::double precision';
 const weighted = `sum(feedbacks.value * ${weight})`;
 
-const requests = `(SELECT org, at, workspace, "key" AS key_id, "user" AS user_name, provider, provider_slug,
+/** `feedback`: expressions for the count, the weighted sum and the weights of the feedback on a request. `more`: after the table. */
+const requestsWith = (feedback: { count: string; value: string; weight: string }, more: string): string =>
+  `(SELECT exchanges.org, at, workspace, "key" AS key_id, "user" AS user_name, provider, provider_slug,
     coalesce(model, model_asked) AS model, config, prompt, status, cache, cost, cost_saved AS saved_cost,
     input_tokens AS input, output_tokens AS output, total_us,
     CASE WHEN stream = 1 THEN first_byte_us END AS first_byte_us, retries, (${succeeded}) AS ok,
@@ -29,13 +32,28 @@ const requests = `(SELECT org, at, workspace, "key" AS key_id, "user" AS user_na
     coalesce(trace, id) AS trace, ${restWithoutNul} ->> 'span' AS span, metadata, integration,
     cached_tokens AS cached, cache_write_tokens AS cache_write, reasoning_tokens AS reasoning,
     ${restWithoutNul} -> 'usage_kinds' AS usage_kinds, (${used}) AS is_used,
-    id AS request_id, ${ofFeedback('count(*)')} AS feedback_count, ${ofFeedback(weighted)} AS feedback_value,
-    ${ofFeedback(`sum(${weight})`)} AS feedback_weight,
+    id AS request_id, ${feedback.count} AS feedback_count, ${feedback.value} AS feedback_value,
+    ${feedback.weight} AS feedback_weight,
     ${ofFeedback(`${weighted} / nullif(sum(${weight}), 0)`)} AS feedback_average
-  FROM exchanges)`;
+  FROM exchanges ${more})`;
+
+const requests = requestsWith(
+  {
+    count: ofFeedback('count(*)'),
+    value: ofFeedback(weighted),
+    weight: ofFeedback(`sum(${weight})`),
+  },
+  '',
+);
+
+/** A number of a day that the column takes. */
+const clamped = (day: number): number => Math.min(Math.max(day, 0), 2_000_000_000);
 
 /** Analytics over the ledger in PostgreSQL: by SQL over its partitions. */
 export class PostgresAnalytics implements Analytics, AnalyticsDatabase {
+  /** Are there tables of rollups? A node makes them when it starts. */
+  #hasRollups = false;
+
   constructor(readonly reader: StatementReader) {}
 
   ask<Q extends AnalyticsQuestion>(question: Q): Promise<AnswerTo<Q>> {
@@ -46,7 +64,19 @@ export class PostgresAnalytics implements Analytics, AnalyticsDatabase {
     return requests;
   }
 
+  /** The same of one stretch of time: feedback is added up once, in place of for each request. */
+  static sourceOf(from: number, to: number): string {
+    const given = `LEFT JOIN (SELECT org, row_id, count(*) AS count, ${weighted} AS value, sum(${weight}) AS weight
+      FROM feedbacks WHERE row_at >= ${from} AND row_at < ${to} GROUP BY 1, 2) AS given
+      ON given.org = exchanges.org AND given.row_id = exchanges.id`;
+    return requestsWith({ count: 'given.count', value: 'given.value', weight: 'given.weight' }, given);
+  }
+
   scored(requests: string): string {
+    return PostgresAnalytics.scored(requests);
+  }
+
+  static scored(requests: string): string {
     return `(SELECT requests.*, given.value AS score FROM ${requests} JOIN feedbacks AS given
       ON given.org = requests.org AND given.row_id = requests.request_id) AS scores`;
   }
@@ -72,8 +102,17 @@ export class PostgresAnalytics implements Analytics, AnalyticsDatabase {
     return name;
   }
 
-  async rolledDays(): Promise<readonly number[]> {
-    return [];
+  async rolledDays(first: number, last: number): Promise<readonly number[]> {
+    if (!this.#hasRollups) {
+      const [found] = await this.reader.read<{ found: boolean }>(
+        "SELECT to_regclass('rolled_days') IS NOT NULL AS found",
+        [],
+      );
+      if (found?.found !== true) return [];
+      this.#hasRollups = true;
+    }
+    const rows = await this.reader.read<{ day: number }>(validDays(clamped(first), clamped(last)), []);
+    return rows.map(({ day }) => Number(day));
   }
 
   rows(statement: string, values: readonly string[]): Promise<readonly SelectedFigures[]> {

@@ -3,12 +3,16 @@ import type { Base } from './base.js';
 import type { LedgerGiven } from './ledger.js';
 import type { SchedulesGiven } from './schedules.js';
 
-/** Partitions of a ledger in PostgreSQL: those of the next days are made, old ones dropped. */
+/** Partitions of a ledger in PostgreSQL: those of the next days are made, old ones dropped. Days that have ended are rolled up. */
 export const partitionsPart: ProcessPart<Base & LedgerGiven & SchedulesGiven, void> = {
   name: 'partitions of the ledger',
   async start({ settings, sharedLedger, schedules, log }) {
     if (sharedLedger === null) return;
     const { maintainPartitions } = await import('./shared-ledger.js');
+    schedules.add('rollups', async () => {
+      const days = await sharedLedger.beforeExpiry();
+      if (typeof days === 'number' && days > 0) log.info({ days }, 'Days of analytics were rolled up.');
+    });
     schedules.add('partitions', () => maintainPartitions(sharedLedger, settings, Date.now(), log));
   },
 };

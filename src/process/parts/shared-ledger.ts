@@ -1,6 +1,7 @@
 import type { Secret } from '../../common/access/secret.js';
 import type { Logger } from '../../common/plugin-host/plugin.js';
 import type { Settings } from '../../common/settings/settings.js';
+import { PostgresRollups } from '../../control-plane/analytics/rollups/postgres-rollups.js';
 import { LaterLedger, LedgerFailure } from '../../control-plane/ledger/postgres/failure.js';
 import { openPostgresLedger, type PostgresLedger } from '../../control-plane/ledger/postgres/ledger.js';
 import { hasSqliteLedger, takeOver } from '../../control-plane/ledger/take-over.js';
@@ -35,6 +36,8 @@ export async function openSharedLedger({
     makes: role === 'all',
     onProblem: (error) => log.warn({ err: error }, 'ledger'),
   });
+  const rollups = new PostgresRollups((work) => ledger.statements.apart(work));
+  ledger.beforeExpiry = () => rollups.rollUp(Date.now());
   try {
     await prepared(ledger, dataDir, log);
     return ledger;

@@ -23,7 +23,7 @@ export const binOf = (us: string, width: number): string =>
 
 /** Expression: the duration at that share of all, of rows with `upto` and `of_all`. */
 export const percentileOf = (share: number, width: number | null): string => {
-  const value = width === null ? 'us / n' : `exp((bin + 0.5) * ${width}) - 1`;
+  const value = width === null ? 'us / n' : `exp((${number('bin')} + 0.5) * ${width}) - 1`;
   return `min(CASE WHEN upto >= ceil(${share} * of_all - 0.000001) THEN ${value} END)`;
 };
 

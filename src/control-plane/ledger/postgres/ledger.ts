@@ -81,7 +81,9 @@ export class PostgresLedger implements BudgetLedger, TakingLedger {
   readonly #database: BudgetDatabase;
   readonly #connections: LedgerConnections;
   /** For statements of analytics. */
-  readonly statements: Pick<LedgerConnections, 'read'>;
+  readonly statements: Pick<LedgerConnections, 'read' | 'apart'>;
+  /** Runs before rows are deleted whose time is over. */
+  beforeExpiry: () => Promise<unknown> = async () => {};
   readonly #reading: LedgerReading;
   readonly #lines = new PackedLines();
   readonly #known = new KnownBudgets();
@@ -304,6 +306,7 @@ export class PostgresLedger implements BudgetLedger, TakingLedger {
    */
   async dropPartitions(now: number, rowDays: number | null, bodiesBytes: number): Promise<DroppedPartitions> {
     await this.prepare();
+    if (rowDays !== null) await this.beforeExpiry();
     const rowsBefore = rowDays === null ? null : dayOf(now - rowDays * dayMs);
     const retention: Retention = { rowsBefore, bodiesBefore: null, bodiesBytes, today: dayOf(now) };
     return this.#connections.apart((client) => dropDays(client, retention));
@@ -311,6 +314,7 @@ export class PostgresLedger implements BudgetLedger, TakingLedger {
 
   async expire({ rowsBefore, bodiesBefore, workspaces }: LogRetention): Promise<number> {
     await this.prepare();
+    await this.beforeExpiry();
     return this.#connections.apart(async (client) => {
       await dropDays(client, {
         rowsBefore: rowsBefore === null ? null : dayOf(rowsBefore),

@@ -1,0 +1,108 @@
+import { dayMs } from '../buckets.js';
+import { PostgresAnalytics } from '../postgres.js';
+import { createRollups } from './cells.js';
+import { clearDay, rollUpDay } from './roll-up.js';
+import { validDays } from './valid-days.js';
+
+/** A connection whose statements may take a minute. */
+export interface WorkConnection {
+  query<Row extends object>(text: string): Promise<{ readonly rows: readonly Row[] }>;
+}
+export type InConnection = <T>(work: (connection: WorkConnection) => Promise<T>) => Promise<T>;
+
+const text = 'text COLLATE "C"';
+const lock = "pg_advisory_xact_lock(hashtext('headgate rollups'), hashtext(current_schema()))";
+
+/**
+ * Rollups of days beside the ledger in PostgreSQL. Each day has the snapshot that its cells were made in: a day with a row that this
+ * does not show is counted row by row, so that nothing has to be noted when rows come in.
+ */
+const tables = `${createRollups(text)}
+  CREATE INDEX day_sums_day ON day_sums (org, rolled_by, day);
+  CREATE INDEX day_sums_only_day ON day_sums (day);
+  CREATE INDEX day_durations_day ON day_durations (org, rolled_by, measure, day);
+  CREATE INDEX day_durations_only_day ON day_durations (day);
+  CREATE TABLE rolled_days (day integer PRIMARY KEY, snapshot pg_snapshot NOT NULL, at bigint NOT NULL);`;
+
+/** Makes the cells of days that have ended: again where their rows have changed. */
+export class PostgresRollups {
+  #isPrepared = false;
+
+  constructor(readonly inConnection: InConnection) {}
+
+  /** Resolves with how many days were made. */
+  rollUp(now: number): Promise<number> {
+    return this.inConnection(async (connection) => {
+      if (!this.#isPrepared) await prepare(connection);
+      this.#isPrepared = true;
+      const today = Math.floor(now / dayMs);
+      const { rows } = await connection.query<{ name: string }>(
+        `SELECT c.relname AS name FROM pg_inherits i JOIN pg_class c ON c.oid = i.inhrelid
+          WHERE i.inhparent = 'exchanges'::regclass`,
+      );
+      const valid = await connection.query<{ day: number }>(validDays(0, today));
+      const done = new Set(valid.rows.map(({ day }) => day));
+      const days = rows.map(({ name }) => dayOfPartition(name)).filter((day) => day < today && !done.has(day));
+      let made = 0;
+      for (const day of days.sort((a, b) => b - a)) {
+        await rollUpOne(connection, day);
+        made++;
+      }
+      return made;
+    });
+  }
+}
+
+/** `exchanges_20261123`. */
+function dayOfPartition(name: string): number {
+  const [, year, month, day] = /_(\d{4})(\d{2})(\d{2})$/.exec(name) ?? [];
+  return Date.UTC(Number(year), Number(month) - 1, Number(day)) / dayMs;
+}
+
+async function prepare(connection: WorkConnection): Promise<void> {
+  await transaction(connection, 'READ COMMITTED', async () => {
+    await connection.query(`SELECT ${lock}`);
+    const { rows } = await connection.query<{ found: boolean }>(
+      "SELECT to_regclass('rolled_days') IS NOT NULL AS found FROM pg_class LIMIT 1",
+    );
+    if (rows[0]?.found !== true) await connection.query(tables);
+  });
+}
+
+/** All of it or nothing. Another node that makes the same day at the same time has this one fail, and it is done all the same. */
+async function rollUpOne(connection: WorkConnection, day: number): Promise<void> {
+  const from = day * dayMs;
+  await transaction(connection, 'REPEATABLE READ', async () => {
+    await connection.query(`INSERT INTO rolled_days VALUES (${day}, pg_current_snapshot(), ${Date.now()})
+      ON CONFLICT (day) DO UPDATE SET snapshot = excluded.snapshot, at = excluded.at`);
+    // Of a workspace that has fewer rows than its cells count, some were deleted when their time was over: its cells stay.
+    await connection.query(`CREATE TEMP TABLE kept_cells ON COMMIT DROP AS
+      SELECT rolled.org, rolled.workspace FROM day_sums AS rolled LEFT JOIN (
+          SELECT org, workspace, count(*) AS requests FROM exchanges
+          WHERE "at" >= ${from} AND "at" < ${from + dayMs} GROUP BY 1, 2) AS found
+        ON found.org = rolled.org AND found.workspace IS NOT DISTINCT FROM rolled.workspace
+      WHERE rolled.day = ${day} AND rolled.rolled_by = 'none' AND coalesce(found.requests, 0) < rolled.requests`);
+    const isKept = (table: string): string => `EXISTS (SELECT 1 FROM kept_cells WHERE kept_cells.org = ${table}.org
+      AND kept_cells.workspace IS NOT DISTINCT FROM ${table}.workspace)`;
+    for (const [i, statement] of clearDay(day).entries())
+      await connection.query(`${statement} AND NOT ${isKept(i === 0 ? 'day_sums' : 'day_durations')}`);
+    const source = { source: () => PostgresAnalytics.sourceOf(from, from + dayMs), scored: PostgresAnalytics.scored };
+    for (const statement of rollUpDay(day, source, `NOT ${isKept('requests')}`))
+      await connection.query(statement);
+  });
+}
+
+async function transaction(
+  connection: WorkConnection,
+  isolation: 'READ COMMITTED' | 'REPEATABLE READ',
+  work: () => Promise<void>,
+): Promise<void> {
+  await connection.query(`BEGIN ISOLATION LEVEL ${isolation}`);
+  try {
+    await work();
+    await connection.query('COMMIT');
+  } catch (error) {
+    await connection.query('ROLLBACK').catch(() => {});
+    throw error;
+  }
+}
