@@ -27,6 +27,8 @@ import type { SavedFilterStore } from './records/saved-filters.js';
 import type { ScheduleStore } from './records/schedules.js';
 import type { SecretReferenceStore } from './records/secret-references.js';
 import type { TokenHolderStore } from './records/token-holders.js';
+import type { SessionStore } from './records/sessions.js';
+import type { SignInStore } from './records/sign-in.js';
 import type { UnredactedTextStore } from './records/unredacted-texts.js';
 import type { UsageLimitsPolicyStore } from './records/usage-limits-policies.js';
 import type { UserStore } from './records/users.js';
@@ -58,6 +60,8 @@ export interface Store {
   readonly workspaces: WorkspaceStore;
   readonly members: MemberStore;
   readonly invites: InviteStore;
+  readonly sessions: SessionStore;
+  readonly signIn: SignInStore;
   readonly keys: ApiKeyStore;
   readonly keyRotation: KeyRotationStore;
   readonly integrations: IntegrationStore;

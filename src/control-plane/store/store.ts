@@ -32,6 +32,8 @@ export type * from './records/saved-filters.js';
 export type * from './records/schedules.js';
 export type * from './records/secret-references.js';
 export type * from './records/token-holders.js';
+export type * from './records/sessions.js';
+export type * from './records/sign-in.js';
 export type * from './records/unredacted-texts.js';
 export type * from './records/usage-limits.js';
 export type * from './records/usage-limits-policies.js';

@@ -42,6 +42,8 @@ import { SqlSavedFilters } from './records/saved-filters.js';
 import { SqlSchedules } from './records/schedules.js';
 import { SqlSecretReferences } from './records/secret-references.js';
 import { SqlTokenHolders } from './records/token-holders.js';
+import { SqlSessions } from './records/sessions.js';
+import { SqlSignIn } from './records/sign-in.js';
 import { SqlUnredactedTexts } from './records/unredacted-texts.js';
 import { SqlUsageLimitsPolicies } from './records/usage-limits-policies.js';
 import { SqlUsers } from './records/users.js';
@@ -86,6 +88,8 @@ class SqlStore implements Store {
   readonly schedules: SqlSchedules;
   readonly tokenHolders: SqlTokenHolders;
   readonly secretReferences: SqlSecretReferences;
+  readonly sessions: SqlSessions;
+  readonly signIn: SqlSignIn;
   readonly unredactedTexts: SqlUnredactedTexts;
   readonly users: SqlUsers;
   readonly workspaces: SqlWorkspaces;
@@ -128,6 +132,8 @@ class SqlStore implements Store {
     this.secretReferences = new SqlSecretReferences(database, dataKeys, now);
     this.unredactedTexts = new SqlUnredactedTexts(database, dataKeys, now);
     this.users = new SqlUsers(ofRights, now);
+    this.sessions = new SqlSessions(ofRights, systemKeys.pepper, now);
+    this.signIn = new SqlSignIn(database, this.users, systemKeys.pepper, now);
     this.workspaces = new SqlWorkspaces(ofRights, now);
   }
 
@@ -235,6 +241,8 @@ class SqlStore implements Store {
     await this.schedules.prune();
     await this.unredactedTexts.prune();
     await this.mails.prune();
+    await this.sessions.prune();
+    await this.signIn.prune();
   }
 
   close(): Promise<void> {

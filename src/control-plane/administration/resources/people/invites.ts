@@ -13,7 +13,7 @@ import type { Invite, InviteKeyDetails, Membership, User } from '../../../store/
 import type { Caller } from '../../access/caller.js';
 import { leaves } from '../../access/can.js';
 import { checkInvitation } from '../../access/grants.js';
-import { joinedAll, scopesLeft } from '../../access/joining.js';
+import { joinedAll, scopesLeft } from '../../access/people/joining.js';
 import { membershipsOf } from '../../access/roles.js';
 import { AdminError } from '../../admin-error.js';
 import { msOf, pageOf, timeOf, timeOrNull } from '../../grpc/wire.js';

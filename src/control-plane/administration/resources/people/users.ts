@@ -4,7 +4,7 @@ import type { Forget } from '../../../../common/ipc/messages.js';
 import type { Membership, OrganisationRole, User } from '../../../store/store.js';
 import type { Caller } from '../../access/caller.js';
 import { checkMemberships, checkOrganisationRole, checkRaised } from '../../access/grants.js';
-import { joinedAll } from '../../access/joining.js';
+import { joinedAll } from '../../access/people/joining.js';
 import { membershipsOf, rolesOf } from '../../access/roles.js';
 import { AdminError } from '../../admin-error.js';
 import { changeOf } from '../../audit/mask.js';

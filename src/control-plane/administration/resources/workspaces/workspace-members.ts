@@ -5,7 +5,7 @@ import type { Member, Place, Workspace, WorkspaceRole } from '../../../store/sto
 import type { Caller } from '../../access/caller.js';
 import { leaves } from '../../access/can.js';
 import { checkRaised } from '../../access/grants.js';
-import { joined } from '../../access/joining.js';
+import { joined } from '../../access/people/joining.js';
 import { activeWorkspaceAt, isAbove, rolesOf, workspaceAt } from '../../access/roles.js';
 import { AdminError } from '../../admin-error.js';
 import { pageOf, timeOf } from '../../grpc/wire.js';

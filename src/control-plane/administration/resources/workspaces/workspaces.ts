@@ -16,7 +16,7 @@ import type {
 } from '../../../store/store.js';
 import type { Caller } from '../../access/caller.js';
 import { checkMemberships } from '../../access/grants.js';
-import { joined } from '../../access/joining.js';
+import { joined } from '../../access/people/joining.js';
 import { activeWorkspaceAt, rolesOf, workspaceAt } from '../../access/roles.js';
 import { AdminError } from '../../admin-error.js';
 import { changeOf } from '../../audit/mask.js';

@@ -1,8 +1,8 @@
-import { scopesOf } from '../../../common/access/scopes.js';
-import type { Membership, Place, User } from '../../store/store.js';
-import { makeUserKey } from '../resources/keys/user-keys.js';
-import type { Caller } from './caller.js';
-import { leaves, standingOf } from './can.js';
+import { scopesOf } from '../../../../common/access/scopes.js';
+import type { Membership, Place, User } from '../../../store/store.js';
+import { makeUserKey } from '../../resources/keys/user-keys.js';
+import type { Caller } from '../caller.js';
+import { leaves, standingOf } from '../can.js';
 
 /** What calls of the data plane need, and nothing of the administration. */
 const forCalls = [
