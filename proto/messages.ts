@@ -8,6 +8,11 @@ export interface AcceptInviteRequest {
   readonly first_name?: string | null;
   /** At most 255 characters. */
   readonly last_name?: string | null;
+  /** To sign in with: 12 to 128 characters. Required for the first owner and for a new password; an invited user without one
+   * signs in by OpenID Connect. */
+  readonly password?: string | null;
+  /** Of the first owner, who needs one; for invited users it is that of the invitation. */
+  readonly email?: string | null;
 }
 
 export interface AcceptInviteResponse {
@@ -1368,6 +1373,12 @@ export interface DeleteSecretReferenceRequest {
 
 export type DeleteSecretReferenceResponse = Readonly<Record<string, never>>;
 
+export interface DeleteSessionRequest {
+  readonly session_id: string;
+}
+
+export type DeleteSessionResponse = Readonly<Record<string, never>>;
+
 export interface DeleteUsageLimitsPolicyRequest {
   /** Id of the record. */
   readonly id: string;
@@ -1943,6 +1954,8 @@ export interface GetSecretReferenceRequest {
   /** Id or slug. */
   readonly secret_reference_id: string;
 }
+
+export type GetSessionRequest = Readonly<Record<string, never>>;
 
 export interface GetUnredactedTextRequest {
   /** Of the log. */
@@ -2644,6 +2657,11 @@ export interface LatencySummary {
   readonly p99?: number | null;
 }
 
+export interface LinkUserRequest {
+  /** Id of the user. The first owner, unless given. */
+  readonly user_id?: string | null;
+}
+
 export interface ListAlertsRequest {
   /** Alerts of this kind alone. */
   readonly event?: 'threshold' | 'exhausted' | 'reset' | 'anomaly' | null;
@@ -3268,6 +3286,21 @@ export interface ListSecretReferencesResponse {
   readonly data: readonly SecretReference[];
 }
 
+export interface ListSessionsRequest {
+  /** The caller's own, unless given. Others are for admins of the organisation. */
+  readonly user_id?: string | null;
+  /** 50 unless given, 1000 at most. */
+  readonly page_size?: number | null;
+  /** Counts from 0. */
+  readonly current_page?: number | null;
+}
+
+export interface ListSessionsResponse {
+  readonly object: 'list';
+  readonly total: number;
+  readonly data: readonly Session[];
+}
+
 export interface ListUsageLimitsEntitiesRequest {
   /** Id of the record. */
   readonly id: string;
@@ -3613,6 +3646,12 @@ export interface LogResponse {
   readonly response_time_ms: number;
   readonly last_used_option?: string | null;
   readonly headers: Readonly<Record<string, string>>;
+}
+
+export interface MadeUserLink {
+  /** Ends in `#token=` and the token with which the password is set. */
+  readonly link: string;
+  readonly expires_at: string;
 }
 
 /** A mail to one recipient. */
@@ -4495,9 +4534,52 @@ export interface SecuritySettings {
   readonly data_visibility?: DataVisibility | null;
 }
 
+export interface Session {
+  readonly object: 'session';
+  readonly id: string;
+  readonly user_id: string;
+  /** IP address that it was last used from; accurate to a minute, as is last_seen_at. */
+  readonly address: string;
+  readonly user_agent: string;
+  readonly created_at: string;
+  readonly last_seen_at: string;
+  readonly expires_at: string;
+  /** Is it the one that calls? */
+  readonly current: boolean;
+}
+
 export interface SessionSettings {
   /** Seconds after which a user signs in again, at least 900; unless set: no limit. */
   readonly max_session_ttl?: number | null;
+}
+
+export interface SessionUser {
+  readonly id: string;
+  readonly email: string;
+  readonly role: 'owner' | 'admin' | 'member';
+}
+
+export interface SignInRequest {
+  /** Of the user, in any case. */
+  readonly email: string;
+  readonly password: string;
+  /** Where users of several organisations have this address. The first organisation that has it, unless given. */
+  readonly organisation_id?: string | null;
+}
+
+export type SignOutRequest = Readonly<Record<string, never>>;
+
+export type SignOutResponse = Readonly<Record<string, never>>;
+
+export interface SignedIn {
+  readonly id: string;
+  readonly user: SessionUser;
+  /** Sent as x-gateway-csrf-token with every request that changes something, where the cookie signs in. */
+  readonly csrf_token: string;
+  readonly created_at: string;
+  readonly expires_at: string;
+  /** In the answer to a sign-in over gRPC alone: sent as x-gateway-api-key or as a bearer token. */
+  readonly session_token?: string | null;
 }
 
 export interface StartLogExportRequest {
@@ -4921,6 +5003,14 @@ export interface UpdateOrganisationRequest {
 }
 
 export type UpdateOrganisationResponse = Readonly<Record<string, never>>;
+
+export interface UpdatePasswordRequest {
+  readonly current_password: string;
+  /** 12 to 128 characters. */
+  readonly new_password: string;
+}
+
+export type UpdatePasswordResponse = Readonly<Record<string, never>>;
 
 export interface UpdatePluginRequest {
   /** Id, or the partner's. */
@@ -5886,6 +5976,22 @@ export interface AdminServices {
     /** Gives rows as a file for another program, oldest first. */
     ExportAuditLogs: [ExportAuditLogsRequest, AsyncIterable<HttpBody>];
   };
+  /** Sign-in of people, and their sessions. */
+  Auth: {
+    /** Signs a person in. Over REST the session's token is in a cookie; over gRPC it is in the answer, and is
+     * sent as a key from then on. */
+    SignIn: [SignInRequest, SignedIn];
+    /** Ends the session that calls. */
+    SignOut: [SignOutRequest, SignOutResponse];
+    /** Returns the session that calls. */
+    GetSession: [GetSessionRequest, SignedIn];
+    /** Lists the caller's sessions, newest first; those of others for admins of the organisation. */
+    ListSessions: [ListSessionsRequest, ListSessionsResponse];
+    /** Ends a session of the caller; of another user for admins of the organisation. */
+    DeleteSession: [DeleteSessionRequest, DeleteSessionResponse];
+    /** Changes the caller's password. All sessions of the caller end, this one too. */
+    UpdatePassword: [UpdatePasswordRequest, UpdatePasswordResponse];
+  };
   /** Targets that are not called, since they failed too often (`cb_config`). */
   CircuitBreakers: {
     /** Lists those that are not closed, the one that opened first at the head. */
@@ -6006,7 +6112,8 @@ export interface AdminServices {
     DeleteInvite: [DeleteInviteRequest, DeleteInviteResponse];
     /** Makes a new link for a pending or expired invitation, good for 7 days; the old link ends. */
     ResendInvite: [ResendInviteRequest, ResendInviteResponse];
-    /** Makes the invited user. Needs no key: the token of the link is enough, once. */
+    /** Makes the invited user, or the first owner; by the token of a link that `users link` made it sets a new
+     * password. Needs no key: the token of the link is enough, once. */
     AcceptInvite: [AcceptInviteRequest, AcceptInviteResponse];
   };
   /** The people of the organisation. */
@@ -6022,6 +6129,10 @@ export interface AdminServices {
     /** Removes a user from the organisation and its workspaces; the user's keys end at once. An owner is
      * removed by owners alone, and the last one stays. */
     DeleteUser: [DeleteUserRequest, DeleteUserResponse];
+    /** Makes a link by which a user sets a new password, once and within a day; earlier links of the user end. Without a
+     * user_id the link is for the first owner, as long as there is no owner. Links of owners are made by owners, and by
+     * keys that hold every scope of the organisation. */
+    LinkUser: [LinkUserRequest, MadeUserLink];
   };
   /** Names for versions of prompts: production, staging, … */
   Labels: {

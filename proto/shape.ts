@@ -20,6 +20,7 @@ export interface Rules {
   readonly clearable?: boolean;
   readonly empty_as_null?: boolean;
   readonly omit_absent?: boolean;
+  readonly password?: boolean;
 }
 
 /** How a value is held in memory and written in JSON. */

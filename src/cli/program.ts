@@ -127,6 +127,7 @@ const friendlier: Readonly<Record<string, () => Promise<CommandModule>>> = {
   Logs: () => import('./commands/logs.js'),
   Mail: () => import('./commands/mail.js'),
   Providers: () => import('./commands/providers.js'),
+  Users: () => import('./commands/users.js'),
   Workspaces: () => import('./commands/workspaces.js'),
 };
 

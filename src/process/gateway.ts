@@ -51,6 +51,8 @@ export interface Gateway {
   readonly opsAddress: string;
   /** Set on the very first start only. */
   readonly firstKeys: FirstKeys | null;
+  /** The link by which the first owner signs up; null on every later start. */
+  readonly ownerLink: string | null;
   readonly simulated: boolean;
   /** Drains and ends everything; resolves when nothing is left. */
   stop(): Promise<void>;
@@ -112,7 +114,7 @@ export async function startGateway(
   );
   const stop = (): Promise<void> => running.stop();
   installLastHandler({ log, drain: stop, deadlineMs: settings.drainTimeoutMs + afterDrainMs });
-  const { workers, port, admin, ops, firstKeys, simulated } = await running.start();
+  const { workers, port, admin, ops, firstKeys, ownerLink, simulated } = await running.start();
   stopBySignal({
     async leave() {
       if (settings.drainDelayMs === 0) return;
@@ -132,6 +134,7 @@ export async function startGateway(
     grpcAddress: admin === null ? null : `${host}:${admin.port}`,
     opsAddress: `http://${host}:${ops.port}`,
     firstKeys,
+    ownerLink,
     simulated: simulated !== null,
     stop,
   };

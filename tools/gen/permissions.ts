@@ -4,7 +4,10 @@ import type { AdminTree } from '../../proto/tree.js';
 export function permissionsPage(tree: AdminTree): string {
   const rows = [...tree.methods.values()].map(({ name, access, bindings }) => {
     const routes = bindings.map(({ verb, path }) => `\`${verb} ${path}\``).join('<br>') || '–';
-    const scopes = access.scopes.map((scope) => `\`${scope}\``).join('<br>') || 'no key needed';
+    const scopes =
+      access.scopes
+        .map((scope) => (scope === 'session' ? 'people who are signed in' : `\`${scope}\``))
+        .join('<br>') || 'no key needed';
     const holder = access.organisationOnly ? "the organisation's keys" : '';
     return `| \`${name}\` | ${routes} | ${scopes} | ${holder} | ${access.audited ? 'yes' : ''} |`;
   });

@@ -40,7 +40,7 @@ function ofPaths({ name, request, bindings }: AdminMethod): string[] {
 
 function ofAccess({ name, access }: AdminMethod): string[] {
   const found = access.scopes
-    .filter((scope) => !isScope(scope))
+    .filter((scope) => !isScope(scope) && scope !== 'session')
     .map((scope) => `${name} asks for ${scope}, which is no scope.`);
   if (access.audited && (access.resource === '' || access.action === ''))
     found.push(`${name} is audited and says no resource or no action.`);

@@ -97,6 +97,11 @@ export function greeting(settings: Settings, gateway: Gateway, keysFile: string 
       `  admin key      ${gateway.firstKeys.admin_key}`,
       `  workspace key  ${gateway.firstKeys.workspace_key}`,
     );
+    if (gateway.ownerLink !== null)
+      lines.push(
+        `  owner's link   ${gateway.ownerLink}`,
+        'The link makes the first owner, once and within a day (headgate users link makes another).',
+      );
     if (keysFile !== null)
       lines.push(
         `They are also in ${keysFile}; move that file to a safe place. Commands of administration then take the admin key from HEADGATE_ADMIN_KEY.`,

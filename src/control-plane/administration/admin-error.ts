@@ -43,6 +43,8 @@ const longestMessage = 1000;
 /** A refusal by the administration plane. `message` is public; `cause` goes to the log. */
 export class AdminError extends Error {
   override readonly name = 'AdminError';
+  /** Seconds after which the call may be sent again; the status's usual ones unless set. */
+  retryAfter?: number;
 
   constructor(
     readonly code: AdminErrorCode,
@@ -90,6 +92,13 @@ export class AdminError extends Error {
   /** Another change was first: the record is not as the caller read it, or the key was used for another request. */
   static lost(message: string): AdminError {
     return new AdminError('AB07', message, undefined, { grpc: status.ABORTED, http: 409 });
+  }
+
+  /** Too many of something; `seconds` until it may be tried again. */
+  static later(message: string, seconds: number): AdminError {
+    const error = new AdminError('AB06', message);
+    error.retryAfter = seconds;
+    return error;
   }
 
   /** The same code under another HTTP status. */

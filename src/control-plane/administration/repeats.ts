@@ -8,8 +8,8 @@ import type {
 import type { AdminMethod } from '../../../proto/tree.js';
 import { keyResource } from '../../common/access/scopes.js';
 import type { Caller } from './access/caller.js';
+import { tokenOf } from './access/people/links.js';
 import { AdminError } from './admin-error.js';
-import { tokenOf } from './resources/people/invites.js';
 
 /**
  * A repeated request gets the stored answer of the first one. An answer that contains a secret is returned only while

@@ -45,6 +45,8 @@ export async function startAdminServer(options: AdminServerOptions): Promise<Adm
     methods: methods.values(),
     pages,
     keyHeaders,
+    csrfHeaders: prefixes.map((prefix) => `${prefix}csrf-token`),
+    isSecure: options.publicUrl?.startsWith('https:') ?? false,
     longestOf,
   });
   const { host, port, log, tls = null, reflection = false } = options;

@@ -27,6 +27,7 @@ import { savedFiltersService } from './resources/logs/saved-filters.js';
 import { modelPricesService } from './resources/models/model-prices.js';
 import { modelsService } from './resources/models/models.js';
 import { reconciliationsService } from './resources/models/reconciliations.js';
+import { authService } from './resources/people/auth.js';
 import { invitesService } from './resources/people/invites.js';
 import { organisationsService } from './resources/people/organisations.js';
 import { usersService } from './resources/people/users.js';
@@ -43,6 +44,7 @@ const services: { readonly [Name in ServiceName]: (parts: AdminParts) => Service
   Analytics: analyticsService,
   ApiKeys: apiKeysService,
   AuditLogs: auditLogsService,
+  Auth: authService,
   CircuitBreakers: circuitBreakersService,
   Collections: collectionsService,
   Configs: configsService,

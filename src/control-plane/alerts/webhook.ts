@@ -16,8 +16,7 @@ const deadlineMs = 10_000;
 /** The body of the call. The same for each try of an alert. */
 export function webhookBody(alert: SentAlert): string {
   const { delivery: _, delivery_attempts: __, sent_at: ___, ...data } = alertMessage(alert);
-  if (alert.event === 'anomaly')
-    return JSON.stringify({ type: 'anomaly', timestamp: data.created_at, data });
+  if (alert.event === 'anomaly') return JSON.stringify({ type: 'anomaly', timestamp: data.created_at, data });
   const { anomaly: ____, ...ofBudget } = data;
   return JSON.stringify({ type: `budget.${alert.event}`, timestamp: data.created_at, data: ofBudget });
 }

@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { OwnIdentities } from '../../common/access/own-identity.js';
 import { EgressAllow } from '../../common/http/egress-allow.js';
+import { publicUrlOf } from '../../common/settings/public-url.js';
 import type { Settings } from '../../common/settings/settings.js';
 import type { AdminServer } from '../../control-plane/administration/server.js';
 import { RefusedStart } from '../../control-plane/store/files/refused-start.js';
@@ -102,7 +103,7 @@ export const administration: ProcessPart<
       keyServerProblem: (url) => keyServers.problemOf(url),
       ownIdentities: new OwnIdentities(settings.ownIdentity),
       egressAllow: new EgressAllow(settings.egressAllow),
-      publicUrl: settings.publicUrl ?? `http://localhost:${settings.port}`,
+      publicUrl: publicUrlOf(settings),
       log,
     });
     let closing: Promise<void> | null = null;

@@ -6,10 +6,7 @@ import type { LedgerGiven } from './ledger.js';
 import type { SchedulesGiven } from './schedules.js';
 
 /** Looks every minute whether cost, errors, latency or traffic differ from past weeks. */
-export const anomaliesPart: ProcessPart<
-  Base & LedgerGiven & AnalyticsGiven & SchedulesGiven,
-  void
-> = {
+export const anomaliesPart: ProcessPart<Base & LedgerGiven & AnalyticsGiven & SchedulesGiven, void> = {
   name: 'anomalies',
   start({ settings, ledger, analytics, schedules, log }) {
     if (settings.role !== 'all') return;

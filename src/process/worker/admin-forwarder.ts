@@ -1,5 +1,6 @@
 import { GatewayError } from '../../common/core/errors.js';
 import { getHeader, type HeaderList } from '../../common/http/headers.js';
+import { ownCookies } from '../../common/http/own-cookies.js';
 import { traceIn } from '../../common/http/trace.js';
 import type { FromControl, FromWorker } from '../../common/ipc/messages.js';
 import { uuidv7 } from '../../common/text/id.js';
@@ -33,6 +34,7 @@ const needed = new Set([
   'content-type',
   'idempotency-key',
   'if-match',
+  'sec-fetch-site',
   'user-agent',
 ]);
 
@@ -147,11 +149,17 @@ export class AdminForwarder {
     return this.headerPrefixes.some((prefix) => name === `${prefix}api-key`);
   }
 
+  #isCsrfHeader(name: string): boolean {
+    return this.headerPrefixes.some((prefix) => name === `${prefix}csrf-token`);
+  }
+
   #needed({ headers }: Call): string[] {
-    const kept: string[] = [];
+    const cookies = ownCookies(headers);
+    const kept: string[] = cookies === null ? [] : ['cookie', cookies];
     for (let i = 0; i < headers.length; i += 2) {
       const name = headers[i] ?? '';
-      if (needed.has(name) || this.#isKeyHeader(name)) kept.push(name, headers[i + 1] ?? '');
+      if (needed.has(name) || this.#isKeyHeader(name) || this.#isCsrfHeader(name))
+        kept.push(name, headers[i + 1] ?? '');
     }
     return kept;
   }

@@ -10,8 +10,13 @@ import type { Caller } from './caller.js';
 export function checkAccess({ name, access }: AdminMethod, caller: Caller): void {
   if (access.organisationOnly && caller.key.keyType !== 'organisation-service')
     throw new AdminError('AB03', `${name} is for keys of the whole organisation.`);
-  if (access.scopes.length > 0 && !access.scopes.some((scope) => caller.has(scope)))
+  if (access.scopes.length > 0 && !access.scopes.some((scope) => caller.has(scope))) {
+    if (access.scopes.includes('session') && caller.person === null)
+      throw new AdminError('AB03', `${name} is for people who are signed in, and not for keys.`);
+    if (caller.person !== null)
+      throw new AdminError('AB03', `Your role does not allow ${access.scopes.join(' or ')}.`);
     throw new AdminError('AB03', `This key lacks the scope ${access.scopes.join(' or ')}.`);
+  }
 }
 
 /** The request, if the caller may make it and it is as it must be; nothing is read for one who may not. */

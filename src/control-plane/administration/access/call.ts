@@ -1,6 +1,7 @@
 import type { Message } from '../../../../proto/codec.js';
 import type { AdminMethod } from '../../../../proto/tree.js';
 import { maxFailedTokens } from '../../../common/access/failed-attempts.js';
+import { isSessionToken } from '../../../common/access/session-token.js';
 import { isTokenForm } from '../../../common/access/token-form.js';
 import { AdminError } from '../admin-error.js';
 import { AuditedCall } from '../audit/audited.js';
@@ -14,6 +15,7 @@ import { FailedAuth } from './failed-auth.js';
 import type { CallCredentials, Inbound } from './inbound.js';
 import { KnownCallers } from './known-callers.js';
 import { PartCalls } from './part-calls.js';
+import { SessionCallers } from './people/session-callers.js';
 
 /** A method as a service implements it. `gone` is aborted when the client has disconnected. */
 export type Run = (
@@ -21,6 +23,9 @@ export type Run = (
   request: Message,
   gone: AbortSignal,
 ) => Promise<Message> | AsyncIterable<Message>;
+
+/** Audited methods that hash a password before they begin their unit of work, for which others wait. */
+const slow = new Set(['Auth.UpdatePassword']);
 
 /** `Configs.CreateConfig` → what runs. Every method has one: `implement` sees to it. */
 export type Implementations = ReadonlyMap<string, Run>;
@@ -37,6 +42,7 @@ export class Calls {
   readonly #failedAuth = new FailedAuth();
   readonly #failedTokens = new FailedAuth(maxFailedTokens);
   readonly #known: KnownCallers;
+  readonly #people: SessionCallers;
   readonly #refusals: RefusalLog;
   readonly #streams: OpenStreams;
   readonly #streamLimits = new StreamLimits();
@@ -46,6 +52,7 @@ export class Calls {
     readonly implementations: Implementations,
   ) {
     this.#known = new KnownCallers(parts.store, parts.tokens);
+    this.#people = new SessionCallers(parts.store);
     this.#refusals = new RefusalLog(parts.store, parts.log);
     this.#streams = new OpenStreams(parts.store);
   }
@@ -108,7 +115,7 @@ export class Calls {
    * without a valid key where it is not.
    */
   async refuse(credentials: CallCredentials, refusal: AdminError): Promise<never> {
-    await this.#identify(credentials);
+    await this.#identify(credentials, null);
     throw refusal;
   }
 
@@ -118,13 +125,10 @@ export class Calls {
   }
 
   /** Throws where the key of a stream may no longer read it. Not from memory: the caller expects a change. */
-  async #stillMay({ method, key }: Inbound): Promise<void> {
-    const caller = await authenticate(
-      new KnownCallers(this.parts.store, this.parts.tokens),
-      key(),
-      Date.now(),
-    );
-    checkAccess(method, caller);
+  async #stillMay(call: Inbound): Promise<void> {
+    const known = new KnownCallers(this.parts.store, this.parts.tokens);
+    const caller = await this.#authenticate(known, call, call);
+    checkAccess(call.method, caller);
   }
 
   /** Writes audit rows that are still pending. Later calls are answered as before. */
@@ -142,8 +146,9 @@ export class Calls {
       caller.parts = new PartCalls(this.parts, call, caller, this.implementations, this.#refusals);
     if (!access.audited) return run(admit());
     const isPublic = access.scopes.length === 0;
+    const isOwnUnit = access.ownUnit === true || slow.has(call.method.name);
     const audited = (): AuditedCall => new AuditedCall(this.parts, call, caller, this.#refusals);
-    if (!isPublic && access.ownUnit !== true) return audited().run(admit, run);
+    if (!isPublic && !isOwnUnit) return audited().run(admit, run);
     let request: Message;
     try {
       request = admit();
@@ -164,13 +169,25 @@ export class Calls {
   }
 
   async #caller(call: Inbound): Promise<Caller> {
-    if (call.method.access.scopes.length === 0) return new Caller(null, this.parts.store);
-    return this.#identify(call);
+    const isPublic = call.method.access.scopes.length === 0;
+    const caller = isPublic ? new Caller(null, this.parts.store) : await this.#identify(call, call);
+    caller.origin = { address: call.address, userAgent: call.userAgent ?? '' };
+    return caller;
   }
 
-  async #identify(credentials: CallCredentials): Promise<Caller> {
+  async #authenticate(
+    known: KnownCallers,
+    { key, cookie }: CallCredentials,
+    call: Inbound | null,
+  ): Promise<Caller> {
+    const text = key();
+    if (isSessionToken(text)) return this.#people.of(text, cookie, call);
+    return authenticate(known, text, Date.now());
+  }
+
+  async #identify(credentials: CallCredentials, call: Inbound | null): Promise<Caller> {
     try {
-      return await authenticate(this.#known, credentials.key(), Date.now());
+      return await this.#authenticate(this.#known, credentials, call);
     } catch (thrown) {
       if (!(thrown instanceof AdminError) || thrown.code !== 'AB05') throw thrown;
       const failed = hasToken(credentials) ? this.#failedTokens : this.#failedAuth;

@@ -9,13 +9,14 @@ import {
 } from '../../../common/access/key-refusals.js';
 import type { KeyType } from '../../../common/access/principal.js';
 import { keyResource, mayHold } from '../../../common/access/scopes.js';
+import type { Secret } from '../../../common/access/secret.js';
 import { isTokenForm } from '../../../common/access/token-form.js';
 import { bearerToken } from '../../../common/http/bearer.js';
 import type { Forget } from '../../../common/ipc/messages.js';
 import type { KeyRecord } from '../../../common/ipc/records.js';
-import type { Place, Store, Workspace } from '../../store/store.js';
+import type { Place, Session, Store, User, Workspace } from '../../store/store.js';
 import { AdminError } from '../admin-error.js';
-import { leaves, type Standing, seesAllData, seesLogMetadata, standingOf } from './can.js';
+import { leaves, type Standing, seesAllData, seesLogMetadata, standingInAll, standingOf } from './can.js';
 import type { KnownCaller, KnownCallers } from './known-callers.js';
 import type { PartCalls } from './part-calls.js';
 
@@ -32,9 +33,24 @@ export interface Changed {
   readonly details?: Readonly<Record<string, unknown>>;
 }
 
+/** Someone who is signed in. */
+export interface Person {
+  readonly user: User;
+  readonly session: Session;
+  readonly csrf: Secret;
+}
+
+/** Where a call came from. */
+export interface Origin {
+  /** IP address; empty where the client has gone. */
+  readonly address: string;
+  readonly userAgent: string;
+}
+
 /** Who calls an administration method, what that key may do, and what this call has changed so far. */
 export class Caller {
-  /** The audited part of a public method, or of one with a unit of its own; set for these alone. */
+  origin: Origin = { address: '', userAgent: '' };
+  /** The audited part of a public method, or of one that begins it itself; set for these alone. */
   unit: ((work: () => Promise<Message>) => Promise<Message>) | null = null;
   /** Calls of other methods as parts of this one; set for methods that are made of such calls. */
   parts: PartCalls | null = null;
@@ -42,6 +58,8 @@ export class Caller {
   #scopes: ReadonlySet<string>;
   readonly #standing: Standing | null;
   #places: Map<string, Workspace> | null = null;
+  /** Set where a session calls, and no key. */
+  readonly person: Person | null;
   readonly #changed: Changed[] = [];
   readonly #forget: Forget[] = [];
 
@@ -50,15 +68,18 @@ export class Caller {
     key: KeyRecord | null,
     readonly store: Store,
     standing: Standing | null = null,
+    person: Person | null = null,
   ) {
     this.#key = key;
+    this.person = person;
     this.#scopes = new Set(key?.scopes);
     this.#standing = standing;
   }
 
   /** The same caller, who has changed nothing yet. `places`: workspaces that need not be read again. */
   again(places: Map<string, Workspace>): Caller {
-    const caller = new Caller(this.#key, this.store, this.#standing);
+    const caller = new Caller(this.#key, this.store, this.#standing, this.person);
+    caller.origin = this.origin;
     caller.#places = places;
     return caller;
   }
@@ -73,9 +94,14 @@ export class Caller {
    * as it would be with a key.
    */
   async actAs<T extends object>(key: KeyRecord, run: () => Promise<T>): Promise<T> {
-    if (this.unit === null) throw new Error('only an audited public method acts for somebody');
     this.#key = key;
     this.#scopes = new Set(key.scopes);
+    return this.audited(run);
+  }
+
+  /** The audited part of a method that first does what takes long: `run` is one unit of work. */
+  async audited<T extends object>(run: () => Promise<T>): Promise<T> {
+    if (this.unit === null) throw new Error('This method does not begin its unit of work itself.');
     return (await this.unit(run as () => Promise<Message>)) as T;
   }
 
@@ -104,6 +130,7 @@ export class Caller {
 
   /** Does the key hold that scope, and does its owner's role still leave it to the key? */
   has(scope: string): boolean {
+    if (scope === 'session') return this.person !== null;
     return this.#scopes.has(scope) && (this.#standing === null || leaves(this.#standing, scope));
   }
 
@@ -194,29 +221,16 @@ export class Caller {
   }
 }
 
-const unknownKey = (): AdminError => new AdminError('AB05', invalidKey);
+export const unknownKey = (): AdminError => new AdminError('AB05', invalidKey);
 
 /** The person whose roles limit the key: an organisation's key acts for its admins, a user's for that user. null: no person. */
 async function standingBehind(store: Store, key: KeyRecord): Promise<Standing | null> {
   const { organisationId, workspaceId, userId } = key;
-  if (workspaceId === null) {
-    const settings = await store.organisations.settings(organisationId);
-    if (settings === null) throw unknownKey();
-    const { security } = settings;
-    // A workspace may show what the organisation does not: which logs they are is decided by VisibleLogs.
-    const showsLogs =
-      security.organisation_admins_view_logs ||
-      (await store.workspaces.withOwnFlags(organisationId)).some(
-        ({ securitySettings }) => securitySettings.organisation_admins_view_logs === true,
-      );
-    return {
-      organisation: 'admin',
-      workspace: 'admin',
-      security: { ...security, organisation_admins_view_logs: showsLogs },
-    };
-  }
-  if (userId === null) return null;
-  const standing = await standingOf(store, { organisationId, workspaceId }, userId);
+  if (workspaceId !== null && userId === null) return null;
+  const standing =
+    workspaceId === null
+      ? await standingInAll(store, organisationId, 'admin')
+      : await standingOf(store, { organisationId, workspaceId }, userId!);
   if (standing === null) throw unknownKey();
   return standing;
 }

@@ -112,3 +112,25 @@ export async function standingOf(store: Store, place: Place, userId: string): Pr
   if (roles === null || roles.workspace === null || settings === null) return null;
   return { ...roles, security: settings.security };
 }
+
+/** Of an owner or admin, in the organisation as a whole. null: there is no such organisation. */
+export async function standingInAll(
+  store: Store,
+  organisationId: string,
+  role: 'owner' | 'admin',
+): Promise<Standing | null> {
+  const settings = await store.organisations.settings(organisationId);
+  if (settings === null) return null;
+  const { security } = settings;
+  // A workspace may show what the organisation does not: which logs they are is decided by VisibleLogs.
+  const showsLogs =
+    security.organisation_admins_view_logs ||
+    (await store.workspaces.withOwnFlags(organisationId)).some(
+      ({ securitySettings }) => securitySettings.organisation_admins_view_logs === true,
+    );
+  return {
+    organisation: role,
+    workspace: 'admin',
+    security: { ...security, organisation_admins_view_logs: showsLogs },
+  };
+}

@@ -1,10 +1,22 @@
 import type { Message } from '../../../../proto/codec.js';
 import type { AdminMethod } from '../../../../proto/tree.js';
 
+/** What a request has to prove where a cookie signs in: other sites can make a browser send that. */
+export interface CookieProof {
+  /** Sent back: the session's CSRF token. */
+  readonly tokens: readonly string[];
+  /** Does the request change something, by its verb? */
+  readonly changes: boolean;
+  /** Does the browser say that another site made it? */
+  readonly isForeign: boolean;
+}
+
 /** By which a caller is identified. */
 export interface CallCredentials {
-  /** The key's text. Throws AB05 where the request brought none, or several. */
+  /** The key's text, or the token of a session. Throws AB05 where the request brought none, or several. */
   key(): string;
+  /** null: no cookie signs in. */
+  readonly cookie?: CookieProof | null;
   /** IP address of the peer; empty where it has gone. */
   readonly address: string;
 }

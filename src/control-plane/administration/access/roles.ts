@@ -15,7 +15,7 @@ export const isAbove = (role: WorkspaceRole, other: WorkspaceRole | null): boole
  */
 export async function rolesOf(caller: Caller): Promise<Roles> {
   const { userId, workspaceId } = caller.key;
-  if (workspaceId === null) return { organisation: 'admin', workspace: 'admin' };
+  if (workspaceId === null) return { organisation: caller.person?.user.role ?? 'admin', workspace: 'admin' };
   if (userId === null) return { organisation: 'member', workspace: 'manager' };
   const roles = await caller.store.members.roleOf(workspaceId, userId);
   return roles ?? { organisation: 'member', workspace: null };

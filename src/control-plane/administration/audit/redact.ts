@@ -48,6 +48,8 @@ function hideJson(value: unknown, fingerprint: Fingerprint): unknown {
 }
 
 function hidden(field: FieldShape, value: unknown, fingerprint: Fingerprint): unknown {
+  // People choose short ones: a fast hash would give them away.
+  if (field.rules.password === true) return '[password]';
   if (field.rules.secret === true) return hideAll(value, fingerprint);
   if (field.kind === 'value' || field.kind === 'struct') {
     return field.rules.json === true ? hideJson(value, fingerprint) : hideFree(value, fingerprint);
@@ -82,7 +84,12 @@ function plain(text: string): string {
 
 /** May a query show its values of this field? Fields that hold more than a value may contain anything. */
 const isPlain = ({ kind, map, rules }: FieldShape): boolean =>
-  rules.secret !== true && !map && kind !== 'value' && kind !== 'struct' && kind !== 'message';
+  rules.secret !== true &&
+  rules.password !== true &&
+  !map &&
+  kind !== 'value' &&
+  kind !== 'struct' &&
+  kind !== 'message';
 
 /** The same of a query. What no field is called may be anything, and is hidden too. */
 export function redactedQuery(shape: Shape, query: string, fingerprint: Fingerprint): string {

@@ -9,6 +9,7 @@ export function refusalOf(error: AdminError, requestId: string): Error & StatusO
   const metadata = new Metadata();
   metadata.set('x-gateway-error-code', error.code);
   metadata.set('x-request-id', requestId);
+  if (error.retryAfter !== undefined) metadata.set('retry-after', String(error.retryAfter));
   if (error.faults.length > 0) metadata.set('grpc-status-details-bin', statusDetails(error));
   return Object.assign(new Error(error.message), {
     code: error.answered.grpc,

@@ -12,6 +12,7 @@ import { writeMessage } from '../shape/json.js';
 import { bind, rawField } from './bind.js';
 import { refusalBody, refusalOf } from './refusal.js';
 import { commonHeaders, type RestAnswer, type RestRequest, valuesOf } from './request.js';
+import { isForeign, oneSession, sessionCookies, withCookie } from './session-cookie.js';
 import { statusRefusalOf } from './status-refusal.js';
 
 /** What a path leads to. */
@@ -29,6 +30,10 @@ export interface BridgeOptions {
   readonly pages: Pages;
   /** Headers that a key may come in, beside Authorization; lower case. */
   readonly keyHeaders: readonly string[];
+  /** Headers that the CSRF token of a session may come in; lower case. */
+  readonly csrfHeaders?: readonly string[];
+  /** Do browsers reach the gateway over https? */
+  readonly isSecure?: boolean;
   /** Milliseconds that a call of a method may take. */
   longestOf(method: AdminMethod): number;
 }
@@ -89,14 +94,21 @@ export class RestBridge {
     return this.#call(route!, found!.captured, request, requestId);
   }
 
-  #credentials({ headers, address }: RestRequest): CallCredentials {
-    const { keyHeaders } = this.options;
+  #credentials({ headers, address, verb }: RestRequest): CallCredentials {
+    const { keyHeaders, csrfHeaders = ['x-gateway-csrf-token'], isSecure = false } = this.options;
+    const own = keyHeaders.flatMap((name) => valuesOf(headers, name));
+    const authorization = valuesOf(headers, 'authorization');
+    // A key that is sent wins: unlike a cookie, a program chose to send it.
+    const hasCookie = own.length + authorization.length === 0 && sessionCookies(headers, isSecure).length > 0;
     return {
-      key: () =>
-        oneKey(
-          keyHeaders.flatMap((name) => valuesOf(headers, name)),
-          valuesOf(headers, 'authorization'),
-        ),
+      key: () => (hasCookie ? oneSession(headers, isSecure) : oneKey(own, authorization)),
+      cookie: hasCookie
+        ? {
+            tokens: csrfHeaders.flatMap((name) => valuesOf(headers, name)),
+            changes: verb !== 'GET' && verb !== 'HEAD',
+            isForeign: isForeign(headers),
+          }
+        : null,
       address,
     };
   }
@@ -119,11 +131,14 @@ export class RestBridge {
       gone: request.gone,
     };
     if (method.streams) return streamed(method, calls.stream(inbound), wantsEvents(request));
-    const response = await calls.unary(inbound).catch((thrown: unknown) => {
+    if (method.name === 'Auth.SignIn' && isForeign(request.headers))
+      throw new AdminError('AB03', 'Another site made this request: it was refused.');
+    const answer = await calls.unary(inbound).catch((thrown: unknown) => {
       throw rawField(method, binding) === null ? thrown : new RawRefusal(AdminError.from(thrown));
     });
+    const { cookie, response } = withCookie(method, answer, this.options.isSecure ?? false);
     if (method.response.name === 'HttpBody') return asFile(response);
-    const headers = ['content-type', 'application/json'];
+    const headers = ['content-type', 'application/json', ...cookie];
     const { etag } = response;
     if (typeof etag === 'string') headers.push('etag', `"${etag}"`);
     return { status: 200, headers, body: await messageJson(method.response, response) };

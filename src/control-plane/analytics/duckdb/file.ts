@@ -234,7 +234,8 @@ export class AnalyticsFile implements AnalyticsDatabase {
     const day = found.map((row) => Number(row['day'])).find(isQuiet);
     if (day === undefined) return false;
     await this.#transaction(async () => {
-      for (const statement of [...clearDay(day), ...rollUpDay(day, this)]) await this.connection.run(statement);
+      for (const statement of [...clearDay(day), ...rollUpDay(day, this)])
+        await this.connection.run(statement);
       await this.connection.run(`UPDATE days SET is_rolled = true WHERE day = ${day}`);
     });
     this.#changedAt.delete(day);

@@ -42,7 +42,9 @@ export class PostgresRollups {
       );
       const valid = await connection.query<{ day: number }>(validDays(0, today));
       const done = new Set(valid.rows.map(({ day }) => day));
-      const days = rows.map(({ name }) => dayOfPartition(name)).filter((day) => day < today && !done.has(day));
+      const days = rows
+        .map(({ name }) => dayOfPartition(name))
+        .filter((day) => day < today && !done.has(day));
       let made = 0;
       for (const day of days.sort((a, b) => b - a)) {
         await rollUpOne(connection, day);
@@ -82,11 +84,16 @@ async function rollUpOne(connection: WorkConnection, day: number): Promise<void>
           WHERE "at" >= ${from} AND "at" < ${from + dayMs} GROUP BY 1, 2) AS found
         ON found.org = rolled.org AND found.workspace IS NOT DISTINCT FROM rolled.workspace
       WHERE rolled.day = ${day} AND rolled.rolled_by = 'none' AND coalesce(found.requests, 0) < rolled.requests`);
-    const isKept = (table: string): string => `EXISTS (SELECT 1 FROM kept_cells WHERE kept_cells.org = ${table}.org
+    const isKept = (
+      table: string,
+    ): string => `EXISTS (SELECT 1 FROM kept_cells WHERE kept_cells.org = ${table}.org
       AND kept_cells.workspace IS NOT DISTINCT FROM ${table}.workspace)`;
     for (const [i, statement] of clearDay(day).entries())
       await connection.query(`${statement} AND NOT ${isKept(i === 0 ? 'day_sums' : 'day_durations')}`);
-    const source = { source: () => PostgresAnalytics.sourceOf(from, from + dayMs), scored: PostgresAnalytics.scored };
+    const source = {
+      source: () => PostgresAnalytics.sourceOf(from, from + dayMs),
+      scored: PostgresAnalytics.scored,
+    };
     for (const statement of rollUpDay(day, source, `NOT ${isKept('requests')}`))
       await connection.query(statement);
   });

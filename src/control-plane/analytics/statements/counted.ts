@@ -2,9 +2,6 @@ import { bucketWidth, dayMs } from '../buckets.js';
 import { type AnalyticsQuestion, type GroupName, groupColumns, type TimeRange } from '../question.js';
 import { cellColumns, cellSums, type RolledBy, rolledBy, sumsOfCells } from '../rollups/cells.js';
 import { isAboutCells, type RolledRange, rolledRange, wholeDays } from '../rollups/rolled-range.js';
-import { type SumName, sums } from './columns.js';
-import { conditionsOf, sightOf } from './conditions.js';
-import { type AnalyticsDatabase, number, type Placeholders } from './dialect.js';
 import {
   type BinnedDurations,
   binOf,
@@ -13,6 +10,9 @@ import {
   requestBinWidth,
   rolledBinWidth,
 } from './bins.js';
+import { type SumName, sums } from './columns.js';
+import { conditionsOf, sightOf } from './conditions.js';
+import { type AnalyticsDatabase, number, type Placeholders } from './dialect.js';
 
 type AboutRequests = Pick<AnalyticsQuestion, 'sight' | 'filters'>;
 
@@ -31,7 +31,11 @@ export class Counted {
   ) {}
 
   /** `isWhole`: is the question about all requests, so that nothing but time is asked for besides? */
-  static async of(question: AboutRequests, database: AnalyticsDatabase, range: TimeRange | null): Promise<Counted> {
+  static async of(
+    question: AboutRequests,
+    database: AnalyticsDatabase,
+    range: TimeRange | null,
+  ): Promise<Counted> {
     const width = range === null ? dayMs : bucketWidth(range);
     if (range === null || !isAboutCells(question)) return new Counted(question, database, null, width);
     const { first, last } = wholeDays(range);

@@ -34,9 +34,7 @@ export async function askGraph(
   const values = new Placeholders();
   const part = parts === null ? '' : `, ${partOf(parts, values)} AS part`;
   const from = `(SELECT *${part} FROM ${statement.from(counted, values)}) AS requests`;
-  const rows = new BucketRows(
-    await database.rows(statement.of(from, parts !== null, counted), values.list),
-  );
+  const rows = new BucketRows(await database.rows(statement.of(from, parts !== null, counted), values.list));
   const { first, last } = bucketsOf(question.range, width, rows.found);
   const pointsOf = (of: number | null) => {
     const point = shape.points();

@@ -1,17 +1,17 @@
-import {
-  type FlatFigures,
-  type GroupFigure,
-  type GroupsAnswer,
-  type GroupsQuestion,
-  type TimeRange,
-  type ValuesAnswer,
-  type ValuesQuestion,
+import type {
+  FlatFigures,
+  GroupFigure,
+  GroupsAnswer,
+  GroupsQuestion,
+  TimeRange,
+  ValuesAnswer,
+  ValuesQuestion,
 } from '../question.js';
+import { type BinnedDurations, binOf, cumulated, percentileOf, requestBinWidth } from './bins.js';
 import { type SumName, sums } from './columns.js';
 import { conditionsOf } from './conditions.js';
 import { Counted } from './counted.js';
 import { type AnalyticsDatabase, number, Placeholders, type SelectedFigures } from './dialect.js';
-import { type BinnedDurations, binOf, cumulated, percentileOf, requestBinWidth } from './bins.js';
 
 type SumExpressions = Readonly<Record<SumName, string>>;
 const quotient = (part: string, of: string): string => `${number(part)} / nullif(${of}, 0)`;

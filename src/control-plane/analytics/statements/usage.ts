@@ -59,7 +59,9 @@ export async function askUsage(question: UsageQuestion, database: AnalyticsDatab
   let from = `(SELECT * FROM ${database.source()} AS requests WHERE ${where}) AS requests`;
   for (const [i, columns] of steps(kind).entries())
     from = `(SELECT *, ${columns.map(({ name, of }) => `${of} AS ${name}`).join(', ')} FROM ${from}) AS step_${i}`;
-  const long = question.longInputs.map((tokens) => `CASE WHEN input > ${Math.trunc(tokens)} THEN 1 ELSE 0 END`);
+  const long = question.longInputs.map(
+    (tokens) => `CASE WHEN input > ${Math.trunc(tokens)} THEN 1 ELSE 0 END`,
+  );
   const named = Object.entries(quantities(kind));
   const rows = await database.rows(
     `SELECT provider, model, integration, provider_slug IS NOT NULL AS is_stored, ${database.usageTier()} AS tier,

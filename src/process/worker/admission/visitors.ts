@@ -7,9 +7,11 @@ import {
   missingKey,
   severalKeys,
 } from '../../../common/access/key-refusals.js';
+import { isSessionToken } from '../../../common/access/session-token.js';
 import { isTokenForm } from '../../../common/access/token-form.js';
 import { bearerToken } from '../../../common/http/bearer.js';
 import type { HeaderList } from '../../../common/http/headers.js';
+import { cookieName, cookieValues, ownCookies } from '../../../common/http/own-cookies.js';
 import type { Account } from './quota.js';
 
 /**
@@ -33,13 +35,24 @@ export function shownKey(headers: HeaderList, isKeyHeader: (name: string) => boo
     else if (name === 'authorization') authorization.push(headers[i + 1]!);
   }
   const [value, ...others] = own.length > 0 ? own : authorization;
-  if (value === undefined) return { text: null, problem: missingKey };
+  if (value === undefined) {
+    // Its name depends on the public URL: the control process decides whether it is the right one.
+    const session = sessionIn(headers);
+    return session === null ? { text: null, problem: missingKey } : { text: session, problem: null };
+  }
   if (others.length > 0) return { text: null, problem: severalKeys };
   const text = own.length > 0 ? value : bearerToken(value);
   if (text === null) return { text: null, problem: bareAuthorization };
-  return isGatewayKey(text) || isTokenForm(text)
+  return isGatewayKey(text) || isTokenForm(text) || isSessionToken(text)
     ? { text, problem: null }
     : { text: null, problem: invalidKey };
+}
+
+/** The token of a session, among the cookies; null: there is none. */
+function sessionIn(headers: HeaderList): string | null {
+  const cookies = ownCookies(headers);
+  const values = [false, true].flatMap((isSecure) => cookieValues(cookies, cookieName('session', isSecure)));
+  return values.find(isSessionToken) ?? null;
 }
 
 /** Milliseconds that an accepted key counts as proven. */

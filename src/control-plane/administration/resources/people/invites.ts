@@ -3,17 +3,19 @@ import type {
   Invite as InviteMessage,
   InviteKeyDetails as KeyDetailsMessage,
 } from '../../../../../proto/messages.js';
-import { normalEmail } from '../../../../common/access/email.js';
+import { emailKey, normalEmail } from '../../../../common/access/email.js';
 import { isScope, mayHold } from '../../../../common/access/scopes.js';
 import { Secret } from '../../../../common/access/secret.js';
-import type { KeyRecord } from '../../../../common/ipc/records.js';
 import { inviteMail } from '../../../mail/invite-mail.js';
 import { closedOutbox } from '../../../mail/outbox.js';
 import type { Invite, InviteKeyDetails, Membership, User } from '../../../store/store.js';
 import type { Caller } from '../../access/caller.js';
 import { leaves } from '../../access/can.js';
 import { checkInvitation } from '../../access/grants.js';
+import { acceptLink, standIn } from '../../access/people/accepted-links.js';
 import { joinedAll, scopesLeft } from '../../access/people/joining.js';
+import { linkOf } from '../../access/people/links.js';
+import { checkPassword, hashPassword } from '../../access/people/passwords.js';
 import { membershipsOf } from '../../access/roles.js';
 import { AdminError } from '../../admin-error.js';
 import { msOf, pageOf, timeOf, timeOrNull } from '../../grpc/wire.js';
@@ -48,24 +50,6 @@ function metadataOf({ defaults, metadata }: KeyDetailsMessage): Record<string, s
   return { ...inner, ...metadata };
 }
 
-/** For whom an invitation acts when it is accepted: itself, which holds nothing. */
-const standIn = (invite: Invite): KeyRecord => ({
-  organisationId: invite.organisationId,
-  workspaceId: null,
-  keyId: invite.id,
-  keyName: invite.email,
-  keyType: 'organisation-service',
-  userId: null,
-  scopes: [],
-  expiresAt: null,
-  blockInline: false,
-  defaults: { configId: null, allowConfigOverride: true, metadata: {} },
-});
-
-const tokenMark = '#token=';
-/** The token in the link of an invitation. */
-export const tokenOf = (link: string): string => link.split(tokenMark)[1] ?? '';
-
 /** Invitations. */
 export function invitesService({
   store,
@@ -73,13 +57,9 @@ export function invitesService({
   outbox = closedOutbox,
   log,
 }: AdminParts): Service<'Invites'> {
-  /** The token follows the #: no server, and no log of one, is sent that part. */
-  const linkOf = (token: Secret): string =>
-    `${publicUrl ?? 'http://localhost:8787'}/v1/admin/users/invites/accept${tokenMark}${token.reveal()}`;
-
   /** Mails the link to the one who is invited; returns it for the answer. */
   async function mailed(invite: Invite, token: Secret): Promise<string> {
-    const link = linkOf(token);
+    const link = linkOf(publicUrl, token);
     // A link that was sent before opens nothing any more.
     await store.mails.withdraw(invite.organisationId, 'invite', invite.id);
     const organisation = await store.organisations.get(invite.organisationId);
@@ -242,8 +222,17 @@ export function invitesService({
 
     async AcceptInvite(caller, request) {
       const found = await store.invites.findByToken(request.token);
-      if (found === null) throw noToken();
-      return caller.actAs(standIn(found), async () => {
+      if (found === null) {
+        const user = await acceptLink(caller, request);
+        if (user === null) throw noToken();
+        return { user: userMessage(user), api_keys: [] };
+      }
+      const { password } = request;
+      if (request.email && emailKey(request.email) !== emailKey(found.email))
+        throw AdminError.field('email', 'must be that of the invitation: leave it out.');
+      if (password) checkPassword(password, found.email, 'password');
+      const hash = password ? await hashPassword(password) : null;
+      return caller.actAs(standIn(found.organisationId, found.id, found.email), async () => {
         // Asked again: what holds within the unit of work decides.
         const invite = await store.invites.findByToken(request.token);
         if (invite === null || (await store.invites.accept(invite.organisationId, invite.id)) === 'missing')
@@ -259,6 +248,7 @@ export function invitesService({
         });
         if (user === 'taken') throw emailTaken(invite.email);
         if (user === 'missing') throw noToken();
+        if (hash !== null) await store.signIn.setPassword(user.organisationId, user.id, hash);
         caller.changed({ id: user.id, workspaceId: null });
         caller.changed({ kind: 'invite', action: 'update', id: invite.id, workspaceId: null });
         const api_keys = await makeKeys(caller, invite, user);

@@ -5,6 +5,8 @@ import type { Membership, OrganisationRole, User } from '../../../store/store.js
 import type { Caller } from '../../access/caller.js';
 import { checkMemberships, checkOrganisationRole, checkRaised } from '../../access/grants.js';
 import { joinedAll } from '../../access/people/joining.js';
+import { endSessions } from '../../access/people/leaving.js';
+import { linkOf } from '../../access/people/links.js';
 import { membershipsOf, rolesOf } from '../../access/roles.js';
 import { AdminError } from '../../admin-error.js';
 import { changeOf } from '../../audit/mask.js';
@@ -57,6 +59,11 @@ async function checkOwner(caller: Caller, user: User, stays: boolean): Promise<v
     throw new AdminError('AB03', 'This is the last owner: make another one first.');
 }
 
+/** Has the user another role by it, in the organisation or in a workspace that they were in? */
+const isOtherRole = (before: User, after: User, workspaces: readonly Membership[]): boolean =>
+  before.role !== after.role ||
+  workspaces.some(({ workspaceId }) => before.workspaceIds.includes(workspaceId));
+
 /** Throws AB03 where an update grants a user more than the caller could use itself. */
 async function checkGrants(
   caller: Caller,
@@ -70,8 +77,16 @@ async function checkGrants(
   if (role !== user.role || workspaces.length > 0) await checkRaised(caller, user, role, workspaces);
 }
 
+/** A link sets a new password: who gets one can act as that user. */
+async function checkLink(caller: Caller, user: User): Promise<void> {
+  checkOrganisationRole(caller, user.role);
+  if (user.role === 'owner' && caller.person !== null && caller.person.user.role !== 'owner')
+    throw new AdminError('AB03', 'user_id: the link of an owner is for owners alone.');
+  await checkRaised(caller, { id: user.id, role: 'member' }, user.role, []);
+}
+
 /** The people of the organisation. */
-export function usersService({ store }: AdminParts): Service<'Users'> {
+export function usersService({ store, publicUrl }: AdminParts): Service<'Users'> {
   async function userAt(caller: Caller, id: string): Promise<User> {
     const user = await store.users.get(caller.organisationId, id);
     if (user === null) throw noUser();
@@ -125,6 +140,7 @@ export function usersService({ store }: AdminParts): Service<'Users'> {
       });
       if (updated === 'missing') throw noUser();
       if (updated === 'stale') throw stale();
+      if (isOtherRole(user, updated, workspaces)) await endSessions(store, user.organisationId, user.id);
       caller.changed({ id: user.id, workspaceId: null }, keysOfUser(user.id));
       await joinedAll(caller, updated, workspaces, user.workspaceIds);
       return {};
@@ -133,11 +149,26 @@ export function usersService({ store }: AdminParts): Service<'Users'> {
     async DeleteUser(caller, { user_id, etag }) {
       const user = await userAt(caller, user_id);
       await checkOwner(caller, user, false);
+      await endSessions(store, user.organisationId, user.id);
       const gone = await store.users.delete(caller.organisationId, user.id, etag ?? undefined);
       if (gone === 'missing') throw noUser();
       if (gone === 'stale') throw stale();
       caller.changed({ id: user.id, workspaceId: null }, keysOfUser(user.id));
       return {};
+    },
+
+    async LinkUser(caller, { user_id }) {
+      const { organisationId } = caller;
+      if (user_id) await checkLink(caller, await userAt(caller, user_id));
+      else {
+        checkOrganisationRole(caller, 'owner');
+        if ((await store.users.owners(organisationId)) > 0)
+          throw AdminError.field('user_id', 'is required: the organisation has an owner.');
+      }
+      const made = await store.signIn.makeLink(organisationId, user_id || null);
+      if (made === 'missing') throw noUser();
+      caller.changed({ id: user_id || organisationId, workspaceId: null });
+      return { link: linkOf(publicUrl, made.token), expires_at: timeOf(made.link.expiresAt) };
     },
   };
 }

@@ -6,6 +6,7 @@ import type { Caller } from '../../access/caller.js';
 import { leaves } from '../../access/can.js';
 import { checkRaised } from '../../access/grants.js';
 import { joined } from '../../access/people/joining.js';
+import { endSessions } from '../../access/people/leaving.js';
 import { activeWorkspaceAt, isAbove, rolesOf, workspaceAt } from '../../access/roles.js';
 import { AdminError } from '../../admin-error.js';
 import { pageOf, timeOf } from '../../grpc/wire.js';
@@ -100,6 +101,7 @@ export function workspaceMembersService({ store }: AdminParts): Service<'Workspa
         { workspaceId: workspace.id, role },
       ]);
       await store.members.setRole(placeOf(workspace), user_id, role);
+      if (role !== member.role) await endSessions(store, caller.organisationId, user_id);
       caller.changed(
         { id: workspace.id, slug: workspace.slug, workspaceId: workspace.id },
         keysOfWorkspace(workspace.id),
@@ -112,6 +114,7 @@ export function workspaceMembersService({ store }: AdminParts): Service<'Workspa
       const member = await memberAt(workspace, user_id);
       await checkRank(caller, member.role, 'user_id');
       await store.members.remove(placeOf(workspace), user_id);
+      await endSessions(store, caller.organisationId, user_id);
       caller.changed(
         { id: workspace.id, slug: workspace.slug, workspaceId: workspace.id },
         keysOfWorkspace(workspace.id),

@@ -239,7 +239,7 @@ export function workspacesService({ store, budgets }: AdminParts): Service<'Work
           'status: archived workspaces are for owners and admins of the organisation.',
         );
       const { total, rows } = await store.workspaces.list(caller.organisationId, pageOf(request), {
-        ids: isNarrow ? [caller.workspaceId] : undefined,
+        ids: isNarrow ? (caller.person?.user.workspaceIds ?? [caller.workspaceId]) : undefined,
         name: request.name || undefined,
         exactName: request.exact_name || undefined,
         status,

@@ -115,7 +115,7 @@ export class SqlSessions implements SessionStore {
 
   async seen(session: Session, address: string, userAgent: string): Promise<void> {
     const now = this.now();
-    if (now - session.seenAt < seenEveryMs && address === session.address) return;
+    if (now - session.seenAt < seenEveryMs) return;
     await this.database.write(async (sql) => {
       await sql('sessions')
         .where({ organisation_id: session.organisationId, id: session.id })

@@ -1,0 +1,79 @@
+import { randomBytes, scrypt, timingSafeEqual } from 'node:crypto';
+import { promisify } from 'node:util';
+import { AdminError } from '../../admin-error.js';
+
+const derive = promisify<string, Buffer, number, object, Buffer>(scrypt);
+
+/** OWASP's first choice of scrypt; 128 MiB and about 0.3 s each. */
+const usual = { N: 2 ** 17, r: 8, p: 1 };
+const keyBytes = 32;
+const shortest = 12;
+const longest = 128;
+/** Hashes computed at once, each in a thread of Node's pool; and how many wait. */
+const maxRunning = 2;
+const maxWaiting = 32;
+
+/** One text for what looks the same, as RFC 8265 has it for passwords. */
+const normal = (text: string): string => text.normalize('NFKC');
+
+/** Throws AB01 for a password that may not be set. `path`: of its field. */
+export function checkPassword(text: string, email: string, path: string): void {
+  const length = [...normal(text)].length;
+  if (length < shortest) throw AdminError.field(path, `must be at least ${shortest} characters long.`);
+  if (length > longest) throw AdminError.field(path, `must be at most ${longest} characters long.`);
+  if (normal(text).toLowerCase() === email.toLowerCase())
+    throw AdminError.field(path, 'must not be the e-mail address.');
+  if (new Set(normal(text)).size < 4)
+    throw AdminError.field(path, 'must have at least 4 different characters.');
+}
+
+let running = 0;
+const waiting: (() => void)[] = [];
+
+/** Runs `work` when one of few places is free: each takes much memory. Throws `unavailable` where too many wait. */
+async function inTurn<T>(work: () => Promise<T>): Promise<T> {
+  if (running >= maxRunning) {
+    if (waiting.length >= maxWaiting)
+      throw new AdminError('unavailable', 'Too many people are signing in: try again in a few seconds.');
+    await new Promise<void>((go) => waiting.push(go));
+  } else running += 1;
+  try {
+    return await work();
+  } finally {
+    const next = waiting.shift();
+    if (next === undefined) running -= 1;
+    else next();
+  }
+}
+
+const hashOf = (text: string, salt: Buffer, { N, r, p }: typeof usual): Promise<Buffer> =>
+  derive(normal(text), salt, keyBytes, { N, r, p, maxmem: 256 * N * r });
+
+/** `scrypt$N$r$p$salt$hash`: a later version may take other parameters. */
+export const hashPassword = (text: string): Promise<string> =>
+  inTurn(async () => {
+    const salt = randomBytes(16);
+    const hash = await hashOf(text, salt, usual);
+    const { N, r, p } = usual;
+    return ['scrypt', N, r, p, salt.toString('base64url'), hash.toString('base64url')].join('$');
+  });
+
+const nobody = `scrypt$${usual.N}$${usual.r}$${usual.p}$${randomBytes(16).toString('base64url')}$`;
+
+/**
+ * Is it the password of that hash? `stored` null: there is none, which takes as long to find out. `before` runs when
+ * its turn has come, and may throw.
+ */
+export const verifyPassword = (
+  stored: string | null,
+  text: string,
+  before: () => void = () => {},
+): Promise<boolean> =>
+  inTurn(async () => {
+    before();
+    const [, N, r, p, salt = '', hash = ''] = (stored ?? nobody).split('$');
+    const parameters = { N: Number(N), r: Number(r), p: Number(p) };
+    const given = await hashOf(text, Buffer.from(salt, 'base64url'), parameters);
+    const wanted = Buffer.from(hash, 'base64url');
+    return wanted.length === given.length && timingSafeEqual(wanted, given);
+  });

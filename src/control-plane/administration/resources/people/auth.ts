@@ -1,0 +1,179 @@
+import type { Session as SessionMessage, SignedIn } from '../../../../../proto/messages.js';
+import { emailKey } from '../../../../common/access/email.js';
+import { networkOf } from '../../../../common/access/failed-attempts.js';
+import type { Forget } from '../../../../common/ipc/messages.js';
+import type { MadeSession, Organisation, Session, SignInUser, User } from '../../../store/store.js';
+import type { Caller, Person } from '../../access/caller.js';
+import { standIn } from '../../access/people/accepted-links.js';
+import { endSessions } from '../../access/people/leaving.js';
+import { checkPassword, hashPassword, verifyPassword } from '../../access/people/passwords.js';
+import { sessionEnd } from '../../access/people/session-callers.js';
+import { SignInThrottle } from '../../access/people/sign-in-throttle.js';
+import { rolesOf } from '../../access/roles.js';
+import { AdminError } from '../../admin-error.js';
+import { pageOf, timeOf } from '../../grpc/wire.js';
+import type { AdminParts, Service } from '../../service.js';
+
+const refused = (): AdminError => new AdminError('AB05', 'The e-mail address or the password is wrong.');
+
+/** Streams of the user look up again whether their session is still there. */
+const ofUser = (user: string): readonly Forget[] => [{ kind: 'key', workspace: null, name: '*', user }];
+
+function personOf(caller: Caller): Person {
+  if (caller.person === null) throw new AdminError('AB03', 'This is for people who are signed in.');
+  return caller.person;
+}
+
+/** Sign-in of people, and their sessions. */
+export function authService({ store, log }: AdminParts): Service<'Auth'> {
+  const throttle = new SignInThrottle();
+
+  async function organisationOf(id: string): Promise<Organisation> {
+    const organisation = await store.organisations.get(id);
+    if (organisation === null) throw refused();
+    return organisation;
+  }
+
+  const signedIn = (session: Session, user: User, organisation: Organisation, csrf: string): SignedIn => ({
+    id: session.id,
+    user: { id: user.id, email: user.email, role: user.role },
+    csrf_token: csrf,
+    created_at: timeOf(session.createdAt),
+    expires_at: timeOf(sessionEnd(session, organisation)),
+  });
+
+  /** Does the user have a session from that network? */
+  async function isUsualAddress(found: SignInUser | undefined, address: string): Promise<boolean> {
+    if (found === undefined) return false;
+    const { organisationId, id } = found.user;
+    const page = { offset: 0, limit: 100 };
+    const { rows } = await store.sessions.list(organisationId, { userId: id }, page);
+    return rows.some((session) => networkOf(session.address) === networkOf(address));
+  }
+
+  async function begin(caller: Caller, { user, passwordHash }: SignInUser): Promise<MadeSession> {
+    const { organisationId, id } = user;
+    return caller.actAs(standIn(organisationId, id, user.email, id), async () => {
+      // What was verified may have changed since.
+      if ((await store.signIn.passwordHash(organisationId, id)) !== passwordHash) throw refused();
+      const { address, userAgent } = caller.origin;
+      const made = await store.sessions.create(organisationId, { userId: id, address, userAgent });
+      if (made === 'missing') throw refused();
+      caller.changed({ id: made.session.id, workspaceId: null });
+      return made;
+    });
+  }
+
+  async function sessionAt(caller: Caller, id: string): Promise<Session> {
+    const session = await store.sessions.get(caller.organisationId, id);
+    const isOwn = session !== null && session.userId === caller.person?.user.id;
+    if (session === null || (!isOwn && !caller.has('organisation_users.update')))
+      throw new AdminError('AB08', 'There is no such session.');
+    if (!isOwn && (await isOwner(session)) && (await rolesOf(caller)).organisation !== 'owner')
+      throw new AdminError('AB03', 'The sessions of an owner are ended by owners alone.');
+    return session;
+  }
+
+  const isOwner = async ({ organisationId, userId }: Session): Promise<boolean> =>
+    (await store.users.get(organisationId, userId))?.role === 'owner';
+
+  return {
+    async SignIn(caller, request) {
+      const account = emailKey(request.email);
+      const { address } = caller.origin;
+      const users = await store.signIn.findByEmail(request.email, request.organisation_id || undefined);
+      const found = users.find(({ passwordHash }) => passwordHash !== null) ?? users[0];
+      if (await isUsualAddress(found, address)) throttle.trust(account, address);
+      // Checked in its turn: attempts that are sent at once are counted one after the other.
+      const check = (): void => throttle.check(account, address);
+      check();
+      if (!(await verifyPassword(found?.passwordHash ?? null, request.password, check)) || !found) {
+        throttle.failed(account, address);
+        log.warn({ address }, 'a sign-in was refused: wrong e-mail address or password');
+        throw refused();
+      }
+      throttle.succeeded(account, address);
+      const organisation = await organisationOf(found.user.organisationId);
+      const { session, token } = await begin(caller, found);
+      const csrf = store.sessions.csrfToken(token.reveal()).reveal();
+      return { ...signedIn(session, found.user, organisation, csrf), session_token: token.reveal() };
+    },
+
+    async SignOut(caller) {
+      const { session, user } = personOf(caller);
+      await store.sessions.end(session.organisationId, session.id);
+      caller.changed({ id: session.id, workspaceId: null }, ofUser(user.id));
+      return {};
+    },
+
+    async GetSession(caller) {
+      const { session, user, csrf } = personOf(caller);
+      const organisation = await organisationOf(session.organisationId);
+      return signedIn(session, user, organisation, csrf.reveal());
+    },
+
+    async ListSessions(caller, request) {
+      const own = caller.person?.user.id;
+      const userId = request.user_id || own;
+      if (userId === undefined) throw AdminError.field('user_id', 'is required where a key calls.');
+      if (userId !== own) {
+        caller.need('organisation_users.read');
+        if ((await store.users.get(caller.organisationId, userId)) === null)
+          throw new AdminError('AB08', 'There is no such user.');
+      }
+      const organisation = await organisationOf(caller.organisationId);
+      const { maxSessionTtl } = organisation;
+      const since = maxSessionTtl === null ? undefined : Date.now() - maxSessionTtl * 1000;
+      const { total, rows } = await store.sessions.list(
+        caller.organisationId,
+        { userId, since },
+        pageOf(request),
+      );
+      const message = (session: Session): SessionMessage => ({
+        object: 'session',
+        id: session.id,
+        user_id: session.userId,
+        address: session.address,
+        user_agent: session.userAgent,
+        created_at: timeOf(session.createdAt),
+        last_seen_at: timeOf(session.seenAt),
+        expires_at: timeOf(sessionEnd(session, organisation)),
+        current: session.id === caller.person?.session.id,
+      });
+      return { object: 'list', total, data: rows.map(message) };
+    },
+
+    async DeleteSession(caller, { session_id }) {
+      const session = await sessionAt(caller, session_id);
+      await store.sessions.end(session.organisationId, session.id);
+      caller.changed({ id: session.id, workspaceId: null }, ofUser(session.userId));
+      return {};
+    },
+
+    async UpdatePassword(caller, request) {
+      const { user } = personOf(caller);
+      const { organisationId, id, email } = user;
+      const account = emailKey(email);
+      const { address } = caller.origin;
+      checkPassword(request.new_password, email, 'new_password');
+      const before = await store.signIn.passwordHash(organisationId, id);
+      const check = (): void => throttle.check(account, address);
+      check();
+      if (!(await verifyPassword(before, request.current_password, check))) {
+        throttle.failed(account, address);
+        return caller.audited(async () => {
+          throw new AdminError('AB03', 'current_password: is not your password.');
+        });
+      }
+      const hash = await hashPassword(request.new_password);
+      return caller.audited(async () => {
+        if ((await store.signIn.passwordHash(organisationId, id)) !== before)
+          throw AdminError.lost('The password was changed meanwhile: sign in with the new one.');
+        if ((await store.signIn.setPassword(organisationId, id, hash)) === 'missing') throw refused();
+        await endSessions(store, organisationId, id);
+        caller.changed({ id, workspaceId: null }, ofUser(id));
+        return {};
+      });
+    },
+  };
+}

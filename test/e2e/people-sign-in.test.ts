@@ -1,0 +1,228 @@
+import { expect } from 'chai';
+import { tokenOf } from '../../src/control-plane/administration/access/people/links.js';
+import { type AdminPlane, type RestResult, startPlane } from '../support/admin-plane.js';
+
+const password = 'correct horse battery';
+
+describe('people who sign in', () => {
+  let plane: AdminPlane;
+  let serial = 0;
+
+  before(async () => {
+    plane = await startPlane();
+  });
+  after(() => plane.close());
+
+  type Headers = Readonly<Record<string, string>>;
+  const rest = (verb: string, path: string, body?: unknown, headers: Headers = {}) =>
+    plane.rest(verb, path, body, { key: null, headers });
+  const cookieOf = ({ headers }: RestResult): string => (headers.get('set-cookie') ?? '').split(';')[0]!;
+  const signIn = (email: string, secret = password) =>
+    rest('POST', '/v1/auth/sign-in', { email, password: secret });
+
+  async function makeUser(role: 'admin' | 'member' = 'member', workspaces: object[] = []) {
+    const email = `p${++serial}@example.com`;
+    const made = await plane.rest('POST', '/v1/admin/users', { email, role, workspaces });
+    const { id } = made.json;
+    const { json } = await plane.rest('POST', `/v1/admin/users/${id}/link`, {});
+    const accepted = await rest('POST', '/v1/admin/users/invites/accept', {
+      token: tokenOf(json.link),
+      password,
+    });
+    expect(accepted.status, JSON.stringify(accepted.json)).to.equal(200);
+    return { id: id as string, email };
+  }
+
+  /** Signs in; calls with the cookie, and with the CSRF token unless told otherwise. */
+  async function enter(email: string, secret = password) {
+    const answer = await signIn(email, secret);
+    expect(answer.status, JSON.stringify(answer.json)).to.equal(200);
+    const cookie = cookieOf(answer);
+    const csrf = answer.json.csrf_token as string;
+    const call = (verb: string, path: string, body?: unknown, headers: Headers = {}) =>
+      rest(verb, path, body, { cookie, 'x-gateway-csrf-token': csrf, ...headers });
+    return { answer, cookie, csrf, call };
+  }
+
+  it('become the first owner by a link, once', async () => {
+    const { json } = await plane.rest('POST', '/v1/admin/users/link', {});
+    expect(json.link).to.match(/#token=[\w-]{43}$/);
+    const asked = { token: tokenOf(json.link), password, email: 'Owner@Example.com', first_name: 'O' };
+    for (const lacking of ['password', 'email'] as const) {
+      const refused = await rest('POST', '/v1/admin/users/invites/accept', { ...asked, [lacking]: undefined });
+      expect([refused.status, refused.json.data.message]).to.deep.equal([
+        400,
+        `${lacking} is required${lacking === 'email' ? ' for the first owner' : ''}.`,
+      ]);
+    }
+    const both = await Promise.all([1, 2].map(() => rest('POST', '/v1/admin/users/invites/accept', asked)));
+    expect(both.map(({ status }) => status).sort()).to.deep.equal([200, 404]);
+    const { user } = both.find(({ status }) => status === 200)!.json;
+    expect(user).to.deep.include({ role: 'owner', email: 'Owner@example.com', first_name: 'O' });
+    expect((await rest('POST', '/v1/admin/users/invites/accept', asked)).status).to.equal(404);
+    const again = await plane.rest('POST', '/v1/admin/users/link', {});
+    expect(again.status).to.equal(400);
+  });
+
+  it('get a cookie that no script reads, and their session', async () => {
+    const { id, email } = await makeUser('admin');
+    const { answer, cookie } = await enter(email);
+    expect(answer.headers.get('set-cookie')).to.match(
+      /^headgate_session=gw_session_[\w-]{43}; Path=\/; Max-Age=604800; HttpOnly; SameSite=Strict$/,
+    );
+    expect(answer.json.user).to.deep.equal({ id, email, role: 'admin' });
+    expect(answer.json).to.not.have.property('session_token');
+    const session = await rest('GET', '/v1/auth/session', undefined, { cookie });
+    expect(session.json).to.deep.equal(answer.json);
+    expect(session.headers.has('set-cookie')).to.equal(false);
+  });
+
+  it('are refused alike, whether the address or the password is wrong', async () => {
+    const { email } = await makeUser();
+    const [wrong, unknown] = [await signIn(email, 'wrong password!'), await signIn('nobody@example.com')];
+    expect([wrong.status, unknown.status]).to.deep.equal([401, 401]);
+    expect(wrong.json).to.deep.equal(unknown.json);
+    expect(wrong.headers.has('set-cookie')).to.equal(false);
+  });
+
+  it('send the CSRF token with what changes something, and need none to look', async () => {
+    const { email } = await makeUser('admin');
+    const { cookie, csrf, call } = await enter(email);
+    const body = { name: 'x' };
+    const path = '/v1/collections';
+    const at = { ...body, workspace_id: plane.other };
+    for (const headers of [{}, { 'x-gateway-csrf-token': 'x' }, { 'x-gateway-csrf-token': `${csrf}0` }]) {
+      const refused = await rest('POST', path, at, { cookie, ...(headers as Headers) });
+      expect([refused.status, refused.json.data.errorCode]).to.deep.equal([403, 'AB03']);
+    }
+    const foreign = await call('POST', path, at, { 'sec-fetch-site': 'cross-site' });
+    expect(foreign.status).to.equal(403);
+    expect((await call('POST', path, at)).status).to.equal(200);
+    expect((await rest('GET', `${path}?workspace_id=other`, undefined, { cookie })).status).to.equal(200);
+    const signedOut = await rest('POST', '/v1/auth/sign-out', {}, { cookie });
+    expect(signedOut.status).to.equal(403);
+  });
+
+  it('are refused with two cookies, and with a token that does not exist', async () => {
+    const { email } = await makeUser('admin');
+    const { cookie } = await enter(email);
+    for (const sent of [
+      `${cookie}; ${cookie}`,
+      `headgate_session=x; ${cookie}`,
+      'headgate_session=',
+      `${cookie}x`,
+      `headgate_session=gw_session_${'a'.repeat(43)}`,
+      `__Host-${cookie}`,
+    ])
+      expect((await rest('GET', '/v1/auth/session', undefined, { cookie: sent })).status, sent).to.equal(401);
+    const other = await rest('GET', '/v1/auth/session', undefined, { cookie: `a=b; ${cookie}; c=d` });
+    expect(other.status).to.equal(200);
+  });
+
+  it('sign out, and are signed out', async () => {
+    const { email } = await makeUser();
+    const { call } = await enter(email);
+    const out = await call('POST', '/v1/auth/sign-out', {});
+    expect([out.status, out.headers.get('set-cookie')]).to.deep.equal([
+      200,
+      'headgate_session=; Path=/; Max-Age=0; HttpOnly; SameSite=Strict',
+    ]);
+    expect((await call('GET', '/v1/auth/session')).status).to.equal(401);
+  });
+
+  it('see and end their own sessions, and admins those of others', async () => {
+    const { id, email } = await makeUser();
+    const [one, two] = [await enter(email), await enter(email)];
+    const stranger = await enter((await makeUser()).email);
+    const admin = await enter((await makeUser('admin')).email);
+    const listed = await one.call('GET', '/v1/auth/sessions');
+    expect(listed.json.total).to.equal(2);
+    expect(listed.json.data.find(({ current }: { current: boolean }) => current)).to.deep.include({
+      id: one.answer.json.id,
+      user_id: id,
+      object: 'session',
+    });
+    expect((await stranger.call('GET', `/v1/auth/sessions?user_id=${id}`)).status).to.equal(403);
+    expect((await admin.call('GET', `/v1/auth/sessions?user_id=${id}`)).json.total).to.equal(2);
+    const path = `/v1/auth/sessions/${two.answer.json.id}`;
+    expect((await stranger.call('DELETE', path)).status).to.equal(404);
+    expect((await one.call('DELETE', path)).status).to.equal(200);
+    expect((await two.call('GET', '/v1/auth/session')).status).to.equal(401);
+    expect((await admin.call('DELETE', `/v1/auth/sessions/${one.answer.json.id}`)).status).to.equal(200);
+    expect((await one.call('GET', '/v1/auth/session')).status).to.equal(401);
+  });
+
+  it('change their password, which ends every session', async () => {
+    const { email } = await makeUser();
+    const [one, two] = [await enter(email), await enter(email)];
+    const put = (current_password: string, new_password: string) =>
+      one.call('PUT', '/v1/auth/password', { current_password, new_password });
+    expect((await put('wrong password!', 'another good one')).status).to.equal(403);
+    expect((await put(password, 'short')).json.data.message).to.equal(
+      'new_password must be at least 12 characters long.',
+    );
+    expect((await put(password, 'a'.repeat(129))).status).to.equal(400);
+    expect((await put(password, 'ａｎｏｔｈｅｒ good one')).status).to.equal(200);
+    for (const { call } of [one, two]) expect((await call('GET', '/v1/auth/session')).status).to.equal(401);
+    expect((await signIn(email)).status).to.equal(401);
+    // The same characters, as another keyboard types them.
+    await enter(email, 'another good one');
+  });
+
+  it('are signed out by another role, by removal and by a new link that was accepted', async () => {
+    const workspaces = [{ id: 'other', role: 'member' }];
+    const ways = [
+      (id: string) => plane.rest('PUT', `/v1/admin/users/${id}`, { role: 'admin' }),
+      (id: string) => plane.rest('PUT', `/v1/admin/workspaces/other/users/${id}`, { role: 'manager' }),
+      (id: string) => plane.rest('DELETE', `/v1/admin/workspaces/other/users/${id}`),
+      (id: string) => plane.rest('DELETE', `/v1/admin/users/${id}`),
+      async (id: string) => {
+        const { json } = await plane.rest('POST', `/v1/admin/users/${id}/link`, {});
+        const token = tokenOf(json.link);
+        return rest('POST', '/v1/admin/users/invites/accept', { token, password: 'a new password' });
+      },
+    ];
+    for (const way of ways) {
+      const { id, email } = await makeUser('member', workspaces);
+      const { call } = await enter(email);
+      expect((await call('GET', '/v1/auth/session')).status).to.equal(200);
+      const done = await way(id);
+      expect(done.status, JSON.stringify(done.json)).to.equal(200);
+      expect((await call('GET', '/v1/auth/session')).status, String(way)).to.equal(401);
+    }
+  });
+
+  it('must wait after failed sign-ins, and are not locked out by others', async () => {
+    const { email } = await makeUser();
+    const statuses: number[] = [];
+    let refused: RestResult | null = null;
+    for (let i = 0; i < 6; i++) {
+      refused = await signIn(email, `wrong password ${i}`);
+      statuses.push(refused.status);
+    }
+    expect(statuses).to.deep.equal([401, 401, 401, 401, 401, 429]);
+    expect(Number(refused?.headers.get('retry-after'))).to.be.within(1, 60);
+    expect((await signIn(email)).status).to.equal(429);
+    const { email: other } = await makeUser();
+    for (let i = 0; i < 8; i++) expect((await signIn(other)).status).to.equal(200);
+  });
+
+  it('are limited by max_session_ttl from one request to the next', async () => {
+    const { email } = await makeUser();
+    const { answer, call } = await enter(email);
+    const id = answer.json.id as string;
+    const settings = { session_settings: { max_session_ttl: 900 } };
+    await plane.rest('PUT', '/v1/admin/organisation/auth-settings', settings);
+    const { json } = await call('GET', '/v1/auth/session');
+    expect(Date.parse(json.expires_at) - Date.parse(json.created_at)).to.equal(900_000);
+    const { database } = plane.store as unknown as { database: { write: (work: unknown) => Promise<unknown> } };
+    const created_at = Date.now() - 900_001;
+    // biome-ignore lint/suspicious/noExplicitAny: a row is made older than a test can wait for.
+    await database.write((sql: any) => sql('sessions').where({ id }).update({ created_at }));
+    expect((await call('GET', '/v1/auth/session')).status).to.equal(401);
+    await plane.rest('PUT', '/v1/admin/organisation/auth-settings', {
+      session_settings: { max_session_ttl: null },
+    });
+    expect((await call('GET', '/v1/auth/session')).status).to.equal(200);
+  });
+});
