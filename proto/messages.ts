@@ -6130,8 +6130,8 @@ export interface AdminServices {
      * removed by owners alone, and the last one stays. */
     DeleteUser: [DeleteUserRequest, DeleteUserResponse];
     /** Makes a link by which a user sets a new password, once and within a day; earlier links of the user end. Without a
-     * user_id the link is for the first owner, as long as there is no owner. Links of owners are made by owners, and by
-     * keys that hold every scope of the organisation. */
+     * user_id the link is for the first owner, as long as there is no owner. Needs every scope of the organisation; among
+     * people, links of owners are for owners alone. */
     LinkUser: [LinkUserRequest, MadeUserLink];
   };
   /** Names for versions of prompts: production, staging, … */

@@ -16,7 +16,6 @@ export const adminPaths: readonly string[] = [
   '/v1/admin/users/invites/{invite_id}/resend',
   '/v1/admin/users/link',
   '/v1/admin/users/{user_id}',
-  '/v1/admin/users/{user_id}/link',
   '/v1/admin/workspaces',
   '/v1/admin/workspaces/{workspace_id}',
   '/v1/admin/workspaces/{workspace_id}/members/{user_id}',

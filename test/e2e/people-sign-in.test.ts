@@ -24,7 +24,7 @@ describe('people who sign in', () => {
     const email = `p${++serial}@example.com`;
     const made = await plane.rest('POST', '/v1/admin/users', { email, role, workspaces });
     const { id } = made.json;
-    const { json } = await plane.rest('POST', `/v1/admin/users/${id}/link`, {});
+    const { json } = await plane.rest('POST', '/v1/admin/users/link', { user_id: id });
     const accepted = await rest('POST', '/v1/admin/users/invites/accept', {
       token: tokenOf(json.link),
       password,
@@ -49,7 +49,10 @@ describe('people who sign in', () => {
     expect(json.link).to.match(/#token=[\w-]{43}$/);
     const asked = { token: tokenOf(json.link), password, email: 'Owner@Example.com', first_name: 'O' };
     for (const lacking of ['password', 'email'] as const) {
-      const refused = await rest('POST', '/v1/admin/users/invites/accept', { ...asked, [lacking]: undefined });
+      const refused = await rest('POST', '/v1/admin/users/invites/accept', {
+        ...asked,
+        [lacking]: undefined,
+      });
       expect([refused.status, refused.json.data.message]).to.deep.equal([
         400,
         `${lacking} is required${lacking === 'email' ? ' for the first owner' : ''}.`,
@@ -177,7 +180,7 @@ describe('people who sign in', () => {
       (id: string) => plane.rest('DELETE', `/v1/admin/workspaces/other/users/${id}`),
       (id: string) => plane.rest('DELETE', `/v1/admin/users/${id}`),
       async (id: string) => {
-        const { json } = await plane.rest('POST', `/v1/admin/users/${id}/link`, {});
+        const { json } = await plane.rest('POST', '/v1/admin/users/link', { user_id: id });
         const token = tokenOf(json.link);
         return rest('POST', '/v1/admin/users/invites/accept', { token, password: 'a new password' });
       },
@@ -215,7 +218,9 @@ describe('people who sign in', () => {
     await plane.rest('PUT', '/v1/admin/organisation/auth-settings', settings);
     const { json } = await call('GET', '/v1/auth/session');
     expect(Date.parse(json.expires_at) - Date.parse(json.created_at)).to.equal(900_000);
-    const { database } = plane.store as unknown as { database: { write: (work: unknown) => Promise<unknown> } };
+    const { database } = plane.store as unknown as {
+      database: { write: (work: unknown) => Promise<unknown> };
+    };
     const created_at = Date.now() - 900_001;
     // biome-ignore lint/suspicious/noExplicitAny: a row is made older than a test can wait for.
     await database.write((sql: any) => sql('sessions').where({ id }).update({ created_at }));

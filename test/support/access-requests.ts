@@ -28,6 +28,8 @@ export interface Place {
   readonly usagePolicy: string;
   readonly invite: string;
   readonly inviteToken: string;
+  /** A session of `user`. */
+  readonly session: string;
   readonly deployment: string;
   /** Of the organisation. */
   readonly secretReference: string;
@@ -122,6 +124,14 @@ export const requests: Readonly<Record<string, RequestOf>> = {
   'ApiKeys.RotateApiKey of a user': only('id', 'userKey'),
   'AuditLogs.ListAuditLogs': (at) => ({ ...time, ...within(at) }),
   'AuditLogs.ExportAuditLogs': (at) => ({ ...time, format: 'jsonl', ...within(at) }),
+  // Without a password: nothing is hashed.
+  'Auth.SignIn': () => ({ email: 'user@example.com', password: '' }),
+  'Auth.SignOut': nothing,
+  'Auth.GetSession': nothing,
+  'Auth.ListSessions': (at) => ({ user_id: at.user }),
+  'Auth.ListSessions of its own': nothing,
+  'Auth.DeleteSession': only('session_id', 'session'),
+  'Auth.UpdatePassword': () => ({ current_password: 'x', new_password: 'too short' }),
   'CircuitBreakers.ListCircuitBreakers': within,
   'Collections.CreateCollection': (at) => ({ name: 'new', ...within(at) }),
   'Collections.ListCollections': within,
@@ -327,6 +337,8 @@ export const requests: Readonly<Record<string, RequestOf>> = {
   'Users.GetUser': only('user_id', 'user'),
   'Users.UpdateUser': only('user_id', 'user', { role: 'admin' }),
   'Users.DeleteUser': only('user_id', 'user'),
+  'Users.LinkUser': only('user_id', 'user'),
+  'Users.LinkUser for the first owner': nothing,
   'VirtualKeys.CreateVirtualKey': (at) => ({ name: 'new', provider: 'openai', key: 'sk-new', ...within(at) }),
   'VirtualKeys.ListVirtualKeys': within,
   'VirtualKeys.GetVirtualKey': about('slug', 'virtualKey'),

@@ -40,6 +40,11 @@ export interface World {
   readonly places: Readonly<Record<'own' | 'sibling' | 'foreign' | 'missing', Place>>;
   /** By name; null calls without a key. */
   readonly actors: Readonly<Record<string, string | null>>;
+  /** Tokens of people who are signed in, by name. */
+  readonly sessions: Readonly<Record<string, string>>;
+  readonly store: Store;
+  /** Of `own`. */
+  readonly organisation: string;
   readonly protocols: Readonly<Record<'grpc' | 'rest', ProtocolCall>>;
   /** Runs `work`, and then nothing of it has happened. */
   undone<T>(work: () => Promise<T>): Promise<T>;
@@ -237,12 +242,15 @@ export async function makeWorld(): Promise<World> {
     ['member', 'manager'],
     ['member', 'member'],
   ] as const;
+  const sessions: Record<string, string> = {};
   for (const [role, place] of people) {
     const workspaces = place === undefined ? [] : [{ workspaceId: own.workspace, role: place }];
     const name = place === undefined ? role : `${role}/${place}`;
     const email = `${name.replace('/', '-')}@example.com`;
     const { id: userId } = here(await store.users.create(home, { email, role, workspaces }));
     actors[`user ${name}`] = await key(home, 'workspace-user', own.workspace, { userId });
+    const made = here(await store.sessions.create(home, { userId, ...somewhere }));
+    sessions[`session ${name}`] = made.token.reveal();
   }
   actors['foreign'] = await key(away, 'organisation-service', null);
   here(await store.workspaces.archive(home, gone));
@@ -251,6 +259,9 @@ export async function makeWorld(): Promise<World> {
   return {
     places: { own, sibling, foreign, missing: missing as unknown as Place },
     actors,
+    sessions,
+    store,
+    organisation: home,
     protocols: {
       grpc: (method, request, text) => grpc(method, request, text).then(() => ok, refusalOf),
       rest: restCall(bridge),
@@ -281,6 +292,8 @@ async function organisation(store: Store): Promise<string> {
   await parts.database.write((sql) => insertOrganisation(sql, parts, row));
   return row.id;
 }
+
+const somewhere = { address: '192.0.2.1', userAgent: 'test' };
 
 /** Fills workspaces, by the methods themselves. */
 class Builder {
@@ -352,6 +365,8 @@ class Builder {
       ratePolicy: (await make('RateLimitsPolicies.CreateRateLimitsPolicy'))['id']!,
       usagePolicy: (await make('UsageLimitsPolicies.CreateUsageLimitsPolicy'))['id']!,
       invite: invite['id']!,
+      session: here(await this.store.sessions.create(organisationId, { userId: user, ...somewhere })).session
+        .id,
       inviteToken: invite['invite_link']!.split(/[/=]/).at(-1)!,
       deployment: (await make('Deployments.CreateDeployment', { name }))['id']!,
       secretReference: (await make('SecretReferences.CreateSecretReference', { name }))['id']!,

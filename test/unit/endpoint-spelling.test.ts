@@ -81,6 +81,7 @@ describe('paths of the administration', () => {
       '/docs/style.css',
       '/model-configs/pricing/{provider}/{model}',
       '/v1/admin/users/invites/accept',
+      '/v1/auth/sign-in',
       '/v1/logs/exports/{export_id}/file',
       '/v1/model-configs/pricing/{provider}/{model}',
       '/v1/openapi.json',

@@ -17,6 +17,9 @@ export function checkAccess({ name, access }: AdminMethod, caller: Caller): void
       throw new AdminError('AB03', `Your role does not allow ${access.scopes.join(' or ')}.`);
     throw new AdminError('AB03', `This key lacks the scope ${access.scopes.join(' or ')}.`);
   }
+  // One of the scopes of calls is enough for a key, but not where the setting hides the logs from its user.
+  if (access.scopes.includes('logs.view') && !caller.seesLogs)
+    throw new AdminError('AB03', 'The security settings hide the logs from this user.');
 }
 
 /** The request, if the caller may make it and it is as it must be; nothing is read for one who may not. */

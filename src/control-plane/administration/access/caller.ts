@@ -149,6 +149,11 @@ export class Caller {
     return this.has(`${keyResource[type]}.create`);
   }
 
+  /** Do roles and security settings leave logs to its user, whatever the scopes of the key? */
+  get seesLogs(): boolean {
+    return this.#standing === null || leaves(this.#standing, 'logs.view');
+  }
+
   /** Is the metadata of requests for its eyes? */
   get seesLogMetadata(): boolean {
     return this.#standing === null || seesLogMetadata(this.#standing);

@@ -7,7 +7,7 @@ export interface CookieProof {
   readonly tokens: readonly string[];
   /** Does the request change something, by its verb? */
   readonly changes: boolean;
-  /** Does the browser say that another site made it? */
+  /** Did another site make it, as the browser reports? */
   readonly isForeign: boolean;
 }
 

@@ -1,0 +1,162 @@
+import { readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect } from 'chai';
+import type { Message } from '../../proto/codec.js';
+import { type AdminMethod, adminMethod, adminTree } from '../../proto/tree.js';
+import { type SecurityFlag, securityFlags } from '../../src/common/access/security-settings.js';
+import { empty } from '../../src/control-plane/administration/shape/json.js';
+import { type Place, requests } from '../support/access-requests.js';
+import { makeWorld, type Outcome, type World } from '../support/access-world.js';
+
+/**
+ * What people may do, by a session and by a key of their own: every method, in every role, with every security setting on
+ * and off. session-matrix.json says what must come of it: outcomes with the defaults, with every setting on and with
+ * every setting off, and which settings the difference is due to. `ACCESS_MATRIX=write` writes it anew.
+ */
+
+type Matrix = Record<string, Record<string, readonly string[]>>;
+
+const file = join(import.meta.dirname, 'session-matrix.json');
+const methodOf = (row: string): AdminMethod => adminMethod(row.split(' ')[0]!);
+const isPublic = ({ access }: AdminMethod): boolean => access.scopes.length === 0;
+
+/** Flags of admins as well: an admin of the organisation is bound by theirs. */
+type Flags = Partial<Record<SecurityFlag, boolean>>;
+const all = (on: boolean): Flags => Object.fromEntries(securityFlags.map((flag) => [flag, on]));
+const without = (flag: SecurityFlag): Flags => ({ ...all(true), [flag]: false });
+
+describe('the matrix of what people may do', () => {
+  let world: World;
+  let people: Record<string, string>;
+  const rows = Object.keys(requests).filter((row) => !isPublic(methodOf(row)));
+  const matrix: Matrix = {};
+  const disagreements: string[] = [];
+  const reached: string[] = [];
+
+  before(async function () {
+    this.timeout(240_000);
+    world = await makeWorld();
+    const keys = Object.entries(world.actors).filter(([name]) => name.startsWith('user '));
+    people = { ...Object.fromEntries(keys), ...world.sessions } as Record<string, string>;
+    const outcomes = {
+      default: await outcomesIn({}, ['grpc', 'rest']),
+      on: await outcomesIn(all(true), ['grpc']),
+      off: await outcomesIn(all(false), ['rest']),
+    };
+    const differing = rows.flatMap((row) =>
+      Object.keys(people)
+        .filter((who) => outcomes.on[row]![who] !== outcomes.off[row]![who])
+        .map((who) => [row, who]),
+    ) as [string, string][];
+    const due = new Map<string, string[]>();
+    for (const flag of securityFlags) {
+      await inForce(without(flag), async () => {
+        for (const [row, who] of differing) {
+          const { code } = await call(row, world.places.own, who, ['grpc']);
+          if (code !== outcomes.on[row]![who])
+            due.set(`${row} ${who}`, [...(due.get(`${row} ${who}`) ?? []), flag]);
+        }
+      });
+    }
+    for (const row of rows) {
+      const who: Record<string, string[]> = {};
+      for (const name of Object.keys(people)) {
+        const [usual, on, off] = [outcomes.default, outcomes.on, outcomes.off].map((one) => one[row]![name]!);
+        const flags = due.get(`${row} ${name}`) ?? [];
+        const found = on === off ? usual! : `${usual}; on ${on}, off ${off}: ${flags.join(', ')}`;
+        who[found] = [...(who[found] ?? []), name];
+      }
+      matrix[row] = who;
+    }
+    await othersReached();
+    if (process.env['ACCESS_MATRIX'] === 'write') writeFileSync(file, `${JSON.stringify(matrix, null, 2)}\n`);
+  });
+  after(() => world?.close());
+
+  /** Runs `work` with these settings in the organisation. */
+  const inForce = (security: Flags, work: () => Promise<void>): Promise<void> =>
+    world.undone(async () => {
+      await world.store.organisations.update(world.organisation, { securitySettings: security });
+      await work();
+    });
+
+  async function call(
+    row: string,
+    at: Place,
+    who: string,
+    over: readonly ('grpc' | 'rest')[] = ['grpc', 'rest'],
+  ): Promise<Outcome> {
+    const method = methodOf(row);
+    const request: Message = requests[row]!(at);
+    const found: Outcome[] = [];
+    for (const protocol of over) {
+      const sent = protocol === 'grpc' ? { ...empty(method.request), ...request } : request;
+      const work = (): Promise<Outcome> => world.protocols[protocol](method, sent, people[who]!);
+      found.push(await (method.access.audited ? world.undone(work) : work()));
+    }
+    const [one, other = one] = found;
+    if (one!.code !== other!.code || one!.status !== other!.status)
+      disagreements.push(
+        `${row} by ${who}: gRPC ${one!.code} ${one!.message}; REST ${other!.code} ${other!.message}`,
+      );
+    return one!;
+  }
+
+  async function outcomesIn(
+    security: Flags,
+    over: readonly ('grpc' | 'rest')[],
+  ): Promise<Record<string, Record<string, string>>> {
+    const found: Record<string, Record<string, string>> = {};
+    await inForce(security, async () => {
+      for (const row of rows) {
+        found[row] = {};
+        for (const who of Object.keys(people))
+          found[row][who] = (await call(row, world.places.own, who, over)).code;
+      }
+    });
+    return found;
+  }
+
+  /** What people reach of another workspace and of another organisation. */
+  async function othersReached(): Promise<void> {
+    const { own, sibling, foreign } = world.places;
+    for (const row of rows) {
+      // A filter: rows of workspaces that are gone are found as well. And keys ask about their own workspace.
+      if (row.startsWith('AuditLogs.') || row.startsWith('Analytics.')) continue;
+      const text = (at: Place): string => JSON.stringify(requests[row]!(at));
+      if (text(own) === text(sibling) || text(own) === text(foreign)) continue;
+      for (const who of Object.keys(world.sessions)) {
+        if ((await call(row, foreign, who, ['grpc'])).code === 'ok')
+          reached.push(`${row} by ${who}: foreign`);
+        if (!who.startsWith('session member/')) continue;
+        if ((await call(row, sibling, who, ['grpc'])).code === 'ok')
+          reached.push(`${row} by ${who}: sibling`);
+      }
+    }
+  }
+
+  it('has a row for every method', () => {
+    const named = new Set(rows.map((row) => methodOf(row).name));
+    const wanted = [...adminTree().methods.values()].filter((method) => !isPublic(method));
+    expect([...named]).to.have.members(wanted.map(({ name }) => name));
+  });
+
+  it('is as it was written down', () => {
+    const expected = JSON.parse(readFileSync(file, 'utf8')) as Matrix;
+    for (const row of rows) expect({ [row]: matrix[row] }).to.deep.equal({ [row]: expected[row] });
+    expect(Object.keys(expected)).to.have.members(Object.keys(matrix));
+  });
+
+  it('is the same over gRPC and REST', () => expect(disagreements).to.deep.equal([]));
+
+  it('keeps people in their workspaces and in their organisation', () => expect(reached).to.deep.equal([]));
+
+  it('hides nothing from owners by security settings', () => {
+    for (const [row, outcomes] of Object.entries(matrix)) {
+      // A key of another person: their settings limit it.
+      if (row === 'ApiKeys.CreateApiKey of a user') continue;
+      const found = Object.entries(outcomes).find(([, who]) => who.includes('session owner'))?.[0];
+      expect(found, row).to.not.include('off');
+    }
+  });
+});
