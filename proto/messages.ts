@@ -1819,6 +1819,16 @@ export interface FineTuningPrices {
   readonly pay_per_hour?: Price | null;
 }
 
+export interface FinishOidcRequest {
+  /** As the provider gave them. */
+  readonly code?: string | null;
+  readonly state?: string | null;
+  readonly iss?: string | null;
+  readonly error?: string | null;
+  /** Of the answer to StartOidc; over REST from the cookie. */
+  readonly flow?: string | null;
+}
+
 export interface GetApiKeyRequest {
   /** Id of the record. */
   readonly id: string;
@@ -4588,6 +4598,18 @@ export interface StartLogExportRequest {
   readonly workspace_id?: string | null;
 }
 
+export interface StartOidcRequest {
+  /** The first organisation of the gateway, unless given. */
+  readonly organisation_id?: string | null;
+}
+
+export interface StartedOidc {
+  /** The provider's page. */
+  readonly url: string;
+  /** To be sent with FinishOidc; over REST it is in a cookie. Good for 10 minutes, once. */
+  readonly flow: string;
+}
+
 export interface TestGuardrailRequest {
   /** Id or slug. */
   readonly id: string;
@@ -5981,6 +6003,12 @@ export interface AdminServices {
     /** Signs a person in. Over REST the session's token is in a cookie; over gRPC it is in the answer, and is
      * sent as a key from then on. */
     SignIn: [SignInRequest, SignedIn];
+    /** Begins to sign a person in by the organisation's OpenID Connect provider. Over REST it answers 302 to the provider's
+     * page and binds the sign-in to the browser by a cookie; over gRPC both are in the answer. */
+    StartOidc: [StartOidcRequest, StartedOidc];
+    /** Where the provider sends the browser back to. Signs the person in, who is made a user where there is none of that
+     * verified e-mail address. */
+    FinishOidc: [FinishOidcRequest, SignedIn];
     /** Ends the session that calls. */
     SignOut: [SignOutRequest, SignOutResponse];
     /** Returns the session that calls. */

@@ -126,6 +126,8 @@ export const requests: Readonly<Record<string, RequestOf>> = {
   'AuditLogs.ExportAuditLogs': (at) => ({ ...time, format: 'jsonl', ...within(at) }),
   // Without a password: nothing is hashed.
   'Auth.SignIn': () => ({ email: 'user@example.com', password: '' }),
+  'Auth.StartOidc': nothing,
+  'Auth.FinishOidc': nothing,
   'Auth.SignOut': nothing,
   'Auth.GetSession': nothing,
   'Auth.ListSessions': (at) => ({ user_id: at.user }),

@@ -27,6 +27,7 @@ export interface RestOptions {
 
 export interface RestResult {
   readonly status: number;
+  /** Several values of one name are lines. */
   readonly headers: ReadonlyMap<string, string>;
   /** The body: parsed where it is JSON, else its text. */
   // biome-ignore lint/suspicious/noExplicitAny: JSON of many shapes, looked into by the tests.
@@ -158,7 +159,11 @@ async function overRest(
   else for await (const piece of answer.body) pieces.push(Buffer.from(piece));
   const text = Buffer.concat(pieces).toString();
   const names = new Map<string, string>();
-  for (let i = 0; i < answer.headers.length; i += 2) names.set(answer.headers[i]!, answer.headers[i + 1]!);
+  for (let i = 0; i < answer.headers.length; i += 2) {
+    const [name, value] = [answer.headers[i]!, answer.headers[i + 1]!];
+    const before = names.get(name);
+    names.set(name, before === undefined ? value : `${before}\n${value}`);
+  }
   const isJson =
     names.get('content-type')?.endsWith('json') === true && !names.get('content-type')?.includes('nd');
   return { status: answer.status, headers: names, json: isJson ? JSON.parse(text) : text };

@@ -1,6 +1,6 @@
 import type { AdminTree } from '../../proto/tree.js';
 
-const pages = ['/docs', '/docs/style.css', '/v1/openapi.json'];
+const pages = ['/docs', '/docs/style.css', '/v1/admin/users/invites/accept.js', '/v1/openapi.json'];
 
 const listOf = (paths: Iterable<string>): string =>
   [...new Set(paths)]

@@ -17,6 +17,7 @@ import type { Outbox } from '../mail/outbox.js';
 import type { Store } from '../store/store.js';
 import type { TokenChecker } from '../tokens/token-checker.js';
 import type { Caller } from './access/caller.js';
+import type { CheckedFetch } from './access/people/oidc/provider.js';
 
 /** What the administration asks of the provider rows. */
 export interface ProviderRows {
@@ -56,6 +57,8 @@ export interface AdminParts {
   readonly tokens?: Pick<TokenChecker, 'find' | 'changes' | 'refresh'>;
   /** Why key sets may not be fetched from there; null (the default): they may. */
   readonly keyServerProblem?: (url: string) => string | null;
+  /** Requests to OpenID Connect providers; where none is given, nobody signs in by one. */
+  readonly fetchChecked?: CheckedFetch;
   /** Who may store credentials that sign in as the gateway itself; by default no one. */
   readonly ownIdentities?: OwnIdentities;
   /** Link-local and metadata addresses that may be stored all the same; none unless given. */

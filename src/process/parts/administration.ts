@@ -100,6 +100,7 @@ export const administration: ProcessPart<
       explain: (asked) => workers.explain(asked),
       pricing: prices.book,
       tokens,
+      fetchChecked: (url, init) => keyServers.request(url, init),
       keyServerProblem: (url) => keyServers.problemOf(url),
       ownIdentities: new OwnIdentities(settings.ownIdentity),
       egressAllow: new EgressAllow(settings.egressAllow),

@@ -99,6 +99,12 @@ export class Caller {
     return this.audited(run);
   }
 
+  /** In the audited part of a public method it has found out who acts: the audit row names that user. */
+  isUser(key: KeyRecord): void {
+    if (this.unit === null) throw new Error('only a public method finds out who acts');
+    this.#key = key;
+  }
+
   /** The audited part of a method that first does what takes long: `run` is one unit of work. */
   async audited<T extends object>(run: () => Promise<T>): Promise<T> {
     if (this.unit === null) throw new Error('This method does not begin its unit of work itself.');

@@ -10,6 +10,7 @@ import { AdminError } from '../admin-error.js';
 import { messageJson } from '../grpc/message-bytes.js';
 import { writeMessage } from '../shape/json.js';
 import { bind, rawField } from './bind.js';
+import { flowOf, oidcRequest, signedInPage, toProvider } from './oidc-redirects.js';
 import { refusalBody, refusalOf } from './refusal.js';
 import { commonHeaders, type RestAnswer, type RestRequest, valuesOf } from './request.js';
 import { isForeign, oneSession, sessionCookies, withCookie } from './session-cookie.js';
@@ -80,7 +81,7 @@ export class RestBridge {
     const found = this.#routes.find(request.path);
     if (page === undefined && (found === null || found.value === noVerbs))
       return this.options.calls.refuse(this.#credentials(request), nothingAt(request, found !== null));
-    const verbs = page === undefined ? [...(found?.value.keys() ?? [])] : ['GET'];
+    const verbs = [...(page === undefined ? [] : ['GET']), ...(found?.value.keys() ?? [])];
     if (verbs.includes('GET')) verbs.push('HEAD');
     const allow = ['allow', [...verbs, 'OPTIONS'].join(', ')];
     if (request.verb === 'OPTIONS') return { status: 204, headers: allow, body: '' };
@@ -89,8 +90,9 @@ export class RestBridge {
       const refusal = refusalOf(error, request, requestId);
       return { ...refusal, headers: [...refusal.headers, ...allow] };
     }
-    if (page !== undefined) return page();
-    const route = found?.value.get(request.verb === 'HEAD' ? 'GET' : request.verb);
+    const verb = request.verb === 'HEAD' ? 'GET' : request.verb;
+    if (page !== undefined && verb === 'GET') return page();
+    const route = found?.value.get(verb);
     return this.#call(route!, found!.captured, request, requestId);
   }
 
@@ -119,12 +121,15 @@ export class RestBridge {
     request: RestRequest,
     requestId: string,
   ): Promise<RestAnswer> {
-    const { calls, longestOf } = this.options;
+    const { calls, longestOf, isSecure = false } = this.options;
     const inbound: Inbound = {
       ...this.#credentials(request),
       method,
       requestId,
-      read: () => bind(method, binding, captured, request),
+      read: () => {
+        const message = bind(method, binding, captured, oidcRequest(method, request));
+        return method.name === 'Auth.FinishOidc' ? { ...message, flow: flowOf(request, isSecure) } : message;
+      },
       userAgent: valuesOf(request.headers, 'user-agent')[0] ?? null,
       rest: { verb: binding.verb, uri: request.path, query: request.query },
       deadline: Date.now() + longestOf(method),
@@ -136,7 +141,9 @@ export class RestBridge {
     const answer = await calls.unary(inbound).catch((thrown: unknown) => {
       throw rawField(method, binding) === null ? thrown : new RawRefusal(AdminError.from(thrown));
     });
-    const { cookie, response } = withCookie(method, answer, this.options.isSecure ?? false);
+    if (method.name === 'Auth.StartOidc') return toProvider(answer, isSecure);
+    const { cookie, response } = withCookie(method, answer, isSecure);
+    if (method.name === 'Auth.FinishOidc') return signedInPage(response, cookie, isSecure);
     if (method.response.name === 'HttpBody') return asFile(response);
     const headers = ['content-type', 'application/json', ...cookie];
     const { etag } = response;

@@ -4,6 +4,7 @@ import { protoFolder } from '../../../../proto/tree.js';
 import type { Pages } from './bridge.js';
 import { docsPage, docsStyle } from './docs-page.js';
 import type { RestAnswer } from './request.js';
+import { acceptPage, acceptScript } from './sign-in-pages.js';
 
 const page = (type: string, body: string, more: string[] = []): RestAnswer => ({
   status: 200,
@@ -29,5 +30,7 @@ const openapi = (): string => readFileSync(join(protoFolder(), '../docs/openapi.
 export const pages: Pages = new Map([
   ['/v1/openapi.json', once(() => page('application/json', openapi()))],
   ['/docs', once(() => page('text/html; charset=utf-8', docsPage(JSON.parse(openapi())), policy))],
+  ['/v1/admin/users/invites/accept', acceptPage],
+  ['/v1/admin/users/invites/accept.js', acceptScript],
   ['/docs/style.css', () => page('text/css; charset=utf-8', docsStyle)],
 ]);

@@ -24,6 +24,7 @@ export const isForeign = (headers: HeaderList): boolean =>
   valuesOf(headers, 'sec-fetch-site').some((site) => site === 'cross-site');
 
 /** Methods that end the session that calls them. */
+const begins = new Set(['Auth.SignIn', 'Auth.FinishOidc']);
 const ending = new Set(['Auth.SignOut', 'Auth.UpdatePassword']);
 
 /** The answer of a method as REST gives it: a new session's token is not in the body but in a cookie. */
@@ -33,7 +34,7 @@ export function withCookie(
   isSecure: boolean,
 ): { readonly cookie: string[]; readonly response: Message } {
   if (ending.has(name)) return { cookie: ['set-cookie', removed(isSecure)], response: answer };
-  if (name !== 'Auth.SignIn') return { cookie: [], response: answer };
+  if (!begins.has(name)) return { cookie: [], response: answer };
   const { session_token: token, ...response } = answer;
   const maxAgeS = Math.ceil((Date.parse(String(answer['expires_at'])) - Date.now()) / 1000);
   const cookie = cookieHeader('session', String(token), { maxAgeS, isSecure, sameSite: 'Strict' });

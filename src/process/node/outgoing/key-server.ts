@@ -2,7 +2,7 @@ import { GatewayError } from '../../../common/core/errors.js';
 import type { EgressAllow } from '../../../common/http/egress-allow.js';
 import { type FetchedKeySet, KeySetAway } from '../../../control-plane/tokens/key-sets.js';
 import type { CheckedAddresses } from '../../../data-plane/upstream/address/egress.js';
-import { checkedRequest, RequestFailed } from './checked-request.js';
+import { type CheckedRequest, checkedRequest, RequestFailed } from './checked-request.js';
 
 const deadlineMs = 10_000;
 const maxBytes = 512 * 1024;
@@ -32,6 +32,31 @@ export class KeyServers {
     const host = url.hostname.replace(/^\[|\]$|\.$/g, '');
     const port = url.port === '' ? 80 : Number(url.port);
     return this.allow.hasHost(host) || this.allow.hasPort(host, port) || this.allow.hasAddress(host);
+  }
+
+  /** A request to an OpenID Connect provider, whose keys are among what it serves. Throws where the rules refuse it. */
+  async request(
+    url: string,
+    init: Pick<CheckedRequest, 'method' | 'headers'> & { readonly body?: string },
+  ): Promise<Response> {
+    const problem = this.problemOf(url);
+    if (problem !== null) throw new RequestFailed(`the provider's address ${problem}`);
+    const { status, headers, body } = await checkedRequest(this.egress, {
+      url,
+      ...init,
+      maxBytes,
+      deadlineMs,
+    });
+    const type = headers['content-type'];
+    const hasBody = status !== 204 && status !== 205 && status !== 304;
+    const challenge = headers['www-authenticate'];
+    return new Response(hasBody ? new Uint8Array(body) : null, {
+      status,
+      headers: {
+        ...(type !== undefined && { 'content-type': type }),
+        ...(challenge !== undefined && { 'www-authenticate': challenge }),
+      },
+    });
   }
 
   /** Throws KeySetAway. */

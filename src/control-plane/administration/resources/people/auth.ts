@@ -6,6 +6,8 @@ import type { MadeSession, Organisation, Session, SignInUser, User } from '../..
 import type { Caller, Person } from '../../access/caller.js';
 import { standIn } from '../../access/people/accepted-links.js';
 import { endSessions } from '../../access/people/leaving.js';
+import { OidcProviders } from '../../access/people/oidc/provider.js';
+import { OidcSignIn } from '../../access/people/oidc/sign-in.js';
 import { checkPassword, hashPassword, verifyPassword } from '../../access/people/passwords.js';
 import { sessionEnd } from '../../access/people/session-callers.js';
 import { SignInThrottle } from '../../access/people/sign-in-throttle.js';
@@ -16,6 +18,9 @@ import type { AdminParts, Service } from '../../service.js';
 
 const refused = (): AdminError => new AdminError('AB05', 'The e-mail address or the password is wrong.');
 
+const noOidc = (): AdminError =>
+  new AdminError('unavailable', 'This gateway cannot ask OpenID Connect providers.');
+
 /** Streams of the user look up again whether their session is still there. */
 const ofUser = (user: string): readonly Forget[] => [{ kind: 'key', workspace: null, name: '*', user }];
 
@@ -25,7 +30,10 @@ function personOf(caller: Caller): Person {
 }
 
 /** Sign-in of people, and their sessions. */
-export function authService({ store, log }: AdminParts): Service<'Auth'> {
+export function authService({ store, log, publicUrl, fetchChecked }: AdminParts): Service<'Auth'> {
+  const providers = fetchChecked === undefined ? null : new OidcProviders(store, fetchChecked);
+  const oidc =
+    providers === null ? null : new OidcSignIn(store, providers, publicUrl ?? 'http://localhost:8787');
   const throttle = new SignInThrottle();
 
   async function organisationOf(id: string): Promise<Organisation> {
@@ -41,6 +49,12 @@ export function authService({ store, log }: AdminParts): Service<'Auth'> {
     created_at: timeOf(session.createdAt),
     expires_at: timeOf(sessionEnd(session, organisation)),
   });
+
+  async function newlySignedIn(user: User, { session, token }: MadeSession): Promise<SignedIn> {
+    const csrf = store.sessions.csrfToken(token.reveal()).reveal();
+    const organisation = await organisationOf(user.organisationId);
+    return { ...signedIn(session, user, organisation, csrf), session_token: token.reveal() };
+  }
 
   /** Does the user have a session from that network? */
   async function isUsualAddress(found: SignInUser | undefined, address: string): Promise<boolean> {
@@ -93,10 +107,18 @@ export function authService({ store, log }: AdminParts): Service<'Auth'> {
         throw refused();
       }
       throttle.succeeded(account, address);
-      const organisation = await organisationOf(found.user.organisationId);
-      const { session, token } = await begin(caller, found);
-      const csrf = store.sessions.csrfToken(token.reveal()).reveal();
-      return { ...signedIn(session, found.user, organisation, csrf), session_token: token.reveal() };
+      return newlySignedIn(found.user, await begin(caller, found));
+    },
+
+    async StartOidc(_caller, request) {
+      if (oidc === null) throw noOidc();
+      return oidc.start(request.organisation_id || null);
+    },
+
+    async FinishOidc(caller, request) {
+      if (oidc === null) throw noOidc();
+      const { user, made } = await oidc.finish(caller, request);
+      return newlySignedIn(user, made);
     },
 
     async SignOut(caller) {

@@ -1,0 +1,97 @@
+import { emailKey, emailProblem, normalEmail } from '../../../../../common/access/email.js';
+import type { OidcSettings, Store, User } from '../../../../store/store.js';
+import { AdminError } from '../../../admin-error.js';
+import type { Caller } from '../../caller.js';
+import { endSessions } from '../leaving.js';
+import type { Claims } from './provider.js';
+
+/** A person as the provider describes them, after the checks of the settings. */
+export interface KnownPerson {
+  readonly subject: string;
+  readonly email: string;
+  readonly firstName: string;
+  readonly lastName: string;
+  /** null: the provider does not decide on roles. */
+  readonly role: 'admin' | 'member' | null;
+}
+
+const refused = (message: string): AdminError => new AdminError('AB03', message);
+const textOf = (value: unknown): string => (typeof value === 'string' ? value.trim().slice(0, 255) : '');
+
+/** The highest role that a value of the claim is mapped to; `member` where none is. */
+function roleOf(claims: Claims, { roleClaim, roleMapping }: OidcSettings): KnownPerson['role'] {
+  if (roleClaim === null) return null;
+  const value = Object.hasOwn(claims, roleClaim) ? claims[roleClaim] : undefined;
+  const roles = [value]
+    .flat()
+    .filter((one) => typeof one === 'string')
+    .map((one) => (Object.hasOwn(roleMapping, one) ? roleMapping[one] : undefined));
+  return roles.includes('admin') ? 'admin' : 'member';
+}
+
+/** Throws AB03 for a person who may not sign in. */
+export function personOf(claims: Claims, settings: OidcSettings): KnownPerson {
+  const { sub, email, email_verified: isVerified } = claims;
+  if (typeof sub !== 'string' || sub === '' || sub.length > 255)
+    throw refused('The OpenID Connect provider names no subject.');
+  if (typeof email !== 'string' || emailProblem(email.trim()) !== null)
+    throw refused('The OpenID Connect provider gives no valid e-mail address of yours.');
+  if (isVerified !== true && isVerified !== 'true')
+    throw refused('The OpenID Connect provider has not verified your e-mail address.');
+  const key = emailKey(email);
+  const domain = key.slice(key.lastIndexOf('@') + 1);
+  const { allowedEmailDomains: allowed } = settings;
+  if (allowed.length > 0 && !allowed.includes(domain))
+    throw refused('E-mail addresses of this domain may not sign in here.');
+  return {
+    subject: sub,
+    email: normalEmail(email),
+    firstName: textOf(claims['given_name']),
+    lastName: textOf(claims['family_name']),
+    role: roleOf(claims, settings),
+  };
+}
+
+/**
+ * The user of that person: the one who signed in as that subject before, else the one of that verified address, else a
+ * new one. Within a unit of work.
+ */
+export async function userOf(
+  store: Store,
+  caller: Caller,
+  organisationId: string,
+  issuer: string,
+  person: KnownPerson,
+): Promise<User> {
+  const { signIn, users } = store;
+  const before =
+    (await signIn.userOfIdentity(organisationId, issuer, person.subject)) ??
+    (await signIn.findByEmail(person.email, organisationId))[0]?.user ??
+    null;
+  if (before === null) return makeUser(store, caller, organisationId, issuer, person);
+  await signIn.addIdentity(organisationId, before.id, issuer, person.subject);
+  // An owner is made and unmade by owners alone.
+  if (person.role === null || before.role === 'owner' || before.role === person.role) return before;
+  const updated = await users.update(organisationId, before.id, { role: person.role });
+  if (typeof updated === 'string') throw AdminError.lost('This user was changed meanwhile: sign in again.');
+  await endSessions(store, organisationId, before.id);
+  caller.changed({ kind: 'user', action: 'update', id: before.id, workspaceId: null }, [
+    { kind: 'key', workspace: null, name: '*', user: before.id },
+  ]);
+  return updated;
+}
+
+async function makeUser(
+  store: Store,
+  caller: Caller,
+  organisationId: string,
+  issuer: string,
+  { subject, role, ...person }: KnownPerson,
+): Promise<User> {
+  const made = await store.users.create(organisationId, { ...person, role: role ?? 'member' });
+  // There is one, who is not active.
+  if (typeof made === 'string') throw refused('Your account is not active: ask your administrator.');
+  await store.signIn.addIdentity(organisationId, made.id, issuer, subject);
+  caller.changed({ kind: 'user', action: 'create', id: made.id, workspaceId: null });
+  return made;
+}
