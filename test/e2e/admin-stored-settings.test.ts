@@ -44,13 +44,11 @@ describe('settings in the administration API', () => {
       settings: { debug_log: 0, user_key_metadata: 0 },
     });
     expect(warnings()).to.deep.equal([]);
-    await put('/v1/admin/organisation/auth-settings', { session_settings: { max_session_ttl: 900 } });
-    expect(warnings().at(-1)).to.include('session_settings.max_session_ttl');
     await put('/v1/admin/workspaces/other', {
       settings: { user_key_metadata: 1, user_key_metadata_override: 1 },
     });
     expect(warnings().at(-1)).to.include('settings.user_key_metadata, settings.user_key_metadata_override');
-    expect(warnings()).to.have.lengthOf(2);
+    expect(warnings()).to.have.lengthOf(1);
   });
 
   it('keeps the bodies of requests out of the log from a key of a workspace with debug_log 0', async () => {

@@ -129,6 +129,19 @@ describe('the commands in the docs', () => {
     }
   });
 
+  it('docs/sign-in.md: the first owner signs up and signs in, by cookie and by command', async function () {
+    this.timeout(40_000);
+    const outputs: string[] = [];
+    for (const example of examplesOf('docs/sign-in.md').filter(({ language }) => language === 'sh')) {
+      const { code, output } = await type(example);
+      expect(code, `${example.text}\n${output}`).to.equal(0);
+      outputs.push(output);
+    }
+    expect(outputs[0]).to.include('"role":"owner"');
+    expect(outputs[1]).to.include('"slug":"research"');
+    expect(outputs[2]).to.include('owner@example.com');
+  });
+
   it('docs/exports.md: the example prints a table', async function () {
     this.timeout(20_000);
     const [example] = examplesOf('docs/exports.md').filter(({ language }) => language === 'sh');

@@ -171,7 +171,7 @@ describe('people who sign in by OpenID Connect', () => {
     expect(refusalOf(answer)).to.deep.equal([401, 'AB05']);
   });
 
-  it('are told when the provider refuses them, without what it wrote', async () => {
+  it('see that the provider refuses them, without the text of its answer', async () => {
     const started = await get('/v1/auth/oidc/start');
     const state = new URL(started.headers.get('location')!).searchParams.get('state');
     const answer = await get(

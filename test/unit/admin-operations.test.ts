@@ -26,6 +26,15 @@ GET,POST                 /v1/admin/users/invites
 GET,DELETE               /v1/admin/users/invites/{}
 POST                     /v1/admin/users/invites/{}/resend
 POST                     /v1/admin/users/invites/accept
+POST                     /v1/admin/users/link
+POST                     /v1/auth/sign-in
+POST                     /v1/auth/sign-out
+GET                      /v1/auth/session
+GET                      /v1/auth/sessions
+DELETE                   /v1/auth/sessions/{}
+PUT                      /v1/auth/password
+GET                      /v1/auth/oidc/start
+GET                      /v1/auth/oidc/callback
 GET,POST                 /v1/admin/workspaces
 GET,PUT,DELETE           /v1/admin/workspaces/{}
 GET,POST                 /v1/admin/workspaces/{}/users
@@ -99,8 +108,9 @@ describe('the operations of the administration plane', () => {
       'Guardrails.TestGuardrail',
       'Reconciliations.ReconcileUsage',
     ]);
-    // Looks that are recorded too: at what was redacted, and at the file of an export.
-    const sensitive = new Set(['Logs.GetUnredactedText', 'LogExports.DownloadLogExport']);
+    // Looks that are recorded too: at what was redacted, and at the file of an export. And a provider sends the browser
+    // back by GET.
+    const sensitive = new Set(['Logs.GetUnredactedText', 'LogExports.DownloadLogExport', 'Auth.FinishOidc']);
     const wrong = problemsOf(
       ({ name, access, bindings }) =>
         bindings.some(

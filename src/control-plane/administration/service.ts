@@ -57,7 +57,7 @@ export interface AdminParts {
   readonly tokens?: Pick<TokenChecker, 'find' | 'changes' | 'refresh'>;
   /** Why key sets may not be fetched from there; null (the default): they may. */
   readonly keyServerProblem?: (url: string) => string | null;
-  /** Requests to OpenID Connect providers; where none is given, nobody signs in by one. */
+  /** Requests to OpenID Connect providers; where none is given, sign-in by them is refused. */
   readonly fetchChecked?: CheckedFetch;
   /** Who may store credentials that sign in as the gateway itself; by default no one. */
   readonly ownIdentities?: OwnIdentities;

@@ -7,7 +7,6 @@ const workspaceSettings = ['user_key_metadata', 'user_key_metadata_override'];
 
 /** Settings that are stored and that nothing acts on yet, by the methods that set them (docs/limitations.md). */
 const stored: Readonly<Record<string, readonly string[]>> = {
-  'Organisations.UpdateAuthSettings': ['session_settings.max_session_ttl'],
   'Workspaces.UpdateWorkspace': workspaceSettings.map((name) => `settings.${name}`),
 };
 

@@ -46,7 +46,7 @@ const form = `<p id="message">Choose a password of at least 12 characters.</p>
 <noscript><p>This page needs JavaScript: else send the token of the link to POST /v1/admin/users/invites/accept.</p></noscript>
 <script src="/v1/admin/users/invites/accept.js"></script>`;
 
-/** What the link of an invitation shows. The token is behind the #, which only the script sees. */
+/** What the link of an invitation shows. The token follows the #, and only the script reads it. */
 export const acceptPage = (): RestAnswer => ({
   status: 200,
   headers: htmlHeaders,

@@ -13,8 +13,11 @@ const longest = 128;
 const maxRunning = 2;
 const maxWaiting = 32;
 
-/** One text for what looks the same, as RFC 8265 has it for passwords. */
-const normal = (text: string): string => text.normalize('NFKC');
+/** More is not read: no password is that long. UTF-16 units. */
+const maxRead = 2048;
+
+/** One text for the same characters, however they were typed. */
+const normal = (text: string): string => text.slice(0, maxRead).normalize('NFKC');
 
 /** Throws AB01 for a password that may not be set. `path`: of its field. */
 export function checkPassword(text: string, email: string, path: string): void {
@@ -60,20 +63,22 @@ export const hashPassword = (text: string): Promise<string> =>
 
 const nobody = `scrypt$${usual.N}$${usual.r}$${usual.p}$${randomBytes(16).toString('base64url')}$`;
 
-/**
- * Is it the password of that hash? `stored` null: there is none, which takes as long to find out. `before` runs when
- * its turn has come, and may throw.
- */
-export const verifyPassword = (
-  stored: string | null,
-  text: string,
-  before: () => void = () => {},
-): Promise<boolean> =>
+/** What the caller does in the turn of a check: checks run one after the other, and count in between. */
+export interface PasswordTurn {
+  /** May throw. */
+  before(): void;
+  wrong(): void;
+}
+
+/** Is it the password of that hash? `stored` null: there is none, which takes as long to find out. */
+export const verifyPassword = (stored: string | null, text: string, turn: PasswordTurn): Promise<boolean> =>
   inTurn(async () => {
-    before();
+    turn.before();
     const [, N, r, p, salt = '', hash = ''] = (stored ?? nobody).split('$');
     const parameters = { N: Number(N), r: Number(r), p: Number(p) };
     const given = await hashOf(text, Buffer.from(salt, 'base64url'), parameters);
     const wanted = Buffer.from(hash, 'base64url');
-    return wanted.length === given.length && timingSafeEqual(wanted, given);
+    const isRight = wanted.length === given.length && timingSafeEqual(wanted, given);
+    if (!isRight) turn.wrong();
+    return isRight;
   });

@@ -1,6 +1,7 @@
 import { LRUCache } from 'lru-cache';
 import { networkOf } from '../../../../common/access/failed-attempts.js';
 import { AdminError } from '../../admin-error.js';
+import type { PasswordTurn } from './passwords.js';
 
 const windowMs = 60_000;
 const maxEntries = 10_000;
@@ -39,6 +40,14 @@ export class SignInThrottle {
       const seconds = Math.max(1, Math.ceil(this.#failed.getRemainingTTL(key) / 1000));
       throw AdminError.later(`Too many failed sign-ins: try again in ${seconds} seconds.`, seconds);
     }
+  }
+
+  /** For the check of a password: attempts that are sent at once are counted one after the other. */
+  turn(account: string, address: string): PasswordTurn {
+    return {
+      before: () => this.check(account, address),
+      wrong: () => this.failed(account, address),
+    };
   }
 
   failed(account: string, address: string): void {

@@ -19,7 +19,7 @@ import type { AdminParts, Service } from '../../service.js';
 const refused = (): AdminError => new AdminError('AB05', 'The e-mail address or the password is wrong.');
 
 const noOidc = (): AdminError =>
-  new AdminError('unavailable', 'This gateway cannot ask OpenID Connect providers.');
+  new AdminError('AB08', 'This gateway has no way to ask OpenID Connect providers.');
 
 /** Streams of the user look up again whether their session is still there. */
 const ofUser = (user: string): readonly Forget[] => [{ kind: 'key', workspace: null, name: '*', user }];
@@ -98,11 +98,9 @@ export function authService({ store, log, publicUrl, fetchChecked }: AdminParts)
       const users = await store.signIn.findByEmail(request.email, request.organisation_id || undefined);
       const found = users.find(({ passwordHash }) => passwordHash !== null) ?? users[0];
       if (await isUsualAddress(found, address)) throttle.trust(account, address);
-      // Checked in its turn: attempts that are sent at once are counted one after the other.
-      const check = (): void => throttle.check(account, address);
-      check();
-      if (!(await verifyPassword(found?.passwordHash ?? null, request.password, check)) || !found) {
-        throttle.failed(account, address);
+      throttle.check(account, address);
+      const turn = throttle.turn(account, address);
+      if (!(await verifyPassword(found?.passwordHash ?? null, request.password, turn)) || !found) {
         log.warn({ address }, 'a sign-in was refused: wrong e-mail address or password');
         throw refused();
       }
@@ -179,10 +177,9 @@ export function authService({ store, log, publicUrl, fetchChecked }: AdminParts)
       const { address } = caller.origin;
       checkPassword(request.new_password, email, 'new_password');
       const before = await store.signIn.passwordHash(organisationId, id);
-      const check = (): void => throttle.check(account, address);
-      check();
-      if (!(await verifyPassword(before, request.current_password, check))) {
-        throttle.failed(account, address);
+      throttle.check(account, address);
+      const turn = throttle.turn(account, address);
+      if (!(await verifyPassword(before, request.current_password, turn))) {
         return caller.audited(async () => {
           throw new AdminError('AB03', 'current_password: is not your password.');
         });

@@ -3,7 +3,7 @@ import type { OidcSettings, Store, User } from '../../../../store/store.js';
 import { AdminError } from '../../../admin-error.js';
 import type { Caller } from '../../caller.js';
 import { endSessions } from '../leaving.js';
-import type { Claims } from './provider.js';
+import type { OidcClaims } from './provider.js';
 
 /** A person as the provider describes them, after the checks of the settings. */
 export interface KnownPerson {
@@ -19,7 +19,7 @@ const refused = (message: string): AdminError => new AdminError('AB03', message)
 const textOf = (value: unknown): string => (typeof value === 'string' ? value.trim().slice(0, 255) : '');
 
 /** The highest role that a value of the claim is mapped to; `member` where none is. */
-function roleOf(claims: Claims, { roleClaim, roleMapping }: OidcSettings): KnownPerson['role'] {
+function roleOf(claims: OidcClaims, { roleClaim, roleMapping }: OidcSettings): KnownPerson['role'] {
   if (roleClaim === null) return null;
   const value = Object.hasOwn(claims, roleClaim) ? claims[roleClaim] : undefined;
   const roles = [value]
@@ -30,7 +30,7 @@ function roleOf(claims: Claims, { roleClaim, roleMapping }: OidcSettings): Known
 }
 
 /** Throws AB03 for a person who may not sign in. */
-export function personOf(claims: Claims, settings: OidcSettings): KnownPerson {
+export function personOf(claims: OidcClaims, settings: OidcSettings): KnownPerson {
   const { sub, email, email_verified: isVerified } = claims;
   if (typeof sub !== 'string' || sub === '' || sub.length > 255)
     throw refused('The OpenID Connect provider names no subject.');

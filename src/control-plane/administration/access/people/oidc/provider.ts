@@ -15,7 +15,7 @@ export type CheckedFetch = (
 ) => Promise<Response>;
 
 /** What the provider vouches for. */
-export type Claims = Readonly<Record<string, unknown>>;
+export type OidcClaims = Readonly<Record<string, unknown>>;
 
 /** An organisation's provider, and the ways in which it lets this client authenticate; the next one is tried when one is refused. */
 interface Provider {
@@ -31,7 +31,7 @@ export interface AuthorizationCode {
   readonly verifier: string;
 }
 
-/** How long what a provider says about itself is used. Milliseconds. */
+/** How long the metadata of a provider is used. Milliseconds. */
 const keptMs = 10 * 60_000;
 /** How long one that gave no answer is not asked again. Milliseconds. */
 const awayMs = 2000;
@@ -111,17 +111,19 @@ export class OidcProviders {
   async authorizationUrl(organisationId: string, parameters: Record<string, string>): Promise<URL> {
     const { configs } = await this.#of(organisationId);
     try {
-      return client.buildAuthorizationUrl(configs[0]!, parameters);
+      const url = client.buildAuthorizationUrl(configs[0]!, parameters);
+      if (url.protocol === 'https:' || url.protocol === 'http:') return url;
     } catch (error) {
       throw unavailable(error);
     }
+    throw unavailable(new Error('authorization_endpoint is no http or https URL'));
   }
 
   /** Exchanges the code. Throws AB05 for a code or token that is not valid, `unavailable` where there is no answer. */
   async claims(
     organisationId: string,
     { url, state, nonce, verifier }: AuthorizationCode,
-  ): Promise<{ readonly claims: Claims; readonly settings: OidcSettings }> {
+  ): Promise<{ readonly claims: OidcClaims; readonly settings: OidcSettings }> {
     const { configs, settings } = await this.#of(organisationId);
     const checks = {
       pkceCodeVerifier: verifier,
