@@ -894,6 +894,30 @@ export interface CreateSavedFilterRequest {
   readonly request_id?: string | null;
 }
 
+export interface CreateScimGroupRequest {
+  /** Id of the organisation, which is the key's own. */
+  readonly organisation_id: string;
+  /** The group. */
+  readonly resource: Readonly<Record<string, unknown>>;
+}
+
+export interface CreateScimMappingRequest {
+  /** Id or slug. */
+  readonly workspace_id: string;
+  readonly role: 'admin' | 'manager' | 'member';
+  /** One of scim_group_id and scim_group_name is needed. */
+  readonly scim_group_id?: string | null;
+  /** In any case. */
+  readonly scim_group_name?: string | null;
+}
+
+export interface CreateScimUserRequest {
+  /** Id of the organisation, which is the key's own. */
+  readonly organisation_id: string;
+  /** The user. */
+  readonly resource: Readonly<Record<string, unknown>>;
+}
+
 export interface CreateSecretReferenceRequest {
   /** For people; at most 255 characters. */
   readonly name: string;
@@ -1363,6 +1387,37 @@ export interface DeleteSavedFilterRequest {
 }
 
 export type DeleteSavedFilterResponse = Readonly<Record<string, never>>;
+
+export interface DeleteScimGroupRequest {
+  /** Id of the organisation, which is the key's own. */
+  readonly organisation_id: string;
+  /** Id of the group. */
+  readonly group_id: string;
+  /** Refused with 412 when the record has another etag by now. */
+  readonly etag?: string | null;
+}
+
+export type DeleteScimGroupResponse = Readonly<Record<string, never>>;
+
+export interface DeleteScimMappingRequest {
+  /** Id of the mapping. */
+  readonly scim_workspace_group_id: string;
+}
+
+export interface DeleteScimMappingResponse {
+  readonly success: boolean;
+}
+
+export interface DeleteScimUserRequest {
+  /** Id of the organisation, which is the key's own. */
+  readonly organisation_id: string;
+  /** Id of the user. */
+  readonly user_id: string;
+  /** Refused with 412 when the record has another etag by now. */
+  readonly etag?: string | null;
+}
+
+export type DeleteScimUserResponse = Readonly<Record<string, never>>;
 
 export interface DeleteSecretReferenceRequest {
   /** Id or slug. */
@@ -1958,6 +2013,47 @@ export interface GetSavedFilterRequest {
   readonly id: string;
   /** Id or slug. */
   readonly workspace_id?: string | null;
+}
+
+export interface GetScimGroupRequest {
+  /** Id of the organisation, which is the key's own. */
+  readonly organisation_id: string;
+  /** Id of the group. */
+  readonly group_id: string;
+  /** Attributes to return, separated by commas; all unless given. */
+  readonly attributes?: string | null;
+  /** Attributes to leave out, separated by commas. */
+  readonly excluded_attributes?: string | null;
+}
+
+export interface GetScimResourceTypeRequest {
+  /** Id of the organisation, which is the key's own. */
+  readonly organisation_id: string;
+  /** `User` or `Group`. */
+  readonly name: string;
+}
+
+export interface GetScimSchemaRequest {
+  /** Id of the organisation, which is the key's own. */
+  readonly organisation_id: string;
+  /** Its URN. */
+  readonly schema_id: string;
+}
+
+export interface GetScimServiceProviderConfigRequest {
+  /** Id of the organisation, which is the key's own. */
+  readonly organisation_id: string;
+}
+
+export interface GetScimUserRequest {
+  /** Id of the organisation, which is the key's own. */
+  readonly organisation_id: string;
+  /** Id of the user. */
+  readonly user_id: string;
+  /** Attributes to return, separated by commas; all unless given. */
+  readonly attributes?: string | null;
+  /** Attributes to leave out, separated by commas. */
+  readonly excluded_attributes?: string | null;
 }
 
 export interface GetSecretReferenceRequest {
@@ -3179,6 +3275,25 @@ export interface ListNodesResponse {
   readonly data: readonly Node[];
 }
 
+export interface ListOrganisationMembersRequest {
+  /** Id of the organisation, which is the key's own. */
+  readonly organisation_id: string;
+  /** 50 unless given, 1000 at most. */
+  readonly page_size?: number | null;
+  /** Counts from 0. */
+  readonly current_page?: number | null;
+  /** Of this role alone. */
+  readonly role?: 'owner' | 'admin' | 'member' | null;
+  /** The whole address, in any case. */
+  readonly email?: string | null;
+}
+
+export interface ListOrganisationMembersResponse {
+  readonly object: 'list';
+  readonly total: number;
+  readonly data: readonly User[];
+}
+
 export interface ListPluginsRequest {
   /** 50 unless given, 1000 at most. */
   readonly page_size?: number | null;
@@ -3273,6 +3388,116 @@ export interface ListSchedulesResponse {
   readonly object: 'list';
   readonly total: number;
   readonly data: readonly Schedule[];
+}
+
+export interface ListScimGroupsRequest {
+  /** Id of the organisation, which is the key's own. */
+  readonly organisation_id: string;
+  /** `userName eq "ada@example.com"`, and what else RFC 7644, section 3.4.2.2 has; at most 2048 characters. */
+  readonly filter?: string | null;
+  /** Counts from 1. */
+  readonly start_index?: number | null;
+  /** 100 unless given, and at most. Fewer where the groups are large. */
+  readonly count?: number | null;
+  /** Attributes to return, separated by commas; all unless given. */
+  readonly attributes?: string | null;
+  /** Attributes to leave out, separated by commas. */
+  readonly excluded_attributes?: string | null;
+  /** An attribute that a filter can name. Oldest first, unless given. */
+  readonly sort_by?: string | null;
+  /** `ascending` unless given. */
+  readonly sort_order?: 'ascending' | 'descending' | null;
+}
+
+export interface ListScimGroupsResponse {
+  readonly schemas: readonly string[];
+  readonly total_results: number;
+  readonly resources: readonly Readonly<Record<string, unknown>>[];
+  readonly start_index: number;
+  readonly items_per_page: number;
+}
+
+export interface ListScimMappingGroupsRequest {
+  /** Part of the name, in any case. */
+  readonly search?: string | null;
+  /** Counts from 0. */
+  readonly page?: number | null;
+  /** 100 unless given, 1000 at most. */
+  readonly page_size?: number | null;
+}
+
+export interface ListScimMappingGroupsResponse {
+  readonly groups: readonly ScimGroupName[];
+  readonly total_count: number;
+}
+
+export interface ListScimMappingsRequest {
+  /** Id or slug. */
+  readonly workspace_id?: string | null;
+  readonly scim_group_id?: string | null;
+  readonly role?: 'admin' | 'manager' | 'member' | null;
+  /** Counts from 0. */
+  readonly page?: number | null;
+  /** 100 unless given, 1000 at most. */
+  readonly page_size?: number | null;
+}
+
+export interface ListScimMappingsResponse {
+  readonly mappings: readonly ScimMapping[];
+  readonly total_count: number;
+}
+
+export interface ListScimResourceTypesRequest {
+  /** Id of the organisation, which is the key's own. */
+  readonly organisation_id: string;
+}
+
+export interface ListScimResourceTypesResponse {
+  readonly schemas: readonly string[];
+  readonly total_results: number;
+  readonly resources: readonly Readonly<Record<string, unknown>>[];
+  readonly start_index: number;
+  readonly items_per_page: number;
+}
+
+export interface ListScimSchemasRequest {
+  /** Id of the organisation, which is the key's own. */
+  readonly organisation_id: string;
+}
+
+export interface ListScimSchemasResponse {
+  readonly schemas: readonly string[];
+  readonly total_results: number;
+  readonly resources: readonly Readonly<Record<string, unknown>>[];
+  readonly start_index: number;
+  readonly items_per_page: number;
+}
+
+export interface ListScimUsersRequest {
+  /** Id of the organisation, which is the key's own. */
+  readonly organisation_id: string;
+  /** `userName eq "ada@example.com"`, and what else RFC 7644, section 3.4.2.2 has; at most 2048 characters. */
+  readonly filter?: string | null;
+  /** Counts from 1. */
+  readonly start_index?: number | null;
+  /** 100 unless given, 1000 at most. */
+  readonly count?: number | null;
+  /** Attributes to return, separated by commas; all unless given. */
+  readonly attributes?: string | null;
+  /** Attributes to leave out, separated by commas. */
+  readonly excluded_attributes?: string | null;
+  /** An attribute that a filter can name. Oldest first, unless given. */
+  readonly sort_by?: string | null;
+  /** `ascending` unless given. */
+  readonly sort_order?: 'ascending' | 'descending' | null;
+}
+
+export interface ListScimUsersResponse {
+  readonly schemas: readonly string[];
+  readonly total_results: number;
+  readonly resources: readonly Readonly<Record<string, unknown>>[];
+  readonly start_index: number;
+  readonly items_per_page: number;
 }
 
 export interface ListSecretReferencesRequest {
@@ -3922,6 +4147,28 @@ export interface PartnerPlugin {
   readonly secret_mappings: readonly SecretMapping[];
 }
 
+export interface PatchScimGroupRequest {
+  /** Id of the organisation, which is the key's own. */
+  readonly organisation_id: string;
+  /** Id of the group. */
+  readonly group_id: string;
+  /** `schemas` and `Operations`. */
+  readonly patch: Readonly<Record<string, unknown>>;
+  /** Refused with 412 when the record has another etag by now. */
+  readonly etag?: string | null;
+}
+
+export interface PatchScimUserRequest {
+  /** Id of the organisation, which is the key's own. */
+  readonly organisation_id: string;
+  /** Id of the user. */
+  readonly user_id: string;
+  /** `schemas` and `Operations`. */
+  readonly patch: Readonly<Record<string, unknown>>;
+  /** Refused with 412 when the record has another etag by now. */
+  readonly etag?: string | null;
+}
+
 export interface PayAsYouGo {
   readonly request_token?: Price | null;
   readonly response_token?: Price | null;
@@ -4177,6 +4424,28 @@ export interface RemoveWorkspaceMemberRequest {
 
 export type RemoveWorkspaceMemberResponse = Readonly<Record<string, never>>;
 
+export interface ReplaceScimGroupRequest {
+  /** Id of the organisation, which is the key's own. */
+  readonly organisation_id: string;
+  /** Id of the group. */
+  readonly group_id: string;
+  /** The whole group: what is absent is cleared. */
+  readonly resource: Readonly<Record<string, unknown>>;
+  /** Refused with 412 when the record has another etag by now. */
+  readonly etag?: string | null;
+}
+
+export interface ReplaceScimUserRequest {
+  /** Id of the organisation, which is the key's own. */
+  readonly organisation_id: string;
+  /** Id of the user. */
+  readonly user_id: string;
+  /** The whole user: what is absent is cleared. */
+  readonly resource: Readonly<Record<string, unknown>>;
+  /** Refused with 412 when the record has another etag by now. */
+  readonly etag?: string | null;
+}
+
 export interface Replay {
   /** Always "replay". */
   readonly object: string;
@@ -4393,6 +4662,27 @@ export interface ScheduleRun {
   readonly ended_at?: string | null;
   /** running; done; failed; lost, where its node gave no sign of life: the next due time does its work. */
   readonly outcome: 'running' | 'done' | 'failed' | 'lost';
+}
+
+export interface ScimGroupName {
+  readonly id: string;
+  readonly name: string;
+}
+
+export interface ScimMapping {
+  readonly id: string;
+  readonly workspace_id: string;
+  /** Its name. */
+  readonly scim_group: string;
+  readonly scim_group_id: string;
+  readonly role: 'admin' | 'manager' | 'member';
+}
+
+export interface ScimResource {
+  /** As RFC 7643 has it. */
+  readonly resource?: Readonly<Record<string, unknown>> | null;
+  /** Names this state of it; for If-Match and the etag of a change. Empty: it never changes. */
+  readonly etag: string;
 }
 
 /** Takes a credential from a secret reference. */
@@ -5586,6 +5876,8 @@ export interface User {
   readonly workspace_ids: readonly string[];
   /** Names this state of it; for If-Match and the etag of a change. */
   readonly etag: string;
+  /** false: deactivated through SCIM, and the keys and sessions of the user are refused. Absent: active. */
+  readonly active?: boolean | null;
 }
 
 export interface UserGroup {
@@ -6150,6 +6442,8 @@ export interface AdminServices {
     CreateUser: [CreateUserRequest, User];
     /** Lists the users of the organisation. */
     ListUsers: [ListUsersRequest, ListUsersResponse];
+    /** Lists the people of an organisation, in the form of users. */
+    ListOrganisationMembers: [ListOrganisationMembersRequest, ListOrganisationMembersResponse];
     /** Returns a user and the user's workspaces. */
     GetUser: [GetUserRequest, User];
     /** Changes a user's role, or the workspaces they are in. An owner is changed by owners alone, and the last one stays. */
@@ -6341,6 +6635,56 @@ export interface AdminServices {
     ListSchedules: [ListSchedulesRequest, ListSchedulesResponse];
     /** Lists the runs of a schedule, newest first. They are kept for a week. */
     ListScheduleRuns: [ListScheduleRunsRequest, ListScheduleRunsResponse];
+  };
+  /** SCIM 2.0 (RFC 7643, RFC 7644): people and groups, as an identity provider keeps them up to date.
+   * Over REST, bodies and errors have the forms of the RFC. */
+  Scim: {
+    /** Lists the people of the organisation, however they joined it. */
+    ListScimUsers: [ListScimUsersRequest, ListScimUsersResponse];
+    /** Makes a user, without a password and without an invitation. */
+    CreateScimUser: [CreateScimUserRequest, ScimResource];
+    /** Returns a user. */
+    GetScimUser: [GetScimUserRequest, ScimResource];
+    /** Replaces what is known of a user. `active: false` ends the keys and sessions of the user at once. */
+    ReplaceScimUser: [ReplaceScimUserRequest, ScimResource];
+    /** Changes a user by the operations of RFC 7644, section 3.5.2. */
+    PatchScimUser: [PatchScimUserRequest, ScimResource];
+    /** Removes a user from the organisation; the user's keys end at once. An owner is not removed. */
+    DeleteScimUser: [DeleteScimUserRequest, DeleteScimUserResponse];
+    /** Lists the groups of the organisation. */
+    ListScimGroups: [ListScimGroupsRequest, ListScimGroupsResponse];
+    /** Makes a group. */
+    CreateScimGroup: [CreateScimGroupRequest, ScimResource];
+    /** Returns a group with its members. */
+    GetScimGroup: [GetScimGroupRequest, ScimResource];
+    /** Replaces the name and the members of a group. */
+    ReplaceScimGroup: [ReplaceScimGroupRequest, ScimResource];
+    /** Changes a group by the operations of RFC 7644, section 3.5.2. */
+    PatchScimGroup: [PatchScimGroupRequest, ScimResource];
+    /** Removes a group; who is in a workspace by this group alone leaves it. */
+    DeleteScimGroup: [DeleteScimGroupRequest, DeleteScimGroupResponse];
+    /** Returns which parts of SCIM the gateway has. */
+    GetScimServiceProviderConfig: [GetScimServiceProviderConfigRequest, ScimResource];
+    /** Lists the kinds of resources: users and groups. */
+    ListScimResourceTypes: [ListScimResourceTypesRequest, ListScimResourceTypesResponse];
+    /** Returns a kind of resource. */
+    GetScimResourceType: [GetScimResourceTypeRequest, ScimResource];
+    /** Lists the schemas of users and groups. */
+    ListScimSchemas: [ListScimSchemasRequest, ListScimSchemasResponse];
+    /** Returns a schema. */
+    GetScimSchema: [GetScimSchemaRequest, ScimResource];
+  };
+  /** Which workspaces the members of SCIM groups are in, and in which role. */
+  ScimMappings: {
+    /** Lists the mappings in force. */
+    ListScimMappings: [ListScimMappingsRequest, ListScimMappingsResponse];
+    /** Maps a group to a workspace: its members are members of the workspace, with the role.
+     * Of several roles in a workspace, the highest holds. */
+    CreateScimMapping: [CreateScimMappingRequest, ScimMapping];
+    /** Archives a mapping: who is in the workspace by it alone leaves it. Group and workspace stay. */
+    DeleteScimMapping: [DeleteScimMappingRequest, DeleteScimMappingResponse];
+    /** Lists the names of the groups, to choose one for a mapping. */
+    ListScimMappingGroups: [ListScimMappingGroupsRequest, ListScimMappingGroupsResponse];
   };
   /** Secrets that another system keeps: a secret manager, the gateway's environment or a folder. `secret_mappings` of
    * integrations, virtual keys and plugins take credentials from them. */

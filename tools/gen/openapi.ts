@@ -87,13 +87,22 @@ const headers: Readonly<Record<string, Json>> = {
   },
 };
 
-/** The body is a list, or the one item that it has. */
-function oneOrMany(field: FieldShape): Json {
-  const list = schemaOf(field);
-  return { oneOf: [list['items'] as Json, list] };
+/** The body is an object, or a list, or the one item that it has. */
+function ownBody(field: FieldShape): Json {
+  const schema = schemaOf(field);
+  return field.list ? { oneOf: [schema['items'] as Json, schema] } : schema;
 }
 
-function operationOf(method: AdminMethod, { verb, path, body }: Binding, isAlias: boolean): Json {
+const answerOf = (response: Shape, responseBody: string): Json =>
+  responseBody === ''
+    ? { $ref: `#/components/schemas/${response.name}` }
+    : schemaOf(response.field(responseBody)!);
+
+function operationOf(
+  method: AdminMethod,
+  { verb, path, body, responseBody }: Binding,
+  isAlias: boolean,
+): Json {
   const { request, response, access } = method;
   const places = placesOf(path);
   const rest = request.fields.filter(({ name, apart }) => !apart && !places.includes(name));
@@ -131,13 +140,13 @@ function operationOf(method: AdminMethod, { verb, path, body }: Binding, isAlias
     ...(body !== '' &&
       body !== '*' &&
       !isRaw && {
-        requestBody: { content: { 'application/json': { schema: oneOrMany(request.field(body)!) } } },
+        requestBody: { content: { 'application/json': { schema: ownBody(request.field(body)!) } } },
       }),
     responses: {
       200: {
         description: 'Done.',
         content: isJson
-          ? { 'application/json': { schema: { $ref: `#/components/schemas/${response.name}` } } }
+          ? { 'application/json': { schema: answerOf(response, responseBody) } }
           : { '*/*': { schema: { type: 'string' } } },
       },
       default: { $ref: '#/components/responses/Refused' },

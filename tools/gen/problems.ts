@@ -10,7 +10,7 @@ const segment = /^(?:[a-z0-9][a-z0-9._-]*|\{[a-z_]+\})$/i;
 export const placesOf = (path: string): string[] =>
   [...path.matchAll(/\{([^}]*)\}/g)].map(([, name]) => name ?? '');
 
-function ofPaths({ name, request, bindings }: AdminMethod): string[] {
+function ofPaths({ name, request, response, bindings }: AdminMethod): string[] {
   return bindings.flatMap(({ verb, path, body, responseBody }) => {
     const found: string[] = [];
     if (
@@ -27,13 +27,18 @@ function ofPaths({ name, request, bindings }: AdminMethod): string[] {
         found.push(`${name}: {${place}} of ${path} is no text field of ${request.name}.`);
     }
     const held = request.field(body);
-    const isHeld = held?.kind === 'message' && (held.list || held.message?.name === 'HttpBody');
-    if (body !== '' && body !== '*' && !isHeld)
-      found.push(`${name}: the body of ${verb} ${path} is "*", a list of messages, an HttpBody, or nothing.`);
+    const isBody =
+      held?.kind === 'struct' ||
+      (held?.kind === 'message' && (held.list || held.message?.name === 'HttpBody'));
+    if (body !== '' && body !== '*' && !isBody)
+      found.push(
+        `${name}: the body of ${verb} ${path} is "*", a list of messages, an object, an HttpBody, or nothing.`,
+      );
     if (verb === 'GET' && body !== '') found.push(`${name}: GET ${path} takes no body.`);
     if ((verb === 'POST' || verb === 'PUT' || verb === 'PATCH') && body === '')
       found.push(`${name}: ${verb} ${path} needs body: "*".`);
-    if (responseBody !== '') found.push(`${name}: response_body is not supported.`);
+    if (responseBody !== '' && response.field(responseBody)?.kind !== 'struct')
+      found.push(`${name}: response_body ${responseBody} is no object in ${response.name}.`);
     return found;
   });
 }

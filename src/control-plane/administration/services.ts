@@ -34,6 +34,8 @@ import { usersService } from './resources/people/users.js';
 import { collectionsService } from './resources/prompts/collections.js';
 import { labelsService } from './resources/prompts/labels.js';
 import { secretReferencesService } from './resources/secrets/secret-references.js';
+import { scimService } from './resources/scim/scim.js';
+import { scimMappingsService } from './resources/scim/scim-mappings.js';
 import { workspaceMembersService } from './resources/workspaces/workspace-members.js';
 import { workspacesService } from './resources/workspaces/workspaces.js';
 import type { AdminParts, Service, ServiceName } from './service.js';
@@ -70,6 +72,8 @@ const services: { readonly [Name in ServiceName]: (parts: AdminParts) => Service
   SavedFilters: savedFiltersService,
   Schedules: schedulesService,
   SecretReferences: secretReferencesService,
+  Scim: scimService,
+  ScimMappings: scimMappingsService,
   UsageLimitsPolicies: usageLimitsPoliciesService,
   Users: usersService,
   VirtualKeys: virtualKeysService,

@@ -26,8 +26,14 @@ function hideFree(value: unknown, fingerprint: Fingerprint): unknown {
   if (typeof value === 'string') return isUrl.test(value) ? hiddenUrl(value, fingerprint) : value;
   if (Array.isArray(value)) return value.map((item) => hideFree(item, fingerprint));
   if (typeof value !== 'object' || value === null) return value;
+  // An operation of a patch: its path names what its value is.
+  const isSecret = 'path' in value && typeof value.path === 'string' && secretName.test(value.path);
   return Object.fromEntries(
-    Object.entries(value).map(([name, item]) => [name, hideNamed(name, item, fingerprint)]),
+    Object.entries(value).map(([name, item]) =>
+      isSecret && name === 'value'
+        ? [name, hideAll(item, fingerprint)]
+        : [name, hideNamed(name, item, fingerprint)],
+    ),
   );
 }
 

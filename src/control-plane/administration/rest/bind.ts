@@ -132,7 +132,7 @@ export function bind(
   const json = bodyOf(request);
   // Some clients send a body with every DELETE; its fields must still be those of the method.
   if (json !== undefined && binding.verb === 'GET') throw new AdminError('AB01', 'GET takes no body.');
-  const given = json === undefined ? {} : readGiven(shape, wholeBody(binding, json));
+  const given = json === undefined ? {} : readGiven(shape, wholeBody(shape, binding, json));
   [...binding.path.matchAll(/\{([^}]*)\}/g)].forEach(([, name = ''], i) => {
     const value = unescaped(captured[i] ?? '', name);
     if (value === '') throw AdminError.field(name, 'is required: the path has an empty segment.');
@@ -144,9 +144,13 @@ export function bind(
   return { ...empty(shape), ...given };
 }
 
-/** Where the body is a list of the request, it may be the one item that it has, or an object with the list. */
-function wholeBody({ body }: Binding, json: unknown): unknown {
+/**
+ * The body may be one field of the request: an object, or a list. In place of a list it may be the one item that it has, or
+ * an object with the list.
+ */
+function wholeBody(shape: Shape, { body }: Binding, json: unknown): unknown {
   if (body === '' || body === '*') return json;
+  if (shape.field(body)?.kind === 'struct') return { [body]: json };
   if (Array.isArray(json)) return { [body]: json };
   return isWhole(json, body) ? json : { [body]: [json] };
 }

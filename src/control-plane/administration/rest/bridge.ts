@@ -13,6 +13,8 @@ import { bind, rawField } from './bind.js';
 import { flowOf, oidcRequest, signedInPage, toProvider } from './oidc-redirects.js';
 import { refusalBody, refusalOf } from './refusal.js';
 import { commonHeaders, type RestAnswer, type RestRequest, valuesOf } from './request.js';
+import { scimAnswer, scimQuery } from './scim-answer.js';
+import { isScimPath } from './scim-form.js';
 import { isForeign, oneSession, sessionCookies, withCookie } from './session-cookie.js';
 import { statusRefusalOf } from './status-refusal.js';
 
@@ -122,12 +124,14 @@ export class RestBridge {
     requestId: string,
   ): Promise<RestAnswer> {
     const { calls, longestOf, isSecure = false } = this.options;
+    const isScim = isScimPath(request.path);
+    const query = isScim ? scimQuery(method.request, request.query) : request.query;
     const inbound: Inbound = {
       ...this.#credentials(request),
       method,
       requestId,
       read: () => {
-        const message = bind(method, binding, captured, oidcRequest(method, request));
+        const message = bind(method, binding, captured, oidcRequest(method, { ...request, query }));
         return method.name === 'Auth.FinishOidc' ? { ...message, flow: flowOf(request, isSecure) } : message;
       },
       userAgent: valuesOf(request.headers, 'user-agent')[0] ?? null,
@@ -145,6 +149,7 @@ export class RestBridge {
     const { cookie, response } = withCookie(method, answer, isSecure);
     if (method.name === 'Auth.FinishOidc') return signedInPage(response, cookie, isSecure);
     if (method.response.name === 'HttpBody') return asFile(response);
+    if (isScim) return scimAnswer(method, binding, response, request);
     const headers = ['content-type', 'application/json', ...cookie];
     const { etag } = response;
     if (typeof etag === 'string') headers.push('etag', `"${etag}"`);

@@ -1,5 +1,6 @@
 import { STATUS_CODES } from 'node:http';
 import { type RestAnswer, type RestRequest, valuesOf } from './request.js';
+import { isScimPath, scimRefusal, scimType } from './scim-form.js';
 
 /** The data of a refusal: an AdminError, or one that a data worker makes without loading the plane. */
 export interface Refused {
@@ -10,9 +11,11 @@ export interface Refused {
   readonly faults?: readonly { readonly path: string; readonly problem: string }[];
   /** Seconds after which the call may be sent again; the status's usual ones unless given. */
   readonly retryAfter?: number;
+  /** Of RFC 7644. */
+  readonly scimType?: string;
 }
 
-type RefusedRequest = Pick<RestRequest, 'headers'>;
+type RefusedRequest = Pick<RestRequest, 'headers'> & Partial<Pick<RestRequest, 'path'>>;
 
 const wantsProblem = ({ headers }: RefusedRequest): boolean =>
   valuesOf(headers, 'accept').some((accept) => accept.includes('application/problem+json'));
@@ -35,28 +38,35 @@ const refusalObject = (error: Refused) => ({
 /** JSON of a refusal in the specification's own form, as the last line or event of a stream too. */
 export const refusalBody = (error: Refused): string => JSON.stringify(refusalObject(error));
 
-/** A refusal over HTTP: in the specification's own form, or in that of RFC 9457 where the client asks for it. */
+/**
+ * A refusal over HTTP: in the specification's own form, in that of RFC 9457 where the client asks for it, or in that of
+ * RFC 7644 under the paths of SCIM.
+ */
 export function refusalOf(
   error: Refused,
   request: RefusedRequest,
   requestId: string,
 ): RestAnswer & { readonly body: string } {
   const { http: status } = error.answered;
-  const isProblem = wantsProblem(request);
-  const body = isProblem
-    ? {
-        type: 'about:blank',
-        title: STATUS_CODES[status] ?? 'Error',
-        status,
-        detail: error.message,
-        code: error.code,
-        request_id: requestId,
-        ...listOf(error),
-      }
-    : refusalObject(error);
-  const headers = ['content-type', isProblem ? 'application/problem+json' : 'application/json'];
+  if (isScimPath(request.path ?? '')) return answer(error, scimType, JSON.stringify(scimRefusal(error)));
+  if (!wantsProblem(request)) return answer(error, 'application/json', refusalBody(error));
+  const problem = {
+    type: 'about:blank',
+    title: STATUS_CODES[status] ?? 'Error',
+    status,
+    detail: error.message,
+    code: error.code,
+    request_id: requestId,
+    ...listOf(error),
+  };
+  return answer(error, 'application/problem+json', JSON.stringify(problem));
+}
+
+function answer(error: Refused, type: string, body: string): RestAnswer & { readonly body: string } {
+  const { http: status } = error.answered;
+  const headers = ['content-type', type];
   if (status === 401) headers.push('www-authenticate', 'Bearer');
   const retryAfter = error.retryAfter ?? usualRetries.get(status);
   if (retryAfter !== undefined) headers.push('retry-after', String(retryAfter));
-  return { status, headers, body: JSON.stringify(body) };
+  return { status, headers, body };
 }

@@ -19,6 +19,7 @@ import { up as savedFilters } from './0018-saved-filters.js';
 import { up as logExports } from './0019-log-exports.js';
 import { up as authSettings } from './0020-auth-settings.js';
 import { up as sessions } from './0021-sessions.js';
+import { up as scim } from './0022-scim.js';
 import { up as mails } from './0023-mails.js';
 import { up as secretReferences } from './0024-secret-references.js';
 import { up as appliedFiles } from './0025-applied-files.js';
@@ -51,6 +52,7 @@ export const migrations: readonly Migration[] = [
   { version: 19, name: 'exports of logs', kind: 'expand', up: logExports },
   { version: 20, name: 'settings of signing in', kind: 'expand', up: authSettings },
   { version: 21, name: 'sessions', kind: 'expand', up: sessions },
+  { version: 22, name: 'scim', kind: 'expand', up: scim },
   { version: 23, name: 'mails, rotation of keys', kind: 'expand', up: mails },
   { version: 24, name: 'secret references', kind: 'expand', up: secretReferences },
   { version: 25, name: 'applied files', kind: 'expand', up: appliedFiles },

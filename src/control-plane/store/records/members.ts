@@ -10,6 +10,8 @@ export interface Member {
   readonly lastName: string;
   readonly organisationRole: OrganisationRole;
   readonly role: WorkspaceRole;
+  /** The part of it that came by SCIM groups; null: none of it. */
+  readonly roleByGroups: WorkspaceRole | null;
   readonly createdAt: number;
   readonly updatedAt: number;
 }

@@ -3,6 +3,14 @@ import type { Listed, Page } from './place.js';
 export type OrganisationRole = 'owner' | 'admin' | 'member';
 export type WorkspaceRole = 'admin' | 'manager' | 'member';
 
+const ranks: Readonly<Record<WorkspaceRole, number>> = { member: 1, manager: 2, admin: 3 };
+
+/** The higher one of two roles in a workspace; null: no role. */
+export const higherRole = (one: WorkspaceRole | null, other: WorkspaceRole | null): WorkspaceRole | null => {
+  if (one === null || other === null) return one ?? other;
+  return ranks[one] >= ranks[other] ? one : other;
+};
+
 export interface Membership {
   readonly workspaceId: string;
   readonly role: WorkspaceRole;
@@ -17,6 +25,8 @@ export interface User {
   readonly firstName: string;
   readonly lastName: string;
   readonly role: OrganisationRole;
+  /** false: keys and sessions of the user are refused. */
+  readonly isActive: boolean;
   /** Of the workspaces that they were added to. */
   readonly workspaceIds: readonly string[];
   readonly createdAt: number;
@@ -57,6 +67,6 @@ export interface UserStore {
   ): Promise<User | 'missing' | 'stale'>;
   /** Leaves every workspace; the user's keys are gone. */
   delete(organisationId: string, id: string, etag?: string): Promise<User | 'missing' | 'stale'>;
-  /** How many owners the organisation has. */
+  /** How many active owners the organisation has. */
   owners(organisationId: string): Promise<number>;
 }

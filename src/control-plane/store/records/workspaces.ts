@@ -56,6 +56,8 @@ export interface Workspace {
   /** Do the organisation's guardrails pass by it? */
   readonly excludedFrom: { readonly inputGuardrails: boolean; readonly outputGuardrails: boolean };
   readonly createdBy: string | null;
+  /** The SCIM group that was mapped to it first, of those that still are; null: none is. */
+  readonly scimSourceId: string | null;
   readonly createdAt: number;
   readonly updatedAt: number;
   readonly etag: string;

@@ -1,4 +1,8 @@
-import type { User as UserMessage } from '../../../../../proto/messages.js';
+import type {
+  ListUsersRequest,
+  ListUsersResponse,
+  User as UserMessage,
+} from '../../../../../proto/messages.js';
 import { normalEmail } from '../../../../common/access/email.js';
 import type { Forget } from '../../../../common/ipc/messages.js';
 import type { Membership, OrganisationRole, User } from '../../../store/store.js';
@@ -35,14 +39,15 @@ export const userMessage = (user: User): UserMessage => ({
   last_updated_at: timeOf(user.updatedAt),
   workspace_ids: [...user.workspaceIds],
   etag: user.etag,
+  ...(!user.isActive && { active: false }),
 });
 
-const noUser = (): AdminError => new AdminError('AB08', 'There is no such user.');
+export const noUser = (): AdminError => new AdminError('AB08', 'There is no such user.');
 export const emailTaken = (email: string): AdminError =>
   new AdminError('AB07', `email: the organisation has a user ${email} already.`);
 
 /** Owners are made by owners; where there is none, by a key that may do everything in the organisation. */
-async function checkOwnership(caller: Caller, role: OrganisationRole | undefined): Promise<void> {
+export async function checkOwnership(caller: Caller, role: OrganisationRole | undefined): Promise<void> {
   if (role !== 'owner') return;
   const { organisation } = await rolesOf(caller);
   if (organisation !== 'owner' && (await caller.store.users.owners(caller.organisationId)) > 0)
@@ -50,7 +55,7 @@ async function checkOwnership(caller: Caller, role: OrganisationRole | undefined
 }
 
 /** An owner is touched by owners alone, and the last one stays. `stays`: will it be an owner afterwards? */
-async function checkOwner(caller: Caller, user: User, stays: boolean): Promise<void> {
+export async function checkOwner(caller: Caller, user: User, stays: boolean): Promise<void> {
   if (user.role !== 'owner') return;
   const { organisation } = await rolesOf(caller);
   if (organisation !== 'owner')
@@ -65,7 +70,7 @@ const isOtherRole = (before: User, after: User, workspaces: readonly Membership[
   workspaces.some(({ workspaceId }) => before.workspaceIds.includes(workspaceId));
 
 /** Throws AB03 where an update grants a user more than the caller could use itself. */
-async function checkGrants(
+export async function checkGrants(
   caller: Caller,
   user: User,
   role: OrganisationRole,
@@ -92,6 +97,13 @@ export function usersService({ store, publicUrl }: AdminParts): Service<'Users'>
     return user;
   }
 
+  async function listed(caller: Caller, request: ListUsersRequest): Promise<ListUsersResponse> {
+    const { role, email } = request;
+    const filter = { role: role || undefined, email: email || undefined };
+    const { total, rows } = await store.users.list(caller.organisationId, filter, pageOf(request));
+    return { object: 'list', total, data: rows.map(userMessage) };
+  }
+
   return {
     async CreateUser(caller, request) {
       await checkOwnership(caller, request.role);
@@ -114,10 +126,11 @@ export function usersService({ store, publicUrl }: AdminParts): Service<'Users'>
     },
 
     async ListUsers(caller, request) {
-      const { role, email } = request;
-      const filter = { role: role || undefined, email: email || undefined };
-      const { total, rows } = await store.users.list(caller.organisationId, filter, pageOf(request));
-      return { object: 'list', total, data: rows.map(userMessage) };
+      return listed(caller, request);
+    },
+
+    async ListOrganisationMembers(caller, request) {
+      return listed(caller, request);
     },
 
     async GetUser(caller, { user_id }) {

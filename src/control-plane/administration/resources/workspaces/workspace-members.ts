@@ -12,6 +12,7 @@ import { AdminError } from '../../admin-error.js';
 import { pageOf, timeOf } from '../../grpc/wire.js';
 import type { AdminParts, Service } from '../../service.js';
 import { keysOfWorkspace } from '../people/users.js';
+import { checkByHand } from '../scim/memberships.js';
 
 /** `security`: the flags in force in the workspace. */
 export function memberMessage(member: Member, security: SecuritySettings): WorkspaceMember {
@@ -113,6 +114,7 @@ export function workspaceMembersService({ store }: AdminParts): Service<'Workspa
       const workspace = await activeWorkspaceAt(caller, workspace_id);
       const member = await memberAt(workspace, user_id);
       await checkRank(caller, member.role, 'user_id');
+      checkByHand(member.roleByGroups);
       await store.members.remove(placeOf(workspace), user_id);
       await endSessions(store, caller.organisationId, user_id);
       caller.changed(

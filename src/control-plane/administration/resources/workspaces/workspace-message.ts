@@ -80,7 +80,7 @@ export function workspaceMessage(
     organisation_id: workspace.organisationId,
     created_by: workspace.createdBy,
     creation_source: workspace.isDefault ? 'default' : 'api',
-    scim_source_id: null,
+    scim_source_id: workspace.scimSourceId,
     etag: workspace.etag,
   };
 }

@@ -59,6 +59,7 @@ interface Surroundings {
   readonly workspace_usage_limits: string | null;
   readonly workspace_created_at: number | string | null;
   readonly user_role: string | null;
+  readonly user_is_active: boolean | number | null;
   readonly member_role: string | null;
 }
 
@@ -306,6 +307,7 @@ export const surroundings = `organisations.settings,
     workspaces.excluded_from_input_guardrails,
     workspaces.excluded_from_output_guardrails,
     users.role AS user_role,
+    users.is_active AS user_is_active,
     workspace_members.role AS member_role`;
 const withSurroundings = `SELECT api_keys.*, ${surroundings}
   FROM api_keys
@@ -318,10 +320,11 @@ const withSurroundings = `SELECT api_keys.*, ${surroundings}
 const byHash = `${withSurroundings} WHERE api_keys.hash = ? OR api_keys.previous_hash = ? LIMIT 1`;
 const byId = `${withSurroundings} WHERE api_keys.organisation_id = ? AND api_keys.id = ? LIMIT 1`;
 
-/** May its user still be in its workspace? Owners and admins of the organisation are in every one. */
+/** Is its user active, and still in its workspace? Owners and admins of the organisation are in every one. */
 function isInPlace(row: FoundRow): boolean {
   if (row.workspace_id !== null && row.workspace_status !== 'active') return false;
   if (row.user_id === null) return true;
+  if (!row.user_is_active) return false;
   return row.user_role !== null && (row.user_role !== 'member' || row.member_role !== null);
 }
 

@@ -1,8 +1,8 @@
 import { emailKey } from '../../../../common/access/email.js';
 import type { Member, MemberFilter, MemberStore, Roles } from '../../records/members.js';
 import type { Listed, Page, Place } from '../../records/place.js';
-import type { OrganisationRole, WorkspaceRole } from '../../records/users.js';
-import type { Database, Sql } from '../connection/driver.js';
+import { higherRole, type OrganisationRole, type WorkspaceRole } from '../../records/users.js';
+import type { Database, Sql, Transaction } from '../connection/driver.js';
 import { isDuplicate } from '../connection/failure.js';
 import { listed } from '../lists.js';
 import { hasWorkspace } from './workspaces.js';
@@ -15,6 +15,7 @@ interface MemberRow {
   readonly last_name: string;
   readonly organisation_role: OrganisationRole;
   readonly role: WorkspaceRole;
+  readonly scim_role: WorkspaceRole | null;
   readonly created_at: number | string;
   readonly updated_at: number | string;
 }
@@ -27,6 +28,7 @@ const fromRow = (row: MemberRow): Member => ({
   lastName: row.last_name,
   organisationRole: row.organisation_role,
   role: row.role,
+  roleByGroups: row.scim_role,
   createdAt: Number(row.created_at),
   updatedAt: Number(row.updated_at),
 });
@@ -39,6 +41,27 @@ const rowOf = (sql: Sql, { organisationId, workspaceId }: Place, userId: string)
     user_id: userId,
   });
 
+/** Sets the role that was given by hand; a higher one that came by groups stays in force. false: no such member. */
+export async function setOwnRole(
+  sql: Transaction,
+  place: Place,
+  userId: string,
+  role: WorkspaceRole,
+  now: number,
+): Promise<boolean> {
+  const row: { scim_role: WorkspaceRole | null } | undefined = await rowOf(sql, place, userId).first(
+    'scim_role',
+  );
+  if (row === undefined) return false;
+  const byGroups = row.scim_role;
+  await rowOf(sql, place, userId).update({
+    role: higherRole(role, byGroups),
+    own_role: byGroups === null ? null : role,
+    updated_at: now,
+  });
+  return true;
+}
+
 /** Members of a workspace with what is known of them, as a table to be asked. */
 const membersOf = (sql: Sql, { organisationId, workspaceId }: Place) =>
   sql(
@@ -49,6 +72,7 @@ const membersOf = (sql: Sql, { organisationId, workspaceId }: Place) =>
         'm.user_id',
         'm.workspace_id',
         'm.role',
+        'm.scim_role',
         'm.created_at',
         'm.updated_at',
         'u.email',
@@ -110,8 +134,8 @@ export class SqlMembers implements MemberStore {
 
   setRole(place: Place, userId: string, role: WorkspaceRole): Promise<'changed' | 'missing'> {
     return this.database.write(async (sql) => {
-      const count = await rowOf(sql, place, userId).update({ role, updated_at: this.now() });
-      return count === 1 ? 'changed' : 'missing';
+      const isThere = await setOwnRole(sql, place, userId, role, this.now());
+      return isThere ? 'changed' : 'missing';
     });
   }
 

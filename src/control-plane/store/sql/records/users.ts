@@ -14,9 +14,10 @@ import type { Database, Sql, Transaction } from '../connection/driver.js';
 import { isDangling, isDuplicate } from '../connection/failure.js';
 import { listed, newestFirst } from '../lists.js';
 import { isCurrent, replaceRow } from '../revision.js';
+import { setOwnRole } from './members.js';
 import { hasWorkspace } from './workspaces.js';
 
-interface UserRow {
+export interface UserRow {
   readonly id: string;
   readonly revision: number;
   readonly organisation_id: string;
@@ -25,17 +26,24 @@ interface UserRow {
   readonly first_name: string;
   readonly last_name: string;
   readonly role: OrganisationRole;
+  readonly is_active: boolean | number;
+  readonly external_id: string | null;
+  readonly display_name: string | null;
+  /** JSON. */
+  readonly scim_attributes: string | null;
+  readonly scim_emails: string | null;
   readonly created_at: number | string;
   readonly updated_at: number | string;
 }
 
-const fromRow = (row: UserRow, workspaceIds: readonly string[]): User => ({
+export const fromRow = (row: UserRow, workspaceIds: readonly string[]): User => ({
   id: row.id,
   organisationId: row.organisation_id,
   email: row.email,
   firstName: row.first_name,
   lastName: row.last_name,
   role: row.role,
+  isActive: Boolean(row.is_active),
   workspaceIds,
   createdAt: Number(row.created_at),
   updatedAt: Number(row.updated_at),
@@ -46,7 +54,7 @@ const rowOf = (sql: Sql, organisationId: string, id: string): Promise<UserRow | 
   sql('users').where({ organisation_id: organisationId, id }).first();
 
 /** The workspaces of each of these users; archived ones are left out. */
-async function workspacesOf(
+export async function workspacesOf(
   sql: Sql,
   organisationId: string,
   users: readonly string[],
@@ -109,6 +117,11 @@ export class SqlUsers implements UserStore {
       first_name: input.firstName ?? '',
       last_name: input.lastName ?? '',
       role: input.role,
+      is_active: true,
+      external_id: null,
+      display_name: null,
+      scim_attributes: null,
+      scim_emails: null,
       created_at: now,
       updated_at: now,
     };
@@ -133,17 +146,15 @@ export class SqlUsers implements UserStore {
       const place = { organisationId: user.organisation_id, workspaceId };
       if (!(await hasWorkspace(sql, place))) throw new NoWorkspace();
       const now = this.now();
-      await sql('workspace_members')
-        .insert({
-          organisation_id: user.organisation_id,
-          workspace_id: workspaceId,
-          user_id: user.id,
-          role,
-          created_at: now,
-          updated_at: now,
-        })
-        .onConflict(['organisation_id', 'workspace_id', 'user_id'])
-        .merge(['role', 'updated_at']);
+      if (await setOwnRole(sql, place, user.id, role, now)) continue;
+      await sql('workspace_members').insert({
+        organisation_id: user.organisation_id,
+        workspace_id: workspaceId,
+        user_id: user.id,
+        role,
+        created_at: now,
+        updated_at: now,
+      });
     }
   }
 
@@ -178,6 +189,11 @@ export class SqlUsers implements UserStore {
       if (!isCurrent(row, etag)) return 'stale';
       const user = (await this.#get(sql, organisationId, id))!;
       await sql('api_keys').where({ organisation_id: organisationId, user_id: id }).delete();
+      // A group that loses a member has another state.
+      await sql('scim_groups')
+        .where({ organisation_id: organisationId })
+        .whereIn('id', sql('scim_group_members').where({ user_id: id }).select('group_id'))
+        .increment('revision');
       await sql('users').where({ organisation_id: organisationId, id }).delete();
       return user;
     });
@@ -186,7 +202,7 @@ export class SqlUsers implements UserStore {
   owners(organisationId: string): Promise<number> {
     return this.database.read(async (sql) => {
       const count = await sql('users')
-        .where({ organisation_id: organisationId, role: 'owner' })
+        .where({ organisation_id: organisationId, role: 'owner', is_active: true })
         .count('* as total')
         .first();
       return Number(count?.['total']);

@@ -36,6 +36,7 @@ interface WorkspaceRow {
   readonly excluded_from_input_guardrails: boolean | number;
   readonly excluded_from_output_guardrails: boolean | number;
   readonly created_by: string | null;
+  readonly scim_source_id: string | null;
   readonly created_at: number | string;
   readonly updated_at: number | string;
 }
@@ -66,6 +67,7 @@ const fromRow = (row: WorkspaceRow): Workspace => ({
     outputGuardrails: Boolean(row.excluded_from_output_guardrails),
   },
   createdBy: row.created_by,
+  scimSourceId: row.scim_source_id,
   createdAt: Number(row.created_at),
   updatedAt: Number(row.updated_at),
   etag: etagOf(row),
@@ -196,6 +198,7 @@ export class SqlWorkspaces implements WorkspaceStore {
         excluded_from_input_guardrails: false,
         excluded_from_output_guardrails: false,
         created_by: input.createdBy ?? null,
+        scim_source_id: null,
         created_at: now,
         updated_at: now,
       };

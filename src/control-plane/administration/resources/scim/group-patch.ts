@@ -1,0 +1,122 @@
+import { parse } from 'scim2-parse-filter';
+import { attributeNamed, groupAttributes, readValue } from './attributes.js';
+import { readPath, type SentOperation, shown } from './patch.js';
+import { invalidValue, ScimError } from './scim-error.js';
+
+/**
+ * PATCH of groups. Members are added and removed one by one, never through the list of all: a group may have tens of thousands.
+ */
+
+/** What the operations change of a group. */
+export interface GroupEdit {
+  displayName?: string;
+  externalId?: string | null;
+  /** Does the list begin empty, in place of the members of before? */
+  isReplaced: boolean;
+  readonly added: Set<string>;
+  readonly removed: Set<string>;
+}
+
+export const noEdit = (): GroupEdit => ({ isReplaced: false, added: new Set(), removed: new Set() });
+
+const members = attributeNamed(groupAttributes, 'members')!;
+
+/** Ids of members that were sent: a list, one object, or one id. */
+export function memberIdsOf(value: unknown, path: string): string[] {
+  const read = (readValue(members, value, path) ?? []) as { value?: string; type?: string }[];
+  return read.map(({ value: id, type }, i) => {
+    if (id === undefined) throw invalidValue(`${path}[${i}].value`, 'is required: the id of a user.');
+    if (type !== undefined && type.toLowerCase() !== 'user')
+      throw invalidValue(`${path}[${i}].type`, 'must be User: groups have no groups as members.');
+    return id;
+  });
+}
+
+/** Ids in `value eq "…"`, alone or joined by `or`. */
+function idsInFilter(filter: string, path: string): string[] {
+  const ids = (node: ReturnType<typeof parse>): string[] => {
+    if (node.op === 'or') return node.filters.flatMap(ids);
+    if (node.op === 'eq' && node.attrPath.toLowerCase() === 'value') return [String(node.compValue)];
+    throw new ScimError('invalidPath', `path ${shown(path)}: members are chosen by value eq "id".`);
+  };
+  let parsed: ReturnType<typeof parse>;
+  try {
+    parsed = parse(filter);
+  } catch {
+    throw new ScimError('invalidPath', `path ${shown(path)} cannot be read.`);
+  }
+  return ids(parsed);
+}
+
+function add(edit: GroupEdit, ids: readonly string[]): void {
+  for (const id of ids) {
+    edit.added.add(id);
+    edit.removed.delete(id);
+  }
+}
+
+function remove(edit: GroupEdit, ids: readonly string[]): void {
+  for (const id of ids) {
+    edit.removed.add(id);
+    edit.added.delete(id);
+  }
+}
+
+function empty(edit: GroupEdit): void {
+  edit.isReplaced = true;
+  edit.added.clear();
+  edit.removed.clear();
+}
+
+function editMembers(
+  edit: GroupEdit,
+  { op, value }: SentOperation,
+  filter: string | null,
+  path: string,
+): void {
+  if (filter !== null) {
+    if (op !== 'remove')
+      throw new ScimError('invalidPath', `path ${shown(path)}: a member that is there cannot be changed.`);
+    remove(edit, idsInFilter(filter, path));
+    return;
+  }
+  const ids = memberIdsOf(value, 'members');
+  if (op === 'replace' || (op === 'remove' && value === undefined)) empty(edit);
+  if (op === 'remove') remove(edit, ids);
+  else add(edit, ids);
+}
+
+function setText(edit: GroupEdit, name: 'displayName' | 'externalId', { op, value }: SentOperation): void {
+  const text = op === 'remove' ? undefined : readValue(attributeNamed(groupAttributes, name)!, value, name);
+  if (name === 'externalId') edit.externalId = (text as string | undefined) ?? null;
+  else if (text === undefined) throw invalidValue('displayName', 'is required.');
+  else edit.displayName = text as string;
+}
+
+function editAt(edit: GroupEdit, operation: SentOperation, path: string, lenient: boolean): void {
+  const parsed = readPath(path);
+  if (parsed === null || parsed.isExtension) return;
+  const attribute = attributeNamed(groupAttributes, parsed.name ?? '');
+  const isMembers = attribute?.name === 'members';
+  const isPart = parsed.part !== null && !(isMembers && parsed.part.toLowerCase() === 'value');
+  if (attribute === undefined || isPart || (parsed.filter !== null && !isMembers)) {
+    if (lenient) return;
+    if (/^(?:id|schemas|meta)$/i.test(parsed.name ?? ''))
+      throw new ScimError('mutability', `path ${shown(path)} cannot be changed.`);
+    throw new ScimError('invalidPath', `path ${shown(path)} names nothing of a group that can be changed.`);
+  }
+  if (isMembers) editMembers(edit, operation, parsed.filter, path);
+  else setText(edit, attribute.name as 'displayName' | 'externalId', operation);
+}
+
+/** All operations of a PATCH, one after the other. */
+export function groupEdit(operations: readonly SentOperation[]): GroupEdit {
+  const edit = noEdit();
+  for (const operation of operations) {
+    if (operation.path !== null) editAt(edit, operation, operation.path, false);
+    else
+      for (const [name, value] of Object.entries(operation.value as object))
+        editAt(edit, { ...operation, value: value ?? undefined }, name, true);
+  }
+  return edit;
+}
