@@ -157,7 +157,7 @@ function* atPath(sent: SentOperation, lenient: boolean): Generator<ScimPatchOper
     if (lenient) return;
     throw unknownPath(path);
   }
-  const value = valueOf(sent, attribute, filter, inner);
+  const value = formOf(sent, attribute, filter, inner);
   // An attribute without a value is absent.
   const op = value === undefined ? 'remove' : sent.op;
   const prefix = isExtension ? `${enterpriseSchema}:` : '';
@@ -172,7 +172,7 @@ function* atPath(sent: SentOperation, lenient: boolean): Generator<ScimPatchOper
 }
 
 /** The value in the form of what the path leads to. */
-function valueOf(
+function formOf(
   { op, value, path }: SentOperation,
   attribute: Attribute,
   filter: string | null,
