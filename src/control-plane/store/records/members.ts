@@ -38,6 +38,6 @@ export interface MemberStore {
   setRole(place: Place, userId: string, role: WorkspaceRole): Promise<'changed' | 'missing'>;
   /** The user's keys in the workspace are gone with it. */
   remove(place: Place, userId: string): Promise<'removed' | 'missing'>;
-  /** null: the workspace's organisation has no such user. */
+  /** null: the workspace's organisation has no such active user. */
   roleOf(workspaceId: string, userId: string): Promise<Roles | null>;
 }

@@ -31,7 +31,7 @@ export interface SessionFilter {
 
 /** The sessions of people. What has expired is not found. */
 export interface SessionStore {
-  /** A user has at most 100: one more ends the oldest. `missing`: there is no such user. */
+  /** A user has at most 100: one more ends the oldest. `missing`: there is no such user, or it was deactivated. */
   create(organisationId: string, input: NewSession): Promise<MadeSession | 'missing'>;
   get(organisationId: string, id: string): Promise<Session | null>;
   /** Asked before a tenant is known. */

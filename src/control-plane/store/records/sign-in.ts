@@ -20,7 +20,7 @@ export interface SignInUser {
 
 /** How people prove who they are. */
 export interface SignInStore {
-  /** Users of that address, in all organisations or in one. */
+  /** Active users of that address, in all organisations or in one. */
   findByEmail(email: string, organisationId?: string): Promise<readonly SignInUser[]>;
   passwordHash(organisationId: string, userId: string): Promise<string | null>;
   /** `missing`: there is no such user. */

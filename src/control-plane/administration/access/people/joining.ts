@@ -16,6 +16,8 @@ const forCalls = [
 
 /** Makes the key that the settings of a workspace want for each user who joins it. Its text is had by rotating it. */
 export async function joined(caller: Caller, place: Place, user: User): Promise<void> {
+  // Gets it when activated.
+  if (!user.isActive) return;
   const settings = await caller.store.organisations.settings(place.organisationId, place.workspaceId);
   if (settings === null || !settings.userApiKeyAutoCreate || settings.userApiKeyCount === 0) return;
   const scopes = await scopesLeft(caller, place, user, forCalls);

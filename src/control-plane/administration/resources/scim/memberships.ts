@@ -1,4 +1,4 @@
-import type { ScimMove } from '../../../store/store.js';
+import type { ScimMove, User } from '../../../store/store.js';
 import type { Caller } from '../../access/caller.js';
 import { checkMemberships, checkRaised } from '../../access/grants.js';
 import { joined } from '../../access/people/joining.js';
@@ -30,6 +30,16 @@ function report(caller: Caller, workspaceId: string, moves: readonly ScimMove[])
       ? keysOfWorkspace(workspaceId)
       : touched.flatMap(({ userId }) => keysOfUser(userId));
   caller.changed({ kind: 'workspace', action: 'update', id: workspaceId, workspaceId }, forgets);
+}
+
+/** The same for a user who is activated: in workspaces that were joined before, and where there is no key yet. */
+export async function giveKeysOnActivation(caller: Caller, user: User): Promise<void> {
+  const { store, organisationId } = caller;
+  for (const workspaceId of user.workspaceIds) {
+    const own = { workspaceId, userId: user.id };
+    const { total } = await store.keys.list(organisationId, own, { offset: 0, limit: 1 });
+    if (total === 0) await joined(caller, { organisationId, workspaceId }, user);
+  }
 }
 
 /** Users who join by a group get the key that the settings of the workspace want for those who join. */

@@ -3,12 +3,14 @@ import { emailKey } from '../../../../common/access/email.js';
 import type { ScimUser, ScimUserChange } from '../../../store/store.js';
 import type { Caller } from '../../access/caller.js';
 import { checkOrganisationRole } from '../../access/grants.js';
+import { endSessions } from '../../access/people/leaving.js';
 import { AdminError } from '../../admin-error.js';
 import type { AdminParts, Service } from '../../service.js';
 import { checkGrants, checkOwner, checkOwnership, keysOfUser, noUser } from '../people/users.js';
 import { readUser } from './attributes.js';
 import { readQuery } from './filter.js';
 import { baseOf, listOf, pageOfScim } from './lists.js';
+import { giveKeysOnActivation } from './memberships.js';
 import { patchUser, readOperations } from './patch.js';
 import { mostUsers } from './schemas.js';
 import { changedSince } from './scim-error.js';
@@ -70,10 +72,10 @@ export function scimUsers({ store, publicUrl }: AdminParts): UserMethods {
     if (after === 'missing') throw noUser();
     if (after === 'stale') throw changedSince();
     if (after === 'taken') throw nameTaken(change.email);
-    caller.changed(
-      { id: after.id, workspaceId: null },
-      isOfRights(before, change) ? keysOfUser(after.id) : [],
-    );
+    const ofRights = isOfRights(before, change);
+    caller.changed({ id: after.id, workspaceId: null }, ofRights ? keysOfUser(after.id) : []);
+    if (ofRights) await endSessions(store, caller.organisationId, after.id);
+    if (!before.isActive && after.isActive) await giveKeysOnActivation(caller, after);
     return answer(caller, after);
   }
 

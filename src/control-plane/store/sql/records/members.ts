@@ -159,7 +159,7 @@ export class SqlMembers implements MemberStore {
         .leftJoin('workspace_members as m', (on) =>
           on.on('m.workspace_id', 'w.id').andOn('m.user_id', 'u.id'),
         )
-        .where({ 'w.id': workspaceId, 'u.id': userId })
+        .where({ 'w.id': workspaceId, 'u.id': userId, 'u.is_active': true })
         .first('u.role as organisation', 'm.role as workspace');
       if (row === undefined) return null;
       const { organisation, workspace } = row;

@@ -69,7 +69,7 @@ export class SqlSessions implements SessionStore {
       expires_at: now + maxAgeMs,
     };
     return this.database.write(async (sql) => {
-      const owner = { organisation_id: organisationId, id: input.userId };
+      const owner = { organisation_id: organisationId, id: input.userId, is_active: true };
       if ((await sql('users').where(owner).first('id')) === undefined) return 'missing';
       const own = { organisation_id: organisationId, user_id: input.userId };
       const surplus: string[] = await sql('sessions')

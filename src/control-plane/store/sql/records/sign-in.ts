@@ -48,7 +48,7 @@ export class SqlSignIn implements SignInStore {
   async findByEmail(email: string, organisationId?: string): Promise<readonly SignInUser[]> {
     if (!isKeepable(email)) return [];
     return this.database.read(async (sql) => {
-      const wanted = sql('users').where({ email_key: emailKey(email) });
+      const wanted = sql('users').where({ email_key: emailKey(email), is_active: true });
       if (organisationId !== undefined) wanted.where({ organisation_id: organisationId });
       const rows: { id: string; organisation_id: string }[] = await wanted
         .orderBy(['created_at', 'id'])
