@@ -4679,7 +4679,7 @@ export interface ScimMapping {
 }
 
 export interface ScimResource {
-  /** As RFC 7643 has it. */
+  /** As RFC 7643 has it. Absent after a change of a group with more than 1000 members. */
   readonly resource?: Readonly<Record<string, unknown>> | null;
   /** Names this state of it; for If-Match and the etag of a change. Empty: it never changes. */
   readonly etag: string;

@@ -32,6 +32,8 @@ import type { TokenHolderStore } from './records/token-holders.js';
 import type { ScimGroupStore } from './records/scim-groups.js';
 import type { ScimMappingStore } from './records/scim-mappings.js';
 import type { ScimUserStore } from './records/scim-users.js';
+import type { SessionStore } from './records/sessions.js';
+import type { SignInStore } from './records/sign-in.js';
 import type { UnredactedTextStore } from './records/unredacted-texts.js';
 import type { UsageLimitsPolicyStore } from './records/usage-limits-policies.js';
 import type { UserStore } from './records/users.js';

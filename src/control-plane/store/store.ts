@@ -38,6 +38,8 @@ export type * from './records/scim-conditions.js';
 export type * from './records/scim-groups.js';
 export type * from './records/scim-mappings.js';
 export type * from './records/scim-users.js';
+export type * from './records/sessions.js';
+export type * from './records/sign-in.js';
 export type * from './records/unredacted-texts.js';
 export type * from './records/usage-limits.js';
 export type * from './records/usage-limits-policies.js';

@@ -28,12 +28,14 @@ export async function scimAnswer(
   const headers = ['content-type', scimType];
   if (responseBody === '')
     return { status: 200, headers, body: await messageJson(method.response, response) };
-  const resource = response[responseBody] as Resource;
+  const resource = response[responseBody] as Resource | null;
   // Empty: it never changes.
   const version = response['etag'] ? `W/"${response['etag']}"` : null;
   if (version !== null) headers.push('etag', version);
   if (verb === 'GET' && version !== null && isKnown(valuesOf(request.headers, 'if-none-match'), version))
     return { status: 304, headers: ['etag', version], body: '' };
+  // Changed, and too long to be sent back with every change.
+  if (resource === null) return { status: 204, headers, body: '' };
   const location = resource.meta?.location;
   if (verb === 'POST' && location !== undefined) headers.push('location', location);
   return { status: verb === 'POST' ? 201 : 200, headers, body: JSON.stringify(resource) };

@@ -47,6 +47,8 @@ import { SqlTokenHolders } from './records/token-holders.js';
 import { SqlScimGroups } from './records/scim-groups.js';
 import { SqlScimMappings } from './records/scim-mappings.js';
 import { SqlScimUsers } from './records/scim-users.js';
+import { SqlSessions } from './records/sessions.js';
+import { SqlSignIn } from './records/sign-in.js';
 import { SqlUnredactedTexts } from './records/unredacted-texts.js';
 import { SqlUsageLimitsPolicies } from './records/usage-limits-policies.js';
 import { SqlUsers } from './records/users.js';

@@ -219,8 +219,7 @@ export function readValue(attribute: Attribute, value: unknown, path: string): u
   if (value === null || value === undefined) return undefined;
   if (!attribute.multiValued) return readSingle(attribute, value, path);
   const items = Array.isArray(value) ? value : [value];
-  if (items.length > mostValues && attribute.name !== 'members')
-    throw invalidValue(path, `must have at most ${mostValues} values.`);
+  if (items.length > mostValues) throw invalidValue(path, `must have at most ${mostValues} values.`);
   const read = items
     .filter((item) => item !== null && item !== '')
     .map((item, i) => readComplex(attribute, item, `${path}[${i}]`) as Record<string, unknown>)

@@ -1,5 +1,5 @@
 import { parse } from 'scim2-parse-filter';
-import { attributeNamed, groupAttributes, readValue } from './attributes.js';
+import { attributeNamed, groupAttributes, readAttributes, readValue } from './attributes.js';
 import { readPath, type SentOperation, shown } from './patch.js';
 import { invalidValue, ScimError } from './scim-error.js';
 
@@ -22,13 +22,18 @@ export const noEdit = (): GroupEdit => ({ isReplaced: false, added: new Set(), r
 const members = attributeNamed(groupAttributes, 'members')!;
 
 /** Ids of members that were sent: a list, one object, or one id. */
-export function memberIdsOf(value: unknown, path: string): string[] {
-  const read = (readValue(members, value, path) ?? []) as { value?: string; type?: string }[];
-  return read.map(({ value: id, type }, i) => {
-    if (id === undefined) throw invalidValue(`${path}[${i}].value`, 'is required: the id of a user.');
-    if (type !== undefined && type.toLowerCase() !== 'user')
-      throw invalidValue(`${path}[${i}].type`, 'must be User: groups have no groups as members.');
-    return id;
+export function memberIdsOf(sent: unknown, path: string): string[] {
+  if (sent === null || sent === undefined) return [];
+  const items: readonly unknown[] = Array.isArray(sent) ? sent : [sent];
+  return items.map((item, i) => {
+    const at = `${path}[${i}]`;
+    const member = typeof item === 'string' ? { value: item } : item;
+    if (typeof member !== 'object' || member === null) throw invalidValue(at, 'must be an object.');
+    const { value, type } = readAttributes(members.parts ?? [], { ...member }, at);
+    if (value === undefined) throw invalidValue(`${at}.value`, 'is required: the id of a user.');
+    if (type !== undefined && String(type).toLowerCase() !== 'user')
+      throw invalidValue(`${at}.type`, 'must be User: groups have no groups as members.');
+    return String(value);
   });
 }
 

@@ -27,10 +27,15 @@ type GroupMethods = Pick<
 
 type Json = Readonly<Record<string, unknown>>;
 
+/** A PATCH of a group with more members is answered without the group. */
+const mostMembersAnswered = 1000;
 /** Members on one page of groups, beyond which the page ends. */
 const mostMembersShown = 20_000;
 const longestName = 255;
 const everything = { offset: 0, limit: 1_000_000 };
+
+/** Members are read apart: there may be many. */
+const nameAttributes = groupAttributes.filter(({ name }) => name !== 'members');
 
 const noGroup = (): AdminError => new AdminError('AB08', 'There is no such group.');
 const nameTaken = (name: string): AdminError =>
@@ -66,7 +71,7 @@ function groupResource(
 
 /** A group that was sent whole. Members that are absent stay as they are. */
 function editOf(resource: Json): GroupEdit & { displayName: string } {
-  const { displayName, externalId } = readAttributes(groupAttributes, resource);
+  const { displayName, externalId } = readAttributes(nameAttributes, resource);
   if (displayName === undefined) throw invalidValue('displayName', 'is required.');
   const key = Object.keys(resource).find((name) => name.toLowerCase() === 'members');
   const given = key === undefined ? undefined : resource[key];
@@ -112,9 +117,9 @@ export function scimGroups({ store, publicUrl }: AdminParts): GroupMethods {
         'members',
         `names ${JSON.stringify(unknown[0].slice(0, 80))}: there is no such user.`,
       );
-    const before = edit.isReplaced ? await store.scimGroups.memberIds(organisationId, groupId) : [];
-    const added = [...edit.added].filter((id) => !before.includes(id) || before.length === 0);
-    const removed = edit.isReplaced ? before.filter((id) => !edit.added.has(id)) : [...edit.removed];
+    const before = new Set(edit.isReplaced ? await store.scimGroups.memberIds(organisationId, groupId) : []);
+    const added = [...edit.added].filter((id) => !before.has(id));
+    const removed = edit.isReplaced ? [...before].filter((id) => !edit.added.has(id)) : [...edit.removed];
     await store.scimGroups.add(organisationId, groupId, added);
     await store.scimGroups.remove(organisationId, groupId, removed);
     await settleMemberships(caller, { userIds: [...added, ...removed] });
@@ -125,7 +130,7 @@ export function scimGroups({ store, publicUrl }: AdminParts): GroupMethods {
     id: string,
     edit: GroupEdit,
     etag: string | null | undefined,
-  ): Promise<ScimResource> {
+  ): Promise<ScimGroup> {
     checkNames(edit);
     const { displayName, externalId } = edit;
     const group = await store.scimGroups.update(
@@ -139,7 +144,7 @@ export function scimGroups({ store, publicUrl }: AdminParts): GroupMethods {
     if (group === 'taken') throw nameTaken(displayName ?? '');
     caller.changed({ id, workspaceId: null });
     await changeMembers(caller, id, edit);
-    return answer(caller, group);
+    return group;
   }
 
   /** As many groups of the page as have members that fit into one answer; at least one. */
@@ -191,11 +196,14 @@ export function scimGroups({ store, publicUrl }: AdminParts): GroupMethods {
     },
 
     async ReplaceScimGroup(caller, { group_id, resource, etag }) {
-      return change(caller, group_id, editOf(resource ?? {}), etag);
+      return answer(caller, await change(caller, group_id, editOf(resource ?? {}), etag));
     },
 
     async PatchScimGroup(caller, { group_id, patch, etag }) {
-      return change(caller, group_id, groupEdit(readOperations(patch ?? {})), etag);
+      const group = await change(caller, group_id, groupEdit(readOperations(patch ?? {})), etag);
+      const sizes = await store.scimGroups.sizes(caller.organisationId, [group_id]);
+      const isLarge = (sizes.get(group_id) ?? 0) > mostMembersAnswered;
+      return isLarge ? { resource: null, etag: group.etag } : answer(caller, group);
     },
 
     async DeleteScimGroup(caller, { group_id, etag }) {

@@ -216,17 +216,30 @@ export class SqlScimMappings implements ScimMappingStore {
           })),
         );
       }
-      for (const move of moves) if (move.from !== null) await this.#change(sql, organisationId, move, now);
+      await this.#leave(
+        sql,
+        organisationId,
+        moves.filter(({ to }) => to === null),
+      );
+      for (const move of moves)
+        if (move.from !== null && move.to !== null) await this.#change(sql, organisationId, move, now);
     });
+  }
+
+  async #leave(sql: Transaction, organisationId: string, moves: readonly ScimMove[]): Promise<void> {
+    for (const workspaceId of new Set(moves.map((move) => move.workspaceId))) {
+      const leaving = moves.filter((move) => move.workspaceId === workspaceId);
+      for (const batch of batchesOf(leaving)) {
+        const ids = batch.map(({ userId }) => userId);
+        const at = { organisation_id: organisationId, workspace_id: workspaceId };
+        await sql('workspace_members').where(at).whereIn('user_id', ids).delete();
+        await sql('api_keys').where(at).whereIn('user_id', ids).delete();
+      }
+    }
   }
 
   async #change(sql: Transaction, organisationId: string, move: ScimMove, now: number): Promise<void> {
     const at = { organisation_id: organisationId, workspace_id: move.workspaceId, user_id: move.userId };
-    if (move.to === null) {
-      await sql('workspace_members').where(at).delete();
-      await sql('api_keys').where(at).delete();
-      return;
-    }
     const place: PlaceRow = await sql('workspace_members').where(at).first();
     await sql('workspace_members')
       .where(at)
