@@ -6144,9 +6144,9 @@ export interface WorkspaceSettings {
   readonly user_api_key_count?: number | null;
   /** 1: keep the bodies of requests in the log. 0: do not. */
   readonly debug_log?: number | null;
-  /** 1: add the user's metadata to requests of the user's keys. */
+  /** 1: requests of a user's key have the user's e-mail address as metadata `_user`. */
   readonly user_key_metadata?: number | null;
-  /** 1: a request may override that metadata. */
+  /** 1: a request that names a user itself keeps that. 0: the owner of the key wins. */
   readonly user_key_metadata_override?: number | null;
   /** `weekly`, `monthly` or a number of days, 1 to 365. Empty text: no rotation. null: what the organisation has set. */
   readonly user_api_key_rotation_period?: unknown;

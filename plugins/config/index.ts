@@ -103,9 +103,9 @@ class Resolver {
     if (base === null && given['virtual-key'] === undefined && given.provider === undefined)
       this.#requireProvider(x, given);
     x.config = config;
-    const { metadata } = x.principal.defaults;
+    const { metadata, user } = x.principal.defaults;
     const { pairs, dropped } = given.metadata === undefined ? nothing : readMetadata(given.metadata);
-    x.metadata = mergeMetadata(metadata, config.metadata, pairs, x.request.json?.['user']);
+    x.metadata = mergeMetadata(metadata, config.metadata, pairs, x.request.json?.['user'], user);
     if (x.addedMetadata !== null) x.metadata = { ...x.metadata, ...x.addedMetadata };
     if (dropped.length > 0) x.droppedMetadata = dropped;
   }

@@ -52,15 +52,22 @@ function isEmpty(metadata: Metadata): boolean {
 
 /**
  * The metadata of a call. Values of administrators win: workspace over key (both in `key`) over config over
- * request. `user` of the body becomes `_user` where it is not set.
+ * request. `user` of the body becomes `_user` where it is not set, and `usual` where the body names none.
  */
-export function mergeMetadata(key: Metadata, config: Metadata, request: Metadata, user: unknown): Metadata {
-  const named = typeof user === 'string' && user !== '' && user.length <= maxValueLength;
-  if (!named && isEmpty(request)) {
+export function mergeMetadata(
+  key: Metadata,
+  config: Metadata,
+  request: Metadata,
+  user: unknown,
+  usual?: string,
+): Metadata {
+  const isNamed = typeof user === 'string' && user !== '' && user.length <= maxValueLength;
+  const named = isNamed ? user : usual;
+  if (named === undefined && isEmpty(request)) {
     if (isEmpty(config)) return isEmpty(key) ? none : key;
     if (isEmpty(key)) return config;
   }
   const merged: Record<string, string> = Object.create(null);
-  if (named) merged['_user'] = user;
+  if (named !== undefined) merged['_user'] = named;
   return Object.assign(merged, request, config, key);
 }

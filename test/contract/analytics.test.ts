@@ -7,7 +7,6 @@ import { createPricing } from '../../src/common/prices/pricing.js';
 import { ReplacementPrices, whatIf } from '../../src/control-plane/administration/usage/what-if.js';
 import { dayMs, hourMs, minuteMs } from '../../src/control-plane/analytics/buckets.js';
 import { Follower } from '../../src/control-plane/analytics/duckdb/follower.js';
-import { PostgresRollups } from '../../src/control-plane/analytics/rollups/postgres-rollups.js';
 import { PostgresAnalytics } from '../../src/control-plane/analytics/postgres.js';
 import {
   type AnalyticsQuestion,
@@ -17,6 +16,7 @@ import {
   groupColumns,
   groupFigures,
 } from '../../src/control-plane/analytics/question.js';
+import { PostgresRollups } from '../../src/control-plane/analytics/rollups/postgres-rollups.js';
 import { askDatabase } from '../../src/control-plane/analytics/statements/ask.js';
 import type { Ledger } from '../../src/control-plane/ledger/ledger.js';
 import { openPostgresLedger } from '../../src/control-plane/ledger/postgres/ledger.js';
@@ -343,7 +343,10 @@ describe('analytics', function () {
           0,
         );
         expect(total.requests).to.equal(found.length);
-        expect(total.cost).to.be.closeTo(found.reduce((sum, { cost }) => sum + (cost ?? 0), 0), 1e6);
+        expect(total.cost).to.be.closeTo(
+          found.reduce((sum, { cost }) => sum + (cost ?? 0), 0),
+          1e6,
+        );
         expect(total.whatIfCost).to.be.closeTo(wanted, 1e6);
         expect(models.reduce((sum, { requests }) => sum + requests, 0)).to.equal(found.length);
       }

@@ -94,11 +94,7 @@ describe('anomalies', function () {
       );
       const [claimed] = await opened.ledger.alerts.claim(Date.now() + weekMs, Date.now(), 10);
       expect(claimed).to.include({ event: 'anomaly', metric: 'cost', name: 'Shop' });
-      const { alerts } = await opened.ledger.alerts.list(
-        org,
-        { event: 'anomaly' },
-        { offset: 0, limit: 10 },
-      );
+      const { alerts } = await opened.ledger.alerts.list(org, { event: 'anomaly' }, { offset: 0, limit: 10 });
       expect(alerts.map(({ id }) => id)).to.deep.equal([one!.id]);
     });
 
@@ -107,9 +103,9 @@ describe('anomalies', function () {
       expect((await listed(['calm'])).total).to.equal(0);
       expect((await listed(['shop'], ['k-1'])).total).to.equal(0);
       const other = { org: 'org-9', workspaces: null, except: [], keys: null };
-      expect(
-        (await opened.ledger.alerts.listAnomalies(other, {}, { offset: 0, limit: 10 })).total,
-      ).to.equal(0);
+      expect((await opened.ledger.alerts.listAnomalies(other, {}, { offset: 0, limit: 10 })).total).to.equal(
+        0,
+      );
     });
 
     it('begin anew an hour after the figure was as usual', async () => {

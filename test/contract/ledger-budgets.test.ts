@@ -561,9 +561,9 @@ describe('budgets in the ledger', () => {
           expect(byNode).to.deep.equal(new Map(nodes.map((each) => [each, rounds * 10])));
         }
         const alerts = await ledger.alerts.unaddressed(1000);
-        expect(alerts.map((alert) => (alert.event === 'anomaly' ? '' : `${alert.budget} ${alert.event}`))).to.have.members(
-          budgets.flatMap((budget) => [`${budget} threshold`, `${budget} exhausted`]),
-        );
+        expect(
+          alerts.map((alert) => (alert.event === 'anomaly' ? '' : `${alert.budget} ${alert.event}`)),
+        ).to.have.members(budgets.flatMap((budget) => [`${budget} threshold`, `${budget} exhausted`]));
         const claims = await Promise.all(
           alerts.map(({ id }) => ledger.alerts.address(id, { name: null, recipients: [] }, true)),
         ).then(() =>

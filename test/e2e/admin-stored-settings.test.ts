@@ -13,8 +13,6 @@ describe('settings in the administration API', () => {
     const { status, json } = await plane.rest('PUT', path, body);
     expect(status, JSON.stringify(json)).to.equal(200);
   };
-  const warnings = (): string[] =>
-    plane.logged.filter((line) => line.startsWith('stored, but not enforced yet'));
 
   it('is null for limits of a workspace that has none, and a list for others', async () => {
     const place = '/v1/admin/workspaces/other';
@@ -36,19 +34,6 @@ describe('settings in the administration API', () => {
     await put(workspace, { security_settings: { data_visibility: { membersViewAllData: true } } });
     expect((await shown(workspace)).membersViewAllData).to.equal(true);
     expect((await shown(organisation)).membersViewAllData).to.equal(false);
-  });
-
-  it('is a warning in the log where one is set that has no effect yet', async () => {
-    await put('/v1/admin/workspaces/other', {
-      name: 'Other',
-      settings: { debug_log: 0, user_key_metadata: 0 },
-    });
-    expect(warnings()).to.deep.equal([]);
-    await put('/v1/admin/workspaces/other', {
-      settings: { user_key_metadata: 1, user_key_metadata_override: 1 },
-    });
-    expect(warnings().at(-1)).to.include('settings.user_key_metadata, settings.user_key_metadata_override');
-    expect(warnings()).to.have.lengthOf(1);
   });
 
   it('keeps the bodies of requests out of the log from a key of a workspace with debug_log 0', async () => {

@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { expect } from 'chai';
 import { headgate } from '../support/command.js';
 import { eventually, type RunningGateway, startGateway } from '../support/gateway.js';
+import { patchOf } from '../support/scim-plane.js';
 import { folder, forEachStore } from '../support/stores.js';
 import { expectWithinMs } from '../support/time-limits.js';
 
@@ -60,6 +61,37 @@ describe('two gateways on one PostgreSQL', function () {
       expect(await statusAt(one, key)).to.equal(401);
       await eventually('refused by the other', async () => (await statusAt(two, key)) === 401, 2000);
       expectWithinMs(performance.now() - revoked, 1000);
+    });
+
+    it('a user deactivated through SCIM over the one is refused by it at once, and by the other within a second', async () => {
+      const scim = async (verb: string, path: string, body: object) => {
+        const response = await fetch(`${one.url}/v1/scim/${one.organisationId}${path}`, {
+          method: verb,
+          headers: { 'x-gateway-api-key': one.adminKey, 'content-type': 'application/scim+json' },
+          body: JSON.stringify(body),
+        });
+        expect(response.ok).to.equal(true);
+        return (await response.json()) as { id: string };
+      };
+      const { id } = await scim('POST', '/Users', { userName: 'short-lived@example.com' });
+      const { api } = one.admin();
+      const users = [{ id, role: 'member' as const }];
+      await api.workspaceMembers.addWorkspaceMembers({ workspace_id: one.workspaceId, users });
+      const { key } = await one.admin().keys.create({
+        type: 'workspace',
+        sub_type: 'user',
+        name: 'short-lived',
+        workspace_id: one.workspaceId,
+        user_id: id,
+        scopes: ['completions.write'],
+      });
+      for (const gateway of [one, two]) expect(await statusAt(gateway, key)).to.equal(200);
+      const operation = { op: 'replace', path: 'active', value: false };
+      await scim('PATCH', `/Users/${id}`, patchOf(operation));
+      const deactivated = performance.now();
+      expect(await statusAt(one, key)).to.equal(401);
+      await eventually('refused by the other', async () => (await statusAt(two, key)) === 401, 2000);
+      expectWithinMs(performance.now() - deactivated, 1000);
     });
 
     it('a stream over the other ends within five seconds with an error event when its key is revoked over the one', async () => {

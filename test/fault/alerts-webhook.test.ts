@@ -132,7 +132,9 @@ describe('the webhook of alerts', function () {
     return budget;
   }
   const alertOf = async (of: string, from: BudgetLedger = ledger): Promise<SentAlert | undefined> =>
-    (await from.alerts.list(org, {}, { offset: 0, limit: 100 })).alerts.find((alert) => budgetOf(alert) === of);
+    (await from.alerts.list(org, {}, { offset: 0, limit: 100 })).alerts.find(
+      (alert) => budgetOf(alert) === of,
+    );
   const isSettled = (of: string, is: string) => async (): Promise<boolean> =>
     (await alertOf(of))?.delivery === is;
 

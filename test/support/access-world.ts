@@ -162,8 +162,8 @@ const noRequests: Analytics = {
       cache: {},
       groups: { total: 0, rows: [] },
       values: { total: 0, values: [] },
-        usage: { groups: [] },
-        slots: [],
+      usage: { groups: [] },
+      slots: [],
     };
     return answers[question.kind] as unknown as AnswerTo<Q>;
   },

@@ -135,9 +135,9 @@ describe('anomalies', function () {
     it(`find a tripled cost within ${most} minutes: ${rhythm.name}`, () => {
       for (let seed = 1; seed <= seeds; seed++) {
         const weeks = new Weeks(rhythm, 3, seed, changed({ cost: 3 }));
-        const found = [1, 2, 3, 4, 5, 6].slice(0, most).findIndex((minutes) =>
-          weeks.at(begin + minutes).some(({ metric }) => metric === 'cost'),
-        );
+        const found = [1, 2, 3, 4, 5, 6]
+          .slice(0, most)
+          .findIndex((minutes) => weeks.at(begin + minutes).some(({ metric }) => metric === 'cost'));
         expect(found, `seed ${seed}`).to.be.at.least(0);
       }
     });

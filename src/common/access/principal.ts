@@ -40,6 +40,8 @@ export interface Principal {
     readonly configId: string | null;
     readonly allowConfigOverride: boolean;
     readonly metadata: Readonly<Record<string, string>>;
+    /** Metadata `_user` of calls that name no user; absent: none. */
+    readonly user?: string;
   };
 }
 

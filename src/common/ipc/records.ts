@@ -29,7 +29,13 @@ export interface KeyRecord {
   budgets?: BudgetRule[];
   /** It was identified by a JSON web token, not by a key. Absent: by a key. */
   isToken?: boolean;
-  defaults: { configId: string | null; allowConfigOverride: boolean; metadata: Record<string, string> };
+  defaults: {
+    configId: string | null;
+    allowConfigOverride: boolean;
+    metadata: Record<string, string>;
+    /** Metadata `_user` of calls that name no user; absent: none. */
+    user?: string;
+  };
 }
 
 /** Why a JSON web token is not accepted. */

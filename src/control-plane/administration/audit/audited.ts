@@ -5,7 +5,6 @@ import type { NewChange, RequestKey } from '../../store/store.js';
 import type { Caller } from '../access/caller.js';
 import type { Inbound } from '../access/inbound.js';
 import { AdminError } from '../admin-error.js';
-import { warnOfNotEnforced } from '../references/not-enforced.js';
 import { checkRepeat } from '../repeats.js';
 import type { AdminParts } from '../service.js';
 import { readMessage, writeMessage } from '../shape/json.js';
@@ -38,7 +37,6 @@ export class AuditedCall {
       await this.#refused(request ?? this.#readable(), AdminError.from(thrown));
       throw thrown;
     }
-    if (request !== null) warnOfNotEnforced(this.parts.log, this.call, this.caller, request);
     await this.#confirm();
     return response;
   }

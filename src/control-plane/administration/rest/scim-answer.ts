@@ -35,7 +35,7 @@ export async function scimAnswer(
   if (verb === 'GET' && version !== null && isKnown(valuesOf(request.headers, 'if-none-match'), version))
     return { status: 304, headers: ['etag', version], body: '' };
   // Changed, and too long to be sent back with every change.
-  if (resource === null) return { status: 204, headers, body: '' };
+  if (resource === null) return { status: 204, headers: headers.slice(2), body: '' };
   const location = resource.meta?.location;
   if (verb === 'POST' && location !== undefined) headers.push('location', location);
   return { status: verb === 'POST' ? 201 : 200, headers, body: JSON.stringify(resource) };

@@ -21,7 +21,7 @@ import type { SetBudget } from '../../records/budget-periods.js';
 import type { OrganisationSettings } from '../../records/organisations.js';
 import type { Listed, Page } from '../../records/place.js';
 import { type LimitRules, rulesOf, workspaceRules } from '../../records/workspace-rules.js';
-import type { WorkspaceDefaults } from '../../records/workspaces.js';
+import type { WorkspaceDefaults, WorkspaceSettings } from '../../records/workspaces.js';
 import type { Database, Sql, Transaction } from '../connection/driver.js';
 import { firstRow } from '../connection/statements.js';
 import { listed, mapped, newestFirst } from '../lists.js';
@@ -59,6 +59,7 @@ interface Surroundings {
   readonly workspace_usage_limits: string | null;
   readonly workspace_created_at: number | string | null;
   readonly user_role: string | null;
+  readonly user_email: string | null;
   readonly user_is_active: boolean | number | null;
   readonly member_role: string | null;
 }
@@ -307,6 +308,7 @@ export const surroundings = `organisations.settings,
     workspaces.excluded_from_input_guardrails,
     workspaces.excluded_from_output_guardrails,
     users.role AS user_role,
+    users.email AS user_email,
     users.is_active AS user_is_active,
     workspace_members.role AS member_role`;
 const withSurroundings = `SELECT api_keys.*, ${surroundings}
@@ -330,6 +332,23 @@ function isInPlace(row: FoundRow): boolean {
 
 const workspaceMetadata = (defaults: string | null): Readonly<Record<string, string>> =>
   defaults === null ? {} : (JSON.parse(defaults).metadata ?? {});
+
+/** Longer values are no metadata. */
+const longestValue = 128;
+
+/** What the settings of the workspace make of the user of a key: `_user`, which calls may override or not. */
+function userMetadata(row: FoundRow): {
+  readonly fixed: Record<string, string>;
+  readonly usual: { user?: string };
+} {
+  const settings: WorkspaceSettings = JSON.parse(row.workspace_settings ?? '{}');
+  const { user_id: id, user_email: email } = row;
+  if (settings.user_key_metadata !== 1 || id === null) return { fixed: {}, usual: {} };
+  const user = email === null || email.length > longestValue ? id : email;
+  return settings.user_key_metadata_override === 1
+    ? { fixed: {}, usual: { user } }
+    : { fixed: { _user: user }, usual: {} };
+}
 
 /** `debug_log` 0: no bodies. */
 const keepsBodies = (settings: string | null): boolean => JSON.parse(settings ?? '{}').debug_log !== 0;
@@ -370,6 +389,7 @@ function limitsOf(row: FoundRow): LimitRules {
 export function toRecord(row: FoundRow, expiresAt: number | null): KeyRecord | null {
   if (!isInPlace(row)) return null;
   const settings: OrganisationSettings = JSON.parse(row.settings);
+  const { fixed, usual } = userMetadata(row);
   return {
     organisationId: row.organisation_id,
     workspaceId: row.workspace_id,
@@ -388,7 +408,12 @@ export function toRecord(row: FoundRow, expiresAt: number | null): KeyRecord | n
       configId: row.default_config_id,
       allowConfigOverride: Boolean(row.allow_config_override),
       // The workspace's setting for requests takes precedence over the key's.
-      metadata: { ...JSON.parse(row.default_metadata), ...workspaceMetadata(row.workspace_defaults) },
+      metadata: {
+        ...JSON.parse(row.default_metadata),
+        ...fixed,
+        ...workspaceMetadata(row.workspace_defaults),
+      },
+      ...usual,
     },
   };
 }
