@@ -78,8 +78,7 @@ describe('settings for the keys of users', () => {
       workspace_id: id,
       config: { retry: { attempts: 1 } },
     });
-    const { slug } = (await plane.rest('GET', `/v1/configs/${made.id}?workspace_id=${id}`)).json;
-    expect(slug).to.be.a('string');
+    const { slug } = made.data;
     const settings = {
       user_api_key_auto_create: true,
       user_api_key_ttl: 3600,

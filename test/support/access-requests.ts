@@ -36,6 +36,9 @@ export interface Place {
   /** Of the organisation. */
   readonly plugin: string;
   readonly log: string;
+  /** Of the organisation. */
+  readonly scimGroup: string;
+  readonly scimMapping: string;
 }
 
 /** The request of a row: what it is about stands in `at`. */
@@ -58,6 +61,12 @@ const integration = { name: 'new', ai_provider_id: 'openai', key: 'sk-new', crea
 const key = { name: 'new', scopes: ['configs.list'] };
 
 const variable = { manager_type: 'env', auth_config: {}, secret_path: 'SECRET' };
+/** The organisation is in the path. */
+const ofScim = (more: RequestOf = () => ({})): RequestOf => {
+  return (at) => ({ organisation_id: at.organisation, ...more(at) });
+};
+const deactivation = { Operations: [{ op: 'replace', path: 'active', value: false }] };
+const emptying = { Operations: [{ op: 'remove', path: 'members' }] };
 
 const figures: RequestOf = (at) => ({
   workspace_slug: at.workspace,
@@ -318,6 +327,31 @@ export const requests: Readonly<Record<string, RequestOf>> = {
   'Requests.ExplainRequest': (at) => ({ request_body: { model: 'gpt' }, ...within(at) }),
   'Schedules.ListSchedules': nothing,
   'Schedules.ListScheduleRuns': () => ({ name: 'prune' }),
+  'Scim.ListScimUsers': ofScim(),
+  'Scim.CreateScimUser': ofScim(() => ({ resource: { userName: 'new-scim@example.com' } })),
+  'Scim.GetScimUser': ofScim((at) => ({ user_id: at.user })),
+  'Scim.ReplaceScimUser': ofScim((at) => ({ user_id: at.user, resource: { userName: 'scim@example.com' } })),
+  'Scim.PatchScimUser': ofScim((at) => ({ user_id: at.user, patch: deactivation })),
+  'Scim.DeleteScimUser': ofScim((at) => ({ user_id: at.user })),
+  'Scim.ListScimGroups': ofScim(),
+  'Scim.CreateScimGroup': ofScim(() => ({ resource: { displayName: 'new' } })),
+  'Scim.GetScimGroup': ofScim((at) => ({ group_id: at.scimGroup })),
+  'Scim.ReplaceScimGroup': ofScim((at) => ({ group_id: at.scimGroup, resource: { displayName: 'other' } })),
+  'Scim.PatchScimGroup': ofScim((at) => ({ group_id: at.scimGroup, patch: emptying })),
+  'Scim.DeleteScimGroup': ofScim((at) => ({ group_id: at.scimGroup })),
+  'Scim.GetScimServiceProviderConfig': ofScim(),
+  'Scim.ListScimResourceTypes': ofScim(),
+  'Scim.GetScimResourceType': ofScim(() => ({ name: 'User' })),
+  'Scim.ListScimSchemas': ofScim(),
+  'Scim.GetScimSchema': ofScim(() => ({ schema_id: 'urn:ietf:params:scim:schemas:core:2.0:User' })),
+  'ScimMappings.ListScimMappings': nothing,
+  'ScimMappings.CreateScimMapping': (at) => ({
+    ...within(at),
+    role: 'manager',
+    scim_group_id: at.scimGroup,
+  }),
+  'ScimMappings.DeleteScimMapping': only('scim_workspace_group_id', 'scimMapping'),
+  'ScimMappings.ListScimMappingGroups': nothing,
   'UsageLimitsPolicies.CreateUsageLimitsPolicy': (at) => ({
     ...condition,
     type: 'cost',
@@ -336,6 +370,7 @@ export const requests: Readonly<Record<string, RequestOf>> = {
     workspaces: [{ id: at.workspace, role: 'member' }],
   }),
   'Users.ListUsers': nothing,
+  'Users.ListOrganisationMembers': ofScim(),
   'Users.GetUser': only('user_id', 'user'),
   'Users.UpdateUser': only('user_id', 'user', { role: 'admin' }),
   'Users.DeleteUser': only('user_id', 'user'),

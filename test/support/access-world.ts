@@ -109,6 +109,7 @@ const watches = ({ name }: AdminMethod): boolean => name === 'Watch.WatchConfig'
 /** The request as an HTTP client writes it. */
 function written({ bindings }: AdminMethod, request: Message) {
   const { verb, path, body } = bindings[0]!;
+  const whole = request[body];
   const rest: Record<string, unknown> = { ...request };
   const filled = path.replace(/\{([^}]*)\}/g, (_, name: string) => {
     delete rest[name];
@@ -117,7 +118,8 @@ function written({ bindings }: AdminMethod, request: Message) {
   const query = new URLSearchParams();
   if (body === '')
     for (const [name, value] of Object.entries(rest)) query.append(name, [value].flat().join(','));
-  return { verb, path: filled, query: query.toString(), json: body === '' ? null : rest };
+  const json = body === '' ? null : Array.isArray(whole) ? rest : (whole ?? rest);
+  return { verb, path: filled, query: query.toString(), json };
 }
 
 /** Bytes, as JSON has them; `JSON.stringify` has made an object of a buffer already. */
@@ -125,6 +127,12 @@ const asBase64 = (_name: string, value: unknown): unknown => {
   const { type, data } = (value ?? {}) as { type?: unknown; data?: unknown };
   return type === 'Buffer' ? Buffer.from(data as number[]).toString('base64') : value;
 };
+
+/** Errors of SCIM have a status and a sentence: the code that gRPC has besides. */
+function scimCode(status: number, detail: string): string {
+  if (status === 404) return /^\w+: there is no such/.test(detail) ? 'AB02' : 'AB08';
+  return { 400: 'AB01', 401: 'AB05', 403: 'AB03', 409: 'AB07' }[status] ?? String(status);
+}
 
 function restCall(bridge: RestBridge): ProtocolCall {
   return async (method, request, key) => {
@@ -141,13 +149,15 @@ function restCall(bridge: RestBridge): ProtocolCall {
       body: Buffer.from(json === null ? '' : JSON.stringify(json, asBase64)),
       gone: gone.signal,
     });
-    if (answer.status === 200) {
+    if (answer.status < 300) {
       if (typeof answer.body !== 'string' && !Buffer.isBuffer(answer.body))
         for await (const _ of answer.body) gone.abort();
       return ok;
     }
-    const { data, code, message } = JSON.parse(String(answer.body));
+    const { data, detail, code, message } = JSON.parse(String(answer.body));
     if (data !== undefined) return { code: data.errorCode, status: answer.status, message: data.message };
+    if (detail !== undefined)
+      return { code: scimCode(answer.status, detail), status: answer.status, message: detail };
     // In the form of google.rpc.Status.
     const named = Object.entries(adminErrors).find(([, { grpc }]) => grpc === code);
     return { code: named?.[0] ?? String(code), status: answer.status, message };
@@ -326,7 +336,12 @@ class Builder {
     const stranger = await person(`not-${name}@example.com`, []);
     const log = `log-${name}`;
     this.ledger.rows.push(logRow(organisationId, workspace, log, 'trace'));
-    const at = { workspace, user, email: `invited-${name}@example.com` } as unknown as Place;
+    const at = {
+      organisation: organisationId,
+      workspace,
+      user,
+      email: `invited-${name}@example.com`,
+    } as unknown as Place;
     const make = async (row: string, more: Message = {}): Promise<Record<string, string>> => {
       const method = adminMethod(row.split(' ')[0]!);
       const request = readMessage(method.request, { ...requests[row]?.(at), ...more });
@@ -340,6 +355,8 @@ class Builder {
       { workspace_id: workspace },
       admin,
     )) as { data: readonly { id: string; slug: string }[] };
+    const group = await make('Scim.CreateScimGroup', { resource: { displayName: name } });
+    const scimGroup = (group['resource'] as unknown as { readonly id: string }).id;
     const invite = await make('Invites.CreateInvite', { email: `invited-${name}@example.com` });
     return {
       organisation: organisationId,
@@ -372,6 +389,8 @@ class Builder {
       secretReference: (await make('SecretReferences.CreateSecretReference', { name }))['id']!,
       plugin: (await make('Plugins.CreatePlugin', { plugin_provider_id: this.#partners.shift() }))['id']!,
       log,
+      scimGroup,
+      scimMapping: (await make('ScimMappings.CreateScimMapping', { scim_group_id: scimGroup }))['id']!,
     };
   }
 }
