@@ -899,6 +899,8 @@ export interface CreateScimGroupRequest {
   readonly organisation_id: string;
   /** The group. */
   readonly resource: Readonly<Record<string, unknown>>;
+  /** A repeat with the same request_id and body within 24 hours gets the first answer again. */
+  readonly request_id?: string | null;
 }
 
 export interface CreateScimMappingRequest {
@@ -909,6 +911,8 @@ export interface CreateScimMappingRequest {
   readonly scim_group_id?: string | null;
   /** In any case. */
   readonly scim_group_name?: string | null;
+  /** A repeat with the same request_id and body within 24 hours gets the first answer again. */
+  readonly request_id?: string | null;
 }
 
 export interface CreateScimUserRequest {
@@ -916,6 +920,8 @@ export interface CreateScimUserRequest {
   readonly organisation_id: string;
   /** The user. */
   readonly resource: Readonly<Record<string, unknown>>;
+  /** A repeat with the same request_id and body within 24 hours gets the first answer again. */
+  readonly request_id?: string | null;
 }
 
 export interface CreateSecretReferenceRequest {

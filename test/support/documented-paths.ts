@@ -118,6 +118,16 @@ export const documentedAdminPaths: readonly string[] = [
 
 /** Those of them that have a route today; a route that is added belongs here, and its row of the reserved paths goes. */
 export const documentedRoutes: ReadonlySet<string> = new Set([
+  '/v1/scim/workspaces',
+  '/v1/scim/workspaces/sw-1',
+  '/v1/scim/groups',
+  '/v1/scim/o-1/Users',
+  '/v1/scim/o-1/Users/u-1',
+  '/v1/scim/o-1/Groups',
+  '/v1/scim/o-1/Groups/g-1',
+  '/v1/organisation/o-1/members',
+  '/v1/v2/organisations/o-1/members',
+  '/v2/organisations/o-1/members',
   '/v1/feedback',
   '/v1/feedback/f-1',
   '/v1/collections',

@@ -8,7 +8,7 @@ import {
   userSchema,
 } from './attributes.js';
 
-/** What SCIM says of itself: RFC 7643, sections 5 to 7. */
+/** The description of the service that identity providers read: RFC 7643, sections 5 to 7. */
 
 type Json = Readonly<Record<string, unknown>>;
 

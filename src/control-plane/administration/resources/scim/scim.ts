@@ -17,7 +17,7 @@ function withId(all: readonly Json[], id: string, noun: string): ScimResource {
   return fixed(found);
 }
 
-/** SCIM 2.0, and what it says of itself. */
+/** SCIM 2.0: users, groups, and the description of the service. */
 export function scimService(parts: AdminParts): Service<'Scim'> {
   const { publicUrl } = parts;
   return {

@@ -29,7 +29,7 @@ async function checkChange(caller: Caller, before: ScimUser, change: ScimUserCha
     if (before.role !== 'owner') await checkOwnership(caller, change.role);
     await checkGrants(caller, before, change.role, []);
   }
-  // Whoever has the address signs in as the user.
+  // People sign in with it: a new address can be a new person.
   if (emailKey(change.email) !== emailKey(before.email)) {
     await checkOwner(caller, before, true);
     checkOrganisationRole(caller, before.role);

@@ -21,7 +21,7 @@ import type { SetBudget } from '../../records/budget-periods.js';
 import type { OrganisationSettings } from '../../records/organisations.js';
 import type { Listed, Page } from '../../records/place.js';
 import { type LimitRules, rulesOf, workspaceRules } from '../../records/workspace-rules.js';
-import type { WorkspaceDefaults, WorkspaceSettings } from '../../records/workspaces.js';
+import type { WorkspaceDefaults } from '../../records/workspaces.js';
 import type { Database, Sql, Transaction } from '../connection/driver.js';
 import { firstRow } from '../connection/statements.js';
 import { listed, mapped, newestFirst } from '../lists.js';
@@ -35,7 +35,10 @@ import {
   toColumns,
   usageLimitsOf,
 } from './api-key-row.js';
+
+import { keepsBodies, metadataOf } from './key-metadata.js';
 import { forgetKey, rotateRow } from './key-rotation.js';
+
 import { hasWorkspace } from './workspaces.js';
 
 const pepperVersion = 1;
@@ -330,29 +333,6 @@ function isInPlace(row: FoundRow): boolean {
   return row.user_role !== null && (row.user_role !== 'member' || row.member_role !== null);
 }
 
-const workspaceMetadata = (defaults: string | null): Readonly<Record<string, string>> =>
-  defaults === null ? {} : (JSON.parse(defaults).metadata ?? {});
-
-/** Longer values are no metadata. */
-const longestValue = 128;
-
-/** What the settings of the workspace make of the user of a key: `_user`, which calls may override or not. */
-function userMetadata(row: FoundRow): {
-  readonly fixed: Record<string, string>;
-  readonly usual: { user?: string };
-} {
-  const settings: WorkspaceSettings = JSON.parse(row.workspace_settings ?? '{}');
-  const { user_id: id, user_email: email } = row;
-  if (settings.user_key_metadata !== 1 || id === null) return { fixed: {}, usual: {} };
-  const user = email === null || email.length > longestValue ? id : email;
-  return settings.user_key_metadata_override === 1
-    ? { fixed: {}, usual: { user } }
-    : { fixed: { _user: user }, usual: {} };
-}
-
-/** `debug_log` 0: no bodies. */
-const keepsBodies = (settings: string | null): boolean => JSON.parse(settings ?? '{}').debug_log !== 0;
-
 /** Guardrails of the organisation, unless its workspace is excluded from them, and of the workspace, each once. */
 function guardrailsOf(row: FoundRow): { guardrails?: { before: string[]; after: string[] } } {
   const own: Partial<WorkspaceDefaults> = JSON.parse(row.workspace_defaults ?? '{}');
@@ -389,7 +369,6 @@ function limitsOf(row: FoundRow): LimitRules {
 export function toRecord(row: FoundRow, expiresAt: number | null): KeyRecord | null {
   if (!isInPlace(row)) return null;
   const settings: OrganisationSettings = JSON.parse(row.settings);
-  const { fixed, usual } = userMetadata(row);
   return {
     organisationId: row.organisation_id,
     workspaceId: row.workspace_id,
@@ -407,13 +386,7 @@ export function toRecord(row: FoundRow, expiresAt: number | null): KeyRecord | n
     defaults: {
       configId: row.default_config_id,
       allowConfigOverride: Boolean(row.allow_config_override),
-      // The workspace's setting for requests takes precedence over the key's.
-      metadata: {
-        ...JSON.parse(row.default_metadata),
-        ...fixed,
-        ...workspaceMetadata(row.workspace_defaults),
-      },
-      ...usual,
+      ...metadataOf(row),
     },
   };
 }
