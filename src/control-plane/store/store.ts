@@ -36,8 +36,6 @@ export type * from './records/scim-mappings.js';
 export type * from './records/scim-users.js';
 export type * from './records/secret-references.js';
 export type * from './records/sessions.js';
-export type * from './records/sessions.js';
-export type * from './records/sign-in.js';
 export type * from './records/sign-in.js';
 export type * from './records/token-holders.js';
 export type * from './records/unredacted-texts.js';
