@@ -31,6 +31,8 @@ export interface GatewayOptions {
 export interface Gateway extends Server {
   readonly grpcPort: number;
   readonly key: string;
+  /** The organisation's. */
+  readonly adminKey: string;
   /** A key with a limit of each type, and a budget, none of which is ever reached. */
   readonly governedKey: string;
 }
@@ -88,6 +90,7 @@ export async function startHeadgate({
     opsPort,
     grpcPort,
     key,
+    adminKey,
     governedKey,
     pids: () => [child.pid ?? 0, ...childrenOf(child.pid ?? 0)],
     headers: headersOf(key, {

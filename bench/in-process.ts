@@ -51,21 +51,30 @@ export interface Limited {
 
 const pepper = Buffer.alloc(32, 1);
 
-/** `rows`: the provider row behind each slug; `answer` is asked for every call by its URL. */
+/** A JSON web token of a usual length. Its signature is not checked: a data worker does not do that. */
+const token = ['{"alg":"RS256","kid":"bench","typ":"JWT"}', `{"sub":"${'x'.repeat(300)}"}`, 'x'.repeat(256)]
+  .map((part) => Buffer.from(part).toString('base64url'))
+  .join('.');
+
+/**
+ * `rows`: the provider row behind each slug; `answer` is asked for every call by its URL. `caller`: what the calls are
+ * identified by.
+ */
 export async function openInProcess(
   rows: ReadonlyMap<string, string>,
   answer: (url: string) => BenchAnswer,
   limited: Limited = { limits: [], budgets: [], policies: [] },
+  caller: 'key' | 'token' = 'key',
 ): Promise<InProcessGateway> {
   const dir = mkdtempSync(join(tmpdir(), 'headgate-bench-'));
-  const key = makeGatewayKey('workspace-service');
+  const key = caller === 'token' ? token : makeGatewayKey('workspace-service');
   const channel: LookupChannel = new LookupChannel((message: FromWorker) => {
     if (message.t !== 'lookup') return;
     const row = message.kind === 'provider' ? rows.get(message.name) : undefined;
     const known =
-      message.kind === 'key' && message.name === hashGatewayKey(pepper, key)
+      message.kind === 'token' || (message.kind === 'key' && message.name === hashGatewayKey(pepper, key))
         ? {
-            ...principal,
+            ...(caller === 'token' ? tokenPrincipal : principal),
             ...(limited.limits.length > 0 && { limits: [...limited.limits] }),
             ...(limited.budgets.length > 0 && { budgets: [...limited.budgets] }),
           }
@@ -155,6 +164,14 @@ const principal = {
   scopes: ['completions.write'],
   expiresAt: null,
   defaults: { configId: null, allowConfigOverride: true, metadata: {} },
+};
+
+/** The user of a token is in the metadata of its calls. */
+const tokenPrincipal = {
+  ...principal,
+  isToken: true,
+  expiresAt: 4_000_000_000_000,
+  defaults: { ...principal.defaults, metadata: { _user: 'user@example.com' } },
 };
 
 export const storedProvider = {

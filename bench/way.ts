@@ -3,11 +3,12 @@ import { type BenchAnswer, openInProcess } from './in-process.js';
 
 /**
  * What the gateway's own code costs on the way of a request, with no socket on either side: the real chain, directory
- * and journal, a client and a provider that are function calls. `node dist/bench/way.js [requests] [hit]`; `hit`: the
- * answer comes out of the cache. For profiling.
+ * and journal, a client and a provider that are function calls. `node dist/bench/way.js [requests] [hit] [token]`; `hit`:
+ * the answer comes out of the cache; `token`: the calls have a JSON web token in place of a key. For profiling.
  */
 const requests = Number(process.argv[2] ?? 200_000);
-const isHit = process.argv[3] === 'hit';
+const isHit = process.argv.includes('hit');
+const caller = process.argv.includes('token') ? 'token' : 'key';
 
 const answer: BenchAnswer = {
   contentType: 'application/json',
@@ -41,7 +42,7 @@ const config = JSON.stringify({
   targets: [{ provider: '@bench' }, { provider: '@bench' }],
 });
 
-const gateway = await openInProcess(new Map([['bench', 'openai']]), () => answer);
+const gateway = await openInProcess(new Map([['bench', 'openai']]), () => answer, undefined, caller);
 const request = { path: '/v1/chat/completions', query: '', body, config };
 await gateway.run(request, 20_000);
 const { user, system } = await gateway.run(request, requests);

@@ -5,6 +5,7 @@ import { GatewayError } from '../../src/common/core/errors.js';
 import type { Exchange } from '../../src/common/core/exchange.js';
 import type { ResolvedConfig } from '../../src/common/core/target.js';
 import { bearerToken } from '../../src/common/http/bearer.js';
+import { getHeader } from '../../src/common/http/headers.js';
 import { traceOf } from '../../src/common/http/trace.js';
 import { definePlugin, type HostWith, type NeedsOf } from '../../src/common/plugin-host/plugin.js';
 import { directCredential } from '../../src/common/plugin-host/slots.js';
@@ -152,6 +153,13 @@ class Resolver {
 
 const isSlug = (text: string): boolean => /^[A-Za-z0-9][A-Za-z0-9._-]{0,127}$/.test(text);
 
+/** Is it the JSON web token of this call, in a second header? */
+function isOwnToken({ principal, keyHeader, request }: Exchange, text: string): boolean {
+  if (principal.isToken !== true) return false;
+  const value = getHeader(request.headers, keyHeader ?? '') ?? '';
+  return value === text || bearerToken(value) === text;
+}
+
 /** Keeps the client's own provider key for attempts without another one. A gateway key is never used. */
 function takeCredential(x: Exchange, given: GivenHeaders): void {
   const keyHeader = x.keyHeader;
@@ -164,7 +172,7 @@ function takeCredential(x: Exchange, given: GivenHeaders): void {
       if (token === null) continue;
       credential = token.trim();
     }
-    if (credential === '' || isGatewayKey(credential)) continue;
+    if (credential === '' || isGatewayKey(credential) || isOwnToken(x, credential)) continue;
     x.set(directCredential, new Secret(credential));
     return;
   }

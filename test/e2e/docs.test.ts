@@ -7,6 +7,7 @@ import { SqliteConnection } from '../../src/control-plane/database/sqlite.js';
 import { startSimulated } from '../../src/simulated/index.js';
 import { type Example, examplesOf } from '../support/examples.js';
 import { eventually, mainFile, type RunningGateway, startGateway } from '../support/gateway.js';
+import { makeIssuerKey, nowS, signToken } from '../support/token-issuer.js';
 
 interface Ran {
   readonly code: number | null;
@@ -49,7 +50,7 @@ describe('the commands in the docs', () => {
   });
 
   /** Runs an example as written, but for the port and the data directory, which are the test's own. */
-  const type = (example: Example): Promise<Ran> => {
+  const type = (example: Example, more: Readonly<Record<string, string>> = {}): Promise<Ran> => {
     const text = example.text
       .replaceAll('http://127.0.0.1:8787', gateway.url)
       .replaceAll('./data/', `${gateway.dataDir}/`)
@@ -60,6 +61,7 @@ describe('the commands in the docs', () => {
       ADMIN_KEY: gateway.adminKey,
       GATEWAY_KEY: gateway.workspaceKey,
       OPENAI_API_KEY: 'sk-of-the-test',
+      ...more,
     };
     if (example.language === 'sh') return run('bash', ['-euo', 'pipefail', '-c', text], env);
     const file = join(root, 'test', `.readme-${process.pid}.mjs`);
@@ -104,6 +106,21 @@ describe('the commands in the docs', () => {
     const ledger = await SqliteConnection.open(join(gateway.dataDir, 'ledger.db'), []);
     for (const { text } of queries) expect(await ledger.all(text)).to.be.an('array');
     await ledger.close();
+  });
+
+  it('docs/jwt.md: a token with the claims of the example is accepted', async function () {
+    this.timeout(20_000);
+    const examples = examplesOf('docs/jwt.md');
+    const [settings, call] = examples.filter(({ language }) => language === 'sh');
+    expect((await type(settings!)).code).to.equal(0);
+    const key = await makeIssuerKey('docs');
+    await gateway.admin().api.organisations.updateAuthSettings({ jwks: { keys: [key.jwk] } });
+    const claims = JSON.parse(examples.find(({ language }) => language === 'json')?.text ?? '');
+    const TOKEN = await signToken(key, { ...claims, gateway_oid: gateway.organisationId, exp: nowS() + 60 });
+    const text = call!.text.replace('@openai', '@simulated');
+    const { code, output } = await type({ ...call!, text }, { TOKEN });
+    expect(code, output).to.equal(0);
+    expect(output).to.include('You said: Hello');
   });
 
   it('docs/cache.md: the second answer is a hit', async () => {

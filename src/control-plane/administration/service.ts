@@ -54,7 +54,7 @@ export interface AdminParts {
   /** A data worker's explanation of a request; null (the default): no worker can give one. */
   explain?(asked: ToExplain): Promise<Explained | null>;
   /** Checks JSON web tokens; where none is given, they are refused like unknown keys. */
-  readonly tokens?: Pick<TokenChecker, 'find' | 'changes' | 'refresh'>;
+  readonly tokens?: Pick<TokenChecker, 'find' | 'changes' | 'refresh' | 'onRemoved'>;
   /** Why key sets may not be fetched from there; null (the default): they may. */
   readonly keyServerProblem?: (url: string) => string | null;
   /** Requests to OpenID Connect providers; where none is given, sign-in by them is refused. */

@@ -33,8 +33,10 @@ const invalid = (message = generic): TokenRefusal => ({ refused: '03', message }
 const notAccepted = (reason: string): TokenRefusal => invalid(`Invalid token: ${reason}.`);
 const forbidden = (message: string): TokenRefusal => ({ refused: 'permission_denied', message });
 
-/** Settings of organisations, and of the deployment. */
-const mostSettings = 1000;
+/** Of settings of organisations, key sets in them included. */
+const maxSettingsBytes = 32 * 1024 * 1024;
+const settingsBytes = 2048;
+const mostLogged = 1000;
 const longestOrganisation = 64;
 /** Between two lines of the log for one organisation. Milliseconds. */
 const logEveryMs = 10_000;
@@ -42,9 +44,13 @@ const logEveryMs = 10_000;
 /** Checks JSON web tokens that take the place of gateway keys. Serves the data workers and the administration. */
 export class TokenChecker {
   readonly #keySets: KeySets;
-  readonly #settings = new LRUCache<string, AuthSettings>({ max: mostSettings });
-  readonly #logged = new LRUCache<string, true>({ max: mostSettings, ttl: logEveryMs });
+  readonly #settings = new LRUCache<string, AuthSettings>({
+    maxSize: maxSettingsBytes,
+    sizeCalculation: ({ jwks }) => settingsBytes + (jwks === null ? 0 : 4 * JSON.stringify(jwks).length),
+  });
+  readonly #logged = new LRUCache<string, true>({ max: mostLogged, ttl: logEveryMs });
   #deployment: DeploymentRecord | null = null;
+  readonly #onRemoved: ((what: Forget) => void)[] = [];
   #changes = 0;
   readonly #clock: () => number;
   readonly #now: () => number;
@@ -59,7 +65,9 @@ export class TokenChecker {
       now,
       removed: (organisationId) => {
         this.#changes++;
-        options.removed([tokensOf(organisationId)]);
+        const what = tokensOf(organisationId);
+        options.removed([what]);
+        for (const listener of this.#onRemoved) listener(what);
       },
     });
   }
@@ -67,6 +75,11 @@ export class TokenChecker {
   /** Grows whenever a token that was accepted may no longer be. */
   get changes(): number {
     return this.#changes;
+  }
+
+  /** Calls the listener with the tokens that may no longer be valid, since a key has left the set of their organisation. */
+  onRemoved(listener: (what: Forget) => void): void {
+    this.#onRemoved.push(listener);
   }
 
   /** Fetches key sets again that are in use and old; to be called every few seconds. */

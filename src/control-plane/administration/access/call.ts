@@ -55,6 +55,7 @@ export class Calls {
     this.#people = new SessionCallers(parts.store);
     this.#refusals = new RefusalLog(parts.store, parts.log);
     this.#streams = new OpenStreams(parts.store);
+    parts.tokens?.onRemoved((what) => this.#streams.recheck(what));
   }
 
   /** The response of a unary method. Throws an AdminError for every refusal and failure. */

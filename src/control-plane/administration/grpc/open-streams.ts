@@ -109,6 +109,11 @@ export class OpenStreams {
     );
   }
 
+  /** Checks those whose keys are concerned by something that is no change of the store. */
+  recheck(what: Forget): void {
+    for (const open of this.#open) if (open.isConcerned(what)) void open.recheck();
+  }
+
   /** Ends all of them. */
   endAll(): void {
     for (const { options } of this.#open) options.end();
