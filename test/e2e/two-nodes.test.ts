@@ -8,6 +8,7 @@ import { eventually, type RunningGateway, startGateway } from '../support/gatewa
 import { patchOf } from '../support/scim-plane.js';
 import { folder, forEachStore } from '../support/stores.js';
 import { expectWithinMs } from '../support/time-limits.js';
+import { KeyServer, makeIssuerKey, signToken } from '../support/token-issuer.js';
 
 describe('two gateways on one PostgreSQL', function () {
   this.timeout(60_000);
@@ -61,6 +62,35 @@ describe('two gateways on one PostgreSQL', function () {
       expect(await statusAt(one, key)).to.equal(401);
       await eventually('refused by the other', async () => (await statusAt(two, key)) === 401, 2000);
       expectWithinMs(performance.now() - revoked, 1000);
+    });
+
+    it('a token whose key was removed is refused by both after a refresh at one of them', async () => {
+      const server = await new KeyServer().start();
+      try {
+        const [old, next] = await Promise.all([makeIssuerKey('old'), makeIssuerKey('next')]);
+        server.keys = [old.jwk];
+        const { organisations } = one.admin().api;
+        await organisations.updateAuthSettings({ jwks_url: server.url });
+        const claims = {
+          gateway_oid: one.organisationId,
+          gateway_workspace: 'default',
+          scope: 'completions.write',
+        };
+        const token = await signToken(old, { ...claims, sub: 'alice' });
+        for (const gateway of [one, two])
+          await eventually('it is accepted', async () => (await statusAt(gateway, token)) === 200);
+        server.keys = [next.jwk];
+        const { keys } = await organisations.refreshAuthSettings({});
+        const refreshed = performance.now();
+        expect(keys).to.deep.equal([{ kid: 'next', alg: 'RS256' }]);
+        expect(await statusAt(one, token)).to.equal(401);
+        await eventually('refused by the other', async () => (await statusAt(two, token)) === 401, 2000);
+        expectWithinMs(performance.now() - refreshed, 1000);
+        const fresh = await signToken(next, claims);
+        for (const gateway of [one, two]) expect(await statusAt(gateway, fresh)).to.equal(200);
+      } finally {
+        await server.close();
+      }
     });
 
     it('a stream over the other ends within five seconds with an error event when its key is revoked over the one', async () => {

@@ -11,6 +11,7 @@ import type {
   PartnerRecord,
   PoliciesRecord,
   ProviderRecord,
+  TokenRecord,
 } from '../../src/common/ipc/records.js';
 import type { Settlement } from '../../src/common/ledger/record.js';
 import type { InsertedPlugins } from '../../src/common/plugin-host/files/inserted.js';
@@ -88,6 +89,8 @@ export interface WorkerOptions {
   readonly lines?: object[];
 }
 
+const badToken: TokenRecord = { refused: '03', message: 'Invalid token.' };
+
 /** A data worker without sockets or a control process: its keys, its provider and its clients are the test's. */
 export class BareWorker {
   readonly keys = new Map<string, KeyRecord>();
@@ -99,6 +102,8 @@ export class BareWorker {
   readonly policies = new Map<string, PoliciesRecord>();
   /** Guardrails and credentials of partners, by kind and name: `guardrail pg-a`, `partner mistral`. */
   readonly records = new Map<string, GuardrailRecord | PartnerRecord>();
+  /** What the control process makes of JSON web tokens, by their text. */
+  readonly tokens = new Map<string, TokenRecord>();
   readonly settled: Settlement[] = [];
   /** Called with what this worker asks or tells the control process. */
   onShared: (message: FromWorker, shared: SharedChannel) => void = noOtherPrices;
@@ -126,7 +131,10 @@ export class BareWorker {
       const found = message.kind === 'key' ? (this.keys.get(message.name) ?? null) : null;
       if (message.kind === 'key' && this.away) setImmediate(() => channel.failed(message.id));
       else if (message.kind === 'key') void this.slow.then(() => channel.answered(message.id, found));
-      else if (message.kind === 'policies')
+      else if (message.kind === 'token') {
+        this.lookups++;
+        setImmediate(() => channel.answered(message.id, this.tokens.get(message.name) ?? badToken));
+      } else if (message.kind === 'policies')
         setImmediate(() => channel.answered(message.id, this.policies.get(message.workspace!) ?? null));
       else if (message.kind === 'guardrail' || message.kind === 'partner')
         setImmediate(() =>

@@ -128,7 +128,8 @@ export class KeyDirectory {
 
   /** Handles a change with the name `*`. */
   forgetAll(what: Forget): void {
-    if (what.workspace === null && what.user === undefined) this.remembered.clear();
+    const isEvery = what.workspace === null && what.user === undefined && what.tokensOf === undefined;
+    if (isEvery) this.remembered.clear();
     else this.remembered.forgetWhere((principal) => concernsKey(what, principal));
   }
 }
