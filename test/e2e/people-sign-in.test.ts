@@ -267,6 +267,29 @@ describe('people who sign in', () => {
     expect((await admin.call('POST', '/v1/admin/users/link', { user_id: member.id })).status).to.equal(200);
   });
 
+  it('read a stream no longer when their session has ended', async () => {
+    const { email } = await makeUser('admin');
+    const { cookie, call } = await enter(email);
+    const gone = new AbortController();
+    const answer = await plane.server.rest({
+      verb: 'GET',
+      path: '/v1/watch',
+      query: '',
+      headers: ['cookie', cookie],
+      address: '192.0.2.1',
+      body: Buffer.alloc(0),
+      gone: gone.signal,
+    });
+    expect(answer.status).to.equal(200);
+    let text = '';
+    const read = (async () => {
+      for await (const piece of answer.body as AsyncIterable<Buffer | string>) text += String(piece);
+    })();
+    expect((await call('POST', '/v1/auth/sign-out', {})).status).to.equal(200);
+    await read;
+    expect(text).to.include('AB05');
+  });
+
   it('are limited by max_session_ttl from one request to the next', async () => {
     const { email } = await makeUser();
     const { answer, call } = await enter(email);

@@ -1,3 +1,5 @@
+import { randomInt } from 'node:crypto';
+import { setTimeout as pause } from 'node:timers/promises';
 import type { Session as SessionMessage, SignedIn } from '../../../../../proto/messages.js';
 import { emailKey } from '../../../../common/access/email.js';
 import { networkOf } from '../../../../common/access/failed-attempts.js';
@@ -20,6 +22,11 @@ const refused = (): AdminError => new AdminError('AB05', 'The e-mail address or 
 
 const noOidc = (): AdminError =>
   new AdminError('AB08', 'This gateway has no way to ask OpenID Connect providers.');
+
+/** Asked about in place of a user that there is not: an unknown address takes as many questions as a known one. */
+const noUser = { organisationId: '', id: '' };
+/** Failed sign-ins are answered up to so much later, so that small differences do not show. Milliseconds. */
+const jitterMs = 20;
 
 /** Streams of the user look up again whether their session is still there. */
 const ofUser = (user: string): readonly Forget[] => [{ kind: 'key', workspace: null, name: '*', user }];
@@ -57,9 +64,7 @@ export function authService({ store, log, publicUrl, fetchChecked }: AdminParts)
   }
 
   /** Does the user have a session from that network? */
-  async function isUsualAddress(found: SignInUser | undefined, address: string): Promise<boolean> {
-    if (found === undefined) return false;
-    const { organisationId, id } = found.user;
+  async function isUsualAddress({ organisationId, id }: typeof noUser, address: string): Promise<boolean> {
     const page = { offset: 0, limit: 100 };
     const { rows } = await store.sessions.list(organisationId, { userId: id }, page);
     return rows.some((session) => networkOf(session.address) === networkOf(address));
@@ -97,10 +102,11 @@ export function authService({ store, log, publicUrl, fetchChecked }: AdminParts)
       const { address } = caller.origin;
       const users = await store.signIn.findByEmail(request.email, request.organisation_id || undefined);
       const found = users.find(({ passwordHash }) => passwordHash !== null) ?? users[0];
-      if (await isUsualAddress(found, address)) throttle.trust(account, address);
+      if (await isUsualAddress(found?.user ?? noUser, address)) throttle.trust(account, address);
       throttle.check(account, address);
       const turn = throttle.turn(account, address);
       if (!(await verifyPassword(found?.passwordHash ?? null, request.password, turn)) || !found) {
+        await pause(randomInt(jitterMs));
         log.warn({ address }, 'a sign-in was refused: wrong e-mail address or password');
         throw refused();
       }

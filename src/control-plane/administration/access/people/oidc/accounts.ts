@@ -1,7 +1,6 @@
 import { emailKey, emailProblem, normalEmail } from '../../../../../common/access/email.js';
 import type { OidcSettings, Store, User } from '../../../../store/store.js';
 import { AdminError } from '../../../admin-error.js';
-import type { Caller } from '../../caller.js';
 import { endSessions } from '../leaving.js';
 import type { OidcClaims } from './provider.js';
 
@@ -52,46 +51,47 @@ export function personOf(claims: OidcClaims, settings: OidcSettings): KnownPerso
   };
 }
 
+/** The user of a person, and what signing in has made of that user's record. */
+export interface FoundUser {
+  readonly user: User;
+  readonly change: 'create' | 'update' | null;
+}
+
 /**
  * The user of that person: the one who signed in as that subject before, else the one of that verified address, else a
  * new one. Within a unit of work.
  */
 export async function userOf(
   store: Store,
-  caller: Caller,
   organisationId: string,
   issuer: string,
   person: KnownPerson,
-): Promise<User> {
+): Promise<FoundUser> {
   const { signIn, users } = store;
   const before =
     (await signIn.userOfIdentity(organisationId, issuer, person.subject)) ??
     (await signIn.findByEmail(person.email, organisationId))[0]?.user ??
     null;
-  if (before === null) return makeUser(store, caller, organisationId, issuer, person);
+  if (before === null) return makeUser(store, organisationId, issuer, person);
   await signIn.addIdentity(organisationId, before.id, issuer, person.subject);
   // An owner is made and unmade by owners alone.
-  if (person.role === null || before.role === 'owner' || before.role === person.role) return before;
-  const updated = await users.update(organisationId, before.id, { role: person.role });
-  if (typeof updated === 'string') throw AdminError.lost('This user was changed meanwhile: sign in again.');
+  if (person.role === null || before.role === 'owner' || before.role === person.role)
+    return { user: before, change: null };
+  const user = await users.update(organisationId, before.id, { role: person.role });
+  if (typeof user === 'string') throw AdminError.lost('This user was changed meanwhile: sign in again.');
   await endSessions(store, organisationId, before.id);
-  caller.changed({ kind: 'user', action: 'update', id: before.id, workspaceId: null }, [
-    { kind: 'key', workspace: null, name: '*', user: before.id },
-  ]);
-  return updated;
+  return { user, change: 'update' };
 }
 
 async function makeUser(
   store: Store,
-  caller: Caller,
   organisationId: string,
   issuer: string,
   { subject, role, ...person }: KnownPerson,
-): Promise<User> {
-  const made = await store.users.create(organisationId, { ...person, role: role ?? 'member' });
+): Promise<FoundUser> {
+  const user = await store.users.create(organisationId, { ...person, role: role ?? 'member' });
   // There is one, who is not active.
-  if (typeof made === 'string') throw refused('Your account is not active: ask your administrator.');
-  await store.signIn.addIdentity(organisationId, made.id, issuer, subject);
-  caller.changed({ kind: 'user', action: 'create', id: made.id, workspaceId: null });
-  return made;
+  if (typeof user === 'string') throw refused('Your account is not active: ask your administrator.');
+  await store.signIn.addIdentity(organisationId, user.id, issuer, subject);
+  return { user, change: 'create' };
 }

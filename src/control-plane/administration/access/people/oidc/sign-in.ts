@@ -93,13 +93,17 @@ export class OidcSignIn {
     const { claims, settings } = await this.providers.claims(organisationId, { ...flow, url });
     const person = personOf(claims, settings);
     return caller.actAs(standIn(organisationId, person.subject, person.email), async () => {
-      const user = await userOf(store, caller, organisationId, settings.issuer, person);
+      const { user, change } = await userOf(store, organisationId, settings.issuer, person);
       caller.isUser(standIn(organisationId, user.id, user.email, user.id));
       const { address, userAgent } = caller.origin;
       const made = await store.sessions.create(organisationId, { userId: user.id, address, userAgent });
       if (made === 'missing')
         throw new AdminError('AB03', 'Your account is not active: ask your administrator.');
       caller.changed({ id: made.session.id, workspaceId: null });
+      if (change !== null)
+        caller.changed({ kind: 'user', action: change, id: user.id, workspaceId: null }, [
+          { kind: 'key', workspace: null, name: '*', user: user.id },
+        ]);
       return { user, made };
     });
   }
