@@ -142,7 +142,7 @@ describe('secret references in the store', () => {
       expect(await store.secretReferences.delete(place.organisationId, made.id)).to.include({ id: made.id });
     });
 
-    it('change only in the state that the caller knows', async () => {
+    it('change only where the etag is the current one', async () => {
       const { id, etag } = await make('etag');
       const change = { name: 'one', etag };
       expect(await store.secretReferences.update(place.organisationId, id, change)).to.include({

@@ -53,6 +53,7 @@ const trips: Readonly<Record<string, Trip>> = {
     ...renamed,
     ...inDefault,
   },
+  SecretReferences: { create: '--name x --manager-type env --secret-path OPENAI_API_KEY', ...renamed },
   SavedFilters: { create: '--name x --filters {"status_code":"500"}', ...renamed, ...inDefault },
   UsageLimitsPolicies: { create: `${policy} --type cost --credit-limit 5.5`, ...renamed, ...inDefault },
   Users: {

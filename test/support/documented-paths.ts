@@ -128,6 +128,8 @@ export const documentedRoutes: ReadonlySet<string> = new Set([
   '/v1/organisation/o-1/members',
   '/v1/v2/organisations/o-1/members',
   '/v2/organisations/o-1/members',
+  '/v1/secret-references',
+  '/v1/secret-references/s-1',
   '/v1/feedback',
   '/v1/feedback/f-1',
   '/v1/collections',

@@ -121,7 +121,7 @@ describe('Records that get values of secret references', () => {
     ['a reference that is gone', field('key', { reference: null }), 'canary'],
   ];
   for (const [name, mapped, value] of faults) {
-    it(`say what is wrong with ${name}, without the value, and have no other`, async () => {
+    it(`with ${name} have an error without the value, and no value`, async () => {
       secret = value;
       const filled = await fill([mapped], { headers: ['authorization', 'stored'] });
       const [missing] = filled.unresolved;

@@ -104,7 +104,7 @@ describe('Values of secret references', () => {
     expect(usualTimes(3_600_000)).to.include({ freshMs: 300_000, graceMs: 3_600_000 });
   });
 
-  it('that cannot be fetched are asked for seldom, and with the next call after a pause', async () => {
+  it('that cannot be fetched are fetched again with the first call after a pause', async () => {
     start({ retryMs: [100, 200] });
     answer = fails;
     expect(await get()).to.deep.equal({ failure: 'its manager is away' });
@@ -132,7 +132,7 @@ describe('Values of secret references', () => {
     expect(await get()).to.deep.equal({ failure: 'its secret manager does not answer in time' });
   });
 
-  it('of a changed reference are fetched anew, and an older state of it does not come back', async () => {
+  it('of a changed reference are fetched again, and an older state of it does not come back', async () => {
     await get();
     answer = async () => 'of the second revision';
     expect(await values.get(reference(2), record('a'))).to.deep.equal({ secret: 'of the second revision' });

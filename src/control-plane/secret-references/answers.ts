@@ -1,7 +1,7 @@
 import { SecretFailure } from '../../common/http/secret-access.js';
 import { isJsonObject } from '../../common/json/json.js';
 
-/** The JSON object of an answer with status 200. Throws SecretFailure, which says nothing of the answer but its status. */
+/** The JSON object of an answer with status 200. Throws SecretFailure, which has nothing of the answer but its status. */
 export function answeredJson({
   status,
   body,

@@ -40,7 +40,7 @@ export class HashicorpVault implements SecretSource {
     }
     const { data } = answeredJson(answer);
     if (!isJsonObject(data)) throw notASecret();
-    // The second version of KV has the values inside, beside what it says of the version.
+    // The second version of KV has the values inside, and beside them the version's metadata.
     const isVersioned = isJsonObject(data['metadata']) || /(?:^|\/)data\//.test(reference.secretPath);
     return isVersioned && isJsonObject(data['data']) ? data['data'] : data;
   }
