@@ -22,6 +22,22 @@ interface Answer {
   readonly json: any;
 }
 
+const plugin = `
+export default {
+  name: 'adds-token',
+  options: {
+    type: 'object',
+    properties: { tokens: { type: 'array', items: { type: 'string' } } },
+    required: ['tokens'],
+  },
+  setup: ({ tokens }) => ({
+    attempt(x, call) {
+      call.headers.push('x-tokens', tokens.join(' '));
+    },
+  }),
+};
+`;
+
 describe('Secret references', () => {
   let gateway: RunningGateway;
   let managers: SecretManagers;
@@ -39,9 +55,14 @@ describe('Secret references', () => {
     writeFileSync(join(folder, 'secrets', 'deep', 'key'), 'canary-of-a-file\n');
     symlinkSync(join(folder, 'outside'), join(folder, 'secrets', 'link'));
     symlinkSync('deep/key', join(folder, 'secrets', 'inner-link'));
+    mkdirSync(join(folder, 'plugins'));
+    writeFileSync(join(folder, 'plugins/package.json'), '{"type":"module"}');
+    writeFileSync(join(folder, 'plugins/adds-token.js'), plugin);
+    writeFileSync(join(folder, 'headgate.yaml'), `plugins:\n  directory: ${join(folder, 'plugins')}\n`);
     gateway = await startGateway({
       env: {
         HEADGATE_WORKERS: '2',
+        HEADGATE_CONFIG: join(folder, 'headgate.yaml'),
         HEADGATE_OWN_IDENTITY: 'aws,azure',
         HEADGATE_SECRET_ENV: 'TEST_SECRET,TEST_OBJECT',
         HEADGATE_SECRET_DIR: join(folder, 'secrets'),
@@ -191,6 +212,36 @@ describe('Secret references', () => {
     } finally {
       await service.close();
     }
+  });
+
+  it('fill options of plugins in the settings, which are replaced when the value is another one', async () => {
+    const slug = await reference(env);
+    const key = await mapped(slug);
+    const tokens = async (): Promise<string | undefined> => {
+      expect((await chat(key)).status).to.equal(200);
+      return provider.requests.at(-1)!.headers['x-tokens'];
+    };
+    expect(await tokens()).to.equal(undefined);
+    const settings = (placed: string) =>
+      writeFileSync(
+        join(folder, 'headgate.yaml'),
+        `plugins:
+  directory: ${join(folder, 'plugins')}
+  insert:
+    - name: adds-token
+      after: config
+      options:
+        tokens: [plain, {secret_reference: ${placed}}]
+`,
+      );
+    settings(slug);
+    await eventually('the plugin', async () => (await tokens()) === 'plain canary-of-the-environment');
+    await made('PUT', `/v1/secret-references/${slug}`, { secret_path: 'TEST_OBJECT', secret_key: 'inner' });
+    await eventually('the other value', async () => (await tokens()) === 'plain canary-inner');
+    settings('nowhere');
+    await eventually('a line of the log', async () => gateway.output().includes('secret reference nowhere'));
+    expect(await tokens()).to.equal('plain canary-inner');
+    settings(slug);
   });
 
   it('read files of the folder alone, through links within it but not out of it', async () => {

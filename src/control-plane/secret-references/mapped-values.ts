@@ -39,7 +39,7 @@ export class MappedValues {
     const dependant: Forget = { kind, workspace, name };
     const isForeign = 'hostTrusted' in rest && hasForeignHost(rest as ProviderRecord);
     const fetched = await Promise.all(
-      mapped.map((field) => (isForeign ? foreign(field) : this.#text(field, dependant))),
+      mapped.map((field) => (isForeign ? foreign(field) : this.text(field, dependant))),
     );
     const unresolved: UnresolvedField[] = [];
     const texts: [field: string, text: string][] = [];
@@ -55,7 +55,8 @@ export class MappedValues {
     return filled as LookupRecords[K];
   }
 
-  async #text(field: MappedField, dependant: Forget): Promise<string | UnresolvedField> {
+  /** The value of one field, or why it has none. */
+  async text(field: MappedField, dependant: Forget): Promise<string | UnresolvedField> {
     const { reference, named } = field;
     if (reference === null || !reference.isAllowed)
       return missing(

@@ -1,5 +1,8 @@
 import { Lookups } from '../../control-plane/store/known/lookups.js';
+import type { MappedValues } from '../../control-plane/secret-references/mapped-values.js';
+import type { Store } from '../../control-plane/store/store.js';
 import type { ProcessPart } from '../part-list.js';
+import { type OptionSecret, OptionSecrets } from '../workers/plugins/option-secrets.js';
 import { type ApplyPlugins, PluginKeeper } from '../workers/plugins/plugin-keeper.js';
 import { workerInit } from '../workers/worker-init.js';
 import type { Administration } from './administration.js';
@@ -48,7 +51,8 @@ export const workersPart: ProcessPart<
     const pepper = store.pepper.toString('hex');
     const node = { journalDir, nodeId, deployment: deployment?.id ?? null };
     const lookups = new Lookups(store, known);
-    const plugins = await PluginKeeper.open(settings.plugins, log);
+    const secrets = new OptionSecrets((slug, key) => optionSecret(store, mappedValues, slug, key));
+    const plugins = await PluginKeeper.open(await secrets.fill(settings.plugins), log);
     const port = await workers.serve({
       init: (worker) =>
         workerInit(settings, worker, workers.options.count, node, pepper, plugins.current, prices),
@@ -64,7 +68,7 @@ export const workersPart: ProcessPart<
     });
     const apply: ApplyPlugins = (insert, mayEnd) => workers.plugins.change(insert, mayEnd);
     workers.plugins.onStall(({ hooks }) => plugins.stalled(hooks, apply));
-    plugins.watch(apply, reread === null ? null : () => reread().plugins);
+    plugins.watch(apply, () => secrets.fill(reread?.().plugins ?? settings.plugins));
     return { port, plugins };
   },
   async stop({ settings, workers, plugins }) {
@@ -72,3 +76,18 @@ export const workersPart: ProcessPart<
     await workers.stop(settings.drainTimeoutMs);
   },
 };
+
+/** No worker has a record of these: the keeper of plugins asks for their values itself. */
+const ofOptions = { kind: 'provider', workspace: null, name: 'options of plugins' } as const;
+
+async function optionSecret(
+  store: Store,
+  values: MappedValues,
+  named: string,
+  secretKey: string | null,
+): Promise<OptionSecret> {
+  const place = await store.first();
+  const reference = place === null ? null : await store.secretReferences.record(place.organisationId, named);
+  const found = await values.text({ field: '', named, secretKey, isJson: false, reference }, ofOptions);
+  return typeof found === 'string' ? { text: found } : { failure: found.message };
+}

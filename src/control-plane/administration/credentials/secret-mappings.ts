@@ -38,12 +38,14 @@ export async function secretMappingsOf(
   asked: readonly SecretMappingMessage[],
   owner: MappingOwner,
 ): Promise<SecretMapping[]> {
-  const references = new Map<string, SecretReference | null>();
-  for (const [i, { target_field: target, secret_reference_id: named }] of asked.entries()) {
-    const at = `secret_mappings[${i}]`;
+  for (const [i, { target_field: target }] of asked.entries()) {
+    const path = `secret_mappings[${i}].target_field`;
     if (asked.findIndex((other) => other.target_field === target) < i)
-      throw AdminError.field(`${at}.target_field`, `is ${target} a second time: map each field once.`);
-    owner.checkField(target, `${at}.target_field`);
+      throw AdminError.field(path, `is ${target} a second time: map each field once.`);
+    owner.checkField(target, path);
+  }
+  const references = new Map<string, SecretReference | null>();
+  for (const [i, { secret_reference_id: named }] of asked.entries()) {
     if (!references.has(named))
       references.set(named, await caller.store.secretReferences.get(caller.organisationId, named));
     const reference = references.get(named) ?? null;
@@ -55,7 +57,7 @@ export async function secretMappingsOf(
     if (!isUsable)
       throw new AdminError(
         'AB02',
-        `${at}.secret_reference_id: there is no secret reference ${JSON.stringify(named.slice(0, 128))} that the workspace may use: name another, or have an administrator create it or allow the workspace.`,
+        `secret_mappings[${i}].secret_reference_id: there is no secret reference ${JSON.stringify(named.slice(0, 128))} that the workspace may use: name another, or have an administrator create it or allow the workspace.`,
       );
   }
   return asked.map((mapping) => ({

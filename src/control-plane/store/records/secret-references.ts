@@ -1,4 +1,5 @@
 import type { Secret } from '../../../common/access/secret.js';
+import type { SecretReferenceRecord } from '../../../common/ipc/records.js';
 import type { SecretManager } from '../../../common/vocabulary/secret-managers.js';
 import type { Listed, Page } from './place.js';
 
@@ -74,6 +75,8 @@ export interface SecretReferenceStore {
   get(organisationId: string, idOrSlug: string): Promise<SecretReference | null>;
   /** How the gateway signs in, with credentials: JSON text. */
   openAuth(organisationId: string, id: string): Promise<Secret | null>;
+  /** What is needed to fetch it, for the organisation as a whole. By id or slug. */
+  record(organisationId: string, idOrSlug: string): Promise<SecretReferenceRecord | null>;
   list(organisationId: string, filter: SecretReferenceFilter, page: Page): Promise<Listed<SecretReference>>;
   create(organisationId: string, input: NewSecretReference): Promise<SecretReference | 'taken'>;
   update(

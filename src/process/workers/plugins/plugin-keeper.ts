@@ -1,5 +1,6 @@
 import { stat } from 'node:fs/promises';
 import { dirname } from 'node:path';
+import type { Awaitable } from '../../../common/core/directory.js';
 import type { InsertedPlugin, InsertedPlugins } from '../../../common/plugin-host/files/inserted.js';
 import { type Pack, packPlugin, pluginFile } from '../../../common/plugin-host/files/pack.js';
 import { FileFault } from '../../../common/plugin-host/files/strip-types.js';
@@ -72,7 +73,7 @@ export class PluginKeeper {
   }
 
   /** Looks for changes from now on. `settings`: reads them again; null: they do not change. */
-  watch(apply: ApplyPlugins, settings: (() => InsertedPlugins) | null): void {
+  watch(apply: ApplyPlugins, settings: (() => Awaitable<InsertedPlugins>) | null): void {
     const look = (): void => {
       this.#looking = this.#change(apply, settings)
         .catch((error: unknown) => this.log.error({ err: error }, 'the plugins could not be looked at'))
@@ -136,10 +137,13 @@ export class PluginKeeper {
     });
   }
 
-  async #change(apply: ApplyPlugins, read: (() => InsertedPlugins) | null): Promise<void> {
+  async #change(
+    apply: ApplyPlugins,
+    read: (() => Awaitable<InsertedPlugins>) | null,
+  ): Promise<void> {
     let settings = this.#settings;
     try {
-      settings = read?.() ?? settings;
+      settings = (await read?.()) ?? settings;
     } catch (error) {
       return this.#failed('settings', messageOf(error), `settings: ${messageOf(error)}`);
     }

@@ -2,7 +2,7 @@ import type { MappedField, SecretReferenceRecord, UnresolvedField } from '../../
 import type { SecretMapping } from '../../records/credentials.js';
 import type { Sql } from '../connection/driver.js';
 import type { DataKeys } from '../keys/data-keys.js';
-import { type SecretReferenceRow, sealedAuthPlace } from './secret-references.js';
+import { recordOf, type SecretReferenceRow } from './secret-references.js';
 
 /** Whose record it is that has the mappings. `workspaceId`: null for the organisation as a whole. */
 interface Owner {
@@ -43,22 +43,13 @@ export class MappedSecrets {
     }));
   }
 
-  async #record(
+  #record(
     sql: Sql,
     row: SecretReferenceRow,
     workspaceId: string | null,
   ): Promise<SecretReferenceRecord> {
     const workspaces: readonly string[] | null = row.workspaces === null ? null : JSON.parse(row.workspaces);
-    return {
-      id: row.id,
-      revision: row.revision,
-      organisationId: row.organisation_id,
-      slug: row.slug,
-      managerType: row.manager_type,
-      auth: JSON.parse(await this.dataKeys.open(sql, sealedAuthPlace(row), row.sealed)),
-      secretPath: row.secret_path,
-      secretKey: row.secret_key,
-      isAllowed: workspaces === null || (workspaceId !== null && workspaces.includes(workspaceId)),
-    };
+    const isAllowed = workspaces === null || (workspaceId !== null && workspaces.includes(workspaceId));
+    return recordOf(this.dataKeys, sql, row, isAllowed);
   }
 }

@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { Secret } from '../../../../common/access/secret.js';
+import type { SecretReferenceRecord } from '../../../../common/ipc/records.js';
 import type { SecretManager } from '../../../../common/vocabulary/secret-managers.js';
 import { etagOf } from '../../records/etag.js';
 import type { Listed, Page } from '../../records/place.js';
@@ -73,7 +74,7 @@ async function rowAt(
 }
 
 /** Where the credentials of a secret reference are sealed. */
-export const sealedAuthPlace = ({
+const sealedAuthPlace = ({
   id,
   organisation_id,
 }: Pick<SecretReferenceRow, 'id' | 'organisation_id'>): SealedPlace => ({
@@ -82,6 +83,26 @@ export const sealedAuthPlace = ({
   organisation: organisation_id,
   field: 'sealed',
 });
+
+/** What is needed to fetch a secret. */
+export async function recordOf(
+  dataKeys: DataKeys,
+  sql: Sql,
+  row: SecretReferenceRow,
+  isAllowed: boolean,
+): Promise<SecretReferenceRecord> {
+  return {
+    id: row.id,
+    revision: row.revision,
+    organisationId: row.organisation_id,
+    slug: row.slug,
+    managerType: row.manager_type,
+    auth: JSON.parse(await dataKeys.open(sql, sealedAuthPlace(row), row.sealed)),
+    secretPath: row.secret_path,
+    secretKey: row.secret_key,
+    isAllowed,
+  };
+}
 
 export class SqlSecretReferences implements SecretReferenceStore {
   constructor(
@@ -102,6 +123,13 @@ export class SqlSecretReferences implements SecretReferenceStore {
       const row = await rowAt(sql, organisationId, id);
       if (row === undefined) return null;
       return new Secret(await this.dataKeys.open(sql, sealedAuthPlace(row), row.sealed));
+    });
+  }
+
+  record(organisationId: string, idOrSlug: string): Promise<SecretReferenceRecord | null> {
+    return this.database.read(async (sql) => {
+      const row = await rowAt(sql, organisationId, idOrSlug);
+      return row === undefined ? null : recordOf(this.dataKeys, sql, row, true);
     });
   }
 
