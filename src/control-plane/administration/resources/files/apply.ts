@@ -5,7 +5,7 @@ import { adminMethod } from '../../../../../proto/tree.js';
 import type { AppliedDocument, Store } from '../../../store/store.js';
 import type { Caller } from '../../access/caller.js';
 import type { PartCalls } from '../../access/part-calls.js';
-import { AdminError, type Fault } from '../../admin-error.js';
+import { AdminError, type AdminErrorCode, adminErrors, type Fault } from '../../admin-error.js';
 import { canonical, comparable, type Difference, differences } from './canonical.js';
 import { addFaults, type Document, placeOf, readDocument } from './document.js';
 import { Inventory, type Row, scopeOf } from './inventory.js';
@@ -61,6 +61,7 @@ export class Apply {
   /** Documents that are refused: `Config main/chat`. */
   readonly #failed = new Set<string>();
   readonly #items: Item[] = [];
+  readonly #codes: AdminErrorCode[] = [];
   #applied = new Map<string, AppliedDocument[]>();
 
   constructor(
@@ -85,7 +86,7 @@ export class Apply {
         if (part.late) await this.#guarded(item.document, () => this.#part(item, part));
     const pruning = new Pruning(this.calls, this.#inventory, this.#applied, this.options.set);
     const deleted = this.options.prune ? await pruning.run(this.#described(), this.#faults) : [];
-    if (this.#faults.length > 0) throw refusal(this.#faults);
+    if (this.#faults.length > 0) throw refusal(this.#faults, this.#codes);
     const etag = this.#etag(deleted.map(({ state }) => state));
     if (this.options.etag !== null && this.options.etag !== etag)
       throw AdminError.lost('The records have changed since the plan was made: look at a new one.');
@@ -128,13 +129,10 @@ export class Apply {
       this.#failed.add(`${document.kind.kind} ${document.name}`);
       // Where it names a document that was refused, that is the fault.
       if (error.code === 'AB02' && this.#namesFailed(document)) return;
-      const at = this.#faults.length;
+      this.#codes.push(error.code);
       addFaults(this.#faults, thrown, `${placeOf(document.index)}.spec`, document.kind);
-      if (error.code === 'AB03') this.#denied ??= at;
     }
   }
-
-  #denied: number | null = null;
 
   #namesFailed({ kind, workspace, secrets }: Document): boolean {
     const named = [
@@ -411,10 +409,17 @@ const stop = new AdminError('AB02', 'The workspace is not there.');
 const changedSince = (): AdminError =>
   AdminError.lost('The record has changed since its etag was read: read it again.');
 
-function refusal(faults: readonly Fault[]): AdminError {
+/** One error for all faults. `codes`: of the methods that have refused; where all are of one kind, it is that one. */
+function refusal(faults: readonly Fault[], codes: readonly AdminErrorCode[]): AdminError {
   const order = (path: string): number => Number(/^documents\[(\d+)\]/.exec(path)?.[1] ?? 0);
   const ordered = [...faults].sort((a, b) => order(a.path) - order(b.path));
-  return AdminError.fields(ordered.slice(0, mostReported));
+  const all = AdminError.fields(ordered.slice(0, mostReported));
+  const [code = 'AB01'] = codes;
+  const isOwn =
+    (code === 'AB03' || code === 'AB07') &&
+    codes.length === faults.length &&
+    codes.every((one) => one === code);
+  return isOwn ? new AdminError(code, all.message, undefined, adminErrors[code], all.faults) : all;
 }
 
 /** Fields that a request needs and a document may leave out. */

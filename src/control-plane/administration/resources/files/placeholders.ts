@@ -38,7 +38,7 @@ interface Mapping {
 }
 
 /** A secret that is an object comes as its JSON text. */
-function valueOf(text: string, isObjectField: boolean): unknown {
+function parsed(text: string, isObjectField: boolean): unknown {
   if (!isObjectField) return text;
   try {
     return JSON.parse(text);
@@ -77,7 +77,7 @@ export function readSecrets(kind: Kind, spec: Json, given: Readonly<Record<strin
       return undefined;
     }
     values.set(path, secret);
-    return valueOf(secret, path.endsWith('service_account_json'));
+    return parsed(secret, path.endsWith('service_account_json'));
   };
   const sent = visitSecrets(kind, spec, fill);
   const shown = visitSecrets(kind, spec, (value) =>
