@@ -75,7 +75,10 @@ function questions(filters: Partial<LogFilters>, ms: number): [string, Analytics
   for (const column of Object.keys(groupColumns) as GroupName[])
     all.push([`groups ${column}`, { kind: 'groups', by: { column }, figures: groupFigures, ...page, ...of }]);
   all.push(['groups users', { kind: 'groups', by: { user: true }, figures: ['cost'], ...page, ...of }]);
-  all.push(['groups metadata', { kind: 'groups', by: { metadata: 'team' }, figures: ['cost'], ...page, ...of }]);
+  all.push([
+    'groups metadata',
+    { kind: 'groups', by: { metadata: 'team' }, figures: ['cost'], ...page, ...of },
+  ]);
   all.push(['values', { kind: 'values', name: 'team', limit: 10_000, ...of }]);
   return all;
 }

@@ -5995,7 +5995,7 @@ export interface WhatIfAnswer {
   readonly what_if_cost: number;
   /** Requests that what_if_cost counts as 0, since no price is known. */
   readonly unpriced: number;
-  /** Dearest first. */
+  /** The most expensive first. */
   readonly by_model: readonly WhatIfModel[];
 }
 

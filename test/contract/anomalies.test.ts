@@ -108,7 +108,7 @@ describe('anomalies', function () {
       );
     });
 
-    it('begin anew an hour after the figure was as usual', async () => {
+    it('begin again an hour after the figure was as usual', async () => {
       const later = now + 90 * 60_000;
       for (const week of [1, 2, 3]) {
         const at = later - week * weekMs;

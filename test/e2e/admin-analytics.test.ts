@@ -1,24 +1,30 @@
 import { expect } from 'chai';
 import type { SetFlags } from '../../src/common/access/security-settings.js';
-import type { Analytics, AnalyticsQuestion, AnswerTo } from '../../src/control-plane/analytics/question.js';
+import type {
+  Analytics,
+  AnalyticsQuestion,
+  AnswerTo,
+  UsageAnswer,
+} from '../../src/control-plane/analytics/question.js';
 import { type AdminPlane, startPlane } from '../support/admin-plane.js';
 
 describe('requests to analytics', () => {
   let plane: AdminPlane;
   const asked: AnalyticsQuestion[] = [];
+  const answers: { usage: UsageAnswer } = { usage: { groups: [] } };
   /** What the ledger would answer: nothing has passed through. */
   const analytics: Analytics = {
     async ask<Q extends AnalyticsQuestion>(question: Q): Promise<AnswerTo<Q>> {
       asked.push(question);
-      const answers = {
+      const all = {
+        ...answers,
         graph: { summary: {}, points: [], series: 'groupBy' in question && question.groupBy ? [] : null },
         cache: {},
         groups: { total: 'hasTotal' in question && !question.hasTotal ? null : 0, rows: [] },
         values: { total: 0, values: [] },
-        usage: { groups: [] },
         slots: [],
       };
-      return answers[question.kind] as unknown as AnswerTo<Q>;
+      return all[question.kind] as unknown as AnswerTo<Q>;
     },
   };
   const time =
@@ -180,6 +186,78 @@ describe('requests to analytics', () => {
       workspace_id: 'other',
     });
     expect(wrong.json.data.message).to.equal('filters."colour" is no filter.');
+  });
+
+  it('price requests again with other models, by the prices of the organisation', async () => {
+    const filters = {
+      time_of_generation_min: '2026-01-01T00:00:00Z',
+      time_of_generation_max: '2026-01-02T00:00:00Z',
+      status_code: '200',
+    };
+    const used = {
+      ...{ provider: 'openai', model: 'gpt-4o', integration: null, isStored: true, tier: null },
+      ...{ longInput: 0, isUsed: true, requests: 4, cost: 8e10, unpriced: 0 },
+      quantities: { input: 1_000_000, output: 500_000, cached: 200_000 },
+    };
+    answers.usage = {
+      groups: [
+        used,
+        { ...used, model: 'gpt-4o-mini', requests: 2, cost: 2e10 },
+        { ...used, model: 'o9', requests: 1, cost: 0, unpriced: 1 },
+        { ...used, provider: null, model: null, isUsed: false, requests: 3, cost: 0, unpriced: 3 },
+      ],
+    };
+    const put = await plane.rest('PUT', '/v1/model-configs/pricing/anthropic/own-model', {
+      pay_as_you_go: {
+        request_token: { price: 0.0001 },
+        response_token: { price: 0.0004 },
+        cache_read_input_token: { price: 0.00001 },
+      },
+    });
+    expect(put.status, JSON.stringify(put.json)).to.equal(200);
+    const replace = [
+      { from: 'openai__gpt-4o', to: 'anthropic__own-model' },
+      { from: 'openai__gpt-4o-mini', to: 'nobody__nothing' },
+    ];
+    asked.length = 0;
+    const { status, json } = await plane.rest('POST', '/v1/analytics/what-if', { filters, replace });
+    expect(status, JSON.stringify(json)).to.equal(200);
+    expect(asked[0]).to.deep.include({ kind: 'usage' });
+    expect(asked[0]?.filters.statuses).to.deep.equal([200]);
+    expect(json).to.include({ requests: 10, cost: 10, what_if_cost: 302, unpriced: 3 });
+    expect(json.by_model).to.deep.equal([
+      {
+        model: 'openai__gpt-4o',
+        replaced_by: 'anthropic__own-model',
+        ...{ requests: 4, cost: 8, what_if_cost: 302, unpriced: 0 },
+      },
+      {
+        model: 'openai__gpt-4o-mini',
+        replaced_by: 'nobody__nothing',
+        ...{ requests: 2, cost: 2, what_if_cost: 0, unpriced: 2 },
+      },
+      { model: 'openai__o9', replaced_by: null, requests: 1, cost: 0, what_if_cost: 0, unpriced: 1 },
+      { model: null, replaced_by: null, requests: 3, cost: 0, what_if_cost: 0, unpriced: 0 },
+    ]);
+    const refused = async (body: object): Promise<string> => {
+      const answer = await plane.rest('POST', '/v1/analytics/what-if', body);
+      expect(answer.json.data?.errorCode, JSON.stringify(body)).to.equal('AB01');
+      return answer.json.data.message;
+    };
+    expect(await refused({ filters: {}, replace })).to.contain('filters.time_of_generation_min is required.');
+    expect(await refused({ filters: { ...filters, colour: 'red' } })).to.contain('filters."colour"');
+    expect(await refused({ filters, replace: [{ from: 'gpt-4o', to: 'a__b' }] })).to.contain(
+      'replace[0].from must be provider__model.',
+    );
+    expect(await refused({ filters, replace: [replace[0], replace[0]] })).to.contain('replace[1].from');
+  });
+
+  it('list anomalies, page by page', async () => {
+    const list = (query = '') => plane.rest('GET', `/v1/analytics/anomalies${query}`);
+    expect((await list()).json).to.deep.equal({ object: 'list', data: [], total: 0 });
+    expect((await list('?metric=cost&since=2026-01-01T00:00:00Z&page_size=5')).status).to.equal(200);
+    expect((await list('?metric=colour')).json.data.errorCode).to.equal('AB01');
+    expect((await list('?workspace_slug=nowhere')).json.data.errorCode).to.equal('AB02');
   });
 
   it("see what the roles and the security settings leave to a user's key", async () => {

@@ -1,9 +1,9 @@
 import { expect } from 'chai';
 import {
-  type Difference,
   differences,
   dropSlots,
-  type Slot,
+  type TrafficDifference,
+  type TrafficSlot,
 } from '../../src/control-plane/analytics/anomalies/detector.js';
 import { seeded } from '../support/seeded.js';
 
@@ -72,7 +72,7 @@ class Weeks {
   }
 
   /** The five minutes before a minute. */
-  #slot(end: number): Slot {
+  #slot(end: number): TrafficSlot {
     const [requests, cost, errors, latencies, costs] = this.#sums.map(
       (sums) => sums[end]! - sums[end - 5]!,
     ) as [number, number, number, number, number];
@@ -83,9 +83,9 @@ class Weeks {
     };
   }
 
-  at(minute: number): Difference[] {
+  at(minute: number): TrafficDifference[] {
     const recent = Array.from({ length: dropSlots }, (_, i) => this.#slot(minute - 5 * i));
-    const past: Slot[] = [];
+    const past: TrafficSlot[] = [];
     for (let week = 1; week <= 4; week++) {
       const middle = minute - week * weekMinutes;
       for (let slot = -6; slot <= 6; slot++)
@@ -95,9 +95,9 @@ class Weeks {
   }
 
   /** One for each time that a figure begins to differ; an hour later it begins again. */
-  alarms(from: number, to: number): (Difference & { readonly minute: number })[] {
+  alarms(from: number, to: number): (TrafficDifference & { readonly minute: number })[] {
     const last = new Map<string, number>();
-    const found: (Difference & { readonly minute: number })[] = [];
+    const found: (TrafficDifference & { readonly minute: number })[] = [];
     for (let minute = from; minute < to; minute += stepMinutes) {
       for (const difference of this.at(minute)) {
         const before = last.get(difference.metric) ?? Number.NEGATIVE_INFINITY;

@@ -162,7 +162,7 @@ export interface ValuesAnswer {
 }
 
 /** Requests that are priced alike. */
-export interface UsageGroup {
+export interface PricedGroup {
   readonly provider: string | null;
   readonly model: string | null;
   /** Slug of the integration; null: none. */
@@ -184,7 +184,7 @@ export interface UsageGroup {
 }
 
 export interface UsageAnswer {
-  readonly groups: readonly UsageGroup[];
+  readonly groups: readonly PricedGroup[];
 }
 
 export interface SlotFigures {

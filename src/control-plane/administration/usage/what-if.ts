@@ -2,7 +2,7 @@ import type { ProviderModel } from '../../../common/ledger/log-filters.js';
 import { type Price, priceFor, rateNames } from '../../../common/prices/price.js';
 import type { PriceBook, Quote } from '../../../common/prices/pricing.js';
 import { ProviderPrices } from '../../../common/prices/provider-prices.js';
-import type { UsageGroup } from '../../analytics/question.js';
+import type { PricedGroup } from '../../analytics/question.js';
 import type { Store } from '../../store/store.js';
 
 /** What a model is replaced by, by its own name `provider__model`. */
@@ -77,16 +77,16 @@ export function longInputsOf(quotes: readonly (Quote | null)[]): number[] {
 }
 
 /** What requests that are priced alike would cost. */
-function costOf(group: UsageGroup, { price }: Quote, longInputs: readonly number[]): number {
+function costOf(group: PricedGroup, { price }: Quote, longInputs: readonly number[]): number {
   const { longInput, tier, quantities } = group;
   const input = longInput === 0 ? 0 : longInputs[longInput - 1]! + 1;
   const rates = priceFor(price, input, (tier ?? undefined) as Tier | undefined);
   return rateNames.reduce((sum, name) => sum + (quantities[name] ?? 0) * rates[name], 0);
 }
 
-/** What requests would have cost, by model: the dearest first. `longInputs`: those that the groups were asked for with. */
+/** What requests would have cost, by model: the most expensive first. `longInputs`: those that the groups were asked for with. */
 export async function whatIf(
-  groups: readonly UsageGroup[],
+  groups: readonly PricedGroup[],
   replacements: Replacements,
   prices: ReplacementPrices,
   longInputs: readonly number[],

@@ -1,7 +1,7 @@
 import type { LedgerAlerts } from '../../../common/ledger/alerts.js';
 import { allLogs } from '../../../common/ledger/log-filters.js';
 import type { Analytics, SlotFigures } from '../question.js';
-import { differences, dropSlots, emptySlot, type Slot } from './detector.js';
+import { differences, dropSlots, emptySlot, type TrafficSlot } from './detector.js';
 
 export interface AnomalyCheckOptions {
   readonly analytics: Analytics;
@@ -60,7 +60,7 @@ export async function checkAnomalies(
   let written = 0;
   for (const [workspace, slots] of workspaces) {
     const first = Math.min(...slots.keys());
-    const slotOf = (number: number): Slot => slots.get(number) ?? emptySlot;
+    const slotOf = (number: number): TrafficSlot => slots.get(number) ?? emptySlot;
     const recent = Array.from({ length: dropSlots }, (_, i) => slotOf(-1 - i));
     // A workspace may be younger than its organisation.
     const own = past.filter(({ last }) => last >= first);

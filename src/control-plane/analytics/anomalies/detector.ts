@@ -1,7 +1,7 @@
 import type { AnomalyMetric } from '../../../common/ledger/alerts.js';
 
 /** What passed through a workspace in five minutes. Means of logarithms hardly follow single requests. */
-export interface Slot {
+export interface TrafficSlot {
   readonly requests: number;
   /** Picodollars. */
   readonly cost: number;
@@ -13,10 +13,17 @@ export interface Slot {
   readonly logLatency: number;
 }
 
-export const emptySlot: Slot = { requests: 0, cost: 0, errors: 0, priced: 0, logCost: 0, logLatency: 0 };
+export const emptySlot: TrafficSlot = {
+  requests: 0,
+  cost: 0,
+  errors: 0,
+  priced: 0,
+  logCost: 0,
+  logLatency: 0,
+};
 
 /** A figure that differs; in the units of the API: cents, percent, milliseconds, requests. */
-export interface Difference {
+export interface TrafficDifference {
   readonly metric: AnomalyMetric;
   readonly value: number;
   readonly expected: number;
@@ -35,7 +42,7 @@ const usualShare = 0.2;
 const leastDeviation = 0.1;
 /** The standard deviation of normal values in median absolute deviations. */
 const perMad = 1.4826;
-/** Fewer past slots with requests tell nothing of averages. */
+/** Fewer past slots with requests are not enough for an average. */
 const leastSlots = 12;
 
 /** Slots before the current one that have to be empty or nearly so, for a drop of traffic. */
@@ -47,14 +54,17 @@ const picosPerCent = 10_000_000_000;
  * Compares the last five minutes with the same time in past weeks, by the median and the median absolute deviation: neither follows a
  * past anomaly. `recent`: the newest slot first. `past`: of at least two weeks.
  */
-export function differences(recent: readonly Slot[], past: readonly Slot[]): Difference[] {
+export function differences(
+  recent: readonly TrafficSlot[],
+  past: readonly TrafficSlot[],
+): TrafficDifference[] {
   const [now] = recent;
   if (now === undefined || past.length < leastSlots) return [];
   const found = [trafficOf(recent, past), costOf(now, past), errorsOf(now, past), latencyOf(now, past)];
   return found.filter((difference) => difference !== null);
 }
 
-function trafficOf(recent: readonly Slot[], past: readonly Slot[]): Difference | null {
+function trafficOf(recent: readonly TrafficSlot[], past: readonly TrafficSlot[]): TrafficDifference | null {
   const now = recent[0]!.requests;
   const usual = spreadOf(past.map(({ requests }) => requests));
   const deviation = Math.max(usual.deviation, byChance(usual.median, usual.median));
@@ -70,7 +80,7 @@ function trafficOf(recent: readonly Slot[], past: readonly Slot[]): Difference |
 }
 
 /** The cost of all requests, or that of one. */
-function costOf(now: Slot, past: readonly Slot[]): Difference | null {
+function costOf(now: TrafficSlot, past: readonly TrafficSlot[]): TrafficDifference | null {
   const usual = spreadOf(past.map(({ cost }) => cost));
   const difference = {
     metric: 'cost',
@@ -89,7 +99,7 @@ function costOf(now: Slot, past: readonly Slot[]): Difference | null {
   return each !== null && now.cost >= 1.5 * usual.median ? difference : null;
 }
 
-function latencyOf(now: Slot, past: readonly Slot[]): Difference | null {
+function latencyOf(now: TrafficSlot, past: readonly TrafficSlot[]): TrafficDifference | null {
   const expected = meanDifference(
     { count: now.requests, mean: now.logLatency },
     past.map(({ requests, logLatency }) => ({ count: requests, mean: logLatency })),
@@ -117,8 +127,8 @@ function meanDifference(now: LogMean, past: readonly LogMean[]): number | null {
   return above >= Math.log(farTimesOfMeans) && above >= farDeviations * deviation ? usual.median : null;
 }
 
-function errorsOf(now: Slot, past: readonly Slot[]): Difference | null {
-  const rate = ({ errors, requests }: Slot): number => errors / requests;
+function errorsOf(now: TrafficSlot, past: readonly TrafficSlot[]): TrafficDifference | null {
+  const rate = ({ errors, requests }: TrafficSlot): number => errors / requests;
   const served = past.filter(({ requests }) => requests > 0);
   if (now.requests < 20 || now.errors < 5 || served.length < leastSlots) return null;
   const usual = spreadOf(served.map(rate));
@@ -131,7 +141,7 @@ function errorsOf(now: Slot, past: readonly Slot[]): Difference | null {
   return isHigh ? { metric: 'errors', value: 100 * rate(now), expected: 100 * usual.median } : null;
 }
 
-const sumOf = (slots: readonly Slot[], name: 'requests' | 'errors'): number =>
+const sumOf = (slots: readonly TrafficSlot[], name: 'requests' | 'errors'): number =>
   slots.reduce((sum, slot) => sum + slot[name], 0);
 
 /** By how much a sum over so many requests differs by chance, and from hour to hour. */

@@ -1,6 +1,6 @@
 import { dayMs } from '../buckets.js';
 
-/** Changes of feedback that were committed later than their time says. Milliseconds. */
+/** Changes of feedback that were committed later than their time suggests. Milliseconds. */
 const overlapMs = 10_000;
 
 /** Condition on `rolled_days AS rolled`: does a row of the day come from a transaction that its cells do not have? */

@@ -9,7 +9,7 @@ import {
   type PlainGraph,
   plainGraphs,
 } from '../question.js';
-import { Counted, sumColumns } from './counted.js';
+import { CountedRequests, sumColumns } from './counted.js';
 import { askCounts } from './counts.js';
 import { type AnalyticsDatabase, Placeholders } from './dialect.js';
 import { askDurations } from './durations.js';
@@ -57,7 +57,7 @@ function askAnyGraph(question: GraphQuestion, database: AnalyticsDatabase): Prom
 }
 
 async function askCache(question: CacheQuestion, database: AnalyticsDatabase): Promise<FlatFigures> {
-  const counted = await Counted.of(question, database, rangeOf(question));
+  const counted = await CountedRequests.of(question, database, rangeOf(question));
   const values = new Placeholders();
   const [row] = await database.rows(
     `SELECT ${sumColumns(counted, cacheSums)} FROM ${counted.from('none', values)}`,

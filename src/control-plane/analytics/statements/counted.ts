@@ -20,7 +20,7 @@ type AboutRequests = Pick<AnalyticsQuestion, 'sight' | 'filters'>;
 export type CountedBy = GroupName | RolledBy;
 
 /** What figures are added up from: requests one by one, or cells of whole days and the requests of the other times. */
-export class Counted {
+export class CountedRequests {
   constructor(
     readonly question: AboutRequests,
     readonly database: AnalyticsDatabase,
@@ -35,12 +35,13 @@ export class Counted {
     question: AboutRequests,
     database: AnalyticsDatabase,
     range: TimeRange | null,
-  ): Promise<Counted> {
+  ): Promise<CountedRequests> {
     const width = range === null ? dayMs : bucketWidth(range);
-    if (range === null || !isAboutCells(question)) return new Counted(question, database, null, width);
+    if (range === null || !isAboutCells(question))
+      return new CountedRequests(question, database, null, width);
     const { first, last } = wholeDays(range);
     const days = await database.rolledDays(first, last);
-    return new Counted(question, database, rolledRange(range, days), width);
+    return new CountedRequests(question, database, rolledRange(range, days), width);
   }
 
   get sums(): Readonly<Record<SumName, string>> {
@@ -119,5 +120,5 @@ function keyOf(by: CountedBy, isText: boolean): string {
 }
 
 /** A sum as a column of a statement. */
-export const sumColumns = (of: Counted, names: readonly SumName[]): string =>
+export const sumColumns = (of: CountedRequests, names: readonly SumName[]): string =>
   names.map((name) => `${number(of.sums[name])} AS ${name}`).join(', ');

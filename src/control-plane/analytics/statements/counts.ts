@@ -1,6 +1,6 @@
 import { bucketsOf, bucketWidth } from '../buckets.js';
 import type { CountGraph, Figures, GraphAnswer, GraphQuestion } from '../question.js';
-import { Counted } from './counted.js';
+import { CountedRequests } from './counted.js';
 import { type AnalyticsDatabase, number, Placeholders, type SelectedFigures } from './dialect.js';
 import { selected } from './parts.js';
 import { ratio } from './plain-graphs.js';
@@ -77,7 +77,7 @@ const graphs: Readonly<Record<CountGraph, Asking>> = {
   },
 
   async 'feedbacks/scores'(question, database) {
-    const of = await Counted.of(question, database, question.range);
+    const of = await CountedRequests.of(question, database, question.range);
     const values = new Placeholders();
     const from =
       of.rolled === null
@@ -93,7 +93,7 @@ const graphs: Readonly<Record<CountGraph, Asking>> = {
   },
 
   async 'feedbacks/ai-models'(question, database) {
-    const of = await Counted.of(question, database, question.range);
+    const of = await CountedRequests.of(question, database, question.range);
     const values = new Placeholders();
     const rows = await database.rows(
       `SELECT "key" AS model, ${number('sum(feedback_count)')} AS total, ${number('sum(feedback_value)')} AS value, ${number('sum(feedback_weight)')} AS weight
@@ -117,7 +117,7 @@ async function counted(
   column: 'status' | 'retries',
   hasBuckets: boolean,
 ): Promise<readonly SelectedFigures[]> {
-  const of = await Counted.of(question, database, question.range);
+  const of = await CountedRequests.of(question, database, question.range);
   const values = new Placeholders();
   const from = of.from(column === 'status' ? 'status_code' : 'retries', values);
   const count = column === 'status' ? of.sums.errors : of.sums.requests;

@@ -1,7 +1,7 @@
 import { bucketsOf, bucketWidth } from '../buckets.js';
 import type { FlatFigures, GraphAnswer, GraphQuestion, PlainGraph } from '../question.js';
 import type { Sums } from './columns.js';
-import { Counted, sumColumns } from './counted.js';
+import { CountedRequests, sumColumns } from './counted.js';
 import { type AnalyticsDatabase, number, Placeholders, type SelectedFigures } from './dialect.js';
 import { BucketRows, eachSeries, groupingSets, partOf, seriesParts } from './parts.js';
 import { plainGraphShapes } from './plain-graphs.js';
@@ -16,9 +16,9 @@ export interface GraphShape {
 /** A statement of rows with `part`, `bucket` and figures. */
 export interface GraphStatement {
   /** A subquery with `bucket`, `key` and what figures are made of. */
-  from(counted: Counted, values: Placeholders): string;
+  from(counted: CountedRequests, values: Placeholders): string;
   /** `from`: the same with `part`, the number of the series. */
-  of(from: string, hasParts: boolean, counted: Counted): string;
+  of(from: string, hasParts: boolean, counted: CountedRequests): string;
 }
 
 /** Asks for a graph, and fills the buckets that have no requests. */
@@ -29,7 +29,7 @@ export async function askGraph(
   shape: GraphShape,
 ): Promise<GraphAnswer> {
   const width = bucketWidth(question.range);
-  const counted = await Counted.of(question, database, question.range);
+  const counted = await CountedRequests.of(question, database, question.range);
   const parts = await seriesParts(question, counted);
   const values = new Placeholders();
   const part = parts === null ? '' : `, ${partOf(parts, values)} AS part`;

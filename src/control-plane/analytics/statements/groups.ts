@@ -10,7 +10,7 @@ import type {
 import { type BinnedDurations, binOf, cumulated, percentileOf, requestBinWidth } from './bins.js';
 import { type SumName, sums } from './columns.js';
 import { conditionsOf } from './conditions.js';
-import { Counted } from './counted.js';
+import { CountedRequests } from './counted.js';
 import { type AnalyticsDatabase, number, Placeholders, type SelectedFigures } from './dialect.js';
 
 type SumExpressions = Readonly<Record<SumName, string>>;
@@ -54,7 +54,7 @@ interface Grouped {
 async function groupedBy(question: GroupsQuestion, database: AnalyticsDatabase): Promise<Grouped> {
   const { by } = question;
   if ('metadata' in by) return groupedByMetadata(question, by.metadata, database);
-  const counted = await Counted.of(question, database, rangeOf(question));
+  const counted = await CountedRequests.of(question, database, rangeOf(question));
   const name = 'user' in by ? 'user' : by.column;
   return {
     sums: counted.sums,

@@ -1,6 +1,6 @@
 import type { GraphQuestion } from '../question.js';
 import { conditionsOf } from './conditions.js';
-import type { Counted } from './counted.js';
+import type { CountedRequests } from './counted.js';
 import { type AnalyticsDatabase, number, Placeholders, type SelectedFigures } from './dialect.js';
 
 const mostSeries = 10;
@@ -17,7 +17,10 @@ export function selected(question: GraphQuestion, values: Placeholders, database
 }
 
 /** The groups with the most requests. null: the graph is not grouped. */
-export async function seriesParts(question: GraphQuestion, counted: Counted): Promise<SeriesParts | null> {
+export async function seriesParts(
+  question: GraphQuestion,
+  counted: CountedRequests,
+): Promise<SeriesParts | null> {
   if (question.groupBy === null) return null;
   const values = new Placeholders();
   const rows = await counted.database.rows(

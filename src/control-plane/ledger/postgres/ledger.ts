@@ -21,7 +21,6 @@ import { chargeBatch, LostCommits, replacedRows, stepOf } from '../budgets/postg
 import { readBudgets, type TableRows, takeBudgets } from '../budgets/take-over.js';
 import type { Feedbacks } from '../feedback/feedbacks.js';
 import type { BodyBatch, BudgetLedger, LedgerBatch, OpenIntent, TakingLedger } from '../ledger.js';
-import { type OrganisationTimes, selectTimes } from '../organisation-times.js';
 import { copyInto, LedgerConnections, within } from './connections.js';
 import { copyBodies } from './copy-bodies.js';
 import { daysOf, linesOf, PackedLines } from './copy-lines.js';
@@ -33,6 +32,7 @@ import {
   bytesOfBodies,
   createStage,
   type DroppedPartitions,
+  dayMs,
   dayOf,
   dayStart,
   dropDays,
@@ -63,7 +63,6 @@ const duplicate = '23505';
 /** There is no partition for a row. */
 const noPartition = '23514';
 const maxTries = 4;
-const dayMs = 86_400_000;
 const roomMs = 60_000;
 
 /** A ledger in PostgreSQL, which the nodes share. Opened without a connection: its journals wait for PostgreSQL. */
@@ -134,10 +133,7 @@ export class PostgresLedger implements BudgetLedger, TakingLedger {
     return done;
   }
 
-  /**
-   * Connects, makes the tables where they are missing, and the partitions of this day and the next two. Rejects with a
-   * LedgerFailure or a LaterLedger.
-   */
+  /** Makes the tables, and the partitions of three days. Rejects with a LedgerFailure or a LaterLedger. */
   prepare(): Promise<void> {
     return this.options.makes === false ? this.#write(async () => {}) : this.ensurePartitions(Date.now());
   }
@@ -379,9 +375,7 @@ export class PostgresLedger implements BudgetLedger, TakingLedger {
     return this.#reading.follow(following);
   }
 
-  times(): Promise<OrganisationTimes[]> {
-    return this.statements.read<OrganisationTimes>(selectTimes, []);
-  }
+  readonly times = () => this.#reading.times();
 
   changes(after: string, limit: number): Promise<LedgerPage> {
     return this.#reading.changes(after, limit);

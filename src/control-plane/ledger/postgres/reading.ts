@@ -2,6 +2,7 @@ import { columnFields } from '../../../common/ledger/fields.js';
 import type { LogFollowing, LogOrder, LogQuery } from '../../../common/ledger/logs/log-query.js';
 import type { Bodies, LedgerFilter, LedgerPage, LedgerRow, LogPage } from '../../../common/ledger/record.js';
 import { type Rest, rowOf, type StoredValues } from '../../../common/ledger/rows.js';
+import { type OrganisationTimes, selectTimes } from '../organisation-times.js';
 import { type Add, SearchParameters, searchConditions } from '../search/conditions.js';
 import { searchOf } from '../search/search-of.js';
 import type { LedgerConnections } from './connections.js';
@@ -141,6 +142,10 @@ export class LedgerReading {
           ORDER BY ${order} LIMIT ${values.add(limit)} OFFSET ${values.add(offset)}) AS found ON true`,
       values.values,
     );
+  }
+
+  times(): Promise<OrganisationTimes[]> {
+    return this.connections.read<OrganisationTimes>(selectTimes, []);
   }
 
   async get(org: string, id: string): Promise<LedgerRow | null> {
