@@ -2,6 +2,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect } from 'chai';
+import { unpack } from '../../src/common/ledger/packed-rows.js';
 import type { Settlement } from '../../src/common/ledger/record.js';
 import { maxPicos } from '../../src/common/vocabulary/money.js';
 import { SqliteConnection } from '../../src/control-plane/database/sqlite.js';
@@ -48,6 +49,41 @@ function contract(open: (dataDir: string) => Promise<Ledger>): void {
     await new Promise((turn) => setImmediate(turn));
     await ingestion.flush();
   };
+  it('reports each settled row once, also where a pass fails and lines are read again', async () => {
+    const reported: string[] = [];
+    let failures = 0;
+    const failing = new Proxy(ledger, {
+      get(of, name) {
+        const value: unknown = Reflect.get(of, name);
+        if (typeof value !== 'function') return value;
+        if (name !== 'apply') return value.bind(of);
+        return async (batch: { readonly settled: unknown }) => {
+          if (batch.settled !== null && failures > 0) {
+            failures--;
+            throw new Error('away');
+          }
+          return value.call(of, batch);
+        };
+      },
+    });
+    await ingestion.stop();
+    ingestion = startIngestion({
+      ...{ dir: join(dataDir, 'journal'), ledger: failing, intervalMs: 60_000, onProblem() {} },
+      onSettled({ packed, rows }) {
+        const found = rows.map(({ id }) => id);
+        if (packed !== null) for (const { id } of unpack(packed)) found.push(id);
+        reported.push(...found);
+      },
+    });
+    // It stays open: after a failure its file is read from here on again.
+    journal.intend(intentOf('open-1'));
+    await settle({ id: 'once-1' }, { id: 'once-2' });
+    failures = 1;
+    await settle({ id: 'once-3' });
+    await settle({ id: 'once-4' });
+    expect(reported).to.deep.equal(['once-1', 'once-2', 'once-3', 'once-4']);
+  });
+
   const ids = async (filter: object): Promise<string[]> =>
     (await ledger.recent({ org, limit: 100, ...filter })).rows.map((row) => row.id);
 

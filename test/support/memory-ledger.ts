@@ -64,7 +64,11 @@ export class MemoryLedger implements Ledger {
 
   async changes(after: string, limit: number) {
     const rows = this.#inOrder(({ seq }) => seq > Number(after)).slice(0, limit);
-    return { rows: rows.map(({ row }) => row), cursor: String(rows.at(-1)?.seq ?? after) };
+    return {
+      rows: rows.map(({ row }) => row),
+      cursor: String(rows.at(-1)?.seq ?? after),
+      cursorAfter: (count: number) => String(rows[count - 1]!.seq),
+    };
   }
 
   #inOrder(matches: (one: Numbered) => boolean): Numbered[] {

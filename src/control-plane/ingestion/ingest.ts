@@ -64,6 +64,8 @@ class Ingester implements Ingestion {
   readonly #finished: JournalFile[] = [];
   /** Keys of writers reported as ended; kept apart from them, since a failed pass forgets those. */
   readonly #gone = new Set<string>();
+  /** By file: up to where its rows were reported by `onSettled`. Kept when a failed pass is forgotten. */
+  readonly #reported = new Map<string, number>();
   #positions: Map<string, number> | null = null;
   #passes: Promise<void> = Promise.resolve();
   firstPass: Promise<void> = Promise.resolve();
@@ -278,7 +280,8 @@ class Ingester implements Ingestion {
       garbage: (offset, bytes) => this.#skipped(file, offset, bytes),
     };
     for (;;) {
-      const chunk: Chunk | null = await file.read(sink, this.#buffers);
+      const reported = this.#reported.get(file.name) ?? 0;
+      const chunk: Chunk | null = await file.read(sink, this.#buffers, reported);
       if (chunk === null) return;
       for (const intent of fresh) intent.text ??= chunk.textAt(intent.offset);
       await this.#apply(writer, {
@@ -287,15 +290,19 @@ class Ingester implements Ingestion {
         closed,
         positions: new Map([[file.name, lowWater(writer, file)]]),
       });
+      // What is read again, since an intent before it is open or a pass failed, was reported.
+      if (file.offset > reported) {
+        this.#reported.set(file.name, file.offset);
+        this.#options.onSettled?.(chunk.settled);
+      }
       fresh = [];
       closed = [];
     }
   }
 
   async #apply({ pid }: Writer, batch: LedgerBatch): Promise<void> {
-    const { writers, ledger, onSettled } = this.#options;
+    const { writers, ledger } = this.#options;
     await (writers?.apply(pid, batch) ?? ledger.apply(batch));
-    if (batch.settled !== null) onSettled?.(batch.settled);
   }
 
   #skipped(file: JournalFile, offset: number, bytes: number): void {
@@ -360,6 +367,7 @@ class Ingester implements Ingestion {
       try {
         await unlink(file.path);
         this.#known.delete(file.name);
+        this.#reported.delete(file.name);
       } catch (error) {
         // Its name is kept, so that this process does not read it again.
         this.#problem(`${file.path} is done with and cannot be deleted: ${(error as Error).message}`, error);

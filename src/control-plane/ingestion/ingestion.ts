@@ -10,7 +10,7 @@ export interface IngestionOptions {
     ended(pid: number): void;
   };
   readonly onProblem: (error: Error) => void;
-  /** Called with the settled rows of each batch that the ledger has taken; they are valid during the call only. After a failure some come again. */
+  /** Called with the settled rows of each batch that the ledger has taken; they are valid during the call only. Each row once, also after a failure. */
   readonly onSettled?: (rows: RowBatch) => void;
   readonly intervalMs?: number;
   /** Bytes of bodies that are kept; the oldest are deleted first. */

@@ -101,17 +101,19 @@ export class JournalFile {
     return this.#handle;
   }
 
-  /** Continues reading; null: no further whole line so far. */
-  async read(sink: LineSink, buffers: ReadBuffers): Promise<Chunk | null> {
+  /** Continues reading; null: no further whole line so far. No chunk goes beyond `end`, the end of a line, unless it begins there. */
+  async read(sink: LineSink, buffers: ReadBuffers, end = 0): Promise<Chunk | null> {
     const handle = await this.#open();
-    const { bytesRead } = await handle.read(buffers.bytes, 0, buffers.bytes.length, this.offset);
+    const before = end > this.offset ? end - this.offset : Number.POSITIVE_INFINITY;
+    const most = Math.min(buffers.bytes.length, before);
+    const { bytesRead } = await handle.read(buffers.bytes, 0, most, this.offset);
     if (bytesRead === 0) return null;
     const { bytes } = buffers;
     const last = bytes.lastIndexOf(newline, bytesRead - 1);
     if (last < 0) {
       if (bytesRead < bytes.length) return null;
       buffers.grow();
-      return this.read(sink, buffers);
+      return this.read(sink, buffers, end);
     }
     const start = this.offset;
     this.offset += last + 1;

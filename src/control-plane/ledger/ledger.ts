@@ -63,6 +63,12 @@ export interface LedgerBatch {
   readonly isCharged?: true;
 }
 
+/** Rows, and where to go on also for a reader that takes the first of them alone. */
+export interface ChangesPage extends LedgerPage {
+  /** The cursor after so many of the rows, at least one. */
+  cursorAfter(count: number): string;
+}
+
 /**
  * The ledger: read by anyone, written by ingestion alone. `test/contract/ledger.test.ts` is what any implementation has to
  * pass. Its rows may be partitioned by day: a row's `at` never changes.
@@ -78,7 +84,7 @@ export interface Ledger extends LedgerReader {
    * Rows of all organisations in the order of their ingestion, after a cursor: what rollups are derived from. '0' is the
    * beginning. A settlement that takes the place of an unknown row is a new row here.
    */
-  changes(after: string, limit: number): Promise<LedgerPage>;
+  changes(after: string, limit: number): Promise<ChangesPage>;
   /** Is all that was committed on disk for good? false: a reader prevents it, ask again. */
   checkpoint(): Promise<boolean>;
   close(): Promise<void>;

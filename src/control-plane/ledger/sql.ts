@@ -23,7 +23,7 @@ import { replacedTable, SqliteCharges } from './budgets/sqlite-charges.js';
 import { readBudgets, type TableRows } from './budgets/take-over.js';
 import type { Feedbacks } from './feedback/feedbacks.js';
 import { sqliteFeedbacks, sqlitePlacing } from './feedback/sqlite-feedback.js';
-import type { BudgetLedger, LedgerBatch, OpenIntent } from './ledger.js';
+import type { BudgetLedger, ChangesPage, LedgerBatch, OpenIntent } from './ledger.js';
 import { type OrganisationTimes, selectTimes } from './organisation-times.js';
 import { SearchConnection } from './search/search-connection.js';
 import { searchOf } from './search/search-of.js';
@@ -254,12 +254,16 @@ class SqliteLedger implements BudgetLedger {
     return this.reader.allKept<OrganisationTimes>(selectTimes, []);
   }
 
-  async changes(after: string, limit: number): Promise<LedgerPage> {
+  async changes(after: string, limit: number): Promise<ChangesPage> {
     const rows = await this.reader.all<SelectedRow>(`${selectRows} WHERE seq > ? ORDER BY seq LIMIT ?`, [
       Number.parseInt(after, 10),
       limit,
     ]);
-    return { rows: rows.map(selectedRow), cursor: String(rows.at(-1)?.seq ?? after) };
+    return {
+      rows: rows.map(selectedRow),
+      cursor: String(rows.at(-1)?.seq ?? after),
+      cursorAfter: (count) => String(rows[count - 1]!.seq),
+    };
   }
 
   usage(filter: UsageFilter): Promise<LedgerUsage[]> {

@@ -2,6 +2,7 @@ import { columnFields } from '../../../common/ledger/fields.js';
 import type { LogFollowing, LogOrder, LogQuery } from '../../../common/ledger/logs/log-query.js';
 import type { Bodies, LedgerFilter, LedgerPage, LedgerRow, LogPage } from '../../../common/ledger/record.js';
 import { type Rest, rowOf, type StoredValues } from '../../../common/ledger/rows.js';
+import type { ChangesPage } from '../ledger.js';
 import { type OrganisationTimes, selectTimes } from '../organisation-times.js';
 import { type Add, SearchParameters, searchConditions } from '../search/conditions.js';
 import { searchOf } from '../search/search-of.js';
@@ -81,49 +82,66 @@ export class LedgerReading {
     return this.#follow(following.after, following.limit, following);
   }
 
-  async changes(after: string, limit: number): Promise<LedgerPage> {
+  async changes(after: string, limit: number): Promise<ChangesPage> {
     return this.#follow(after, limit, null);
   }
 
   /** In the order of ingestion, below the oldest transaction that is open: nothing can come in there any more. */
-  async #follow(after: string, limit: number, search: LogFollowing | null): Promise<LedgerPage> {
+  async #follow(after: string, limit: number, search: LogFollowing | null): Promise<ChangesPage> {
     const cursor = parseCursor(after);
-    const end = search?.scan === undefined ? null : await this.#endOfScan(cursor, search, search.scan);
     const values = new SearchParameters('$');
     const where = search === null ? [] : conditions(search, values.add);
-    if (end !== null) where.push(`(tx, n) <= (${values.add(end.tx)}::xid8, ${values.add(end.n)}::integer)`);
-    where.push(`(tx, n) > (${values.add(cursor.tx)}::xid8, ${values.add(cursor.n)}::integer)`);
-    if (search?.isOnce !== true) where.push(belowOpen);
+    const place = [`(tx, n) > (${values.add(cursor.tx)}::xid8, ${values.add(cursor.n)}::integer)`];
+    if (search?.isOnce !== true) place.push(belowOpen);
+    let from = 'exchanges';
+    if (search?.scan === undefined) where.push(...place);
+    // By the index of that order, whatever else is asked for: a plan by another one would sort all that match for each page.
+    else
+      from = `(SELECT * FROM exchanges WHERE org = ${values.add(search.sight.org)} AND ${place.join(' AND ')}
+        ORDER BY exchanges.tx, n LIMIT ${values.add(search.scan)}) AS exchanges`;
     if (cursor.seen !== null) {
       where.push(`NOT pg_visible_in_snapshot(tx, ${values.add(cursor.seen)}::pg_snapshot)`);
     }
-    const rows = await this.#select(where, 'exchanges.tx, n', { limit, offset: 0 }, values);
+    const rows = await this.#select(where, 'exchanges.tx, n', { limit, offset: 0 }, values, from);
     const last = rows.at(-1);
     const isFull = rows.length === limit && last !== undefined && last.tx !== null;
-    const place = isFull ? { tx: last.tx!, n: last.n } : end;
+    const end =
+      isFull || search?.scan === undefined || last === undefined
+        ? null
+        : await this.#endOfScan(cursor, search, search.scan, last.snapshot);
+    const reached = isFull ? { tx: last.tx!, n: last.n } : end;
     const next =
-      place === null
+      reached === null
         ? cursorBelow(last?.snapshot ?? '1:1:', cursor)
-        : without({ ...place, seen: cursor.seen });
+        : without({ ...reached, seen: cursor.seen });
     // Of another server, or from before its data came back from a backup.
     return {
       rows: rows.flatMap(found),
       cursor: cursorText(next),
-      ...(!isFull && end !== null && { isCut: true }),
+      cursorAfter(count) {
+        const { tx, n } = rows[count - 1]!;
+        return cursorText(without({ tx: tx!, n, seen: cursor.seen }));
+      },
+      ...(end !== null && { isCut: true }),
     };
   }
 
-  /** The place of the row that is so many after the cursor, in the index of the organisation; null: there are fewer. */
+  /** The place of the last row that a scan looked at, by the index of that order; null: there were fewer. `snapshot`: of the scan. */
   async #endOfScan(
     { tx, n }: Cursor,
     { sight, isOnce }: LogFollowing,
     scan: number,
+    snapshot: string,
   ): Promise<Pick<Cursor, 'tx' | 'n'> | null> {
+    const seen =
+      isOnce === true
+        ? 'pg_visible_in_snapshot(tx, $5::pg_snapshot)'
+        : 'tx < pg_snapshot_xmin($5::pg_snapshot)';
     const [end] = await this.connections.read<{ tx: string; n: number }>(
       `SELECT tx::text AS tx, n FROM exchanges
-        WHERE org = $1 AND (tx, n) > ($2::xid8, $3::integer) ${isOnce === true ? '' : `AND ${belowOpen}`}
+        WHERE org = $1 AND (tx, n) > ($2::xid8, $3::integer) AND ${seen}
         ORDER BY exchanges.tx, n OFFSET $4 LIMIT 1`,
-      [sight.org, tx, n, scan],
+      [sight.org, tx, n, scan - 1, snapshot],
       isOnce === true ? 'end of scan, once' : 'end of scan',
     );
     return end ?? null;
@@ -135,10 +153,11 @@ export class LedgerReading {
     order: string,
     { limit, offset }: Pick<LogQuery, 'limit' | 'offset'>,
     values: SearchParameters,
+    from = 'exchanges',
   ): Promise<SelectedRow[]> {
     return this.connections.read<SelectedRow>(
       `SELECT * FROM (SELECT pg_current_snapshot()::text AS snapshot) AS taken LEFT JOIN LATERAL (
-        SELECT ${selected} FROM exchanges ${where.length > 0 ? `WHERE ${where.join(' AND ')}` : ''}
+        SELECT ${selected} FROM ${from} ${where.length > 0 ? `WHERE ${where.join(' AND ')}` : ''}
           ORDER BY ${order} LIMIT ${values.add(limit)} OFFSET ${values.add(offset)}) AS found ON true`,
       values.values,
     );

@@ -62,7 +62,7 @@ export class LedgerFollower {
       const batch = await this.#batchOf(rows);
       const isWhole = batch.rows.length === page.rows.length;
       // Those whose bodies are not on file yet, or did not fit, come first in the next batch.
-      const next = isWhole ? page.cursor : (await ledger.changes(cursor, batch.rows.length)).cursor;
+      const next = isWhole ? page.cursor : page.cursorAfter(batch.rows.length);
       if (!(await this.#deliver(batch, signal))) return;
       cursor = next;
       await cursors.set(sink.name, cursor);
