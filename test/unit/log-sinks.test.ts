@@ -129,6 +129,38 @@ describe('log sinks', () => {
     expect(ids()).to.deep.equal(['1', '2']);
   });
 
+  it('get every row once in order after an outage, in which the rows wait in the ledger', async () => {
+    const sent = { ...settings, url: address, batch_rows: 200 };
+    const follower = follow(httpSink('a', sent, sentLine));
+    await started('a');
+    const { port } = server.address() as AddressInfo;
+    await new Promise<void>((done) => {
+      server.closeAllConnections();
+      server.close(() => done());
+    });
+    const all = Array.from({ length: 2000 }, (_, i) => String(i).padStart(4, '0'));
+    // What is read of the ledger while the receiver is away: the batch that is sent again, not what comes in.
+    const reads: number[] = [];
+    const changes = ledger.changes.bind(ledger);
+    ledger.changes = async (after, limit) => {
+      const page = await changes(after, limit);
+      reads.push(page.rows.length);
+      return page;
+    };
+    await put(...all.slice(0, 1000));
+    await eventually('failures', async () => (follower.metrics()[2]?.value ?? 0) >= 20);
+    await put(...all.slice(1000));
+    await eventually('more failures', async () => (follower.metrics()[2]?.value ?? 0) >= 40);
+    expect(Math.max(...reads)).to.be.at.most(200);
+    expect(reads.filter((count) => count > 0)).to.have.length(1);
+    expect(follower.metrics()[0]?.value).to.be.greaterThan(0);
+    faults.push('refuse', 'cut');
+    await new Promise<void>((done) => server.listen(port, '127.0.0.1', done));
+    await eventually('all rows', async () => ids().length >= 2000);
+    expect(ids()).to.deep.equal(all);
+    await eventually('no lag', async () => follower.metrics()[0]?.value === 0);
+  });
+
   it('get a batch again, under the same id, until they accept it', async () => {
     faults.push('refuse', 'cut', 'refuse');
     const seen: unknown[] = [];

@@ -20,7 +20,7 @@ interface OtlpSpan {
 
 const rowOf = (id: string, change: Partial<Settlement> = {}): LedgerRow => ({
   ...settlementOf(id, change),
-  ...{ state: 'settled', node: null },
+  ...{ state: 'settled', node: 'node' },
 });
 
 describe('spans for OpenTelemetry', () => {
@@ -110,6 +110,12 @@ describe('spans for OpenTelemetry', () => {
     });
     const { resource } = JSON.parse(received[0]!.body.toString()).resourceSpans[0];
     expect(attributesOf(resource)).to.include({ 'service.name': 'gw', 'deployment.environment': 'test' });
+  });
+
+  it('are not sent for what was only added to the log, nor where the caller does not sample the trace', async () => {
+    const unsampled = `${'a'.repeat(32)}-00`;
+    await send([{ ...rowOf('added'), node: null }, rowOf('u', { traceContext: unsampled })], 'http/json');
+    expect(received).to.be.empty;
   });
 
   it('of requests with a trace id of another form stay together, and are the same when they are sent again', async () => {

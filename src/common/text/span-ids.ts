@@ -5,6 +5,15 @@ import { createHash } from 'node:crypto';
 const traceId = /^(?!0{32})[0-9a-f]{32}$/;
 const spanId = /^(?!0{16})[0-9a-f]{16}$/;
 const uuid = /^[0-9a-f]{8}-[0-9a-f]{4}-[1-9a-f][0-9a-f]{3}-[0-9a-f]{4}-[0-9a-f]{12}$/;
+/** The last one that was found to be a UUID: trace and span of a request are mostly asked for by the same id. */
+let known = '';
+
+function isUuid(text: string): boolean {
+  if (text === known) return true;
+  if (!uuid.test(text)) return false;
+  known = text;
+  return true;
+}
 
 export const isTraceId = (text: string): boolean => traceId.test(text);
 export const isSpanId = (text: string | null): text is string => text !== null && spanId.test(text);
@@ -12,7 +21,8 @@ export const isSpanId = (text: string | null): text is string => text !== null &
 /** The trace id of a request whose `trace` may be any text: requests of one trace stay together. */
 export function traceIdOf(trace: string): string {
   if (isTraceId(trace)) return trace;
-  return uuid.test(trace) ? trace.replaceAll('-', '') : hash(trace, 32);
+  if (!isUuid(trace)) return hash(trace, 32);
+  return trace.slice(0, 8) + trace.slice(9, 13) + trace.slice(14, 18) + trace.slice(19, 23) + trace.slice(24);
 }
 
 /** Of a request that named none. */
@@ -23,7 +33,7 @@ export const attemptSpanId = (requestId: string, attempt: number): string => der
 
 /** The last 14 digits of a UUID are random. */
 function derived(id: string, number: number): string {
-  if (number > 254 || !uuid.test(id)) return hash(`${id}/${number}`, 16);
+  if (number > 254 || !isUuid(id)) return hash(`${id}/${number}`, 16);
   return `${hexByte(number + 1)}${id.slice(21, 23)}${id.slice(24)}`;
 }
 

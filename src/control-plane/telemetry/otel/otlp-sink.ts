@@ -42,7 +42,9 @@ export async function otlpSink(options: OtlpOptions): Promise<LogSink> {
     ...{ name: 'otlp', wantsBodies: false, batchRows: 200, batchMs: 1000 },
     send: ({ rows }) =>
       new Promise((resolve, reject) => {
-        const spans = rows.flatMap(({ row }) => spansOf(row, resource));
+        // What was added to the log (custom logs, imports, spans of applications) was not served here: whoever made it has its spans.
+        const served = rows.filter(({ row }) => row.node !== null);
+        const spans = served.flatMap(({ row }) => spansOf(row, resource));
         if (spans.length === 0) return resolve();
         exporter.export(spans, ({ code, error }) => {
           if (code === 0) resolve();
