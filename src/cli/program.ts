@@ -31,7 +31,7 @@ const storedAndAnchors: readonly SettingKey[] = [...stored, 'auditAnchors', 'aud
 /** Commands that bring a gRPC client or the store along: loaded only when one of them is what was typed. */
 const lazyCommands: Readonly<Record<string, LazyCommand>> = {
   keys: {
-    summary: 'create, list, revoke and recover keys',
+    summary: 'create, list, rotate, revoke and recover keys',
     settings: [...connection, 'databaseUrl', 'masterKey'],
     load: () => import('./commands/keys.js'),
   },

@@ -137,6 +137,18 @@ describe('the commands in the docs', () => {
     expect(output).to.match(/MISS\r?\n.*SEMANTIC HIT/);
   });
 
+  for (const page of ['docs/mail.md', 'docs/keys.md']) {
+    it(`${page}: its commands run`, async function () {
+      this.timeout(20_000);
+      const examples = examplesOf(page).filter(({ language }) => language === 'sh');
+      expect(examples.length).to.be.greaterThan(0);
+      for (const example of examples) {
+        const { code, output } = await type(example);
+        expect(code, output).to.equal(0);
+      }
+    });
+  }
+
   it('of docs/analytics.md answer', async () => {
     const examples = examplesOf('docs/analytics.md').filter(({ language }) => language === 'sh');
     expect(examples).to.have.lengthOf(4);

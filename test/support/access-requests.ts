@@ -17,6 +17,12 @@ export interface Place {
   readonly userKey: string;
   /** Of the organisation. */
   readonly adminKey: string;
+  /** Rotated by schedule, and not revealed yet. */
+  readonly rotatedServiceKey: string;
+  readonly rotatedUserKey: string;
+  readonly rotatedAdminKey: string;
+  /** That has failed. */
+  readonly mail: string;
   readonly guardrail: string;
   readonly label: string;
   readonly collection: string;
@@ -131,6 +137,9 @@ export const requests: Readonly<Record<string, RequestOf>> = {
   'ApiKeys.RotateApiKey of the organisation': only('id', 'adminKey'),
   'ApiKeys.RotateApiKey of a workspace': only('id', 'serviceKey'),
   'ApiKeys.RotateApiKey of a user': only('id', 'userKey'),
+  'ApiKeys.RevealRotatedApiKey of the organisation': only('id', 'rotatedAdminKey'),
+  'ApiKeys.RevealRotatedApiKey of a workspace': only('id', 'rotatedServiceKey'),
+  'ApiKeys.RevealRotatedApiKey of a user': only('id', 'rotatedUserKey'),
   'AuditLogs.ListAuditLogs': (at) => ({ ...time, ...within(at) }),
   'AuditLogs.ExportAuditLogs': (at) => ({ ...time, format: 'jsonl', ...within(at) }),
   // Without a password: nothing is hashed.
@@ -265,6 +274,10 @@ export const requests: Readonly<Record<string, RequestOf>> = {
     ),
   }),
   'Logs.ListLogs': within,
+  'Mail.ListMails': nothing,
+  'Mail.GetMail': only('id', 'mail'),
+  'Mail.RetryMail': only('id', 'mail'),
+  'Mail.TestMail': () => ({ address: 'test@example.com' }),
   'ModelPrices.ListModelPrices': nothing,
   'ModelPrices.UpdateModelPrice': () => ({
     provider: 'openai',

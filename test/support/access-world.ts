@@ -15,6 +15,7 @@ import { RestBridge } from '../../src/control-plane/administration/rest/bridge.j
 import { implement } from '../../src/control-plane/administration/services.js';
 import { readMessage } from '../../src/control-plane/administration/shape/json.js';
 import type { Analytics, AnalyticsQuestion, AnswerTo } from '../../src/control-plane/analytics/question.js';
+import { openOutbox } from '../../src/control-plane/mail/outbox.js';
 import { MasterKey } from '../../src/control-plane/store/secrets/master-key.js';
 import type { Database } from '../../src/control-plane/store/sql/connection/driver.js';
 import {
@@ -205,6 +206,7 @@ export async function makeWorld(): Promise<World> {
       judged: [],
     }),
     providers: { has: () => true, names: () => [], needsAddress: () => false },
+    outbox: openOutbox(store),
     log: silent,
   };
   const methods = [...adminTree().methods.values()];
@@ -327,6 +329,37 @@ class Builder {
     return here(await this.store.keys.create(organisationId, input)).text.reveal();
   }
 
+  /** The id of a key that was rotated by schedule. */
+  async rotated(
+    organisationId: string,
+    type: KeyType,
+    workspaceId: string | null,
+    userId?: string,
+  ): Promise<string> {
+    const rotationPolicy = {
+      ...({ period: 'weekly', periodDays: null } as const),
+      ...{ transitionMs: 1_800_000, nextRotationAt: Date.now() - 1 },
+    };
+    const input = { type, workspaceId, name: type, scopes: ['configs.list'], rotationPolicy };
+    const { key } = here(
+      await this.store.keys.create(organisationId, { ...input, ...(userId && { userId }) }),
+    );
+    await this.store.keyRotation.rotate({ organisationId, id: key.id });
+    return key.id;
+  }
+
+  /** The id of a mail that has failed. */
+  async failedMail(organisationId: string, name: string): Promise<string> {
+    const { mails } = this.store;
+    await mails.add({
+      ...{ organisationId, workspaceId: null, kind: 'test', event: `test:${name}`, resourceId: name },
+      ...{ recipients: [`${name}@example.com`], content: { subject: name, paragraphs: [], facts: [] } },
+    });
+    const [mail] = (await mails.list(organisationId, { kind: 'test' }, { offset: 0, limit: 1 })).rows;
+    await mails.settle(mail!, { is: 'failed', error: 'refused' });
+    return mail!.id;
+  }
+
   async place(organisationId: string, name: string): Promise<Place> {
     const workspace = here(await this.store.workspaces.create(organisationId, { name })).id;
     const admin = await this.key(organisationId, 'organisation-service', null, {});
@@ -372,6 +405,10 @@ class Builder {
       serviceKey: (await make('ApiKeys.CreateApiKey of a workspace'))['id']!,
       userKey: (await make('ApiKeys.CreateApiKey of a user'))['id']!,
       adminKey: (await make('ApiKeys.CreateApiKey of the organisation'))['id']!,
+      rotatedServiceKey: await this.rotated(organisationId, 'workspace-service', workspace),
+      rotatedUserKey: await this.rotated(organisationId, 'workspace-user', workspace, user),
+      rotatedAdminKey: await this.rotated(organisationId, 'organisation-service', null),
+      mail: await this.failedMail(organisationId, name),
       guardrail: (await make('Guardrails.CreateGuardrail'))['id']!,
       label: (await make('Labels.CreateLabel', { name }))['id']!,
       collection: (await make('Collections.CreateCollection'))['id']!,

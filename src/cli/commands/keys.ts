@@ -19,6 +19,10 @@ interface CreateOptions extends SessionOptions {
   readonly expires?: string;
 }
 
+interface RotateOptions extends SessionOptions {
+  readonly transition?: string;
+}
+
 const append = (value: string, before: readonly string[] | undefined): readonly string[] => [
   ...(before ?? []),
   value,
@@ -35,7 +39,7 @@ function scopesFor(options: CreateOptions): readonly string[] {
 
 /** `headgate keys`. */
 export function register(program: Command, context: SessionContext & StoreContext): void {
-  const keys = program.command('keys').description('create, list, revoke and recover gateway keys');
+  const keys = program.command('keys').description('create, list, rotate, revoke and recover gateway keys');
 
   withSession(keys.command('create').description('create a key and show it, once'), { workspace: true })
     .requiredOption('--name <name>', 'what the key is for (required)')
@@ -99,7 +103,54 @@ export function register(program: Command, context: SessionContext & StoreContex
       }),
     );
 
+  withSession(keys.command('rotate').description('give a key a new text and show it, once'), {
+    workspace: false,
+  })
+    .argument('<id>', 'id of the key')
+    .option(
+      '--transition <minutes>',
+      'how long the old text stays valid: 30 or more (default: that of its rotation policy, or 30)',
+    )
+    .action((id: string, options: RotateOptions) =>
+      withAdmin(context, options, async (client) => {
+        const rotated = await client.api.apiKeys.rotateApiKey({
+          id,
+          key_transition_period_ms: transitionMs(options.transition),
+        });
+        if (options.json === true) writeJson(rotated);
+        else {
+          writeLine(rotated.key);
+          const until = rotated.key_transition_expires_at;
+          writeErrorLine(`Keep this text: it is not shown again. The old one is valid until ${until}.`);
+        }
+      }),
+    );
+
+  withSession(
+    keys
+      .command('reveal-rotated')
+      .description('show the new text of a key that was rotated by its schedule, once'),
+    { workspace: false },
+  )
+    .argument('<id>', 'id of the key')
+    .action((id: string, options: SessionOptions) =>
+      withAdmin(context, options, async (client) => {
+        const revealed = await client.api.apiKeys.revealRotatedApiKey({ id });
+        if (options.json === true) writeJson(revealed);
+        else {
+          writeLine(revealed.key);
+          writeErrorLine('Keep this text: it is not shown again.');
+        }
+      }),
+    );
+
   registerRecover(keys, context);
+}
+
+function transitionMs(minutes: string | undefined): number | undefined {
+  if (minutes === undefined) return undefined;
+  if (!/^\d{1,5}$/.test(minutes)) throw new CliError('--transition must be a number of minutes.', 2);
+  return Number(minutes) * 60_000;
 }
 
 type ListedKey = Awaited<ReturnType<AdminClient['keys']['list']>>['data'][number];
