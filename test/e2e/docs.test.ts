@@ -171,6 +171,17 @@ describe('the commands in the docs', () => {
     expect(outputs[2]).to.include('owner@example.com');
   });
 
+  it('docs/scim.md: a user comes into a workspace by a group, and is deactivated', async function () {
+    this.timeout(20_000);
+    const [provision, key] = examplesOf('docs/scim.md').filter(({ language }) => language === 'sh');
+    const { code, output } = await type(provision!);
+    expect(code, output).to.equal(0);
+    expect(output).to.include('"role":"manager"').and.include('"active":false');
+    const made = await type(key!);
+    expect(made.code, made.output).to.equal(0);
+    expect(made.output).to.match(/gw_/);
+  });
+
   it('docs/exports.md: the example prints a table', async function () {
     this.timeout(20_000);
     const [example] = examplesOf('docs/exports.md').filter(({ language }) => language === 'sh');
