@@ -1,7 +1,7 @@
 import type { Message } from '../../../../proto/codec.js';
 import type { AdminMethod } from '../../../../proto/tree.js';
 import { cookieHeader, cookieName, cookieValues, ownCookies } from '../../../common/http/own-cookies.js';
-import { flowMs } from '../access/people/oidc/sign-in.js';
+import { flowMs } from '../access/people/oidc/flow-seal.js';
 import type { RestAnswer, RestRequest } from './request.js';
 import { plainPage } from './sign-in-pages.js';
 

@@ -8,8 +8,7 @@ import type { MadeSession, Organisation, Session, SignInUser, User } from '../..
 import type { Caller, Person } from '../../access/caller.js';
 import { standIn } from '../../access/people/accepted-links.js';
 import { endSessions } from '../../access/people/leaving.js';
-import { OidcProviders } from '../../access/people/oidc/provider.js';
-import { OidcSignIn } from '../../access/people/oidc/sign-in.js';
+import type { OidcSignIn } from '../../access/people/oidc/sign-in.js';
 import { checkPassword, hashPassword, verifyPassword } from '../../access/people/passwords.js';
 import { sessionEnd } from '../../access/people/session-callers.js';
 import { SignInThrottle } from '../../access/people/sign-in-throttle.js';
@@ -38,9 +37,19 @@ function personOf(caller: Caller): Person {
 
 /** Sign-in of people, and their sessions. */
 export function authService({ store, log, publicUrl, fetchChecked }: AdminParts): Service<'Auth'> {
-  const providers = fetchChecked === undefined ? null : new OidcProviders(store, fetchChecked);
-  const oidc =
-    providers === null ? null : new OidcSignIn(store, providers, publicUrl ?? 'http://localhost:8787');
+  let oidc: Promise<OidcSignIn> | null = null;
+  /** Loaded when it is first used: a start does not wait for it. */
+  function oidcSignIn(): Promise<OidcSignIn> {
+    if (fetchChecked === undefined) throw noOidc();
+    oidc ??= Promise.all([
+      import('../../access/people/oidc/provider.js'),
+      import('../../access/people/oidc/sign-in.js'),
+    ]).then(([{ OidcProviders }, { OidcSignIn }]) => {
+      const providers = new OidcProviders(store, fetchChecked);
+      return new OidcSignIn(store, providers, publicUrl ?? 'http://localhost:8787');
+    });
+    return oidc;
+  }
   const throttle = new SignInThrottle();
 
   async function organisationOf(id: string): Promise<Organisation> {
@@ -115,13 +124,11 @@ export function authService({ store, log, publicUrl, fetchChecked }: AdminParts)
     },
 
     async StartOidc(_caller, request) {
-      if (oidc === null) throw noOidc();
-      return oidc.start(request.organisation_id || null);
+      return (await oidcSignIn()).start(request.organisation_id || null);
     },
 
     async FinishOidc(caller, request) {
-      if (oidc === null) throw noOidc();
-      const { user, made } = await oidc.finish(caller, request);
+      const { user, made } = await (await oidcSignIn()).finish(caller, request);
       return newlySignedIn(user, made);
     },
 

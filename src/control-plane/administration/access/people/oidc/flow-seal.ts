@@ -11,6 +11,9 @@ export interface Flow {
   readonly expiresAt: number;
 }
 
+/** How long a person may take at the provider's page. Milliseconds. */
+export const flowMs = 10 * 60_000;
+
 const nonceBytes = 12;
 const tagBytes = 16;
 

@@ -7,11 +7,9 @@ import { AdminError } from '../../../admin-error.js';
 import type { Caller } from '../../caller.js';
 import { standIn } from '../accepted-links.js';
 import { personOf, userOf } from './accounts.js';
-import { type Flow, openFlow, sealFlow } from './flow-seal.js';
+import { type Flow, flowMs, openFlow, sealFlow } from './flow-seal.js';
 import type { OidcProviders } from './provider.js';
 
-/** How long a person may take at the provider's page. Milliseconds. */
-export const flowMs = 10 * 60_000;
 const scope = 'openid email profile';
 
 const notBegun = (): AdminError =>
