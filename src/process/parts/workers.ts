@@ -1,5 +1,5 @@
-import { Lookups } from '../../control-plane/store/known/lookups.js';
 import type { MappedValues } from '../../control-plane/secret-references/mapped-values.js';
+import { Lookups } from '../../control-plane/store/known/lookups.js';
 import type { Store } from '../../control-plane/store/store.js';
 import type { ProcessPart } from '../part-list.js';
 import { type OptionSecret, OptionSecrets } from '../workers/plugins/option-secrets.js';

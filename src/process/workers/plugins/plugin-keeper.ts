@@ -137,10 +137,7 @@ export class PluginKeeper {
     });
   }
 
-  async #change(
-    apply: ApplyPlugins,
-    read: (() => Awaitable<InsertedPlugins>) | null,
-  ): Promise<void> {
+  async #change(apply: ApplyPlugins, read: (() => Awaitable<InsertedPlugins>) | null): Promise<void> {
     let settings = this.#settings;
     try {
       settings = (await read?.()) ?? settings;

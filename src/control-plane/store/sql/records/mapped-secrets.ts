@@ -43,11 +43,7 @@ export class MappedSecrets {
     }));
   }
 
-  #record(
-    sql: Sql,
-    row: SecretReferenceRow,
-    workspaceId: string | null,
-  ): Promise<SecretReferenceRecord> {
+  #record(sql: Sql, row: SecretReferenceRow, workspaceId: string | null): Promise<SecretReferenceRecord> {
     const workspaces: readonly string[] | null = row.workspaces === null ? null : JSON.parse(row.workspaces);
     const isAllowed = workspaces === null || (workspaceId !== null && workspaces.includes(workspaceId));
     return recordOf(this.dataKeys, sql, row, isAllowed);
