@@ -73,7 +73,7 @@ const trips: Readonly<Record<string, Trip>> = {
 /** Commands written by hand in place of the one that the method would have: their own tests show them. */
 const byHand = new Set(['Logs.ImportLogs']);
 /** What cannot be deleted, or not be read as a record of its own: its own tests show its commands. */
-const reports = new Set(['Feedback', 'LogExports', 'Logs']);
+const reports = new Set(['Feedback', 'LogExports', 'Logs', 'ScimMappings']);
 
 const methodsOf = (service: string): AdminMethod[] =>
   [...adminTree().methods.values()].filter((method) => method.service === service);
@@ -142,6 +142,25 @@ describe('commands of resources', function () {
     bench = await startCliBench();
   });
   after(() => bench?.close());
+
+  it('make a user and a group of SCIM, map the group to a workspace, and end the mapping', async () => {
+    const { id: organisation } = await bench.read('organisations get');
+    const scim = (verb: string, more = ''): string => `scim ${verb} ${organisation} ${more}`.trim();
+    const made = await bench.read(scim('create-user', '--resource {"userName":"cli@scim.example"}'));
+    const { id } = made['resource'] as { id: string };
+    await bench.read(scim('create-group', `--resource {"displayName":"Cli","members":["${id}"]}`));
+    const patch = '{"Operations":[{"op":"replace","path":"title","value":"Tester"}]}';
+    const patched = await bench.read(scim('patch-user', `${id} --patch ${patch}`));
+    expect(patched['resource']).to.deep.include({ id, title: 'Tester' });
+    const mapping = '--workspace default --role member --scim-group-name cli';
+    const { id: mapped } = await bench.read(`scim-mappings create ${mapping}`);
+    const { mappings } = await bench.read('scim-mappings list');
+    expect(mappings).to.have.length(1).and.to.have.nested.property('[0].id', mapped);
+    expect(await bench.read(`scim-mappings delete ${mapped}`)).to.deep.equal({ success: true });
+    expect((await bench.type(scim('list-users'))).stdout).to.include('cli@scim.example');
+    const { groups } = await bench.read('scim-mappings list-groups');
+    expect(groups).to.have.length(1).and.to.have.nested.property('[0].name', 'Cli');
+  });
 
   describe('make, list, read, change and delete', () => {
     it('has a row here for each resource that can be made', () => {
