@@ -1,6 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import { expect } from 'chai';
 import { scopesOf } from '../../src/common/access/scopes.js';
+import type { BudgetAlert } from '../../src/common/ledger/alerts.js';
+import { addresseesOf } from '../../src/control-plane/alerts/addressees.js';
 import { type AdminPlane, type RestResult, startPlane } from '../support/admin-plane.js';
 import { errorSchema, patchOf, type ScimClient, scimClient } from '../support/scim-plane.js';
 import { folder, forEachStore } from '../support/stores.js';
@@ -309,6 +311,24 @@ describe('SCIM users and groups', () => {
       expect(await plane.store.sessions.findByToken(session.token.reveal())).to.equal(null);
       await scim.send('DELETE', `/Users/${id}`);
       expect((await asked()).status).to.equal(401);
+    });
+
+    it('sends alerts to no one who is deactivated', async () => {
+      const [email, byHand] = [address(), address()];
+      const { id } = await scim.user(email, { roles: [{ value: 'admin' }] });
+      const { id: manager } = await scim.user(byHand);
+      const workspaceId = await workspace();
+      const users = [{ id: manager, role: 'manager' }];
+      await plane.rest('POST', `/v1/admin/workspaces/${workspaceId}/users`, { users });
+      const alert = { org: plane.first.organisation_id, workspace: workspaceId, holder: 'workspace' };
+      const recipients = async (): Promise<readonly string[]> =>
+        (await addresseesOf(plane.store, { ...alert, holderId: workspaceId } as BudgetAlert)).recipients;
+      expect(await recipients()).to.include.members([email, byHand]);
+      for (const user of [id, manager])
+        await scim.patch(`/Users/${user}`, { op: 'replace', path: 'active', value: false });
+      expect(await recipients())
+        .to.not.include(email)
+        .and.not.include(byHand);
     });
 
     it('neither removes an owner nor deactivates the last one, nor gives roles beyond those of the key', async () => {

@@ -12,7 +12,7 @@ export async function addresseesOf(store: Store, alert: LedgerAlert): Promise<Al
   const emails = await peopleOf(store, org, workspace);
   if (holder.userId !== null) {
     const owner = await store.users.get(org, holder.userId);
-    if (owner !== null) emails.push(owner.email);
+    if (owner?.isActive === true) emails.push(owner.email);
   }
   // An address is one whatever its case.
   const byAddress = new Map([...emails, ...holder.emails].map((email) => [email.toLowerCase(), email]));
@@ -54,13 +54,14 @@ const named = (record: { readonly name: string | null } | null): Holder => ({
   name: record?.name ?? null,
 });
 
-/** Owners and admins of the organisation, admins and managers of the workspace. */
+/** Owners and admins of the organisation, admins and managers of the workspace; those who are deactivated left out. */
 async function peopleOf(store: Store, org: string, workspaceId: string | null): Promise<string[]> {
   const emails = await organisationAdmins(store, org);
   if (workspaceId === null) return emails;
   const place: Place = { organisationId: org, workspaceId };
   for (const role of ['admin', 'manager'] as const) {
-    for (const { email } of (await store.members.list(place, { role }, page)).rows) emails.push(email);
+    const { rows } = await store.members.list(place, { role }, page);
+    for (const { email, isActive } of rows) if (isActive) emails.push(email);
   }
   return emails;
 }

@@ -7,7 +7,8 @@ const page = { offset: 0, limit: 200 };
 export async function organisationAdmins(store: Store, organisationId: string): Promise<string[]> {
   const emails: string[] = [];
   for (const role of ['owner', 'admin'] as const) {
-    for (const { email } of (await store.users.list(organisationId, { role }, page)).rows) emails.push(email);
+    const { rows } = await store.users.list(organisationId, { role }, page);
+    for (const { email, isActive } of rows) if (isActive) emails.push(email);
   }
   return emails;
 }

@@ -9,6 +9,8 @@ export interface Member {
   readonly firstName: string;
   readonly lastName: string;
   readonly organisationRole: OrganisationRole;
+  /** false: keys and sessions of the user are refused. */
+  readonly isActive: boolean;
   readonly role: WorkspaceRole;
   /** The part of it that came by SCIM groups; null: none of it. */
   readonly roleByGroups: WorkspaceRole | null;

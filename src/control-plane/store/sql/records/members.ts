@@ -14,6 +14,7 @@ interface MemberRow {
   readonly first_name: string;
   readonly last_name: string;
   readonly organisation_role: OrganisationRole;
+  readonly is_active: boolean | number;
   readonly role: WorkspaceRole;
   readonly scim_role: WorkspaceRole | null;
   readonly created_at: number | string;
@@ -27,6 +28,7 @@ const fromRow = (row: MemberRow): Member => ({
   firstName: row.first_name,
   lastName: row.last_name,
   organisationRole: row.organisation_role,
+  isActive: Boolean(row.is_active),
   role: row.role,
   roleByGroups: row.scim_role,
   createdAt: Number(row.created_at),
@@ -80,6 +82,7 @@ const membersOf = (sql: Sql, { organisationId, workspaceId }: Place) =>
         'u.first_name',
         'u.last_name',
         'u.role as organisation_role',
+        'u.is_active',
       )
       .as('members'),
   );
