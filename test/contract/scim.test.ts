@@ -280,7 +280,8 @@ describe('SCIM users and groups', () => {
     });
 
     it('refuses the keys and sessions of a deactivated user, and takes the keys again afterwards', async () => {
-      const { id } = await scim.user(address());
+      const email = address();
+      const { id } = await scim.user(email);
       const workspaceId = await workspace();
       await plane.rest('POST', `/v1/admin/workspaces/${workspaceId}/users`, {
         users: [{ id, role: 'member' }],
@@ -305,6 +306,7 @@ describe('SCIM users and groups', () => {
       expect(await plane.store.keys.findByHash(plane.store.hashKey(key.key))).to.equal(null);
       expect(await plane.store.sessions.findByToken(session.token.reveal())).to.equal(null);
       expect(await signIn()).to.equal('missing');
+      expect(await plane.store.signIn.findByEmail(email)).to.deep.equal([]);
       expect((await plane.rest('GET', `/v1/admin/users/${id}`)).json.active).to.equal(false);
       await scim.patch(`/Users/${id}`, { op: 'replace', value: { active: true } });
       expect((await asked()).status).to.equal(200);

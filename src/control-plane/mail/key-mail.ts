@@ -9,7 +9,7 @@ async function recipientsOf(
 ): Promise<string[]> {
   const emails = await organisationAdmins(store, organisationId);
   const user = userId === null ? null : await store.users.get(organisationId, userId);
-  if (user !== null) emails.push(user.email);
+  if (user?.isActive === true) emails.push(user.email);
   return [...emails, ...alertEmails];
 }
 

@@ -3,7 +3,7 @@ import type { Store } from '../store/store.js';
 /** Of each role; more are left out. */
 const page = { offset: 0, limit: 200 };
 
-/** E-mail addresses of the owners and admins of an organisation. */
+/** E-mail addresses of the active owners and admins of an organisation. */
 export async function organisationAdmins(store: Store, organisationId: string): Promise<string[]> {
   const emails: string[] = [];
   for (const role of ['owner', 'admin'] as const) {
