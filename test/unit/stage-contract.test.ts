@@ -89,7 +89,7 @@ describe('the order of stages', () => {
 describe('the host of a stage', () => {
   it('has its public part, and of capabilities those that the stage needs', () => {
     const open = ['directory', 'error', 'headerPrefixes', 'log', 'metrics', 'random', 'record'];
-    const all = [...open, 'setReplyHeader', 'sink', 'state'];
+    const all = [...open, 'runJob', 'setReplyHeader', 'sink', 'state'];
     expect(Object.keys(hostOf({})).sort()).to.deep.equal(all);
     expect(Object.keys(hostOf({ needs: ['costs'] })).sort()).to.deep.equal(
       [...all, 'cost', 'expectedCost'].sort(),

@@ -7,21 +7,18 @@ import type { Calls } from '../access/call.js';
 import { oneKey } from '../access/caller.js';
 import type { CallCredentials, Inbound } from '../access/inbound.js';
 import { AdminError } from '../admin-error.js';
-import { messageJson } from '../grpc/message-bytes.js';
 import { writeMessage } from '../shape/json.js';
-import { bind, rawField } from './bind.js';
-import { flowOf, oidcRequest, signedInPage, toProvider } from './oidc-redirects.js';
+import { fileType, formOf } from './forms/forms.js';
+import type { RestForm, RoutedRequest } from './forms/rest-form.js';
+import { isForeign, oneSession, sessionCookies } from './forms/session-cookie.js';
 import { refusalBody, refusalOf } from './refusal.js';
 import { commonHeaders, type RestAnswer, type RestRequest, valuesOf } from './request.js';
-import { scimAnswer, scimQuery } from './scim-answer.js';
-import { isScimPath } from './scim-form.js';
-import { isForeign, oneSession, sessionCookies, withCookie } from './session-cookie.js';
-import { statusRefusalOf } from './status-refusal.js';
 
 /** What a path leads to. */
 interface RestRoute {
   readonly method: AdminMethod;
   readonly binding: Binding;
+  readonly form: RestForm;
 }
 
 /** Pages that are no method: the description of the methods, for programs and for people. */
@@ -41,13 +38,6 @@ export interface BridgeOptions {
   longestOf(method: AdminMethod): number;
 }
 
-/** A refusal of a method whose body is not this plane's JSON: its clients read errors in another form. */
-class RawRefusal extends Error {
-  constructor(readonly error: AdminError) {
-    super(error.message);
-  }
-}
-
 /** Of a path that has no route yet: no verb. */
 const noVerbs = new Map<string, RestRoute>();
 
@@ -58,7 +48,9 @@ export class RestBridge {
   constructor(readonly options: BridgeOptions) {
     for (const method of options.methods) {
       for (const binding of method.bindings)
-        this.#routes.at(binding.path, () => new Map()).set(binding.verb, { method, binding });
+        this.#routes
+          .at(binding.path, () => new Map())
+          .set(binding.verb, { method, binding, form: formOf(method, binding) });
     }
     for (const path of reservedPaths) this.#routes.at(path, () => noVerbs);
   }
@@ -70,10 +62,7 @@ export class RestBridge {
     try {
       answer = await this.#answer(request, requestId);
     } catch (thrown) {
-      answer =
-        thrown instanceof RawRefusal
-          ? statusRefusalOf(thrown.error, request, requestId)
-          : refusalOf(AdminError.from(thrown), request, requestId);
+      answer = refusalOf(AdminError.from(thrown), request, requestId);
     }
     return { ...answer, headers: [...answer.headers, ...commonHeaders, 'x-request-id', requestId] };
   }
@@ -118,42 +107,32 @@ export class RestBridge {
   }
 
   async #call(
-    { method, binding }: RestRoute,
+    { method, binding, form }: RestRoute,
     captured: readonly string[],
     request: RestRequest,
     requestId: string,
   ): Promise<RestAnswer> {
     const { calls, longestOf, isSecure = false } = this.options;
-    const isScim = isScimPath(request.path);
-    const query = isScim ? scimQuery(method.request, request.query) : request.query;
+    const routed: RoutedRequest = { method, binding, captured, request, isSecure };
     const inbound: Inbound = {
       ...this.#credentials(request),
       method,
       requestId,
-      read: () => {
-        const message = bind(method, binding, captured, oidcRequest(method, { ...request, query }));
-        return method.name === 'Auth.FinishOidc' ? { ...message, flow: flowOf(request, isSecure) } : message;
-      },
+      read: () => form.read(routed),
       userAgent: valuesOf(request.headers, 'user-agent')[0] ?? null,
       rest: { verb: binding.verb, uri: request.path, query: request.query },
       deadline: Date.now() + longestOf(method),
       gone: request.gone,
     };
     if (method.streams) return streamed(method, calls.stream(inbound), wantsEvents(request));
-    if (method.name === 'Auth.SignIn' && isForeign(request.headers))
-      throw new AdminError('AB03', 'Another site made this request: it was refused.');
-    const answer = await calls.unary(inbound).catch((thrown: unknown) => {
-      throw rawField(method, binding) === null ? thrown : new RawRefusal(AdminError.from(thrown));
-    });
-    if (method.name === 'Auth.StartOidc') return toProvider(answer, isSecure);
-    const { cookie, response } = withCookie(method, answer, isSecure);
-    if (method.name === 'Auth.FinishOidc') return signedInPage(response, cookie, isSecure);
-    if (method.response.name === 'HttpBody') return asFile(response);
-    if (isScim) return scimAnswer(method, binding, response, request);
-    const headers = ['content-type', 'application/json', ...cookie];
-    const { etag } = response;
-    if (typeof etag === 'string') headers.push('etag', `"${etag}"`);
-    return { status: 200, headers, body: await messageJson(method.response, response) };
+    let response: Message;
+    try {
+      response = await calls.unary(inbound);
+    } catch (thrown) {
+      if (form.refusal === undefined) throw thrown;
+      return form.refusal(routed, AdminError.from(thrown), requestId);
+    }
+    return form.answer(routed, response);
   }
 }
 
@@ -164,16 +143,6 @@ function nothingAt({ verb, path }: RestRequest, isReserved: boolean): AdminError
     'not_implemented',
     `${verb} ${path} is not available in this version of the gateway. The path is kept for the administration: the body was not read, and nothing was passed on to a provider.`,
   );
-}
-
-const typeOf = (file: Message): string => String(file['content_type'] || 'application/octet-stream');
-
-function asFile(file: Message): RestAnswer {
-  return {
-    status: 200,
-    headers: ['content-type', typeOf(file)],
-    body: Buffer.from(file['data'] as Uint8Array),
-  };
 }
 
 const eventStream = 'text/event-stream';
@@ -209,6 +178,6 @@ async function streamed(
     }
   }
   const type =
-    isFile && first.done !== true ? typeOf(first.value) : asEvents ? eventStream : 'application/x-ndjson';
+    isFile && first.done !== true ? fileType(first.value) : asEvents ? eventStream : 'application/x-ndjson';
   return { status: 200, headers: ['content-type', type], body: pieces() };
 }

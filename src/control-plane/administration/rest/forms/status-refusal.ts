@@ -1,7 +1,7 @@
 import protobuf from 'protobufjs';
-import type { AdminError } from '../admin-error.js';
-import { refusalOf } from './refusal.js';
-import { type RestAnswer, type RestRequest, valuesOf } from './request.js';
+import type { AdminError } from '../../admin-error.js';
+import { refusalOf } from '../refusal.js';
+import { type RestAnswer, type RestRequest, valuesOf } from '../request.js';
 
 /** A refusal as `google.rpc.Status`, in the encoding of the request: that is how OTLP over HTTP answers errors. */
 export function statusRefusalOf(error: AdminError, request: RestRequest, requestId: string): RestAnswer {

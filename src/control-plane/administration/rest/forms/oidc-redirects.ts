@@ -1,21 +1,20 @@
-import type { Message } from '../../../../proto/codec.js';
-import type { AdminMethod } from '../../../../proto/tree.js';
-import { cookieHeader, cookieName, cookieValues, ownCookies } from '../../../common/http/own-cookies.js';
-import { flowMs } from '../access/people/oidc/flow-seal.js';
-import type { RestAnswer, RestRequest } from './request.js';
-import { plainPage } from './sign-in-pages.js';
+import type { Message } from '../../../../../proto/codec.js';
+import { cookieHeader, cookieName, cookieValues, ownCookies } from '../../../../common/http/own-cookies.js';
+import { flowMs } from '../../access/people/oidc/flow-seal.js';
+import type { RestAnswer, RestRequest } from '../request.js';
+import { plainPage } from '../sign-in-pages.js';
 
 /** What browsers do on the way to an OpenID Connect provider and back, for the two methods that it takes. */
 
 /** The provider adds parameters of its own to the callback: only those of the method are read. */
 const read = new Set(['code', 'state', 'iss', 'error']);
 
-/** The request as its method takes it; that of any other method as it is. */
-export function oidcRequest({ name }: AdminMethod, request: RestRequest): RestRequest {
-  if (name !== 'Auth.FinishOidc') return request;
-  const pairs = request.query.split('&').filter((pair) => read.has(pair.split('=', 1)[0] ?? ''));
-  return { ...request, query: pairs.join('&') };
-}
+/** The parts of the callback's query that its method reads. */
+export const ownParameters = (query: string): string =>
+  query
+    .split('&')
+    .filter((pair) => read.has(pair.split('=', 1)[0] ?? ''))
+    .join('&');
 
 /** The flow that the browser keeps; '' where it keeps none, or several. */
 export function flowOf(request: RestRequest, isSecure: boolean): string {

@@ -1,9 +1,9 @@
-import type { Message } from '../../../../proto/codec.js';
-import type { Shape } from '../../../../proto/shape.js';
-import type { AdminMethod, Binding } from '../../../../proto/tree.js';
-import { messageJson } from '../grpc/message-bytes.js';
-import { type RestAnswer, type RestRequest, valuesOf } from './request.js';
-import { scimType } from './scim-form.js';
+import type { Message } from '../../../../../proto/codec.js';
+import type { Shape } from '../../../../../proto/shape.js';
+import type { AdminMethod, Binding } from '../../../../../proto/tree.js';
+import { messageJson } from '../../grpc/message-bytes.js';
+import { type RestAnswer, type RestRequest, valuesOf } from '../request.js';
+import { scimType } from '../scim-form.js';
 
 /** Statuses of RFC 7644: 201 with a Location for what was made, 204 for what was removed, 304 for what is known. */
 
