@@ -215,7 +215,7 @@ describe('JSON web tokens in place of gateway keys', function () {
     expect((await chat(await sign({}, elliptic))).status).to.equal(401);
   });
 
-  it('say why they are refused where their signature is right', async () => {
+  it('are refused with a reason where their signature is right', async () => {
     const expired = await chat(await sign({ exp: nowS() - 5 }));
     expect(expired.json.error).to.include({ code: '01' });
     expect(expired.text).to.include('Expired token');
