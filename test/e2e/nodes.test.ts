@@ -1,22 +1,28 @@
 import { randomBytes } from 'node:crypto';
-import { copyFileSync, existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { copyFileSync, existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect } from 'chai';
 import pg from 'pg';
 import type { FirstKeys } from '../../src/control-plane/store/store.js';
+import { startSimulated } from '../../src/simulated/index.js';
 import { headgate } from '../support/command.js';
 import { eventually, freePorts, type RunningGateway, startGateway } from '../support/gateway.js';
 import { restartAll } from '../support/rolling-restart.js';
 import { folder, forEachStore } from '../support/stores.js';
 import { expectWithinMs, scaled } from '../support/time-limits.js';
 
-const chat = (gateway: RunningGateway, key: string, more: object = {}): Promise<Response> =>
+const chat = (
+  gateway: RunningGateway,
+  key: string,
+  more: object = {},
+  provider = '@simulated',
+): Promise<Response> =>
   fetch(`${gateway.url}/v1/chat/completions`, {
     method: 'POST',
     headers: {
       'x-gateway-api-key': key,
-      'x-gateway-provider': '@simulated',
+      'x-gateway-provider': provider,
       'content-type': 'application/json',
     },
     body: JSON.stringify({ model: 'gpt-4o-mini', messages: [{ role: 'user', content: 'Hello' }], ...more }),
@@ -54,6 +60,9 @@ describe('three gateways on one PostgreSQL', function () {
         HEADGATE_MASTER_KEY: randomBytes(32).toString('hex'),
         HEADGATE_SIMULATED: 'true',
         HEADGATE_SCHEDULES: 'prune=1',
+        HEADGATE_SECRET_ENV: 'NODES_SECRET,NODES_OTHER',
+        NODES_SECRET: 'canary-first',
+        NODES_OTHER: 'canary-second',
         HEADGATE_DRAIN_DELAY_MS: String(scaled(1000)),
       };
       database = new pg.Client({ connectionString: env['DATABASE_URL'] });
@@ -125,6 +134,46 @@ describe('three gateways on one PostgreSQL', function () {
       const ids = (await listed(nodes[0]!)).map(({ id }) => id);
       for (const run of runs) expect(ids).to.include(run.node_id);
       expect((await overRest(nodes[0]!, 'GET', '/v1/schedules/nothing/runs')).status).to.equal(404);
+    });
+
+    it('use a changed secret reference on every node, and write its value to no disk', async () => {
+      const provider = await startSimulated({ record: true });
+      try {
+        const made = async (verb: string, path: string, body: object) => {
+          const { status, json } = await overRest(nodes[0]!, verb, path, body);
+          expect(status, JSON.stringify(json)).to.equal(200);
+        };
+        const env = { manager_type: 'env', auth_config: {} };
+        const reference = { name: 'Of nodes', slug: 'of-nodes', secret_path: 'NODES_SECRET', ...env };
+        await made('POST', '/v1/secret-references', reference);
+        await made('POST', '/v1/integrations', {
+          name: 'Of nodes',
+          ai_provider_id: 'openai',
+          workspace_id: first.workspace_id,
+          configurations: { custom_host: `${provider.url}/v1` },
+          default_provider_slug: 'mapped',
+          secret_mappings: [{ target_field: 'key', secret_reference_id: 'of-nodes' }],
+        });
+        const keyAt = async (node: RunningGateway): Promise<string> => {
+          const response = await chat(node, first.workspace_key, {}, '@mapped');
+          expect(response.status, await response.text()).to.equal(200);
+          return provider.requests.at(-1)!.headers['authorization']!;
+        };
+        for (const node of nodes)
+          await eventually('the provider', async () => (await keyAt(node)) === 'Bearer canary-first');
+        await made('PUT', '/v1/secret-references/of-nodes', { secret_path: 'NODES_OTHER' });
+        expect(await keyAt(nodes[0]!)).to.equal('Bearer canary-second');
+        for (const node of nodes)
+          await eventually('the change', async () => (await keyAt(node)) === 'Bearer canary-second');
+        for (const { dataDir } of nodes)
+          for (const file of readdirSync(dataDir, { recursive: true, withFileTypes: true }))
+            if (file.isFile()) {
+              const bytes = readFileSync(join(file.parentPath, file.name));
+              expect(bytes.includes('canary'), file.name).to.equal(false);
+            }
+      } finally {
+        await provider.close();
+      }
     });
 
     it('a copy of a data directory is refused while its node is alive', async () => {

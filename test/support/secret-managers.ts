@@ -104,6 +104,7 @@ function serve(
 function answerOf(managers: SecretManagers, request: IncomingMessage, body: Buffer): Answer {
   const url = new URL(request.url ?? '/', 'http://managers');
   const path = url.pathname;
+  if (path.startsWith('/latest/')) return instance(path, request, body);
   if (path === '/container') return ok({ ...toAws(awsKeys) });
   if (request.headers['x-amz-target'] === 'secretsmanager.GetSecretValue')
     return secretsManager(managers, request, body);
@@ -119,6 +120,15 @@ const toAws = ({ accessKeyId, secretAccessKey }: typeof awsKeys) => ({
   AccessKeyId: accessKeyId,
   SecretAccessKey: secretAccessKey,
 });
+
+/** IMDSv2. */
+function instance(path: string, request: IncomingMessage, body: Buffer): Answer {
+  if (path === '/latest/api/token' && request.method === 'PUT') return ok('metadata-token');
+  if (request.headers['x-aws-ec2-metadata-token'] !== 'metadata-token') return refused(401, request, body);
+  const folder = '/latest/meta-data/iam/security-credentials/';
+  if (path === folder) return ok('instance-role');
+  return path === `${folder}instance-role` ? ok(toAws(awsKeys)) : { status: 404, body: {} };
+}
 
 function secretsManager(managers: SecretManagers, request: IncomingMessage, body: Buffer): Answer {
   const { SecretId: name } = JSON.parse(body.toString()) as { SecretId: string };

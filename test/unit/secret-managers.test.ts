@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { expect } from 'chai';
 import { type SecretAccess, SecretFailure } from '../../src/common/http/secret-access.js';
 import type { SecretReferenceRecord } from '../../src/common/ipc/records.js';
+import { awsSecretsManager } from '../../src/control-plane/secret-references/managers/aws-secrets-manager.js';
 import { FileSecrets } from '../../src/control-plane/secret-references/managers/env-and-file.js';
 import { HashicorpVault } from '../../src/control-plane/secret-references/managers/hashicorp-vault.js';
 import { SecretAccesses } from '../../src/data-plane/providers/auth/secret-manager-access.js';
@@ -62,6 +63,21 @@ describe('Secret managers', () => {
     const failure = await failureOf(vault.fetch(vaultReference(kubernetes), access));
     expect(failure).to.be.instanceOf(SecretFailure);
     expect(failure.message).to.include('service account');
+  });
+
+  it('at AWS are signed for by the role of the instance', async () => {
+    const environment = { ...process.env };
+    for (const name of Object.keys(process.env)) if (name.startsWith('AWS_')) delete process.env[name];
+    process.env['AWS_EC2_METADATA_SERVICE_ENDPOINT'] = managers.url;
+    process.env['AWS_ENDPOINT_URL_SECRETS_MANAGER'] = managers.url;
+    process.env['AWS_REGION'] = 'eu-central-1';
+    managers.secrets.set('of-the-instance', 'of aws');
+    try {
+      const reference = vaultReference({ aws_auth_type: 'serviceRole' }, 'of-the-instance');
+      expect(await awsSecretsManager.fetch(reference, access)).to.equal('of aws');
+    } finally {
+      process.env = environment;
+    }
   });
 
   it('that are slow are cut off', async () => {

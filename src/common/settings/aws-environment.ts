@@ -10,6 +10,8 @@ export interface AwsEnvironment {
   readonly containerRelativeUri: string | null;
   readonly containerFullUri: string | null;
   readonly containerTokenFile: string | null;
+  /** Another address of an instance's metadata service. */
+  readonly metadataEndpoint: string | null;
   /** Another address of the token service: an endpoint within one's own network. */
   readonly stsEndpoint: string | null;
   /** The same of Secrets Manager. */
@@ -29,6 +31,7 @@ export function awsEnvironment(): AwsEnvironment {
     containerRelativeUri: get('AWS_CONTAINER_CREDENTIALS_RELATIVE_URI'),
     containerFullUri: get('AWS_CONTAINER_CREDENTIALS_FULL_URI'),
     containerTokenFile: get('AWS_CONTAINER_AUTHORIZATION_TOKEN_FILE'),
+    metadataEndpoint: get('AWS_EC2_METADATA_SERVICE_ENDPOINT'),
     stsEndpoint: get('AWS_ENDPOINT_URL_STS') ?? get('AWS_ENDPOINT_URL'),
     secretsManagerEndpoint: get('AWS_ENDPOINT_URL_SECRETS_MANAGER') ?? get('AWS_ENDPOINT_URL'),
     region: get('AWS_REGION') ?? get('AWS_DEFAULT_REGION'),

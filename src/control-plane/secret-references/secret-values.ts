@@ -27,7 +27,8 @@ export const usualTimes = (graceMs: number): SecretTimes => ({
   // Without a grace the next value has to be there when the last one ends.
   freshMs: graceMs === 0 ? 285_000 : 300_000,
   graceMs: graceMs === 0 ? 15_000 : graceMs,
-  fetchMs: 10_000,
+  // A login, and the secret, of a manager that is slow.
+  fetchMs: 20_000,
   waitMs: 8000,
   retryMs: [5000, 30_000],
   unusedMs: 3_600_000,
@@ -67,6 +68,9 @@ interface Entry {
   askedAt: number;
   timer: NodeJS.Timeout | null;
 }
+
+/** A part of the time after which a value is fetched again. */
+const early = 0.05;
 
 /** More are forgotten all together. */
 const maxDependants = 1000;
@@ -220,7 +224,8 @@ export class SecretValues {
       this.#entries.set(id, entry);
       this.#forget(entry);
     }
-    this.#wake(entry, this.options.times.freshMs);
+    // Those that were fetched together are not fetched together again.
+    this.#wake(entry, this.options.times.freshMs * (1 - early * Math.random()));
   }
 
   #failed(entry: Entry, failure: string): void {

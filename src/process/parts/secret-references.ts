@@ -24,7 +24,7 @@ export const secretReferencesPart: ProcessPart<Base & WorkerProcesses, SecretRef
   name: 'secret references',
   start({ settings, workers, log }) {
     const times = usualTimes(settings.secretGraceS * 1000);
-    const secretAccesses = new SecretAccesses(settings.egressAllow, times.fetchMs);
+    const secretAccesses = new SecretAccesses(settings.egressAllow, times.fetchMs / 2);
     const sources: Readonly<Record<SecretManager, () => SecretSource | Promise<SecretSource>>> = {
       aws_sm: kept(async () => {
         const { awsSecretsManager } = await import(

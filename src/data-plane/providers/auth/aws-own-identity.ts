@@ -46,15 +46,16 @@ function containerUrl({ containerFullUri, containerRelativeUri }: AwsEnvironment
 
 /** IMDSv2: docs.aws.amazon.com/AWSEC2/latest/UserGuide/instancedata-data-retrieval.html. */
 async function instanceKeys(ask: Ask): Promise<AwsKeys> {
+  const host = awsEnvironment().metadataEndpoint?.replace(/\/+$/, '') ?? instanceHost;
   const token = await ask({
     method: 'PUT',
-    url: `${instanceHost}/latest/api/token`,
+    url: `${host}/latest/api/token`,
     headers: ['x-aws-ec2-metadata-token-ttl-seconds', '60'],
     body: null,
   });
   if (token.status !== 200) throw nobody();
   const headers = ['x-aws-ec2-metadata-token', token.body.toString('utf8')];
-  const folder = `${instanceHost}/latest/meta-data/iam/security-credentials/`;
+  const folder = `${host}/latest/meta-data/iam/security-credentials/`;
   const role = (await get(ask, folder, headers)).split('\n')[0] as string;
   return keysIn(await get(ask, folder + role, headers));
 }
