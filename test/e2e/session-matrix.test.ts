@@ -68,17 +68,16 @@ describe('the matrix of what people may do', () => {
       }
       matrix[row] = who;
     }
-    await othersReached();
+    await inForce({}, othersReached);
     if (process.env['ACCESS_MATRIX'] === 'write') writeFileSync(file, `${JSON.stringify(matrix, null, 2)}\n`);
   });
   after(() => world?.close());
 
-  /** Runs `work` with these settings in the organisation. */
-  const inForce = (security: Flags, work: () => Promise<void>): Promise<void> =>
-    world.undone(async () => {
-      await world.store.organisations.update(world.organisation, { securitySettings: security });
-      await work();
-    });
+  /** Runs `work` with these settings in the organisation. They are committed: callers of a moment ago are remembered. */
+  async function inForce(securitySettings: Flags, work: () => Promise<void>): Promise<void> {
+    await world.store.organisations.update(world.organisation, { securitySettings });
+    await work();
+  }
 
   async function call(
     row: string,

@@ -16,8 +16,9 @@ export function permissionsPage(tree: AdminTree): string {
 Generated from \`proto/headgate/admin/v1\` by \`npm run gen\`.
 
 Who may call what, over gRPC and REST alike. A key needs one of the scopes named, and sees its own organisation alone;
-a workspace's key sees its own workspace alone. What a key may not see is answered as if it did not exist. A method that
-is audited leaves a row in the audit log, allowed or refused.
+a workspace's key sees its own workspace alone. What a key may not see is answered as if it did not exist. People who are
+signed in may call what their roles allow ([sign-in.md](sign-in.md#what-a-session-may-do)). A method that is audited leaves
+a row in the audit log, allowed or refused.
 
 | method | REST | scope, one of | only for | audited |
 | --- | --- | --- | --- | --- |
