@@ -8,7 +8,8 @@ import type { MadeSession, Organisation, Session, SignInUser, User } from '../..
 import type { Caller, Person } from '../../access/caller.js';
 import { standIn } from '../../access/people/accepted-links.js';
 import { endSessions } from '../../access/people/leaving.js';
-import type { OidcSignIn } from '../../access/people/oidc/sign-in.js';
+import { OidcProviders } from '../../access/people/oidc/provider.js';
+import { OidcSignIn } from '../../access/people/oidc/sign-in.js';
 import { checkPassword, hashPassword, verifyPassword } from '../../access/people/passwords.js';
 import { sessionEnd } from '../../access/people/session-callers.js';
 import { SignInThrottle } from '../../access/people/sign-in-throttle.js';
@@ -37,19 +38,10 @@ function personOf(caller: Caller): Person {
 
 /** Sign-in of people, and their sessions. */
 export function authService({ store, log, publicUrl, fetchChecked }: AdminParts): Service<'Auth'> {
-  let oidc: Promise<OidcSignIn> | null = null;
-  /** Loaded when it is first used: a start does not wait for it. */
-  function oidcSignIn(): Promise<OidcSignIn> {
-    if (fetchChecked === undefined) throw noOidc();
-    oidc ??= Promise.all([
-      import('../../access/people/oidc/provider.js'),
-      import('../../access/people/oidc/sign-in.js'),
-    ]).then(([{ OidcProviders }, { OidcSignIn }]) => {
-      const providers = new OidcProviders(store, fetchChecked);
-      return new OidcSignIn(store, providers, publicUrl ?? 'http://localhost:8787');
-    });
-    return oidc;
-  }
+  const oidc =
+    fetchChecked === undefined
+      ? null
+      : new OidcSignIn(store, new OidcProviders(store, fetchChecked), publicUrl ?? 'http://localhost:8787');
   const throttle = new SignInThrottle();
 
   async function organisationOf(id: string): Promise<Organisation> {
@@ -124,11 +116,13 @@ export function authService({ store, log, publicUrl, fetchChecked }: AdminParts)
     },
 
     async StartOidc(_caller, request) {
-      return (await oidcSignIn()).start(request.organisation_id || null);
+      if (oidc === null) throw noOidc();
+      return oidc.start(request.organisation_id || null);
     },
 
     async FinishOidc(caller, request) {
-      const { user, made } = await (await oidcSignIn()).finish(caller, request);
+      if (oidc === null) throw noOidc();
+      const { user, made } = await oidc.finish(caller, request);
       return newlySignedIn(user, made);
     },
 

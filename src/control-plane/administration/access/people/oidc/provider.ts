@@ -1,5 +1,5 @@
 import { LRUCache } from 'lru-cache';
-import * as client from 'openid-client';
+import type * as OpenidClient from 'openid-client';
 import type { Secret } from '../../../../../common/access/secret.js';
 import type { OidcSettings, Store } from '../../../../store/store.js';
 import { AdminError } from '../../../admin-error.js';
@@ -14,12 +14,15 @@ export type CheckedFetch = (
   },
 ) => Promise<Response>;
 
+/** Loaded when it is first used: a start does not wait for it. */
+const load = (): Promise<typeof OpenidClient> => import('openid-client');
+
 /** What the provider vouches for. */
 export type OidcClaims = Readonly<Record<string, unknown>>;
 
 /** An organisation's provider, and the ways in which it lets this client authenticate; the next one is tried when one is refused. */
 interface Provider {
-  readonly configs: client.Configuration[];
+  readonly configs: OpenidClient.Configuration[];
   readonly settings: OidcSettings;
 }
 
@@ -77,8 +80,9 @@ export class OidcProviders {
   }
 
   async #discover(settings: OidcSettings, secret: Secret | null): Promise<Provider> {
+    const client = await load();
     const { issuer, clientId } = settings;
-    const fetch: client.CustomFetch = (url, { method, headers, body }) =>
+    const fetch: OpenidClient.CustomFetch = (url, { method, headers, body }) =>
       this.fetch(url, { method, headers, ...(body != null && { body: String(body) }) });
     const found = await client.discovery(new URL(issuer), clientId, undefined, client.None(), {
       // Whether a host may be called without TLS is decided by the rules of egress.
@@ -110,6 +114,7 @@ export class OidcProviders {
   /** The provider's page. */
   async authorizationUrl(organisationId: string, parameters: Record<string, string>): Promise<URL> {
     const { configs } = await this.#of(organisationId);
+    const client = await load();
     try {
       const url = client.buildAuthorizationUrl(configs[0]!, parameters);
       if (url.protocol === 'https:' || url.protocol === 'http:') return url;
@@ -125,6 +130,7 @@ export class OidcProviders {
     { url, state, nonce, verifier }: AuthorizationCode,
   ): Promise<{ readonly claims: OidcClaims; readonly settings: OidcSettings }> {
     const { configs, settings } = await this.#of(organisationId);
+    const client = await load();
     const checks = {
       pkceCodeVerifier: verifier,
       expectedState: state,
@@ -142,22 +148,22 @@ export class OidcProviders {
             : await client.fetchUserInfo(config, tokens.access_token, own.sub);
         return { claims: { ...more, ...own }, settings };
       } catch (error) {
-        if (isOfClient(error) && configs.length > 1) configs.shift();
-        else throw refusalOf(error);
+        if (isOfClient(client, error) && configs.length > 1) configs.shift();
+        else throw refusalOf(client, error);
       }
     }
   }
 }
 
 /** Did the provider refuse the way in which this client authenticates? The code is still good. */
-const isOfClient = (error: unknown): boolean =>
+const isOfClient = (client: typeof OpenidClient, error: unknown): boolean =>
   (error instanceof client.ResponseBodyError && error.error === 'invalid_client') ||
   (error instanceof client.WWWAuthenticateChallengeError && error.status === 401);
 
 /** Codes of openid-client for what is not valid, rather than not there. */
 const invalid = /INVALID|JWT|CLAIM|SIGNATURE|UNEXPECTED/i;
 
-function refusalOf(error: unknown): AdminError {
+function refusalOf(client: typeof OpenidClient, error: unknown): AdminError {
   const isRefused =
     error instanceof client.AuthorizationResponseError ||
     (error instanceof client.ResponseBodyError && error.status < 500) ||
@@ -168,7 +174,7 @@ function refusalOf(error: unknown): AdminError {
 }
 
 /** An answer that is no answer of a provider, such as the error page of a proxy before it. */
-const isOfResponse = (error: client.ClientError): boolean =>
+const isOfResponse = (error: OpenidClient.ClientError): boolean =>
   ['OAUTH_RESPONSE_IS_NOT_CONFORM', 'OAUTH_RESPONSE_IS_NOT_JSON', 'OAUTH_PARSE_ERROR'].includes(
     error.code ?? '',
   );

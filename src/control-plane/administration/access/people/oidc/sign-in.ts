@@ -1,5 +1,4 @@
-import { timingSafeEqual } from 'node:crypto';
-import * as client from 'openid-client';
+import { createHash, randomBytes, timingSafeEqual } from 'node:crypto';
 import type { FinishOidcRequest } from '../../../../../../proto/messages.js';
 import { FailedAttempts, networkOf } from '../../../../../common/access/failed-attempts.js';
 import type { MadeSession, Store, User } from '../../../../store/store.js';
@@ -17,6 +16,9 @@ const notBegun = (): AdminError =>
     'AB01',
     'This sign-in was not begun in this browser, was finished before, or took too long: begin again at /v1/auth/oidc/start.',
   );
+
+/** 256 bits. */
+const random = (): string => randomBytes(32).toString('base64url');
 
 const same = (a: string, b: string): boolean =>
   a.length === b.length && timingSafeEqual(Buffer.from(a), Buffer.from(b));
@@ -39,9 +41,9 @@ export class OidcSignIn {
     const organisationId = asked ?? (await this.store.first())?.organisationId ?? '';
     const flow: Flow = {
       organisationId,
-      state: client.randomState(),
-      nonce: client.randomNonce(),
-      verifier: client.randomPKCECodeVerifier(),
+      state: random(),
+      nonce: random(),
+      verifier: random(),
       expiresAt: Date.now() + flowMs,
     };
     const url = await this.providers.authorizationUrl(organisationId, {
@@ -50,7 +52,7 @@ export class OidcSignIn {
       scope,
       state: flow.state,
       nonce: flow.nonce,
-      code_challenge: await client.calculatePKCECodeChallenge(flow.verifier),
+      code_challenge: createHash('sha256').update(flow.verifier).digest('base64url'),
       code_challenge_method: 'S256',
     });
     return { url: url.href, flow: sealFlow(this.store.pepper, flow) };
