@@ -1,8 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { OwnIdentities } from '../../common/access/own-identity.js';
 import { EgressAllow } from '../../common/http/egress-allow.js';
-import { publicUrlOf } from '../../common/settings/public-url.js';
-import type { Settings } from '../../common/settings/settings.js';
+import { publicUrlOf, type Settings } from '../../common/settings/settings.js';
 import type { AdminServer } from '../../control-plane/administration/server.js';
 import { RefusedStart } from '../../control-plane/store/files/refused-start.js';
 import { providerRows } from '../../data-plane/providers/rows.js';

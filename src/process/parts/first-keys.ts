@@ -1,4 +1,4 @@
-import { publicUrlOf } from '../../common/settings/public-url.js';
+import { publicUrlOf } from '../../common/settings/settings.js';
 import type { FirstKeys } from '../../control-plane/store/store.js';
 import type { ProcessPart } from '../part-list.js';
 import type { Base } from './base.js';
