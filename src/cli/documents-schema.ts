@@ -1,16 +1,16 @@
 import type { FieldShape, Shape } from '../../proto/shape.js';
-import { type Kind, kinds } from '../control-plane/administration/resources/files/kinds.js';
-import { specShape } from '../control-plane/administration/resources/files/spec-shape.js';
+import { type DocumentKind, kinds } from '../control-plane/administration/resources/files/kinds/kinds.js';
+import { specShape } from '../control-plane/administration/resources/files/kinds/spec-shape.js';
 import { nodeSchema } from '../data-plane/routing/schema.js';
 
 /** A JSON Schema of documents, made from the descriptors and their rules, for editors. */
 
-export type JsonSchema = { readonly [name: string]: unknown };
+export type EditorSchema = { readonly [name: string]: unknown };
 
-const reference = (name: string): JsonSchema => ({ $ref: `#/definitions/${name}` });
+const reference = (name: string): EditorSchema => ({ $ref: `#/definitions/${name}` });
 const secret = reference('Secret');
 
-const definitions: Readonly<Record<string, JsonSchema>> = {
+const definitions: Readonly<Record<string, EditorSchema>> = {
   Secret: {
     description: 'A secret, which is never written into a file: where its value comes from.',
     type: 'object',
@@ -22,14 +22,14 @@ const definitions: Readonly<Record<string, JsonSchema>> = {
   },
 };
 
-function one(name: string, schema: JsonSchema): JsonSchema {
+function one(name: string, schema: EditorSchema): EditorSchema {
   return { properties: { [name]: schema }, required: [name], additionalProperties: false };
 }
 
-const describedBy = (comment: string): JsonSchema =>
+const describedBy = (comment: string): EditorSchema =>
   comment === '' ? {} : { description: comment.replaceAll('\n', ' ') };
 
-function single(field: FieldShape): JsonSchema {
+function single(field: FieldShape): EditorSchema {
   const { rules } = field;
   if (rules.secret === true) return secret;
   switch (field.kind) {
@@ -65,7 +65,7 @@ function single(field: FieldShape): JsonSchema {
   }
 }
 
-function fieldSchema(field: FieldShape): JsonSchema {
+function fieldSchema(field: FieldShape): EditorSchema {
   const { rules, list, map, comment } = field;
   const described = describedBy(comment);
   if (list)
@@ -91,9 +91,9 @@ function fieldSchema(field: FieldShape): JsonSchema {
 
 const objectOf = (
   fields: readonly FieldShape[],
-  schemas: Readonly<Record<string, JsonSchema>>,
+  schemas: Readonly<Record<string, EditorSchema>>,
   optional: ReadonlySet<string>,
-): JsonSchema => {
+): EditorSchema => {
   const required = fields
     .filter(({ name, rules }) => rules.required === true && !optional.has(name))
     .map(({ jsonName }) => jsonName);
@@ -107,7 +107,7 @@ const objectOf = (
   };
 };
 
-function messageSchema({ fields, comment }: Shape): JsonSchema {
+function messageSchema({ fields, comment }: Shape): EditorSchema {
   const own = fields.filter(({ apart }) => !apart);
   return { ...describedBy(comment), ...objectOf(own, {}, new Set()) };
 }
@@ -116,12 +116,12 @@ function messageSchema({ fields, comment }: Shape): JsonSchema {
 const secretName =
   /(?:^|_)(?:api_key|secret|secret_access_key|session_token|ad_token|password|passphrase|private_key|service_account_json)$/;
 
-function configSchema(): JsonSchema {
-  const properties = Object.entries(nodeSchema.properties as Readonly<Record<string, JsonSchema>>).map(
+function configSchema(): EditorSchema {
+  const properties = Object.entries(nodeSchema.properties as Readonly<Record<string, EditorSchema>>).map(
     ([name, schema]) => [name, secretName.test(name) ? secret : schema] as const,
   );
-  const { mirror, ...rest } = Object.fromEntries(properties) as Readonly<Record<string, JsonSchema>>;
-  const inMirror = mirror?.['properties'] as JsonSchema;
+  const { mirror, ...rest } = Object.fromEntries(properties) as Readonly<Record<string, EditorSchema>>;
+  const inMirror = mirror?.['properties'] as EditorSchema;
   return {
     description: 'A routing config, or a target of one.',
     type: 'object',
@@ -135,7 +135,7 @@ function configSchema(): JsonSchema {
 }
 
 /** Fields of a spec that have a schema of their own. */
-const special: Readonly<Record<string, Readonly<Record<string, JsonSchema>>>> = {
+const special: Readonly<Record<string, Readonly<Record<string, EditorSchema>>>> = {
   Config: { config: { description: 'The routing config.', allOf: [reference('ConfigNode')] } },
 };
 
@@ -143,7 +143,7 @@ const special: Readonly<Record<string, Readonly<Record<string, JsonSchema>>>> = 
 const optional: ReadonlySet<string> = new Set(['name', 'type', 'sub_type']);
 const needsType: ReadonlySet<string> = new Set(['UsageLimitsPolicy', 'RateLimitsPolicy']);
 
-function kindSchema(kind: Kind): JsonSchema {
+function kindSchema(kind: DocumentKind): EditorSchema {
   const shape = specShape(kind);
   const left = needsType.has(kind.kind) ? new Set(['name']) : optional;
   const isPlaced = kind.reach === 'workspace' || kind.reach === 'either';
@@ -172,7 +172,7 @@ function kindSchema(kind: Kind): JsonSchema {
 }
 
 /** The schema of documents of a kind, or of all of them. */
-export function documentsSchema(of?: Kind): JsonSchema {
+export function documentsSchema(of?: DocumentKind): EditorSchema {
   const wanted = of === undefined ? kinds : [of];
   const all = {
     ...definitions,

@@ -71,7 +71,7 @@ describe('configuration as files', function () {
     });
   });
 
-  it('prints a plan without secrets, and the exit code says whether something would change', async () => {
+  it('prints a plan without secrets, with an exit code for whether something would change', async () => {
     write('a.yaml', label('planned'));
     const plan = await command('apply', '-f', folder, '--dry-run', '--detailed-exitcode');
     expect(plan.code, plan.stderr).to.equal(2);

@@ -446,6 +446,7 @@ export const folders: readonly Folder[] = [
       'src/common/prices',
       'src/common/reconciliation',
       'src/data-plane/providers',
+      'src/data-plane/routing',
       'src/control-plane/administration',
       'src/control-plane/store',
       'src/control-plane/ingestion',

@@ -2,10 +2,11 @@ import { closeSync, openSync, unlinkSync, writeSync } from 'node:fs';
 import { type Command, InvalidArgumentError } from 'commander';
 import { stringify } from 'yaml';
 import { AdminCallError, type AdminClient, type AppliedDocuments } from '../../client/index.js';
+import { callerVariable } from '../../common/settings/caller-environment.js';
 import { CliError } from '../cli-error.js';
 import {
-  type FileFault,
   faultsError,
+  type PlacedFault,
   readDocuments,
   type SourceDocument,
   secretsNamed,
@@ -112,7 +113,7 @@ function secretsOf(
   for (const name of names) {
     const from = name === '-' ? '-' : flags[name];
     const value =
-      from === undefined ? process.env[name] : readInput(from.replace(/^@/, '')).replace(/\r?\n$/, '');
+      from === undefined ? callerVariable(name) : readInput(from.replace(/^@/, '')).replace(/\r?\n$/, '');
     if (value !== undefined && value !== '') found[name] = value;
   }
   return found;
@@ -144,7 +145,7 @@ async function called(
 function placed(
   documents: readonly SourceDocument[],
   { path, problem }: { readonly path: string; readonly problem: string },
-): FileFault {
+): PlacedFault {
   const [, at, inner = ''] = /^documents\[(\d+)\]\.?(.*)$/s.exec(path) ?? [];
   const document = documents[Number(at ?? -1)];
   const words = problem.replace(

@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import { kindNamed, kinds } from '../../control-plane/administration/resources/files/kinds.js';
+import { kindNamed, kinds } from '../../control-plane/administration/resources/files/kinds/kinds.js';
 import { CliError } from '../cli-error.js';
 import { documentsSchema } from '../documents-schema.js';
 import { writeJson } from '../output/output.js';

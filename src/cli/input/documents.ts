@@ -21,7 +21,7 @@ export interface SourceDocument {
 }
 
 /** One thing that is wrong with the files. */
-export interface FileFault {
+export interface PlacedFault {
   /** `configs/chat.yaml:12:3` */
   readonly place: string;
   readonly problem: string;
@@ -101,7 +101,7 @@ function offsetOf(root: Node | null, path: string): number {
   return at;
 }
 
-function documentsIn(file: string, text: string, faults: FileFault[]): SourceDocument[] {
+function documentsIn(file: string, text: string, faults: PlacedFault[]): SourceDocument[] {
   const lines = new LineCounter();
   const placeAt = (offset: number): string => {
     const { line, col } = lines.linePos(offset);
@@ -140,14 +140,14 @@ function documentsIn(file: string, text: string, faults: FileFault[]): SourceDoc
 
 /** The documents of files and folders, `-` being standard input. Throws a CliError with everything that is wrong. */
 export function readDocuments(paths: readonly string[]): SourceDocument[] {
-  const faults: FileFault[] = [];
+  const faults: PlacedFault[] = [];
   const documents = paths.flatMap(textsOf).flatMap(([file, text]) => documentsIn(file, text, faults));
   if (faults.length > 0) throw faultsError(faults);
   return documents;
 }
 
 /** A line for each fault. */
-export const faultsError = (faults: readonly FileFault[]): CliError =>
+export const faultsError = (faults: readonly PlacedFault[]): CliError =>
   new CliError(
     `Nothing was changed: ${faults.length} ${faults.length === 1 ? 'fault' : 'faults'} in the documents.`,
     1,

@@ -1,3 +1,4 @@
+import { callerVariable } from '../../common/settings/caller-environment.js';
 import { printable, printableLines } from '../../common/text/printable.js';
 
 export { printable, printableLines };
@@ -31,7 +32,7 @@ export type Colour = keyof typeof codes;
 
 /** A line for people, in a colour where it goes to a terminal that shows colours (https://no-color.org). */
 export function writeColoured(text: string, colour?: Colour): void {
-  const isPlain = colour === undefined || !process.stdout.isTTY || Boolean(process.env['NO_COLOR']);
+  const isPlain = colour === undefined || !process.stdout.isTTY || Boolean(callerVariable('NO_COLOR'));
   const line = printable(text);
   console.log(isPlain ? line : `\u001b[${codes[colour]}m${line}\u001b[0m`);
 }

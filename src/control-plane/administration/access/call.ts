@@ -5,16 +5,16 @@ import { isSessionToken } from '../../../common/access/session-token.js';
 import { isTokenForm } from '../../../common/access/token-form.js';
 import { AdminError } from '../admin-error.js';
 import { AuditedCall } from '../audit/audited.js';
+import { PartCalls } from '../audit/part-calls.js';
 import { RefusalLog } from '../audit/refusals.js';
 import { type OpenStream, OpenStreams } from '../grpc/open-streams.js';
 import { StreamLimits } from '../grpc/stream-limits.js';
 import type { AdminParts } from '../service.js';
-import { admit, checkAccess } from './admission.js';
+import { admit, checkAccess } from '../shape/admission.js';
 import { authenticate, Caller } from './caller.js';
 import { FailedAuth } from './failed-auth.js';
 import type { CallCredentials, Inbound } from './inbound.js';
 import { KnownCallers } from './known-callers.js';
-import { PartCalls } from './part-calls.js';
 import { SessionCallers } from './people/session-callers.js';
 
 /** A method as a service implements it. `gone` is aborted when the client has disconnected. */

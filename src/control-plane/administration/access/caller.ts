@@ -18,7 +18,6 @@ import type { Place, Session, Store, User, Workspace } from '../../store/store.j
 import { AdminError } from '../admin-error.js';
 import { leaves, type Standing, seesAllData, seesLogMetadata, standingInAll, standingOf } from './can.js';
 import type { KnownCaller, KnownCallers } from './known-callers.js';
-import type { PartCalls } from './part-calls.js';
 
 /** A record that a method has made, changed or deleted: what the audit row is about, and the change that is reported. */
 export interface Changed {
@@ -47,13 +46,37 @@ export interface Origin {
   readonly userAgent: string;
 }
 
+/** A call that was made as part of another. */
+export interface PartCall {
+  readonly response: Message;
+  /** Id of the first record that it changed; null: none. */
+  readonly id: string | null;
+}
+
+/** Calls of methods as parts of one call, for methods that are made of such calls. */
+export interface CallParts {
+  readonly caller: Caller;
+  /** Calls the method of that name with a body as REST takes it, the fields of its path among the others. */
+  run(name: string, body: Readonly<Record<string, unknown>>, etag?: string): Promise<PartCall>;
+  /** May the caller call that method? */
+  may(name: string): Promise<boolean>;
+  /** What data workers may remember of the records that were changed. */
+  readonly forgets: Forget[];
+  /** Writes what was changed: the notes for other nodes, and a row of the audit log for each part. Ends the unit. */
+  record(): Promise<void>;
+  /** Nothing of it has happened. */
+  undo(): void;
+  /** Records the refusal of the whole. */
+  refused(error: AdminError): Promise<void>;
+}
+
 /** Who calls an administration method, what that key may do, and what this call has changed so far. */
 export class Caller {
   origin: Origin = { address: '', userAgent: '' };
   /** The audited part of a public method, or of one that begins it itself; set for these alone. */
   unit: ((work: () => Promise<Message>) => Promise<Message>) | null = null;
   /** Calls of other methods as parts of this one; set for methods that are made of such calls. */
-  parts: PartCalls | null = null;
+  parts: CallParts | null = null;
   #key: KeyRecord | null;
   #scopes: ReadonlySet<string>;
   readonly #standing: Standing | null;

@@ -18,7 +18,7 @@ export interface AppliedDocument {
 export interface AppliedDocumentStore {
   /** Of all sets of the organisation. */
   list(organisationId: string): Promise<readonly AppliedDocument[]>;
-  /** Replaces what their sets say of those records. */
+  /** Replaces the entries of those records in their sets. */
   put(organisationId: string, documents: readonly AppliedDocument[]): Promise<void>;
   /** In one set, or in all. */
   delete(organisationId: string, kind: string, recordId: string, set?: string): Promise<void>;

@@ -3,18 +3,19 @@ import { isDeepStrictEqual } from 'node:util';
 import type { AppliedDocument as AppliedMessage } from '../../../../../proto/messages.js';
 import { adminMethod } from '../../../../../proto/tree.js';
 import type { AppliedDocument, Store } from '../../../store/store.js';
-import type { Caller } from '../../access/caller.js';
-import type { PartCalls } from '../../access/part-calls.js';
-import { AdminError, type AdminErrorCode, adminErrors, type Fault } from '../../admin-error.js';
-import { canonical, comparable, type Difference, differences } from './canonical.js';
+import type { Caller, CallParts } from '../../access/caller.js';
+import { AdminError, type AdminErrorCode, type Fault } from '../../admin-error.js';
+import { canonical, comparable, differences } from './canonical.js';
 import { addFaults, type Document, placeOf, readDocument } from './document.js';
-import { Inventory, type Row, scopeOf } from './inventory.js';
-import { isObject, type Json } from './json.js';
-import { type Kind, kinds, type Part } from './kinds.js';
+import { Inventory, scopeOf } from './inventory.js';
+import { type AppliedItem, inOrder, messageOf, refusal, report } from './items.js';
+import { isObject, type JsonFields } from './kinds/json.js';
+import type { DocumentKind, Part } from './kinds/kinds.js';
+import { referencesIn } from './kinds/references.js';
+import { specShape } from './kinds/spec-shape.js';
 import { Pruning } from './prune.js';
-import { referencesIn } from './references.js';
-import { secretMark } from './spec-secrets.js';
-import { specShape } from './spec-shape.js';
+import { initial, isOf, named, slugFrom, usualOf, withCleared } from './requests.js';
+import type { Row } from './row.js';
 
 export interface ApplyOptions {
   readonly set: string;
@@ -31,27 +32,11 @@ export interface Applied {
   readonly etag: string;
 }
 
-/** A document on its way, with what it has met. */
-interface Item {
-  readonly document: Document;
-  readonly workspaceId: string | null;
-  readonly workspaceName: string | null;
-  row: Row | null;
-  action: 'create' | 'update' | 'unchanged';
-  changes: { path: string; before?: unknown; after?: unknown; secret: boolean }[];
-  key: string | null;
-  /** Before this apply. */
-  stateBefore: string;
-}
+/** Its fault is in the list already. */
+const stop = new AdminError('AB02', 'The workspace is not there.');
 
-/** At most so many faults are reported. */
-const mostReported = 200;
-
-/** The slug that a document's name is, or means; undefined: it can be none, and the gateway makes one. */
-function slugFrom({ create, slugPrefix = '' }: Kind, name: string): string | undefined {
-  const pattern = new RegExp(adminMethod(create!).request.field('slug')?.rules.pattern ?? '^[a-zA-Z0-9_-]+$');
-  return [name, slugPrefix + name].find((slug) => pattern.test(slug));
-}
+const changedSince = (): AdminError =>
+  AdminError.lost('The record has changed since its etag was read: read it again.');
 
 /** Makes records as documents describe them. Runs within one unit of work, which is undone where this throws. */
 export class Apply {
@@ -60,13 +45,13 @@ export class Apply {
   readonly #faults: Fault[] = [];
   /** Documents that are refused: `Config main/chat`. */
   readonly #failed = new Set<string>();
-  readonly #items: Item[] = [];
+  readonly #items: AppliedItem[] = [];
   readonly #codes: AdminErrorCode[] = [];
   #applied = new Map<string, AppliedDocument[]>();
 
   constructor(
     readonly caller: Caller,
-    readonly calls: PartCalls,
+    readonly calls: CallParts,
     readonly options: ApplyOptions,
   ) {
     this.#store = caller.store;
@@ -185,7 +170,7 @@ export class Apply {
       this.#faults.push({ path: placeOf(document.index), problem });
       return;
     }
-    const item: Item = {
+    const item: AppliedItem = {
       document,
       workspaceId,
       workspaceName,
@@ -218,7 +203,7 @@ export class Apply {
     return fields.filter((name) => !apart.has(name));
   }
 
-  async #create(item: Item): Promise<void> {
+  async #create(item: AppliedItem): Promise<void> {
     const { document, workspaceId } = item;
     const { kind, name } = document;
     const { request } = adminMethod(kind.create!);
@@ -232,7 +217,7 @@ export class Apply {
     else if (kind.reach === 'either' && request.field('organisation_id') !== undefined)
       body['organisation_id'] = this.caller.organisationId;
     const { response, id } = await this.calls.run(kind.create!, body);
-    const made = (isObject(response['data']) ? response['data'] : response) as Json;
+    const made = (isObject(response['data']) ? response['data'] : response) as JsonFields;
     item.row = {
       id: id ?? String(made['id']),
       slug: typeof made['slug'] === 'string' ? made['slug'] : null,
@@ -245,11 +230,11 @@ export class Apply {
     if (kind.kind === 'ApiKey') item.key = String(made['key']);
     await this.#inventory.add(kind, item.row);
     const shown = canonical(kind, document.secrets.shown);
-    for (const field of this.#ownFields(document)) this.#report(item, field, undefined, shown[field]);
+    for (const field of this.#ownFields(document)) report(item, `spec.${field}`, undefined, shown[field]);
   }
 
   /** Makes the fields of `fields` as the document has them; returns the body of the update, null: nothing differs. */
-  async #changed(item: Item, fields: readonly string[]): Promise<Json | null> {
+  async #changed(item: AppliedItem, fields: readonly string[]): Promise<JsonFields | null> {
     const { document } = item;
     const { kind } = document;
     const row = item.row!;
@@ -278,7 +263,7 @@ export class Apply {
       const found = differences(`spec.${jsonName}`, now, after);
       const secrets = this.#changedSecrets(item, jsonName, before);
       if (found.length === 0 && secrets.length === 0) continue;
-      for (const one of found) this.#report(item, jsonName, one.before, one.after, one.path);
+      for (const one of found) report(item, one.path, one.before, one.after);
       for (const path of secrets) item.changes.push({ path: `spec.${path}`, secret: true });
       body[name] = withCleared(sent[name] ?? null, current[jsonName]);
     }
@@ -289,13 +274,13 @@ export class Apply {
       if (name === 'name' || kind.keyed?.[name] !== undefined) continue;
       const now = comparable(kind, name, undefined, current[jsonName]);
       if (now === undefined) continue;
-      this.#report(item, jsonName, now, undefined);
+      report(item, `spec.${jsonName}`, now, undefined);
       body[name] = null;
     }
     return Object.keys(body).length === 0 ? null : body;
   }
 
-  async #update(item: Item): Promise<void> {
+  async #update(item: AppliedItem): Promise<void> {
     const { document } = item;
     const { kind } = document;
     const row = item.row!;
@@ -320,7 +305,7 @@ export class Apply {
   }
 
   /** The fields that another method takes. */
-  async #part(item: Item, part: Part): Promise<void> {
+  async #part(item: AppliedItem, part: Part): Promise<void> {
     const { document } = item;
     const { kind } = document;
     const row = item.row!;
@@ -333,20 +318,8 @@ export class Apply {
     if (item.action === 'unchanged') item.action = 'update';
   }
 
-  #report(item: Item, field: string, before: unknown, after: unknown, path = `spec.${field}`): void {
-    for (const one of item.action === 'create' ? leaves(path, after) : [{ path, before, after }]) {
-      const secret = one.before === secretMark || one.after === secretMark;
-      item.changes.push({
-        path: one.path,
-        ...(one.before !== undefined && !secret && { before: one.before }),
-        ...(one.after !== undefined && !secret && { after: one.after }),
-        secret,
-      });
-    }
-  }
-
   /** What this set recorded of the record, else what another one did. */
-  #lastOf(kind: Kind, row: Row): AppliedDocument | undefined {
+  #lastOf(kind: DocumentKind, row: Row): AppliedDocument | undefined {
     const all = this.#applied.get(`${kind.kind} ${row.id}`) ?? [];
     return all.find(({ set }) => set === this.options.set) ?? all[0];
   }
@@ -356,7 +329,7 @@ export class Apply {
   }
 
   /** Paths of secrets in a field that are not the ones that were applied last. */
-  #changedSecrets({ document }: Item, field: string, last: AppliedDocument | undefined): string[] {
+  #changedSecrets({ document }: AppliedItem, field: string, last: AppliedDocument | undefined): string[] {
     return [...document.secrets.values]
       .filter(([path]) => path === field || path.startsWith(`${field}.`) || path.startsWith(`${field}[`))
       .filter(([path, value]) => last?.secrets[path] !== this.#fingerprint(value))
@@ -364,7 +337,7 @@ export class Apply {
   }
 
   /** What is recorded of a document; empty: it is recorded already. */
-  #remembered(item: Item): AppliedDocument[] {
+  #remembered(item: AppliedItem): AppliedDocument[] {
     const { document, workspaceId } = item;
     const { kind } = document;
     const row = item.row!;
@@ -401,103 +374,4 @@ export class Apply {
       .digest('base64url')
       .slice(0, 22);
   }
-}
-
-/** Its fault is in the list already. */
-const stop = new AdminError('AB02', 'The workspace is not there.');
-
-const changedSince = (): AdminError =>
-  AdminError.lost('The record has changed since its etag was read: read it again.');
-
-/** One error for all faults. `codes`: of the methods that have refused; where all are of one kind, it is that one. */
-function refusal(faults: readonly Fault[], codes: readonly AdminErrorCode[]): AdminError {
-  const order = (path: string): number => Number(/^documents\[(\d+)\]/.exec(path)?.[1] ?? 0);
-  const ordered = [...faults].sort((a, b) => order(a.path) - order(b.path));
-  const all = AdminError.fields(ordered.slice(0, mostReported));
-  const [code = 'AB01'] = codes;
-  const isOwn =
-    (code === 'AB03' || code === 'AB07') &&
-    codes.length === faults.length &&
-    codes.every((one) => one === code);
-  return isOwn ? new AdminError(code, all.message, undefined, adminErrors[code], all.faults) : all;
-}
-
-/** Fields that a request needs and a document may leave out. */
-function initial(kind: Kind, workspaceId: string | null): Json {
-  if (kind.kind === 'Integration') return { create_default_provider: false };
-  if (kind.kind === 'ApiKey')
-    return { type: workspaceId === null ? 'organisation' : 'workspace', sub_type: 'service' };
-  return {};
-}
-
-/** Without these, a workspace that gains access would get a provider that no document describes. */
-const usualOf = ({ method }: Part): Json =>
-  method === 'Integrations.UpdateIntegrationWorkspaces' ? { create_default_provider: false } : {};
-
-/** The fields by which a method finds the record. */
-function named(kind: Kind, row: Row, method: string): Json {
-  const { request } = adminMethod(method);
-  if (kind.reach === 'single') return {};
-  const own = { [kind.id]: kind.id === 'slug' ? (row.slug ?? row.id) : row.id };
-  const place = request.field('workspace_id');
-  const takesPlace = kind.id !== 'workspace_id' && place !== undefined && place.rules.immutable !== true;
-  return row.workspaceId !== null && takesPlace ? { ...own, workspace_id: row.workspaceId } : own;
-}
-
-/** Is the field one of those that are set by the same method as `fields`? */
-function isOf(kind: Kind, name: string, fields: readonly string[]): boolean {
-  const method = specShape(kind).methodOf(name);
-  const [first] = fields;
-  return first === undefined ? method === kind.update : specShape(kind).methodOf(first) === method;
-}
-
-/** An object with null for each field that the record has and the document has not. */
-function withCleared(sent: unknown, current: unknown): unknown {
-  if (!isObject(sent) || !isObject(current)) return sent;
-  const made: Record<string, unknown> = { ...sent };
-  for (const [name, value] of Object.entries(current))
-    made[name] = Object.hasOwn(sent, name) ? withCleared(sent[name], value) : null;
-  return made;
-}
-
-/** Everything that a new record is given, leaf by leaf. */
-function leaves(path: string, value: unknown): Difference[] {
-  if (value === undefined) return [];
-  if (isObject(value) && Object.keys(value).length > 0)
-    return Object.entries(value).flatMap(([name, item]) => leaves(`${path}.${name}`, item));
-  return [{ path, after: value }];
-}
-
-/** Documents in the order of their kinds; of one kind, those that others name first. */
-function inOrder(documents: readonly Document[]): Document[] {
-  const ordered: Document[] = [];
-  for (const kind of kinds) {
-    const own = documents.filter((document) => document.kind === kind);
-    const byName = new Map(own.map((one) => [one.name, one]));
-    const done = new Set<Document>();
-    const add = (document: Document): void => {
-      if (done.has(document)) return;
-      done.add(document);
-      for (const { kind: other, name } of referencesIn(kind.references, document.secrets.shown)) {
-        const first = other === kind.kind ? byName.get(name) : undefined;
-        if (first !== undefined) add(first);
-      }
-      ordered.push(document);
-    };
-    for (const document of own) add(document);
-  }
-  return ordered;
-}
-
-function messageOf({ document, row, action, changes, key, workspaceName }: Item): AppliedMessage {
-  return {
-    index: document.index,
-    kind: document.kind.kind,
-    name: document.name,
-    workspace: workspaceName,
-    action,
-    changes,
-    id: row?.id ?? null,
-    key,
-  };
 }

@@ -1,8 +1,8 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { FieldShape } from '../../../../../proto/shape.js';
-import { isObject, type Json, under } from './json.js';
-import type { Kind } from './kinds.js';
-import { specShape } from './spec-shape.js';
+import { isObject, type JsonFields, under } from './kinds/json.js';
+import type { DocumentKind } from './kinds/kinds.js';
+import { specShape } from './kinds/spec-shape.js';
 
 /** `usage_limits.0.type` → `usage_limits.*.type`. */
 const pattern = (path: string): string => path.replace(/(?<=\.)\d+(?=\.|$)/g, '*');
@@ -16,7 +16,7 @@ const isNothing = (value: unknown): boolean =>
 /** Specs in one form, so that two that mean the same are equal: without what is absent, computed or usual. */
 class Canonical {
   constructor(
-    readonly kind: Kind,
+    readonly kind: DocumentKind,
     /** Keep what the gateway computes? */
     readonly keepsComputed: boolean,
   ) {}
@@ -57,7 +57,7 @@ class Canonical {
  * The spec in its one form. What its kind has no field for is left out: a record as it is read becomes its spec.
  * `keepsComputed`: also what the gateway fills in by itself.
  */
-export function canonical(kind: Kind, spec: Json, keepsComputed = true): Json {
+export function canonical(kind: DocumentKind, spec: JsonFields, keepsComputed = true): JsonFields {
   const form = new Canonical(kind, keepsComputed);
   const made: Record<string, unknown> = {};
   for (const field of specShape(kind).fields) {
@@ -68,7 +68,7 @@ export function canonical(kind: Kind, spec: Json, keepsComputed = true): Json {
 }
 
 /** What the record has of a field, as far as the document's value is to be compared with it. */
-export function comparable(kind: Kind, field: string, wanted: unknown, current: unknown): unknown {
+export function comparable(kind: DocumentKind, field: string, wanted: unknown, current: unknown): unknown {
   const key = kind.keyed?.[field];
   if (key === undefined || !Array.isArray(wanted) || !Array.isArray(current))
     return withoutComputed(kind, field, wanted, current);
@@ -78,7 +78,7 @@ export function comparable(kind: Kind, field: string, wanted: unknown, current: 
 }
 
 /** What the gateway has computed counts only where the document gives it. */
-function withoutComputed(kind: Kind, path: string, wanted: unknown, current: unknown): unknown {
+function withoutComputed(kind: DocumentKind, path: string, wanted: unknown, current: unknown): unknown {
   if (kind.computed?.includes(pattern(path)) && wanted === undefined) return undefined;
   if (Array.isArray(current))
     return current.map((item, i) =>
@@ -94,14 +94,14 @@ function withoutComputed(kind: Kind, path: string, wanted: unknown, current: unk
 }
 
 /** One place where two specs differ. Absent: there is nothing. */
-export interface Difference {
+export interface SpecDifference {
   readonly path: string;
   readonly before?: unknown;
   readonly after?: unknown;
 }
 
 /** Where two values differ, as deep as both have the same structure. */
-export function differences(path: string, before: unknown, after: unknown): Difference[] {
+export function differences(path: string, before: unknown, after: unknown): SpecDifference[] {
   if (isDeepStrictEqual(before, after)) return [];
   if (isObject(before) && isObject(after)) {
     const names = [...new Set([...Object.keys(before), ...Object.keys(after)])].sort();

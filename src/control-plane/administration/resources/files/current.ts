@@ -1,13 +1,13 @@
-import type { Inventory, Row } from './inventory.js';
-import type { Json } from './json.js';
-import type { Kind } from './kinds.js';
-import { specShape } from './spec-shape.js';
+import type { JsonFields } from './kinds/json.js';
+import type { DocumentKind } from './kinds/kinds.js';
+import { specShape } from './kinds/spec-shape.js';
+import type { Row, RowReader } from './row.js';
 
 /** Adds to a record as it is read what its spec has besides; null and absent mean the same. */
-type Addition = (inventory: Inventory, row: Row, json: Json, kind: Kind) => Promise<Json>;
+type Addition = (reader: RowReader, row: Row, json: JsonFields, kind: DocumentKind) => Promise<JsonFields>;
 
 /** `masked_aws_secret_access_key` → `aws_secret_access_key`: whatever is there is a secret, and shown as one. */
-const unmasked = (configurations: Json): Json =>
+const unmasked = (configurations: JsonFields): JsonFields =>
   Object.fromEntries(
     Object.entries(configurations).map(([name, value]) => [name.replace(/^masked_/, ''), value]),
   );
@@ -42,13 +42,13 @@ const additions: Readonly<Record<string, Addition>> = {
     const own = {
       ...json,
       key: json['masked_key'],
-      configurations: unmasked((json['configurations'] ?? {}) as Json),
+      configurations: unmasked((json['configurations'] ?? {}) as JsonFields),
     };
     if (integration === null) return own;
     const listed = (await integrations.models(organisationId, row.id)).map(({ slug }) => slug);
     const name = 'Integrations.ListIntegrationModels';
     const answer = await calls.run(name, { slug: integration.slug, workspace_id: row.workspaceId });
-    const all = answer.response['models'] as readonly Json[];
+    const all = answer.response['models'] as readonly JsonFields[];
     const models = listed.map((slug) => all.find((model) => model['slug'] === slug)).filter((one) => one);
     if (row.workspaceId !== null) return { ...own, models, allow_all_models: integration.allowAllModels };
     const named = (await integrations.reach(organisationId, row.id)).flatMap(({ own: access }) =>
@@ -60,7 +60,7 @@ const additions: Readonly<Record<string, Addition>> = {
       ...own,
       models,
       allow_all_models: integration.allowAllModels,
-      workspaces: (reached as readonly Json[]).filter(({ id }) => named.includes(String(id))),
+      workspaces: (reached as readonly JsonFields[]).filter(({ id }) => named.includes(String(id))),
       global_workspace_access: json['global_workspace_access_settings'],
     };
   },
@@ -70,7 +70,7 @@ const additions: Readonly<Record<string, Addition>> = {
     const provider = await calls.caller.store.providers.byId(organisationId, row.id);
     if (provider === null) return json;
     if (provider.integration !== null) return { ...json, provider: null };
-    const configurations = unmasked(provider.configurations as Json);
+    const configurations = unmasked(provider.configurations as JsonFields);
     const fields = specShape(kind).fields;
     const spelt = fields.map(({ name, jsonName }) => [jsonName, configurations[name]] as const);
     return {
@@ -82,9 +82,14 @@ const additions: Readonly<Record<string, Addition>> = {
 };
 
 /** A record as it is read, with what its spec has besides. */
-export async function currentOf(inventory: Inventory, kind: Kind, row: Row, json: Json): Promise<Json> {
+export async function currentOf(
+  reader: RowReader,
+  kind: DocumentKind,
+  row: Row,
+  json: JsonFields,
+): Promise<JsonFields> {
   const add = additions[kind.kind];
-  const whole = add === undefined ? json : await add(inventory, row, json, kind);
+  const whole = add === undefined ? json : await add(reader, row, json, kind);
   if (kind.reach === 'single') return whole;
   const name = row.name === row.documentName ? null : row.name || null;
   const once = Object.fromEntries((kind.once ?? []).map((field) => [field, null]));

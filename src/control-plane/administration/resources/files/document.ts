@@ -2,16 +2,16 @@ import type { Message } from '../../../../../proto/codec.js';
 import { AdminError, type Fault, mostFaults } from '../../admin-error.js';
 import { empty, fieldOf, readField } from '../../shape/json.js';
 import { checkRules } from '../../shape/rules.js';
-import { isObject, type Json, under } from './json.js';
-import { type Kind, kindNamed, kinds } from './kinds.js';
-import { type ReadSecrets, readSecrets } from './placeholders.js';
-import { specShape } from './spec-shape.js';
+import { isObject, type JsonFields, under } from './kinds/json.js';
+import { type DocumentKind, kindNamed, kinds } from './kinds/kinds.js';
+import { specShape } from './kinds/spec-shape.js';
+import { type ReadSecrets, readSecrets } from './secrets/placeholders.js';
 
 /** A document that was read: its form is right, and its secrets are filled in. */
 export interface Document {
   /** Its place in the request. */
   readonly index: number;
-  readonly kind: Kind;
+  readonly kind: DocumentKind;
   /** Of the record: its slug, or its name. */
   readonly name: string;
   /** Slug or id; null: it names none. */
@@ -73,8 +73,8 @@ export function readDocument(
 }
 
 function readSpec(
-  kind: Kind,
-  spec: Json,
+  kind: DocumentKind,
+  spec: JsonFields,
   given: Readonly<Record<string, string>>,
   at: string,
   faults: Fault[],
@@ -117,7 +117,7 @@ function readSpec(
 const pathFirst = /^([a-z_]\w*(?:\[\d+\])?(?:\.[\w-]+(?:\[\d+\])?)*):? (.*)$/s;
 
 /** What a method or a reader refused, as faults of the document at `at`. Throws what is no refusal. */
-export function addFaults(faults: Fault[], thrown: unknown, at: string, kind?: Kind): void {
+export function addFaults(faults: Fault[], thrown: unknown, at: string, kind?: DocumentKind): void {
   const error = AdminError.from(thrown);
   if (error.code === 'AB04' || error.code === 'unavailable' || error.code === 'deadline') throw thrown;
   const more = error.faults.slice(0, mostFaults);

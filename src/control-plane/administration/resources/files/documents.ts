@@ -2,7 +2,7 @@ import { AdminError } from '../../admin-error.js';
 import type { AdminParts, Service } from '../../service.js';
 import { type Applied, Apply } from './apply.js';
 import { exportDocuments } from './export.js';
-import { kindNamed } from './kinds.js';
+import { kindNamed } from './kinds/kinds.js';
 
 /** Ends the unit of work of a dry run, which is undone. */
 class DryRun extends Error {

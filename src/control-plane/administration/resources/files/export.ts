@@ -1,11 +1,11 @@
-import type { Caller } from '../../access/caller.js';
-import type { PartCalls } from '../../access/part-calls.js';
+import type { Caller, CallParts } from '../../access/caller.js';
 import { canonical, sorted } from './canonical.js';
-import { Inventory, type Row } from './inventory.js';
-import { isObject, type Json } from './json.js';
-import { type Kind, kinds } from './kinds.js';
-import { placeholderOf } from './placeholders.js';
-import { visitSecrets } from './spec-secrets.js';
+import { Inventory } from './inventory.js';
+import { isObject, type JsonFields } from './kinds/json.js';
+import { type DocumentKind, kinds } from './kinds/kinds.js';
+import type { Row } from './row.js';
+import { placeholderOf } from './secrets/placeholders.js';
+import { visitSecrets } from './secrets/spec-secrets.js';
 
 export interface ExportOptions {
   /** null: of all that the caller sees. */
@@ -16,12 +16,12 @@ export interface ExportOptions {
 }
 
 export interface Exported {
-  readonly data: readonly Json[];
+  readonly data: readonly JsonFields[];
   readonly skipped: readonly string[];
 }
 
 /** What the gateway makes by itself, and the keys of people, are in no file. */
-const leftOut: Readonly<Record<string, (json: Json) => boolean>> = {
+const leftOut: Readonly<Record<string, (json: JsonFields) => boolean>> = {
   ApiKey: (json) => json['creation_mode'] === 'auto' || json['type'] === 'workspace-user',
   Collection: (json) => json['is_default'] === true,
   Label: (json) => json['is_universal'] === true,
@@ -32,13 +32,13 @@ const order = (a: Row, b: Row): number => (a.documentName < b.documentName ? -1 
 /** The records that the caller may read, as documents in a fixed order. */
 export async function exportDocuments(
   caller: Caller,
-  calls: PartCalls,
+  calls: CallParts,
   options: ExportOptions,
 ): Promise<Exported> {
   const inventory = new Inventory(calls, caller.organisationId);
   const only = options.workspaceId ?? caller.workspaceId;
   const skipped: string[] = [];
-  const data: Json[] = [];
+  const data: JsonFields[] = [];
   const workspaces = (await inventory.workspaces())
     .filter(({ id }) => only === null || id === only)
     .sort(order);
@@ -75,11 +75,11 @@ export async function exportDocuments(
 
 async function documentOf(
   inventory: Inventory,
-  kind: Kind,
+  kind: DocumentKind,
   row: Row,
   workspace: string | null,
   withEtag: boolean,
-): Promise<Json> {
+): Promise<JsonFields> {
   const current = canonical(kind, await inventory.current(kind, row), false);
   const spec = visitSecrets(kind, current, (value, path) =>
     isObject(value) ? value : placeholderOf(kind.kind, row.documentName, path),

@@ -1,26 +1,12 @@
 import { adminMethod } from '../../../../../proto/tree.js';
-import type { PartCalls } from '../../access/part-calls.js';
+import type { CallParts } from '../../access/caller.js';
 import { writeMessage } from '../../shape/json.js';
 import { canonical, sorted } from './canonical.js';
 import { currentOf } from './current.js';
-import type { Json } from './json.js';
-import { type Kind, kindNamed } from './kinds.js';
-import { secretMark, visitSecrets } from './spec-secrets.js';
-
-/** A record that is there. */
-export interface Row {
-  readonly id: string;
-  readonly slug: string | null;
-  /** As people call it; empty: it has no name. */
-  readonly name: string;
-  /** As documents call it: unique among its kind in its workspace. */
-  documentName: string;
-  /** null: the organisation's own. */
-  readonly workspaceId: string | null;
-  readonly etag: string | null;
-  /** As lists have it; empty for one that was just made. */
-  readonly json: Json;
-}
+import type { JsonFields } from './kinds/json.js';
+import { type DocumentKind, kindNamed } from './kinds/kinds.js';
+import type { Row } from './row.js';
+import { secretMark, visitSecrets } from './secrets/spec-secrets.js';
 
 const pageSize = 1000;
 /** What two records of the same name are not ordered by. */
@@ -36,12 +22,12 @@ export class Inventory {
   readonly #lists = new Map<string, Promise<Row[]>>();
 
   constructor(
-    readonly calls: PartCalls,
+    readonly calls: CallParts,
     readonly organisationId: string,
   ) {}
 
   /** The records of a kind in a workspace, or of the organisation itself. */
-  rows(kind: Kind, workspaceId: string | null): Promise<Row[]> {
+  rows(kind: DocumentKind, workspaceId: string | null): Promise<Row[]> {
     const key = `${kind.kind} ${workspaceId ?? ''}`;
     let list = this.#lists.get(key);
     if (list === undefined) {
@@ -52,7 +38,7 @@ export class Inventory {
   }
 
   /** The record that a document of that name describes; null: there is none. */
-  async find(kind: Kind, workspaceId: string | null, name: string): Promise<Row | null> {
+  async find(kind: DocumentKind, workspaceId: string | null, name: string): Promise<Row | null> {
     const rows = await this.rows(kind, workspaceId);
     const exact =
       rows.find((row) => row.documentName === name) ??
@@ -62,11 +48,11 @@ export class Inventory {
     return named !== undefined && another === undefined ? named : null;
   }
 
-  async add(kind: Kind, row: Row): Promise<void> {
+  async add(kind: DocumentKind, row: Row): Promise<void> {
     (await this.rows(kind, row.workspaceId)).push(row);
   }
 
-  async remove(kind: Kind, row: Row): Promise<void> {
+  async remove(kind: DocumentKind, row: Row): Promise<void> {
     const rows = await this.rows(kind, row.workspaceId);
     const at = rows.indexOf(row);
     if (at >= 0) rows.splice(at, 1);
@@ -78,14 +64,14 @@ export class Inventory {
   }
 
   /** What a document calls a record that another one names, in its own workspace or in the organisation. */
-  async nameOf(kind: Kind, workspaceId: string | null, idOrSlug: string): Promise<string> {
+  async nameOf(kind: DocumentKind, workspaceId: string | null, idOrSlug: string): Promise<string> {
     for (const row of await this.#reachable(kind, workspaceId))
       if (row.id === idOrSlug || row.slug === idOrSlug) return row.documentName;
     return idOrSlug;
   }
 
   /** How requests name the record that a document means. */
-  async keyOf(kind: Kind, workspaceId: string | null, name: string): Promise<string> {
+  async keyOf(kind: DocumentKind, workspaceId: string | null, name: string): Promise<string> {
     for (const level of workspaceId === null || kind.reach === 'organisation'
       ? [null]
       : [workspaceId, null]) {
@@ -96,14 +82,14 @@ export class Inventory {
     return name;
   }
 
-  async #reachable(kind: Kind, workspaceId: string | null): Promise<Row[]> {
+  async #reachable(kind: DocumentKind, workspaceId: string | null): Promise<Row[]> {
     const own =
       workspaceId === null || kind.reach === 'organisation' ? [] : await this.rows(kind, workspaceId);
     return kind.reach === 'workspace' ? own : [...own, ...(await this.rows(kind, null))];
   }
 
   /** The spec of a record in its one form: references by the names of documents, marks in place of secrets. */
-  async current(kind: Kind, row: Row): Promise<Json> {
+  async current(kind: DocumentKind, row: Row): Promise<JsonFields> {
     const whole =
       kind.read === null && Object.keys(row.json).length > 0 ? row.json : await this.#whole(kind, row);
     const spec = await currentOf(this, kind, row, whole);
@@ -113,11 +99,11 @@ export class Inventory {
 
   /** The spec with references as documents (`document`) or as requests (`record`) have them. */
   async renamed(
-    kind: Kind,
+    kind: DocumentKind,
     workspaceId: string | null,
-    spec: Json,
+    spec: JsonFields,
     to: 'document' | 'record',
-  ): Promise<Json> {
+  ): Promise<JsonFields> {
     const { references } = kind;
     if (references === undefined) return spec;
     const names = new Map<string, string>();
@@ -137,7 +123,7 @@ export class Inventory {
     return references(spec, (other, name) => names.get(`${other} ${name}`) ?? name);
   }
 
-  async #whole(kind: Kind, row: Row): Promise<Json> {
+  async #whole(kind: DocumentKind, row: Row): Promise<JsonFields> {
     const name = kind.read ?? kind.update.replace('.Update', '.Get');
     const { request, response } = adminMethod(name);
     const body: Record<string, unknown> = {};
@@ -149,7 +135,7 @@ export class Inventory {
     return writeMessage(response, message);
   }
 
-  async #read(kind: Kind, workspaceId: string | null): Promise<Row[]> {
+  async #read(kind: DocumentKind, workspaceId: string | null): Promise<Row[]> {
     if (kind.list === null) return [];
     const { request, response } = adminMethod(kind.list);
     const where: Record<string, unknown> = {};
@@ -161,7 +147,7 @@ export class Inventory {
       const paged = { ...where, page_size: pageSize, current_page: page };
       const answer = writeMessage(response, (await this.calls.run(kind.list, paged)).response);
       total = Number(answer['total'] ?? 0);
-      for (const json of answer['data'] as Json[]) {
+      for (const json of answer['data'] as JsonFields[]) {
         const own = kind.kind === 'Workspace' ? null : ((json['workspace_id'] ?? null) as string | null);
         if (own !== workspaceId || json['status'] === 'archived') continue;
         rows.push(rowOf(kind, json, own));
@@ -173,10 +159,10 @@ export class Inventory {
 }
 
 /** Where the names in a record's spec are looked up: a workspace names what is in itself. */
-export const scopeOf = (kind: Kind, row: Row): string | null =>
+export const scopeOf = (kind: DocumentKind, row: Row): string | null =>
   kind.kind === 'Workspace' ? row.id : row.workspaceId;
 
-function rowOf(kind: Kind, json: Json, workspaceId: string | null): Row {
+function rowOf(kind: DocumentKind, json: JsonFields, workspaceId: string | null): Row {
   const slug = typeof json['slug'] === 'string' ? json['slug'] : null;
   const name = typeof json['name'] === 'string' ? json['name'] : '';
   const documentName = kind.hasSlug && slug !== null ? slug : name === '' ? unnamed(json) : name;
@@ -192,8 +178,8 @@ function rowOf(kind: Kind, json: Json, workspaceId: string | null): Row {
 }
 
 /** A policy may have no name: `cost-by-api_key`. */
-function unnamed(json: Json): string {
-  const groups = (json['group_by'] ?? []) as readonly Json[];
+function unnamed(json: JsonFields): string {
+  const groups = (json['group_by'] ?? []) as readonly JsonFields[];
   return [json['type'] ?? 'record', 'by', ...groups.map(({ key }) => key)].join('-');
 }
 

@@ -1,10 +1,11 @@
 import type { AppliedDocument as AppliedMessage } from '../../../../../proto/messages.js';
 import type { AppliedDocument } from '../../../store/store.js';
-import type { PartCalls } from '../../access/part-calls.js';
+import type { CallParts } from '../../access/caller.js';
 import { AdminError, type Fault } from '../../admin-error.js';
-import type { Inventory, Row } from './inventory.js';
-import { type Kind, kindNamed, kinds } from './kinds.js';
-import { referencesIn } from './references.js';
+import type { Inventory } from './inventory.js';
+import { type DocumentKind, kindNamed, kinds } from './kinds/kinds.js';
+import { referencesIn } from './kinds/references.js';
+import type { Row } from './row.js';
 
 export interface Pruned {
   readonly message: AppliedMessage;
@@ -13,7 +14,7 @@ export interface Pruned {
 }
 
 interface Doomed {
-  readonly kind: Kind;
+  readonly kind: DocumentKind;
   readonly row: Row;
   readonly workspaceName: string | null;
 }
@@ -21,7 +22,7 @@ interface Doomed {
 /** Deletes records that earlier documents of a set made and that none describes any more. */
 export class Pruning {
   constructor(
-    readonly calls: PartCalls,
+    readonly calls: CallParts,
     readonly inventory: Inventory,
     /** By kind and id of the record. */
     readonly applied: ReadonlyMap<string, readonly AppliedDocument[]>,

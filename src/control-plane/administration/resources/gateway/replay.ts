@@ -21,9 +21,9 @@ interface Share {
 }
 
 /** What a target would have cost for a row's usage, in picodollars; null: not known. */
-export type CostOf = (row: LedgerRow, target: PlannedTarget) => Promise<number | null>;
+export type CostOf = (row: LedgerRow, target: ReplayTarget) => Promise<number | null>;
 
-export interface PlannedTarget {
+export interface ReplayTarget {
   readonly slug: string | null;
   readonly provider: string | null;
   readonly model: string | null;
@@ -51,7 +51,7 @@ const slugOf = (text: unknown): string | null =>
   typeof text === 'string' && text !== '' ? text.replace(/^@/, '').replace(/\/.*$/s, '') : null;
 
 /** The target of a node as the draft writes it: `turn` 0 targets are not addressed by the plan. */
-function targetOf(draft: unknown, node: ExplainedNode, row: LedgerRow): PlannedTarget {
+function targetOf(draft: unknown, node: ExplainedNode, row: LedgerRow): ReplayTarget {
   const written = nodeAt(draft, node.path);
   const provider = field(written, 'provider');
   const params = field(written, 'override_params');
@@ -67,7 +67,7 @@ function targetOf(draft: unknown, node: ExplainedNode, row: LedgerRow): PlannedT
   };
 }
 
-const nameOf = ({ slug, provider, model }: PlannedTarget): string =>
+const nameOf = ({ slug, provider, model }: ReplayTarget): string =>
   [slug === null ? provider : `@${slug}`, model].filter((word) => word !== null).join('/') || 'no target';
 
 interface Tree {

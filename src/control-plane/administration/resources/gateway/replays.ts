@@ -9,7 +9,7 @@ import { AdminError } from '../../admin-error.js';
 import { checkReferences } from '../../references/config-references.js';
 import { nobodysKey } from '../../references/nobodys-key.js';
 import type { AdminParts, Service } from '../../service.js';
-import { compare, type PlannedTarget, type Replayed } from './replay.js';
+import { compare, type Replayed, type ReplayTarget } from './replay.js';
 
 const usualLast = 1000;
 /** Bodies that a replay has in memory at once, in bytes; further requests are taken without theirs. */
@@ -62,7 +62,7 @@ export function replaysService({
       found.set(slug, made);
       return made;
     };
-    return async (row: LedgerRow, target: PlannedTarget): Promise<number | null> => {
+    return async (row: LedgerRow, target: ReplayTarget): Promise<number | null> => {
       const own = target.slug === null ? null : await pricesOf(target.slug);
       const provider = own?.provider ?? target.provider;
       if (provider === null || target.model === null || row.usage.source === 'none') return null;

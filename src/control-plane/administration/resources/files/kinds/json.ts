@@ -1,7 +1,7 @@
 /** Plain JSON, as documents hold it. */
-export type Json = Readonly<Record<string, unknown>>;
+export type JsonFields = Readonly<Record<string, unknown>>;
 
-export const isObject = (value: unknown): value is Json =>
+export const isObject = (value: unknown): value is JsonFields =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
 
 /** `spec` + `models` → `spec.models`; at the top the name alone. */

@@ -1,6 +1,6 @@
-import type { FieldShape, Shape } from '../../../../../proto/shape.js';
-import { adminMethod } from '../../../../../proto/tree.js';
-import type { Kind } from './kinds.js';
+import type { FieldShape, Shape } from '../../../../../../proto/shape.js';
+import { adminMethod } from '../../../../../../proto/tree.js';
+import type { DocumentKind } from './kinds.js';
 
 /** Fields that a document has beside its `spec`, or that belong to a single request. */
 const apart = new Set([
@@ -19,7 +19,7 @@ export class SpecShape implements Shape {
   readonly fields: readonly FieldShape[];
   readonly #spelt = new Map<string, FieldShape>();
 
-  constructor(readonly kind: Kind) {
+  constructor(readonly kind: DocumentKind) {
     const main = adminMethod(kind.create ?? kind.update);
     const parts = kind.parts ?? [];
     const ofParts = new Set(parts.flatMap(({ fields }) => fields));
@@ -63,7 +63,7 @@ export class SpecShape implements Shape {
 const shapes = new Map<string, SpecShape>();
 
 /** The shape of a kind's `spec`; made once. */
-export function specShape(kind: Kind): SpecShape {
+export function specShape(kind: DocumentKind): SpecShape {
   let shape = shapes.get(kind.kind);
   if (shape === undefined) {
     shape = new SpecShape(kind);

@@ -10,7 +10,7 @@ export interface Part {
 }
 
 /** A kind of document: the methods of its records, and how its `spec` is compared. */
-export interface Kind {
+export interface DocumentKind {
   readonly kind: string;
   /** Where its records belong; `single`: the organisation has exactly one. */
   readonly reach: 'workspace' | 'organisation' | 'either' | 'single';
@@ -65,7 +65,7 @@ const policies = (service: string) => ({
 });
 
 /** Every kind, in the order in which records are made: one that names another comes after it. */
-export const kinds: readonly Kind[] = [
+export const kinds: readonly DocumentKind[] = [
   {
     kind: 'Workspace',
     reach: 'organisation',
@@ -280,4 +280,4 @@ export const kinds: readonly Kind[] = [
 const byName = new Map(kinds.map((kind) => [kind.kind, kind]));
 
 /** The kind of that name. */
-export const kindNamed = (name: unknown): Kind | undefined => byName.get(name as string);
+export const kindNamed = (name: unknown): DocumentKind | undefined => byName.get(name as string);

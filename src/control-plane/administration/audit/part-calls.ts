@@ -2,30 +2,25 @@ import type { Message } from '../../../../proto/codec.js';
 import { type AdminMethod, adminMethod } from '../../../../proto/tree.js';
 import type { Forget } from '../../../common/ipc/messages.js';
 import type { AuditEntry, NewChange, Workspace } from '../../store/store.js';
+import type { Caller, CallParts, PartCall } from '../access/caller.js';
+import type { Inbound } from '../access/inbound.js';
 import { AdminError } from '../admin-error.js';
-import { auditEntry } from '../audit/audit.js';
-import { changesOf } from '../audit/audited.js';
-import { checkedMask, maskOfJson } from '../audit/mask.js';
-import type { RefusalLog } from '../audit/refusals.js';
 import type { AdminParts } from '../service.js';
+import { admit } from '../shape/admission.js';
 import { empty, readGiven } from '../shape/json.js';
-import { admit } from './admission.js';
-import type { Implementations } from './call.js';
-import type { Caller } from './caller.js';
-import type { Inbound } from './inbound.js';
+import { auditEntry } from './audit.js';
+import { changesOf } from './audited.js';
+import { checkedMask, maskOfJson } from './mask.js';
+import type { RefusalLog } from './refusals.js';
 
-/** A call that was made as part of another. */
-export interface PartCall {
-  readonly response: Message;
-  /** Id of the first record that it changed; null: none. */
-  readonly id: string | null;
-}
+/** What runs for a method, by its name. */
+type Methods = ReadonlyMap<string, (caller: Caller, request: Message, gone: AbortSignal) => unknown>;
 
 /**
  * Calls of methods as parts of one call: each with its own permission, checks and audit row, all with the request id
  * of the whole, within the unit of work that the whole has opened.
  */
-export class PartCalls {
+export class PartCalls implements CallParts {
   readonly #forgets = new Map<string, Forget>();
   #changes: NewChange[] = [];
   #entries: AuditEntry[] = [];
@@ -36,7 +31,7 @@ export class PartCalls {
     readonly parts: AdminParts,
     readonly call: Inbound,
     readonly caller: Caller,
-    readonly implementations: Implementations,
+    readonly implementations: Methods,
     readonly refusals: RefusalLog,
   ) {}
 

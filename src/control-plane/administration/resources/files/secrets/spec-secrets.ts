@@ -1,9 +1,9 @@
-import type { FieldShape } from '../../../../../proto/shape.js';
-import { replaced } from '../../../store/secrets/config-secrets.js';
-import { hidesPart, secretOf } from '../../../store/secrets/guardrail-secrets.js';
-import { isObject, type Json, under } from './json.js';
-import type { Kind } from './kinds.js';
-import { specShape } from './spec-shape.js';
+import type { FieldShape } from '../../../../../../proto/shape.js';
+import { replaced } from '../../../../store/secrets/config-secrets.js';
+import { hidesPart, secretOf } from '../../../../store/secrets/guardrail-secrets.js';
+import { isObject, type JsonFields, under } from '../kinds/json.js';
+import type { DocumentKind } from '../kinds/kinds.js';
+import { specShape } from '../kinds/spec-shape.js';
 
 /** In place of a secret wherever specs are compared or shown. */
 export const secretMark = '(secret)';
@@ -12,7 +12,7 @@ export const secretMark = '(secret)';
 type Visit = (value: unknown, path: string) => unknown;
 
 /** The same spec with `visit` in place of every secret in it, and of everything where a secret belongs. */
-export function visitSecrets(kind: Kind, spec: Json, visit: Visit): Json {
+export function visitSecrets(kind: DocumentKind, spec: JsonFields, visit: Visit): JsonFields {
   const made: Record<string, unknown> = {};
   for (const [name, value] of Object.entries(spec)) {
     const field = specShape(kind).spelt(name);

@@ -1,14 +1,14 @@
-import { visitReferences } from '../../references/config-references.js';
-import { isObject, type Json } from './json.js';
+import { visitReferences } from '../../../references/config-references.js';
+import { isObject, type JsonFields } from './json.js';
 
 /** Gives what takes the place of a reference to a record of that kind. */
 export type Visit = (kind: string, name: string) => string;
 
 /** The same spec with `visit` in place of everything in it that names another record. */
-export type ReferenceWalk = (spec: Json, visit: Visit) => Json;
+export type ReferenceWalk = (spec: JsonFields, visit: Visit) => JsonFields;
 
 /** The spec with `change` applied to one field, where it has that. */
-function at(spec: Json, field: string, change: (value: unknown) => unknown): Json {
+function at(spec: JsonFields, field: string, change: (value: unknown) => unknown): JsonFields {
   const value = spec[field];
   return value === undefined || value === null ? spec : { ...spec, [field]: change(value) };
 }
@@ -25,13 +25,13 @@ const each =
 
 /** Of a field that holds an object. */
 const inside =
-  (change: (value: Json) => Json) =>
+  (change: (value: JsonFields) => JsonFields) =>
   (value: unknown): unknown =>
     isObject(value) ? change(value) : value;
 
 const guardrails =
   (visit: Visit) =>
-  (spec: Json): Json =>
+  (spec: JsonFields): JsonFields =>
     ['input_guardrails', 'output_guardrails'].reduce(
       (before, field) => at(before, field, each('Guardrail', visit)),
       spec,
@@ -71,7 +71,7 @@ export const references = {
     at(
       spec,
       'config',
-      inside((config) => visitReferences(config, visit) as Json),
+      inside((config) => visitReferences(config, visit) as JsonFields),
     ),
   collection: (spec, visit) => at(spec, 'parent_collection_id', one('Collection', visit)),
   apiKey: (spec, visit) =>
@@ -93,7 +93,7 @@ export interface Reference {
 }
 
 /** What a spec names. */
-export function referencesIn(walk: ReferenceWalk | undefined, spec: Json): Reference[] {
+export function referencesIn(walk: ReferenceWalk | undefined, spec: JsonFields): Reference[] {
   const found: Reference[] = [];
   walk?.(spec, (kind, name) => {
     found.push({ kind, name });

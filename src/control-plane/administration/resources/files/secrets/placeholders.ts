@@ -1,8 +1,8 @@
-import type { Fault } from '../../admin-error.js';
-import { isObject, type Json } from './json.js';
-import type { Kind } from './kinds.js';
+import type { Fault } from '../../../admin-error.js';
+import { isObject, type JsonFields } from '../kinds/json.js';
+import type { DocumentKind } from '../kinds/kinds.js';
+import { specShape } from '../kinds/spec-shape.js';
 import { secretMark, visitSecrets } from './spec-secrets.js';
-import { specShape } from './spec-shape.js';
 
 /** The name under which a request gives what came from standard input. */
 const standardInput = '-';
@@ -13,9 +13,9 @@ const howTo =
 /** A document's secrets, each in the three forms in which it is needed. */
 export interface ReadSecrets {
   /** The spec with the values, as it is sent to the methods. */
-  readonly sent: Json;
+  readonly sent: JsonFields;
   /** The spec with a mark in place of each value. */
-  readonly shown: Json;
+  readonly shown: JsonFields;
   /** Values by their paths. */
   readonly values: ReadonlyMap<string, string>;
   readonly faults: readonly Fault[];
@@ -48,7 +48,11 @@ function parsed(text: string, isObjectField: boolean): unknown {
 }
 
 /** Fills in the secrets that a spec names. Literal ones are refused. */
-export function readSecrets(kind: Kind, spec: Json, given: Readonly<Record<string, string>>): ReadSecrets {
+export function readSecrets(
+  kind: DocumentKind,
+  spec: JsonFields,
+  given: Readonly<Record<string, string>>,
+): ReadSecrets {
   const faults: Fault[] = [];
   const values = new Map<string, string>();
   const mappings: Mapping[] = [];
@@ -95,7 +99,7 @@ export function readSecrets(kind: Kind, spec: Json, given: Readonly<Record<strin
 }
 
 /** What takes the place of a secret in an export: a variable named by the document and the field. */
-export function placeholderOf(kind: string, name: string, path: string): Json {
+export function placeholderOf(kind: string, name: string, path: string): JsonFields {
   const words = `${kind}_${name}_${path.replace(/^(?:config|configurations|checks)\b\.?/, '')}`
     .replace(/([a-z0-9])([A-Z])/g, '$1_$2')
     .replace(/[^A-Za-z0-9]+/g, '_')

@@ -1,10 +1,10 @@
 import type { Message } from '../../../../proto/codec.js';
 import type { AdminMethod } from '../../../../proto/tree.js';
+import type { Caller } from '../access/caller.js';
 import { AdminError } from '../admin-error.js';
 import { checkStoredAddresses } from '../references/stored-addresses.js';
 import type { AdminParts } from '../service.js';
-import { checkRules } from '../shape/rules.js';
-import type { Caller } from './caller.js';
+import { checkRules } from './rules.js';
 
 /** Throws AB03 unless the caller may call the method. Deny by default: no scope, no way in. */
 export function checkAccess({ name, access }: AdminMethod, caller: Caller): void {

@@ -1,0 +1,23 @@
+import type { CallParts } from '../../access/caller.js';
+import type { JsonFields } from './kinds/json.js';
+
+/** A record that is there. */
+export interface Row {
+  readonly id: string;
+  readonly slug: string | null;
+  /** As people call it; empty: it has no name. */
+  readonly name: string;
+  /** As documents call it: unique among its kind in its workspace. */
+  documentName: string;
+  /** null: the organisation's own. */
+  readonly workspaceId: string | null;
+  readonly etag: string | null;
+  /** As lists have it; empty for one that was just made. */
+  readonly json: JsonFields;
+}
+
+/** By what records are read. */
+export interface RowReader {
+  readonly calls: CallParts;
+  readonly organisationId: string;
+}
