@@ -140,7 +140,7 @@ export class Apply {
       if (this.#failed.has(`Workspace ${name}`)) throw new AdminError('AB02', 'workspace');
       this.#faults.push({
         path: `${placeOf(index)}.workspace`,
-        problem: `names the workspace ${JSON.stringify(name)}, which is not there.`,
+        problem: 'names a workspace that is not there.',
       });
       throw stop;
     }
