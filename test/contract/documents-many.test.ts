@@ -1,9 +1,12 @@
 import { expect } from 'chai';
 import { type AdminPlane, startPlane } from '../support/admin-plane.js';
+import { killBefore } from '../support/statements.js';
 import { folder, forEachStore } from '../support/stores.js';
 import { expectWithinMs } from '../support/time-limits.js';
 
 const count = 2000;
+/** Statements that databases were sent so far. */
+const statements = killBefore(0);
 
 /** As a large organisation keeps them: a quarter each of configs, keys, guardrails and providers, in ten workspaces. */
 function documents(): object[] {
@@ -57,7 +60,8 @@ function documents(): object[] {
 }
 
 forEachStore((kind) => {
-  describe(`${count} documents on ${kind.name}`, () => {
+  describe(`${count} documents on ${kind.name}`, function () {
+    this.timeout(120_000);
     let plane: AdminPlane;
     const secrets = { KEY: 'sk-canary-many' };
 
@@ -76,24 +80,36 @@ forEachStore((kind) => {
       return total;
     };
 
-    it('are applied within 10 s, and a second time change nothing', async () => {
+    it('are applied with few statements for each, and a second time change nothing', async () => {
       const before = await auditRows();
+      const atFirst = statements();
       const began = performance.now();
       const applied = await plane.rest('POST', '/v1/apply', { documents: documents(), secrets });
       const took = performance.now() - began;
       expect(applied.status, JSON.stringify(applied.json).slice(0, 2000)).to.equal(200);
       expect(applied.json.created).to.equal(count);
-      if (process.env['SHOW_TIMES']) console.log(kind.name, 'first', Math.round(took));
-      expectWithinMs(took, 10_000);
+      if (process.env['SHOW_TIMES'])
+        console.log(kind.name, 'first', Math.round(took), (statements() - atFirst) / count);
+      // About 0.4 ms each on PostgreSQL: 10 s have room for 12 of each document.
+      expect((statements() - atFirst) / count).to.be.below(11);
+      expectWithinMs(took, 60_000);
       const after = await auditRows();
       // An integration has a second row, of its workspaces.
       expect(after - before).to.equal(count + 1);
       const again = performance.now();
+      const atSecond = statements();
       const second = await plane.rest('POST', '/v1/apply', { documents: documents(), secrets });
-      if (process.env['SHOW_TIMES']) console.log(kind.name, 'second', Math.round(performance.now() - again));
+      if (process.env['SHOW_TIMES'])
+        console.log(
+          kind.name,
+          'second',
+          Math.round(performance.now() - again),
+          (statements() - atSecond) / count,
+        );
       expect(second.json.unchanged).to.equal(count);
       expect(await auditRows()).to.equal(after);
-      expectWithinMs(performance.now() - again, 10_000);
+      expect((statements() - atSecond) / count).to.be.below(5);
+      expectWithinMs(performance.now() - again, 30_000);
     });
   });
 });
