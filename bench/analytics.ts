@@ -19,6 +19,7 @@ import { askDatabase } from '../src/control-plane/analytics/statements/ask.js';
 const rows = Number(process.argv[2] ?? 10_000_000);
 const days = Number(process.argv[3] ?? 90);
 const [, , , , kept] = process.argv;
+const rounds = Number(process.env['ROUNDS'] ?? 3);
 const end = Math.floor(Date.parse('2026-11-20T12:00:00Z') / dayMs) * dayMs + dayMs / 2;
 const start = end - days * dayMs;
 const sight = { org: 'org', workspaces: ['w-0'], except: [], keys: null };
@@ -90,14 +91,14 @@ async function measure(file: AnalyticsFile, name: string, list: readonly [string
   const times: number[] = [];
   let slowest = ['', 0] as [string, number];
   for (const [what, question] of list) {
-    for (let round = 0; round < 3; round++) {
+    for (let round = 0; round < rounds; round++) {
       const before = performance.now();
       await askDatabase(question, file);
       const ms = performance.now() - before;
       times.push(ms);
       if (ms > slowest[1]) slowest = [what, ms];
     }
-    if (process.env['EACH']) console.log(`    ${what}: ${times.slice(-3).map(Math.round).join(' ')}`);
+    if (process.env['EACH']) console.log(`    ${what}: ${times.slice(-rounds).map(Math.round).join(' ')}`);
   }
   console.log(
     `${name}: p50 ${percentile(times, 0.5).toFixed(0)} ms, p95 ${percentile(times, 0.95).toFixed(0)} ms, slowest ${slowest[1].toFixed(0)} ms (${slowest[0]})`,

@@ -1,7 +1,11 @@
+import { fork } from 'node:child_process';
+import { once } from 'node:events';
 import { expect } from 'chai';
 import { allLogs } from '../../src/common/ledger/log-filters.js';
+import { Follower } from '../../src/control-plane/analytics/duckdb/follower.js';
 import { ProcessAnalytics } from '../../src/control-plane/analytics/process/process-analytics.js';
 import type { GraphQuestion } from '../../src/control-plane/analytics/question.js';
+import { askDatabase } from '../../src/control-plane/analytics/statements/ask.js';
 import { openLedger } from '../../src/control-plane/ledger/sql.js';
 import { org, randomRows } from '../support/analytics-rows.js';
 import { eventually, mainFile, pause } from '../support/gateway.js';
@@ -48,6 +52,56 @@ describe('the process of analytics', function () {
     expect(Number(summary['total'])).to.be.closeTo(cents, cents * 1e-9);
     expect(Number(summary['avg'])).to.be.closeTo(cents / wanted.length, 1e-6);
     await analytics.close();
+    await ledger.close();
+  });
+
+  it('killed while it rolls days up, leaves none that differs from its requests', async () => {
+    const dataDir = folder();
+    const ledger = await openLedger({ dataDir });
+    const days = 30;
+    const rows = randomRows(6, 3000, start, days * 86_400_000);
+    await ledger.apply({
+      settled: { packed: null, rows: rows.filter(({ state }) => state === 'settled') },
+      unknown: rows.filter(({ state }) => state === 'unknown'),
+      positions: new Map(),
+      opened: [],
+      closed: [],
+    });
+    const random = seeded(10);
+    let isDone = false;
+    for (let kill = 0; kill < kills && !isDone; kill++) {
+      const child = fork(new URL('../support/roll-up-process.ts', import.meta.url), [dataDir], {
+        execArgv: ['--import=tsx'],
+      });
+      const ended = once(child, 'exit');
+      await Promise.race([once(child, 'message'), ended]);
+      child.on('message', () => {
+        isDone = true;
+      });
+      await Promise.race([pause(random() * 150), ended]);
+      child.kill('SIGKILL');
+      await ended;
+    }
+    const follower = await Follower.open(dataDir);
+    await follower.catchUp(60_000);
+    const range = { min: start - 86_400_000, max: start + days * 86_400_000 };
+    const sight = { org, workspaces: null, except: [], keys: null };
+    const about = { sight, filters: { ...allLogs, at: range } };
+    const wanted = rows.filter((row) => matches(row, about));
+    const check = async (): Promise<void> => {
+      const graph = { kind: 'graph', groupBy: 'model', range, ...about } as const;
+      const { summary, points } = await askDatabase({ ...graph, graph: 'cost' }, follower.file);
+      const cents = wanted.reduce((sum, { cost }) => sum + (cost ?? 0), 0) / 1e10;
+      expect(Number(summary['total'])).to.be.closeTo(cents, cents * 1e-9);
+      expect(points.reduce((sum, { total }) => sum + Number(total), 0)).to.be.closeTo(cents, cents * 1e-9);
+      const users = await askDatabase({ ...graph, graph: 'users', groupBy: null }, follower.file);
+      expect(users.summary['total']).to.equal(new Set(wanted.flatMap(({ user }) => user ?? [])).size);
+    };
+    await check();
+    await follower.rollUp(Number.POSITIVE_INFINITY, 0);
+    expect((await follower.file.rolledDays(0, 1e6)).length).to.be.at.least(days);
+    await check();
+    await follower.close();
     await ledger.close();
   });
 
