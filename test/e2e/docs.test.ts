@@ -151,10 +151,11 @@ describe('the commands in the docs', () => {
 
   it('of docs/analytics.md answer', async () => {
     const examples = examplesOf('docs/analytics.md').filter(({ language }) => language === 'sh');
-    expect(examples).to.have.lengthOf(4);
+    expect(examples).to.have.lengthOf(5);
     for (const example of examples) {
       const { code, output } = await type(example);
       expect(code, output).to.equal(0);
+      if (example.text.includes('what-if')) expect(output).to.include('"analytics-what-if"');
     }
   });
 

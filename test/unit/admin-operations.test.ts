@@ -107,6 +107,7 @@ describe('the operations of the administration plane', () => {
       'Requests.ReplayRequests',
       'Guardrails.TestGuardrail',
       'Reconciliations.ReconcileUsage',
+      'Analytics.WhatIf',
     ]);
     // Looks that are recorded too: at what was redacted, and at the file of an export. And a provider sends the browser
     // back by GET.
