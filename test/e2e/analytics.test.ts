@@ -5,7 +5,7 @@ import { uuidv7 } from '../../src/common/text/id.js';
 import { openJournal } from '../../src/data-plane/journal/journal.js';
 import { settlementOf } from '../fault/journal-records.js';
 import { headgateHere } from '../support/cli-bench.js';
-import { eventually, type RunningGateway, startGateway } from '../support/gateway.js';
+import { eventually, pause, type RunningGateway, startGateway } from '../support/gateway.js';
 import { expectWithinMs, scaled } from '../support/time-limits.js';
 
 /** Ids of the gateway's processes that answer questions to analytics. */
@@ -104,5 +104,69 @@ describe('analytics of a running gateway', function () {
     });
     expect((await get('/analytics/graphs/requests', made.key)).status).to.equal(403);
     expect((await get('/logs/groups/model', made.key)).status).to.equal(403);
+  });
+});
+
+describe('anomalies of a running gateway', function () {
+  this.timeout(scaled(40_000));
+  let gateway: RunningGateway;
+  const weekMs = 7 * 24 * 3_600_000;
+  const slotMs = 300_000;
+
+  before(async () => {
+    gateway = await startGateway({ env: { HEADGATE_SCHEDULES: 'anomalies=1' } });
+  });
+  after(() => gateway?.stop());
+
+  /** Thirty requests in each five minutes. */
+  function write(from: number, to: number, cost: number): void {
+    const journal = openJournal({
+      dir: join(gateway.dataDir, 'journal'),
+      worker: `test-${uuidv7()}`,
+      onProblem: () => {},
+    });
+    for (let at = from; at < to; at += slotMs / 30)
+      journal.settle({
+        ...settlementOf(uuidv7()),
+        ...{ org: gateway.organisationId, workspace: gateway.workspaceId, at, cost },
+      });
+    journal.close();
+  }
+  const list = async (path: string) => {
+    const response = await fetch(`${gateway.url}/v1${path}`, {
+      headers: { 'x-gateway-api-key': gateway.adminKey },
+    });
+    // biome-ignore lint/suspicious/noExplicitAny: JSON of many shapes.
+    return (await response.json()) as any;
+  };
+
+  it('are not looked for by a process before there are two weeks to compare with', async () => {
+    write(Date.now() - slotMs, Date.now(), 1e10);
+    await eventually('the rows', async () => (await list('/logs?page_size=1')).total >= 30);
+    await pause(1500);
+    expect(analyticsProcesses(gateway)).to.deep.equal([]);
+  });
+
+  it('are found by the schedule, once, and sent as alerts', async () => {
+    const now = Date.now();
+    for (const week of [1, 2, 3])
+      write(now - week * weekMs - 45 * 60_000, now - week * weekMs + 45 * 60_000, 1e10);
+    write(now - slotMs, now, 3e10);
+    const found = await eventually('an anomaly of the cost', async () => {
+      const { data } = await list('/analytics/anomalies?metric=cost');
+      return data.length > 0 ? data : null;
+    });
+    expect(found.length).to.equal(1);
+    expect(found[0]).to.include({ object: 'anomaly', workspace_id: gateway.workspaceId, metric: 'cost' });
+    expect(found[0].expected).to.be.closeTo(30, 2);
+    const { data } = await eventually('its alert', async () => {
+      const answer = await list('/alerts?event=anomaly');
+      return answer.data.length > 0 ? answer : null;
+    });
+    const [alert] = data.filter(({ type }: { type: string }) => type === 'cost');
+    expect(alert).to.include({ id: found[0].id, event: 'anomaly', holder_type: 'workspace' });
+    expect(alert.anomaly.metric).to.equal('cost');
+    await pause(2500);
+    expect((await list('/analytics/anomalies?metric=cost')).total).to.equal(1);
   });
 });
