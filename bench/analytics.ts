@@ -123,7 +123,7 @@ if (Number(day?.['days']) === 0) {
   if (!process.env['NO_ROLLUPS']) while (await file.rollUp(end, 0)) made++;
   await file.connection.run('CHECKPOINT');
   console.log(`${made} days rolled up in ${((performance.now() - began) / 1000).toFixed(0)} s`);
-  for (const table of ['requests', 'day_sums', 'day_durations']) {
+  for (const table of ['requests', 'day_sums', 'day_users', 'day_durations']) {
     const [of] = await file.rows(`SELECT CAST(count(*) AS DOUBLE) AS rows FROM ${table}`, []);
     console.log(`  ${table}: ${of?.['rows']} rows`);
   }

@@ -1,4 +1,4 @@
-import { createRollups } from '../rollups/cells.js';
+import { createRollups, rollupTables } from '../rollups/cells.js';
 
 /** Version of these tables: a file of another one is read from the ledger again. */
 export const tablesVersion = 3;
@@ -83,7 +83,7 @@ export const createTables = `
 
 export const dropTables = [
   ...['requests', 'feedback', 'unknown_requests', 'progress'],
-  ...['days', 'day_sums', 'day_durations'],
+  ...['days', ...rollupTables],
 ]
   .map((table) => `DROP TABLE IF EXISTS ${table};`)
   .join(' ');

@@ -88,9 +88,18 @@ export const sumsOfCells: Readonly<Record<SumName, string>> = {
 
 export const durationColumns = 'measure, bin, n, us';
 
-/** `types`: of texts and of whole days. */
-export const createRollups = (text: string): string => `
-  CREATE TABLE day_sums (day INTEGER NOT NULL, org ${text}, workspace ${text}, rolled_by ${text}, "key" ${text},
-    ${names.map((name) => `${name} ${kept[name]}`).join(', ')}, fallbacks BIGINT);
+/** Cells of users are many, so that others are not looked for among them. */
+export const sumsTable = (by: RolledBy): 'day_users' | 'day_sums' =>
+  by === 'user' ? 'day_users' : 'day_sums';
+export const rollupTables = ['day_sums', 'day_users', 'day_durations'] as const;
+
+const sumsOf = (table: string, text: string): string => `
+  CREATE TABLE ${table} (day INTEGER NOT NULL, org ${text}, workspace ${text}, rolled_by ${text}, "key" ${text},
+    ${names.map((name) => `${name} ${kept[name]}`).join(', ')}, fallbacks BIGINT);`;
+
+/** `text`: the type of texts. */
+export const createRollups = (
+  text: string,
+): string => `${sumsOf('day_sums', text)} ${sumsOf('day_users', text)}
   CREATE TABLE day_durations (day INTEGER NOT NULL, org ${text}, workspace ${text}, rolled_by ${text}, "key" ${text},
     measure ${text}, bin INTEGER, n BIGINT, us NUMERIC(38, 0));`;

@@ -20,6 +20,8 @@ const lock = "pg_advisory_xact_lock(hashtext('headgate rollups'), hashtext(curre
 const tables = `${createRollups(text)}
   CREATE INDEX day_sums_day ON day_sums (org, rolled_by, day);
   CREATE INDEX day_sums_only_day ON day_sums (day);
+  CREATE INDEX day_users_day ON day_users (org, day);
+  CREATE INDEX day_users_only_day ON day_users (day);
   CREATE INDEX day_durations_day ON day_durations (org, rolled_by, measure, day);
   CREATE INDEX day_durations_only_day ON day_durations (day);
   CREATE TABLE rolled_days (day integer PRIMARY KEY, snapshot pg_snapshot NOT NULL, at bigint NOT NULL);`;
@@ -88,8 +90,8 @@ async function rollUpOne(connection: WorkConnection, day: number): Promise<void>
       table: string,
     ): string => `EXISTS (SELECT 1 FROM kept_cells WHERE kept_cells.org = ${table}.org
       AND kept_cells.workspace IS NOT DISTINCT FROM ${table}.workspace)`;
-    for (const [i, statement] of clearDay(day).entries())
-      await connection.query(`${statement} AND NOT ${isKept(i === 0 ? 'day_sums' : 'day_durations')}`);
+    for (const statement of clearDay(day, (table) => `NOT ${isKept(table)}`))
+      await connection.query(statement);
     const source = {
       source: () => PostgresAnalytics.sourceOf(from, from + dayMs),
       scored: PostgresAnalytics.scored,

@@ -2,7 +2,15 @@ import { dayMs } from '../buckets.js';
 import { groupColumns } from '../question.js';
 import { binOf, durationsOf, rolledBinWidth } from '../statements/bins.js';
 import type { AnalyticsDatabase } from '../statements/dialect.js';
-import { cellColumns, cellSums, durationColumns, type RolledBy, rolledBy } from './cells.js';
+import {
+  cellColumns,
+  cellSums,
+  durationColumns,
+  type RolledBy,
+  rolledBy,
+  rollupTables,
+  sumsTable,
+} from './cells.js';
 
 /** What is grouped in one pass over the requests, by their columns. */
 const { workspace: _, ...columns } = groupColumns;
@@ -39,7 +47,7 @@ export function rollUpDay(
       SELECT ${day}, org, workspace, ${name}, ${key}, ${cellSums} FROM ${requests} GROUP BY ${groupingSets()}`,
     ...single.map((by) => {
       const { key: own, where } = rolledBy[by];
-      return `INSERT INTO day_sums ${into(cellColumns)}
+      return `INSERT INTO ${sumsTable(by)} ${into(cellColumns)}
         SELECT ${day}, org, workspace, '${by}', ${own}, ${cellSums}
         FROM ${by === 'score' ? database.scored(requests) : requests} ${where === null ? '' : `WHERE ${where}`}
         GROUP BY 2, 3, 5`;
@@ -48,5 +56,6 @@ export function rollUpDay(
   ];
 }
 
-export const clearDay = (day: number): readonly string[] =>
-  ['day_sums', 'day_durations'].map((table) => `DELETE FROM ${table} WHERE day = ${day}`);
+/** `condition`: more that has to hold of the cells of a table. */
+export const clearDay = (day: number, condition = (_table: string): string => 'true'): readonly string[] =>
+  rollupTables.map((table) => `DELETE FROM ${table} WHERE day = ${day} AND ${condition(table)}`);

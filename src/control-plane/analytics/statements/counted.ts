@@ -1,6 +1,6 @@
 import { bucketWidth, dayMs } from '../buckets.js';
 import { type AnalyticsQuestion, type GroupName, groupColumns, type TimeRange } from '../question.js';
-import { cellColumns, cellSums, type RolledBy, rolledBy, sumsOfCells } from '../rollups/cells.js';
+import { cellColumns, cellSums, type RolledBy, rolledBy, sumsOfCells, sumsTable } from '../rollups/cells.js';
 import { isAboutCells, type RolledRange, rolledRange, wholeDays } from '../rollups/rolled-range.js';
 import {
   type BinnedDurations,
@@ -60,7 +60,7 @@ export class CountedRequests {
         WHERE ${where}${only === null ? '' : ` AND ${only}`}) AS requests`;
     }
     const cells = `SELECT day AS bucket, ${by === 'workspace' ? 'workspace' : '"key"'} AS "key", ${cellColumns}
-      FROM day_sums WHERE ${this.#cells(by, values)}`;
+      FROM ${by === 'workspace' ? 'day_sums' : sumsTable(by)} WHERE ${this.#cells(by, values)}`;
     const rest = this.#rest(by, values);
     return rest === null
       ? `(${cells}) AS requests`
