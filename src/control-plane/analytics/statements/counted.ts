@@ -103,13 +103,22 @@ export class CountedRequests {
     const { database, question } = this;
     const times = this.rolled?.times ?? [];
     if (times.length === 0) return null;
-    const within = times.map(([min, max]) => `"at" BETWEEN ${min} AND ${max}`).join(' OR ');
     const only = by in rolledBy ? rolledBy[by as RolledBy].where : null;
-    const requests = `(SELECT * FROM ${database.source()} AS requests
-      WHERE ${sightOf(question.sight, values)} AND (${within})${only === null ? '' : ` AND ${only}`}) AS requests`;
+    const where = `${sightOf(question.sight, values)}${only === null ? '' : ` AND ${only}`}`;
+    const within = (list: typeof times): string =>
+      list.map(([min, max]) => `"at" BETWEEN ${min} AND ${max}`).join(' OR ');
+    // DuckDB reads all rows for times that are joined by OR.
+    const parts = times.length <= mostParts ? times.map((one) => [one]) : [times];
+    const selects = parts.map(
+      (part) => `SELECT * FROM ${database.source()} AS requests WHERE ${where} AND (${within(part)})`,
+    );
+    const requests = `(${selects.join(' UNION ALL ')}) AS requests`;
     return by === 'score' ? database.scored(requests) : requests;
   }
 }
+
+/** Stretches of time that are read one by one. */
+const mostParts = 8;
 
 /** What a request is counted under. Cells have texts. */
 function keyOf(by: CountedBy, isText: boolean): string {
