@@ -144,8 +144,9 @@ async function main(): Promise<void> {
     // What the server's own maintenance does within a minute.
     if (kind === 'postgres') await analyze();
     const child = fork(fileURLToPath(import.meta.url), process.argv.slice(2), {
-      env: { ...process.env, EXPORTS_OF: dataDir },
-      execArgv: ['--expose-gc'],
+      env: { ...process.env, EXPORTS_OF: dataDir, MALLOC_ARENA_MAX: '2' },
+      // As `npm start` starts the gateway.
+      execArgv: ['--expose-gc', '--max-semi-space-size=4', '--heap-growing-percent=25'],
     });
     await once(child, 'exit');
   } finally {

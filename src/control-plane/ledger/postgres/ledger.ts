@@ -20,14 +20,7 @@ import { type BudgetDatabase, numbered, postgresLanguage } from '../budgets/lang
 import { chargeBatch, LostCommits, replacedRows, stepOf } from '../budgets/postgres-charges.js';
 import { readBudgets, type TableRows, takeBudgets } from '../budgets/take-over.js';
 import type { Feedbacks } from '../feedback/feedbacks.js';
-import type {
-  BodyBatch,
-  BudgetLedger,
-  ChangesPage,
-  LedgerBatch,
-  OpenIntent,
-  TakingLedger,
-} from '../ledger.js';
+import type { BodyBatch, BudgetLedger, LedgerBatch, OpenIntent, TakingLedger } from '../ledger.js';
 import { copyInto, LedgerConnections, within } from './connections.js';
 import { copyBodies } from './copy-bodies.js';
 import { daysOf, linesOf, PackedLines } from './copy-lines.js';
@@ -384,7 +377,7 @@ export class PostgresLedger implements BudgetLedger, TakingLedger {
 
   readonly times = () => this.#reading.times();
 
-  changes(after: string, limit: number): Promise<ChangesPage> {
+  changes(after: string, limit: number): ReturnType<LedgerReading['changes']> {
     return this.#reading.changes(after, limit);
   }
 
