@@ -42,7 +42,7 @@ export async function otlpSink(options: OtlpOptions): Promise<LogSink> {
     ...{ name: 'otlp', wantsBodies: false, batchRows: 200, batchMs: 1000 },
     send: ({ rows }) =>
       new Promise((resolve, reject) => {
-        // What was added to the log (custom logs, imports, spans of applications) was not served here: whoever made it has its spans.
+        // What was added to the log (custom logs, imports, spans of applications) was not served here, and may have spans of its own.
         const served = rows.filter(({ row }) => row.node !== null);
         const spans = served.flatMap(({ row }) => spansOf(row, resource));
         if (spans.length === 0) return resolve();
