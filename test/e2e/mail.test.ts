@@ -143,7 +143,7 @@ describe('a gateway with a mail server', function () {
 describe('a gateway without a mail server', function () {
   this.timeout(scaled(20_000));
 
-  it('says so in its log, and answers with the link of an invitation', async () => {
+  it('logs that nothing is mailed, and answers with the link of an invitation', async () => {
     const gateway = await startGateway();
     try {
       const { api } = gateway.admin();

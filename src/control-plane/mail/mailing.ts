@@ -12,6 +12,8 @@ export interface MailingOptions {
   readonly log: Logger;
   /** How often new mails are looked for. Milliseconds. */
   readonly everyMs?: number;
+  /** A claimed mail that was not settled for so long is sent again: its node has died. Longer than a try may take. */
+  readonly holdMs?: number;
   /** Unix milliseconds; stood in for by tests. */
   readonly clock?: () => number;
 }
@@ -19,8 +21,7 @@ export interface MailingOptions {
 /** Connections to the mail server at a time. */
 const connections = 3;
 const usualEveryMs = 1000;
-/** A claimed mail that was not settled for so long is sent again: its node has died. Longer than a try may take. */
-const holdMs = 120_000;
+const usualHoldMs = 120_000;
 /** The first wait after a failed try; each next one is three times as long, up to the longest. */
 const firstWaitMs = 10_000;
 const longestWaitMs = 600_000;
@@ -73,7 +74,7 @@ export class Mailing {
 
   /** Sends what is due, until nothing is or the server can't be reached. Never rejects. */
   async sendDue(): Promise<void> {
-    const { mails, server } = this.#options;
+    const { mails, server, holdMs = usualHoldMs } = this.#options;
     let link: SmtpLink | null = null;
     try {
       while (!this.#stop.signal.aborted) {

@@ -141,7 +141,7 @@ export class SmtpLink {
   #resultOf(error: Failure): SendResult {
     const { command = '', responseCode = 0 } = error;
     const isPermanent = responseCode >= 500 && responseCode < 600;
-    // Refused are a recipient and a text. What the server says of the sender or the password, the operator can repair.
+    // Refused are a recipient and a text. What it answers about the sender or the password, the operator can repair.
     const isRefused = isPermanent && (command === 'RCPT TO' || command === 'DATA');
     return { is: isRefused ? 'refused' : 'failed', reason: this.#reasonOf(error) };
   }
@@ -153,7 +153,7 @@ export class SmtpLink {
       return `${code}: no connection to the mail server, or it was lost`;
     }
     const step = command === '' ? '' : ` to ${command}`;
-    // The server knows no secret before the text, but the password.
+    // Before the text, the password is the only secret that the server has.
     const isShown = /^(?:RCPT TO|MAIL FROM|EHLO|HELO|CONN)$/.test(command) && this.#server.login === null;
     const words = isShown
       ? response.split('\n')[0]
@@ -161,7 +161,7 @@ export class SmtpLink {
     return `the mail server answered${step}: ${printable(words || String(responseCode))}`;
   }
 
-  /** Says goodbye; the server may have ended the connection already. */
+  /** Ends the session; the server may have ended the connection already. */
   quit(): void {
     if (this.#isOpen && !this.#isClosed) this.#connection.quit();
     this.#isClosed = true;

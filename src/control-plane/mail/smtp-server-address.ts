@@ -17,10 +17,10 @@ export interface SmtpServer {
   /** Name that the gateway gives itself; null: the machine's. */
   readonly name: string | null;
   readonly login: { readonly user: string; readonly password: Secret } | null;
-  readonly from: Sender;
+  readonly from: MailSender;
 }
 
-export interface Sender {
+export interface MailSender {
   readonly name: string;
   readonly address: string;
 }
@@ -76,14 +76,14 @@ export function smtpServerOf(url: Secret, from: string | null, publicUrl: string
 }
 
 /** `name@host` or `Name <name@host>`; a sentence without its beginning for a text that is neither. */
-export function readSender(text: string): Sender | string {
+export function readSender(text: string): MailSender | string {
   const [, name = '', address = text.trim()] = /^([^<>]*)<([^<>]+)>\s*$/.exec(text) ?? [];
   const problem = emailProblem(address.trim());
   if (problem !== null) return problem;
   return { name: name.trim().replace(/^"(.*)"$/, '$1'), address: address.trim() };
 }
 
-function senderOf(from: string | null, publicUrl: string | null): Sender {
+function senderOf(from: string | null, publicUrl: string | null): MailSender {
   if (from !== null) {
     const read = readSender(from);
     if (typeof read === 'string') throw new RefusedStart(`mail_from ${read}`);

@@ -7,13 +7,23 @@ import type { SealedPlace } from '../../secrets/seal.js';
 import type { Database, Sql, Transaction } from '../connection/driver.js';
 import type { DataKeys } from '../keys/data-keys.js';
 import { type ApiKeyRow, fromRow, futureOf } from './api-key-row.js';
-import type { SqlApiKeys } from './api-keys.js';
 
 interface TextRow {
   readonly key_id: string;
   readonly organisation_id: string;
   readonly sealed: Buffer;
   readonly created_at: number;
+}
+
+/** What rotation needs of the store of keys. */
+interface KeyWriter {
+  readonly now: () => number;
+  newText(type: ApiKeyRow['type']): Pick<ApiKeyRow, 'hash' | 'pepper_version' | 'masked'> & {
+    readonly text: string;
+  };
+  replace(sql: Transaction, row: ApiKeyRow, columns: Partial<ApiKeyRow>): Promise<TouchedApiKey | 'stale'>;
+  /** null: no request can use the key. */
+  record(organisationId: string, id: string): Promise<object | null>;
 }
 
 /** The column that a notice is about. */
@@ -40,7 +50,7 @@ async function forgetText(sql: Transaction, keyId: string): Promise<void> {
 
 /** Gives the key a new text. `more`: further columns. */
 export async function rotateRow(
-  keys: SqlApiKeys,
+  keys: KeyWriter,
   sql: Transaction,
   row: ApiKeyRow,
   transitionMs: number,
@@ -68,7 +78,7 @@ export async function forgetKey(sql: Transaction, keyId: string): Promise<void> 
 export class SqlKeyRotation implements KeyRotationStore {
   constructor(
     readonly database: Database,
-    readonly keys: SqlApiKeys,
+    readonly keys: KeyWriter,
     readonly dataKeys: DataKeys,
     readonly now: () => number,
   ) {}
