@@ -253,6 +253,8 @@ export const folders: readonly Folder[] = [
       'src/common/plugin-host',
       'src/common/ipc',
       'src/control-plane/store',
+      'src/control-plane/mail',
+      'src/control-plane/rotation',
     ],
   },
   {
@@ -281,6 +283,28 @@ export const folders: readonly Folder[] = [
       'src/common/plugin-host',
       'src/common/ledger',
       'src/control-plane/store',
+      'src/control-plane/mail',
+    ],
+  },
+  {
+    path: 'src/control-plane/mail',
+    holds: 'mails: their texts, who gets them, and sending them by SMTP',
+    imports: [
+      'src/common/core',
+      'src/common/access',
+      'src/common/plugin-host',
+      'src/common/ledger',
+      'src/control-plane/store',
+    ],
+  },
+  {
+    path: 'src/control-plane/rotation',
+    holds: 'what is done with keys by schedule: rotation, old secrets, expiry',
+    imports: [
+      'src/common/plugin-host',
+      'src/common/ipc',
+      'src/control-plane/store',
+      'src/control-plane/mail',
     ],
   },
   {
@@ -394,6 +418,8 @@ export const folders: readonly Folder[] = [
       'src/control-plane/exports',
       'src/control-plane/tokens',
       'src/control-plane/secret-references',
+      'src/control-plane/mail',
+      'src/control-plane/rotation',
       'src/simulated',
     ],
   },
