@@ -115,8 +115,8 @@ describe('a gateway with a mail server', function () {
       ...{ status: 'failed', attempts: 1, sent_at: null, next_attempt_at: null },
     });
     listener.refused.clear();
-    const retried = await headgate('mail', 'retry');
-    expect(retried.stdout).to.equal('It is sent again.\n');
+    const retried = await headgate('mail', 'retry-failed');
+    expect(retried.stdout).to.equal('Mails that are sent again: 1.\n');
     await mailsTo('gone@example.com', 1);
     const none = await headgate('mail', 'retry', listed[0].id);
     expect(none.code).to.equal(4);

@@ -18,7 +18,6 @@ const lookMs = 300;
 /** `headgate mail`. */
 export function register(program: Command, context: SessionContext): void {
   const mail = registerResource(program, context, 'Mail', {
-    RetryMail: { isOwn: true },
     TestMail: { isOwn: true },
     ListMails: {
       columns: [
@@ -34,17 +33,15 @@ export function register(program: Command, context: SessionContext): void {
   });
 
   const retry = mail
-    .command('retry')
-    .summary('send mails that have failed again')
-    .argument('[id]', 'Id of the mail; unless given, all that have failed.')
-    .description('send a mail that has failed again, or all of them, now and for another 24 hours');
-  withSession(retry, { workspace: false }).action((id: string | undefined, options: SessionOptions) =>
+    .command('retry-failed')
+    .summary('send all mails that have failed again')
+    .description('send all mails that have failed again, now and for another 24 hours');
+  withSession(retry, { workspace: false }).action((options: SessionOptions) =>
     withAdmin(context, options, async (client) => {
-      const ids = id === undefined ? await failed(client) : [id];
       const tried: Mail[] = [];
-      for (const one of ids) tried.push(await client.api.mail.retryMail({ id: one }));
+      for (const id of await failed(client)) tried.push(await client.api.mail.retryMail({ id }));
       if (options.json === true) writeJson(tried);
-      else writeLine(tried.length === 1 ? 'It is sent again.' : `${tried.length} mails are sent again.`);
+      else writeLine(`Mails that are sent again: ${tried.length}.`);
     }),
   );
 
