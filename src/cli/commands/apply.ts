@@ -2,7 +2,7 @@ import { closeSync, openSync, unlinkSync, writeSync } from 'node:fs';
 import { type Command, InvalidArgumentError } from 'commander';
 import { stringify } from 'yaml';
 import { AdminCallError, type AdminClient, type AppliedDocuments } from '../../client/index.js';
-import { callerVariable } from '../../common/settings/caller-environment.js';
+import { callerVariable } from '../../common/settings/environment/caller-environment.js';
 import { CliError } from '../cli-error.js';
 import {
   faultsError,

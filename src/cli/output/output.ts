@@ -1,4 +1,4 @@
-import { callerVariable } from '../../common/settings/caller-environment.js';
+import { callerVariable } from '../../common/settings/environment/caller-environment.js';
 import { printable, printableLines } from '../../common/text/printable.js';
 
 export { printable, printableLines };

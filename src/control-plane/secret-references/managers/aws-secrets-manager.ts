@@ -2,7 +2,7 @@ import { signAws } from '../../../common/http/aws-signature.js';
 import type { HeaderList } from '../../../common/http/headers.js';
 import { type SecretAccess, SecretFailure } from '../../../common/http/secret-access.js';
 import type { SecretReferenceRecord } from '../../../common/ipc/records.js';
-import { awsEnvironment } from '../../../common/settings/aws-environment.js';
+import { awsEnvironment } from '../../../common/settings/environment/aws-environment.js';
 import { answeredJson } from '../answers.js';
 import type { SecretSource } from '../secret-source.js';
 

@@ -2,7 +2,7 @@ import { constants } from 'node:fs';
 import { open, realpath } from 'node:fs/promises';
 import { resolve, sep } from 'node:path';
 import { SecretFailure } from '../../../common/http/secret-access.js';
-import { environmentVariable } from '../../../common/settings/secret-environment.js';
+import { environmentVariable } from '../../../common/settings/environment/secret-environment.js';
 import type { SecretSource } from '../secret-source.js';
 
 /** No secret is larger. */

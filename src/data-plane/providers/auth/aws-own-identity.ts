@@ -3,7 +3,7 @@ import { GatewayError } from '../../../common/core/errors.js';
 import type { AwsKeys } from '../../../common/http/aws-signature.js';
 import type { HeaderList } from '../../../common/http/headers.js';
 import { isJsonObject } from '../../../common/json/json.js';
-import { type AwsEnvironment, awsEnvironment } from '../../../common/settings/aws-environment.js';
+import { type AwsEnvironment, awsEnvironment } from '../../../common/settings/environment/aws-environment.js';
 import { type Ask, askOwnIdentity } from './ask.js';
 import { askSts } from './aws-sts.js';
 

@@ -1,7 +1,7 @@
 import { GatewayError } from '../../../common/core/errors.js';
 import type { AwsKeys } from '../../../common/http/aws-signature.js';
 import type { HeaderList } from '../../../common/http/headers.js';
-import { awsEnvironment } from '../../../common/settings/aws-environment.js';
+import { awsEnvironment } from '../../../common/settings/environment/aws-environment.js';
 import type { Ask } from './ask.js';
 import type { Expiring } from './token-cache.js';
 

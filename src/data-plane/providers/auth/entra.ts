@@ -1,7 +1,7 @@
 import type { Awaitable } from '../../../common/core/directory.js';
 import { GatewayError } from '../../../common/core/errors.js';
 import { setHeader } from '../../../common/http/headers.js';
-import { azureEnvironment } from '../../../common/settings/secret-environment.js';
+import { azureEnvironment } from '../../../common/settings/environment/secret-environment.js';
 import { type AzureFields, missing } from '../kinds/azure-fields.js';
 import type { Auth } from '../provider.js';
 import { type Ask, askOwnIdentity } from './ask.js';

@@ -2,7 +2,7 @@ import type { Tenant } from '../../../common/access/own-identity.js';
 import { signAws } from '../../../common/http/aws-signature.js';
 import { type AzureIdentity, type SecretAccess, SecretFailure } from '../../../common/http/secret-access.js';
 import { isJsonObject } from '../../../common/json/json.js';
-import { azureEnvironment } from '../../../common/settings/secret-environment.js';
+import { azureEnvironment } from '../../../common/settings/environment/secret-environment.js';
 import type { Upstream } from '../../upstream/upstream.js';
 import { type Ask, askThrough } from './ask.js';
 import { ownAwsKeys } from './aws-own-identity.js';

@@ -7,7 +7,7 @@ import type { RestAnswer, RestRequest } from '../request.js';
 export interface RoutedRequest {
   readonly method: AdminMethod;
   readonly binding: Binding;
-  /** The parts of the path that stand for fields, in their order. */
+  /** The values of the fields in the path, in their order. */
   readonly captured: readonly string[];
   readonly request: RestRequest;
   /** Do browsers reach the gateway over https? */
