@@ -255,8 +255,6 @@ export const folders: readonly Folder[] = [
       'src/common/plugin-host',
       'src/common/ipc',
       'src/control-plane/store',
-      'src/control-plane/mail',
-      'src/control-plane/rotation',
     ],
   },
   {
