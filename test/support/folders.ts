@@ -415,6 +415,8 @@ export const folders: readonly Folder[] = [
       'src/control-plane/telemetry',
       'src/control-plane/vectors',
       'src/control-plane/analytics',
+      'src/control-plane/mail',
+      'src/control-plane/rotation',
       'src/control-plane/exports',
       'src/control-plane/tokens',
       'src/control-plane/secret-references',
