@@ -123,15 +123,23 @@ describe(`kill -9 of any process of the gateway, ${rounds} times while logs are 
       await ask('last');
       return answered.length > before;
     });
-    const settled = await eventually('all requests are in the ledger', async () => {
+    const settled = async (): Promise<number | null> => {
       const total = await totalOf(recent());
       await pause(700);
-      return total >= answered.length && total === (await totalOf(recent())) && total;
-    });
+      return total >= answered.length && total === (await totalOf(recent())) ? total : null;
+    };
+    await eventually('all requests are in the ledger', settled);
     for (const trace of answered) expect(await totalOf(`trace_id=${trace}`), trace).to.equal(1);
-    expect(
-      await eventually('graphs count them', async () => (await graph().catch(() => -1)) === settled),
-    ).to.equal(true);
+    let counted = '';
+    // Requests whose outcome was lost with a worker come late, as do the figures of an analytics process that was killed.
+    const total = await eventually('graphs count as many', async () => {
+      const rows = await settled();
+      const shown = await graph().catch((error: Error) => error.message);
+      counted = `${shown} in the graph, ${rows} rows`;
+      return rows !== null && shown === rows && rows;
+    }).catch((error: Error) => {
+      throw new Error(`${error.message}: ${counted}`);
+    });
     const over = new Date(Date.now() - 2 * dayMs).toISOString();
     await eventually(
       'old rows are deleted',
@@ -154,7 +162,7 @@ describe(`kill -9 of any process of the gateway, ${rounds} times while logs are 
               .map((line) => JSON.parse(line).id);
       expect(new Set(ids).size, id).to.equal(ids.length);
       expect(ids.length, id).to.equal(done.total_records);
-      if (id === exports.at(-1)) expect(ids.length).to.equal(settled);
+      if (id === exports.at(-1)) expect(ids.length).to.equal(total);
     }
   });
 });

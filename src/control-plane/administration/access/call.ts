@@ -24,9 +24,6 @@ export type Run = (
   gone: AbortSignal,
 ) => Promise<Message> | AsyncIterable<Message>;
 
-/** Audited methods that hash a password before they begin their unit of work, for which others wait. */
-const slow = new Set(['Auth.UpdatePassword']);
-
 /** `Configs.CreateConfig` → what runs. Every method has one: `implement` sees to it. */
 export type Implementations = ReadonlyMap<string, Run>;
 
@@ -147,9 +144,8 @@ export class Calls {
       caller.parts = new PartCalls(this.parts, call, caller, this.implementations, this.#refusals);
     if (!access.audited) return run(admit());
     const isPublic = access.scopes.length === 0;
-    const isOwnUnit = access.ownUnit === true || slow.has(call.method.name);
     const audited = (): AuditedCall => new AuditedCall(this.parts, call, caller, this.#refusals);
-    if (!isPublic && !isOwnUnit) return audited().run(admit, run);
+    if (!isPublic && access.ownUnit !== true) return audited().run(admit, run);
     let request: Message;
     try {
       request = admit();
