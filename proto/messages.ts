@@ -1253,7 +1253,7 @@ export interface DataVisibility {
 export interface DeleteApiKeyRequest {
   /** Id of the record. */
   readonly id: string;
-  /** Refused with 409 when the record has another etag by now. */
+  /** Refused with 409 if the record has another etag. */
   readonly etag?: string | null;
 }
 
@@ -1266,7 +1266,7 @@ export interface DeleteCollectionRequest {
   readonly cascade?: boolean | null;
   /** Id or slug. */
   readonly workspace_id?: string | null;
-  /** Refused with 409 when the record has another etag by now. */
+  /** Refused with 409 if the record has another etag. */
   readonly etag?: string | null;
 }
 
@@ -1286,7 +1286,7 @@ export type DeleteConfigResponse = Readonly<Record<string, never>>;
 export interface DeleteDeploymentRequest {
   /** Id or slug. */
   readonly deployment_id: string;
-  /** Refused with 409 when the record has another etag by now. */
+  /** Refused with 409 if the record has another etag. */
   readonly etag?: string | null;
 }
 
@@ -1297,7 +1297,7 @@ export interface DeleteGuardrailRequest {
   readonly id: string;
   /** Id or slug. */
   readonly workspace_id?: string | null;
-  /** Refused with 409 when the record has another etag by now. */
+  /** Refused with 409 if the record has another etag. */
   readonly etag?: string | null;
 }
 
@@ -1319,7 +1319,7 @@ export interface DeleteIntegrationRequest {
   readonly slug: string;
   /** Id or slug. */
   readonly workspace_id?: string | null;
-  /** Refused with 409 when the record has another etag by now. */
+  /** Refused with 409 if the record has another etag. */
   readonly etag?: string | null;
 }
 
@@ -1337,7 +1337,7 @@ export interface DeleteLabelRequest {
   readonly id: string;
   /** Id or slug. */
   readonly workspace_id?: string | null;
-  /** Refused with 409 when the record has another etag by now. */
+  /** Refused with 409 if the record has another etag. */
   readonly etag?: string | null;
 }
 
@@ -1356,7 +1356,7 @@ export type DeleteModelPriceResponse = Readonly<Record<string, never>>;
 export interface DeletePluginRequest {
   /** Id, or the partner's. */
   readonly id: string;
-  /** Refused with 409 when the record has another etag by now. */
+  /** Refused with 409 if the record has another etag. */
   readonly etag?: string | null;
 }
 
@@ -1367,7 +1367,7 @@ export interface DeleteProviderRequest {
   readonly slug: string;
   /** Id or slug. */
   readonly workspace_id?: string | null;
-  /** Refused with 409 when the record has another etag by now. */
+  /** Refused with 409 if the record has another etag. */
   readonly etag?: string | null;
 }
 
@@ -1378,7 +1378,7 @@ export interface DeleteRateLimitsPolicyRequest {
   readonly id: string;
   /** Id or slug. */
   readonly workspace_id?: string | null;
-  /** Refused with 409 when the record has another etag by now. */
+  /** Refused with 409 if the record has another etag. */
   readonly etag?: string | null;
 }
 
@@ -1388,7 +1388,7 @@ export interface DeleteSavedFilterRequest {
   readonly id: string;
   /** Id or slug. */
   readonly workspace_id?: string | null;
-  /** Refused with 409 when the record has another etag by now. */
+  /** Refused with 409 if the record has another etag. */
   readonly etag?: string | null;
 }
 
@@ -1445,7 +1445,7 @@ export interface DeleteUsageLimitsPolicyRequest {
   readonly id: string;
   /** Id or slug. */
   readonly workspace_id?: string | null;
-  /** Refused with 409 when the record has another etag by now. */
+  /** Refused with 409 if the record has another etag. */
   readonly etag?: string | null;
 }
 
@@ -1454,7 +1454,7 @@ export type DeleteUsageLimitsPolicyResponse = Readonly<Record<string, never>>;
 export interface DeleteUserRequest {
   /** Id of the user. */
   readonly user_id: string;
-  /** Refused with 409 when the record has another etag by now. */
+  /** Refused with 409 if the record has another etag. */
   readonly etag?: string | null;
 }
 
@@ -1465,7 +1465,7 @@ export interface DeleteVirtualKeyRequest {
   readonly slug: string;
   /** Id or slug. */
   readonly workspace_id?: string | null;
-  /** Refused with 409 when the record has another etag by now. */
+  /** Refused with 409 if the record has another etag. */
   readonly etag?: string | null;
 }
 
@@ -1478,7 +1478,7 @@ export interface DeleteWorkspaceRequest {
   readonly name: string;
   /** Archive it with what is in it? */
   readonly force_delete?: boolean | null;
-  /** Refused with 409 when the record has another etag by now. */
+  /** Refused with 409 if the record has another etag. */
   readonly etag?: string | null;
 }
 
@@ -5043,7 +5043,7 @@ export interface UpdateApiKeyRequest {
   readonly reset_usage?: boolean | null;
   /** Fields to change; one that is named and absent is cleared. What is present, unless given. */
   readonly update_mask?: readonly string[] | null;
-  /** Refused with 409 when the record has another etag by now. */
+  /** Refused with 409 if the record has another etag. */
   readonly etag?: string | null;
 }
 
@@ -5081,7 +5081,7 @@ export interface UpdateCollectionRequest {
   readonly workspace_id?: string | null;
   /** Fields to change; one that is named and absent is cleared. What is present, unless given. */
   readonly update_mask?: readonly string[] | null;
-  /** Refused with 409 when the record has another etag by now. */
+  /** Refused with 409 if the record has another etag. */
   readonly etag?: string | null;
 }
 
@@ -5137,7 +5137,7 @@ export interface UpdateDeploymentRequest {
   readonly organisation_id?: string | null;
   /** Fields to change; one that is named and absent is cleared. What is present, unless given. */
   readonly update_mask?: readonly string[] | null;
-  /** Refused with 409 when the record has another etag by now. */
+  /** Refused with 409 if the record has another etag. */
   readonly etag?: string | null;
 }
 
@@ -5169,7 +5169,7 @@ export interface UpdateGuardrailRequest {
   readonly workspace_id?: string | null;
   /** Fields to change; one that is named and absent is cleared. What is present, unless given. */
   readonly update_mask?: readonly string[] | null;
-  /** Refused with 409 when the record has another etag by now. */
+  /** Refused with 409 if the record has another etag. */
   readonly etag?: string | null;
 }
 
@@ -5207,7 +5207,7 @@ export interface UpdateIntegrationRequest {
   readonly workspace_id?: string | null;
   /** Fields to change; one that is named and absent is cleared. What is present, unless given. */
   readonly update_mask?: readonly string[] | null;
-  /** Refused with 409 when the record has another etag by now. */
+  /** Refused with 409 if the record has another etag. */
   readonly etag?: string | null;
 }
 
@@ -5243,7 +5243,7 @@ export interface UpdateLabelRequest {
   readonly workspace_id?: string | null;
   /** Fields to change; one that is named and absent is cleared. What is present, unless given. */
   readonly update_mask?: readonly string[] | null;
-  /** Refused with 409 when the record has another etag by now. */
+  /** Refused with 409 if the record has another etag. */
   readonly etag?: string | null;
 }
 
@@ -5317,7 +5317,7 @@ export interface UpdateOrganisationRequest {
   readonly security_settings?: SecuritySettings | null;
   /** Fields to change; one that is named and absent is cleared. What is present, unless given. */
   readonly update_mask?: readonly string[] | null;
-  /** Refused with 409 when the record has another etag by now. */
+  /** Refused with 409 if the record has another etag. */
   readonly etag?: string | null;
 }
 
@@ -5346,7 +5346,7 @@ export interface UpdatePluginRequest {
   readonly secret_mappings: readonly SecretMapping[];
   /** Fields to change; one that is named and absent is cleared. What is present, unless given. */
   readonly update_mask?: readonly string[] | null;
-  /** Refused with 409 when the record has another etag by now. */
+  /** Refused with 409 if the record has another etag. */
   readonly etag?: string | null;
 }
 
@@ -5460,7 +5460,7 @@ export interface UpdateProviderRequest {
   readonly tags?: Readonly<Record<string, unknown>> | null;
   /** Fields to change; one that is named and absent is cleared. What is present, unless given. */
   readonly update_mask?: readonly string[] | null;
-  /** Refused with 409 when the record has another etag by now. */
+  /** Refused with 409 if the record has another etag. */
   readonly etag?: string | null;
 }
 
@@ -5491,7 +5491,7 @@ export interface UpdateRateLimitsPolicyRequest {
   readonly shadow?: boolean | null;
   /** Fields to change; one that is named and absent is cleared. What is present, unless given. */
   readonly update_mask?: readonly string[] | null;
-  /** Refused with 409 when the record has another etag by now. */
+  /** Refused with 409 if the record has another etag. */
   readonly etag?: string | null;
 }
 
@@ -5506,7 +5506,7 @@ export interface UpdateSavedFilterRequest {
   readonly workspace_id?: string | null;
   /** Fields to change; one that is named and absent is cleared. What is present, unless given. */
   readonly update_mask?: readonly string[] | null;
-  /** Refused with 409 when the record has another etag by now. */
+  /** Refused with 409 if the record has another etag. */
   readonly etag?: string | null;
 }
 
@@ -5578,7 +5578,7 @@ export interface UpdateUsageLimitsPolicyRequest {
   readonly shadow?: boolean | null;
   /** Fields to change; one that is named and absent is cleared. What is present, unless given. */
   readonly update_mask?: readonly string[] | null;
-  /** Refused with 409 when the record has another etag by now. */
+  /** Refused with 409 if the record has another etag. */
   readonly etag?: string | null;
 }
 
@@ -5593,7 +5593,7 @@ export interface UpdateUserRequest {
   readonly workspaces: readonly WorkspaceRole[];
   /** Fields to change; one that is named and absent is cleared. What is present, unless given. */
   readonly update_mask?: readonly string[] | null;
-  /** Refused with 409 when the record has another etag by now. */
+  /** Refused with 409 if the record has another etag. */
   readonly etag?: string | null;
 }
 
@@ -5709,7 +5709,7 @@ export interface UpdateVirtualKeyRequest {
   readonly tags?: Readonly<Record<string, unknown>> | null;
   /** Fields to change; one that is named and absent is cleared. What is present, unless given. */
   readonly update_mask?: readonly string[] | null;
-  /** Refused with 409 when the record has another etag by now. */
+  /** Refused with 409 if the record has another etag. */
   readonly etag?: string | null;
 }
 
@@ -5762,7 +5762,7 @@ export interface UpdateWorkspaceRequest {
   readonly reset_usage?: boolean | null;
   /** Fields to change; one that is named and absent is cleared. What is present, unless given. */
   readonly update_mask?: readonly string[] | null;
-  /** Refused with 409 when the record has another etag by now. */
+  /** Refused with 409 if the record has another etag. */
   readonly etag?: string | null;
 }
 
