@@ -36,12 +36,12 @@ const lazyCommands: Readonly<Record<string, LazyCommand>> = {
     load: () => import('./commands/keys.js'),
   },
   apply: {
-    summary: 'make records as documents of configuration describe them',
+    summary: 'create and update records as configuration files describe them',
     settings: connection,
     load: () => import('./commands/apply.js'),
   },
   export: {
-    summary: 'print the records as documents that apply takes',
+    summary: 'print records as documents for apply',
     settings: connection,
     load: () => import('./commands/export.js'),
   },

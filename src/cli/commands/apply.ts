@@ -39,23 +39,29 @@ type Applied = AppliedDocuments['data'][number];
 export function register(program: Command, context: SessionContext): void {
   const command = program
     .command('apply')
-    .description('make records as documents of configuration describe them')
+    .description('create and update records as configuration files describe them')
     .requiredOption(
       '-f, --file <path>',
       'file or folder of YAML or JSON documents, repeatable; - is standard input (required)',
       (path: string, before: readonly string[] = []) => [...before, path],
     )
     .option('--dry-run', 'print what would change, and change nothing')
-    .option('--prune', 'delete records that an earlier apply of this set made and that no document describes')
-    .option('--set <name>', 'name of the set that these documents are all of', 'default')
+    .option(
+      '--prune',
+      'delete records that an earlier apply of this set created and that no document describes',
+    )
+    .option('--set <name>', 'name of the set that consists of these documents', 'default')
     .option(
       '--secret <name=file>',
       'value of {env: NAME}: NAME=@file, or NAME=- for standard input',
       secretFlag,
     )
-    .option('--keys-out <file>', 'new file for the texts of new keys (mode 0600), which are else printed')
-    .option('--etag <etag>', 'of a dry run: refused when the records have changed since')
-    .option('--detailed-exitcode', 'exit with 2 where something changes, 0 where nothing does, 1 on errors');
+    .option(
+      '--keys-out <file>',
+      'new file for the secrets of new keys (mode 0600); unless given, they are printed',
+    )
+    .option('--etag <etag>', 'etag of a dry run: refused if the records have changed since')
+    .option('--detailed-exitcode', 'exit with 2 if something changes, 0 if nothing does, 1 on errors');
   withSession(command, { workspace: true }).action((options: ApplyOptions) => apply(context, options));
 }
 
@@ -106,9 +112,15 @@ function secretsOf(
   const names = secretsNamed(documents.map(({ json }) => json));
   const fromInput = [...names].filter((name) => name === '-' || flags[name] === '-');
   if (fromInput.length > 0 && isInputTaken)
-    throw new CliError('Standard input is the documents: give secrets by variables or files.', 2);
+    throw new CliError(
+      'Standard input contains the documents: give secrets by environment variables or files.',
+      2,
+    );
   if (fromInput.length > 1)
-    throw new CliError(`Standard input is one value, and is asked for as ${fromInput.join(' and ')}.`, 2);
+    throw new CliError(
+      `Standard input can only be the value of one secret, not of ${fromInput.join(' and ')}: use variables or files.`,
+      2,
+    );
   const found: Record<string, string> = {};
   for (const name of names) {
     const from = name === '-' ? '-' : flags[name];
@@ -166,8 +178,8 @@ class KeysFile {
       this.#file = openSync(path, 'wx', 0o600);
     } catch (error) {
       const { code } = error as NodeJS.ErrnoException;
-      const why = code === 'EEXIST' ? 'is there already' : `cannot be written (${code})`;
-      throw new CliError(`--keys-out: ${path} ${why}. Nothing was changed.`, 2);
+      const why = code === 'EEXIST' ? 'exists already' : `cannot be written (${code})`;
+      throw new CliError(`--keys-out: ${path} ${why}. Nothing was changed: name a new file.`, 2);
     }
   }
 
@@ -218,7 +230,7 @@ function print(applied: AppliedDocuments, options: ApplyOptions, keysWritten: bo
   const { created, updated, deleted, unchanged } = applied;
   const counts = `${created} to create, ${updated} to change, ${deleted} to delete, ${unchanged} unchanged`;
   if (applied.dry_run)
-    writeLine(`Plan: ${counts}. Nothing was changed; --etag ${applied.etag} applies this plan alone.`);
+    writeLine(`Plan: ${counts}. Nothing was changed; --etag ${applied.etag} applies exactly this plan.`);
   else
     writeLine(
       `Applied: ${counts.replaceAll('to create', 'created').replaceAll('to change', 'changed').replaceAll('to delete', 'deleted')}.`,

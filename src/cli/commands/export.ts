@@ -22,13 +22,13 @@ interface Exported {
 export function register(program: Command, context: SessionContext): void {
   const command = program
     .command('export')
-    .description('print the records as documents that apply takes')
-    .option('-o, --output <path>', 'write a file, or into a folder a file for each record')
-    .option('--kind <kind>', 'records of this kind alone, repeatable', (kind: string, all: string[] = []) => [
+    .description('print records as documents for apply')
+    .option('-o, --output <path>', 'file to write, or a folder, which gets a file for each record')
+    .option('--kind <kind>', 'only records of this kind, repeatable', (kind: string, all: string[] = []) => [
       ...all,
       kind,
     ])
-    .option('--editing', 'with the etag of each record: apply refuses those that have changed since');
+    .option('--editing', 'include the etag of each record: apply refuses records that have changed since');
   withSession(command, { workspace: true }).action((options: ExportOptions) =>
     withAdmin(
       context,
@@ -40,7 +40,7 @@ export function register(program: Command, context: SessionContext): void {
           ...(options.workspace !== undefined && { workspace_id: options.workspace }),
         });
         if (skipped.length > 0)
-          writeErrorLine(`Left out, since this key may not read them: ${skipped.join(', ')}.`);
+          writeErrorLine(`Left out, because this key may not read them: ${skipped.join(', ')}.`);
         const documents = data as unknown as readonly Exported[];
         if (options.json === true) writeJson(documents, 2);
         else if (options.output === undefined) process.stdout.write(fileText()(textOf(documents)));

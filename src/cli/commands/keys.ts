@@ -103,13 +103,13 @@ export function register(program: Command, context: SessionContext & StoreContex
       }),
     );
 
-  withSession(keys.command('rotate').description('give a key a new text and show it, once'), {
+  withSession(keys.command('rotate').description('give a key a new secret and show it, once'), {
     workspace: false,
   })
     .argument('<id>', 'id of the key')
     .option(
       '--transition <minutes>',
-      'how long the old text stays valid: 30 or more (default: that of its rotation policy, or 30)',
+      'how long the old secret stays valid: 30 or more (default: that of its rotation policy, or 30)',
     )
     .action((id: string, options: RotateOptions) =>
       withAdmin(context, options, async (client) => {
@@ -121,7 +121,7 @@ export function register(program: Command, context: SessionContext & StoreContex
         else {
           writeLine(rotated.key);
           const until = rotated.key_transition_expires_at;
-          writeErrorLine(`Keep this text: it is not shown again. The old one is valid until ${until}.`);
+          writeErrorLine(`Keep this secret: it is not shown again. The old one is valid until ${until}.`);
         }
       }),
     );
@@ -129,7 +129,7 @@ export function register(program: Command, context: SessionContext & StoreContex
   withSession(
     keys
       .command('reveal-rotated')
-      .description('show the new text of a key that was rotated by its schedule, once'),
+      .description('show the new secret of a key that was rotated by its schedule, once'),
     { workspace: false },
   )
     .argument('<id>', 'id of the key')
@@ -139,7 +139,7 @@ export function register(program: Command, context: SessionContext & StoreContex
         if (options.json === true) writeJson(revealed);
         else {
           writeLine(revealed.key);
-          writeErrorLine('Keep this text: it is not shown again.');
+          writeErrorLine('Keep this secret: it is not shown again.');
         }
       }),
     );
@@ -149,7 +149,7 @@ export function register(program: Command, context: SessionContext & StoreContex
 
 function transitionMs(minutes: string | undefined): number | undefined {
   if (minutes === undefined) return undefined;
-  if (!/^\d{1,5}$/.test(minutes)) throw new CliError('--transition must be a number of minutes.', 2);
+  if (!/^\d{1,5}$/.test(minutes)) throw new CliError('--transition must be a whole number of minutes.', 2);
   return Number(minutes) * 60_000;
 }
 

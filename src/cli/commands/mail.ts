@@ -34,8 +34,8 @@ export function register(program: Command, context: SessionContext): void {
 
   const retry = mail
     .command('retry-failed')
-    .summary('send all mails that have failed again')
-    .description('send all mails that have failed again, now and for another 24 hours');
+    .summary('send all failed mails again')
+    .description('send all failed mails again, now and for another 24 hours');
   withSession(retry, { workspace: false }).action((options: SessionOptions) =>
     withAdmin(context, options, async (client) => {
       const tried: Mail[] = [];
@@ -47,8 +47,8 @@ export function register(program: Command, context: SessionContext): void {
 
   const test = mail
     .command('test')
-    .summary('send a test mail, and wait for it')
-    .argument('<address>', 'Where the mail goes.')
+    .summary('send a test mail, and wait for the mail server')
+    .argument('<address>', 'Recipient of the mail.')
     .description(
       'send a test mail, and report whether the mail server has accepted it; exit code 1: it has not',
     );
@@ -65,7 +65,7 @@ export function register(program: Command, context: SessionContext): void {
         process.exitCode = 1;
         return;
       }
-      const reason = printable(sent.error ?? 'it has not been tried yet');
+      const reason = printable(sent.error ?? 'there was no attempt yet');
       if (sent.status === 'pending') writeErrorLine('It is tried again for 24 hours: headgate mail list.');
       throw new CliError(`The mail to ${printable(sent.recipient)} was not sent: ${reason}.`);
     }),

@@ -16,7 +16,7 @@ interface ReplayOptions extends SessionOptions {
 export function register(program: Command, context: SessionContext): void {
   const command = program
     .command('replay')
-    .description('take recorded requests through a draft config, without sending them')
+    .description('try a draft config on recorded requests, without sending them')
     .requiredOption(
       '--config <file>',
       'the draft: YAML or JSON, a config or a document of one; - is standard input (required)',
@@ -54,7 +54,7 @@ function configIn(file: string): unknown {
     throw new CliError(`--config: ${(error as Error).message.split('\n')[0]}`, 2);
   }
   if (typeof found !== 'object' || found === null || Array.isArray(found))
-    throw new CliError('--config must hold a config: an object.', 2);
+    throw new CliError('--config must contain a config: an object.', 2);
   const { kind, spec } = found as { kind?: unknown; spec?: { config?: unknown } };
   return kind === 'Config' && spec?.config !== undefined ? spec.config : found;
 }
@@ -69,9 +69,9 @@ function picture({ requests, with_body, skipped, ...replay }: Replay): string {
   const span = oldest && newest ? `, from ${oldest} to ${newest}` : '';
   const lines = [
     `${requests} requests replayed${span}. Nothing was sent.`,
-    `${with_body} of them with their bodies; the others with their model alone.`,
+    `${with_body} of them with their bodies; for the others, only the model is known.`,
   ];
-  if (skipped > 0) lines.push(`${skipped} left out: their bodies are passed on unread.`);
+  if (skipped > 0) lines.push(`${skipped} left out: the gateway does not read their bodies.`);
   if (requests === 0) return lines.join('\n');
   const rows = moves.map((move) => [
     move.before,

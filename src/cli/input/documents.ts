@@ -50,7 +50,7 @@ function checkLink(path: string, root: string): void {
   try {
     target = realpathSync(path);
   } catch {
-    throw new CliError(`${path} is a link that leads nowhere.`, 2);
+    throw new CliError(`${path} is a link to a file that does not exist: repair or remove it.`, 2);
   }
   const isInside = target.startsWith(root.endsWith(sep) ? root : root + sep);
   if (!isInside)
@@ -59,7 +59,7 @@ function checkLink(path: string, root: string): void {
       2,
     );
   if (`${realpathSync(join(path, '..'))}${sep}`.startsWith(`${target}${sep}`))
-    throw new CliError(`${path} is a link to a folder that it is in.`, 2);
+    throw new CliError(`${path} is a link to a folder that contains it: remove the link.`, 2);
 }
 
 function textsOf(path: string): (readonly [file: string, text: string])[] {

@@ -173,12 +173,12 @@ export const table = {
   secretDir: setting(
     path,
     null,
-    'Folder that secret references of the manager file may read; links and .. do not lead out of it.',
+    'Folder that secret references of the manager file may read; links and .. that lead out of it are refused (docs/secret-references.md).',
   ),
   secretGraceS: setting(
     whole('seconds', 0, 31_536_000),
     3600,
-    'How long the last value of a secret reference serves beyond its five minutes while its manager gives no other; 0: not at all. Then calls that need it are answered 503.',
+    'How long after its five minutes the last value of a secret reference is still used while its manager returns no new one; 0: not at all. After that, calls that need it are answered 503.',
   ),
   masterKey: setting(
     secret('^\\S.{14,}\\S$', 'must be at least 16 characters'),
@@ -402,13 +402,13 @@ export const table = {
   smtpUrl: setting(
     secret('^smtps?://', 'must be an smtp:// or smtps:// URL'),
     null,
-    'Mail server: smtp://user:password@host:port, or smtps:// for TLS from the first byte on. Unless given, nothing is mailed (docs/mail.md).',
+    'Mail server: smtp://user:password@host:port, or smtps:// for TLS from the first byte on. Unless given, no mail is sent (docs/mail.md).',
     { env: 'SMTP_URL' },
   ),
   mailFrom: setting(
     text('address', '^[^\\r\\n]*@[^\\r\\n]+$', 'must be name@host or Name <name@host>'),
     null,
-    'Who mails are from: name@host or Name <name@host>.',
+    'Sender of mails: name@host or Name <name@host>.',
     { fallbackText: 'headgate@ and the host of public_url' },
   ),
 } as const;
