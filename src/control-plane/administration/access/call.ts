@@ -5,7 +5,7 @@ import { isSessionToken } from '../../../common/access/session-token.js';
 import { isTokenForm } from '../../../common/access/token-form.js';
 import { AdminError } from '../admin-error.js';
 import { AuditedCall } from '../audit/audited.js';
-import { PartCalls } from '../audit/part-calls.js';
+import { AuditedNestedCalls } from '../audit/nested-calls.js';
 import { RefusalLog } from '../audit/refusals.js';
 import { type OpenStream, OpenStreams } from '../grpc/open-streams.js';
 import { StreamLimits } from '../grpc/stream-limits.js';
@@ -141,7 +141,7 @@ export class Calls {
     const run = (request: Message): Promise<Message> =>
       this.#runOf(call.method)(caller, request, call.gone) as Promise<Message>;
     if (composed.has(call.method.name))
-      caller.parts = new PartCalls(this.parts, call, caller, this.implementations, this.#refusals);
+      caller.parts = new AuditedNestedCalls(this.parts, call, caller, this.implementations, this.#refusals);
     if (!access.audited) return run(admit());
     const isPublic = access.scopes.length === 0;
     const audited = (): AuditedCall => new AuditedCall(this.parts, call, caller, this.#refusals);

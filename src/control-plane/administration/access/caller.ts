@@ -41,47 +41,47 @@ export interface Person {
 
 /** Where a call came from. */
 export interface Origin {
-  /** IP address; empty where the client has gone. */
+  /** IP address; empty if the client has disconnected. */
   readonly address: string;
   readonly userAgent: string;
 }
 
-/** A call that was made as part of another. */
-export interface PartCall {
+/** The result of a call that was made as part of another one. */
+export interface NestedCall {
   readonly response: Message;
   /** Id of the first record that it changed; null: none. */
   readonly id: string | null;
 }
 
-/** Calls of methods as parts of one call, for methods that are made of such calls. */
-export interface CallParts {
+/** Calls of other methods as parts of one call, in its unit of work. */
+export interface NestedCalls {
   readonly caller: Caller;
-  /** Calls the method of that name with a body as REST takes it, the fields of its path among the others. */
-  run(name: string, body: Readonly<Record<string, unknown>>, etag?: string): Promise<PartCall>;
+  /** Calls the method of that name with a body as over REST, fields of the path included. */
+  run(name: string, body: Readonly<Record<string, unknown>>, etag?: string): Promise<NestedCall>;
   /** May the caller call that method? */
   may(name: string): Promise<boolean>;
-  /** What data workers may remember of the records that were changed. */
+  /** What data workers have to forget because of the changes. */
   readonly forgets: Forget[];
-  /** Writes what was changed: the notes for other nodes, and a row of the audit log for each part. Ends the unit. */
+  /** Stores the changes for other nodes, and an audit row for each part. The last step of the unit of work. */
   record(): Promise<void>;
-  /** Nothing of it has happened. */
+  /** Drops the collected changes: the unit of work was rolled back. */
   undo(): void;
-  /** Records the refusal of the whole. */
+  /** Stores an audit row of the refusal of the whole call. */
   refused(error: AdminError): Promise<void>;
 }
 
 /** Who calls an administration method, what that key may do, and what this call has changed so far. */
 export class Caller {
   origin: Origin = { address: '', userAgent: '' };
-  /** The audited part of a public method, or of one that begins it itself; set for these alone. */
+  /** Runs the audited part; only set for public methods and those that begin their unit of work themselves. */
   unit: ((work: () => Promise<Message>) => Promise<Message>) | null = null;
-  /** Calls of other methods as parts of this one; set for methods that are made of such calls. */
-  parts: CallParts | null = null;
+  /** Calls other methods as parts of this one; null for methods that consist of no other calls. */
+  parts: NestedCalls | null = null;
   #key: KeyRecord | null;
   #scopes: ReadonlySet<string>;
   readonly #standing: Standing | null;
-  #places: Map<string, Workspace> | null = null;
-  /** Set where a session calls, and no key. */
+  #knownWorkspaces: Map<string, Workspace> | null = null;
+  /** Set if the call is made with a session; null: with a key. */
   readonly person: Person | null;
   readonly #changed: Changed[] = [];
   readonly #forget: Forget[] = [];
@@ -99,11 +99,11 @@ export class Caller {
     this.#standing = standing;
   }
 
-  /** The same caller, who has changed nothing yet. `places`: workspaces that need not be read again. */
-  again(places: Map<string, Workspace>): Caller {
+  /** The same caller, who has changed nothing yet. `knownWorkspaces`: those that need not be read again. */
+  withoutChanges(knownWorkspaces: Map<string, Workspace>): Caller {
     const caller = new Caller(this.#key, this.store, this.#standing, this.person);
     caller.origin = this.origin;
-    caller.#places = places;
+    caller.#knownWorkspaces = knownWorkspaces;
     return caller;
   }
 
@@ -222,8 +222,8 @@ export class Caller {
       return { organisationId, workspaceId: only.id };
     }
     const workspace =
-      this.#places?.get(idOrSlug) ?? (await this.store.workspaces.get(organisationId, idOrSlug));
-    if (workspace !== null) this.#places?.set(idOrSlug, workspace);
+      this.#knownWorkspaces?.get(idOrSlug) ?? (await this.store.workspaces.get(organisationId, idOrSlug));
+    if (workspace !== null) this.#knownWorkspaces?.set(idOrSlug, workspace);
     const isThere = workspace !== null && (archived || workspace.status === 'active');
     if (!isThere || !this.sees(workspace.id)) {
       throw new AdminError('AB02', 'workspace_id: there is no such workspace.');
@@ -248,7 +248,7 @@ export class Caller {
     return this.#forget;
   }
 
-  /** Nothing of it has happened: it is done again, or was refused. */
+  /** Drops the collected changes: the unit of work is repeated, or was refused. */
   undo(): void {
     this.#changed.length = 0;
     this.#forget.length = 0;

@@ -41,7 +41,7 @@ export async function secretMappingsOf(
   for (const [i, { target_field: target }] of asked.entries()) {
     const path = `secret_mappings[${i}].target_field`;
     if (asked.findIndex((other) => other.target_field === target) < i)
-      throw AdminError.field(path, `is ${target} a second time: map each field once.`);
+      throw AdminError.field(path, `repeats ${target}: map each field once.`);
     owner.checkField(target, path);
   }
   const references = new Map<string, SecretReference | null>();

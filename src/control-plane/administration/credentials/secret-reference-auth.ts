@@ -95,7 +95,7 @@ export function changedAuth(
   const names = [ways.by, ...variant.needed, ...(variant.optional ?? [])];
   for (const [name, value] of change) {
     if (value !== null && !names.includes(name))
-      throw field(name, `does not go together with ${manager} and ${ways.by} ${way}.`);
+      throw field(name, `is not used by ${manager} with ${ways.by} ${way}: leave it out.`);
   }
   const missing = variant.needed.filter((name) => all[name] === undefined);
   if (missing.length > 0)

@@ -4,7 +4,7 @@ import type { KeyRecord } from '../../../../common/ipc/records.js';
 import type { User, UserLink } from '../../../store/store.js';
 import { AdminError } from '../../admin-error.js';
 import type { Caller } from '../caller.js';
-import { endSessions } from './leaving.js';
+import { endSessions } from './end-sessions.js';
 import { checkPassword, hashPassword } from './passwords.js';
 
 /** For whom a link acts when it is accepted: itself, or its user. It holds nothing. */
@@ -84,7 +84,10 @@ async function makeOwner(
       role: 'owner',
     });
     if (user === 'taken')
-      throw new AdminError('AB07', `email: the organisation has a user ${email} already.`);
+      throw new AdminError(
+        'AB07',
+        `email: the organisation already has a user ${email}: sign in, or use another address.`,
+      );
     if (user === 'missing') throw noLink();
     await store.signIn.setPassword(organisationId, user.id, hash);
     caller.changed({ id: user.id, workspaceId: null });
@@ -94,4 +97,4 @@ async function makeOwner(
 }
 
 const noLink = (): AdminError =>
-  new AdminError('AB08', 'token: this invitation is not known, or no longer open.');
+  new AdminError('AB08', 'token: this link is unknown, was used already or has expired: ask for a new one.');

@@ -9,7 +9,7 @@ import { standingInAll, standingOf } from '../can.js';
 import type { CookieProof, Inbound } from '../inbound.js';
 
 const ended = (): AdminError =>
-  new AdminError('AB05', 'This session is not known, or has ended: sign in again.');
+  new AdminError('AB05', 'This session is unknown or has ended: sign in again.');
 
 /** When the session ends, by its own age and by the organisation's `max_session_ttl`. Unix milliseconds. */
 export const sessionEnd = (
@@ -27,7 +27,11 @@ const ofAllWorkspaces = new Set(['Workspaces.ListWorkspaces']);
 
 function checkCookie(store: Store, token: string, proof: CookieProof | null | undefined): void {
   if (!proof?.changes) return;
-  if (proof.isForeign) throw new AdminError('AB03', 'Another site made this request: it was refused.');
+  if (proof.isForeign)
+    throw new AdminError(
+      'AB03',
+      'Another site made this request: send it from a page of the gateway, or with a key.',
+    );
   const wanted = Buffer.from(store.sessions.csrfToken(token).reveal());
   const given = Buffer.from(proof.tokens.length === 1 ? (proof.tokens[0] ?? '') : '');
   if (given.length !== wanted.length || !timingSafeEqual(given, wanted))

@@ -3,7 +3,7 @@ import { isDeepStrictEqual } from 'node:util';
 import type { AppliedDocument as AppliedMessage } from '../../../../../proto/messages.js';
 import { adminMethod } from '../../../../../proto/tree.js';
 import type { AppliedDocument, Store } from '../../../store/store.js';
-import type { Caller, CallParts } from '../../access/caller.js';
+import type { Caller, NestedCalls } from '../../access/caller.js';
 import { AdminError, type AdminErrorCode, type Fault } from '../../admin-error.js';
 import { canonical, comparable, differences } from './canonical.js';
 import { addFaults, type Document, placeOf, readDocument } from './document.js';
@@ -51,7 +51,7 @@ export class Apply {
 
   constructor(
     readonly caller: Caller,
-    readonly calls: CallParts,
+    readonly calls: NestedCalls,
     readonly options: ApplyOptions,
   ) {
     this.#store = caller.store;
@@ -74,7 +74,9 @@ export class Apply {
     if (this.#faults.length > 0) throw refusal(this.#faults, this.#codes);
     const etag = this.#etag(deleted.map(({ state }) => state));
     if (this.options.etag !== null && this.options.etag !== etag)
-      throw AdminError.lost('The records have changed since the plan was made: look at a new one.');
+      throw AdminError.lost(
+        'The records have changed since the plan was made: make a new plan, and apply that.',
+      );
     const remembered = this.#items.flatMap((item) => this.#remembered(item));
     await this.#store.appliedDocuments.put(this.caller.organisationId, remembered);
     const data = [...this.#items]

@@ -66,7 +66,7 @@ export function documentsService({ store, changed }: AdminParts): Service<'Docum
     async ExportDocuments(caller, request) {
       const calls = caller.parts!;
       const unknown = request.kinds.findIndex((kind) => kindNamed(kind) === undefined);
-      if (unknown >= 0) throw AdminError.field(`kinds[${unknown}]`, 'is no kind of document.');
+      if (unknown >= 0) throw AdminError.field(`kinds[${unknown}]`, 'is not a kind of document.');
       const workspaceId = request.workspace_id
         ? (await caller.place(request.workspace_id, { archived: true })).workspaceId
         : null;

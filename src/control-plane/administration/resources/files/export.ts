@@ -1,4 +1,4 @@
-import type { Caller, CallParts } from '../../access/caller.js';
+import type { Caller, NestedCalls } from '../../access/caller.js';
 import { canonical, sorted } from './canonical.js';
 import { Inventory } from './inventory.js';
 import { isObject, type JsonFields } from './kinds/json.js';
@@ -32,7 +32,7 @@ const order = (a: Row, b: Row): number => (a.documentName < b.documentName ? -1 
 /** The records that the caller may read, as documents in a fixed order. */
 export async function exportDocuments(
   caller: Caller,
-  calls: CallParts,
+  calls: NestedCalls,
   options: ExportOptions,
 ): Promise<Exported> {
   const inventory = new Inventory(calls, caller.organisationId);

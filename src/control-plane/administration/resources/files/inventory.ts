@@ -1,5 +1,5 @@
 import { adminMethod } from '../../../../../proto/tree.js';
-import type { CallParts } from '../../access/caller.js';
+import type { NestedCalls } from '../../access/caller.js';
 import { writeMessage } from '../../shape/json.js';
 import { canonical, sorted } from './canonical.js';
 import { currentOf } from './current.js';
@@ -22,7 +22,7 @@ export class Inventory {
   readonly #lists = new Map<string, Promise<Row[]>>();
 
   constructor(
-    readonly calls: CallParts,
+    readonly calls: NestedCalls,
     readonly organisationId: string,
   ) {}
 

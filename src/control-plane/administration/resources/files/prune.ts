@@ -1,6 +1,6 @@
 import type { AppliedDocument as AppliedMessage } from '../../../../../proto/messages.js';
 import type { AppliedDocument } from '../../../store/store.js';
-import type { CallParts } from '../../access/caller.js';
+import type { NestedCalls } from '../../access/caller.js';
 import { AdminError, type Fault } from '../../admin-error.js';
 import type { Inventory } from './inventory.js';
 import { type DocumentKind, kindNamed, kinds } from './kinds/kinds.js';
@@ -22,7 +22,7 @@ interface Doomed {
 /** Deletes records that earlier documents of a set made and that none describes any more. */
 export class Pruning {
   constructor(
-    readonly calls: CallParts,
+    readonly calls: NestedCalls,
     readonly inventory: Inventory,
     /** By kind and id of the record. */
     readonly applied: ReadonlyMap<string, readonly AppliedDocument[]>,

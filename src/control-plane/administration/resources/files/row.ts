@@ -1,4 +1,4 @@
-import type { CallParts } from '../../access/caller.js';
+import type { NestedCalls } from '../../access/caller.js';
 import type { JsonFields } from './kinds/json.js';
 
 /** A record that is there. */
@@ -18,6 +18,6 @@ export interface Row {
 
 /** By what records are read. */
 export interface RowReader {
-  readonly calls: CallParts;
+  readonly calls: NestedCalls;
   readonly organisationId: string;
 }

@@ -82,7 +82,7 @@ export function replaysService({
     const all: Replayed[] = [];
     let bytes = 0;
     for (const row of rows) {
-      if (gone.aborted) throw new AdminError('deadline', 'The caller has gone.');
+      if (gone.aborted) throw new AdminError('deadline', 'The client has disconnected.');
       const bodies: Bodies | null =
         bytes < mostBodyBytes ? await ledger.bodies(place.organisationId, row.id) : null;
       const body = bodies === null || bodies.cut ? null : bodies.request;

@@ -63,7 +63,7 @@ function keySetOf(given: Readonly<Record<string, unknown>>): KeySetDocument {
     if (typeof key.kid !== 'string' || key.kid === '')
       throw AdminError.field(`${path}.kid`, 'is required: tokens name their key by it.');
     if (key.kty === 'oct' || privateMembers.some((name) => key[name] !== undefined))
-      throw AdminError.field(path, 'holds a secret or private key: give the public key alone.');
+      throw AdminError.field(path, 'contains a secret or private key: give only the public key.');
   }
   return { keys };
 }

@@ -7,7 +7,7 @@ import type { Forget } from '../../../../common/ipc/messages.js';
 import type { MadeSession, Organisation, Session, SignInUser, User } from '../../../store/store.js';
 import type { Caller, Person } from '../../access/caller.js';
 import { standIn } from '../../access/people/accepted-links.js';
-import { endSessions } from '../../access/people/leaving.js';
+import { endSessions } from '../../access/people/end-sessions.js';
 import { OidcProviders } from '../../access/people/oidc/provider.js';
 import { OidcSignIn } from '../../access/people/oidc/sign-in.js';
 import { checkPassword, hashPassword, verifyPassword } from '../../access/people/passwords.js';
@@ -21,7 +21,7 @@ import type { AdminParts, Service } from '../../service.js';
 const refused = (): AdminError => new AdminError('AB05', 'The e-mail address or the password is wrong.');
 
 const noOidc = (): AdminError =>
-  new AdminError('AB08', 'This gateway has no way to ask OpenID Connect providers.');
+  new AdminError('AB08', 'This gateway cannot call OpenID Connect providers: sign in with a password.');
 
 /** Asked about in place of a user that there is not: an unknown address takes as many questions as a known one. */
 const noUser = { organisationId: '', id: '' };
@@ -32,7 +32,8 @@ const jitterMs = 20;
 const ofUser = (user: string): readonly Forget[] => [{ kind: 'key', workspace: null, name: '*', user }];
 
 function personOf(caller: Caller): Person {
-  if (caller.person === null) throw new AdminError('AB03', 'This is for people who are signed in.');
+  if (caller.person === null)
+    throw new AdminError('AB03', 'This call needs a session, not a key: sign in first.');
   return caller.person;
 }
 
@@ -90,7 +91,7 @@ export function authService({ store, log, publicUrl, fetchChecked }: AdminParts)
     if (session === null || (!isOwn && !caller.has('organisation_users.update')))
       throw new AdminError('AB08', 'There is no such session.');
     if (!isOwn && (await isOwner(session)) && (await rolesOf(caller)).organisation !== 'owner')
-      throw new AdminError('AB03', 'The sessions of an owner are ended by owners alone.');
+      throw new AdminError('AB03', 'Only owners can end the sessions of an owner: ask one of them.');
     return session;
   }
 
@@ -142,7 +143,8 @@ export function authService({ store, log, publicUrl, fetchChecked }: AdminParts)
     async ListSessions(caller, request) {
       const own = caller.person?.user.id;
       const userId = request.user_id || own;
-      if (userId === undefined) throw AdminError.field('user_id', 'is required where a key calls.');
+      if (userId === undefined)
+        throw AdminError.field('user_id', 'is required if the call is made with a key.');
       if (userId !== own) {
         caller.need('organisation_users.read');
         if ((await store.users.get(caller.organisationId, userId)) === null)
@@ -194,7 +196,9 @@ export function authService({ store, log, publicUrl, fetchChecked }: AdminParts)
       const hash = await hashPassword(request.new_password);
       return caller.audited(async () => {
         if ((await store.signIn.passwordHash(organisationId, id)) !== before)
-          throw AdminError.lost('The password was changed meanwhile: sign in with the new one.');
+          throw AdminError.lost(
+            'The password has been changed by another request: sign in with the new one.',
+          );
         if ((await store.signIn.setPassword(organisationId, id, hash)) === 'missing') throw refused();
         await endSessions(store, organisationId, id);
         caller.changed({ id, workspaceId: null }, ofUser(id));

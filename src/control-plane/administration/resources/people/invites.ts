@@ -39,7 +39,7 @@ const toMessage = (invite: Invite): InviteMessage => ({
 const noInvite = (): AdminError => new AdminError('AB08', 'There is no such invitation.');
 /** A guessed token reveals nothing about an invite. */
 const noToken = (): AdminError =>
-  new AdminError('AB08', 'token: this invitation is not known, or no longer open.');
+  new AdminError('AB08', 'token: this link is unknown, was used already or has expired: ask for a new one.');
 
 const path = 'workspace_api_key_details';
 

@@ -8,8 +8,8 @@ import type { Forget } from '../../../../common/ipc/messages.js';
 import type { Membership, OrganisationRole, User } from '../../../store/store.js';
 import type { Caller } from '../../access/caller.js';
 import { checkMemberships, checkOrganisationRole, checkRaised } from '../../access/grants.js';
+import { endSessions } from '../../access/people/end-sessions.js';
 import { joinedAll } from '../../access/people/joining.js';
-import { endSessions } from '../../access/people/leaving.js';
 import { linkOf } from '../../access/people/links.js';
 import { membershipsOf, rolesOf } from '../../access/roles.js';
 import { AdminError } from '../../admin-error.js';
@@ -86,7 +86,7 @@ export async function checkGrants(
 function checkLink(caller: Caller, role: OrganisationRole): void {
   checkOrganisationRole(caller, 'admin');
   if (role === 'owner' && caller.person !== null && caller.person.user.role !== 'owner')
-    throw new AdminError('AB03', 'user_id: the link of an owner is for owners alone.');
+    throw new AdminError('AB03', 'user_id: only owners can create a link for an owner: ask one of them.');
 }
 
 /** The people of the organisation. */

@@ -42,7 +42,7 @@ function idsInFilter(filter: string, path: string): string[] {
   const ids = (node: ReturnType<typeof parse>): string[] => {
     if (node.op === 'or') return node.filters.flatMap(ids);
     if (node.op === 'eq' && node.attrPath.toLowerCase() === 'value') return [String(node.compValue)];
-    throw new ScimError('invalidPath', `path ${shown(path)}: members are chosen by value eq "id".`);
+    throw new ScimError('invalidPath', `path ${shown(path)}: members can only be selected by value eq "id".`);
   };
   let parsed: ReturnType<typeof parse>;
   try {
@@ -81,7 +81,10 @@ function editMembers(
 ): void {
   if (filter !== null) {
     if (op !== 'remove')
-      throw new ScimError('invalidPath', `path ${shown(path)}: a member that is there cannot be changed.`);
+      throw new ScimError(
+        'invalidPath',
+        `path ${shown(path)}: a member cannot be changed: remove it, and add another one.`,
+      );
     remove(edit, idsInFilter(filter, path));
     return;
   }
@@ -108,7 +111,10 @@ function editAt(edit: GroupEdit, operation: SentOperation, path: string, lenient
     if (lenient) return;
     if (/^(?:id|schemas|meta)$/i.test(parsed.name ?? ''))
       throw new ScimError('mutability', `path ${shown(path)} cannot be changed.`);
-    throw new ScimError('invalidPath', `path ${shown(path)} names nothing of a group that can be changed.`);
+    throw new ScimError(
+      'invalidPath',
+      `path ${shown(path)} is not an attribute of a group that can be changed: use displayName, externalId or members.`,
+    );
   }
   if (isMembers) editMembers(edit, operation, parsed.filter, path);
   else setText(edit, attribute.name as 'displayName' | 'externalId', operation);

@@ -39,7 +39,7 @@ const nameAttributes = groupAttributes.filter(({ name }) => name !== 'members');
 
 const noGroup = (): AdminError => new AdminError('AB08', 'There is no such group.');
 const nameTaken = (name: string): AdminError =>
-  new AdminError('AB07', `displayName: the organisation has a group ${name} already.`);
+  new AdminError('AB07', `displayName: the organisation already has a group ${name}: choose another name.`);
 
 function groupResource(
   group: ScimGroup,

@@ -3,7 +3,7 @@ import { emailKey } from '../../../../common/access/email.js';
 import type { ScimUser, ScimUserChange } from '../../../store/store.js';
 import type { Caller } from '../../access/caller.js';
 import { checkOrganisationRole } from '../../access/grants.js';
-import { endSessions } from '../../access/people/leaving.js';
+import { endSessions } from '../../access/people/end-sessions.js';
 import { AdminError } from '../../admin-error.js';
 import type { AdminParts, Service } from '../../service.js';
 import { checkGrants, checkOwner, checkOwnership, keysOfUser, noUser } from '../people/users.js';

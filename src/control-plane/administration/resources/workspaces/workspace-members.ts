@@ -5,8 +5,8 @@ import type { Member, Place, Workspace, WorkspaceRole } from '../../../store/sto
 import type { Caller } from '../../access/caller.js';
 import { leaves } from '../../access/can.js';
 import { checkRaised } from '../../access/grants.js';
+import { endSessions } from '../../access/people/end-sessions.js';
 import { joined } from '../../access/people/joining.js';
-import { endSessions } from '../../access/people/leaving.js';
 import { activeWorkspaceAt, isAbove, rolesOf, workspaceAt } from '../../access/roles.js';
 import { AdminError } from '../../admin-error.js';
 import { pageOf, timeOf } from '../../grpc/wire.js';

@@ -1,7 +1,7 @@
 import { emailKey, emailProblem, normalEmail } from '../../../../../common/access/email.js';
 import type { OidcSettings, Store, User } from '../../../../store/store.js';
 import { AdminError } from '../../../admin-error.js';
-import { endSessions } from '../leaving.js';
+import { endSessions } from '../end-sessions.js';
 import type { OidcClaims } from './provider.js';
 
 /** A person as the provider describes them, after the checks of the settings. */
@@ -32,16 +32,18 @@ function roleOf(claims: OidcClaims, { roleClaim, roleMapping }: OidcSettings): K
 export function personOf(claims: OidcClaims, settings: OidcSettings): KnownPerson {
   const { sub, email, email_verified: isVerified } = claims;
   if (typeof sub !== 'string' || sub === '' || sub.length > 255)
-    throw refused('The OpenID Connect provider names no subject.');
+    throw refused('The OpenID Connect provider sent no subject (sub): ask your administrator.');
   if (typeof email !== 'string' || emailProblem(email.trim()) !== null)
-    throw refused('The OpenID Connect provider gives no valid e-mail address of yours.');
+    throw refused('The OpenID Connect provider sent no valid e-mail address: ask your administrator.');
   if (isVerified !== true && isVerified !== 'true')
-    throw refused('The OpenID Connect provider has not verified your e-mail address.');
+    throw refused(
+      'The OpenID Connect provider has not verified your e-mail address: verify it there, and sign in again.',
+    );
   const key = emailKey(email);
   const domain = key.slice(key.lastIndexOf('@') + 1);
   const { allowedEmailDomains: allowed } = settings;
   if (allowed.length > 0 && !allowed.includes(domain))
-    throw refused('E-mail addresses of this domain may not sign in here.');
+    throw refused('E-mail addresses of this domain may not sign in here: ask your administrator.');
   return {
     subject: sub,
     email: normalEmail(email),
@@ -78,7 +80,8 @@ export async function userOf(
   if (person.role === null || before.role === 'owner' || before.role === person.role)
     return { user: before, change: null };
   const user = await users.update(organisationId, before.id, { role: person.role });
-  if (typeof user === 'string') throw AdminError.lost('This user was changed meanwhile: sign in again.');
+  if (typeof user === 'string')
+    throw AdminError.lost('The user was changed during the sign-in: sign in again.');
   await endSessions(store, organisationId, before.id);
   return { user, change: 'update' };
 }

@@ -60,7 +60,10 @@ export class OidcProviders {
   async #of(organisationId: string): Promise<Provider> {
     const { oidc } = await this.store.authSettings.get(organisationId);
     if (oidc === null)
-      throw new AdminError('AB08', 'This organisation has no OpenID Connect provider to sign in with.');
+      throw new AdminError(
+        'AB08',
+        'This organisation has no OpenID Connect provider: sign in with a password, or ask your administrator to set oidc.',
+      );
     const secret = await this.store.authSettings.clientSecret(organisationId);
     const key = this.store.hashKey(
       JSON.stringify(['oidc', organisationId, oidc.issuer, oidc.clientId, secret?.reveal() ?? null]),
@@ -121,7 +124,7 @@ export class OidcProviders {
     } catch (error) {
       throw unavailable(error);
     }
-    throw unavailable(new Error('authorization_endpoint is no http or https URL'));
+    throw unavailable(new Error('authorization_endpoint is not an http or https URL'));
   }
 
   /** Exchanges the code. Throws AB05 for a code or token that is not valid, `unavailable` where there is no answer. */

@@ -92,7 +92,7 @@ function decoded(bytes: Buffer): unknown {
   try {
     return decodedRequest(bytes);
   } catch {
-    throw new AdminError('AB01', 'The body is no protobuf of ExportTraceServiceRequest.');
+    throw new AdminError('AB01', 'The body is not a protobuf ExportTraceServiceRequest.');
   }
 }
 

@@ -1,6 +1,6 @@
 import type { Store } from '../../../store/store.js';
 
-/** Ends what a user is signed in with: sessions, and links that were not used yet. */
+/** Ends all sessions of a user, and links of the user that were not used yet. */
 export async function endSessions(store: Store, organisationId: string, userId: string): Promise<void> {
   await store.sessions.endAll(organisationId, userId);
   await store.signIn.endLinks(organisationId, userId);

@@ -2,7 +2,7 @@ import type { Message } from '../../../../proto/codec.js';
 import { type AdminMethod, adminMethod } from '../../../../proto/tree.js';
 import type { Forget } from '../../../common/ipc/messages.js';
 import type { AuditEntry, NewChange, Workspace } from '../../store/store.js';
-import type { Caller, CallParts, PartCall } from '../access/caller.js';
+import type { Caller, NestedCall, NestedCalls } from '../access/caller.js';
 import type { Inbound } from '../access/inbound.js';
 import { AdminError } from '../admin-error.js';
 import type { AdminParts } from '../service.js';
@@ -17,15 +17,15 @@ import type { RefusalLog } from './refusals.js';
 type Methods = ReadonlyMap<string, (caller: Caller, request: Message, gone: AbortSignal) => unknown>;
 
 /**
- * Calls of methods as parts of one call: each with its own permission, checks and audit row, all with the request id
- * of the whole, within the unit of work that the whole has opened.
+ * Calls of other methods as parts of one call: each with its own permission, checks and audit row, all with the request
+ * id and in the unit of work of the whole call.
  */
-export class PartCalls implements CallParts {
+export class AuditedNestedCalls implements NestedCalls {
   readonly #forgets = new Map<string, Forget>();
   #changes: NewChange[] = [];
   #entries: AuditEntry[] = [];
-  /** Workspaces that parts have been about; forgotten when one is changed. */
-  readonly #places = new Map<string, Workspace>();
+  /** Workspaces that the parts have read; cleared when one is changed. */
+  readonly #knownWorkspaces = new Map<string, Workspace>();
 
   constructor(
     readonly parts: AdminParts,
@@ -35,11 +35,11 @@ export class PartCalls implements CallParts {
     readonly refusals: RefusalLog,
   ) {}
 
-  /** Calls the method of that name with a body as REST takes it, the fields of its path among the others. */
-  async run(name: string, body: Readonly<Record<string, unknown>>, etag?: string): Promise<PartCall> {
+  /** Calls the method of that name with a body as over REST, fields of the path included. */
+  async run(name: string, body: Readonly<Record<string, unknown>>, etag?: string): Promise<NestedCall> {
     const method = adminMethod(name);
-    if (method.service === 'Workspaces' && method.access.audited) this.#places.clear();
-    const caller = this.caller.again(this.#places);
+    if (method.service === 'Workspaces' && method.access.audited) this.#knownWorkspaces.clear();
+    const caller = this.caller.withoutChanges(this.#knownWorkspaces);
     const request = admit(this.parts, method, caller, () => requestOf(method, body, etag));
     const response = (await this.implementations.get(name)!(caller, request, this.call.gone)) as Message;
     if (method.access.audited) {
@@ -63,12 +63,12 @@ export class PartCalls implements CallParts {
     return true;
   }
 
-  /** What data workers may remember of the records that were changed. */
+  /** What data workers have to forget because of the changes. */
   get forgets(): Forget[] {
     return [...this.#forgets.values()];
   }
 
-  /** Writes what was changed: the notes for other nodes, and a row of the audit log for each part. Ends the unit. */
+  /** Stores the changes for other nodes, and an audit row for each part. The last step of the unit of work. */
   async record(): Promise<void> {
     await this.parts.store.changes.appendAll(this.#changes);
     await this.parts.store.audit.appendAll(this.caller.organisationId, this.#entries);
@@ -76,14 +76,14 @@ export class PartCalls implements CallParts {
     this.#entries = [];
   }
 
-  /** Nothing of it has happened. */
+  /** Drops the collected changes: the unit of work was rolled back. */
   undo(): void {
     this.#forgets.clear();
     this.#changes = [];
     this.#entries = [];
   }
 
-  /** Records the refusal of the whole. */
+  /** Stores an audit row of the refusal of the whole call. */
   async refused(error: AdminError): Promise<void> {
     await this.refusals.add(
       this.call.method.name,
@@ -98,7 +98,7 @@ export class PartCalls implements CallParts {
 
 const allowed = new AdminError('AB04', 'allowed');
 
-/** The request of a body; what of it is null is cleared by an update. */
+/** The request message of a body. In an update, fields that are null are cleared. */
 function requestOf(method: AdminMethod, body: Readonly<Record<string, unknown>>, etag?: string): Message {
   const { request: shape, bindings } = method;
   const request: Record<string, unknown> = { ...empty(shape), ...readGiven(shape, body) };
