@@ -305,7 +305,7 @@ describe('integrations over the administration plane', () => {
       expect(await no(put('/v1/integrations/unmapped', change), 404, 'AB02')).to.match(unknown);
       expect((await put('/v1/integrations/unmapped', { secret_mappings: [] })).status).to.equal(200);
       const bad: [object[], string][] = [
-        [[map('key'), map('key')], 'secret_mappings[1].target_field is key a second time'],
+        [[map('key'), map('key')], 'secret_mappings[1].target_field repeats key'],
         [[map('model_config.openai_project')], 'secret_mappings[0].target_field must be key, or a field'],
         [[map('configurations.colour')], 'secret_mappings[0].target_field must be key, or a field'],
         [[map('configurations.aws_region')], 'secret_mappings[0].target_field is no field of openai'],

@@ -22,7 +22,7 @@ export interface LogExporterOptions {
   readonly ledger: Pick<LedgerReader, 'follow' | 'bodies'>;
   readonly destination: ExportDestination;
   readonly nodeId: string;
-  /** Milliseconds after its end for which the file of an export is kept; null: for ever. */
+  /** Milliseconds after its end for which the file of an export is kept; null: forever. */
   readonly keepMs: number | null;
   /** Do all nodes write to one place? Then each may remove what another one wrote. */
   readonly isShared: boolean;
@@ -48,7 +48,7 @@ const mostRuns = 100;
 /** After a start was asked for, it is looked for so often: it is there when its unit of work has ended. */
 const looksMs = [30, 200, 1000, 5000];
 
-/** What failed or was stopped leaves nothing that anyone reads. */
+/** How long files of failed and stopped exports, which no one reads, are kept. */
 const keepUnfinishedMs = 3_600_000;
 /** Files that are removed before the store is asked again. */
 const removedAtOnce = 100;

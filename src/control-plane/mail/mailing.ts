@@ -14,7 +14,7 @@ export interface MailingOptions {
   readonly everyMs?: number;
   /** A claimed mail that was not settled for so long is sent again: its node has died. Longer than a try may take. */
   readonly holdMs?: number;
-  /** Unix milliseconds; stood in for by tests. */
+  /** Unix milliseconds; replaced in tests. */
   readonly clock?: () => number;
 }
 
@@ -63,7 +63,7 @@ export class Mailing {
     }
   }
 
-  /** What a process before this one has sent and not recorded. */
+  /** Records mails that a previous process has sent without recording them. */
   async #settleNoted(): Promise<void> {
     const { notes } = this.#options;
     for (const id of notes.before) {
@@ -121,7 +121,7 @@ export class Mailing {
     // Cut off by the end of this process: the next one sends it at once.
     if (this.#stop.signal.aborted) return { is: 'retry', notBefore: now, error };
     const wait = Math.min(longestWaitMs, firstWaitMs * 3 ** Math.min(10, tries - 1));
-    // Mails of one moment do not all come back at one.
+    // Mails that failed together are not all tried again at the same time.
     const notBefore = now + Math.round(wait * (0.9 + 0.2 * Math.random()));
     return notBefore > giveUpAt ? { is: 'failed', error } : { is: 'retry', notBefore, error };
   }

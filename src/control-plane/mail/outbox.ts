@@ -1,6 +1,6 @@
 import type { NewMail, Store } from '../store/store.js';
 
-/** Where mails are put, in the unit of work of the event that they report. */
+/** Accepts mails in the unit of work of the event that they report. */
 export interface Outbox {
   /** false: there is no mail server, and what is added is dropped. */
   readonly isOpen: boolean;

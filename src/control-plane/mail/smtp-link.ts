@@ -5,7 +5,7 @@ import type { ClaimedMail } from '../store/store.js';
 import { mailText } from './mail-text.js';
 import type { SmtpServer } from './smtp-server-address.js';
 
-/** What became of a mail. `refused`: the server accepts it never; `failed`: it may later. */
+/** The result of sending a mail. `refused`: the server will never accept it; `failed`: it may accept it later. */
 export type SendResult =
   | { readonly is: 'accepted' }
   | { readonly is: 'refused' | 'failed'; readonly reason: string };
@@ -62,7 +62,7 @@ export class SmtpLink {
       });
     });
     this.#lost.catch(() => {});
-    // A second error of a connection that is being closed is of no interest.
+    // Further errors of a connection that is being closed are ignored.
     this.#connection.on('error', () => {});
   }
 
@@ -128,7 +128,7 @@ export class SmtpLink {
       from: { name: from.name, address: from.address },
       to: { name: '', address: mail.recipient },
       ...mailText(mail.content, mail.link?.reveal() ?? null),
-      // The same for each try: a server or reader that gets it twice sees that.
+      // The same for each attempt, so that the server or the reader recognises a duplicate.
       messageId: `<${mail.id}@${from.address.slice(from.address.lastIndexOf('@') + 1)}>`,
       date: new Date(mail.createdAt),
       headers: { 'Auto-Submitted': 'auto-generated', 'X-Auto-Response-Suppress': 'All' },
@@ -141,19 +141,19 @@ export class SmtpLink {
   #resultOf(error: Failure): SendResult {
     const { command = '', responseCode = 0 } = error;
     const isPermanent = responseCode >= 500 && responseCode < 600;
-    // Refused are a recipient and a text. What it answers about the sender or the password, the operator can repair.
+    // Only a recipient or a text is refused for good. Errors about the sender or the password can be fixed by the operator.
     const isRefused = isPermanent && (command === 'RCPT TO' || command === 'DATA');
     return { is: isRefused ? 'refused' : 'failed', reason: this.#reasonOf(error) };
   }
 
-  /** Nothing of what the server was sent is in it, though the server may have repeated that. */
+  /** The error without texts that were sent to the server, which its answer may repeat. */
   #reasonOf({ code = '', command = '', responseCode = 0, response = '', message }: Failure): string {
     if (responseCode === 0) {
       if (code === '') return message;
       return `${code}: no connection to the mail server, or it was lost`;
     }
     const step = command === '' ? '' : ` to ${command}`;
-    // Before the text, the password is the only secret that the server has.
+    // Before the text is sent, the password is the only secret that the server has received.
     const isShown = /^(?:RCPT TO|MAIL FROM|EHLO|HELO|CONN)$/.test(command) && this.#server.login === null;
     const words = isShown
       ? response.split('\n')[0]

@@ -25,7 +25,7 @@ export const keySchedule = 'key-rotation';
 
 /** Keys that are read at a time. */
 const batch = 100;
-/** After so many failures a run ends: it is not a matter of single keys. */
+/** A run ends after this many failures: the cause is then not a single key. */
 const mostFailures = 5;
 
 /**
@@ -134,7 +134,7 @@ async function notify(store: Store, outbox: Outbox, notice: KeyNotice, due: DueK
   const at = await store.keyRotation.notify(due, notice);
   if (at === null || !outbox.isOpen) return;
   const key = await store.keys.get(due.organisationId, due.id);
-  // Of keys that no request can use, people are not notified.
+  // No notices about keys that no request can use.
   const isUsable = (await store.keys.record(due.organisationId, due.id)) !== null;
   if (key !== null && isUsable) await outbox.add(await noticeMail(store, key, notice, at));
 }

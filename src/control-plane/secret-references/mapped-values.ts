@@ -89,7 +89,7 @@ const missing = ({ field }: MappedField, message: string): UnresolvedField => ({
   message,
 });
 
-/** A workspace's own word must not lead a secret of the organisation to another host. */
+/** An address that a workspace has set must not receive a secret of the organisation. */
 const hasForeignHost = ({ hostTrusted, baseUrl, fields }: ProviderRecord): boolean =>
   !hostTrusted && (baseUrl !== null || fields['azure_foundry_url'] !== undefined);
 

@@ -24,10 +24,10 @@ export interface SecretTimes {
 }
 
 export const usualTimes = (graceMs: number): SecretTimes => ({
-  // Without a grace the next value has to be there when the last one ends.
+  // Without a grace period, the next value has to be fetched before the last one expires.
   freshMs: graceMs === 0 ? 285_000 : 300_000,
   graceMs: graceMs === 0 ? 15_000 : graceMs,
-  // A login, and the secret, of a manager that is slow.
+  // Enough for the login and the fetch with a slow manager.
   fetchMs: 20_000,
   waitMs: 8000,
   retryMs: [5000, 30_000],
@@ -96,7 +96,7 @@ export class SecretValues {
       sizeCalculation: ({ text }) => entryBytes + 4 * text.length,
       dispose: (entry, _id, reason) => {
         clearTimeout(entry.timer ?? undefined);
-        // Nothing would correct what workers have of it.
+        // A dropped value could not be corrected in the workers that have it.
         if (reason === 'evict') this.#forget(entry);
       },
     });
@@ -219,12 +219,12 @@ export class SecretValues {
     Object.assign(entry, { secret, text, fetchedAt: performance.now(), failure: null, failures: 0 });
     if (!this.#isCurrent(entry)) return;
     if (isNew) {
-      // Its size is another one now, which the cache does not notice of the same object.
+      // The cache does not notice that the size of this object has changed.
       this.#entries.delete(id);
       this.#entries.set(id, entry);
       this.#forget(entry);
     }
-    // Those that were fetched together are not fetched together again.
+    // Spreads fetches: values that were fetched together are refreshed at different times.
     this.#wake(entry, this.options.times.freshMs * (1 - early * Math.random()));
   }
 

@@ -19,7 +19,7 @@ export interface KeySetsOptions {
   readonly now: () => number;
 }
 
-/** A key set cannot be had. The message is for administrators of the organisation. */
+/** No key set is available. The message is for administrators of the organisation. */
 export class KeySetAway extends Error {
   override readonly name = 'KeySetAway';
 }
@@ -110,7 +110,7 @@ export class KeySets {
   ): Promise<{ readonly keys: readonly TokenKey[]; readonly fetchedOn: number | null }> {
     const state = await this.#state(organisationId, settings);
     if (state.url !== null) {
-      // One that began before may have asked before the key server was changed.
+      // A fetch that is already running may have begun before the keys were changed.
       await state.fetching?.catch(() => {});
       await this.#fetch(organisationId, state);
     }
@@ -170,7 +170,7 @@ export class KeySets {
     }
   }
 
-  /** Callers that come meanwhile share one fetch. */
+  /** Concurrent callers share one fetch. */
   #fetch(organisationId: string, state: KeySetState): Promise<void> {
     state.fetching ??= this.#fetchNow(organisationId, state).finally(() => {
       state.fetching = null;

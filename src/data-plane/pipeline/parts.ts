@@ -59,7 +59,7 @@ export interface Parts {
   /** Are spans exported? Then calls without a trace of the client's begin one. */
   readonly sendsTraces: boolean;
   readonly ownIdentities: OwnIdentities;
-  /** A stored provider's credential was refused. Absent: no one wants to know. */
+  /** Called when a provider has refused a stored credential. Absent: not reported. */
   readonly credentialRefused?: (workspaceId: string, slug: string) => void;
   readonly log: Logger;
 }

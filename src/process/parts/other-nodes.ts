@@ -11,7 +11,7 @@ import type { WorkerProcesses } from './worker-processes.js';
 export interface ChangesGiven {
   /** Resolves when every worker has forgotten it. */
   readonly forget: (what: readonly Forget[]) => Promise<void>;
-  /** Calls the listener with everything that this node is to forget, before its data workers are. */
+  /** Calls the listener with everything that this node has to forget, before its data workers forget it. */
   readonly onForget: (listener: (what: readonly Forget[]) => void) => void;
   readonly storeMetrics: () => readonly Metric[];
   readonly staleTimer: NodeJS.Timeout | null;

@@ -92,7 +92,7 @@ export class AuditedCall {
   }
 }
 
-/** What a call has changed, as other nodes and clients learn of it. */
+/** The changes of a call, as sent to other nodes and clients. */
 export function changesOf({ method }: Pick<Inbound, 'method'>, caller: Caller): NewChange[] {
   const { resource, action } = method.access;
   return caller.changes.map(({ id, slug, workspaceId, ...own }, i) => ({

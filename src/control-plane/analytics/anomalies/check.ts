@@ -37,7 +37,7 @@ export async function checkAnomalies(
 ): Promise<number> {
   const origin = now - settledMs;
   const weeks = weeksBefore(origin, oldest);
-  // Neither a question nor a process for a gateway without enough of a past.
+  // Without enough history there is no query, and the analytics process is not started.
   if (newest < now - idleMs || weeks < leastWeeks) return 0;
   const past = Array.from({ length: weeks }, (_, i) => {
     const middle = -1 - (i + 1) * slotsOfWeek;

@@ -51,7 +51,7 @@ export class FileSecrets implements SecretSource {
 
 async function readSmall(path: string): Promise<string> {
   try {
-    // What is no file would block: opened so, it does not. The links of the path were followed before.
+    // Non-blocking, since opening a pipe could wait without end. The links of the path were resolved before.
     const file = await open(path, constants.O_RDONLY | constants.O_NONBLOCK | constants.O_NOFOLLOW);
     try {
       const stats = await file.stat();

@@ -79,6 +79,6 @@ export class KeyServers {
   }
 }
 
-/** Egress rules speak of custom hosts. */
+/** The messages of the egress rules name custom hosts. */
 const reasonOf = ({ message }: GatewayError): string =>
   message.replace(/^This custom host cannot be used: /, 'cannot be fetched from: ');

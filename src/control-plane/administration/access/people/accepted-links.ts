@@ -7,7 +7,7 @@ import type { Caller } from '../caller.js';
 import { endSessions } from './end-sessions.js';
 import { checkPassword, hashPassword } from './passwords.js';
 
-/** For whom a link acts when it is accepted: itself, or its user. It holds nothing. */
+/** The caller that accepts a link: the link itself, or its user. It has no scopes. */
 export const standIn = (
   organisationId: string,
   id: string,

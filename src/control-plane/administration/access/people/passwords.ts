@@ -13,7 +13,7 @@ const longest = 128;
 const maxRunning = 2;
 const maxWaiting = 32;
 
-/** More is not read: no password is that long. UTF-16 units. */
+/** Longer texts are refused unread: no valid password is that long. UTF-16 units. */
 const maxRead = 2048;
 
 /** One text for the same characters, however they were typed. */
@@ -33,7 +33,7 @@ export function checkPassword(text: string, email: string, path: string): void {
 let running = 0;
 const waiting: (() => void)[] = [];
 
-/** Runs `work` when one of few places is free: each takes much memory. Throws `unavailable` where too many wait. */
+/** Limits how many hashes are computed at a time, since each takes much memory. Throws `unavailable` if too many wait. */
 async function inTurn<T>(work: () => Promise<T>): Promise<T> {
   if (running >= maxRunning) {
     if (waiting.length >= maxWaiting)

@@ -32,7 +32,7 @@ export interface Applied {
   readonly etag: string;
 }
 
-/** Its fault is in the list already. */
+/** Stops a document whose fault has been reported already. */
 const stop = new AdminError('AB02', 'The workspace is not there.');
 
 const changedSince = (): AdminError =>
@@ -129,7 +129,7 @@ export class Apply {
     return named.some((one) => this.#failed.has(`${one.kind} ${one.name}`));
   }
 
-  /** The workspace of a document: its id, and how results call it. */
+  /** The workspace of a document: its id, and its name in results. */
   async #workspaceOf({ kind, workspace, index }: Document): Promise<readonly [string | null, string | null]> {
     const { caller } = this;
     if (kind.reach === 'organisation' || kind.reach === 'single') return [null, null];

@@ -71,7 +71,7 @@ export function documentsService({ store, changed }: AdminParts): Service<'Docum
         ? (await caller.place(request.workspace_id, { archived: true })).workspaceId
         : null;
       const options = { workspaceId, kinds: request.kinds, etags: request.etags === true };
-      // One unit, so that all of it is of the same moment.
+      // One unit of work, so that all records are read in the same state.
       const { data, skipped } = await store.unit(caller.organisationId, () =>
         exportDocuments(caller, calls, options),
       );
@@ -80,6 +80,6 @@ export function documentsService({ store, changed }: AdminParts): Service<'Docum
   };
 }
 
-/** What a dry run has made is not there. */
+/** Without the ids of records that a dry run has created: they do not exist afterwards. */
 const withoutMade = (one: Applied['data'][number]): Applied['data'][number] =>
   one.action === 'create' ? { ...one, id: null, key: null } : one;

@@ -20,7 +20,7 @@ export interface Exported {
   readonly skipped: readonly string[];
 }
 
-/** What the gateway makes by itself, and the keys of people, are in no file. */
+/** Records that the gateway creates itself, and keys of users, are not exported. */
 const leftOut: Readonly<Record<string, (json: JsonFields) => boolean>> = {
   ApiKey: (json) => json['creation_mode'] === 'auto' || json['type'] === 'workspace-user',
   Collection: (json) => json['is_default'] === true,

@@ -9,7 +9,7 @@ import type { Row } from './row.js';
 import { secretMark, visitSecrets } from './secrets/spec-secrets.js';
 
 const pageSize = 1000;
-/** What two records of the same name are not ordered by. */
+/** Fields that differ between gateways, and so do not decide on the order of records with the same name. */
 const ofOneGateway = /^(?:id|slug|key|etag|owner_id|created_by|updated_by|.*_at|current_usage|version_id)$/;
 
 const contentOf = ({ json }: Row): string =>

@@ -8,7 +8,7 @@ import { referencesIn } from './kinds/references.js';
 import type { Row } from './row.js';
 import { secretMark } from './secrets/spec-secrets.js';
 
-/** A document on its way, with what it has met. */
+/** A document that is being applied, and its results so far. */
 export interface AppliedItem {
   readonly document: Document;
   readonly workspaceId: string | null;
@@ -42,7 +42,7 @@ export function inOrder(documents: readonly Document[]): Document[] {
   return ordered;
 }
 
-/** Everything that a new record is given, leaf by leaf. */
+/** The fields of a new record, as differences, each down to its leaves. */
 function leaves(path: string, value: unknown): SpecDifference[] {
   if (value === undefined) return [];
   if (isObject(value) && Object.keys(value).length > 0)

@@ -4,7 +4,7 @@ import type { DocumentKind, Part } from './kinds/kinds.js';
 import { specShape } from './kinds/spec-shape.js';
 import type { Row } from './row.js';
 
-/** The slug that a document's name is, or means; undefined: it can be none, and the gateway makes one. */
+/** The slug that a document names; undefined: the name cannot be a slug, and the gateway makes one. */
 export function slugFrom({ create, slugPrefix = '' }: DocumentKind, name: string): string | undefined {
   const pattern = new RegExp(adminMethod(create!).request.field('slug')?.rules.pattern ?? '^[a-zA-Z0-9_-]+$');
   return [name, slugPrefix + name].find((slug) => pattern.test(slug));

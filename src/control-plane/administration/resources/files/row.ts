@@ -1,13 +1,13 @@
 import type { NestedCalls } from '../../access/caller.js';
 import type { JsonFields } from './kinds/json.js';
 
-/** A record that is there. */
+/** An existing record. */
 export interface Row {
   readonly id: string;
   readonly slug: string | null;
-  /** As people call it; empty: it has no name. */
+  /** Its display name; empty: it has none. */
   readonly name: string;
-  /** As documents call it: unique among its kind in its workspace. */
+  /** Its name in documents: unique among its kind in its workspace. */
   documentName: string;
   /** null: the organisation's own. */
   readonly workspaceId: string | null;

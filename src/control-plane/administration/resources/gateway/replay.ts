@@ -127,7 +127,7 @@ class Repetitions {
 }
 
 const isHit = ({ cache }: LedgerRow): boolean => cache === 'HIT' || cache === 'SEMANTIC HIT';
-/** Answered by the gateway itself, and not with an answer. */
+/** Was the request refused by the gateway itself? */
 const isRefused = ({ status, attempts, cache }: LedgerRow): boolean =>
   status >= 400 && status !== 499 && attempts.length === 0 && cache !== 'HIT';
 
@@ -139,7 +139,7 @@ function before(row: LedgerRow): string {
   return nameOf({ slug: row.slug, provider: row.provider, model: model?.replace(/^@[^/]+\//, '') ?? null });
 }
 
-/** Compares what was with what a draft would have made of it. `all`: the oldest first. */
+/** Compares recorded requests with what a draft would have done. `all`: the oldest first. */
 export async function compare(
   draft: unknown,
   all: readonly Replayed[],

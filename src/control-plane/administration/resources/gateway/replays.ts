@@ -100,7 +100,7 @@ export function replaysService({
       // What is shown of each body is not needed here, and would add up.
       const nodes = explained.nodes.map((node) => ({ ...node, body: null, limits: [] }));
       all.push({ row, body, explained: { ...explained, nodes, limits: [] } });
-      // The worker serves requests besides: it is asked half of the time at most.
+      // The worker also serves requests: replays use at most half of its time.
       await new Promise((resolve) => setTimeout(resolve, Math.min(20, performance.now() - began)));
     }
     return all;

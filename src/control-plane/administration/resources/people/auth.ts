@@ -23,12 +23,12 @@ const refused = (): AdminError => new AdminError('AB05', 'The e-mail address or 
 const noOidc = (): AdminError =>
   new AdminError('AB08', 'This gateway cannot call OpenID Connect providers: sign in with a password.');
 
-/** Asked about in place of a user that there is not: an unknown address takes as many questions as a known one. */
+/** Used for queries when no user has the address, so that an unknown address takes as many queries as a known one. */
 const noUser = { organisationId: '', id: '' };
-/** Failed sign-ins are answered up to so much later, so that small differences do not show. Milliseconds. */
+/** Longest random delay of the answer to a failed sign-in, which hides small differences in time. Milliseconds. */
 const jitterMs = 20;
 
-/** Streams of the user look up again whether their session is still there. */
+/** Makes open streams of the user check again whether their session still exists. */
 const ofUser = (user: string): readonly Forget[] => [{ kind: 'key', workspace: null, name: '*', user }];
 
 function personOf(caller: Caller): Person {
@@ -75,7 +75,7 @@ export function authService({ store, log, publicUrl, fetchChecked }: AdminParts)
   async function begin(caller: Caller, { user, passwordHash }: SignInUser): Promise<MadeSession> {
     const { organisationId, id } = user;
     return caller.actAs(standIn(organisationId, id, user.email, id), async () => {
-      // What was verified may have changed since.
+      // The password may have changed since it was verified.
       if ((await store.signIn.passwordHash(organisationId, id)) !== passwordHash) throw refused();
       const { address, userAgent } = caller.origin;
       const made = await store.sessions.create(organisationId, { userId: id, address, userAgent });

@@ -57,7 +57,7 @@ export function invitesService({
   outbox = closedOutbox,
   log,
 }: AdminParts): Service<'Invites'> {
-  /** Mails the link to the one who is invited; returns it for the answer. */
+  /** Mails the link to the invited address; returns it for the answer. */
   async function mailed(invite: Invite, token: Secret): Promise<string> {
     const link = linkOf(publicUrl, token);
     // A link that was sent before opens nothing any more.

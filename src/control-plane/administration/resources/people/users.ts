@@ -64,7 +64,7 @@ export async function checkOwner(caller: Caller, user: User, stays: boolean): Pr
     throw new AdminError('AB03', 'This is the last owner: make another one first.');
 }
 
-/** Has the user another role by it, in the organisation or in a workspace that they were in? */
+/** Does the update change a role of the user, in the organisation or in a workspace? */
 const isOtherRole = (before: User, after: User, workspaces: readonly Membership[]): boolean =>
   before.role !== after.role ||
   workspaces.some(({ workspaceId }) => before.workspaceIds.includes(workspaceId));
@@ -82,7 +82,7 @@ export async function checkGrants(
   if (role !== user.role || workspaces.length > 0) await checkRaised(caller, user, role, workspaces);
 }
 
-/** A link sets a new password: who gets one can do what that user can. */
+/** A link sets a new password: its holder can act as that user. */
 function checkLink(caller: Caller, role: OrganisationRole): void {
   checkOrganisationRole(caller, 'admin');
   if (role === 'owner' && caller.person !== null && caller.person.user.role !== 'owner')

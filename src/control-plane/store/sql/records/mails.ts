@@ -158,7 +158,7 @@ export class SqlMails implements MailStore {
         .where({ status: 'pending' })
         .andWhere('due_at', '<=', this.now())
         .orderBy(['due_at', 'id']);
-    // Mostly there is none: looking takes no turn of the writers.
+    // Usually none is due: a read does not block writers.
     if ((await this.database.read((sql) => due(sql).first('id'))) === undefined) return null;
     return this.database.write(
       async (sql) => {
@@ -193,7 +193,7 @@ export class SqlMails implements MailStore {
       async (sql) =>
         (await sql('mails')
           .where({ id, status: 'pending' })
-          // That it was sent is true, whichever node has it by now.
+          // The mail was sent, even if another node has claimed it since.
           .andWhere((own) => (outcome.is === 'sent' ? own : own.where({ tries })))
           .update(change)) > 0,
       { lock: async () => {} },

@@ -76,7 +76,7 @@ export async function userOf(
     null;
   if (before === null) return makeUser(store, organisationId, issuer, person);
   await signIn.addIdentity(organisationId, before.id, issuer, person.subject);
-  // An owner is made and unmade by owners alone.
+  // Only owners can make a user an owner, or take that role away.
   if (person.role === null || before.role === 'owner' || before.role === person.role)
     return { user: before, change: null };
   const user = await users.update(organisationId, before.id, { role: person.role });
@@ -93,7 +93,7 @@ async function makeUser(
   { subject, role, ...person }: KnownPerson,
 ): Promise<FoundUser> {
   const user = await store.users.create(organisationId, { ...person, role: role ?? 'member' });
-  // There is one, who is not active.
+  // The address belongs to a user who is not active.
   if (typeof user === 'string') throw refused('Your account is not active: ask your administrator.');
   await store.signIn.addIdentity(organisationId, user.id, issuer, subject);
   return { user, change: 'create' };

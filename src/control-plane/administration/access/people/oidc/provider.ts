@@ -14,7 +14,7 @@ export type CheckedFetch = (
   },
 ) => Promise<Response>;
 
-/** Loaded when it is first used: a start does not wait for it. */
+/** Loaded at first use, which keeps the start of the gateway fast. */
 const load = (): Promise<typeof OpenidClient> => import('openid-client');
 
 /** What the provider vouches for. */
@@ -72,7 +72,7 @@ export class OidcProviders {
     if (configs === undefined) {
       configs = this.#discover(oidc, secret);
       this.#known.set(key, configs);
-      // One question for all who ask while it gives no answer.
+      // One request for all callers while the provider does not answer.
       configs.catch(() => this.#known.set(key, configs!, { ttl: awayMs }));
     }
     try {
@@ -94,7 +94,7 @@ export class OidcProviders {
       timeout: 0,
     });
     const metadata = found.serverMetadata();
-    // RFC 8414: this is what is meant where none is named.
+    // RFC 8414: the default if the metadata names none.
     const methods = metadata.token_endpoint_auth_methods_supported ?? ['client_secret_basic'];
     const text = secret?.reveal();
     const ways =
@@ -163,7 +163,7 @@ const isOfClient = (client: typeof OpenidClient, error: unknown): boolean =>
   (error instanceof client.ResponseBodyError && error.error === 'invalid_client') ||
   (error instanceof client.WWWAuthenticateChallengeError && error.status === 401);
 
-/** Codes of openid-client for what is not valid, rather than not there. */
+/** Codes of openid-client for invalid answers, as opposed to missing ones. */
 const invalid = /INVALID|JWT|CLAIM|SIGNATURE|UNEXPECTED/i;
 
 function refusalOf(client: typeof OpenidClient, error: unknown): AdminError {

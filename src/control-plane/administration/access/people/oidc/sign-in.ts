@@ -58,7 +58,7 @@ export class OidcSignIn {
     return { url: url.href, flow: sealFlow(this.store.pepper, flow) };
   }
 
-  /** Signs in who comes back from the provider. */
+  /** Signs in the person whom the provider has sent back. */
   async finish(
     caller: Caller,
     request: FinishOidcRequest,
@@ -82,7 +82,7 @@ export class OidcSignIn {
     const { store } = this;
     const flow = openFlow(store.pepper, request.flow ?? '', Date.now());
     if (flow === null || !same(flow.state, request.state ?? '')) throw notBegun();
-    // Before the code is exchanged: of two who come back with one state, one gets no further.
+    // Before the code is exchanged: of two callbacks with the same state, only one is accepted.
     if (!(await store.signIn.useState(flow.state, flow.expiresAt))) throw notBegun();
     if (request.error || !request.code)
       throw new AdminError('AB03', `The OpenID Connect provider refused this sign-in${reasonOf(request)}.`);

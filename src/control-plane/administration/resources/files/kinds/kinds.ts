@@ -23,11 +23,11 @@ export interface DocumentKind {
   readonly delete: string | null;
   /** The field that identifies the record in requests. */
   readonly id: 'id' | 'slug' | 'workspace_id';
-  /** By what other records name it. */
+  /** The field by which other records name it. */
   readonly namedBy: 'id' | 'slug';
   /** Is its slug chosen by the caller? Documents are then named by the slug, else by the name. */
   readonly hasSlug: boolean;
-  /** With what every slug begins: a document may leave it out. */
+  /** Prefix of every slug, which a document may leave out. */
   readonly slugPrefix?: string;
   /** Fields of the request that are no part of `spec`. */
   readonly without?: readonly string[];
