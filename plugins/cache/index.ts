@@ -124,7 +124,7 @@ class Cache {
     const key = this.#keys.of(x, asked);
     return key instanceof Promise
       ? key.then((name) => {
-          // It has already ended: others would wait for it for ever.
+          // It has already ended: others would wait for it forever.
           if (x.aborted !== null) throw x.aborted;
           return this.#find(x, asked, name);
         })

@@ -1,7 +1,7 @@
 /** One line of Prometheus's text format. A name that ends in `_total` is a counter, others are gauges. */
 export interface Metric {
   readonly name: string;
-  /** Never a secret, and with few values: each combination stays a line for ever. */
+  /** Never a secret, and with few values: each combination stays a line forever. */
   readonly labels: Readonly<Record<string, string>>;
   readonly value: number;
 }

@@ -316,7 +316,7 @@ export const table = {
   logRetentionDays: setting(
     whole('days', 0, 36_500),
     0,
-    'Days for which logs are kept; 0: for ever. Workspaces may set fewer: docs/logs.md.',
+    'Days for which logs are kept; 0: forever. Workspaces may set fewer: docs/logs.md.',
   ),
   logBodyRetentionDays: setting(
     whole('days', 0, 36_500),

@@ -10,7 +10,7 @@ export interface Exemplar {
 export interface MetricSample {
   /** Added to the family's name: `_bucket`, `_sum`, `_count`; counters have none. */
   readonly suffix?: string;
-  /** Never a secret, and with few values: each combination stays a line for ever. */
+  /** Never a secret, and with few values: each combination stays a line forever. */
   readonly labels: Readonly<Record<string, string>>;
   readonly value: number;
   readonly exemplar?: Exemplar | null;

@@ -21,7 +21,7 @@ const maxSize = 20_000;
 /**
  * A regular expression of a check: ECMAScript's syntax, and time linear in the text where the expression allows it. For that
  * it runs in JavaScript's engine where that has few ways to try, and in RE2's otherwise; with look-around or back-references
- * always in JavaScript's, which may take for ever.
+ * always in JavaScript's, which may take forever.
  */
 export class Expression {
   readonly #regex: RegExp;

@@ -13,7 +13,7 @@ export interface WorkspaceRetention {
   readonly bodiesBefore: number | null;
 }
 
-/** Days; 0: for ever. */
+/** Days; 0: forever. */
 export interface RetentionDays {
   readonly rows: number;
   readonly bodies: number;

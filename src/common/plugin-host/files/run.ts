@@ -24,7 +24,7 @@ type ScriptFunction = (
 
 /**
  * Runs the files of a plugin, and returns what its entry exports. They are compiled as functions and not imported: Node
- * keeps every module that was ever imported, so that reloads would cost memory for ever. Packages are imported, once.
+ * keeps every module that was ever imported, so that reloads would cost memory forever. Packages are imported, once.
  * `api`: what `headgate/plugin` is.
  */
 export function runPack(pack: Pack, api: Namespace): Promise<Namespace> {

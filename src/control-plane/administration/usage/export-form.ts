@@ -88,7 +88,7 @@ export function exportForm(started: LogExport): ExportForm {
   const { organisationId: org, workspaceId, format, sight, startedAt } = started;
   if (sight === null || startedAt === null) throw new Error('It was not started.');
   const read = readExportFilters(started.filters);
-  // What comes in meanwhile would make it longer for ever.
+  // What comes in meanwhile would make it longer forever.
   const at = { ...read.filters.at, max: Math.min(read.filters.at.max ?? startedAt, startedAt) };
   const left = restrictedFields(sight.metadata);
   const names = started.requestedData.filter(
