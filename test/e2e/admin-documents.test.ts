@@ -1,4 +1,5 @@
 import { expect } from 'chai';
+import { scopesOf } from '../../src/common/access/scopes.js';
 import { type AdminPlane, startPlane } from '../support/admin-plane.js';
 
 const reaction = { feedback: {} };
@@ -258,6 +259,30 @@ describe('documents of configuration', () => {
     expect(await labels())
       .to.include.members(['kept', 'of-a-person', 'of-another-set'])
       .and.not.include('pruned');
+  });
+
+  it('leave alone with prune what the key does not see, though it is of the same set', async () => {
+    const { organisation_id: organisation } = plane.first;
+    const set = 'shared';
+    const config = { ...labelOf('hidden'), workspace: 'hidden' };
+    const workspace = { kind: 'Workspace', name: 'hidden', spec: { name: 'Hidden' } };
+    const guardrail = { ...documents.find(({ name }) => name === 'everywhere'), name: 'of all' };
+    await plane.rest('POST', '/v1/apply', { documents: [workspace, guardrail, config], set });
+    const ofSet = async () =>
+      (await plane.store.appliedDocuments.list(organisation)).filter((one) => one.set === set).length;
+    expect(await ofSet()).to.equal(3);
+    const { key } = (
+      await plane.rest('POST', '/v1/api-keys/workspace/service', {
+        name: 'tenant',
+        workspace_id: 'shop',
+        scopes: scopesOf('workspace-service'),
+      })
+    ).json;
+    await plane.rest('POST', '/v1/apply', { documents: [labelOf('of-tenant')], set }, { key });
+    const pruned = await plane.rest('POST', '/v1/apply', { documents: [], set, prune: true }, { key });
+    expect([pruned.status, pruned.json.deleted], JSON.stringify(pruned.json)).to.deep.equal([200, 1]);
+    expect(await ofSet()).to.equal(3);
+    expect(await labels()).to.not.include('of-tenant');
   });
 
   it('refuse to prune what a record that stays still uses', async () => {

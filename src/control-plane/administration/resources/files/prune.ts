@@ -31,11 +31,14 @@ export class Pruning {
 
   /** `described`: records that documents describe now. What cannot be deleted is added to `faults`. */
   async run(described: ReadonlySet<string>, faults: Fault[]): Promise<Pruned[]> {
-    const { organisationId, store } = this.calls.caller;
+    const { caller } = this.calls;
+    const { organisationId, store } = caller;
     const doomed: Doomed[] = [];
     for (const [key, all] of this.applied) {
       const own = all.find(({ set }) => set === this.set);
       if (own === undefined || described.has(key)) continue;
+      // Other workspaces, and the organisation, may use the same name of a set.
+      if (!caller.sees(own.workspaceId)) continue;
       const found = all.length === 1 && own.made ? await this.#find(own) : null;
       // Another set describes it too, it was there before, or it has gone: only the entry goes.
       if (found === null)
@@ -86,14 +89,10 @@ export class Pruning {
       const places =
         kind.reach === 'workspace' ? workspaces : kind.reach === 'either' ? [null, ...workspaces] : [null];
       for (const place of places) {
-        const near = wanted.filter(({ row }) => {
-          return (
-            place === null ||
-            row.workspaceId === null ||
-            row.workspaceId === place ||
-            kind.kind === 'Workspace'
-          );
-        });
+        // The organisation's own records name none of a workspace, but for the workspace itself.
+        const near = wanted.filter(
+          ({ row }) => row.workspaceId === null || row.workspaceId === place || kind.kind === 'Workspace',
+        );
         if (near.length === 0) continue;
         for (const row of await this.inventory.rows(kind, place)) {
           if (going.has(row.id)) continue;
