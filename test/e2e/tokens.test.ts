@@ -127,6 +127,29 @@ describe('JSON web tokens in place of gateway keys', function () {
     return (await admin('GET', `/v1/audit-logs?${query.join('&')}`)).text;
   };
 
+  it('are refused from the moment on that their user is one who may not call', async () => {
+    const scim = (verb: string, path: string, body: object): Promise<Answer> =>
+      call(`/v1/scim/${gateway.organisationId}/Users${path}`, {
+        verb,
+        body,
+        headers: { 'x-gateway-api-key': gateway.adminKey, 'content-type': 'application/scim+json' },
+      });
+    const token = await sign({ sub: 'New@Example.com' });
+    /** Several times, so that every data worker is asked. */
+    const statuses = async (): Promise<number[]> => [
+      ...new Set((await Promise.all(Array.from({ length: 20 }, () => chat(token)))).map((one) => one.status)),
+    ];
+    expect(await statuses()).to.deep.equal([200]);
+    const made = await scim('POST', '', { userName: 'new@example.com', active: false });
+    expect(made.status, made.text).to.equal(201);
+    expect(await statuses()).to.deep.equal([403]);
+    const id = JSON.parse(made.text).id;
+    await scim('PUT', `/${id}`, { userName: 'other@example.com', active: false });
+    expect(await statuses()).to.deep.equal([200]);
+    await scim('PUT', `/${id}`, { userName: 'new@example.com', active: false });
+    expect(await statuses()).to.deep.equal([403]);
+  });
+
   it('call models and read the administration, in either header, over REST and gRPC', async () => {
     const token = await sign();
     const bearer = { headers: { authorization: `Bearer ${token}` } };

@@ -54,8 +54,13 @@ export interface Forget {
   workspace: string | null;
   name: string;
   user?: string;
-  /** Id of the organisation. Its key set is fetched again before another of its tokens is accepted. */
+  /**
+   * Id of the organisation. Its key set is fetched again before another of its tokens is accepted, unless `strangers` is
+   * given.
+   */
   tokensOf?: string;
+  /** With `tokensOf`: only tokens that name nobody whom the organisation had as a user. */
+  strangers?: true;
 }
 
 /** All JSON web tokens of an organisation. */
@@ -64,6 +69,12 @@ export const tokensOf = (organisationId: string): Forget => ({
   workspace: null,
   name: '*',
   tokensOf: organisationId,
+});
+
+/** Tokens of an organisation whose user it did not have: by a new user or address, they may be that user's. */
+export const tokensOfStrangers = (organisationId: string): Forget => ({
+  ...tokensOf(organisationId),
+  strangers: true,
 });
 
 /** All cached records. */
@@ -79,7 +90,7 @@ export const forgetEverything: readonly Forget[] = [
 
 /** Does a change with the name `*` apply to the keys of that workspace and user? */
 export function concernsKey(
-  { kind, workspace, user, tokensOf }: Forget,
+  { kind, workspace, user, tokensOf, strangers }: Forget,
   key: {
     readonly organisationId?: string;
     readonly workspaceId: string | null;
@@ -91,7 +102,8 @@ export function concernsKey(
     kind === 'key' &&
     (workspace === null || workspace === key.workspaceId) &&
     (user === undefined || user === key.userId) &&
-    (tokensOf === undefined || (key.isToken === true && tokensOf === key.organisationId))
+    (tokensOf === undefined || (key.isToken === true && tokensOf === key.organisationId)) &&
+    (strangers === undefined || key.userId === null)
   );
 }
 

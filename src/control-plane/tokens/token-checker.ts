@@ -89,10 +89,11 @@ export class TokenChecker {
 
   /** Handles a change of this node or another: settings and key sets are read again. */
   forget(what: readonly Forget[]): void {
-    for (const { kind, workspace, name, user, tokensOf: organisationId } of what) {
+    for (const { kind, workspace, name, user, tokensOf: organisationId, strangers } of what) {
       if (kind === 'deployment') this.#deployment = null;
       if (kind !== 'key' || name !== '*') continue;
       this.#changes++;
+      if (strangers === true) continue;
       if (organisationId !== undefined) {
         this.#settings.delete(organisationId);
         this.#keySets.expire(organisationId);

@@ -1,5 +1,6 @@
 import type { AcceptInviteRequest } from '../../../../../proto/messages.js';
 import { normalEmail } from '../../../../common/access/email.js';
+import { tokensOfStrangers } from '../../../../common/ipc/messages.js';
 import type { KeyRecord } from '../../../../common/ipc/records.js';
 import type { User, UserLink } from '../../../store/store.js';
 import { AdminError } from '../../admin-error.js';
@@ -90,7 +91,7 @@ async function makeOwner(
       );
     if (user === 'missing') throw noLink();
     await store.signIn.setPassword(organisationId, user.id, hash);
-    caller.changed({ id: user.id, workspaceId: null });
+    caller.changed({ id: user.id, workspaceId: null }, [tokensOfStrangers(organisationId)]);
     return { user };
   });
   return made.user;

@@ -6,6 +6,7 @@ import type {
 import { emailKey, normalEmail } from '../../../../common/access/email.js';
 import { isScope, mayHold } from '../../../../common/access/scopes.js';
 import { Secret } from '../../../../common/access/secret.js';
+import { tokensOfStrangers } from '../../../../common/ipc/messages.js';
 import { inviteMail } from '../../../mail/invite-mail.js';
 import { closedOutbox } from '../../../mail/outbox.js';
 import type { Invite, InviteKeyDetails, Membership, User } from '../../../store/store.js';
@@ -249,7 +250,7 @@ export function invitesService({
         if (user === 'taken') throw emailTaken(invite.email);
         if (user === 'missing') throw noToken();
         if (hash !== null) await store.signIn.setPassword(user.organisationId, user.id, hash);
-        caller.changed({ id: user.id, workspaceId: null });
+        caller.changed({ id: user.id, workspaceId: null }, [tokensOfStrangers(user.organisationId)]);
         caller.changed({ kind: 'invite', action: 'update', id: invite.id, workspaceId: null });
         const api_keys = await makeKeys(caller, invite, user);
         if (invite.keyDetails === null) await joinedAll(caller, user, workspaces);

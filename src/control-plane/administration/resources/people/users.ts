@@ -4,7 +4,7 @@ import type {
   User as UserMessage,
 } from '../../../../../proto/messages.js';
 import { normalEmail } from '../../../../common/access/email.js';
-import type { Forget } from '../../../../common/ipc/messages.js';
+import { type Forget, tokensOfStrangers } from '../../../../common/ipc/messages.js';
 import type { Membership, OrganisationRole, User } from '../../../store/store.js';
 import type { Caller } from '../../access/caller.js';
 import { checkMemberships, checkOrganisationRole, checkRaised } from '../../access/grants.js';
@@ -120,7 +120,7 @@ export function usersService({ store, publicUrl }: AdminParts): Service<'Users'>
       });
       if (user === 'taken') throw emailTaken(email);
       if (user === 'missing') throw new AdminError('AB02', 'workspaces: there is no such workspace.');
-      caller.changed({ id: user.id, workspaceId: null });
+      caller.changed({ id: user.id, workspaceId: null }, [tokensOfStrangers(user.organisationId)]);
       await joinedAll(caller, user, workspaces);
       return userMessage(user);
     },

@@ -1,5 +1,6 @@
 import type { ScimResource } from '../../../../../proto/messages.js';
 import { emailKey } from '../../../../common/access/email.js';
+import { tokensOfStrangers } from '../../../../common/ipc/messages.js';
 import type { ScimUser, ScimUserChange } from '../../../store/store.js';
 import type { Caller } from '../../access/caller.js';
 import { checkOrganisationRole } from '../../access/grants.js';
@@ -73,7 +74,11 @@ export function scimUsers({ store, publicUrl }: AdminParts): UserMethods {
     if (after === 'stale') throw changedSince();
     if (after === 'taken') throw nameTaken(change.email);
     const ofRights = isOfRights(before, change);
-    caller.changed({ id: after.id, workspaceId: null }, ofRights ? keysOfUser(after.id) : []);
+    const isRenamed = emailKey(before.email) !== emailKey(after.email);
+    caller.changed({ id: after.id, workspaceId: null }, [
+      ...(ofRights ? keysOfUser(after.id) : []),
+      ...(isRenamed ? [tokensOfStrangers(caller.organisationId)] : []),
+    ]);
     if (ofRights) await endSessions(store, caller.organisationId, after.id);
     if (!before.isActive && after.isActive) await giveKeysOnActivation(caller, after);
     return answer(caller, after);
@@ -106,7 +111,7 @@ export function scimUsers({ store, publicUrl }: AdminParts): UserMethods {
       if (made === 'taken' || made === 'missing') throw nameTaken(email);
       const user = await store.scimUsers.replace(caller.organisationId, made.id, change);
       if (typeof user === 'string') throw noUser();
-      caller.changed({ id: user.id, workspaceId: null });
+      caller.changed({ id: user.id, workspaceId: null }, [tokensOfStrangers(caller.organisationId)]);
       return answer(caller, user);
     },
 

@@ -1,6 +1,7 @@
 import { createHash, randomBytes, timingSafeEqual } from 'node:crypto';
 import type { FinishOidcRequest } from '../../../../../../proto/messages.js';
 import { FailedAttempts, networkOf } from '../../../../../common/access/failed-attempts.js';
+import { tokensOfStrangers } from '../../../../../common/ipc/messages.js';
 import type { MadeSession, Store, User } from '../../../../store/store.js';
 import { AdminError } from '../../../admin-error.js';
 import type { Caller } from '../../caller.js';
@@ -103,6 +104,7 @@ export class OidcSignIn {
       if (change !== null)
         caller.changed({ kind: 'user', action: change, id: user.id, workspaceId: null }, [
           { kind: 'key', workspace: null, name: '*', user: user.id },
+          ...(change === 'create' ? [tokensOfStrangers(organisationId)] : []),
         ]);
       return { user, made };
     });
