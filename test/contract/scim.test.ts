@@ -374,6 +374,14 @@ describe('SCIM users and groups', () => {
       await map({ workspace_id: await workspace(), role: 'member', scim_group_id: group });
       const joins = patchOf({ op: 'add', path: 'members', value: [{ value: member }] });
       expect((await asNarrow(`/Groups/${group}`, joins)).status).to.equal(403);
+      // Who has the address can sign in as that user, with the user's roles in workspaces.
+      const placed = await plane.rest('POST', '/v1/admin/users', {
+        email: address(),
+        role: 'member',
+        workspaces: [{ id: await workspace(), role: 'admin' }],
+      });
+      expect((await asNarrow(`/Users/${placed.json.id}`, taken)).status).to.equal(403);
+      expect((await asNarrow(`/Users/${member}`, taken)).status).to.equal(200);
       expect((await scim.send('GET', `/Groups/${group}`)).json.members).to.deep.equal([]);
     });
 

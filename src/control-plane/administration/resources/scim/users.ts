@@ -3,7 +3,7 @@ import { emailKey } from '../../../../common/access/email.js';
 import { tokensOfStrangers } from '../../../../common/ipc/messages.js';
 import type { ScimUser, ScimUserChange } from '../../../store/store.js';
 import type { Caller } from '../../access/caller.js';
-import { checkOrganisationRole } from '../../access/grants.js';
+import { checkMemberships, checkOrganisationRole } from '../../access/grants.js';
 import { endSessions } from '../../access/people/end-sessions.js';
 import { AdminError } from '../../admin-error.js';
 import type { AdminParts, Service } from '../../service.js';
@@ -34,6 +34,7 @@ async function checkChange(caller: Caller, before: ScimUser, change: ScimUserCha
   if (emailKey(change.email) !== emailKey(before.email)) {
     await checkOwner(caller, before, true);
     checkOrganisationRole(caller, before.role);
+    if (before.workspaceIds.length > 0) checkMemberships(caller, 'create', 'userName');
   }
   if (before.isActive && !change.isActive && before.role === 'owner') {
     if ((await caller.store.users.owners(caller.organisationId)) === 1)
