@@ -136,7 +136,7 @@ export function checkSecretPath(manager: SecretManager, text: string): void {
   const isPlain = ![...text].some((char) => char.charCodeAt(0) < 32 || char === '\\');
   if (!isPlain) throw AdminError.field('secret_path', 'must be one line without backslashes.');
   if (path.split('/').some((part) => part === '..' || part === '.'))
-    throw AdminError.field('secret_path', 'must not have the segments . and ...');
+    throw AdminError.field('secret_path', 'must have no . or .. between its slashes.');
   if (query !== undefined && !/^version=\d{1,9}$/.test(query))
     throw AdminError.field('secret_path', 'may end with ?version=N and with no other query.');
   if (manager === 'file' && path.startsWith('/'))
