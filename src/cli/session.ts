@@ -24,8 +24,10 @@ export interface SessionOptions {
   readonly json?: boolean;
 }
 
+const usualWorkspace = 'workspace (default: the only one, or the one named default)';
+
 /** Gives a command the options that every administrative command has. */
-export function withSession(command: Command, more: { workspace: boolean }): Command {
+export function withSession(command: Command, more: { workspace: boolean | string }): Command {
   command
     .option(
       '--admin-key-file <file>',
@@ -36,12 +38,9 @@ export function withSession(command: Command, more: { workspace: boolean }): Com
     .option('--tls', 'connect over TLS')
     .option('--ca-file <file>', 'PEM file of the authority that signed its certificate; implies --tls')
     .option('--json', 'print JSON');
-  return more.workspace
-    ? command.option(
-        '--workspace <id or slug>',
-        'workspace (default: the only one, or the one named default)',
-      )
-    : command;
+  if (more.workspace === false) return command;
+  const meaning = more.workspace === true ? usualWorkspace : more.workspace;
+  return command.option('--workspace <id or slug>', meaning);
 }
 
 interface FirstKeysFile {

@@ -112,6 +112,24 @@ describe('configuration as files', function () {
     expect(stderr).to.match(/broken\.yaml:\d+:\d+: /);
   });
 
+  it('refuses a folder without documents, in which --prune would find that everything is to go', async () => {
+    const args = ['apply', '--set', 'emptied', '--prune', '-f'];
+    const file = write('a.yaml', label('not-pruned'));
+    expect((await command(...args, file)).stdout).to.include('1 created');
+    for (const path of [mkdtempSync(join(folder, 'empty-')), write('b.yaml', '# nothing\n')]) {
+      const { code, stderr } = await command(...args, path);
+      expect(code, stderr).to.equal(2);
+      expect(stderr).to.include(`${path}: there is no document of configuration`);
+    }
+    expect((await command(...args, write('c.yaml', '[]\n'))).stdout).to.include('1 deleted');
+  });
+
+  it('exports records of one kind, and names the kinds there are', async () => {
+    const { code, stderr } = await command('export', '--kind', 'config');
+    expect(code).to.equal(1);
+    expect(stderr).to.include('must be one of Workspace, Integration, ');
+  });
+
   it('refuses links that leave the folder', async () => {
     write('inside/a.yaml', label('linked'));
     write('outside.yaml', label('outside'));
@@ -146,6 +164,7 @@ describe('configuration as files', function () {
     writeFileSync(keys, 'mine');
     const refused = await command('apply', '-f', file, '--keys-out', keys);
     expect(refused.code, refused.stderr).to.equal(2);
+    expect(refused.stderr).to.include('keys.yaml is there already, and a key would be made');
     expect(readFileSync(keys, 'utf8')).to.equal('mine');
     const made = await command('apply', '-f', file);
     expect(made.stdout).to.match(/^default\/once: gw_\S{20,}$/m);
@@ -154,6 +173,9 @@ describe('configuration as files', function () {
       .to.include('1 unchanged')
       .and.not.match(/gw_\S{20,}/);
     expect(existsSync(join(folder, 'none.yaml'))).to.equal(false);
+    const repeated = await command('apply', '-f', file, '--keys-out', keys);
+    expect(repeated.stdout, repeated.stderr).to.include('1 unchanged');
+    expect(readFileSync(keys, 'utf8')).to.equal('mine');
   });
 
   it('refuses an edited export of a record that has changed since', async () => {
@@ -237,6 +259,11 @@ describe('configuration as files', function () {
     const bad = write('bad.yaml', 'strategy: { mode: fallback }\ntargets:\n  - provider: "@nowhere"\n');
     const refused = await command('replay', '--config', bad, '--workspace', 'default');
     expect(refused.stderr).to.include('config.targets[0].provider: the workspace has no provider @nowhere');
+    const two = write('two.yaml', '{}\n---\n{}\n');
+    const several = await command('replay', '--config', two);
+    expect(several.stderr).to.include(
+      '--config has 2 documents: give a file that holds the one draft alone.',
+    );
   });
 
   describe('their JSON Schema', () => {

@@ -1,4 +1,4 @@
-import { closeSync, openSync, unlinkSync, writeSync } from 'node:fs';
+import { closeSync, existsSync, openSync, unlinkSync, writeSync } from 'node:fs';
 import { type Command, InvalidArgumentError } from 'commander';
 import { stringify } from 'yaml';
 import { AdminCallError, type AdminClient, type AppliedDocuments } from '../../client/index.js';
@@ -30,7 +30,7 @@ interface ApplyOptions extends SessionOptions {
   readonly secret?: Readonly<Record<string, string>>;
   readonly keysOut?: string;
   readonly detailedExitcode?: boolean;
-  readonly etag?: string;
+  readonly etag?: string | undefined;
 }
 
 type Applied = AppliedDocuments['data'][number];
@@ -62,7 +62,9 @@ export function register(program: Command, context: SessionContext): void {
     )
     .option('--etag <etag>', 'etag of a dry run: refused if the records have changed since')
     .option('--detailed-exitcode', 'exit with 2 if something changes, 0 if nothing does, 1 on errors');
-  withSession(command, { workspace: true }).action((options: ApplyOptions) => apply(context, options));
+  withSession(command, { workspace: 'workspace of documents that do not name one' }).action(
+    (options: ApplyOptions) => apply(context, options),
+  );
 }
 
 function secretFlag(text: string, before: Record<string, string> = {}): Record<string, string> {
@@ -78,14 +80,16 @@ async function apply(context: SessionContext, options: ApplyOptions): Promise<vo
   const { secret = {}, file } = options;
   const documents = readDocuments(file);
   const secrets = secretsOf(documents, secret, file.includes('-'));
-  const keys =
-    options.keysOut === undefined || options.dryRun === true ? null : new KeysFile(options.keysOut);
+  const keysOut = options.dryRun === true ? undefined : options.keysOut;
+  const isThere = keysOut !== undefined && existsSync(keysOut);
+  const keys = keysOut === undefined || isThere ? null : new KeysFile(keysOut);
   try {
     await withAdmin(
       context,
       options,
       async (client) => {
-        const applied = await called(client, documents, options, secrets);
+        const etag = isThere ? await planWithoutKeys(client, documents, options, secrets) : options.etag;
+        const applied = await called(client, documents, { ...options, etag }, secrets);
         keys?.write(applied.data);
         print(applied, options, keys !== null);
         const isChanged = applied.created + applied.updated + applied.deleted > 0;
@@ -151,6 +155,22 @@ async function called(
     if (!(error instanceof AdminCallError) || error.faults.length === 0) throw error;
     throw faultsError(error.faults.map((fault) => placed(documents, fault)));
   }
+}
+
+/** The etag of what would be done, which must not make a key: the file of `--keys-out` has others already. */
+async function planWithoutKeys(
+  client: AdminClient,
+  documents: readonly SourceDocument[],
+  options: ApplyOptions,
+  secrets: Record<string, string>,
+): Promise<string> {
+  const plan = await called(client, documents, { ...options, dryRun: true }, secrets);
+  if (plan.data.some(({ kind, action }) => kind === 'ApiKey' && action === 'create'))
+    throw new CliError(
+      `--keys-out: ${options.keysOut} is there already, and a key would be made: name another file. Nothing was changed.`,
+      2,
+    );
+  return plan.etag;
 }
 
 /** `documents[3].spec.name` → where that is in the files. */

@@ -29,7 +29,7 @@ export function register(program: Command, context: SessionContext): void {
       kind,
     ])
     .option('--editing', 'include the etag of each record: apply refuses records that have changed since');
-  withSession(command, { workspace: true }).action((options: ExportOptions) =>
+  withSession(command, { workspace: 'records of this workspace alone' }).action((options: ExportOptions) =>
     withAdmin(
       context,
       options,

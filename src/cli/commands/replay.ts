@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import { parse } from 'yaml';
+import { parseAllDocuments } from 'yaml';
 import type { Replay } from '../../client/index.js';
 import { CliError } from '../cli-error.js';
 import { readInput } from '../input/file-input.js';
@@ -46,13 +46,17 @@ export function register(program: Command, context: SessionContext): void {
 
 /** A draft may be the config itself, or a document with it. */
 function configIn(file: string): unknown {
-  let found: unknown;
-  try {
-    found = parse(readInput(file.replace(/^@/, '')));
-  } catch (error) {
-    if (error instanceof CliError) throw error;
-    throw new CliError(`--config: ${(error as Error).message.split('\n')[0]}`, 2);
-  }
+  const documents = parseAllDocuments(readInput(file.replace(/^@/, ''))).filter(
+    ({ contents, errors }) => contents !== null || errors.length > 0,
+  );
+  const [error] = documents.flatMap(({ errors }) => errors);
+  if (error !== undefined) throw new CliError(`--config: ${error.message.split('\n')[0]}`, 2);
+  if (documents.length > 1)
+    throw new CliError(
+      `--config has ${documents.length} documents: give a file that holds the one draft alone.`,
+      2,
+    );
+  const found: unknown = documents[0]?.toJS();
   if (typeof found !== 'object' || found === null || Array.isArray(found))
     throw new CliError('--config must contain a config: an object.', 2);
   const { kind, spec } = found as { kind?: unknown; spec?: { config?: unknown } };

@@ -141,8 +141,15 @@ function documentsIn(file: string, text: string, faults: PlacedFault[]): SourceD
 /** The documents of files and folders, `-` being standard input. Throws a CliError with everything that is wrong. */
 export function readDocuments(paths: readonly string[]): SourceDocument[] {
   const faults: PlacedFault[] = [];
-  const documents = paths.flatMap(textsOf).flatMap(([file, text]) => documentsIn(file, text, faults));
+  const texts = paths.flatMap(textsOf);
+  const documents = texts.flatMap(([file, text]) => documentsIn(file, text, faults));
   if (faults.length > 0) throw faultsError(faults);
+  // With --prune a wrong folder would delete everything that was applied before.
+  if (documents.length === 0 && !texts.some(([, text]) => text.trim() === '[]'))
+    throw new CliError(
+      `${paths.join(', ')}: there is no document of configuration. A file with [] is none on purpose.`,
+      2,
+    );
   return documents;
 }
 

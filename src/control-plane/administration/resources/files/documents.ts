@@ -2,7 +2,7 @@ import { AdminError } from '../../admin-error.js';
 import type { AdminParts, Service } from '../../service.js';
 import { type Applied, Apply } from './apply.js';
 import { exportDocuments } from './export.js';
-import { kindNamed } from './kinds/kinds.js';
+import { kindNamed, kinds } from './kinds/kinds.js';
 
 /** Ends the unit of work of a dry run, which is undone. */
 class DryRun extends Error {
@@ -66,7 +66,11 @@ export function documentsService({ store, changed }: AdminParts): Service<'Docum
     async ExportDocuments(caller, request) {
       const calls = caller.parts!;
       const unknown = request.kinds.findIndex((kind) => kindNamed(kind) === undefined);
-      if (unknown >= 0) throw AdminError.field(`kinds[${unknown}]`, 'is not a kind of document.');
+      if (unknown >= 0)
+        throw AdminError.field(
+          `kinds[${unknown}]`,
+          `must be one of ${kinds.map(({ kind }) => kind).join(', ')}.`,
+        );
       const workspaceId = request.workspace_id
         ? (await caller.place(request.workspace_id, { archived: true })).workspaceId
         : null;
