@@ -244,24 +244,15 @@ describe('logs and feedback over REST', () => {
   });
 
   describe('headgate logs import', () => {
-    const run = (file: string, input?: Buffer) => {
-      const { status, stdout, stderr } = spawnSync(
-        process.execPath,
-        [
-          mainFile,
-          'logs',
-          'import',
-          '-f',
-          file,
-          '--address',
-          `127.0.0.1:${gateway.grpcPort}`,
-          '--admin-key-file',
-          join(folder, 'key'),
-        ],
-        { encoding: 'utf8', ...(input && { input }) },
-      );
+    const logs = (args: readonly string[], input?: Buffer) => {
+      const at = ['--address', `127.0.0.1:${gateway.grpcPort}`, '--admin-key-file', join(folder, 'key')];
+      const { status, stdout, stderr } = spawnSync(process.execPath, [mainFile, 'logs', ...args, ...at], {
+        encoding: 'utf8',
+        ...(input && { input }),
+      });
       return { status, stdout, stderr };
     };
+    const run = (file: string, input?: Buffer) => logs(['import', '-f', file], input);
     const line = (id: string, more: object = {}) =>
       JSON.stringify({
         id,
@@ -290,6 +281,19 @@ describe('logs and feedback over REST', () => {
         cost: 0.25,
         created_at: '2026-04-30T22:00:00.000Z',
       });
+    });
+
+    it('takes what headgate logs --json prints', () => {
+      writeFileSync(join(folder, 'key'), gateway.adminKey);
+      const { stdout } = logs(['--limit', '2', '--json']);
+      expect(run('-', Buffer.from(stdout)).stdout).to.equal('0 imported, 2 skipped.\n');
+    });
+
+    it('has a list beside it that is a table for people', () => {
+      writeFileSync(join(folder, 'key'), gateway.adminKey);
+      const lines = logs(['list', '--page-size', '2']).stdout.trimEnd().split('\n');
+      expect(lines).to.have.length(3);
+      expect(lines[0]).to.match(/^TIME +STATUS +MS /);
     });
 
     it('ends at a bad line, and names it with its path', () => {

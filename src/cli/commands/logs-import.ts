@@ -17,7 +17,7 @@ export function registerImport(logs: Command, context: SessionContext): void {
     .command('import')
     .summary('take rows in from a file')
     .description(
-      'take rows in from a file: a JSON object on each line, as logs list --json gives them, with created_at and workspace_id; rows whose id is there are skipped',
+      'take rows in from a file: a JSON object on each line, as headgate logs --json gives them, with created_at and workspace_id; rows whose id is there are skipped',
     )
     .requiredOption(
       '-f, --file <file>',

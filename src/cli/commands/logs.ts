@@ -1,6 +1,9 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import type { Command } from 'commander';
+import type { Message } from '../../../proto/codec.js';
+import { adminTree } from '../../../proto/tree.js';
 import type { LogMetrics } from '../../client/index.js';
+import { writeMessage } from '../../control-plane/administration/shape/json.js';
 import { CliError } from '../cli-error.js';
 import { printable, writeJson, writeLine } from '../output/output.js';
 import { registerResource } from '../resource.js';
@@ -37,11 +40,15 @@ const columns: readonly (readonly [heading: string, width: number, cell: (row: L
 /** Six digits after the point, more where they would be mostly zeros. */
 const dollars = (cost: number): string => `$${cost.toFixed(cost > 0 && cost < 0.001 ? 9 : 6)}`;
 
+const heading = columns.map(([name, width]) => name.padEnd(width)).join('  ');
+
 const line = (row: LogMetrics): string =>
   columns
     .map(([, width, cell]) => printable(cell(row)).padEnd(width))
     .join('  ')
     .trimEnd();
+
+const picture = (rows: readonly LogMetrics[]): string => [heading, ...rows.map(line)].join('\n');
 
 /** What was decided for a request and what was tried, a line each. */
 const explained = (row: LogMetrics): string[] => [
@@ -52,11 +59,17 @@ const explained = (row: LogMetrics): string[] => [
   ),
 ];
 
+/** A row as GET /v1/logs has it, which `headgate logs import` takes. */
+function asRest(row: LogMetrics): unknown {
+  const { response } = [...adminTree().methods.values()].find(({ name }) => name === 'Logs.ListLogs')!;
+  return writeMessage(response.field('data')!.message!, row as unknown as Message);
+}
+
 type Shown = 'rows' | 'json' | 'explained';
 
 function show(rows: readonly LogMetrics[], as: Shown): void {
   for (const row of rows) {
-    if (as === 'json') writeJson(row);
+    if (as === 'json') writeJson(asRest(row));
     else writeLine(line(row));
     if (as === 'explained') for (const text of explained(row)) writeLine(printable(text));
   }
@@ -64,9 +77,10 @@ function show(rows: readonly LogMetrics[], as: Shown): void {
 
 /** `headgate logs`. */
 export function register(program: Command, context: SessionContext): void {
-  const logs = registerResource(program, context, 'Logs', { ImportLogs: { isOwn: true } }).description(
-    'show recent requests, newest last; list and get give all that is kept of them',
-  );
+  const logs = registerResource(program, context, 'Logs', {
+    ImportLogs: { isOwn: true },
+    ListLogs: { show: (answer) => picture(answer['data'] as readonly LogMetrics[]) },
+  }).description('show recent requests, newest last; list and get give all that is kept of them');
   registerImport(logs, context);
   withSession(logs, { workspace: true })
     .option('--follow', 'go on showing requests as they come in')
@@ -80,7 +94,7 @@ export function register(program: Command, context: SessionContext): void {
         const filter = { workspace_id: options.workspace, trace_id: options.trace };
         const as = options.json === true ? 'json' : options.trace === undefined ? 'rows' : 'explained';
         const recent = await client.logs.list({ ...filter, limit });
-        if (as !== 'json') writeLine(columns.map(([heading, width]) => heading.padEnd(width)).join('  '));
+        if (as !== 'json') writeLine(heading);
         show([...recent.data].reverse(), as);
         let { cursor } = recent;
         while (options.follow === true) {

@@ -39,7 +39,8 @@ export async function importLines(
     if (text !== '') {
       const { row, workspace } = readLoggedRow(text, org, `line ${number}`);
       const id = await workspaceOf(workspace);
-      if (id === null) throw AdminError.field(`line ${number}: workspace_id`, 'there is no such workspace.');
+      if (id === null)
+        throw AdminError.field(`line ${number}: workspace_id`, 'names no workspace of the organisation.');
       rows.push({ ...row, workspace: id });
     }
     if ((number - first) % turnLines === turnLines - 1) await nextTurn();
