@@ -153,6 +153,11 @@ function serves({ organisationId, disabled, workspaces }: DeploymentRules, princ
     );
 }
 
+const withoutScope = ({ isToken }: Principal, scope: string): string =>
+  isToken
+    ? `This token lacks the scope ${scope}: have it added to its claim scope, or use another token.`
+    : `This API key lacks the scope ${scope}: add it to the key or use another key.`;
+
 function accept(x: Exchange, principal: Principal | null, place: string): Principal {
   if (principal === null) throw invalidKey(place);
   if (principal.expiresAt !== null && isExpired(principal, Date.now())) {
@@ -172,7 +177,7 @@ function accept(x: Exchange, principal: Principal | null, place: string): Princi
   if (!principal.scopes.includes('completions.write') && !mayCall(principal, x.endpoint.name)) {
     throw new GatewayError(
       'permission_denied',
-      `This ${principal.isToken ? 'token' : 'API key'} lacks the scope ${lists ? 'virtual_keys.list or completions.write' : 'completions.write'}: add it to the key or use another key.`,
+      withoutScope(principal, lists ? 'virtual_keys.list or completions.write' : 'completions.write'),
       { param: place },
     );
   }

@@ -50,7 +50,11 @@ describe('the commands in the docs', () => {
   });
 
   /** Runs an example as written, but for the port and the data directory, which are the test's own. */
-  const type = (example: Example, more: Readonly<Record<string, string>> = {}): Promise<Ran> => {
+  const type = (
+    example: Example,
+    more: Readonly<Record<string, string>> = {},
+    folder = root,
+  ): Promise<Ran> => {
     const text = example.text
       .replaceAll('http://127.0.0.1:8787', gateway.url)
       .replaceAll('./data/', `${gateway.dataDir}/`)
@@ -63,7 +67,7 @@ describe('the commands in the docs', () => {
       OPENAI_API_KEY: 'sk-of-the-test',
       ...more,
     };
-    if (example.language === 'sh') return run('bash', ['-euo', 'pipefail', '-c', text], env);
+    if (example.language === 'sh') return run('bash', ['-euo', 'pipefail', '-c', text], env, folder);
     const file = join(root, 'test', `.readme-${process.pid}.mjs`);
     writeFileSync(file, text);
     return run(process.execPath, [file], env).finally(() => rmSync(file));
@@ -117,10 +121,30 @@ describe('the commands in the docs', () => {
     await gateway.admin().api.organisations.updateAuthSettings({ jwks: { keys: [key.jwk] } });
     const claims = JSON.parse(examples.find(({ language }) => language === 'json')?.text ?? '');
     const TOKEN = await signToken(key, { ...claims, gateway_oid: gateway.organisationId, exp: nowS() + 60 });
-    const text = call!.text.replace('@openai', '@simulated');
-    const { code, output } = await type({ ...call!, text }, { TOKEN });
+    const { code, output } = await type(call!, { TOKEN });
     expect(code, output).to.equal(0);
     expect(output).to.include('You said: Hello');
+    const bare = await signToken(key, {
+      ...claims,
+      scope: '',
+      gateway_oid: gateway.organisationId,
+      exp: nowS() + 60,
+    });
+    const refused = await type(call!, { TOKEN: bare });
+    expect(refused.output).to.include(
+      'This token lacks the scope completions.write: have it added to its claim scope',
+    );
+  });
+
+  it('docs/jwt.md: a key and a token of its own are accepted', async () => {
+    const examples = examplesOf('docs/jwt.md');
+    const folder = mkdtempSync(join(tmpdir(), 'headgate-docs-'));
+    writeFileSync(join(folder, 'token.mjs'), examples.find(({ file }) => file === 'token.mjs')!.text);
+    const commands = examples.find(({ text }) => text.includes('node token.mjs'));
+    const { code, output } = await type(commands!, {}, folder);
+    expect(code, output).to.equal(0);
+    expect(output).to.include('You said: Hello');
+    rmSync(folder, { recursive: true });
   });
 
   it('docs/cache.md: the second answer is a hit', async () => {
