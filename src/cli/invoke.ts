@@ -96,7 +96,7 @@ async function list(
   const { name, message } = heartOf(method.response)!;
   const page = async (part: Message): Promise<[rows: Message[], total: number]> => {
     const answer = await client.call(method, { ...request, ...part });
-    return [answer[name] as Message[], Number(answer['total'] ?? 0)];
+    return [answer[name] as Message[], Number(answer['total'] ?? answer['total_count'] ?? 0)];
   };
   const perPage = method.request.field('page_size')?.rules.max ?? mostRows;
   const isPaged = method.request.field('current_page') !== undefined;

@@ -154,11 +154,12 @@ describe('commands of resources', function () {
     expect(patched['resource']).to.deep.include({ id, title: 'Tester' });
     const mapping = '--workspace default --role member --scim-group-name cli';
     const { id: mapped } = await bench.read(`scim-mappings create ${mapping}`);
-    const { mappings } = await bench.read('scim-mappings list');
+    const mappings = await bench.read('scim-mappings list');
     expect(mappings).to.have.length(1).and.to.have.nested.property('[0].id', mapped);
     expect(await bench.read(`scim-mappings delete ${mapped}`)).to.deep.equal({ success: true });
     expect((await bench.type(scim('list-users'))).stdout).to.include('cli@scim.example');
-    const { groups } = await bench.read('scim-mappings list-groups');
+    const groups = await bench.read('scim-mappings list-groups');
+    expect((await bench.type('scim-mappings list-groups')).stdout).to.match(/^ID +NAME\n\S+ +Cli\n$/);
     expect(groups).to.have.length(1).and.to.have.nested.property('[0].name', 'Cli');
   });
 

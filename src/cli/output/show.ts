@@ -6,7 +6,7 @@ import { table } from './table.js';
 /** What answers look like to people. Programs take --json. */
 
 /** Parts of an answer that are not shown. */
-const envelope: ReadonlySet<string> = new Set(['object', 'success', 'total']);
+const envelope: ReadonlySet<string> = new Set(['object', 'success', 'total', 'total_count']);
 /** Not worth a column. */
 const dull: ReadonlySet<string> = new Set([
   'created_by',
