@@ -302,7 +302,7 @@ export function apiKeysService({ store, budgets, outbox = closedOutbox }: AdminP
       if (rotated === 'rotating')
         throw new AdminError(
           'AB01',
-          `This key is being rotated: its old text is good until ${timeOf(key.transitionExpiresAt ?? 0)}. Rotate it again then.`,
+          `This key is being rotated: its old secret is valid until ${timeOf(key.transitionExpiresAt ?? 0)}. Rotate it again then.`,
         );
       const { transitionExpiresAt } = rotated;
       const rotation = { mode: 'manual', oldMasked: key.masked, transitionExpiresAt } as const;
