@@ -67,7 +67,8 @@ describe('paths of the administration', () => {
     expect(adminPathKind('/v1/logs/exports')).to.equal('route');
     expect(adminPathKind('/v1/logs/exports/x')).to.equal('route');
     expect(adminPathKind('/v1/logs/exports/x/file')).to.equal('public');
-    expect(adminPathKind('/v1/analytics/x')).to.equal('reserved');
+    for (const path of ['/v1/analytics/graphs/cst', '/v1/logs/groups/x/y'])
+      expect(adminPathKind(path), path).to.be.oneOf(['unknown', 'route']);
     expect(adminPathKind('/v1/logs/export')).to.equal('route');
     expect(place('GET', '/v1/logs/%65xports')).to.equal('not_found');
     expect(place('GET', '/v1/providers/%6dodels')).to.equal('not_found');

@@ -6,12 +6,9 @@
 export const reservedPaths: readonly string[] = [
   '/v1/agent-integrations/**',
   '/v1/agent-servers/**',
-  '/v1/analytics/**',
   '/v1/auth/**',
   '/v1/gateway/**',
   '/v1/health/**',
-  '/v1/logs/groups/**',
-  '/v1/logs/metadata/**',
   '/v1/mcp-integrations/**',
   '/v1/mcp-servers/**',
   '/v1/prompts/**',
