@@ -253,7 +253,15 @@ describe('documents of configuration', () => {
       prune: true,
     });
     expect(json.data.filter(({ action }: { action: string }) => action === 'delete')).to.deep.include({
-      ...{ index: -1, kind: 'Label', name: 'pruned', workspace: 'shop', action: 'delete', changes: [] },
+      ...{
+        index: -1,
+        kind: 'Label',
+        name: 'pruned',
+        workspace: 'shop',
+        action: 'delete',
+        changes: [],
+        kept_secrets: [],
+      },
       id: json.data.at(-1).id,
     });
     expect(await labels())
@@ -304,6 +312,80 @@ describe('documents of configuration', () => {
     expect(refused.json.data.message).to.include(
       'Config shop/pc-used cannot be deleted: ApiKey uses it uses it.',
     );
+  });
+
+  describe('with a secret whose variable is not set', () => {
+    const openai = documents.find(({ kind }) => kind === 'Integration')!;
+    const withSpec = (document: object, spec: object) => ({
+      ...document,
+      spec: { ...(document as { spec: object }).spec, ...spec },
+    });
+    const chat = documents.find(({ kind }) => kind === 'Config')!;
+    const send = (document: object, more: object = {}) =>
+      plane.rest('POST', '/v1/apply', { documents: [document], set: 'kept', ...more });
+    const keyOf = async () => {
+      const { organisation_id: org } = plane.first;
+      const integration = (await plane.store.integrations.get(org, 'openai'))!;
+      return [integration.maskedKey, integration.configurations];
+    };
+
+    it('keep what is stored, and say so', async () => {
+      const { status, json } = await send(openai);
+      expect(status, JSON.stringify(json)).to.equal(200);
+      expect([json.unchanged, json.data[0].changes, json.data[0].kept_secrets]).to.deep.equal([
+        1,
+        [],
+        [
+          { path: 'spec.key', name: 'OPENAI_KEY' },
+          { path: 'spec.configurations.custom_headers.x-secret', name: 'HEADER' },
+        ],
+      ]);
+    });
+
+    it('keep it through a change of something else, and notice another value afterwards', async () => {
+      const before = await keyOf();
+      const described = { description: 'new' };
+      expect((await send(withSpec(openai, described))).json.updated).to.equal(1);
+      expect(await keyOf()).to.deep.equal(before);
+      const own = { OPENAI_KEY: 'sk-canary-openai-9', HEADER: secrets.HEADER };
+      const other = await send(withSpec(openai, described), { secrets: own, dry_run: true });
+      expect(other.json.data[0].changes).to.deep.include({
+        path: 'spec.key',
+        before: null,
+        after: null,
+        secret: true,
+      });
+    });
+
+    it('are refused where the record is not there, or has no such secret', async () => {
+      const fresh = await send({ ...openai, name: 'openai-fresh' });
+      expect(fresh.status).to.equal(400);
+      expect(fresh.json.data.errors[0]).to.deep.equal({
+        path: 'documents[0].spec.key',
+        message: 'has no value: the variable OPENAI_KEY is not set.',
+      });
+      const headers = { 'x-secret': { env: 'HEADER' }, 'x-more': { env: 'MORE' } };
+      const more = await send(withSpec(openai, { configurations: { custom_headers: headers } }));
+      expect(more.json.data.errors.map(({ path }: { path: string }) => path)).to.include(
+        'documents[0].spec.configurations.custom_headers.x-more',
+      );
+    });
+
+    it('are refused where a config changes around a secret, which could reach another provider', async () => {
+      const targets = [{ provider: '@openai-shop', api_key: { env: 'TARGET_KEY' }, weight: 2 }];
+      const { status, json } = await send(
+        withSpec(chat, { config: { strategy: { mode: 'fallback' }, targets } }),
+      );
+      expect(status).to.equal(400);
+      expect(json.data.message)
+        .to.include('documents[0].spec.config.targets[0].api_key has no value')
+        .and.include('kept only where nothing else in spec.config changes');
+    });
+
+    it('are refused when the request asks for every value', async () => {
+      const { status, json } = await send(openai, { strict_secrets: true });
+      expect([status, json.data.errors.length]).to.deep.equal([400, 2]);
+    });
   });
 
   it('keep secrets out of answers, the audit log, exports and what is stored of them', async () => {

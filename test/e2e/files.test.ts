@@ -155,6 +155,32 @@ describe('configuration as files', function () {
     expect(typed.code).to.equal(2);
   });
 
+  it('takes an export of the same gateway without any variable, and changes nothing', async () => {
+    const file = write(
+      'secret.yaml',
+      'kind: Integration\nname: kept\nspec: { ai_provider_id: openai, key: { stdin: true } }\n',
+    );
+    expect((await headgate(env, ['apply', '-f', file], 'sk-canary-kept\n')).code).to.equal(0);
+    delete env['OPENAI_API_KEY'];
+    const all = write('all.yaml', (await command('export')).stdout);
+    const applied = await command('apply', '-f', all);
+    expect(applied.code, applied.stderr).to.equal(0);
+    expect(applied.stdout).to.include('Applied: 0 created, 0 changed, 0 deleted');
+    const notices = applied.stderr.trim().split('\n');
+    const stays =
+      /all\.yaml:\d+:\d+: spec\.key stays as it is stored: the variable INTEGRATION_KEPT_KEY is not set\.$/;
+    expect(notices.filter((line) => stays.test(line))).to.have.length(1);
+    expect(new Set(notices).size).to.equal(notices.length);
+    const strict = await command('apply', '-f', all, '--strict-secrets');
+    expect(strict.code).to.equal(1);
+    expect(strict.stderr).to.include('spec.key has no value: the variable INTEGRATION_KEPT_KEY is not set.');
+    const again = await headgate(env, ['apply', '-f', file], '');
+    expect(again.code, again.stderr).to.equal(0);
+    expect(again.stderr).to.include(
+      'secret.yaml:3:33: spec.key stays as it is stored: standard input is empty.',
+    );
+  });
+
   it('prints the text of a new key once, and does not overwrite a file of keys', async () => {
     const file = write(
       'key.yaml',

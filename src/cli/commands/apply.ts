@@ -27,6 +27,7 @@ interface ApplyOptions extends SessionOptions {
   readonly set: string;
   readonly dryRun?: boolean;
   readonly prune?: boolean;
+  readonly strictSecrets?: boolean;
   readonly secret?: Readonly<Record<string, string>>;
   readonly keysOut?: string;
   readonly detailedExitcode?: boolean;
@@ -56,6 +57,7 @@ export function register(program: Command, context: SessionContext): void {
       'value of {env: NAME}: NAME=@file, or NAME=- for standard input',
       secretFlag,
     )
+    .option('--strict-secrets', 'refuse secrets whose variable is not set, even where one is stored')
     .option(
       '--keys-out <file>',
       'new file for the secrets of new keys (mode 0600); unless given, they are printed',
@@ -91,6 +93,7 @@ async function apply(context: SessionContext, options: ApplyOptions): Promise<vo
         const etag = isThere ? await planWithoutKeys(client, documents, options, secrets) : options.etag;
         const applied = await called(client, documents, { ...options, etag }, secrets);
         keys?.write(applied.data);
+        noticeKept(documents, applied.data);
         print(applied, options, keys !== null);
         const isChanged = applied.created + applied.updated + applied.deleted > 0;
         if (options.detailedExitcode === true && isChanged) process.exitCode = 2;
@@ -148,6 +151,7 @@ async function called(
       dry_run: options.dryRun === true,
       prune: options.prune === true,
       secrets,
+      strict_secrets: options.strictSecrets === true,
       ...(options.workspace !== undefined && { workspace_id: options.workspace }),
       ...(options.etag !== undefined && { etag: options.etag }),
     });
@@ -186,6 +190,15 @@ function placed(
   );
   if (document === undefined) return { place: path || '…', problem: words };
   return { place: document.place(inner), problem: inner === '' ? words : `${inner} ${words}` };
+}
+
+/** A line on standard error for each secret that has no value and stays as it is stored. */
+function noticeKept(documents: readonly SourceDocument[], applied: readonly Applied[]): void {
+  for (const { index, kept_secrets } of applied)
+    for (const { path, name } of kept_secrets ?? []) {
+      const what = name === '-' ? 'standard input is empty' : `the variable ${name} is not set`;
+      writeErrorLine(`${documents[index]?.place(path)}: ${path} stays as it is stored: ${what}.`);
+    }
 }
 
 /** A file for the texts of keys: made before anything is applied, so that none is lost. */

@@ -6,7 +6,7 @@ import type { AppliedDocument, Store } from '../../../store/store.js';
 import type { Caller, NestedCalls } from '../../access/caller.js';
 import { AdminError, type AdminErrorCode, type Fault } from '../../admin-error.js';
 import { canonical, comparable, differences } from './canonical.js';
-import { addFaults, type Document, placeOf, readDocument } from './document.js';
+import { addFaults, type Document, type GivenSecrets, placeOf, readDocument } from './document.js';
 import { Inventory, scopeOf } from './inventory.js';
 import { type AppliedItem, inOrder, messageOf, refusal, report } from './items.js';
 import { isObject, type JsonFields } from './kinds/json.js';
@@ -16,11 +16,12 @@ import { specShape } from './kinds/spec-shape.js';
 import { Pruning } from './prune.js';
 import { initial, isOf, named, slugFrom, usualOf, withCleared } from './requests.js';
 import type { Row } from './row.js';
+import { isWithin, notKept } from './secrets/kept.js';
 
 export interface ApplyOptions {
   readonly set: string;
   readonly prune: boolean;
-  readonly secrets: Readonly<Record<string, string>>;
+  readonly secrets: GivenSecrets;
   /** Workspace of documents that name none: slug or id; null: the caller's own, or the only one. */
   readonly workspace: string | null;
   /** Of a dry run; null: whatever has changed since. */
@@ -179,6 +180,7 @@ export class Apply {
       row,
       action: row === null ? 'create' : 'unchanged',
       changes: [],
+      kept: [],
       key: null,
       stateBefore: row?.etag ?? '',
     };
@@ -207,9 +209,10 @@ export class Apply {
 
   async #create(item: AppliedItem): Promise<void> {
     const { document, workspaceId } = item;
-    const { kind, name } = document;
+    const { kind, name, secrets } = document;
+    if (secrets.missing.length > 0) throw AdminError.fields(secrets.missing);
     const { request } = adminMethod(kind.create!);
-    const sent = await this.#inventory.renamed(kind, workspaceId, document.secrets.sent, 'record');
+    const sent = await this.#inventory.renamed(kind, workspaceId, secrets.sent, 'record');
     const body: Record<string, unknown> = { ...initial(kind, workspaceId) };
     for (const field of this.#ownFields(document)) body[field] = sent[field];
     if (sent['secret_mappings'] !== undefined) body['secret_mappings'] = sent['secret_mappings'];
@@ -231,7 +234,7 @@ export class Apply {
     };
     if (kind.kind === 'ApiKey') item.key = String(made['key']);
     await this.#inventory.add(kind, item.row);
-    const shown = canonical(kind, document.secrets.shown);
+    const shown = canonical(kind, secrets.shown);
     for (const field of this.#ownFields(document)) report(item, `spec.${field}`, undefined, shown[field]);
   }
 
@@ -263,11 +266,15 @@ export class Apply {
       const isName = kind.reach !== 'single' && (name === 'name' || name === 'slug');
       const now = isName ? (row[name] ?? undefined) : comparable(kind, name, after, current[jsonName]);
       const found = differences(`spec.${jsonName}`, now, after);
-      const secrets = this.#changedSecrets(item, jsonName, before);
+      const secrets = this.#changedSecrets(item, name, before);
+      const missing = document.secrets.missing.filter(({ path }) => isWithin(path, name));
+      const faults = notKept(kind, missing, current, found.length > 0 || secrets.length > 0);
+      if (faults.length > 0) throw AdminError.fields(faults);
+      for (const one of missing) item.kept.push({ path: `spec.${one.path}`, name: one.name });
       if (found.length === 0 && secrets.length === 0) continue;
       for (const one of found) report(item, one.path, one.before, one.after);
       for (const path of secrets) item.changes.push({ path: `spec.${path}`, secret: true });
-      body[name] = withCleared(sent[name] ?? null, current[jsonName]);
+      body[name] = withCleared(sent[name] ?? null, current[jsonName], wanted[jsonName]);
     }
     for (const name of before?.fields ?? []) {
       const { jsonName } = shape.field(name) ?? {};
@@ -333,7 +340,7 @@ export class Apply {
   /** Paths of secrets in a field that are not the ones that were applied last. */
   #changedSecrets({ document }: AppliedItem, field: string, last: AppliedDocument | undefined): string[] {
     return [...document.secrets.values]
-      .filter(([path]) => path === field || path.startsWith(`${field}.`) || path.startsWith(`${field}[`))
+      .filter(([path]) => isWithin(path, field))
       .filter(([path, value]) => last?.secrets[path] !== this.#fingerprint(value))
       .map(([path]) => path);
   }
@@ -346,6 +353,8 @@ export class Apply {
     const key = `${kind.kind} ${row.id}`;
     const all = this.#applied.get(key) ?? [];
     const before = all.find(({ set }) => set === this.options.set);
+    const last = this.#lastOf(kind, row)?.secrets ?? {};
+    const kept = document.secrets.missing.filter(({ path }) => last[path] !== undefined);
     const next: AppliedDocument = {
       set: this.options.set,
       kind: kind.kind,
@@ -354,9 +363,10 @@ export class Apply {
       name: document.name,
       made: item.action === 'create' || all.some(({ made }) => made),
       fields: [...document.fields].sort(),
-      secrets: Object.fromEntries(
-        [...document.secrets.values].map(([path, value]) => [path, this.#fingerprint(value)]),
-      ),
+      secrets: Object.fromEntries([
+        ...[...document.secrets.values].map(([path, value]) => [path, this.#fingerprint(value)] as const),
+        ...kept.map(({ path }) => [path, last[path]!] as const),
+      ]),
     };
     return before !== undefined && isDeepStrictEqual(before, next) ? [] : [next];
   }

@@ -22,6 +22,13 @@ export interface Document {
   readonly secrets: ReadSecrets;
 }
 
+/** What a request gives for placeholders. */
+export interface GivenSecrets {
+  readonly values: Readonly<Record<string, string>>;
+  /** Is each placeholder without a value a fault? */
+  readonly strict: boolean;
+}
+
 /** Where faults of a document are. */
 export const placeOf = (index: number): string => `documents[${index}]`;
 
@@ -35,7 +42,7 @@ const textOf = (value: unknown): string | null =>
 export function readDocument(
   json: unknown,
   index: number,
-  secrets: Readonly<Record<string, string>>,
+  secrets: GivenSecrets,
   faults: Fault[],
 ): Document | null {
   const at = placeOf(index);
@@ -75,7 +82,7 @@ export function readDocument(
 function readSpec(
   kind: DocumentKind,
   spec: JsonFields,
-  given: Readonly<Record<string, string>>,
+  given: GivenSecrets,
   at: string,
   faults: Fault[],
 ): Pick<Document, 'fields' | 'secrets'> | null {
@@ -91,8 +98,9 @@ function readSpec(
         faults.push({ path: path.replace(/^spec/, at).replace(/\."(.*)"$/, '.$1'), problem });
     }
   }
-  const secrets = readSecrets(kind, read, given);
-  for (const { path, problem } of secrets.faults) faults.push({ path: under(at, path), problem });
+  const secrets = readSecrets(kind, read, given.values);
+  for (const { path, problem } of [...secrets.faults, ...(given.strict ? secrets.missing : [])])
+    faults.push({ path: under(at, path), problem });
   if (faults.length > before) return null;
   const message: Record<string, unknown> = empty(shape);
   for (const [name, value] of Object.entries(secrets.sent)) {

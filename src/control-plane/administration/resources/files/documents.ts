@@ -20,7 +20,7 @@ export function documentsService({ store, changed }: AdminParts): Service<'Docum
       const options = {
         set: request.set || 'default',
         prune: request.prune === true,
-        secrets: request.secrets,
+        secrets: { values: request.secrets, strict: request.strict_secrets === true },
         workspace: request.workspace_id || null,
         etag: request.etag || null,
       };

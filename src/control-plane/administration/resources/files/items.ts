@@ -16,6 +16,8 @@ export interface AppliedItem {
   row: Row | null;
   action: 'create' | 'update' | 'unchanged';
   changes: { path: string; before?: unknown; after?: unknown; secret: boolean }[];
+  /** Secrets without a value, of which the record keeps what it has, and the variables that are not set. */
+  kept: { path: string; name: string }[];
   key: string | null;
   /** Before this apply. */
   stateBefore: string;
@@ -69,6 +71,7 @@ export function messageOf({
   action,
   changes,
   key,
+  kept,
   workspaceName,
 }: AppliedItem): AppliedMessage {
   return {
@@ -80,6 +83,7 @@ export function messageOf({
     changes,
     id: row?.id ?? null,
     key,
+    kept_secrets: kept,
   };
 }
 

@@ -134,4 +134,5 @@ const messageOf = ({ kind, row, workspaceName }: Doomed): AppliedMessage => ({
   changes: [],
   id: row.id,
   key: null,
+  kept_secrets: [],
 });

@@ -3,6 +3,7 @@ import { isObject, type JsonFields } from './kinds/json.js';
 import type { DocumentKind, Part } from './kinds/kinds.js';
 import { specShape } from './kinds/spec-shape.js';
 import type { Row } from './row.js';
+import { secretMark } from './secrets/spec-secrets.js';
 
 /** The slug that a document names; undefined: the name cannot be a slug, and the gateway makes one. */
 export function slugFrom({ create, slugPrefix = '' }: DocumentKind, name: string): string | undefined {
@@ -39,11 +40,13 @@ export function isOf(kind: DocumentKind, name: string, fields: readonly string[]
   return first === undefined ? method === kind.update : specShape(kind).methodOf(first) === method;
 }
 
-/** An object with null for each field that the record has and the document has not. */
-export function withCleared(sent: unknown, current: unknown): unknown {
+/** An object with null for each field that the record has and the document has not. `wanted`: also with secrets that stay. */
+export function withCleared(sent: unknown, current: unknown, wanted?: unknown): unknown {
   if (!isObject(sent) || !isObject(current)) return sent;
   const made: Record<string, unknown> = { ...sent };
+  const kept = isObject(wanted) ? wanted : {};
   for (const [name, value] of Object.entries(current))
-    made[name] = Object.hasOwn(sent, name) ? withCleared(sent[name], value) : null;
+    if (Object.hasOwn(sent, name)) made[name] = withCleared(sent[name], value, kept[name]);
+    else if (kept[name] !== secretMark) made[name] = null;
   return made;
 }

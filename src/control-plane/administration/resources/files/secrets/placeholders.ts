@@ -18,7 +18,15 @@ export interface ReadSecrets {
   readonly shown: JsonFields;
   /** Values by their paths. */
   readonly values: ReadonlyMap<string, string>;
+  /** Those whose variable is not set: the record keeps what it has, and a new record cannot be made. */
+  readonly missing: readonly MissingSecret[];
   readonly faults: readonly Fault[];
+}
+
+/** A secret without a value. */
+export interface MissingSecret extends Fault {
+  /** Of the variable; `-` is standard input. */
+  readonly name: string;
 }
 
 /** Is it `{env: NAME}`, `{stdin: true}` or `{secret_reference: slug}`, and which? */
@@ -47,6 +55,14 @@ function parsed(text: string, isObjectField: boolean): unknown {
   }
 }
 
+/** The same JSON without fields that are undefined. */
+function withoutAbsent(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(withoutAbsent);
+  if (!isObject(value)) return value;
+  const fields = Object.entries(value).filter(([, item]) => item !== undefined);
+  return Object.fromEntries(fields.map(([name, item]) => [name, withoutAbsent(item)]));
+}
+
 /** Fills in the secrets that a spec names. Literal ones are refused. */
 export function readSecrets(
   kind: DocumentKind,
@@ -55,6 +71,7 @@ export function readSecrets(
 ): ReadSecrets {
   const faults: Fault[] = [];
   const values = new Map<string, string>();
+  const missing: MissingSecret[] = [];
   const mappings: Mapping[] = [];
   const fill = (value: unknown, path: string): unknown => {
     const placeholder = placeholderIn(value);
@@ -77,23 +94,24 @@ export function readSecrets(
         placeholder.name === 'stdin'
           ? 'standard input is empty'
           : `the variable ${placeholder.text} is not set`;
-      faults.push({ path, problem: `has no value: ${where}.` });
+      missing.push({ path, name: placeholder.text, problem: `has no value: ${where}.` });
       return undefined;
     }
     values.set(path, secret);
     return parsed(secret, path.endsWith('service_account_json'));
   };
-  const sent = visitSecrets(kind, spec, fill);
+  const sent = withoutAbsent(visitSecrets(kind, spec, fill)) as JsonFields;
   const shown = visitSecrets(kind, spec, (value) =>
     placeholderIn(value)?.name === 'secret_reference' ? undefined : secretMark,
   );
-  if (mappings.length === 0) return { sent, shown, values, faults };
+  if (mappings.length === 0) return { sent, shown, values, missing, faults };
   const own = Array.isArray(spec['secret_mappings']) ? spec['secret_mappings'] : [];
   const secret_mappings = [...own, ...mappings];
   return {
     sent: { ...sent, secret_mappings },
     shown: { ...shown, secret_mappings },
     values,
+    missing,
     faults,
   };
 }
