@@ -329,7 +329,7 @@ describe('documents of configuration', () => {
       return [integration.maskedKey, integration.configurations];
     };
 
-    it('keep what is stored, and say so', async () => {
+    it('keep what is stored, and report that', async () => {
       const { status, json } = await send(openai);
       expect(status, JSON.stringify(json)).to.equal(200);
       expect([json.unchanged, json.data[0].changes, json.data[0].kept_secrets]).to.deep.equal([

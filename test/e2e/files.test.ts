@@ -62,6 +62,9 @@ describe('configuration as files', function () {
       expect(code, `${text}${stdout}${stderr}`).to.equal(0);
       expect(stdout + stderr).to.not.include('sk-canary');
     }
+    env['VAULT_TOKEN'] = 'hvs.canary-of-vault';
+    const vault = await command('apply', '-f', join(folder, 'more'), '--set', 'more');
+    expect(vault.stdout, vault.stderr).to.include('Applied: 2 created').and.not.include('canary');
     expect(statSync(join(folder, 'keys.yaml')).mode & 0o777).to.equal(0o600);
     expect(documentsIn(readFileSync(join(folder, 'all.yaml'), 'utf8'))).to.deep.include({
       kind: 'Provider',
@@ -307,7 +310,7 @@ describe('configuration as files', function () {
 
     it('takes every example of the page, and an export', async () => {
       const examples = page
-        .filter(({ file }) => file?.startsWith('gateway/'))
+        .filter(({ file }) => /^(?:gateway|more)\//.test(file ?? ''))
         .flatMap(({ text }) => documentsIn(text));
       const { stdout } = await command('export');
       for (const document of [...examples, ...documentsIn(stdout)])

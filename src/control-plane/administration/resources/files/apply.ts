@@ -14,7 +14,7 @@ import type { DocumentKind, Part } from './kinds/kinds.js';
 import { referencesIn } from './kinds/references.js';
 import { specShape } from './kinds/spec-shape.js';
 import { Pruning } from './prune.js';
-import { initial, isOf, named, slugFrom, usualOf, withCleared } from './requests.js';
+import { initial, isOf, named, slugFrom, usualOf, withCleared, without } from './requests.js';
 import type { Row } from './row.js';
 import { isWithin, notKept } from './secrets/kept.js';
 
@@ -214,8 +214,7 @@ export class Apply {
     const { request } = adminMethod(kind.create!);
     const sent = await this.#inventory.renamed(kind, workspaceId, secrets.sent, 'record');
     const body: Record<string, unknown> = { ...initial(kind, workspaceId) };
-    for (const field of this.#ownFields(document)) body[field] = sent[field];
-    if (sent['secret_mappings'] !== undefined) body['secret_mappings'] = sent['secret_mappings'];
+    for (const field of this.#ownFields(document)) if (sent[field] !== undefined) body[field] = sent[field];
     body['name'] ??= name;
     if (kind.hasSlug) body['slug'] ??= slugFrom(kind, name);
     if (workspaceId !== null) body['workspace_id'] = workspaceId;
@@ -261,7 +260,8 @@ export class Apply {
     const body: Record<string, unknown> = {};
     for (const name of fields) {
       if (once.has(name)) continue;
-      const { jsonName } = shape.field(name)!;
+      const field = shape.field(name)!;
+      const { jsonName } = field;
       const after = wanted[jsonName];
       const isName = kind.reach !== 'single' && (name === 'name' || name === 'slug');
       const now = isName ? (row[name] ?? undefined) : comparable(kind, name, after, current[jsonName]);
@@ -274,7 +274,7 @@ export class Apply {
       if (found.length === 0 && secrets.length === 0) continue;
       for (const one of found) report(item, one.path, one.before, one.after);
       for (const path of secrets) item.changes.push({ path: `spec.${path}`, secret: true });
-      body[name] = withCleared(sent[name] ?? null, current[jsonName], wanted[jsonName]);
+      body[name] = withCleared(field, sent[name] ?? null, current[jsonName], wanted[jsonName]);
     }
     for (const name of before?.fields ?? []) {
       const { jsonName } = shape.field(name) ?? {};
@@ -284,7 +284,7 @@ export class Apply {
       const now = comparable(kind, name, undefined, current[jsonName]);
       if (now === undefined) continue;
       report(item, `spec.${jsonName}`, now, undefined);
-      body[name] = null;
+      Object.assign(body, { [name]: null }, without(kind.cleared?.[name], document.fields));
     }
     return Object.keys(body).length === 0 ? null : body;
   }

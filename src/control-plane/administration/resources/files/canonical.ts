@@ -64,7 +64,7 @@ export function canonical(kind: DocumentKind, spec: JsonFields, keepsComputed = 
     const value = form.field(field, spec[field.jsonName] ?? spec[field.name], field.name);
     if (value !== undefined) made[field.jsonName] = value;
   }
-  return made;
+  return kind.form?.(made) ?? made;
 }
 
 /** What the record has of a field, as far as the document's value is to be compared with it. */

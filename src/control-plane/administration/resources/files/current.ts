@@ -1,3 +1,4 @@
+import { secretMappingMessage } from '../../credentials/secret-mappings.js';
 import type { JsonFields } from './kinds/json.js';
 import type { DocumentKind } from './kinds/kinds.js';
 import { specShape } from './kinds/spec-shape.js';
@@ -11,6 +12,8 @@ const unmasked = (configurations: JsonFields): JsonFields =>
   Object.fromEntries(
     Object.entries(configurations).map(([name, value]) => [name.replace(/^masked_/, ''), value]),
   );
+
+const authSettings = 'Organisations.GetAuthSettings';
 
 const additions: Readonly<Record<string, Addition>> = {
   /** Of what a workspace may inherit, a document has what is set in itself. */
@@ -33,6 +36,7 @@ const additions: Readonly<Record<string, Addition>> = {
       input_guardrails: organisation.defaults.inputGuardrails,
       output_guardrails: organisation.defaults.outputGuardrails,
       session_settings: { max_session_ttl: organisation.maxSessionTtl },
+      ...((await calls.may(authSettings)) ? (await calls.run(authSettings, {})).response : {}),
     };
   },
 
@@ -77,6 +81,7 @@ const additions: Readonly<Record<string, Addition>> = {
       ...Object.fromEntries(spelt.filter(([, value]) => value !== undefined)),
       ...json,
       key: json['masked_api_key'],
+      secret_mappings: provider.secretMappings.map(secretMappingMessage),
     };
   },
 };

@@ -118,7 +118,9 @@ function readSpec(
   } catch (thrown) {
     addFaults(faults, thrown, at);
   }
-  return faults.length > before ? null : { fields: Object.keys(read), secrets };
+  return faults.length > before
+    ? null
+    : { fields: [...new Set([...Object.keys(read), ...Object.keys(secrets.sent)])], secrets };
 }
 
 /** A path at the start of a message: `config.targets[0].provider: the workspace has no provider @main.` */

@@ -63,8 +63,8 @@ export async function exportDocuments(
         { id, slug: null, name: '', documentName: '', workspaceId: null, etag: null, json: {} },
         null,
       );
-    } else if (kind.reach === 'organisation') for (const row of workspaces) await add(row, null);
-    if (kind.reach === 'either' && ofOrganisation)
+    } else if (kind.kind === 'Workspace') for (const row of workspaces) await add(row, null);
+    else if (kind.reach !== 'workspace' && ofOrganisation)
       for (const row of [...(await inventory.rows(kind, null))].sort(order)) await add(row, null);
     if (kind.reach === 'either' || kind.reach === 'workspace')
       for (const { id, documentName } of workspaces)

@@ -8,7 +8,7 @@ import { type DocumentKind, kindNamed } from './kinds/kinds.js';
 import type { Row } from './row.js';
 import { secretMark, visitSecrets } from './secrets/spec-secrets.js';
 
-const pageSize = 1000;
+const largestPage = 1000;
 /** Fields that differ between gateways, and so do not decide on the order of records with the same name. */
 const ofOneGateway = /^(?:id|slug|key|etag|owner_id|created_by|updated_by|.*_at|current_usage|version_id)$/;
 
@@ -114,6 +114,7 @@ export class Inventory {
     });
     for (const [other, name] of wanted) {
       const named = kindNamed(other)!;
+      if (!(await this.#mayName(named))) continue;
       const found =
         to === 'document'
           ? await this.nameOf(named, workspaceId, name)
@@ -121,6 +122,11 @@ export class Inventory {
       names.set(`${other} ${name}`, found);
     }
     return references(spec, (other, name) => names.get(`${other} ${name}`) ?? name);
+  }
+
+  /** Records that only keys of the organisation may list stay as others name them. */
+  async #mayName({ list }: DocumentKind): Promise<boolean> {
+    return list === null || !adminMethod(list).access.organisationOnly || this.calls.may(list);
   }
 
   async #whole(kind: DocumentKind, row: Row): Promise<JsonFields> {
@@ -142,6 +148,7 @@ export class Inventory {
     if (workspaceId !== null) where['workspace_id'] = workspaceId;
     else if (kind.reach === 'either' && request.field('organisation_id') !== undefined)
       where['organisation_id'] = this.organisationId;
+    const pageSize = request.field('page_size')?.rules.max ?? largestPage;
     const rows: Row[] = [];
     for (let page = 0, total = 1; page * pageSize < total; page++) {
       const paged = { ...where, page_size: pageSize, current_page: page };

@@ -1,3 +1,4 @@
+import type { FieldShape } from '../../../../../proto/shape.js';
 import { adminMethod } from '../../../../../proto/tree.js';
 import { isObject, type JsonFields } from './kinds/json.js';
 import type { DocumentKind, Part } from './kinds/kinds.js';
@@ -40,13 +41,25 @@ export function isOf(kind: DocumentKind, name: string, fields: readonly string[]
   return first === undefined ? method === kind.update : specShape(kind).methodOf(first) === method;
 }
 
-/** An object with null for each field that the record has and the document has not. `wanted`: also with secrets that stay. */
-export function withCleared(sent: unknown, current: unknown, wanted?: unknown): unknown {
-  if (!isObject(sent) || !isObject(current)) return sent;
+/** The same fields but for those that a document gives. */
+export const without = (fields: JsonFields | undefined, given: readonly string[]): JsonFields =>
+  Object.fromEntries(Object.entries(fields ?? {}).filter(([name]) => !given.includes(name)));
+
+/**
+ * A message with null for each field that the record has and the document has not; maps and free JSON are replaced as a
+ * whole. `wanted`: also with secrets that stay.
+ */
+export function withCleared(field: FieldShape, sent: unknown, current: unknown, wanted: unknown): unknown {
+  const isMessage = field.kind === 'message' && !field.list && !field.map;
+  if (!isMessage || !isObject(sent) || !isObject(current)) return sent;
   const made: Record<string, unknown> = { ...sent };
   const kept = isObject(wanted) ? wanted : {};
-  for (const [name, value] of Object.entries(current))
-    if (Object.hasOwn(sent, name)) made[name] = withCleared(sent[name], value, kept[name]);
-    else if (kept[name] !== secretMark) made[name] = null;
+  for (const [name, value] of Object.entries(current)) {
+    const inner = field.message?.spelt(name);
+    const spelling = inner?.spellings.find((one) => Object.hasOwn(sent, one));
+    if (inner === undefined || (spelling === undefined && kept[name] === secretMark)) continue;
+    if (spelling === undefined) made[name] = null;
+    else made[spelling] = withCleared(inner, sent[spelling], value, kept[name]);
+  }
   return made;
 }

@@ -182,13 +182,15 @@ export function secretReferencesService({ store, ownIdentities }: AdminParts): S
       const workspaces = await workspacesOf(caller, all, request.allowed_workspaces);
       const tags = changeOf(request, 'tags');
       const description = changeOf(request, 'description');
+      const isEmptied = changeOf(request, 'allowed_workspaces') !== undefined;
+      const stay = isEmptied ? [] : (before.workspaces ?? []);
       const answer = await secretReferences.update(organisationId, before.id, {
         name: setOf(request, 'name')?.trim(),
         description: description && (description.trim() || null),
         auth,
         secretPath,
         secretKey: changeOf(request, 'secret_key') === '' ? null : changeOf(request, 'secret_key'),
-        workspaces: workspaces === undefined && all === false ? (before.workspaces ?? []) : workspaces,
+        workspaces: workspaces === undefined && all === false ? stay : workspaces,
         tags: tags === undefined ? undefined : tagsGiven(tags),
         etag: request.etag ?? undefined,
       });

@@ -1,3 +1,4 @@
+import type { JsonFields } from './json.js';
 import { type ReferenceWalk, references } from './references.js';
 
 /** Fields of `spec` that another method takes than the one that updates the record. */
@@ -22,7 +23,7 @@ export interface DocumentKind {
   readonly update: string;
   readonly delete: string | null;
   /** The field that identifies the record in requests. */
-  readonly id: 'id' | 'slug' | 'workspace_id';
+  readonly id: 'id' | 'slug' | 'workspace_id' | 'secret_reference_id';
   /** The field by which other records name it. */
   readonly namedBy: 'id' | 'slug';
   /** Is its slug chosen by the caller? Documents are then named by the slug, else by the name. */
@@ -38,6 +39,10 @@ export interface DocumentKind {
   readonly computed?: readonly string[];
   /** What absent fields mean, by their paths; `*` is any item. */
   readonly usual?: Readonly<Record<string, unknown>>;
+  /** Values that take the place of fields which an earlier apply set and that cannot be without one. */
+  readonly cleared?: Readonly<Record<string, JsonFields>>;
+  /** Brings a spec into its one form where several mean the same. */
+  readonly form?: (spec: JsonFields) => JsonFields;
   /** Lists of which only the named items are compared, and the field that names an item. */
   readonly keyed?: Readonly<Record<string, string>>;
   /** Where free JSON of the spec holds secrets. */
@@ -63,6 +68,13 @@ const policies = (service: string) => ({
   hasSlug: false,
   references: references.policy,
 });
+
+/** A list of workspaces means that not all may use it. */
+function listedWorkspacesAlone(spec: JsonFields): JsonFields {
+  const { allow_all_workspaces, ...rest } = spec;
+  const listed = spec['allowed_workspaces'];
+  return Array.isArray(listed) && listed.length > 0 && allow_all_workspaces === false ? rest : spec;
+}
 
 /** Every kind, in the order in which records are made: one that names another comes after it. */
 export const kinds: readonly DocumentKind[] = [
@@ -94,6 +106,25 @@ export const kinds: readonly DocumentKind[] = [
     references: references.workspace,
   },
   {
+    kind: 'SecretReference',
+    reach: 'organisation',
+    create: 'SecretReferences.CreateSecretReference',
+    list: 'SecretReferences.ListSecretReferences',
+    read: 'SecretReferences.GetSecretReference',
+    update: 'SecretReferences.UpdateSecretReference',
+    delete: 'SecretReferences.DeleteSecretReference',
+    id: 'secret_reference_id',
+    namedBy: 'slug',
+    hasSlug: true,
+    usual: { allow_all_workspaces: true },
+    cleared: {
+      allow_all_workspaces: { allow_all_workspaces: true },
+      allowed_workspaces: { allowed_workspaces: null, allow_all_workspaces: true },
+    },
+    form: listedWorkspacesAlone,
+    references: references.secretReference,
+  },
+  {
     kind: 'Integration',
     reach: 'either',
     create: 'Integrations.CreateIntegration',
@@ -117,6 +148,7 @@ export const kinds: readonly DocumentKind[] = [
       'global_workspace_access.usage_limits.*.next_usage_reset_at',
     ],
     usual: {
+      'secret_mappings.*.value_format': 'string',
       'models.*.is_custom': false,
       'models.*.is_finetune': false,
       'workspaces.*.usage_limits.*.type': 'cost',
@@ -141,8 +173,10 @@ export const kinds: readonly DocumentKind[] = [
     namedBy: 'slug',
     hasSlug: true,
     once: ['source_provider_api_key_id'],
+    // A provider with a credential of its own is a virtual key.
+    parts: [{ method: 'VirtualKeys.UpdateVirtualKey', fields: ['secret_mappings'] }],
     computed: limits,
-    usual: usualLimits,
+    usual: { ...usualLimits, 'secret_mappings.*.value_format': 'string' },
     references: references.provider,
   },
   {
@@ -271,8 +305,21 @@ export const kinds: readonly DocumentKind[] = [
         method: 'Organisations.UpdateOrganisationDefaults',
         fields: ['input_guardrails', 'output_guardrails'],
       },
-      { method: 'Organisations.UpdateAuthSettings', fields: ['session_settings'] },
+      {
+        method: 'Organisations.UpdateAuthSettings',
+        fields: [
+          'session_settings',
+          'jwks_url',
+          'jwks',
+          'issuer',
+          'audience',
+          'algorithms',
+          'user_id_claims',
+          'oidc',
+        ],
+      },
     ],
+    usual: { algorithms: ['RS256'], user_id_claims: ['email_id', 'sub', 'uid'] },
     references: references.organisation,
   },
 ];

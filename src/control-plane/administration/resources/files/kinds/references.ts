@@ -37,6 +37,16 @@ const guardrails =
       spec,
     );
 
+/** Of `secret_mappings`. */
+const mapped =
+  (visit: Visit) =>
+  (spec: JsonFields): JsonFields =>
+    at(spec, 'secret_mappings', (list) =>
+      Array.isArray(list)
+        ? list.map(inside((item) => at(item, 'secret_reference_id', one('SecretReference', visit))))
+        : list,
+    );
+
 /** Keys of conditions whose values are records. */
 const conditionKinds: Readonly<Record<string, string>> = {
   api_key: 'ApiKey',
@@ -62,11 +72,12 @@ export const references = {
       inside((defaults) => guardrails(visit)(at(defaults, 'user_api_key_config', one('Config', visit)))),
     ),
   organisation: (spec, visit) => guardrails(visit)(spec),
+  secretReference: (spec, visit) => at(spec, 'allowed_workspaces', each('Workspace', visit)),
   integration: (spec, visit) =>
-    at(spec, 'workspaces', (list) =>
+    at(mapped(visit)(spec), 'workspaces', (list) =>
       Array.isArray(list) ? list.map(inside((item) => at(item, 'id', one('Workspace', visit)))) : list,
     ),
-  provider: (spec, visit) => at(spec, 'integration_id', one('Integration', visit)),
+  provider: (spec, visit) => at(mapped(visit)(spec), 'integration_id', one('Integration', visit)),
   config: (spec, visit) =>
     at(
       spec,

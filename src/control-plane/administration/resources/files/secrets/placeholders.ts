@@ -40,6 +40,18 @@ function placeholderIn(value: unknown): { readonly name: string; readonly text: 
   return isNamed && typeof text === 'string' && text !== '' ? { name, text } : null;
 }
 
+/** The field of `secret_mappings` that a path means; null: none can be mapped there. */
+function targetOf(kind: DocumentKind, path: string): string | null {
+  if (specShape(kind).field('secret_mappings') === undefined) return null;
+  if (kind.kind === 'Provider' && /^\w+$/.test(path)) return path === 'key' ? path : `model_config.${path}`;
+  return /^(?:key|configurations\.\w+)$/.test(path) ? path : null;
+}
+
+const notMapped = (kind: DocumentKind): string =>
+  specShape(kind).field('secret_mappings') === undefined
+    ? 'cannot come from a secret reference: put the credential into an Integration or a Provider.'
+    : 'is part of a field that a secret reference fills as a whole: name the field in secret_mappings.';
+
 interface Mapping {
   readonly target_field: string;
   readonly secret_reference_id: string;
@@ -80,12 +92,9 @@ export function readSecrets(
       return undefined;
     }
     if (placeholder.name === 'secret_reference') {
-      if (specShape(kind).field('secret_mappings') === undefined)
-        faults.push({
-          path,
-          problem: 'cannot come from a secret reference: put the credential into an Integration.',
-        });
-      mappings.push({ target_field: path, secret_reference_id: placeholder.text });
+      const target = targetOf(kind, path);
+      if (target === null) faults.push({ path, problem: notMapped(kind) });
+      else mappings.push({ target_field: target, secret_reference_id: placeholder.text });
       return undefined;
     }
     const secret = Object.hasOwn(given, placeholder.text) ? given[placeholder.text] : undefined;
