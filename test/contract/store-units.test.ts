@@ -50,6 +50,18 @@ describe('a unit of work', () => {
       expect(rows[0]?.resourceId).to.equal((await store.configs.get(place, 'pc-whole'))?.id);
     });
 
+    it('puts nothing into a workspace that it has archived itself', async () => {
+      const workspace = made(await store.workspaces.create(organisation, { name: 'archived in a unit' }));
+      const within = { organisationId: organisation, workspaceId: workspace.id };
+      const create = (slug: string) => store.configs.create(within, { name: slug, slug, text: '{}' });
+      await store.unit(organisation, async () => {
+        made(await create('pc-first'));
+        expect(await create('pc-first')).to.equal('taken');
+        made(await store.workspaces.archive(organisation, workspace.id));
+        expect(await create('pc-second')).to.equal('missing');
+      });
+    });
+
     it('changes nothing where it throws at its end', async () => {
       const before = await store.audit.list(organisation, {}, everything);
       const newest = await store.changes.newest();

@@ -51,6 +51,22 @@ export async function insertRow(sql: Sql, table: string, row: Row): Promise<void
   await run(sql, text, valuesOf(row));
 }
 
+/**
+ * Inserts a row, unless what must be unique is taken: false, and nothing was changed. No error is caught, which in PostgreSQL
+ * would need a savepoint around it.
+ */
+export async function insertNew(sql: Sql, table: string, row: Row): Promise<boolean> {
+  const columns = Object.keys(row);
+  const text = textFor('insert new', table, columns, () => {
+    const names = columns.map((column) => `"${column}"`).join(', ');
+    const places = columns.map(() => '?').join(', ');
+    return `INSERT INTO "${table}" (${names}) VALUES (${places}) ON CONFLICT DO NOTHING RETURNING 1 AS made`;
+  });
+  const query = { method: 'select', sql: text, bindings: valuesOf(row), returning: ['made'] };
+  const made = await (sql.client as LeanDialect).run(query);
+  return (made as readonly unknown[]).length > 0;
+}
+
 /** Rows that are written by one statement: what a database takes of values has a limit. */
 const rowsAtOnce = 200;
 

@@ -15,7 +15,7 @@ import { shownConfig } from '../../secrets/config-secrets.js';
 import type { SealedPlace } from '../../secrets/seal.js';
 import type { Database, Sql, Transaction } from '../connection/driver.js';
 import { isDuplicate, isKeepable } from '../connection/failure.js';
-import { firstRow, insertRow, rowsOf, run } from '../connection/statements.js';
+import { firstRow, insertNew, rowsOf, run } from '../connection/statements.js';
 import type { DataKeys } from '../keys/data-keys.js';
 import { listed, newestFirst } from '../lists.js';
 import { isCurrent, replaceRow } from '../revision.js';
@@ -171,16 +171,13 @@ export class SqlConfigs implements ConfigStore {
 
   async create(place: Place, input: NewConfig): Promise<Config | 'taken' | 'missing'> {
     for (let attempt = 1; ; attempt++) {
-      try {
-        return await this.database.write((sql) => this.#insert(sql, place, input), { apart: true });
-      } catch (error) {
-        if (!isDuplicate(error) || attempt === 5) throw error;
-        if (input.slug !== undefined) return 'taken';
-      }
+      const made = await this.database.write((sql) => this.#insert(sql, place, input));
+      // A slug that was made by chance is made again.
+      if (made !== 'taken' || input.slug !== undefined || attempt === 5) return made;
     }
   }
 
-  async #insert(sql: Transaction, place: Place, input: NewConfig): Promise<Config | 'missing'> {
+  async #insert(sql: Transaction, place: Place, input: NewConfig): Promise<Config | 'taken' | 'missing'> {
     if (!(await hasWorkspace(sql, place))) return 'missing';
     const now = this.now();
     const row: ConfigRow = {
@@ -198,7 +195,7 @@ export class SqlConfigs implements ConfigStore {
       created_at: now,
       updated_at: now,
     };
-    await insertRow(sql, 'configs', row);
+    if (!(await insertNew(sql, 'configs', row))) return 'taken';
     await this.#addVersion(sql, row, row.current_version_id, input.text, input.by ?? null);
     return fromRow(row);
   }

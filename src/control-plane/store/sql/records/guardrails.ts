@@ -16,7 +16,7 @@ import { makeSlug } from '../../records/slug.js';
 import { shownChecks } from '../../secrets/guardrail-secrets.js';
 import type { SealedPlace } from '../../secrets/seal.js';
 import type { Database, Sql, Transaction } from '../connection/driver.js';
-import { isDuplicate } from '../connection/failure.js';
+import { insertNew } from '../connection/statements.js';
 import type { DataKeys } from '../keys/data-keys.js';
 import { listed, newestFirst } from '../lists.js';
 import { isCurrent, replaceRow } from '../revision.js';
@@ -149,13 +149,9 @@ export class SqlGuardrails implements GuardrailStore {
     input: NewGuardrail,
   ): Promise<Guardrail | 'missing'> {
     for (let attempt = 1; ; attempt++) {
-      try {
-        return await this.database.write((sql) => this.#insert(sql, organisationId, workspaceId, input), {
-          apart: true,
-        });
-      } catch (error) {
-        if (!isDuplicate(error) || attempt === 5) throw error;
-      }
+      const made = await this.database.write((sql) => this.#insert(sql, organisationId, workspaceId, input));
+      if (made !== 'taken') return made;
+      if (attempt === 5) throw new Error('No slug was found for the guardrail that is not taken.');
     }
   }
 
@@ -164,7 +160,7 @@ export class SqlGuardrails implements GuardrailStore {
     organisationId: string,
     workspaceId: string | null,
     input: NewGuardrail,
-  ): Promise<Guardrail | 'missing'> {
+  ): Promise<Guardrail | 'taken' | 'missing'> {
     if (workspaceId !== null && !(await hasWorkspace(sql, { organisationId, workspaceId }))) return 'missing';
     const now = this.now();
     const row: GuardrailRow = {
@@ -181,7 +177,7 @@ export class SqlGuardrails implements GuardrailStore {
       created_at: now,
       updated_at: now,
     };
-    await sql('guardrails').insert(row);
+    if (!(await insertNew(sql, 'guardrails', row))) return 'taken';
     await this.#addVersion(sql, row, input);
     return fromRow(row);
   }

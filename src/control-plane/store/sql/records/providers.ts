@@ -14,7 +14,8 @@ import type {
 } from '../../records/providers.js';
 import { makeSlug } from '../../records/slug.js';
 import type { Database, Sql, Transaction } from '../connection/driver.js';
-import { isDuplicate, isKeepable } from '../connection/failure.js';
+import { isKeepable } from '../connection/failure.js';
+import { insertNew } from '../connection/statements.js';
 import type { DataKeys } from '../keys/data-keys.js';
 import { listed, newestFirst } from '../lists.js';
 import { isCurrent, replaceRow } from '../revision.js';
@@ -180,21 +181,14 @@ export class SqlProviders implements ProviderStore {
     fill: (sql: Transaction, blank: ProviderRow) => Promise<ProviderRow | undefined>,
   ): Promise<Provider | 'taken' | 'missing'> {
     for (let attempt = 1; ; attempt++) {
-      try {
-        return await this.database.write(
-          async (sql) => {
-            if (!(await hasWorkspace(sql, place))) return 'missing';
-            const row = await fill(sql, this.#blank(place, input));
-            if (row === undefined) return 'missing';
-            await sql('providers').insert(row);
-            return this.#one(sql, row);
-          },
-          { apart: true },
-        );
-      } catch (error) {
-        if (!isDuplicate(error) || attempt === 5) throw error;
-        if (input.slug !== undefined) return 'taken';
-      }
+      const made = await this.database.write(async (sql) => {
+        if (!(await hasWorkspace(sql, place))) return 'missing';
+        const row = await fill(sql, this.#blank(place, input));
+        if (row === undefined) return 'missing';
+        return (await insertNew(sql, 'providers', row)) ? this.#one(sql, row) : 'taken';
+      });
+      // A slug that was made by chance is made again.
+      if (made !== 'taken' || input.slug !== undefined || attempt === 5) return made;
     }
   }
 

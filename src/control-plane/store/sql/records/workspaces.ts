@@ -73,11 +73,18 @@ const fromRow = (row: WorkspaceRow): Workspace => ({
   etag: etagOf(row),
 });
 
+/** Active workspaces that a transaction has met: one that makes many records asks once for each. */
+const met = new WeakMap<Transaction, Set<string>>();
+
 /** Is this workspace an active one of this organisation? Asked before anything is put into it. */
-export async function hasWorkspace(sql: Sql, place: Place): Promise<boolean> {
+export async function hasWorkspace(sql: Transaction, place: Place): Promise<boolean> {
+  const name = `${place.organisationId} ${place.workspaceId}`;
+  const known = met.get(sql) ?? new Set();
+  if (known.has(name)) return true;
   const found = await sql('workspaces')
     .where({ id: place.workspaceId, organisation_id: place.organisationId, status: 'active' })
     .first('id');
+  if (found !== undefined) met.set(sql, known.add(name));
   return found !== undefined;
 }
 
@@ -242,6 +249,7 @@ export class SqlWorkspaces implements WorkspaceStore {
       const row = await rowOf(sql, organisationId, id);
       if (row === undefined || row.status === 'archived') return 'missing';
       if (!isCurrent(row, etag)) return 'stale';
+      met.delete(sql);
       const written = await replaceRow(sql, 'workspaces', { ...made(row), updated_at: this.now() });
       return written === 'stale' ? written : fromRow(written);
     });
