@@ -11,7 +11,7 @@ export interface AcceptInviteRequest {
   /** To sign in with: 12 to 128 characters. Required for the first owner and for a new password; an invited user without one
    * signs in by OpenID Connect. */
   readonly password?: string | null;
-  /** Of the first owner, who needs one; for invited users it is that of the invitation. */
+  /** Required for the first owner; an invited user has the address of the invitation. */
   readonly email?: string | null;
 }
 
@@ -45,7 +45,7 @@ export interface AiModelGroups {
   readonly data: readonly AiModelGroup[];
 }
 
-/** Amounts are dollars, tokens or requests, as the budget counts. Of an anomaly they are 0, and its figures are in `anomaly`. */
+/** Amounts are dollars, tokens or requests, as the budget counts. For an anomaly they are 0, and its figures are in `anomaly`. */
 export interface Alert {
   readonly id: string;
   readonly object: 'alert';
@@ -55,12 +55,12 @@ export interface Alert {
   readonly created_at?: string | null;
   readonly organisation_id: string;
   readonly workspace_id?: string | null;
-  /** What the budget is set on; of an anomaly the workspace. */
+  /** What the budget is set on; for an anomaly, the workspace. */
   readonly holder_type: 'api_key' | 'workspace' | 'virtual_key' | 'integration' | 'usage_limits_policy';
   readonly holder_id: string;
   /** At the time of the alert; absent: it had none, or was deleted. */
   readonly holder_name?: string | null;
-  /** The same for each period of the budget. Of a policy, the id of an entity. Empty of an anomaly. */
+  /** The same for each period of the budget. For a policy, the id of an entity. Empty for an anomaly. */
   readonly budget_id: string;
   /** Of a policy, the values of its groups. */
   readonly value_key?: string | null;
@@ -81,13 +81,13 @@ export interface Alert {
   /** Calls of the webhook so far. */
   readonly delivery_attempts: number;
   readonly sent_at?: string | null;
-  /** Of the event anomaly alone. */
+  /** Only with the event anomaly. */
   readonly anomaly?: Anomaly | null;
 }
 
 /** A figure of a workspace that differed from the same hours of past weeks. */
 export interface Anomaly {
-  /** That of its alert. */
+  /** Also the id of its alert. */
   readonly id: string;
   readonly object: 'anomaly';
   readonly workspace_id: string;
@@ -97,9 +97,9 @@ export interface Anomaly {
   readonly value: number;
   /** The median of the same hours of past weeks. */
   readonly expected: number;
-  /** The first five minutes that differed begin. */
+  /** Start of the first five minutes that differed. */
   readonly started_at?: string | null;
-  /** The last five minutes that differed end. It goes on where this is a moment ago. */
+  /** End of the last five minutes that differed. If this is a moment ago, the anomaly continues. */
   readonly last_seen_at?: string | null;
   /** When it was found. */
   readonly created_at?: string | null;
@@ -153,7 +153,7 @@ export interface ApiKeyDefaults {
 }
 
 export interface AppliedDocument {
-  /** Its place in the request, from 0; -1: a record without a document, which is deleted. */
+  /** Index of the document in the request, from 0; -1: a record without a document, which is deleted. */
   readonly index: number;
   readonly kind: string;
   readonly name: string;
@@ -163,7 +163,7 @@ export interface AppliedDocument {
   readonly changes: readonly DocumentChange[];
   /** Of the record; absent in a dry run that would make it. */
   readonly id?: string | null;
-  /** The text of a key that was made: it is shown here and nowhere else. */
+  /** The secret of a key that was created, which is only shown here. */
   readonly key?: string | null;
   /** Secrets without a value, of which the record keeps what it has. */
   readonly kept_secrets: readonly KeptSecret[];
@@ -178,26 +178,26 @@ export interface AppliedDocuments {
   readonly unchanged: number;
   /** In the order of the request; deleted records last. */
   readonly data: readonly AppliedDocument[];
-  /** Names the state of the records before; for the etag of an apply. */
+  /** Names the state of the records before the changes; for the etag of an apply. */
   readonly etag: string;
 }
 
 export interface ApplyDocumentsRequest {
   /** Each with kind, name, workspace and spec. At most 10000. */
   readonly documents: readonly Readonly<Record<string, unknown>>[];
-  /** Name of the set that these documents are all of; `default` unless given. */
+  /** Name of the set that consists of these documents; `default` unless given. */
   readonly set?: string | null;
   /** Report what would change, and change nothing? */
   readonly dry_run?: boolean | null;
-  /** Delete records that an earlier apply of this set made and that no document describes any more? */
+  /** Delete records that an earlier apply of this set created and that no document describes any more? */
   readonly prune?: boolean | null;
   /** Values of the secrets that documents name by {env: NAME}, by that name; `-` is standard input. */
   readonly secrets: Readonly<Record<string, string>>;
   /** Workspace of documents that name none: id or slug. */
   readonly workspace_id?: string | null;
-  /** Refuse placeholders without a value? Else a record that is there keeps the secret that it has. */
+  /** Refuse placeholders without a value? Otherwise an existing record keeps its secret. */
   readonly strict_secrets?: boolean | null;
-  /** Of a dry run: refused with 409 when the records have changed since. */
+  /** The etag of a dry run: refused with 409 if the records have changed since. */
   readonly etag?: string | null;
 }
 
@@ -776,7 +776,7 @@ export interface CreateProviderRequest {
   readonly expires_at?: string | null;
   /** Sent with every request. */
   readonly custom_headers: Readonly<Record<string, string>>;
-  /** false sends no traceparent and tracestate. true unless given. */
+  /** If false, traceparent and tracestate are not sent. true unless given. */
   readonly send_trace_context?: boolean | null;
   /** Azure OpenAI: at most 30 characters. */
   readonly api_version?: string | null;
@@ -911,9 +911,9 @@ export interface CreateScimMappingRequest {
   /** Id or slug. */
   readonly workspace_id: string;
   readonly role: 'admin' | 'manager' | 'member';
-  /** One of scim_group_id and scim_group_name is needed. */
+  /** One of scim_group_id and scim_group_name is required. */
   readonly scim_group_id?: string | null;
-  /** In any case. */
+  /** In upper or lower case. */
   readonly scim_group_name?: string | null;
   /** A repeat with the same request_id and body within 24 hours gets the first answer again. */
   readonly request_id?: string | null;
@@ -942,7 +942,7 @@ export interface CreateSecretReferenceRequest {
   /** Name or ARN at AWS, name (or name/version) at Azure, API path after /v1/ at Vault, name of the variable (env) or of
    * the file. */
   readonly secret_path: string;
-  /** Picks one value of a secret that is a JSON object, or of the fields at Vault. */
+  /** Picks one value of a secret that is a JSON object, or one field of a Vault secret. */
   readonly secret_key?: string | null;
   /** May every workspace use it? true unless allowed_workspaces is given. */
   readonly allow_all_workspaces?: boolean | null;
@@ -950,7 +950,7 @@ export interface CreateSecretReferenceRequest {
   readonly allowed_workspaces: readonly string[];
   /** For searches: at most 64, each of at most 255 characters. */
   readonly tags: Readonly<Record<string, string>>;
-  /** The key's own. */
+  /** That of the key. */
   readonly organisation_id?: string | null;
   /** A repeat with the same request_id and body within 24 hours gets the first answer again. */
   readonly request_id?: string | null;
@@ -1037,7 +1037,7 @@ export interface CreateVirtualKeyRequest {
   readonly custom_host?: string | null;
   /** Sent with every request. */
   readonly custom_headers: Readonly<Record<string, string>>;
-  /** false sends no traceparent and tracestate. true unless given. */
+  /** If false, traceparent and tracestate are not sent. true unless given. */
   readonly send_trace_context?: boolean | null;
   /** Azure OpenAI: at most 30 characters. */
   readonly api_version?: string | null;
@@ -1257,7 +1257,7 @@ export interface DataVisibility {
 export interface DeleteApiKeyRequest {
   /** Id of the record. */
   readonly id: string;
-  /** Refused with 409 when the record has another etag by now. */
+  /** Refused with 409 if the record has another etag. */
   readonly etag?: string | null;
 }
 
@@ -1270,7 +1270,7 @@ export interface DeleteCollectionRequest {
   readonly cascade?: boolean | null;
   /** Id or slug. */
   readonly workspace_id?: string | null;
-  /** Refused with 409 when the record has another etag by now. */
+  /** Refused with 409 if the record has another etag. */
   readonly etag?: string | null;
 }
 
@@ -1290,7 +1290,7 @@ export type DeleteConfigResponse = Readonly<Record<string, never>>;
 export interface DeleteDeploymentRequest {
   /** Id or slug. */
   readonly deployment_id: string;
-  /** Refused with 409 when the record has another etag by now. */
+  /** Refused with 409 if the record has another etag. */
   readonly etag?: string | null;
 }
 
@@ -1301,7 +1301,7 @@ export interface DeleteGuardrailRequest {
   readonly id: string;
   /** Id or slug. */
   readonly workspace_id?: string | null;
-  /** Refused with 409 when the record has another etag by now. */
+  /** Refused with 409 if the record has another etag. */
   readonly etag?: string | null;
 }
 
@@ -1323,7 +1323,7 @@ export interface DeleteIntegrationRequest {
   readonly slug: string;
   /** Id or slug. */
   readonly workspace_id?: string | null;
-  /** Refused with 409 when the record has another etag by now. */
+  /** Refused with 409 if the record has another etag. */
   readonly etag?: string | null;
 }
 
@@ -1341,7 +1341,7 @@ export interface DeleteLabelRequest {
   readonly id: string;
   /** Id or slug. */
   readonly workspace_id?: string | null;
-  /** Refused with 409 when the record has another etag by now. */
+  /** Refused with 409 if the record has another etag. */
   readonly etag?: string | null;
 }
 
@@ -1360,7 +1360,7 @@ export type DeleteModelPriceResponse = Readonly<Record<string, never>>;
 export interface DeletePluginRequest {
   /** Id, or the partner's. */
   readonly id: string;
-  /** Refused with 409 when the record has another etag by now. */
+  /** Refused with 409 if the record has another etag. */
   readonly etag?: string | null;
 }
 
@@ -1371,7 +1371,7 @@ export interface DeleteProviderRequest {
   readonly slug: string;
   /** Id or slug. */
   readonly workspace_id?: string | null;
-  /** Refused with 409 when the record has another etag by now. */
+  /** Refused with 409 if the record has another etag. */
   readonly etag?: string | null;
 }
 
@@ -1382,7 +1382,7 @@ export interface DeleteRateLimitsPolicyRequest {
   readonly id: string;
   /** Id or slug. */
   readonly workspace_id?: string | null;
-  /** Refused with 409 when the record has another etag by now. */
+  /** Refused with 409 if the record has another etag. */
   readonly etag?: string | null;
 }
 
@@ -1392,7 +1392,7 @@ export interface DeleteSavedFilterRequest {
   readonly id: string;
   /** Id or slug. */
   readonly workspace_id?: string | null;
-  /** Refused with 409 when the record has another etag by now. */
+  /** Refused with 409 if the record has another etag. */
   readonly etag?: string | null;
 }
 
@@ -1403,7 +1403,7 @@ export interface DeleteScimGroupRequest {
   readonly organisation_id: string;
   /** Id of the group. */
   readonly group_id: string;
-  /** Refused with 412 when the record has another etag by now. */
+  /** Refused with 412 if the record has another etag. */
   readonly etag?: string | null;
 }
 
@@ -1423,7 +1423,7 @@ export interface DeleteScimUserRequest {
   readonly organisation_id: string;
   /** Id of the user. */
   readonly user_id: string;
-  /** Refused with 412 when the record has another etag by now. */
+  /** Refused with 412 if the record has another etag. */
   readonly etag?: string | null;
 }
 
@@ -1432,7 +1432,7 @@ export type DeleteScimUserResponse = Readonly<Record<string, never>>;
 export interface DeleteSecretReferenceRequest {
   /** Id or slug. */
   readonly secret_reference_id: string;
-  /** Refused with 409 when the record has another etag by now. */
+  /** Refused with 409 if the record has another etag. */
   readonly etag?: string | null;
 }
 
@@ -1449,7 +1449,7 @@ export interface DeleteUsageLimitsPolicyRequest {
   readonly id: string;
   /** Id or slug. */
   readonly workspace_id?: string | null;
-  /** Refused with 409 when the record has another etag by now. */
+  /** Refused with 409 if the record has another etag. */
   readonly etag?: string | null;
 }
 
@@ -1458,7 +1458,7 @@ export type DeleteUsageLimitsPolicyResponse = Readonly<Record<string, never>>;
 export interface DeleteUserRequest {
   /** Id of the user. */
   readonly user_id: string;
-  /** Refused with 409 when the record has another etag by now. */
+  /** Refused with 409 if the record has another etag. */
   readonly etag?: string | null;
 }
 
@@ -1469,7 +1469,7 @@ export interface DeleteVirtualKeyRequest {
   readonly slug: string;
   /** Id or slug. */
   readonly workspace_id?: string | null;
-  /** Refused with 409 when the record has another etag by now. */
+  /** Refused with 409 if the record has another etag. */
   readonly etag?: string | null;
 }
 
@@ -1482,7 +1482,7 @@ export interface DeleteWorkspaceRequest {
   readonly name: string;
   /** Archive it with what is in it? */
   readonly force_delete?: boolean | null;
-  /** Refused with 409 when the record has another etag by now. */
+  /** Refused with 409 if the record has another etag. */
   readonly etag?: string | null;
 }
 
@@ -1792,11 +1792,11 @@ export interface ExportAuditLogsRequest {
 }
 
 export interface ExportDocumentsRequest {
-  /** Id or slug: of this workspace alone. */
+  /** Id or slug: only records of this workspace. */
   readonly workspace_id?: string | null;
-  /** Of these kinds alone. */
+  /** Only records of these kinds. */
   readonly kinds: readonly string[];
-  /** Include the etag of each record, so that an apply is refused when it has changed since? */
+  /** Include the etag of each record, so that an apply is refused if the record has changed since? */
   readonly etags?: boolean | null;
 }
 
@@ -1885,12 +1885,12 @@ export interface FineTuningPrices {
 }
 
 export interface FinishOidcRequest {
-  /** As the provider gave them. */
+  /** As the provider sent them. */
   readonly code?: string | null;
   readonly state?: string | null;
   readonly iss?: string | null;
   readonly error?: string | null;
-  /** Of the answer to StartOidc; over REST from the cookie. */
+  /** From the answer to StartOidc; over REST from the cookie. */
   readonly flow?: string | null;
 }
 
@@ -2524,7 +2524,7 @@ export interface Integration {
   readonly etag: string;
 }
 
-/** What a provider needs beside its key. Each provider takes its own fields, and any provider custom_host,
+/** What a provider needs in addition to its key. Each provider takes its own fields, and any provider custom_host,
  * custom_headers and send_trace_context; the others are refused. */
 export interface IntegrationConfigurations {
   /** Any provider: its address, version segment included. Given by a key of a workspace, it must be one that the network
@@ -2602,7 +2602,7 @@ export interface IntegrationConfigurations {
   readonly huggingface_base_url?: string | null;
   /** cortex: needed. */
   readonly snowflake_account?: string | null;
-  /** Any provider: false sends no traceparent and tracestate to it. true unless given. */
+  /** Any provider: if false, traceparent and tracestate are not sent to it. true unless given. */
   readonly send_trace_context?: boolean | null;
 }
 
@@ -2816,10 +2816,11 @@ export interface ListAlertsResponse {
 }
 
 export interface ListAnomaliesRequest {
-  /** Id or slug. A workspace's key sees its own workspace alone; an organisation's key sees all that it may see unless it names one. */
+  /** Id or slug. A workspace's key only sees its own workspace; an organisation's key sees every workspace that it may see, unless
+   * it names one. */
   readonly workspace_slug?: string | null;
   readonly workspace_id?: string | null;
-  /** Anomalies of this figure alone. */
+  /** Only anomalies of this figure. */
   readonly metric?: 'cost' | 'errors' | 'latency' | 'traffic' | null;
   /** Those found at this time and later. */
   readonly since?: string | null;
@@ -3172,9 +3173,9 @@ export interface ListLogsResponse {
 }
 
 export interface ListMailsRequest {
-  /** Mails of this status alone. */
+  /** Only mails with this status. */
   readonly status?: 'pending' | 'sent' | 'failed' | null;
-  /** Mails of this kind alone. */
+  /** Only mails of this kind. */
   readonly kind?:
     | 'budget_threshold'
     | 'budget_exhausted'
@@ -3188,7 +3189,7 @@ export interface ListMailsRequest {
     | 'invite'
     | 'test'
     | null;
-  /** The whole address, in any case. */
+  /** The whole address, in upper or lower case. */
   readonly recipient?: string | null;
   /** 50 unless given, 1000 at most. */
   readonly page_size?: number | null;
@@ -3300,9 +3301,9 @@ export interface ListOrganisationMembersRequest {
   readonly page_size?: number | null;
   /** Counts from 0. */
   readonly current_page?: number | null;
-  /** Of this role alone. */
+  /** Only users with this role. */
   readonly role?: 'owner' | 'admin' | 'member' | null;
-  /** The whole address, in any case. */
+  /** The whole address, in upper or lower case. */
   readonly email?: string | null;
 }
 
@@ -3411,11 +3412,11 @@ export interface ListSchedulesResponse {
 export interface ListScimGroupsRequest {
   /** Id of the organisation, which is the key's own. */
   readonly organisation_id: string;
-  /** `userName eq "ada@example.com"`, and what else RFC 7644, section 3.4.2.2 has; at most 2048 characters. */
+  /** For example `displayName eq "Engineers"`; see RFC 7644, section 3.4.2.2. At most 2048 characters. */
   readonly filter?: string | null;
   /** Counts from 1. */
   readonly start_index?: number | null;
-  /** 100 unless given, and at most. Fewer where the groups are large. */
+  /** 100 unless given, and at most. Fewer are returned if the groups are large. */
   readonly count?: number | null;
   /** Attributes to return, separated by commas; all unless given. */
   readonly attributes?: string | null;
@@ -3436,7 +3437,7 @@ export interface ListScimGroupsResponse {
 }
 
 export interface ListScimMappingGroupsRequest {
-  /** Part of the name, in any case. */
+  /** Part of the name, in upper or lower case. */
   readonly search?: string | null;
   /** Counts from 0. */
   readonly page?: number | null;
@@ -3494,7 +3495,7 @@ export interface ListScimSchemasResponse {
 export interface ListScimUsersRequest {
   /** Id of the organisation, which is the key's own. */
   readonly organisation_id: string;
-  /** `userName eq "ada@example.com"`, and what else RFC 7644, section 3.4.2.2 has; at most 2048 characters. */
+  /** For example `userName eq "ada@example.com"`; see RFC 7644, section 3.4.2.2. At most 2048 characters. */
   readonly filter?: string | null;
   /** Counts from 1. */
   readonly start_index?: number | null;
@@ -3523,13 +3524,13 @@ export interface ListSecretReferencesRequest {
   readonly page_size?: number | null;
   /** Counts from 0. */
   readonly current_page?: number | null;
-  /** Of this manager alone. */
+  /** Only those of this manager. */
   readonly manager_type?: 'aws_sm' | 'azure_kv' | 'hashicorp_vault' | 'env' | 'file' | null;
   /** JSON text of an object: those that have all of these tags, as in {"team":"search"}. */
   readonly tags?: string | null;
   /** Part of the name, slug or description. */
   readonly search?: string | null;
-  /** The key's own. */
+  /** That of the key. */
   readonly organisation_id?: string | null;
 }
 
@@ -3540,7 +3541,7 @@ export interface ListSecretReferencesResponse {
 }
 
 export interface ListSessionsRequest {
-  /** The caller's own, unless given. Others are for admins of the organisation. */
+  /** Id of another user, for admins of the organisation. The caller, unless given. */
   readonly user_id?: string | null;
   /** 50 unless given, 1000 at most. */
   readonly page_size?: number | null;
@@ -3603,9 +3604,9 @@ export interface ListUsersRequest {
   readonly page_size?: number | null;
   /** Counts from 0. */
   readonly current_page?: number | null;
-  /** Of this role alone. */
+  /** Only users with this role. */
   readonly role?: 'owner' | 'admin' | 'member' | null;
-  /** The whole address, in any case. */
+  /** The whole address, in upper or lower case. */
   readonly email?: string | null;
 }
 
@@ -3926,14 +3927,14 @@ export interface MailMessage {
     | 'test';
   readonly recipient: string;
   readonly subject: string;
-  /** failed: the server refused the recipient or the mail, or accepted it not within 24 hours. */
+  /** failed: the server refused the recipient or the mail, or did not accept it within 24 hours. */
   readonly status: 'pending' | 'sent' | 'failed';
-  /** Times that it was tried to send it. */
+  /** Number of attempts to send it. */
   readonly attempts: number;
   /** Why the last attempt failed. */
   readonly error?: string | null;
   readonly created_at: string;
-  /** When it is tried next; absent once it was sent or has failed. */
+  /** Time of the next attempt; absent after it was sent or has failed. */
   readonly next_attempt_at?: string | null;
   readonly sent_at?: string | null;
   readonly workspace_id?: string | null;
@@ -4096,9 +4097,9 @@ export interface OidcSettings {
   /** The provider's address, as its tokens name it. */
   readonly issuer?: string | null;
   readonly client_id?: string | null;
-  /** Sealed, and masked in answers. Left out, or sent as an answer shows it: stays as it is. */
+  /** Encrypted, and masked in answers. If it is absent or the mask is sent, it stays as it is. */
   readonly client_secret?: string | null;
-  /** Only people with an e-mail address of one of these domains may sign in; empty: of any. At most 100. */
+  /** Only people with an e-mail address of one of these domains may sign in; empty: any domain. At most 100. */
   readonly allowed_email_domains: readonly string[];
   /** Claim of the provider's token that the role is taken from. */
   readonly role_claim?: string | null;
@@ -4172,7 +4173,7 @@ export interface PatchScimGroupRequest {
   readonly group_id: string;
   /** `schemas` and `Operations`. */
   readonly patch: Readonly<Record<string, unknown>>;
-  /** Refused with 412 when the record has another etag by now. */
+  /** Refused with 412 if the record has another etag. */
   readonly etag?: string | null;
 }
 
@@ -4183,7 +4184,7 @@ export interface PatchScimUserRequest {
   readonly user_id: string;
   /** `schemas` and `Operations`. */
   readonly patch: Readonly<Record<string, unknown>>;
-  /** Refused with 412 when the record has another etag by now. */
+  /** Refused with 412 if the record has another etag. */
   readonly etag?: string | null;
 }
 
@@ -4449,7 +4450,7 @@ export interface ReplaceScimGroupRequest {
   readonly group_id: string;
   /** The whole group: what is absent is cleared. */
   readonly resource: Readonly<Record<string, unknown>>;
-  /** Refused with 412 when the record has another etag by now. */
+  /** Refused with 412 if the record has another etag. */
   readonly etag?: string | null;
 }
 
@@ -4460,7 +4461,7 @@ export interface ReplaceScimUserRequest {
   readonly user_id: string;
   /** The whole user: what is absent is cleared. */
   readonly resource: Readonly<Record<string, unknown>>;
-  /** Refused with 412 when the record has another etag by now. */
+  /** Refused with 412 if the record has another etag. */
   readonly etag?: string | null;
 }
 
@@ -4469,9 +4470,9 @@ export interface Replay {
   readonly object: string;
   /** Requests that were taken. */
   readonly requests: number;
-  /** Of them, those whose body was logged; the others are taken with their model alone. */
+  /** Of them, those whose body was logged; for the others, only the model is known. */
   readonly with_body: number;
-  /** Requests that were left out, since their bodies are passed on unread. */
+  /** Requests that were left out, because the gateway does not read their bodies. */
   readonly skipped: number;
   /** Requests whose cost is not known in both columns. */
   readonly without_cost: number;
@@ -4489,7 +4490,7 @@ export interface ReplayMove {
   /** @slug/model, `cache` or `refused`. */
   readonly before: string;
   readonly after: string;
-  /** A fraction where targets are drawn by their weights. */
+  /** A fraction if targets are chosen by their weights. */
   readonly requests: number;
 }
 
@@ -4504,7 +4505,7 @@ export interface ReplayRequestsRequest {
   readonly workspace_id?: string | null;
   /** The config to try. */
   readonly config: unknown;
-  /** So many of the newest requests; 1000 unless given. */
+  /** How many of the newest requests; 1000 unless given. */
   readonly last?: number | null;
 }
 
@@ -4596,7 +4597,7 @@ export interface RevealRotatedApiKeyRequest {
 
 export interface RevealedApiKey {
   readonly id: string;
-  /** The key's text since its last rotation. */
+  /** The key's secret since its last rotation. */
   readonly key: string;
 }
 
@@ -4697,7 +4698,7 @@ export interface ScimMapping {
 }
 
 export interface ScimResource {
-  /** As RFC 7643 has it. Absent after a change of a group with more than 1000 members. */
+  /** In the form of RFC 7643. Absent after a change of a group with more than 1000 members. */
   readonly resource?: Readonly<Record<string, unknown>> | null;
   /** Names this state of it; for If-Match and the etag of a change. Empty: it never changes. */
   readonly etag: string;
@@ -4735,9 +4736,9 @@ export interface SecretReferenceAuth {
   readonly aws_auth_type?: 'accessKey' | 'assumedRole' | 'serviceRole' | null;
   /** aws_sm with accessKey. */
   readonly aws_access_key_id?: string | null;
-  /** aws_sm with accessKey. Sealed, and shown masked. */
+  /** aws_sm with accessKey. Encrypted, and masked in answers. */
   readonly aws_secret_access_key?: string | null;
-  /** aws_sm. With serviceRole the environment's, unless given. */
+  /** aws_sm. With serviceRole, the region of the environment, unless given. */
   readonly aws_region?: string | null;
   /** aws_sm with assumedRole. */
   readonly aws_role_arn?: string | null;
@@ -4749,21 +4750,21 @@ export interface SecretReferenceAuth {
   readonly azure_entra_tenant_id?: string | null;
   /** azure_kv with entra. */
   readonly azure_entra_client_id?: string | null;
-  /** azure_kv with entra. Sealed, and shown masked. */
+  /** azure_kv with entra. Encrypted, and masked in answers. */
   readonly azure_entra_client_secret?: string | null;
   /** azure_kv with managed: of a user-assigned identity. */
   readonly azure_managed_client_id?: string | null;
-  /** azure_kv: such as https://my-vault.vault.azure.net. */
+  /** azure_kv: address of the vault, such as https://my-vault.vault.azure.net. */
   readonly azure_vault_url?: string | null;
   /** hashicorp_vault: a token, an AppRole, or the service account of the gateway's pod. */
   readonly vault_auth_type?: 'token' | 'approle' | 'kubernetes' | null;
-  /** hashicorp_vault: such as https://vault.example.com:8200. */
+  /** hashicorp_vault: address of Vault, such as https://vault.example.com:8200. */
   readonly vault_addr?: string | null;
-  /** hashicorp_vault with token. Sealed, and shown masked. */
+  /** hashicorp_vault with token. Encrypted, and masked in answers. */
   readonly vault_token?: string | null;
   /** hashicorp_vault with approle. */
   readonly vault_role_id?: string | null;
-  /** hashicorp_vault with approle. Sealed, and shown masked. */
+  /** hashicorp_vault with approle. Encrypted, and masked in answers. */
   readonly vault_secret_id?: string | null;
   /** hashicorp_vault with kubernetes. */
   readonly vault_role?: string | null;
@@ -4787,7 +4788,7 @@ export interface SecretReferenceDetail {
   readonly secret_path: string;
   readonly secret_key?: string | null;
   readonly allow_all_workspaces: boolean;
-  /** Ids, where not all workspaces may use it. */
+  /** Ids, if not all workspaces may use it. */
   readonly allowed_workspaces: readonly string[];
   readonly tags?: Readonly<Record<string, unknown>> | null;
   /** Id of a user or key. */
@@ -4862,12 +4863,12 @@ export interface Session {
   readonly created_at: string;
   readonly last_seen_at: string;
   readonly expires_at: string;
-  /** Is it the one that calls? */
+  /** Is it the session of this call? */
   readonly current: boolean;
 }
 
 export interface SessionSettings {
-  /** Seconds after which a user signs in again, at least 900; unless set: no limit. */
+  /** Seconds after which a user has to sign in again, at least 900; unless set: no limit. */
   readonly max_session_ttl?: number | null;
 }
 
@@ -4878,10 +4879,10 @@ export interface SessionUser {
 }
 
 export interface SignInRequest {
-  /** Of the user, in any case. */
+  /** E-mail address of the user, in upper or lower case. */
   readonly email: string;
   readonly password: string;
-  /** Where users of several organisations have this address. The first organisation that has it, unless given. */
+  /** Needed if users of several organisations have this address. Unless given: the first organisation that has it. */
   readonly organisation_id?: string | null;
 }
 
@@ -4892,11 +4893,11 @@ export type SignOutResponse = Readonly<Record<string, never>>;
 export interface SignedIn {
   readonly id: string;
   readonly user: SessionUser;
-  /** Sent as x-gateway-csrf-token with every request that changes something, where the cookie signs in. */
+  /** Sent as x-gateway-csrf-token with every request that changes something, if the cookie signs it in. */
   readonly csrf_token: string;
   readonly created_at: string;
   readonly expires_at: string;
-  /** In the answer to a sign-in over gRPC alone: sent as x-gateway-api-key or as a bearer token. */
+  /** Only in the answer to a sign-in over gRPC: sent as x-gateway-api-key or as a bearer token. */
   readonly session_token?: string | null;
 }
 
@@ -4914,7 +4915,7 @@ export interface StartOidcRequest {
 export interface StartedOidc {
   /** The provider's page. */
   readonly url: string;
-  /** To be sent with FinishOidc; over REST it is in a cookie. Good for 10 minutes, once. */
+  /** To be sent with FinishOidc; over REST it is in a cookie. Valid for 10 minutes and one use. */
   readonly flow: string;
 }
 
@@ -5054,7 +5055,7 @@ export interface UpdateApiKeyRequest {
   readonly reset_usage?: boolean | null;
   /** Fields to change; one that is named and absent is cleared. What is present, unless given. */
   readonly update_mask?: readonly string[] | null;
-  /** Refused with 409 when the record has another etag by now. */
+  /** Refused with 409 if the record has another etag. */
   readonly etag?: string | null;
 }
 
@@ -5071,13 +5072,13 @@ export interface UpdateAuthSettingsRequest {
   readonly issuer?: string | null;
   /** `aud` of every token, or one of them; unless set: any. */
   readonly audience?: string | null;
-  /** With which tokens may be signed; RS256 unless set. */
+  /** Algorithms that tokens may be signed with; RS256 unless set. */
   readonly algorithms: readonly ('RS256' | 'ES256' | 'EdDSA')[];
   /** The first of these claims that a token has names its user; email_id, sub and uid unless set. At most 10. */
   readonly user_id_claims: readonly string[];
   /** Its fields that are absent stay as they are; null removes it whole. */
   readonly oidc?: OidcSettings | null;
-  /** Fields to change; one that is named and absent is cleared. What is present, unless given. */
+  /** Fields to change; one that is named and absent is cleared. Unless given: the fields that are present. */
   readonly update_mask?: readonly string[] | null;
 }
 
@@ -5092,7 +5093,7 @@ export interface UpdateCollectionRequest {
   readonly workspace_id?: string | null;
   /** Fields to change; one that is named and absent is cleared. What is present, unless given. */
   readonly update_mask?: readonly string[] | null;
-  /** Refused with 409 when the record has another etag by now. */
+  /** Refused with 409 if the record has another etag. */
   readonly etag?: string | null;
 }
 
@@ -5148,7 +5149,7 @@ export interface UpdateDeploymentRequest {
   readonly organisation_id?: string | null;
   /** Fields to change; one that is named and absent is cleared. What is present, unless given. */
   readonly update_mask?: readonly string[] | null;
-  /** Refused with 409 when the record has another etag by now. */
+  /** Refused with 409 if the record has another etag. */
   readonly etag?: string | null;
 }
 
@@ -5180,7 +5181,7 @@ export interface UpdateGuardrailRequest {
   readonly workspace_id?: string | null;
   /** Fields to change; one that is named and absent is cleared. What is present, unless given. */
   readonly update_mask?: readonly string[] | null;
-  /** Refused with 409 when the record has another etag by now. */
+  /** Refused with 409 if the record has another etag. */
   readonly etag?: string | null;
 }
 
@@ -5218,7 +5219,7 @@ export interface UpdateIntegrationRequest {
   readonly workspace_id?: string | null;
   /** Fields to change; one that is named and absent is cleared. What is present, unless given. */
   readonly update_mask?: readonly string[] | null;
-  /** Refused with 409 when the record has another etag by now. */
+  /** Refused with 409 if the record has another etag. */
   readonly etag?: string | null;
 }
 
@@ -5254,7 +5255,7 @@ export interface UpdateLabelRequest {
   readonly workspace_id?: string | null;
   /** Fields to change; one that is named and absent is cleared. What is present, unless given. */
   readonly update_mask?: readonly string[] | null;
-  /** Refused with 409 when the record has another etag by now. */
+  /** Refused with 409 if the record has another etag. */
   readonly etag?: string | null;
 }
 
@@ -5328,7 +5329,7 @@ export interface UpdateOrganisationRequest {
   readonly security_settings?: SecuritySettings | null;
   /** Fields to change; one that is named and absent is cleared. What is present, unless given. */
   readonly update_mask?: readonly string[] | null;
-  /** Refused with 409 when the record has another etag by now. */
+  /** Refused with 409 if the record has another etag. */
   readonly etag?: string | null;
 }
 
@@ -5357,7 +5358,7 @@ export interface UpdatePluginRequest {
   readonly secret_mappings: readonly SecretMapping[];
   /** Fields to change; one that is named and absent is cleared. What is present, unless given. */
   readonly update_mask?: readonly string[] | null;
-  /** Refused with 409 when the record has another etag by now. */
+  /** Refused with 409 if the record has another etag. */
   readonly etag?: string | null;
 }
 
@@ -5391,7 +5392,7 @@ export interface UpdateProviderRequest {
   readonly reset_usage?: boolean | null;
   /** Sent with every request. */
   readonly custom_headers: Readonly<Record<string, string>>;
-  /** false sends no traceparent and tracestate. true unless given. */
+  /** If false, traceparent and tracestate are not sent. true unless given. */
   readonly send_trace_context?: boolean | null;
   /** Azure OpenAI: at most 30 characters. */
   readonly api_version?: string | null;
@@ -5471,7 +5472,7 @@ export interface UpdateProviderRequest {
   readonly tags?: Readonly<Record<string, unknown>> | null;
   /** Fields to change; one that is named and absent is cleared. What is present, unless given. */
   readonly update_mask?: readonly string[] | null;
-  /** Refused with 409 when the record has another etag by now. */
+  /** Refused with 409 if the record has another etag. */
   readonly etag?: string | null;
 }
 
@@ -5502,7 +5503,7 @@ export interface UpdateRateLimitsPolicyRequest {
   readonly shadow?: boolean | null;
   /** Fields to change; one that is named and absent is cleared. What is present, unless given. */
   readonly update_mask?: readonly string[] | null;
-  /** Refused with 409 when the record has another etag by now. */
+  /** Refused with 409 if the record has another etag. */
   readonly etag?: string | null;
 }
 
@@ -5517,7 +5518,7 @@ export interface UpdateSavedFilterRequest {
   readonly workspace_id?: string | null;
   /** Fields to change; one that is named and absent is cleared. What is present, unless given. */
   readonly update_mask?: readonly string[] | null;
-  /** Refused with 409 when the record has another etag by now. */
+  /** Refused with 409 if the record has another etag. */
   readonly etag?: string | null;
 }
 
@@ -5532,7 +5533,7 @@ export interface UpdateSecretReferenceRequest {
   readonly description?: string | null;
   /** Merged with what is stored: a field that is absent stays. */
   readonly auth_config?: SecretReferenceAuth | null;
-  /** Where the secret is, as at the creation. */
+  /** Where the secret is stored, as in the request that creates it. */
   readonly secret_path?: string | null;
   /** Picks one value of a secret with several. */
   readonly secret_key?: string | null;
@@ -5546,11 +5547,11 @@ export interface UpdateSecretReferenceRequest {
   readonly manager_type?: string | null;
   /** Cannot be changed. */
   readonly slug?: string | null;
-  /** The key's own. */
+  /** That of the key. */
   readonly organisation_id?: string | null;
-  /** Fields to change; one that is named and absent is cleared. What is present, unless given. */
+  /** Fields to change; one that is named and absent is cleared. Unless given: the fields that are present. */
   readonly update_mask?: readonly string[] | null;
-  /** Refused with 409 when the record has another etag by now. */
+  /** Refused with 409 if the record has another etag. */
   readonly etag?: string | null;
 }
 
@@ -5589,7 +5590,7 @@ export interface UpdateUsageLimitsPolicyRequest {
   readonly shadow?: boolean | null;
   /** Fields to change; one that is named and absent is cleared. What is present, unless given. */
   readonly update_mask?: readonly string[] | null;
-  /** Refused with 409 when the record has another etag by now. */
+  /** Refused with 409 if the record has another etag. */
   readonly etag?: string | null;
 }
 
@@ -5604,7 +5605,7 @@ export interface UpdateUserRequest {
   readonly workspaces: readonly WorkspaceRole[];
   /** Fields to change; one that is named and absent is cleared. What is present, unless given. */
   readonly update_mask?: readonly string[] | null;
-  /** Refused with 409 when the record has another etag by now. */
+  /** Refused with 409 if the record has another etag. */
   readonly etag?: string | null;
 }
 
@@ -5640,7 +5641,7 @@ export interface UpdateVirtualKeyRequest {
   readonly custom_host?: string | null;
   /** Sent with every request. */
   readonly custom_headers: Readonly<Record<string, string>>;
-  /** false sends no traceparent and tracestate. true unless given. */
+  /** If false, traceparent and tracestate are not sent. true unless given. */
   readonly send_trace_context?: boolean | null;
   /** Azure OpenAI: at most 30 characters. */
   readonly api_version?: string | null;
@@ -5720,7 +5721,7 @@ export interface UpdateVirtualKeyRequest {
   readonly tags?: Readonly<Record<string, unknown>> | null;
   /** Fields to change; one that is named and absent is cleared. What is present, unless given. */
   readonly update_mask?: readonly string[] | null;
-  /** Refused with 409 when the record has another etag by now. */
+  /** Refused with 409 if the record has another etag. */
   readonly etag?: string | null;
 }
 
@@ -5773,7 +5774,7 @@ export interface UpdateWorkspaceRequest {
   readonly reset_usage?: boolean | null;
   /** Fields to change; one that is named and absent is cleared. What is present, unless given. */
   readonly update_mask?: readonly string[] | null;
-  /** Refused with 409 when the record has another etag by now. */
+  /** Refused with 409 if the record has another etag. */
   readonly etag?: string | null;
 }
 
@@ -5894,7 +5895,7 @@ export interface User {
   readonly workspace_ids: readonly string[];
   /** Names this state of it; for If-Match and the etag of a change. */
   readonly etag: string;
-  /** false: deactivated through SCIM, and the keys and sessions of the user are refused. Absent: active. */
+  /** false: the user was deactivated through SCIM, and the user's keys and sessions are refused. Absent: active. */
   readonly active?: boolean | null;
 }
 
@@ -6003,9 +6004,9 @@ export interface WhatIfAnswer {
   readonly requests: number;
   /** As the ledger has it. */
   readonly cost: number;
-  /** With the replaced models; what is not replaced costs what it did. */
+  /** With the replaced models; other requests keep their cost. */
   readonly what_if_cost: number;
-  /** Requests that what_if_cost counts as 0, since no price is known. */
+  /** Requests that what_if_cost counts as 0, because no price is known. */
   readonly unpriced: number;
   /** The most expensive first. */
   readonly by_model: readonly WhatIfModel[];
@@ -6024,8 +6025,8 @@ export interface WhatIfModel {
 
 /** Which requests are counted, and which models are replaced. */
 export interface WhatIfRequest {
-  /** By the names that a query of a graph has. time_of_generation_min and time_of_generation_max are needed, here or in the saved
-   * filter that filter_id names. */
+  /** With the names of the query parameters of graphs. time_of_generation_min and time_of_generation_max are required, here or in the
+   * saved filter that filter_id names. */
   readonly filters: Readonly<Record<string, unknown>>;
   /** At most 100, each model once. */
   readonly replace: readonly ModelReplacement[];
@@ -6164,7 +6165,7 @@ export interface WorkspaceSettings {
   readonly debug_log?: number | null;
   /** 1: requests of a user's key have the user's e-mail address as metadata `_user`. */
   readonly user_key_metadata?: number | null;
-  /** 1: a request that names a user itself keeps that. 0: the owner of the key wins. */
+  /** 1: a user that the request names itself is kept. 0: the owner of the key takes precedence. */
   readonly user_key_metadata_override?: number | null;
   /** `weekly`, `monthly` or a number of days, 1 to 365. Empty text: no rotation. null: what the organisation has set. */
   readonly user_api_key_rotation_period?: unknown;
@@ -6222,7 +6223,7 @@ export interface WorkspaceUsageLimitsState {
 
 /** Every method: what it takes and what it gives. */
 export interface AdminServices {
-  /** What happened to budgets, and anomalies. */
+  /** Alerts of budgets and anomalies. */
   Alerts: {
     /** Lists alerts, newest first. */
     ListAlerts: [ListAlertsRequest, ListAlertsResponse];
@@ -6279,7 +6280,7 @@ export interface AdminServices {
     GroupBy: [GroupByRequest, Groups];
     /** What requests would have cost if other models had answered them, by today's prices. Changes nothing. */
     WhatIf: [WhatIfRequest, WhatIfAnswer];
-    /** Lists times at which cost, errors, latency or traffic of a workspace differed from the same hours of past weeks, newest first. */
+    /** Lists periods in which cost, errors, latency or traffic of a workspace differed from the same hours of past weeks, newest first. */
     ListAnomalies: [ListAnomaliesRequest, ListAnomaliesResponse];
     /** Values of one name of metadata, commonest first. */
     ListMetadataValues: [ListMetadataValuesRequest, MetadataValues];
@@ -6298,7 +6299,7 @@ export interface AdminServices {
     DeleteApiKey: [DeleteApiKeyRequest, DeleteApiKeyResponse];
     /** Gives a key a new text, which is in this answer and nowhere else. The old one is good until the transition ends. */
     RotateApiKey: [RotateApiKeyRequest, RotatedApiKey];
-    /** Returns the new text of a key that was rotated by schedule, once. For those who may rotate the key. */
+    /** Returns the new secret of a key that was rotated by schedule, once. For callers who may rotate the key. */
     RevealRotatedApiKey: [RevealRotatedApiKeyRequest, RevealedApiKey];
   };
   /** Who changed what, and when. Rows are never changed or deleted. */
@@ -6316,18 +6317,18 @@ export interface AdminServices {
     /** Begins to sign a person in by the organisation's OpenID Connect provider. Over REST it answers 302 to the provider's
      * page and binds the sign-in to the browser by a cookie; over gRPC both are in the answer. */
     StartOidc: [StartOidcRequest, StartedOidc];
-    /** Where the provider sends the browser back to. Signs the person in, who is made a user where there is none of that
-     * verified e-mail address. */
+    /** The address that the provider sends the browser back to. Signs the person in; if no user has the verified e-mail
+     * address, one is created. */
     FinishOidc: [FinishOidcRequest, SignedIn];
-    /** Ends the session that calls. */
+    /** Ends the session of this call. */
     SignOut: [SignOutRequest, SignOutResponse];
-    /** Returns the session that calls. */
+    /** Returns the session of this call. */
     GetSession: [GetSessionRequest, SignedIn];
-    /** Lists the caller's sessions, newest first; those of others for admins of the organisation. */
+    /** Lists the caller's sessions, newest first. Admins of the organisation can list those of other users. */
     ListSessions: [ListSessionsRequest, ListSessionsResponse];
-    /** Ends a session of the caller; of another user for admins of the organisation. */
+    /** Ends a session of the caller. Admins of the organisation can end those of other users. */
     DeleteSession: [DeleteSessionRequest, DeleteSessionResponse];
-    /** Changes the caller's password. All sessions of the caller end, this one too. */
+    /** Changes the caller's password. All sessions of the caller end, including this one. */
     UpdatePassword: [UpdatePasswordRequest, UpdatePasswordResponse];
   };
   /** Targets that are not called, since they failed too often (`cb_config`). */
@@ -6381,12 +6382,12 @@ export interface AdminServices {
     /** Returns when the gateway last reported. */
     PingDeployment: [PingDeploymentRequest, PingDeploymentResponse];
   };
-  /** Configuration as documents: one for each record, as it is kept in files. */
+  /** Configuration as documents, one for each record, which can be kept in files. */
   Documents: {
-    /** Makes the records as the documents describe them, all of them or none. Each record that is changed has its own row in the
-     * audit log; what is already as described stays untouched. */
+    /** Creates and updates records as the documents describe them, all of them or none. Each record that is changed has its own row in
+     * the audit log; a record that is already as described is not changed. */
     ApplyDocuments: [ApplyDocumentsRequest, AppliedDocuments];
-    /** Returns the records that the caller may read as documents that ApplyDocuments takes, in a fixed order. */
+    /** Returns the records that the caller may read, as documents for ApplyDocuments, in a fixed order. */
     ExportDocuments: [ExportDocumentsRequest, ExportedDocuments];
   };
   /** What users think of answers. For keys of a workspace alone. */
@@ -6450,8 +6451,8 @@ export interface AdminServices {
     DeleteInvite: [DeleteInviteRequest, DeleteInviteResponse];
     /** Makes a new link for a pending or expired invitation, good for 7 days; the old link ends. */
     ResendInvite: [ResendInviteRequest, ResendInviteResponse];
-    /** Makes the invited user, or the first owner; by the token of a link that `users link` made it sets a new
-     * password. Needs no key: the token of the link is enough, once. */
+    /** Creates the invited user or the first owner; with the token of a link for a new password, sets that password.
+     * Needs no key: the token of the link is enough, once. */
     AcceptInvite: [AcceptInviteRequest, AcceptInviteResponse];
   };
   /** The people of the organisation. */
@@ -6469,9 +6470,9 @@ export interface AdminServices {
     /** Removes a user from the organisation and its workspaces; the user's keys end at once. An owner is
      * removed by owners alone, and the last one stays. */
     DeleteUser: [DeleteUserRequest, DeleteUserResponse];
-    /** Makes a link by which a user sets a new password, once and within a day; earlier links of the user end. Without a
-     * user_id the link is for the first owner, as long as there is no owner. Needs every scope of the organisation; among
-     * people, links of owners are for owners alone. */
+    /** Creates a link with which a user sets a new password, once and within a day; earlier links of the user become invalid.
+     * Without a user_id the link is for the first owner, as long as there is no owner. Needs every scope of the organisation;
+     * of signed-in people, only owners can create links for owners. */
     LinkUser: [LinkUserRequest, MadeUserLink];
   };
   /** Names for versions of prompts: production, staging, … */
@@ -6519,9 +6520,9 @@ export interface AdminServices {
     /** Keeps requests that went another way than through the gateway: one, or a list of at most 1000. The model and the usage are
      * read from the bodies. The answer is the text ok. */
     CreateLogs: [CreateLogsRequest, HttpBody];
-    /** Keeps calls of models that an application's own spans of OpenTelemetry describe (gen_ai.*) as logs of the workspace. The body is
-     * an OTLP request in JSON or protobuf, which gzip may have compressed, and the answer is that of OTLP. Other spans are ignored, and a
-     * span that is there already is skipped. */
+    /** Stores model calls that OpenTelemetry spans of an application describe (gen_ai.*) as logs of the workspace. The body is
+     * an OTLP request in JSON or protobuf, optionally compressed with gzip, and the answer is that of OTLP. Other spans are ignored, and a
+     * span that is stored already is skipped. */
     CreateTraces: [CreateTracesRequest, HttpBody];
     /** Takes lines of `ListLogs` back in, whole batches or none: each a JSON object with created_at and workspace_id. A row whose id
      * is there is skipped. */
@@ -6575,7 +6576,7 @@ export interface AdminServices {
     GetAuthSettings: [GetAuthSettingsRequest, AuthSettings];
     /** Changes how people sign in, and which JSON web tokens are accepted. Absent fields stay as they are; null clears one. */
     UpdateAuthSettings: [UpdateAuthSettingsRequest, AuthSettings];
-    /** Fetches the key set of JSON web tokens now: tokens of keys that it no longer has are refused from here on. */
+    /** Fetches the key set of JSON web tokens now: from then on, tokens signed by keys that it no longer has are refused. */
     RefreshAuthSettings: [RefreshAuthSettingsRequest, RefreshAuthSettingsResponse];
     /** Returns the workspaces that are exempt from the organisation's guardrails. */
     ListWorkspaceExclusions: [ListWorkspaceExclusionsRequest, WorkspaceExclusions];
@@ -6630,8 +6631,8 @@ export interface AdminServices {
   Requests: {
     /** Explains which targets a request would be sent to, in which order and why, and with which body. */
     ExplainRequest: [ExplainRequestRequest, Explanation];
-    /** Takes recorded requests through a config that need not be saved, and compares where they would have gone, what they
-     * would have cost and what the cache would have answered. One replay of an organisation runs at a time. */
+    /** Tries a config, which need not be saved, on recorded requests, and compares where they would have gone, what they
+     * would have cost and what the cache would have answered. An organisation can run one replay at a time. */
     ReplayRequests: [ReplayRequestsRequest, Replay];
   };
   /** Filters of logs and analytics, kept under a name. */
@@ -6654,24 +6655,24 @@ export interface AdminServices {
     /** Lists the runs of a schedule, newest first. They are kept for a week. */
     ListScheduleRuns: [ListScheduleRunsRequest, ListScheduleRunsResponse];
   };
-  /** SCIM 2.0 (RFC 7643, RFC 7644): people and groups, as an identity provider keeps them up to date.
+  /** SCIM 2.0 (RFC 7643, RFC 7644): an identity provider keeps users and groups up to date.
    * Over REST, bodies and errors have the forms of the RFC. */
   Scim: {
-    /** Lists the people of the organisation, however they joined it. */
+    /** Lists the users of the organisation, however they joined it. */
     ListScimUsers: [ListScimUsersRequest, ListScimUsersResponse];
-    /** Makes a user, without a password and without an invitation. */
+    /** Creates a user, without a password and without an invitation. */
     CreateScimUser: [CreateScimUserRequest, ScimResource];
     /** Returns a user. */
     GetScimUser: [GetScimUserRequest, ScimResource];
-    /** Replaces what is known of a user. `active: false` ends the keys and sessions of the user at once. */
+    /** Replaces the attributes of a user. `active: false` blocks the user's keys and ends the user's sessions at once. */
     ReplaceScimUser: [ReplaceScimUserRequest, ScimResource];
     /** Changes a user by the operations of RFC 7644, section 3.5.2. */
     PatchScimUser: [PatchScimUserRequest, ScimResource];
-    /** Removes a user from the organisation; the user's keys end at once. An owner is not removed. */
+    /** Removes a user from the organisation, with the user's keys. Owners cannot be removed. */
     DeleteScimUser: [DeleteScimUserRequest, DeleteScimUserResponse];
     /** Lists the groups of the organisation. */
     ListScimGroups: [ListScimGroupsRequest, ListScimGroupsResponse];
-    /** Makes a group. */
+    /** Creates a group. */
     CreateScimGroup: [CreateScimGroupRequest, ScimResource];
     /** Returns a group with its members. */
     GetScimGroup: [GetScimGroupRequest, ScimResource];
@@ -6679,9 +6680,9 @@ export interface AdminServices {
     ReplaceScimGroup: [ReplaceScimGroupRequest, ScimResource];
     /** Changes a group by the operations of RFC 7644, section 3.5.2. */
     PatchScimGroup: [PatchScimGroupRequest, ScimResource];
-    /** Removes a group; who is in a workspace by this group alone leaves it. */
+    /** Removes a group. Users who are in a workspace only by this group lose that membership. */
     DeleteScimGroup: [DeleteScimGroupRequest, DeleteScimGroupResponse];
-    /** Returns which parts of SCIM the gateway has. */
+    /** Returns which parts of SCIM the gateway supports. */
     GetScimServiceProviderConfig: [GetScimServiceProviderConfigRequest, ScimResource];
     /** Lists the kinds of resources: users and groups. */
     ListScimResourceTypes: [ListScimResourceTypesRequest, ListScimResourceTypesResponse];
@@ -6697,14 +6698,14 @@ export interface AdminServices {
     /** Lists the mappings in force. */
     ListScimMappings: [ListScimMappingsRequest, ListScimMappingsResponse];
     /** Maps a group to a workspace: its members are members of the workspace, with the role.
-     * Of several roles in a workspace, the highest holds. */
+     * With several roles in a workspace, the highest applies. */
     CreateScimMapping: [CreateScimMappingRequest, ScimMapping];
-    /** Archives a mapping: who is in the workspace by it alone leaves it. Group and workspace stay. */
+    /** Archives a mapping. Users who are in the workspace only by it lose that membership; group and workspace stay. */
     DeleteScimMapping: [DeleteScimMappingRequest, DeleteScimMappingResponse];
     /** Lists the names of the groups, to choose one for a mapping. */
     ListScimMappingGroups: [ListScimMappingGroupsRequest, ListScimMappingGroupsResponse];
   };
-  /** Secrets that another system keeps: a secret manager, the gateway's environment or a folder. `secret_mappings` of
+  /** References to secrets in a secret manager, the gateway's environment or a folder. `secret_mappings` of
    * integrations, virtual keys and plugins take credentials from them. */
   SecretReferences: {
     /** Stores where a secret is, and how the gateway signs in there. The secret itself is not stored. */
