@@ -21,7 +21,12 @@ import { headgateHere } from '../support/cli-bench.js';
 import { eventually, type RunningGateway, startGateway } from '../support/gateway.js';
 import { folder, forEachStore } from '../support/stores.js';
 
-const methods = [...adminTree().methods.values()];
+/**
+ * What people sign in with is compared and hashed (people-sign-in.test.ts), documents are refused where a secret is written
+ * out (files.test.ts), and the others are tried below with the fields that they need.
+ */
+const ofOtherTests = /^(?:Auth|Documents|SecretReferences)\.|^Organisations\.UpdateAuthSettings$/;
+const methods = [...adminTree().methods.values()].filter(({ name }) => !ofOtherTests.test(name));
 /** Every way in for a secret: `[method, path of the field]`. */
 const ways = methods.flatMap((method) => secretPaths(method.request).map((path) => [method, path] as const));
 const nameOf = (method: AdminMethod, path: SecretPath): string =>
@@ -152,8 +157,11 @@ describe('secrets that are put into every field that takes one', function () {
       if (method.method.startsWith('Update')) {
         const [, place = ''] = /\{([^}]*)\}/.exec(method.bindings[0]!.path) ?? [];
         const way = nameOf(method, path);
-        base[place] = updated.get(way) ?? (await madeFor(method, path));
-        updated.set(way, String(base[place]));
+        // There is one of those whose path names none.
+        if (place !== '') {
+          base[place] = updated.get(way) ?? (await madeFor(method, path));
+          updated.set(way, String(base[place]));
+        }
       }
       const given = method.service === 'Plugins' ? asApiKey(value) : value;
       return { ...base, ...nested(path, given, companions(field, parent, path.length === 1 ? base : {})) };
@@ -227,6 +235,38 @@ describe('secrets that are put into every field that takes one', function () {
         const { verb, path: place, body } = placeOf(method, { ...message, [name]: undefined });
         await overRest(verb, `${place}?${new URLSearchParams({ [jsonName]: String(message[name]) })}`, body);
       }
+    });
+
+    it('are in settings of sign-in and in secret references', async () => {
+      const put = (where: string): string => canaries.make(where).replaceAll('/', '-');
+      const taken = async (verb: string, path: string, bodyOf: (where: string) => object): Promise<void> => {
+        expect(await overRest(verb, path, bodyOf('taken')), refusals.at(-1)).to.not.equal(null);
+        await overRest(verb, path, { ...bodyOf('beside an unknown field'), nope: 1 });
+        await overRest(verb, path, bodyOf('without scope'), poor);
+        await overRest('GET', path, undefined);
+      };
+      const oidc = { issuer: 'https://id.example.com', client_id: 'client' };
+      await taken('PUT', '/v1/admin/organisation/auth-settings', (where) => ({
+        oidc: { ...oidc, client_secret: put(`client_secret, ${where},`) },
+      }));
+      const azure = { azure_entra_tenant_id: 'tenant', azure_entra_client_id: 'client' };
+      const vault = { vault_addr: 'https://vault.example.com' };
+      const managers: Record<string, (secret: string) => object> = {
+        aws_sm: (secret) => ({
+          ...{ aws_auth_type: 'accessKey', aws_access_key_id: 'AKIAIOSFODNN7EXAMPLE' },
+          ...{ aws_secret_access_key: secret, aws_region: 'eu-west-1' },
+        }),
+        azure_kv: (secret) => ({
+          ...{ azure_auth_mode: 'entra', ...azure, azure_entra_client_secret: secret },
+          azure_vault_url: 'https://v.vault.azure.net',
+        }),
+        hashicorp_vault: (secret) => ({ vault_auth_type: 'token', ...vault, vault_token: secret }),
+      };
+      for (const [manager_type, auth] of Object.entries(managers))
+        await taken('POST', '/v1/secret-references', (where) => ({
+          ...{ name: `of ${manager_type}`, manager_type, secret_path: 'secret/data/app' },
+          auth_config: auth(put(`${manager_type}, ${where},`)),
+        }));
     });
 
     it('are in free JSON too', async () => {

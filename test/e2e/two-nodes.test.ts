@@ -148,10 +148,15 @@ describe('two gateways on one PostgreSQL', function () {
     });
 
     it('their audit log is one, verified from either machine', async () => {
+      const rows: number[] = [];
       for (const gateway of [one, two]) {
         const ran = await headgate(gateway.env, ['audit', 'verify', '--json']);
-        expect(JSON.parse(ran.stdout), ran.stderr).to.include({ ok: true, rows: 7 });
+        const verified = JSON.parse(ran.stdout);
+        expect(verified, ran.stderr).to.include({ ok: true });
+        rows.push(verified.rows);
       }
+      expect(rows[0]).to.be.greaterThan(5);
+      expect(rows[1]).to.equal(rows[0]);
     });
 
     it('a user deactivated through SCIM over the one is refused by it at once, and by the other within a second', async () => {

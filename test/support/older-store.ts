@@ -30,12 +30,15 @@ export async function undoNewest(sql: Transaction): Promise<void> {
     await sql.schema.dropTable(table);
   for (const column of ['previous_expires_at', 'expires_at'])
     await sql.schema.alterTable('api_keys', (t) => t.dropIndex([column]));
-  await sql.schema.alterTable('workspaces', (t) => t.dropColumn('scim_source_id'));
-  await sql.schema.alterTable('workspace_members', (t) => t.dropColumns('scim_role', 'own_role'));
-  await sql.schema.alterTable('users', (t) => {
-    t.dropIndex(['organisation_id', 'external_id']);
-    t.dropColumns('is_active', 'external_id', 'display_name', 'scim_attributes', 'scim_emails');
-  });
+  await sql.schema.alterTable('users', (t) => t.dropIndex(['organisation_id', 'external_id']));
+  const dropped = {
+    workspaces: ['scim_source_id'],
+    workspace_members: ['scim_role', 'own_role'],
+    users: ['is_active', 'external_id', 'display_name', 'scim_attributes', 'scim_emails'],
+  };
+  // Not by knex: for SQLite it makes the table anew, and the rows that refer to the old one go with it.
+  for (const [table, columns] of Object.entries(dropped))
+    for (const column of columns) await sql.raw(`ALTER TABLE ${table} DROP COLUMN ${column}`);
   await sql.schema.alterTable('usage_limits_policies', (t) => t.dropColumn('shadow'));
   await sql.schema.alterTable('rate_limits_policies', (t) => t.dropColumn('shadow'));
   await sql.schema.alterTable('schema_version', (t) => t.dropColumn('compatible_from'));

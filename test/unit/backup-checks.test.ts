@@ -60,7 +60,7 @@ describe('checks of a backup', () => {
 
   it('report that a backup is of a newer version, not that it was altered', async () => {
     await (await openStore({ dataDir: folder, masterKey })).close();
-    const newer = migrations.length + 1;
+    const newer = migrations.at(-1)!.version + 1;
     await change((database) =>
       database.write(async (sql) => {
         await sql.raw('CREATE TABLE later (id text)');

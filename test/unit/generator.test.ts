@@ -34,7 +34,7 @@ describe('what is generated from the proto files', () => {
     [
       rpc('post: "/v1/things" body: "id"'),
       '',
-      'the body of POST /v1/things is "*", a list of messages, or nothing',
+      'the body of POST /v1/things is "*", a list of messages, an object, an HttpBody, or nothing',
     ],
     [rpc(good, access.replace('configs.read', 'things.read')), '', 'asks for things.read, which is no scope'],
     [

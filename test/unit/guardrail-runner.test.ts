@@ -8,6 +8,7 @@ import { requestTexts } from '../../plugins/guardrails/texts/request-parts.js';
 import { Secret } from '../../src/common/access/secret.js';
 import type { Exchange, JsonObject } from '../../src/common/core/exchange.js';
 import type { GuardrailRules } from '../../src/common/core/guardrail.js';
+import { PluginCheckTable } from '../../src/common/guardrails/plugin-check.js';
 
 const fails = new Error('broken');
 const seen: string[] = [];
@@ -105,7 +106,11 @@ describe('a run of guardrails', () => {
   /** Plugins of the workspace, by partner. */
   let plugin: () => object | null = () => null;
   const partner = (scope: string, name: string) => (`${scope} ${name}` === 'w lasso' ? plugin() : null);
-  const runner = new GuardrailRunner({ directory: { partner } } as never, pool, known);
+  const runner = new GuardrailRunner(
+    { directory: { partner }, pluginChecks: new PluginCheckTable() } as never,
+    pool,
+    known,
+  );
   after(() => pool.close());
 
   const subjectOf = (...texts: string[]): Subject => {
@@ -170,7 +175,7 @@ describe('a run of guardrails', () => {
   });
 
   it('gives a check with a wrong expression its error', async () => {
-    const real = new GuardrailRunner({} as never, pool);
+    const real = new GuardrailRunner({ pluginChecks: new PluginCheckTable() } as never, pool);
     const one = guardrail([['default.regexMatch', { rule: '(', not: false }]]);
     const [outcome] = await real.run(exchange, [one], subjectOf('text'));
     expect(outcome!.verdict).to.equal(true);

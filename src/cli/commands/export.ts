@@ -3,7 +3,7 @@ import { dirname, join } from 'node:path';
 import type { Command } from 'commander';
 import { stringify } from 'yaml';
 import { CliError } from '../cli-error.js';
-import { fileText, writeErrorLine, writeJson, writeLine } from '../output/output.js';
+import { writeErrorLine, writeFile, writeJson, writeLine } from '../output/output.js';
 import { type SessionContext, type SessionOptions, withAdmin, withSession } from '../session.js';
 
 interface ExportOptions extends SessionOptions {
@@ -43,7 +43,7 @@ export function register(program: Command, context: SessionContext): void {
           writeErrorLine(`Left out, because this key may not read them: ${skipped.join(', ')}.`);
         const documents = data as unknown as readonly Exported[];
         if (options.json === true) writeJson(documents, 2);
-        else if (options.output === undefined) process.stdout.write(fileText()(textOf(documents)));
+        else if (options.output === undefined) writeFile(textOf(documents));
         else writeAll(options.output, documents);
       },
       { timeoutMs: 70_000 },

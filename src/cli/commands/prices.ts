@@ -13,7 +13,7 @@ import { providerRows } from '../../data-plane/providers/rows.js';
 import { CliError } from '../cli-error.js';
 import type { CliContext } from '../context.js';
 import { readInput } from '../input/file-input.js';
-import { fileText, writeLine } from '../output/output.js';
+import { writeFile, writeLine } from '../output/output.js';
 
 interface ListOptions {
   readonly provider?: string;
@@ -167,6 +167,5 @@ function lineOf({ provider, model, input, output, cached, since, source, readOn 
 
 /** As `prices update` reads them. */
 function print(rows: Parameters<typeof printPrices>[0]): void {
-  const piece = fileText()(printPrices(rows));
-  process.stdout.write(piece);
+  writeFile(printPrices(rows));
 }

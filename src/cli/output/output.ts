@@ -52,3 +52,9 @@ export function fileText(
   return (piece) =>
     printableLines(typeof piece === 'string' ? piece : decoder.decode(piece, { stream: true }));
 }
+
+/** A whole file for standard output. */
+export function writeFile(text: string): void {
+  const piece = fileText()(text);
+  process.stdout.write(piece);
+}
