@@ -10,6 +10,9 @@ const [dataDir = ''] = process.argv.slice(2);
 /** Requests come first. */
 const niceness = 15;
 
+/** Milliseconds for closing the file: a kill does it no harm either. */
+const closeMs = 3000;
+
 /** DuckDB answers nothing more after such an error, as of a full disk: another process opens the file again. */
 const isFatal = ({ message }: Error): boolean => /^FATAL|has been invalidated/.test(message);
 
@@ -27,6 +30,14 @@ async function main(): Promise<void> {
   const send = (message: object): void => {
     if (process.connected) process.send?.(message, undefined, undefined, () => {});
   };
+  // Also while the file is opened: a process that stays keeps the file locked for the one that the next gateway starts.
+  let close = async (): Promise<void> => {};
+  process.on('disconnect', () => {
+    setTimeout(() => process.exit(1), closeMs).unref();
+    close().finally(() => process.exit(0));
+  });
+  // It was disconnected while this code was loaded.
+  if (!process.connected) process.exit(0);
   const answering = new Answering(await Follower.open(dataDir), (error) => {
     // What follows is text of callers.
     const message = error.message.replace(/\s+Input: [\s\S]*/, '');
@@ -37,9 +48,7 @@ async function main(): Promise<void> {
   process.on('message', (asked: QuestionMessage) => {
     answering.answer(asked).then(send);
   });
-  process.on('disconnect', () => {
-    answering.close().finally(() => process.exit(0));
-  });
+  close = () => answering.close();
   send({ isReady: true });
 }
 
