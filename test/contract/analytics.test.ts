@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util';
 import { expect } from 'chai';
 import { allLogs } from '../../src/common/ledger/log-filters.js';
 import type { LedgerFeedbacks } from '../../src/common/ledger/logs/feedback.js';
@@ -30,6 +31,8 @@ import {
   randomRows,
   workspaces,
 } from '../support/analytics-rows.js';
+import { eventually } from '../support/gateway.js';
+
 import {
   countsOf,
   feedbackOf,
@@ -424,6 +427,12 @@ describe('analytics', function () {
         rowsBefore: day(20),
         bodiesBefore: null,
         workspaces: [owned],
+      });
+      // A day with feedback of the last ten seconds is counted row by row until it is rolled up again, as by the schedule.
+      await eventually('the days of the latest feedback are rolled up again', async () => {
+        if (isDeepStrictEqual(await answers(), before)) return true;
+        await rollUp();
+        return false;
       });
       expect(await answers()).to.deep.equal(before);
       // A row that comes in late has its day made again; that of w-1 stays.
