@@ -59,7 +59,7 @@ export interface Forget {
    * given.
    */
   tokensOf?: string;
-  /** With `tokensOf`: only tokens that name nobody whom the organisation had as a user. */
+  /** With `tokensOf`: only tokens that name no one whom the organisation had as a user. */
   strangers?: true;
 }
 
