@@ -3,40 +3,17 @@ import type { Format } from '../../src/common/core/endpoint.js';
 import type { Exchange, JsonObject } from '../../src/common/core/exchange.js';
 import type { CheckReply, CheckRequest } from '../../src/common/guardrails/check-request.js';
 import type { CheckPhase } from '../../src/common/guardrails/guardrail-checks.js';
-import type { HeaderList } from '../../src/common/http/headers.js';
+import type { PluginCheckContext } from '../../src/common/guardrails/plugin-check.js';
 
 export type { CheckPhase, CheckReply, CheckRequest };
 
-/** The text that a check judges. */
-export interface TextContext {
-  /** `before`: the request is judged. `after`: the answer. */
-  readonly phase: CheckPhase;
-  /**
-   * The parts of the last message (`before`) or of the first choice (`after`), in their order. A check that changes text
-   * is also run over the parts of earlier messages; only its first verdict counts.
-   */
-  readonly texts: readonly string[];
-  /** The same parts, joined by line feeds; '': there is no text. */
-  readonly text: string;
-}
+/** The text that a check judges: the same that checks of plugins get. */
+export type TextContext = Pick<PluginCheckContext, 'phase' | 'texts' | 'text'>;
 
 /** Facts about the request beside its text. */
-export interface RequestContext extends TextContext {
-  /** Kind of the endpoint, as `default.allowedRequestTypes` names it: `chatComplete`, `embed`, … */
-  readonly requestType: string;
+export interface RequestContext extends Omit<PluginCheckContext, 'signal' | 'send'> {
   /** Wire format of `body` and `answer`. */
   readonly format: Format;
-  /** The provider that the config or a header names, `@slug` or a name. null: the config has several, or none. */
-  readonly provider: string | null;
-  /** The model that the client asked for, without `@slug/`. */
-  readonly model: string | null;
-  readonly metadata: Readonly<Record<string, string>>;
-  /** The client's headers without its gateway key; names in lower case. Never written to a log. */
-  readonly headers: HeaderList;
-  /** The client's body, frozen in effect: never changed in place. null: it is not JSON. */
-  readonly body: JsonObject | null;
-  /** The answer's body; null before the request, and for a stream. */
-  readonly answer: JsonObject | null;
 }
 
 /** Texts to moderate. */

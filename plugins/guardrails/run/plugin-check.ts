@@ -1,8 +1,8 @@
-import type { BroughtCheck } from '../../../src/common/guardrails/plugin-check.js';
+import type { RunnableCheck } from '../../../src/common/guardrails/plugin-check.js';
 import type { RemoteCheck } from '../check.js';
 
 /** A check that a custom plugin brings, as the stage runs those that may wait for something. */
-export const checkOfPlugin = ({ id, phases, transforms, applies, run }: BroughtCheck): RemoteCheck => ({
+export const checkOfPlugin = ({ id, phases, transforms, applies, run }: RunnableCheck): RemoteCheck => ({
   ...{ id, runs: 'remote', phases, applies },
   ...(transforms && { transforms }),
   async run({ partner: _none, moderate: _own, format: _format, ...context }, parameters) {

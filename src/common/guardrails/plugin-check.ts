@@ -68,7 +68,7 @@ export interface PluginCheck {
 export type PluginChecks = Readonly<Record<string, PluginCheck>>;
 
 /** A check as the guardrails stage runs it. */
-export interface BroughtCheck {
+export interface RunnableCheck {
   readonly id: string;
   readonly phases: readonly CheckPhase[];
   readonly transforms: boolean;
@@ -83,15 +83,15 @@ export interface BroughtCheck {
 
 /** The checks of all plugins of this data worker. */
 export class PluginCheckTable {
-  #checks: ReadonlyMap<string, BroughtCheck> = new Map();
+  #checks: ReadonlyMap<string, RunnableCheck> = new Map();
   /** Changes with the checks. */
   version = 0;
 
-  get(id: string): BroughtCheck | undefined {
+  get(id: string): RunnableCheck | undefined {
     return this.#checks.get(id);
   }
 
-  replace(checks: ReadonlyMap<string, BroughtCheck>): void {
+  replace(checks: ReadonlyMap<string, RunnableCheck>): void {
     if (checks.size === 0 && this.#checks.size === 0) return;
     this.#checks = checks;
     this.version++;

@@ -133,8 +133,9 @@ export class KeySets {
     const before = this.#states.get(organisationId);
     if (before !== undefined && before.url === url && before.inline === inline) return before;
     const inlineKeys = inline === null ? [] : ((await keysIn(inline)) ?? []);
-    const meanwhile = this.#states.get(organisationId);
-    if (meanwhile !== before && meanwhile?.url === url && meanwhile.inline === inline) return meanwhile;
+    const current = this.#states.get(organisationId);
+    // Another call may have set it while the keys were read.
+    if (current !== before && current?.url === url && current.inline === inline) return current;
     const sameUrl = before?.url === url ? before : undefined;
     const bytes = (inline === null ? 0 : JSON.stringify(inline).length) + (sameUrl?.bytes ?? 0);
     const state: KeySetState = {

@@ -97,7 +97,7 @@ export class AdminRelay {
     } catch (error) {
       this.log.error({ err: error, path: open.head.path }, 'an answer broke off');
     }
-    // Its client has disconnected meanwhile. An answer that starts only now would stay open forever.
+    // Its client has disconnected before the answer began, which would stay open forever.
     if (!this.#open.has(open.head.id)) return this.#close(open);
     this.send(make(piece));
     if (piece.last) this.#close(open);

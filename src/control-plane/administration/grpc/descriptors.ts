@@ -109,7 +109,7 @@ function referredBy(thing: Thing): Type[] {
 const folder = protoFolder();
 
 /** A file that protobufjs brings along, which holds types of google.protobuf. */
-interface Brought {
+interface PluginExtensions {
   readonly google: { readonly nested: { readonly protobuf: { readonly nested: object } } };
 }
 
@@ -122,7 +122,7 @@ function readTree(): protobuf.Root {
   root.loadSync([...adminTree().files], { keepCase: true }).resolveAll();
   // The types that protobufjs brings along do not know their files.
   for (const file of Object.keys(protobuf.common).filter((name) => name.endsWith('.proto'))) {
-    const { google } = protobuf.common.get(file)!.nested as unknown as Brought;
+    const { google } = protobuf.common.get(file)!.nested as unknown as PluginExtensions;
     for (const name of Object.keys(google.nested.protobuf.nested)) {
       const type = root.lookup(`google.protobuf.${name}`);
       if (type !== null) type.filename = join(folder, file);

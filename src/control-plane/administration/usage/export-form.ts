@@ -88,7 +88,7 @@ export function exportForm(started: LogExport): ExportForm {
   const { organisationId: org, workspaceId, format, sight, startedAt } = started;
   if (sight === null || startedAt === null) throw new Error('It was not started.');
   const read = readExportFilters(started.filters);
-  // What comes in meanwhile would make it longer forever.
+  // Rows that arrive while it runs are left out: with them it might never end.
   const at = { ...read.filters.at, max: Math.min(read.filters.at.max ?? startedAt, startedAt) };
   const left = restrictedFields(sight.metadata);
   const names = started.requestedData.filter(

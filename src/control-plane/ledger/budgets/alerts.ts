@@ -34,7 +34,7 @@ export class Alerts implements LedgerAlerts {
   async list(
     org: string,
     { event, holder, holderId, workspace, keys, since }: AlertFilter,
-    { offset, limit }: BudgetPage,
+    page: BudgetPage,
   ): Promise<{ alerts: SentAlert[]; total: number }> {
     const values: unknown[] = [org];
     const where = ['org = ?1', 'recipients IS NOT NULL'];
@@ -59,6 +59,16 @@ export class Alerts implements LedgerAlerts {
       values.push(since);
       where.push(`at >= ?${values.length}`);
     }
+    const { rows, total } = await this.#page(where, values, page);
+    return { alerts: rows.map(sentAlertOf), total };
+  }
+
+  /** Newest first. */
+  async #page(
+    where: readonly string[],
+    values: readonly unknown[],
+    { offset, limit }: BudgetPage,
+  ): Promise<{ rows: AlertRow[]; total: number }> {
     const from = `FROM budget_alerts WHERE ${where.join(' AND ')}`;
     const [counted] = await this.#database.read<{ total: number }>(
       `SELECT count(*) AS total ${from}`,
@@ -68,7 +78,7 @@ export class Alerts implements LedgerAlerts {
       `SELECT * ${from} ORDER BY at DESC, id DESC LIMIT ?${values.length + 1} OFFSET ?${values.length + 2}`,
       [...values, limit, offset],
     );
-    return { alerts: rows.map(sentAlertOf), total: counted?.total ?? 0 };
+    return { rows, total: counted?.total ?? 0 };
   }
 
   writeAnomaly(found: FoundAnomaly, now: number): Promise<boolean> {
@@ -79,7 +89,7 @@ export class Alerts implements LedgerAlerts {
   async listAnomalies(
     { org, workspaces, except, keys }: LogSight,
     { metric, since }: AnomalyFilter,
-    { offset, limit }: BudgetPage,
+    page: BudgetPage,
   ): Promise<{ anomalies: AnomalyAlert[]; total: number }> {
     if (keys !== null) return { anomalies: [], total: 0 };
     const values: unknown[] = [org];
@@ -91,16 +101,8 @@ export class Alerts implements LedgerAlerts {
     if (except.length > 0) where.push(`NOT ${among(except)}`);
     if (metric !== undefined) where.push(`measure = ${add(metric)}`);
     if (since !== undefined) where.push(`at >= ${add(since)}`);
-    const from = `FROM budget_alerts WHERE ${where.join(' AND ')}`;
-    const [counted] = await this.#database.read<{ total: number }>(
-      `SELECT count(*) AS total ${from}`,
-      values,
-    );
-    const rows = await this.#database.read<AlertRow>(
-      `SELECT * ${from} ORDER BY at DESC, id DESC LIMIT ?${values.length + 1} OFFSET ?${values.length + 2}`,
-      [...values, limit, offset],
-    );
-    return { anomalies: rows.map(anomalyOf), total: counted?.total ?? 0 };
+    const { rows, total } = await this.#page(where, values, page);
+    return { anomalies: rows.map(anomalyOf), total };
   }
 
   async closePeriods(now: number): Promise<number> {

@@ -3,7 +3,7 @@ import type { InsertedPlugins } from '../../../common/plugin-host/files/inserted
 import type { Plugin } from '../../../common/plugin-host/plugin.js';
 import type { StageName } from '../order.js';
 import { blockedHooks } from './live/blocked-hooks.js';
-import type { Brought } from './live/custom-instance.js';
+import type { PluginExtensions } from './live/custom-instance.js';
 import { LiveChain } from './live/live-chain.js';
 import type { Stage } from './plugins.js';
 import { type HostParts, stageHost } from './stage-host.js';
@@ -22,7 +22,7 @@ export interface ChainSettings {
 export async function composeLive(
   settings: ChainSettings,
   parts: HostParts,
-  brought: Brought,
+  extensions: PluginExtensions,
   given: ReadonlyMap<string, Plugin> = new Map(),
 ): Promise<LiveChain> {
   const builtIn = new Map<StageName, Stage>();
@@ -38,7 +38,7 @@ export async function composeLive(
   }
   const { directory } = settings.plugins;
   const live = new LiveChain(builtIn, {
-    ...{ directory, given, brought, hookTimeoutMs: settings.hookTimeoutMs },
+    ...{ directory, given, extensions, hookTimeoutMs: settings.hookTimeoutMs },
     host: parts,
   });
   parts.metrics.show(blockedHooks);

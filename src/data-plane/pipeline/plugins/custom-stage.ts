@@ -8,10 +8,10 @@ import { bodyDigest } from '../../../common/plugin-host/slots.js';
 import { maxHeldMs } from '../../../common/plugin-host/texts/text-piece.js';
 import { isThenable } from '../chain.js';
 import { editableCall } from './editable-call.js';
-import { countBlocked } from './live/blocked-hooks.js';
+import { reportIfBlocked } from './live/blocked-hooks.js';
 import { hookEntered, hookLeft, hookNumber, hookPending } from './live/running-hooks.js';
 import { checkedSource, type MetricNames } from './plugin-metrics.js';
-import { inPluginScope, outsidePluginScope, type PluginScope, scopeFields } from './plugin-scope.js';
+import { inPluginScope, outsidePluginScope, scopeFields } from './plugin-scope.js';
 import type { Stage } from './plugins.js';
 
 type HookName = keyof Hooks;
@@ -19,17 +19,6 @@ type ExchangeHook = (x: Exchange, ...rest: never[]) => unknown;
 
 /** Milliseconds that the `close` of a plugin may take before the worker exits without it. */
 const closeMs = 2000;
-
-/** Milliseconds that a hook may hold the event loop. */
-const blockedMs = 20;
-
-function blocked(scope: PluginScope, ms: number, log: Logger): void {
-  countBlocked(scope);
-  log.warn(
-    { ...scopeFields(scope), ms: Math.round(ms) },
-    `the plugin ${scope.plugin} held the event loop for ${Math.round(ms)} ms in ${scope.hook}`,
-  );
-}
 
 /** How long a request waits for what a hook promises. */
 export interface HookLimit {
@@ -131,8 +120,7 @@ function guarded(
         return failed(thrown);
       } finally {
         hookLeft(interrupted);
-        const ms = performance.now() - from;
-        if (ms > blockedMs) blocked(scope, ms, log);
+        reportIfBlocked(scope, from, log);
       }
     });
   };

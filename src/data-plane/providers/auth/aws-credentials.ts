@@ -1,10 +1,10 @@
 import type { Awaitable } from '../../../common/core/directory.js';
 import { GatewayError } from '../../../common/core/errors.js';
-import { type AwsKeys, signAws } from '../../../common/http/aws-signature.js';
+import type { AwsKeys } from '../../../common/http/aws-signature.js';
 import type { Ask } from './ask.js';
 import { checkOwnIdentity, type Unauthorized } from './authorizer.js';
 import { type OwnIdentity, ownAwsKeys } from './aws-own-identity.js';
-import { askSts, type RoleKeys, stsOf } from './aws-sts.js';
+import { assumeRole, type RoleKeys, stsOf } from './aws-sts.js';
 import { TokenCache, tokenKey } from './token-cache.js';
 
 /** A role to be assumed, and by whom. */
@@ -58,17 +58,10 @@ export class AwsCredentials {
     return this.#roles.get(key, () => this.#assume(role, ask));
   }
 
-  /** docs.aws.amazon.com/STS/latest/APIReference/API_AssumeRole.html */
-  async #assume({ arn, externalId, region, base }: Role, ask: Ask): Promise<RoleKeys> {
+  async #assume(role: Role, ask: Ask): Promise<RoleKeys> {
+    const { region, base } = role;
     const keys = base ?? (await this.own(region, ask, this.sts));
-    const form = new URLSearchParams({
-      Action: 'AssumeRole',
-      Version: '2011-06-15',
-      RoleArn: arn,
-      RoleSessionName: 'headgate',
-    });
-    if (externalId !== null) form.set('ExternalId', externalId);
-    return askSts(this.sts(region), form, ask, (call) => signAws(call, keys, { service: 'sts', region }));
+    return assumeRole(role, keys, { region, url: this.sts(region) }, ask);
   }
 }
 

@@ -1,5 +1,5 @@
 import { GatewayError } from '../../../common/core/errors.js';
-import type { AwsKeys } from '../../../common/http/aws-signature.js';
+import { type AwsKeys, signAws } from '../../../common/http/aws-signature.js';
 import type { HeaderList } from '../../../common/http/headers.js';
 import { awsEnvironment } from '../../../common/settings/environment/aws-environment.js';
 import type { Ask } from './ask.js';
@@ -25,6 +25,29 @@ interface StsCall {
   readonly url: string;
   readonly headers: HeaderList;
   readonly body: Buffer;
+}
+
+/** A role, by its ARN. `externalId` null: it needs none. */
+export interface AssumedRole {
+  readonly arn: string;
+  readonly externalId: string | null;
+}
+
+/** docs.aws.amazon.com/STS/latest/APIReference/API_AssumeRole.html. `keys`: of who takes the role. `url`: of STS. */
+export function assumeRole(
+  { arn, externalId }: AssumedRole,
+  keys: AwsKeys,
+  { region, url }: { readonly region: string; readonly url: string },
+  ask: Ask,
+): Promise<RoleKeys> {
+  const form = new URLSearchParams({
+    Action: 'AssumeRole',
+    Version: '2011-06-15',
+    RoleArn: arn,
+    RoleSessionName: 'headgate',
+  });
+  if (externalId !== null) form.set('ExternalId', externalId);
+  return askSts(url, form, ask, (call) => signAws(call, keys, { service: 'sts', region }));
 }
 
 /** Asks STS for temporary keys; its answers are XML of a few plain elements. */

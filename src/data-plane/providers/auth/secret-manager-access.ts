@@ -1,12 +1,11 @@
 import type { Tenant } from '../../../common/access/own-identity.js';
-import { signAws } from '../../../common/http/aws-signature.js';
 import { type AzureIdentity, type SecretAccess, SecretFailure } from '../../../common/http/secret-access.js';
 import { isJsonObject } from '../../../common/json/json.js';
 import { azureEnvironment } from '../../../common/settings/environment/secret-environment.js';
 import type { Upstream } from '../../upstream/upstream.js';
 import { type Ask, askThrough } from './ask.js';
 import { ownAwsKeys } from './aws-own-identity.js';
-import { askSts, type RoleKeys, stsOf } from './aws-sts.js';
+import { type AssumedRole, assumeRole, type RoleKeys, stsOf } from './aws-sts.js';
 import { EntraSignIn, type EntraToken } from './entra.js';
 import { TokenCache, tokenKey } from './token-cache.js';
 
@@ -129,21 +128,8 @@ function reasonOf(error: unknown): string {
   }
 }
 
-/** docs.aws.amazon.com/STS/latest/APIReference/API_AssumeRole.html */
-async function assume(
-  region: string,
-  { arn, externalId }: { readonly arn: string; readonly externalId: string | null },
-  ask: Ask,
-): Promise<RoleKeys> {
-  const keys = await ownAwsKeys(region, ask, stsOf);
-  const form = new URLSearchParams({
-    Action: 'AssumeRole',
-    Version: '2011-06-15',
-    RoleArn: arn,
-    RoleSessionName: 'headgate',
-  });
-  if (externalId !== null) form.set('ExternalId', externalId);
-  return askSts(stsOf(region), form, ask, (call) => signAws(call, keys, { service: 'sts', region }));
+async function assume(region: string, role: AssumedRole, ask: Ask): Promise<RoleKeys> {
+  return assumeRole(role, await ownAwsKeys(region, ask, stsOf), { region, url: stsOf(region) }, ask);
 }
 
 /**

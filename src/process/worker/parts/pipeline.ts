@@ -14,7 +14,7 @@ import { upstreamKey } from '../../../data-plane/pipeline/outgoing/upstream-key.
 import type { Parts, Pipeline } from '../../../data-plane/pipeline/parts.js';
 import { aside } from '../../../data-plane/pipeline/plugins/aside.js';
 import { composeLive } from '../../../data-plane/pipeline/plugins/compose.js';
-import type { Brought } from '../../../data-plane/pipeline/plugins/live/custom-instance.js';
+import type { PluginExtensions } from '../../../data-plane/pipeline/plugins/live/custom-instance.js';
 import type { LiveChain } from '../../../data-plane/pipeline/plugins/live/live-chain.js';
 import { sendOwn } from '../../../data-plane/pipeline/plugins/own-request.js';
 import { expectedTokens } from '../../../data-plane/pipeline/request/expected-tokens.js';
@@ -73,7 +73,7 @@ export const pipelinePart: ProcessPart<Needs, PipelineGiven> = {
     const host = { log, headerPrefixes, directory, metrics, random, shared, capabilities };
     let isReported = false;
     let wasNone = true;
-    const brought: Brought = {
+    const extensions: PluginExtensions = {
       isTaken: (name) => providers.has(name),
       replace(rows, checks) {
         const isNone = rows.size === 0 && checks.size === 0;
@@ -90,7 +90,7 @@ export const pipelinePart: ProcessPart<Needs, PipelineGiven> = {
         send({ t: 'plugins-bring', providers: providerTable.pluginNames, checks: [...checkRows] }, () => {});
       },
     };
-    const live = await composeLive(init, host, brought, plugins);
+    const live = await composeLive(init, host, extensions, plugins);
     const pipeline: Pipeline = {
       ...parts,
       chain: live.chain,

@@ -61,7 +61,8 @@ export const hashPassword = (text: string): Promise<string> =>
     return ['scrypt', N, r, p, salt.toString('base64url'), hash.toString('base64url')].join('$');
   });
 
-const nobody = `scrypt$${usual.N}$${usual.r}$${usual.p}$${randomBytes(16).toString('base64url')}$`;
+/** For users without a password: the check takes as long, and fails. */
+const unmatchable = `scrypt$${usual.N}$${usual.r}$${usual.p}$${randomBytes(16).toString('base64url')}$`;
 
 /** What the caller does in the turn of a check: checks run one after the other, and count in between. */
 export interface PasswordTurn {
@@ -74,7 +75,7 @@ export interface PasswordTurn {
 export const verifyPassword = (stored: string | null, text: string, turn: PasswordTurn): Promise<boolean> =>
   inTurn(async () => {
     turn.before();
-    const [, N, r, p, salt = '', hash = ''] = (stored ?? nobody).split('$');
+    const [, N, r, p, salt = '', hash = ''] = (stored ?? unmatchable).split('$');
     const parameters = { N: Number(N), r: Number(r), p: Number(p) };
     const given = await hashOf(text, Buffer.from(salt, 'base64url'), parameters);
     const wanted = Buffer.from(hash, 'base64url');

@@ -12,8 +12,9 @@ import type { ScimGroupName } from '../../records/scim-users.js';
 import type { Database, Sql, Transaction } from '../connection/driver.js';
 import { containing, listed, mapped } from '../lists.js';
 import { isCurrent, replaceRow } from '../revision.js';
-import { type ScimColumns, scimSql } from './scim-conditions.js';
-import { displayNameSql, scimOrder } from './scim-users.js';
+import type { ScimColumns } from './scim-conditions.js';
+import { scimPage } from './scim-page.js';
+import { displayNameSql } from './scim-users.js';
 
 interface GroupRow {
   readonly id: string;
@@ -88,18 +89,14 @@ export class SqlScimGroups implements ScimGroupStore {
 
   list(organisationId: string, query: ScimQuery, page: Page): Promise<Listed<ScimGroup>> {
     return this.database.read(async (sql) => {
-      const wanted = sql('scim_groups').where({ organisation_id: organisationId });
-      if (query.condition !== null) {
-        const { text, values } = scimSql(query.condition, columns);
-        wanted.whereRaw(`(${text})`, [...values]);
-      }
-      const count = await wanted.clone().count('* as total').first();
-      const total = Number(count?.['total']);
-      if (page.limit === 0 || page.offset >= total) return { total, rows: [] };
-      const rows: GroupRow[] = await wanted
-        .orderByRaw(scimOrder(query, columns, 'scim_groups'))
-        .offset(page.offset)
-        .limit(page.limit);
+      const { total, rows } = await scimPage<GroupRow>(
+        sql,
+        'scim_groups',
+        columns,
+        organisationId,
+        query,
+        page,
+      );
       return { total, rows: rows.map(fromRow) };
     });
   }

@@ -6,7 +6,8 @@ import type { Database, Sql } from '../connection/driver.js';
 import { isDuplicate } from '../connection/failure.js';
 import { mapped } from '../lists.js';
 import { isCurrent, replaceRow } from '../revision.js';
-import { type ScimColumns, scimSql } from './scim-conditions.js';
+import type { ScimColumns } from './scim-conditions.js';
+import { scimPage } from './scim-page.js';
 import { fromRow, type UserRow, workspacesOf } from './users.js';
 
 /** The name of a user, as SQL: the one given, or the first and last name, or the address. */
@@ -42,17 +43,6 @@ const toUser = (row: UserRow, workspaces: readonly string[]): ScimUser => ({
 
 const linesOf = (emails: readonly string[]): string => `\n${[...new Set(emails.map(emailKey))].join('\n')}\n`;
 
-/** The order of a list, as SQL. */
-export function scimOrder({ sortBy, descending }: ScimQuery, of: ScimColumns, table: string): string {
-  const direction = descending ? 'DESC' : 'ASC';
-  const column = sortBy === null ? undefined : of[sortBy];
-  const first =
-    column === undefined || column.as === 'related' ? `${table}.created_at` : `${column.sql} ${direction},`;
-  return column === undefined || column.as === 'related'
-    ? `${first} ${direction}, ${table}.id`
-    : `${first} ${table}.created_at, ${table}.id`;
-}
-
 export class SqlScimUsers implements ScimUserStore {
   constructor(
     readonly database: Database,
@@ -74,18 +64,7 @@ export class SqlScimUsers implements ScimUserStore {
 
   list(organisationId: string, query: ScimQuery, page: Page): Promise<Listed<ScimUser>> {
     return this.database.read(async (sql) => {
-      const wanted = sql('users').where({ organisation_id: organisationId });
-      if (query.condition !== null) {
-        const { text, values } = scimSql(query.condition, columns);
-        wanted.whereRaw(`(${text})`, [...values]);
-      }
-      const count = await wanted.clone().count('* as total').first();
-      const total = Number(count?.['total']);
-      if (page.limit === 0 || page.offset >= total) return { total, rows: [] };
-      const rows: UserRow[] = await wanted
-        .orderByRaw(scimOrder(query, columns, 'users'))
-        .offset(page.offset)
-        .limit(page.limit);
+      const { total, rows } = await scimPage<UserRow>(sql, 'users', columns, organisationId, query, page);
       return { total, rows: await mapped(rows, (row) => toUser(row, [])) };
     });
   }

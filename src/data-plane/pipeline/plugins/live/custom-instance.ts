@@ -22,11 +22,11 @@ export interface InstanceParts {
   readonly host: HostParts;
   /** Plugins that are loaded already, by name. */
   readonly given: ReadonlyMap<string, Plugin>;
-  readonly brought: Brought;
+  readonly extensions: PluginExtensions;
 }
 
-/** Where goes what plugins bring. */
-export interface Brought extends ProvidersInUse {
+/** Takes the providers and checks that plugins bring. */
+export interface PluginExtensions extends ProvidersInUse {
   /** New requests use these, and nothing else of plugins. */
   replace(
     providers: ReadonlyMap<string, ProviderDefinition>,

@@ -46,7 +46,7 @@ export class LiveChain {
         const key = keyOf(entry, next);
         next.set(key, this.#instances.get(key) ?? (await CustomInstance.of(entry, this.parts)));
       }
-      allProviders(next.values(), this.parts.brought);
+      allProviders(next.values(), this.parts.extensions);
     } catch (error) {
       await this.#closeAll(next);
       throw error;
@@ -65,8 +65,8 @@ export class LiveChain {
     this.#instances = next;
     for (const instance of next.values()) instance.chains++;
     this.#chain = this.#compose(next);
-    const { brought } = this.parts;
-    brought.replace(allProviders(next.values(), brought), allChecks(next.values()));
+    const { extensions } = this.parts;
+    extensions.replace(allProviders(next.values(), extensions), allChecks(next.values()));
     this.#leave(before.chain, before.instances);
   }
 

@@ -9,21 +9,21 @@ import {
 import { whyNoParameters } from '../../../../common/guardrails/parameter-findings.js';
 import { partnerId } from '../../../../common/guardrails/partners.js';
 import type {
-  BroughtCheck,
   PluginCheck,
   PluginCheckResult,
   PluginChecks,
+  RunnableCheck,
 } from '../../../../common/guardrails/plugin-check.js';
 import { isJsonObject } from '../../../../common/json/json.js';
 import type { Logger } from '../../../../common/plugin-host/plugin.js';
 import { inPluginScope, scopeFields } from '../plugin-scope.js';
-import { countBlocked } from './blocked-hooks.js';
+import { reportIfBlocked } from './blocked-hooks.js';
 import { hookEntered, hookLeft, hookNumber, hookPending } from './running-hooks.js';
 
 /** A check of a plugin: what guardrails are checked by, and what runs. */
 export interface PluginCheckRow {
   readonly row: GuardrailCheck;
-  readonly check: BroughtCheck;
+  readonly check: RunnableCheck;
 }
 
 /** Something that brings checks. */
@@ -32,8 +32,6 @@ interface Bringing {
   readonly checks: ReadonlyMap<string, PluginCheckRow>;
 }
 
-/** Milliseconds that a check may hold the event loop. */
-const blockedMs = 20;
 const defaultTimeoutMs = 5000;
 const nameOfCheck = /^[A-Za-z][A-Za-z0-9_-]{0,63}$/;
 const ownPrefixes = ['default', 'gateway'];
@@ -93,7 +91,7 @@ export function allChecks(instances: Iterable<Bringing>): ReadonlyMap<string, Pl
   return all;
 }
 
-function watched(plugin: string, name: string, check: PluginCheck, log: Logger): BroughtCheck['run'] {
+function watched(plugin: string, name: string, check: PluginCheck, log: Logger): RunnableCheck['run'] {
   const hook = `checks.${name}`;
   const number = hookNumber(plugin, hook);
   const scope = { plugin, hook, requestId: null };
@@ -114,14 +112,7 @@ function watched(plugin: string, name: string, check: PluginCheck, log: Logger):
             return answer.finally(() => hookPending(number, -1));
           } finally {
             hookLeft(interrupted);
-            const ms = performance.now() - from;
-            if (ms > blockedMs) {
-              countBlocked(scope);
-              log.warn(
-                { ...scopeFields(scope), ms: Math.round(ms) },
-                `the plugin ${plugin} held the event loop for ${Math.round(ms)} ms in ${hook}`,
-              );
-            }
+            reportIfBlocked(scope, from, log);
           }
         }),
       );
