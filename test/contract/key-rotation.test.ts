@@ -14,12 +14,18 @@ const hourMs = 2 * halfHourMs;
 const dayMs = 24 * hourMs;
 /** A Sunday, 12:00. */
 const start = Date.UTC(2026, 10, 22, 12);
+/** Mondays, firsts of a month, and every 30th day before the expiry, of so many days. */
+const year = { count: 400, weekly: 58, monthly: 13, days: 6, dated: 1 };
+const quarter = { count: 95, weekly: 14, monthly: 3, days: 3, dated: 1 };
 const everything = { offset: 0, limit: 100_000 };
 
 describe('keys in time', function () {
   this.timeout(scaled(120_000));
 
   forEachStore(({ open, dialect }) => {
+    // A year on PostgreSQL takes some ten thousand statements, one after another: WHOLE_LOAD=true.
+    const span = dialect === 'sqlite' || process.env['WHOLE_LOAD'] === 'true' ? year : quarter;
+    const { count: days, ...rotations } = span;
     let now: number;
     let stores: Store[];
     let store: Store;
@@ -123,7 +129,7 @@ describe('keys in time', function () {
       return found !== null && (found.expiresAt === null || found.expiresAt > now);
     };
 
-    it('are rotated, expire and are mailed about exactly once in 400 days, though nodes die in between', async () => {
+    it(`are rotated, expire and are mailed about exactly once in ${days} days, though nodes die in between`, async () => {
       const weekly = await keyOf('weekly', {
         rotationPolicy: policy({ period: 'weekly', nextRotationAt: Date.UTC(2026, 10, 23) }),
       });
@@ -133,14 +139,14 @@ describe('keys in time', function () {
           transitionMs: 3 * dayMs,
         }),
       });
-      const days = await keyOf('days', {
+      const ending = await keyOf('ending', {
         rotationPolicy: policy({ periodDays: 30, nextRotationAt: Date.UTC(2026, 11, 22) }),
         expiresAt: Date.UTC(2027, 5, 1),
       });
       const dated = await keyOf('dated', {
         rotationPolicy: policy({ nextRotationAt: Date.UTC(2027, 0, 10) }),
       });
-      const texts = new Map([weekly, monthly, days, dated].map(({ id, text }) => [id, [text]]));
+      const texts = new Map([weekly, monthly, ending, dated].map(({ id, text }) => [id, [text]]));
       const random = seeded(18);
       const died = new Set<string>();
       onUnit = (event) => {
@@ -150,7 +156,7 @@ describe('keys in time', function () {
         died.add(once);
         throw new Error('This node dies.');
       };
-      for (let day = 0; day < 400; day++) {
+      for (let day = 0; day < days; day++) {
         // Days on which nothing is near are passed over: the test would take a minute longer.
         now = start - 12 * hourMs + day * dayMs + 12.1 * hourMs;
         if (!(await isNear([...texts.keys()]))) continue;
@@ -167,14 +173,12 @@ describe('keys in time', function () {
           if (revealed !== null) known.push(revealed.reveal());
           const valid: boolean[] = [];
           for (const text of known.slice(-3)) valid.push(await isValid(text));
-          const isExpired = id === days.id && now >= Date.UTC(2027, 5, 1);
+          const isExpired = id === ending.id && now >= Date.UTC(2027, 5, 1);
           const count = valid.filter(Boolean).length;
           expect(count, `valid texts on day ${day}`).to.be.within(isExpired ? 0 : 1, isExpired ? 0 : 2);
           expect(await isValid(known.at(-1)!)).to.equal(!isExpired);
         }
       }
-      // Mondays, firsts of a month, and every 30th day before the expiry, of the 400 days.
-      const rotations = { weekly: 58, monthly: 13, days: 6, dated: 1 };
       expect(texts.get(weekly.id)).to.have.length(1 + rotations.weekly);
       expect(await kindsOf(weekly.id)).to.deep.equal({
         key_rotated: rotations.weekly,
@@ -185,11 +189,10 @@ describe('keys in time', function () {
         rotation_ahead: rotations.monthly,
         old_secret_ending: rotations.monthly,
       });
-      expect(await kindsOf(days.id)).to.deep.equal({
+      expect(await kindsOf(ending.id)).to.deep.equal({
         key_rotated: rotations.days,
         rotation_ahead: rotations.days,
-        key_expiring: 1,
-        key_expired: 1,
+        ...(span === year && { key_expiring: 1, key_expired: 1 }),
       });
       expect(await kindsOf(dated.id)).to.deep.equal({ key_rotated: 1, rotation_ahead: 1 });
       const audited = await store.audit.list(organisationId, { userType: 'schedule' }, everything);

@@ -9,7 +9,7 @@ import { seeded } from '../support/seeded.js';
 
 const weekMinutes = 7 * 24 * 60;
 const picosPerCent = 1e10;
-const seeds = Number(process.env['ANOMALY_SEEDS'] ?? 2);
+const seeds = Number(process.env['ANOMALY_SEEDS'] ?? 1);
 /** Between two checks: every minute in the long form. */
 const stepMinutes = Number(process.env['ANOMALY_STEP'] ?? 10);
 

@@ -58,6 +58,12 @@ const parts = [
     minutes: 1,
   },
   {
+    name: '2,000 documents applied at once, and keys that are rotated for 400 days, on both databases',
+    files: ['test/contract/documents-many.test.ts', 'test/contract/key-rotation.test.ts'],
+    env: { whole: { WHOLE_LOAD: 'true' }, short: {} },
+    minutes: 2,
+  },
+  {
     name: 'targets that fail for 60 s under load',
     files: ['test/fault/routing-failures.test.ts', 'test/fault/routing-soak.test.ts'],
     env: { whole: { ROUTING_SECONDS: '60' }, short: { ROUTING_SECONDS: '2' } },
@@ -92,7 +98,11 @@ const parts = [
   },
   {
     name: 'a store killed before each statement of its migrations and key rotation',
-    files: ['test/fault/store-migrations.test.ts', 'test/fault/store-rotation.test.ts'],
+    files: [
+      'test/fault/store-migrations.test.ts',
+      'test/fault/store-rotation.test.ts',
+      'test/fault/key-rotation-kill.test.ts',
+    ],
     env: { whole: { STORE_KILLS: 'all' }, short: {} },
     minutes: 10,
   },
