@@ -3,6 +3,7 @@ import { mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node
 import { tmpdir } from 'node:os';
 import { join, relative, resolve } from 'node:path';
 import { expect } from 'chai';
+import { eventually, pause } from '../support/gateway.js';
 
 const root = resolve(import.meta.dirname, '../..');
 
@@ -14,6 +15,8 @@ interface Failure {
 interface Result {
   passes: number;
   failures: number;
+  /** Seconds of the processor by file. */
+  readonly processor: Readonly<Record<string, number>>;
   readonly failed: readonly Failure[];
   readonly problem: string | null;
   readonly output: string;
@@ -26,6 +29,7 @@ interface Lane {
 
 interface LaneRunner {
   run(lane: Lane, results: string): Promise<Result>;
+  setTimeScale(timeScale: number): void;
   close(): Promise<readonly string[]>;
 }
 
@@ -37,6 +41,7 @@ describe('the runner of the tests', function () {
   let runMocha: (run: object) => Promise<Result>;
   let repeatFailures: (results: Result[], options: object) => Promise<void>;
   let measureTimeScale: () => Promise<number>;
+  let watchTimeScale: (least: number, changed: (scale: number) => void, options: object) => () => void;
   let LaneRunner: new (runner: object) => LaneRunner;
   let allLanes: (durations: Readonly<Record<string, number>>) => readonly Lane[];
   let quickLanes: typeof allLanes;
@@ -46,7 +51,7 @@ describe('the runner of the tests', function () {
     const load = (name: string) => import(join(root, 'tools/test', name));
     ({ runMocha } = await load('mocha-run.mjs'));
     ({ repeatFailures } = await load('repeats.mjs'));
-    ({ measureTimeScale } = await load('calibration.mjs'));
+    ({ measureTimeScale, watchTimeScale } = await load('calibration.mjs'));
     ({ LaneRunner } = await load('lane-runner.mjs'));
     ({ allLanes, quickLanes } = await load('lanes.mjs'));
   });
@@ -114,6 +119,21 @@ describe('the runner of the tests', function () {
       .and.match(/passed: a suite with a hook "before all" hook/);
   });
 
+  it('repeats the whole file where a test that was late fails alone: it may build on others', async () => {
+    const result = await run(
+      `let isReady = false;
+      it('prepares', () => { isReady = true; });
+      it('builds on it', () => { if (!isReady) throw new Error('not ready'); expectWithinMs(isFirst ? 2 : 1, 1); });`,
+      1,
+    );
+    expect(result).to.include({ passes: 1, failures: 1 });
+    const listed = await repeat(result);
+    expect(listed)
+      .to.match(/FAILED again: a suite builds on it/)
+      .and.match(/passed: .*test\.ts, the whole of it/);
+    expect(result).to.deep.include({ passes: 2, failures: 0, failed: [] });
+  });
+
   it('repeats once the whole file of another failure', async () => {
     const wrong = "throw new Error('wrong')";
     const once = await run(
@@ -168,6 +188,21 @@ describe('the runner of the tests', function () {
     ]);
   });
 
+  it('names what a test has left open, and the lane', async () => {
+    const runner = new LaneRunner({ words: [], slot: 0, timeScale: 0.1 });
+    for (const text of ['', 'setTimeout(() => {}, 600_000)', '']) {
+      const file = join(folder, `${++runs}.test.ts`);
+      writeFileSync(file, `it('is there', () => void ${text || 0});`);
+      const lane = { name: `lane ${text === '' ? runs : 'of the timer'}`, files: [relative(root, file)] };
+      expect(await runner.run(lane, join(folder, `${runs}.json`))).to.include({ passes: 1, problem: null });
+    }
+    const problems = await runner.close();
+    expect(problems).to.have.length(1);
+    expect(problems[0])
+      .to.match(/^A test left a socket, timer or process open/)
+      .and.include('1 × Timeout since lane of the timer');
+  });
+
   it('takes lanes from the first lines of the files, else by their folder, and spreads them by their seconds', () => {
     const lanes = allLanes({ 'test/fault/kill.test.ts': 1000 });
     const laneOf = (file: string) => lanes.find(({ files }) => files.includes(file));
@@ -177,6 +212,8 @@ describe('the runner of the tests', function () {
     expect(lanes[1]?.files).to.deep.equal(['test/fault/kill.test.ts']);
     const files = lanes.flatMap((lane) => lane.files);
     expect(new Set(files).size).to.equal(files.length);
+    expect(laneOf('test/unit/package.test.ts')?.name).to.match(/^unit /);
+    expect(quickLanes({}).flatMap((lane) => lane.files)).to.not.include('test/unit/package.test.ts');
     for (const { files } of quickLanes({}))
       for (const file of files)
         expect(
@@ -198,6 +235,49 @@ describe('the runner of the tests', function () {
       '1 passing',
     );
     expect(readdirSync(own)).to.deep.equal(['one.test.cjs']);
+  });
+
+  it('counts what a file uses of the processor, with the programs that it runs', async function () {
+    if (process.platform !== 'linux') this.skip();
+    const { processor } = await run(
+      `it('starts a program', async () => {
+        const { spawnSync } = await import('node:child_process');
+        const work = 'const until = process.cpuUsage().user + 4e5; while (process.cpuUsage().user < until);';
+        spawnSync(process.execPath, ['-e', work]);
+      });`,
+      1,
+    );
+    const [seconds] = Object.values(processor);
+    expect(seconds).to.be.within(0.39, 60);
+  });
+
+  it('scales the limits of tests that run by how busy the machine has become, and back', async () => {
+    let running = 0;
+    const scales: number[] = [];
+    const end = watchTimeScale(2, (scale) => scales.push(scale), { running: () => running, everyMs: 5 });
+    running = 1e6;
+    await eventually('it is busy', async () => scales.at(-1) === 10);
+    running = 0;
+    await eventually('it is quiet again', async () => scales.at(-1) === 2);
+    end();
+    const many = scales.length;
+    running = 1e6;
+    await pause(100);
+    expect(scales).to.have.length(many);
+
+    const file = join(folder, `${++runs}.test.ts`);
+    writeFileSync(
+      file,
+      `it('waits', async () => {
+        console.log('runs');
+        while (process.env.TEST_TIME_SCALE !== '7') await new Promise((next) => setTimeout(next, 10));
+      });`,
+    );
+    const runner = new LaneRunner({ words: [], slot: 0, timeScale: 1 });
+    const ran = runner.run({ name: 'a lane', files: [relative(root, file)] }, join(folder, `${runs}.json`));
+    runner.setTimeScale(7);
+    expect(await ran).to.include({ passes: 1, failures: 0 });
+    expect(await runner.close()).to.deep.equal([]);
   });
 
   it('measures a scale that is never below 1, and at most 10', async () => {

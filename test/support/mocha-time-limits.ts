@@ -14,7 +14,7 @@ const timeout = runnable.timeout;
 // Where the limit is read, not where it is set: a suite's limit is set again for each suite and test in it, and would be
 // scaled each time.
 runnable.timeout = function (this: Timed, ...ms: [] | [number | string]): number | Timed {
-  return ms.length === 0 ? this._timeout * timeScale : timeout.apply(this, ms);
+  return ms.length === 0 ? this._timeout * timeScale() : timeout.apply(this, ms);
 };
 
 // A test that is retried is a copy, whose limit is set to the one that is read of the first.

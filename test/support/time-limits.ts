@@ -1,13 +1,13 @@
 import { expect } from 'chai';
 
 /**
- * How many times slower than a quiet one this machine is now; 1 where it is quiet. `npm test` measures it
+ * How many times slower than a quiet one this machine is now; 1 where it is quiet. `npm test` measures it, again and again
  * (tools/test/calibration.mjs). Every time limit of the tests is multiplied by it.
  */
-export const timeScale = Math.max(1, Number(process.env['TEST_TIME_SCALE']) || 1);
+export const timeScale = (): number => Math.max(1, Number(process.env['TEST_TIME_SCALE']) || 1);
 
 /** Milliseconds of a limit on this machine, given those on a quiet one. */
-export const scaled = (ms: number): number => ms * timeScale;
+export const scaled = (ms: number): number => ms * timeScale();
 
 /** Time ran out: `npm test` repeats a test that fails with it once, alone. */
 export class TimeLimitError extends Error {
@@ -30,6 +30,6 @@ export function expectWithinMs(
   expect(ms, `milliseconds that ${what} took`).to.be.at.least(atLeast);
   if (ms > scaled(limit))
     throw new TimeLimitError(
-      `${what} took ${ms.toFixed(1)} ms; at most ${scaled(limit).toFixed(1)} ms are allowed (${limit} ms, scaled by ${timeScale})`,
+      `${what} took ${ms.toFixed(1)} ms; at most ${scaled(limit).toFixed(1)} ms are allowed (${limit} ms, scaled by ${timeScale()})`,
     );
 }

@@ -1,3 +1,4 @@
+// lane: not quick
 import { spawnSync } from 'node:child_process';
 import {
   existsSync,

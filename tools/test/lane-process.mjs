@@ -6,6 +6,7 @@ import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import Mocha from 'mocha';
 import { root } from '../prepare.mjs';
+import { lingerMs } from './mocha-run.mjs';
 
 const require = createRequire(import.meta.url);
 const { loadOptions } = require('mocha/lib/cli/options.cjs');
@@ -35,17 +36,41 @@ async function run({ words, files, results, lane }) {
   mocha.dispose();
 }
 
-// What keeps this process alive once there is nothing more to run, for the message about it.
+/** What was open after each lane: how many of each kind. */
+const openAfter = [];
+
+function countOpen() {
+  const counts = {};
+  for (const kind of process.getActiveResourcesInfo()) counts[kind] = (counts[kind] ?? 0) + 1;
+  return counts;
+}
+
+/** Each kind that is open, and the lane since which there have been no fewer. */
+function leftOpen() {
+  return Object.entries(countOpen()).map(([kind, count]) => {
+    const fewer = openAfter.findLastIndex(({ counts }) => (counts[kind] ?? 0) < count);
+    return `${count} × ${kind} since ${openAfter[fewer + 1]?.lane ?? 'the end'}`;
+  });
+}
+
+// What keeps this process alive once there is nothing more to run, for the message about it: half of the time that it has.
 process.once('disconnect', () => {
-  setTimeout(() => console.error(process.getActiveResourcesInfo().join(', ')), 10_000).unref();
+  const halfMs = (lingerMs / 2) * Number(process.env.TEST_TIME_SCALE);
+  setTimeout(() => console.error(leftOpen().join(', ')), halfMs).unref();
 });
 
-process.on('message', async ({ end, ...lane }) => {
+process.on('message', async ({ timeScale, end, ...lane }) => {
+  if (timeScale !== undefined) {
+    // Read by test/support/time-limits.ts each time.
+    process.env.TEST_TIME_SCALE = String(timeScale);
+    return;
+  }
   const error = await run(lane).then(
     () => null,
     (thrown) => thrown,
   );
   if (error !== null) console.error(error);
+  openAfter.push({ lane: lane.lane, counts: countOpen() });
   // Where this lane's output ends: a message may be there before what was printed.
   for (const stream of [process.stdout, process.stderr]) stream.write(end);
   process.send({

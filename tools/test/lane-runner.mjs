@@ -61,6 +61,12 @@ export class LaneRunner {
     return { ...seen, output, problem };
   }
 
+  /** Of the lanes from here on, that which runs included. */
+  setTimeScale(timeScale) {
+    this.#timeScale = timeScale;
+    if (this.#child?.connected) this.#child.send({ timeScale });
+  }
+
   /** Lets the process end. Resolves with the problems that there were with it and with those before it. */
   async close() {
     this.#retire();

@@ -3,6 +3,7 @@
 //   // lane: shared gateway          in one process with the others that say so: they use one gateway
 //   // lane: heap                    first, while the process is small: it measures the heap, which is collected each time
 //   // lane: shared gateway, quick   also part of `npm test -- --quick`, as all of test/unit, golden and fuzz are
+//   // lane: not quick               no part of it: it runs compilers
 //
 // A file that says nothing runs with those of its folder.
 import { closeSync, openSync, readdirSync, readSync } from 'node:fs';
@@ -22,7 +23,8 @@ const quickFolders = new Set(['unit', 'golden', 'fuzz']);
 const sharedGateway = 'shared gateway';
 const heap = 'heap';
 const quick = 'quick';
-const marks = new Set([sharedGateway, heap, quick]);
+const notQuick = 'not quick';
+const marks = new Set([sharedGateway, heap, quick, notQuick]);
 
 /**
  * @param {Record<string, number>} durations seconds by file, of the run before
@@ -38,7 +40,8 @@ export function allLanes(durations) {
  * @returns {Lane[]} in the order in which they are begun
  */
 export function quickLanes(durations) {
-  const isQuick = ({ folder, marks }) => quickFolders.has(folder) || marks.has(quick);
+  const isQuick = ({ folder, marks }) =>
+    marks.has(quick) || (quickFolders.has(folder) && !marks.has(notQuick));
   return lanesOf(testFiles().filter(isQuick), durations);
 }
 

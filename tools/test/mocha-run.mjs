@@ -14,7 +14,10 @@ const mocha = createRequire(import.meta.url).resolve('mocha/lib/cli/cli.js');
 const config = JSON.parse(readFileSync(join(root, '.mocharc.json'), 'utf8'));
 export const nodeOptions = config['node-option'].map((option) => `--${option}`);
 const reporter = join(root, 'tools/test/reporter.cjs');
-export const nothing = { passes: 0, failures: 0, pending: 0, seconds: 0, files: {}, passed: [], failed: [] };
+export const nothing = {
+  ...{ passes: 0, failures: 0, pending: 0, seconds: 0 },
+  ...{ files: {}, processor: {}, passed: [], failed: [] },
+};
 
 /** Processes of tests that have been started and have not ended. */
 export const running = new Set();

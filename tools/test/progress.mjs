@@ -5,15 +5,18 @@ import { root } from '../prepare.mjs';
 
 /** Kept beside the build, and not committed: seconds by file, of the last time that each ran. */
 const durationsFile = join(root, 'dist', 'test-durations.json');
-/** Seconds of a file that has never run, and of loading a lane. */
+/** The same of a run on two quiet cores, committed: a first run would have no long lane that it could begin with. */
+const usualFile = join(root, 'tools', 'test', 'seconds.json');
+/** Seconds of a file that is new, and of loading a lane. */
 const unknownFileSeconds = { unit: 0.5, golden: 1, fuzz: 2, contract: 4, e2e: 5, fault: 8 };
 const loadSeconds = 0.5;
 
 export function readDurations() {
+  const usual = JSON.parse(readFileSync(usualFile, 'utf8'));
   try {
-    return JSON.parse(readFileSync(durationsFile, 'utf8'));
+    return { ...usual, ...JSON.parse(readFileSync(durationsFile, 'utf8')) };
   } catch {
-    return {};
+    return usual;
   }
 }
 
@@ -56,14 +59,15 @@ export class Progress {
     Object.assign(this.#state.get(lane), { phase: 'runs', began: performance.now(), live });
   }
 
-  ended(lane, { passes, failures, seconds }) {
+  ended(lane, { passes, failures, seconds, processor }) {
     this.#state.get(lane).phase = 'ended';
     this.#passed += passes;
     this.#took += (performance.now() - this.#state.get(lane).began) / 1000;
     this.#expected += expectedSeconds(lane, this.#durations);
     const failing = failures > 0 ? `, ${failures} failing` : '';
+    const took = `${seconds.toFixed(0)} s, ${sumOf(processor).toFixed(0)} s of the processor`;
     this.line(
-      `${lane.name}: ${passes} passing${failing} (${seconds.toFixed(0)} s). ${this.#isTerminal ? '' : this.#summary()}`,
+      `${lane.name}: ${passes} passing${failing} (${took}). ${this.#isTerminal ? '' : this.#summary()}`,
     );
   }
 
@@ -124,6 +128,9 @@ export class Progress {
     if (this.#isTerminal) process.stdout.write('\r\x1b[K');
   }
 }
+
+/** Of the seconds of files. */
+export const sumOf = (seconds) => Object.values(seconds).reduce((sum, each) => sum + each, 0);
 
 function spoken(seconds) {
   const whole = Math.round(seconds);

@@ -1,6 +1,6 @@
 // mocha's spec reporter, which also writes its results where tools/test/mocha-run.mjs finds them: counts, the seconds of each
-// file, and the failures. Without such a path it is the spec reporter alone.
-const { writeFileSync } = require('node:fs');
+// file with those of the processor, and the failures. Without such a path it is the spec reporter alone.
+const { readFileSync, writeFileSync } = require('node:fs');
 const { relative } = require('node:path');
 const { format } = require('node:util');
 const { reporters, Runner } = require('mocha');
@@ -19,8 +19,10 @@ module.exports = class Counting extends reporters.Spec {
     const began = performance.now();
     const { EVENT_SUITE_BEGIN, EVENT_SUITE_END, EVENT_TEST_PASS, EVENT_RUN_END } = Runner.constants;
     const files = {};
+    const processor = {};
     const passed = [];
     let fileBegan = began;
+    let processorBefore = processorSeconds();
     let writtenAt = 0;
     // The suites right below the root: their hooks are part of what a file takes.
     const isOfFile = (suite) => suite.parent?.root === true;
@@ -31,6 +33,10 @@ module.exports = class Counting extends reporters.Spec {
       if (!isOfFile(suite)) return;
       const file = fileOf(suite);
       files[file] = (files[file] ?? 0) + (performance.now() - fileBegan) / 1000;
+      // From the end of the file before on: its share of what was loaded and cleaned up is in it.
+      const used = processorSeconds();
+      processor[file] = (processor[file] ?? 0) + used - processorBefore;
+      processorBefore = used;
     });
     runner.on(EVENT_TEST_PASS, (test) => {
       passed.push(test.fullTitle());
@@ -42,7 +48,8 @@ module.exports = class Counting extends reporters.Spec {
       const { passes, failures, pending } = this.stats;
       const seconds = (performance.now() - began) / 1000;
       const failed = this.failures.map((test) => described(test));
-      writeFileSync(results, JSON.stringify({ passes, failures, pending, seconds, files, passed, failed }));
+      const counts = { passes, failures, pending, seconds };
+      writeFileSync(results, JSON.stringify({ ...counts, files, processor, passed, failed }));
     });
   }
 
@@ -50,6 +57,19 @@ module.exports = class Counting extends reporters.Spec {
     if (this.lane === undefined) super.epilogue();
   }
 };
+
+/** Of this process and of those that it has started and that have ended; of this one alone where there is no /proc. */
+function processorSeconds() {
+  try {
+    const stat = readFileSync('/proc/self/stat', 'latin1');
+    // After the name, which may hold anything: from the eleventh on, ticks of 10 ms.
+    const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
+    return fields.slice(11, 15).reduce((sum, ticks) => sum + Number(ticks) / 100, 0);
+  } catch {
+    const { user, system } = process.cpuUsage();
+    return (user + system) / 1e6;
+  }
+}
 
 const fileOf = ({ file }) => relative(process.cwd(), file ?? '');
 

@@ -5,11 +5,11 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { availableParallelism, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { prepare } from '../prepare.mjs';
-import { measureTimeScale } from './calibration.mjs';
+import { measureTimeScale, watchTimeScale } from './calibration.mjs';
 import { LaneRunner } from './lane-runner.mjs';
 import { allLanes, quickLanes } from './lanes.mjs';
 import { runMocha, signalAll } from './mocha-run.mjs';
-import { keepDurations, Progress, readDurations } from './progress.mjs';
+import { keepDurations, Progress, readDurations, sumOf } from './progress.mjs';
 import { repeatFailures } from './repeats.mjs';
 
 let closing = '0 passed, 1 failed, 0 skipped';
@@ -60,13 +60,20 @@ async function runFiles() {
 async function runLanes() {
   const durations = readDurations();
   const lanes = isQuick ? quickLanes(durations) : allLanes(durations);
-  const width = Math.min(3, availableParallelism() + 1);
+  // A lane keeps about half a core busy: it waits for starts, databases and time that must pass. Those of units wait less.
+  const width = isQuick ? Math.min(3, availableParallelism() + 1) : Math.min(4, availableParallelism() + 2);
   const progress = new Progress(lanes, width, durations);
   const say = (text) => progress.line(text);
   const ended = [];
-  const drain = async (slot) => {
-    const words = [...given, process.stdout.isTTY ? '--color' : '--no-color'];
-    const runner = new LaneRunner({ words, slot, timeScale });
+  const words = [...given, process.stdout.isTTY ? '--color' : '--no-color'];
+  const runners = Array.from({ length: width }, (_, slot) => new LaneRunner({ words, slot, timeScale }));
+  let most = timeScale;
+  const endWatch = watchTimeScale(timeScale, (now) => {
+    for (const runner of runners) runner.setTimeScale(now);
+    if (now > most) say(`Time limits × ${now}: the machine has become busy.`);
+    most = Math.max(most, now);
+  });
+  const drain = async (runner, slot) => {
     for (let lane = waiting.shift(); lane !== undefined && !isStopped; lane = waiting.shift()) {
       const results = join(folder, `${slot}-${ended.length}.json`);
       progress.began(lane, `${results}.live`);
@@ -78,7 +85,8 @@ async function runLanes() {
     problems.push(...(await runner.close()));
   };
   const waiting = [...lanes];
-  await Promise.all(Array.from({ length: width }, (_, slot) => drain(slot)));
+  await Promise.all(runners.map(drain));
+  endWatch();
 
   const failures = ended.flatMap(({ failed }) => failed);
   if (failures.length > 0 && !isStopped) {
@@ -93,6 +101,9 @@ async function runLanes() {
   // Each was printed as the first of a list of its own.
   for (const [i, { list }] of failed.entries())
     process.stdout.write(list.replace(/^( *)1\)/m, `$1${i + 1})`));
-  console.log(`\n${lanes.length} lanes in ${progress.seconds.toFixed(0)} s.`);
+  const processor = ended.reduce((sum, lane) => sum + sumOf(lane.processor), 0);
+  console.log(
+    `\n${lanes.length} lanes in ${progress.seconds.toFixed(0)} s, ${processor.toFixed(0)} s of the processor.`,
+  );
   return ended;
 }
