@@ -149,6 +149,7 @@ describe('plugins of a running gateway', () => {
           if (x.metadata.loop === 'short') { const until = Date.now() + 40; while (Date.now() < until); }`,
       ),
     );
+    settings('two');
     await runs('loops two');
     await (await ask({ loop: 'short' })).arrayBuffer();
     await eventually('it is counted', async () =>

@@ -8,7 +8,7 @@ import { eventually, pause, type RunningGateway, startGateway } from '../support
 import { RedisServer } from '../support/redis.js';
 import { ScriptedProvider } from '../support/scripted-provider.js';
 import { folder, forEachStore } from '../support/stores.js';
-import { expectWithinMs, scaled } from '../support/time-limits.js';
+import { expectWithinMs, scaled, timeScale } from '../support/time-limits.js';
 
 /** How long targets fail under load. `ROUTING_SECONDS=30` for a thorough run. */
 const seconds = Number(process.env['ROUTING_SECONDS'] ?? 2.5);
@@ -365,7 +365,7 @@ describe('two nodes with one Redis, while a target fails', function () {
       // A busy machine is late with a probe, or Redis with its word: one undisturbed stretch of several shows what they do.
       let gaps: number[] = [];
       const isJust = (): boolean => gaps.length > 0 && gaps.every((ms) => ms >= cooldownMs - 20);
-      for (let i = 0; i < 5 && !isJust(); i++) {
+      for (let i = 0; i < 5 * timeScale() && !isJust(); i++) {
         one.forget();
         await load(nodes, config, 3500);
         gaps = one.calls.slice(1).map((at, probe) => at - one.calls[probe]!);
