@@ -25,6 +25,9 @@ const windows = isLong ? 6 : 3;
 const messageMs = 0.3;
 /** A request whose tokens are reported; for its answer the provider takes this long, at most. Milliseconds. */
 const answerMs = 5;
+/** The share of requests whose clients leave, unless they are answered before. */
+const leaving = 0.5;
+const gone = new GatewayError('client_gone', 'gone');
 
 /** What was let through, counted by the sixtieths of the window that the documentation names. */
 class Model {
@@ -121,6 +124,7 @@ describe('rate limits on one node, compared with a model by the same sixtieths',
     /** When each was let through, in order. */
     const through: number[] = [];
     let requests = 0;
+    let left = 0;
     let falselyRefused = 0;
     time.now = Math.ceil(time.now / rateWindows.rpw) * rateWindows.rpw;
     const until = time.now + windows * windowMs;
@@ -132,18 +136,33 @@ describe('rate limits on one node, compared with a model by the same sixtieths',
       const x = new Exchange(`${requests++}`, chat, request as unknown as ClientRequest);
       x.principal = principal;
       const hadRoom = model.hasRoom(time.now);
+      const leave = (): void => {
+        if (isOver) return;
+        left++;
+        x.abort(gone, () => {});
+        hooks.log!(x, { status: 499, error: gone, totalMs: 0 });
+      };
+      let isOver = false;
+      // Some clients leave while the gateway still asks for permits, or in the middle of the answer.
+      if (random() < leaving) setTimeout(leave, random() * 2 * (messageMs + answerMs));
       try {
         await hooks.request!(x);
       } catch (thrown) {
+        if (x.aborted !== null) return null;
+        isOver = true;
         if (!(thrown instanceof GatewayError) || thrown.code !== '05') throw thrown;
         if (hadRoom && model.hasRoom(time.now)) falselyRefused++;
         hooks.log!(x, { status: 429, error: thrown, totalMs: 0 });
         return thrown.retryAfterMs;
       }
+      // Nothing was sent for a client that had left: it takes nothing of the limit.
+      if (x.aborted !== null) return null;
       model.add(time.now);
       through.push(time.now);
-      await pause(random() * answerMs);
       x.attempts.push({ status: 200, endedAt: 1, usage: null } as Attempt);
+      await pause(random() * answerMs);
+      if (x.aborted !== null) return null;
+      isOver = true;
       hooks.log!(x, { status: 200, error: null, totalMs: 1 });
       return null;
     }
@@ -170,18 +189,19 @@ describe('rate limits on one node, compared with a model by the same sixtieths',
       while (through[first]! <= at - windowMs) first++;
       over = Math.max(over, last - first + 1 - value);
     }
-    return { requests, through: through.length, over, falselyRefused };
+    return { requests, left, through: through.length, over, falselyRefused };
   }
 
   const units = Object.keys(rateWindows) as RateUnit[];
   for (const unit of units)
     it(`let no more than allowed through in any window, and refuse at most one in a thousand wrongly: ${unit}`, async () => {
-      const { requests, through, over, falselyRefused } = await run(unit);
+      const { requests, left, through, over, falselyRefused } = await run(unit);
       if (isLong)
         console.log(
-          `      ${unit}: ${requests} sent by ${clients} clients, ${through} let through, ${Math.max(0, over)} over, ${falselyRefused} refused wrongly`,
+          `      ${unit}: ${requests} sent by ${clients} clients, ${left} left by them, ${through} let through, ${Math.max(0, over)} over, ${falselyRefused} refused wrongly`,
         );
       expect(requests).to.be.above(1.5 * through);
+      expect(left).to.be.above(requests / 50);
       expect(through).to.be.above(0.9 * value * windows);
       expect(over, 'above the limit').to.be.at.most(0);
       expect(falselyRefused / requests, 'refused wrongly').to.be.at.most(0.001);
