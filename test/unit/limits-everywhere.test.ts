@@ -52,6 +52,32 @@ const requests: Readonly<Record<Exclude<EndpointName, 'admin'>, Partial<Record<F
   passthrough: { none: { method: 'GET', path: '/v1/assistants' } },
 };
 
+/** Requests that reach the same endpoints in another way. */
+const others: Readonly<Record<string, readonly [EndpointName, Ask]>> = {
+  'a chat that streams': ['chat', { stream: true, body: { model, messages, stream: true } }],
+  'messages that stream': [
+    'messages',
+    { path: '/v1/messages', stream: true, body: { model, max_tokens: 10, messages, stream: true } },
+  ],
+  'a response that streams': [
+    'responses',
+    { path: '/v1/responses', stream: true, body: { model, input: 'Hello', stream: true } },
+  ],
+  'contents that stream': [
+    'gemini-generate',
+    { path: gemini('streamGenerateContent'), query: 'alt=sse', stream: true, body: { contents } },
+  ],
+  'a picture to be made': [
+    'passthrough',
+    { path: '/v1/images/generations', body: { model, prompt: 'a cat' } },
+  ],
+  'a batch to be made': ['passthrough', { path: '/v1/batches', body: { input_file_id: 'file_1' } }],
+  'a path of the provider that is deleted': [
+    'passthrough',
+    { method: 'DELETE', path: '/v1/assistants/asst_1' },
+  ],
+};
+
 const rule = (of: RateRule['of'], measure: RateMeasure): RateRule => ({
   counter: `org/${of}/1/${measure}/`,
   of,
@@ -149,34 +175,41 @@ describe('a limit without room', () => {
   });
   after(() => all.close());
 
-  for (const { name, format } of endpoints) {
+  for (const { name, format } of endpoints)
     it(`keeps every request to ${name} (${format}) from the provider, whichever it is`, async () => {
       const request = name === 'admin' ? undefined : requests[name][format];
       expect(request, 'there is no request for this endpoint').to.not.equal(undefined);
-      const worker = all.workers[0]!;
-      for (const [i, kind] of kinds.entries()) {
-        const slug = `${name}-${format}-${i}`;
-        worker.addProvider(slug, {
-          provider: providers[name] ?? 'openai',
-          ...(kind.ofProvider && { limits: [kind.ofProvider] }),
-          ...(kind.budgets?.ofProvider && { budgets: [kind.budgets.ofProvider] }),
-        });
-        // A list of models is of no endpoint type: only policies by provider are about it.
-        if (name === 'models' && kind.ofWorkspace?.id === 'endpoint_type') continue;
-        const workspaceId = `ws${i}`;
-        if (kind.ofWorkspace !== undefined) worker.policies.set(workspaceId, { rates: [kind.ofWorkspace] });
-        if (kind.budgets?.ofWorkspace !== undefined)
-          worker.policies.set(workspaceId, { rates: [], budgets: [kind.budgets.ofWorkspace] });
-        const key = worker.key({
-          workspaceId,
-          ...(kind.ofKey && { limits: [kind.ofKey] }),
-          ...(kind.budgets?.ofKey && { budgets: [kind.budgets.ofKey] }),
-        });
-        const before = all.sent;
-        const { status, text } = await all.ask(key, { ...request, config: `{"provider":"@${slug}"}` });
-        expect(status, `${kind.name}: ${text}`).to.equal(kind.budgets === undefined ? 429 : 412);
-        expect(all.sent, kind.name).to.equal(before);
-      }
+      await expectKept(name, `${name}-${format}`, request!);
     });
+
+  for (const [what, [name, request]] of Object.entries(others))
+    it(`keeps ${what} from the provider, whichever it is`, () =>
+      expectKept(name, what.replaceAll(' ', '-'), request));
+
+  async function expectKept(name: EndpointName, label: string, request: Ask): Promise<void> {
+    const worker = all.workers[0]!;
+    for (const [i, kind] of kinds.entries()) {
+      const slug = `${label}-${i}`;
+      worker.addProvider(slug, {
+        provider: providers[name] ?? 'openai',
+        ...(kind.ofProvider && { limits: [kind.ofProvider] }),
+        ...(kind.budgets?.ofProvider && { budgets: [kind.budgets.ofProvider] }),
+      });
+      // A list of models is of no endpoint type: only policies by provider are about it.
+      if (name === 'models' && kind.ofWorkspace?.id === 'endpoint_type') continue;
+      const workspaceId = `ws${i}`;
+      if (kind.ofWorkspace !== undefined) worker.policies.set(workspaceId, { rates: [kind.ofWorkspace] });
+      if (kind.budgets?.ofWorkspace !== undefined)
+        worker.policies.set(workspaceId, { rates: [], budgets: [kind.budgets.ofWorkspace] });
+      const key = worker.key({
+        workspaceId,
+        ...(kind.ofKey && { limits: [kind.ofKey] }),
+        ...(kind.budgets?.ofKey && { budgets: [kind.budgets.ofKey] }),
+      });
+      const before = all.sent;
+      const { status, text } = await all.ask(key, { ...request, config: `{"provider":"@${slug}"}` });
+      expect(status, `${kind.name}: ${text}`).to.equal(kind.budgets === undefined ? 429 : 412);
+      expect(all.sent, kind.name).to.equal(before);
+    }
   }
 });
