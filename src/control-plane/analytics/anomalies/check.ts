@@ -23,7 +23,7 @@ const slotsOfWeek = weekMs / slotMs;
 const mostWeeks = 4;
 const leastWeeks = 2;
 /** Slots before and after that of the same time, in each of these weeks. */
-const around = 6;
+export const around = 12;
 /** Rows of requests that ended this long ago are in the ledger. Milliseconds. */
 const settledMs = 3000;
 /** Without a request for so long, nothing is compared. Milliseconds. */

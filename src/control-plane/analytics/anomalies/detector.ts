@@ -29,7 +29,8 @@ export interface TrafficDifference {
   readonly expected: number;
 }
 
-/** So far from the median, in standard deviations; sums of costs vary more than normal values. */
+/** So far from the median, in standard deviations: means of logarithms are nearly normal, counts less so, sums of costs least. */
+const farDeviationsOfMeans = 5;
 const farDeviations = 6.5;
 const farDeviationsOfSums = 8;
 /** Traffic, sums of costs, and averages have to be so many times what is usual: traffic differs most from hour to hour. */
@@ -40,8 +41,8 @@ const farTimesOfMeans = 2;
 const usualShare = 0.2;
 /** The same of logarithms of averages. */
 const leastDeviation = 0.1;
-/** The standard deviation of normal values in median absolute deviations. */
-const perMad = 1.4826;
+/** The standard deviation of normal values in first quartiles of their distances. */
+const perQuartile = 2.2219;
 /** Fewer past slots with requests are not enough for an average. */
 const leastSlots = 12;
 
@@ -51,8 +52,8 @@ const dropShare = 0.2;
 const picosPerCent = 10_000_000_000;
 
 /**
- * Compares the last five minutes with the same time in past weeks, by the median and the median absolute deviation: neither follows a
- * past anomaly. `recent`: the newest slot first. `past`: of at least two weeks.
+ * Compares the last five minutes with the same time in past weeks, by the median and the first quartile of the distances of pairs
+ * (Rousseeuw and Croux's Qn): neither follows a past anomaly. `recent`: the newest slot first. `past`: of at least two weeks.
  */
 export function differences(
   recent: readonly TrafficSlot[],
@@ -66,37 +67,39 @@ export function differences(
 
 function trafficOf(recent: readonly TrafficSlot[], past: readonly TrafficSlot[]): TrafficDifference | null {
   const now = recent[0]!.requests;
-  const usual = spreadOf(past.map(({ requests }) => requests));
-  const deviation = Math.max(usual.deviation, byChance(usual.median, usual.median));
-  const difference = { metric: 'traffic', value: now, expected: usual.median } as const;
-  const isMuch = now >= 20 && usual.median >= 5 && now >= farTimesOfTraffic * usual.median;
-  if (isMuch && now - usual.median >= farDeviations * deviation) return difference;
+  const counts = past.map(({ requests }) => requests);
+  const usual = median(counts);
+  const difference = { metric: 'traffic', value: now, expected: usual } as const;
+  const isMuch = now >= 20 && usual >= 5 && now >= farTimesOfTraffic * usual;
   const isDrop =
-    usual.median >= 30 &&
+    usual >= 30 &&
     recent.length >= dropSlots &&
-    recent.slice(0, dropSlots).every(({ requests }) => requests <= dropShare * usual.median) &&
-    usual.median - now >= (farDeviations / 2) * deviation;
-  return isDrop ? difference : null;
+    recent.slice(0, dropSlots).every(({ requests }) => requests <= dropShare * usual);
+  if (!isMuch && !isDrop) return null;
+  const deviation = Math.max(deviationOf(counts), byChance(usual, usual));
+  const far = isMuch ? farDeviations : farDeviations / 2;
+  return Math.abs(now - usual) >= far * deviation ? difference : null;
 }
 
 /** The cost of all requests, or that of one. */
 function costOf(now: TrafficSlot, past: readonly TrafficSlot[]): TrafficDifference | null {
-  const usual = spreadOf(past.map(({ cost }) => cost));
+  const costs = past.map(({ cost }) => cost);
+  const usual = median(costs);
   const difference = {
     metric: 'cost',
     value: now.cost / picosPerCent,
-    expected: usual.median / picosPerCent,
+    expected: usual / picosPerCent,
   } as const;
   const requests = median(past.map((slot) => slot.requests));
-  if (now.requests >= 10 && requests >= 5 && usual.median > 0 && now.cost >= farTimesOfSums * usual.median) {
-    const deviation = Math.max(usual.deviation, byChance(usual.median, requests));
-    if (now.cost - usual.median >= farDeviationsOfSums * deviation) return difference;
+  if (now.requests >= 10 && requests >= 5 && usual > 0 && now.cost >= farTimesOfSums * usual) {
+    const deviation = Math.max(deviationOf(costs), byChance(usual, requests));
+    if (now.cost - usual >= farDeviationsOfSums * deviation) return difference;
   }
   const each = meanDifference(
     { count: now.priced, mean: now.logCost },
     past.map(({ priced, logCost }) => ({ count: priced, mean: logCost })),
   );
-  return each !== null && now.cost >= 1.5 * usual.median ? difference : null;
+  return each !== null && now.cost >= 1.5 * usual ? difference : null;
 }
 
 function latencyOf(now: TrafficSlot, past: readonly TrafficSlot[]): TrafficDifference | null {
@@ -119,26 +122,29 @@ interface LogMean {
 function meanDifference(now: LogMean, past: readonly LogMean[]): number | null {
   const known = past.filter(({ count }) => count > 0);
   if (now.count < 5 || known.length < leastSlots) return null;
-  const usual = spreadOf(known.map(({ mean }) => mean));
+  const means = known.map(({ mean }) => mean);
+  const usual = median(means);
+  const above = now.mean - usual;
+  if (above < Math.log(farTimesOfMeans)) return null;
   // A mean of fewer values varies more.
   const fewer = Math.max(1, median(known.map(({ count }) => count)) / now.count);
-  const deviation = Math.max(usual.deviation * Math.sqrt(fewer), leastDeviation);
-  const above = now.mean - usual.median;
-  return above >= Math.log(farTimesOfMeans) && above >= farDeviations * deviation ? usual.median : null;
+  const deviation = Math.max(deviationOf(means) * Math.sqrt(fewer), leastDeviation);
+  return above >= farDeviationsOfMeans * deviation ? usual : null;
 }
 
 function errorsOf(now: TrafficSlot, past: readonly TrafficSlot[]): TrafficDifference | null {
   const rate = ({ errors, requests }: TrafficSlot): number => errors / requests;
   const served = past.filter(({ requests }) => requests > 0);
   if (now.requests < 20 || now.errors < 5 || served.length < leastSlots) return null;
-  const usual = spreadOf(served.map(rate));
+  const rates = served.map(rate);
+  const usual = median(rates);
+  if (rate(now) < Math.max(usual + 0.05, farTimesOfMeans * usual)) return null;
   const total = { ...emptySlot, requests: sumOf(served, 'requests'), errors: sumOf(served, 'errors') };
-  const share = Math.min(0.99, Math.max(0.01, usual.median, rate(total)));
-  const deviation = Math.max(usual.deviation, Math.sqrt((share * (1 - share)) / now.requests));
+  const share = Math.min(0.99, Math.max(0.01, usual, rate(total)));
+  const deviation = Math.max(deviationOf(rates), Math.sqrt((share * (1 - share)) / now.requests));
   // The last term: few errors come together by chance.
   const far = share + farDeviations * deviation + 3 / now.requests;
-  const isHigh = rate(now) >= Math.max(far, usual.median + 0.05, farTimesOfMeans * usual.median);
-  return isHigh ? { metric: 'errors', value: 100 * rate(now), expected: 100 * usual.median } : null;
+  return rate(now) >= far ? { metric: 'errors', value: 100 * rate(now), expected: 100 * usual } : null;
 }
 
 const sumOf = (slots: readonly TrafficSlot[], name: 'requests' | 'errors'): number =>
@@ -148,9 +154,17 @@ const sumOf = (slots: readonly TrafficSlot[], name: 'requests' | 'errors'): numb
 const byChance = (sum: number, requests: number): number =>
   sum * Math.sqrt(1 / Math.max(1, requests) + usualShare ** 2);
 
-function spreadOf(values: readonly number[]): { readonly median: number; readonly deviation: number } {
-  const middle = median(values);
-  return { median: middle, deviation: perMad * median(values.map((value) => Math.abs(value - middle))) };
+/** The standard deviation, as normal values that have such distances would have it. */
+function deviationOf(values: readonly number[]): number {
+  const { length } = values;
+  const distances = new Float64Array((length * (length - 1)) / 2);
+  let count = 0;
+  for (let i = 0; i < length; i++)
+    for (let j = 0; j < i; j++) distances[count++] = Math.abs(values[i]! - values[j]!);
+  const half = (length >> 1) + 1;
+  const quartile = distances.sort()[(half * (half - 1)) / 2 - 1] ?? 0;
+  // It is too large of few values.
+  return (perQuartile * quartile * length) / (length + (length % 2 === 1 ? 1.4 : 3.8));
 }
 
 function median(values: readonly number[]): number {
