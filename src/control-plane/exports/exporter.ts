@@ -11,6 +11,8 @@ export interface ExportForm extends Pick<LogQuery, 'sight' | 'filters'> {
   readonly skip: number;
   readonly most: number;
   readonly wantsBodies: boolean;
+  /** Names of the ledger's fields that lines are made of; null: all. */
+  readonly fields: readonly string[] | null;
   readonly contentType: string;
   /** Before all rows. */
   readonly heading: string;
@@ -164,7 +166,7 @@ export class LogExporter {
   }
 
   async #writeRows(run: ExportRun, form: ExportForm, writer: ExportWriter): Promise<void> {
-    const { sight, filters, most } = form;
+    const { sight, filters, most, fields } = form;
     let { skip } = form;
     let scan = scanRows.least;
     const pageAfter = (after: string): Promise<LedgerPage> => {
@@ -175,6 +177,7 @@ export class LogExporter {
         limit: pageRows,
         scan,
         isOnce: true,
+        ...(fields !== null && { columns: fields }),
       });
       // It may fail while the page before it is written.
       page.catch(() => {});

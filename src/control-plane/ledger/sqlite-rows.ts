@@ -100,14 +100,20 @@ export const rowArray = (row: LedgerRow): unknown[] => [
 export type SelectedRow = StoredValues & {
   readonly seq: number;
   readonly state: number;
-  readonly rest: string;
+  /** Absent: not asked for. */
+  readonly rest?: string;
 };
 
-const selected = columns.filter((name) => name !== 'rest').map(quoted);
-export const selectRows = `SELECT seq, ${selected.join(', ')}, json(rest) AS rest FROM exchanges`;
+/** `wanted`: names of columns; all unless given. */
+export function selectColumns(wanted: readonly string[] = columns): string {
+  const selected = columns.filter((name) => name === 'state' || wanted.includes(name));
+  const list = selected.map((name) => (name === 'rest' ? 'json(rest) AS rest' : quoted(name)));
+  return `SELECT seq, ${list.join(', ')} FROM exchanges`;
+}
+export const selectRows = selectColumns();
 
-export const selectedRow = (row: SelectedRow): LedgerRow =>
-  rowOf(row, JSON.parse(row.rest) as Rest, states[row.state] ?? 'unknown');
+export const selectedRow = ({ rest = '{}', ...row }: SelectedRow): LedgerRow =>
+  rowOf(row, JSON.parse(rest) as Rest, states[row.state] ?? 'unknown');
 
 /** Columns that version `since` introduced. */
 export const columnsSince = (since: (version: number) => boolean): string[] =>

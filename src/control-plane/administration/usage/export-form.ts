@@ -33,31 +33,51 @@ function responseOf({ row, bodies }: Shown): object {
   return { status, body, headers, responseTime: row.totalMs, lastUsedOptionJsonPath: row.target };
 }
 
+interface Column {
+  /** Names of the ledger's fields that it is made of; null: all. */
+  readonly fields: readonly string[] | null;
+  of(shown: Shown): unknown;
+}
+const column = (of: Column['of'], ...fields: readonly string[]): Column => ({ of, fields });
+const whole = (of: Column['of']): Column => ({ of, fields: null });
+
 /** What a line has under each name that may be asked for. */
 const columns = {
-  id: ({ row }) => row.id,
-  trace_id: ({ row }) => row.trace,
-  created_at: ({ row }) => timeOf(row.at),
-  request: requestOf,
-  response: responseOf,
-  is_success: ({ row }) => isSuccess(row),
-  ai_org: ({ row }) => row.provider,
-  ai_model: ({ row }) => row.modelUsed ?? row.modelAsked,
-  req_units: ({ row }) => row.usage.input,
-  res_units: ({ row }) => row.usage.output,
-  total_units: ({ row }) => row.usage.input + row.usage.output,
-  request_url: ({ row }) => row.path,
-  cost: ({ row }) => (row.cost === null ? null : dollarsOf(row.cost)),
-  cost_currency: () => 'USD',
-  response_time: ({ row }) => row.totalMs,
-  response_status_code: ({ row }) => row.status,
-  mode: ({ row }) => row.endpoint,
-  config: ({ row }) => row.config,
-  prompt_slug: ({ row }) => row.prompt,
-  metadata: ({ row }) => row.metadata,
-} as const satisfies Readonly<Record<string, (shown: Shown) => unknown>>;
+  id: column(({ row }) => row.id, 'id'),
+  trace_id: column(({ row }) => row.trace, 'trace', 'id'),
+  created_at: column(({ row }) => timeOf(row.at), 'at'),
+  request: whole(requestOf),
+  response: whole(responseOf),
+  is_success: column(({ row }) => isSuccess(row), 'state', 'error', 'status'),
+  ai_org: column(({ row }) => row.provider, 'provider'),
+  ai_model: column(({ row }) => row.modelUsed ?? row.modelAsked, 'model', 'model_asked'),
+  req_units: column(({ row }) => row.usage.input, 'input_tokens'),
+  res_units: column(({ row }) => row.usage.output, 'output_tokens'),
+  total_units: column(({ row }) => row.usage.input + row.usage.output, 'input_tokens', 'output_tokens'),
+  request_url: column(({ row }) => row.path, 'path'),
+  cost: column(({ row }) => (row.cost === null ? null : dollarsOf(row.cost)), 'cost'),
+  cost_currency: column(() => 'USD'),
+  response_time: column(({ row }) => row.totalMs, 'total_us'),
+  response_status_code: column(({ row }) => row.status, 'status'),
+  mode: column(({ row }) => row.endpoint, 'endpoint'),
+  config: column(({ row }) => row.config, 'config'),
+  prompt_slug: column(({ row }) => row.prompt, 'prompt'),
+  metadata: column(({ row }) => row.metadata, 'metadata'),
+} as const satisfies Readonly<Record<string, Column>>;
 
-type Column = keyof typeof columns;
+export type ExportColumn = keyof typeof columns;
+export const exportColumns = Object.keys(columns) as ExportColumn[];
+
+/** Null: all. */
+function fieldsOf(names: readonly ExportColumn[]): readonly string[] | null {
+  const fields = new Set<string>();
+  for (const name of names) {
+    const own: readonly string[] | null = columns[name].fields;
+    if (own === null) return null;
+    for (const field of own) fields.add(field);
+  }
+  return [...fields];
+}
 
 /** Names of columns that a caller's exports leave out. */
 export const restrictedFields = (seesMetadata: boolean): readonly string[] =>
@@ -92,7 +112,7 @@ export function exportForm(started: LogExport): ExportForm {
   const at = { ...read.filters.at, max: Math.min(read.filters.at.max ?? startedAt, startedAt) };
   const left = restrictedFields(sight.metadata);
   const names = started.requestedData.filter(
-    (name): name is Column => name in columns && !left.includes(name),
+    (name): name is ExportColumn => Object.hasOwn(columns, name) && !left.includes(name),
   );
   const shown = (row: LedgerRow, bodies: Bodies | null): Shown => ({
     ...{ row, bodies },
@@ -102,13 +122,14 @@ export function exportForm(started: LogExport): ExportForm {
     ...read,
     filters: { ...read.filters, at },
     sight: { org, workspaces: [workspaceId], except: [], keys: sight.keys },
+    fields: fieldsOf(names),
     wantsBodies: names.includes('request') || names.includes('response'),
     contentType: contentTypes[format],
     heading: format === 'csv' ? `${names.join(',')}\r\n` : '',
     line(row, bodies) {
       const values = shown(row, bodies);
-      if (format === 'csv') return `${names.map((name) => cellOf(columns[name](values))).join(',')}\r\n`;
-      return `${JSON.stringify(Object.fromEntries(names.map((name) => [name, columns[name](values) ?? null])))}\n`;
+      if (format === 'csv') return `${names.map((name) => cellOf(columns[name].of(values))).join(',')}\r\n`;
+      return `${JSON.stringify(Object.fromEntries(names.map((name) => [name, columns[name].of(values) ?? null])))}\n`;
     },
   };
 }

@@ -16,16 +16,22 @@ type SelectedRow = StoredValues & {
   readonly tx: string | null;
   readonly n: number;
   readonly state: number;
-  readonly rest: Rest;
+  /** Absent: not asked for. */
+  readonly rest?: Rest;
   readonly snapshot: string;
 };
 
-const columns = ['n', 'state', ...columnFields.map(({ name }) => quoted(name)), 'rest'].join(', ');
-/** `tx` alone is the text of the number from here on, which sorts in another way: rows are sorted by `exchanges.tx`. */
-const selected = `tx::text AS tx, ${columns}`;
+const columns = [...columnFields.map(({ name }) => name), 'rest'];
+/**
+ * `tx` alone is the text of the number from here on, which sorts in another way: rows are sorted by `exchanges.tx`. `wanted`: names of
+ * columns; all unless given.
+ */
+const selectedOf = (wanted: readonly string[] = columns): string =>
+  ['tx::text AS tx', 'n', 'state', ...columns.filter((name) => wanted.includes(name)).map(quoted)].join(', ');
+const selected = selectedOf();
 
 const rowFrom = (row: SelectedRow): LedgerRow =>
-  rowOf(row, row.rest, row.state === 0 ? 'settled' : 'unknown');
+  rowOf(row, row.rest ?? {}, row.state === 0 ? 'settled' : 'unknown');
 
 const belowOpen = 'tx < pg_snapshot_xmin(pg_current_snapshot())';
 
@@ -102,7 +108,10 @@ export class LedgerReading {
     if (cursor.seen !== null) {
       where.push(`NOT pg_visible_in_snapshot(tx, ${values.add(cursor.seen)}::pg_snapshot)`);
     }
-    const rows = await this.#select(where, 'exchanges.tx, n', { limit, offset: 0 }, values, from);
+    const rows = await this.#select(where, 'exchanges.tx, n', { limit, offset: 0 }, values, {
+      from,
+      ...(search?.columns !== undefined && { columns: search.columns }),
+    });
     const last = rows.at(-1);
     const isFull = rows.length === limit && last !== undefined && last.tx !== null;
     const end =
@@ -153,11 +162,11 @@ export class LedgerReading {
     order: string,
     { limit, offset }: Pick<LogQuery, 'limit' | 'offset'>,
     values: SearchParameters,
-    from = 'exchanges',
+    { from = 'exchanges', columns: wanted }: { from?: string; columns?: readonly string[] } = {},
   ): Promise<SelectedRow[]> {
     return this.connections.read<SelectedRow>(
       `SELECT * FROM (SELECT pg_current_snapshot()::text AS snapshot) AS taken LEFT JOIN LATERAL (
-        SELECT ${selected} FROM ${from} ${where.length > 0 ? `WHERE ${where.join(' AND ')}` : ''}
+        SELECT ${selectedOf(wanted)} FROM ${from} ${where.length > 0 ? `WHERE ${where.join(' AND ')}` : ''}
           ORDER BY ${order} LIMIT ${values.add(limit)} OFFSET ${values.add(offset)}) AS found ON true`,
       values.values,
     );

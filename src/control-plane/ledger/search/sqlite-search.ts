@@ -1,7 +1,7 @@
 import type { LogFollowing, LogOrder, LogQuery } from '../../../common/ledger/logs/log-query.js';
 import type { LedgerPage, LogPage } from '../../../common/ledger/record.js';
 import type { SqliteConnection } from '../../database/sqlite.js';
-import { type SelectedRow, selectedRow, selectRows } from '../sqlite-rows.js';
+import { type SelectedRow, selectColumns, selectedRow, selectRows } from '../sqlite-rows.js';
 import { partBits } from '../sqlite-schema.js';
 import { type Add, type SearchLanguage, SearchParameters, searchConditions } from './conditions.js';
 
@@ -82,7 +82,7 @@ async function totalOf(
 /** Rows in the order of their ingestion, after a cursor. */
 export async function sqliteFollowing(
   reader: SqliteConnection,
-  { sight, filters, after, limit, scan }: LogFollowing,
+  { sight, filters, after, limit, scan, columns }: LogFollowing,
 ): Promise<LedgerPage> {
   const [newest] = await reader.all<{ top: number | null }>('SELECT max(seq) AS top FROM exchanges');
   const from = Number.parseInt(after, 10);
@@ -96,7 +96,7 @@ export async function sqliteFollowing(
     ...searchConditions(sight, filters, sqliteSearchLanguage, add),
   ];
   const rows = await reader.all<SelectedRow>(
-    `${selectRows} WHERE ${where.join(' AND ')} ORDER BY seq LIMIT ${limit}`,
+    `${selectColumns(columns)} WHERE ${where.join(' AND ')} ORDER BY seq LIMIT ${limit}`,
     values,
   );
   return {
