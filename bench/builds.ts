@@ -7,9 +7,10 @@ import { here } from './servers.js';
 /**
  * Two builds of the gateway, compared by what its own code costs (`way.js`): each round runs both in turns, the one that
  * begins changing, so that what else the machine does falls on both alike.
- * `node dist/bench/builds.js OTHER [runs] [requests]`; OTHER: the root of another checkout that is built.
+ * `node dist/bench/builds.js OTHER [runs] [requests] [KIND,…]`; OTHER: the root of another checkout that is built; KIND: words
+ * of `way.js` (`"governed bodies"`), or `chat` for none.
  */
-const [, , given, runs = '10', requests = '40000'] = process.argv;
+const [, , given, runs = '10', requests = '40000', kinds = 'chat,hit'] = process.argv;
 if (given === undefined || !existsSync(join(given, 'dist', 'bench', 'way.js'))) {
   console.error(
     'Name the root of another checkout that is built: node dist/bench/builds.js OTHER [runs] [requests]',
@@ -26,7 +27,7 @@ function measure(build: string, kind: string): number {
     ...flags,
     join(build, 'dist', 'bench', 'way.js'),
     requests,
-    ...(kind === 'hit' ? ['hit'] : []),
+    ...(kind === 'chat' ? [] : kind.split(' ')),
   ];
   const { stdout, stderr } = spawnSync(process.execPath, args, { encoding: 'utf8' });
   const found = /^([\d.]+) µs a request/m.exec(stdout);
@@ -34,7 +35,7 @@ function measure(build: string, kind: string): number {
   return Number(found[1]);
 }
 
-for (const kind of ['chat', 'hit']) {
+for (const kind of kinds.split(',')) {
   const values: number[][] = [[], []];
   for (let run = 0; run < Number(runs); run++)
     for (const i of run % 2 === 0 ? [0, 1] : [1, 0]) values[i]!.push(measure(builds[i]!, kind));

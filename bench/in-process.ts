@@ -58,13 +58,14 @@ const token = ['{"alg":"RS256","kid":"bench","typ":"JWT"}', `{"sub":"${'x'.repea
 
 /**
  * `rows`: the provider row behind each slug; `answer` is asked for every call by its URL. `caller`: what the calls are
- * identified by.
+ * identified by. `logBodies`: bodies are written to the journal, as they are by default.
  */
 export async function openInProcess(
   rows: ReadonlyMap<string, string>,
   answer: (url: string) => BenchAnswer,
   limited: Limited = { limits: [], budgets: [], policies: [] },
   caller: 'key' | 'token' = 'key',
+  logBodies = false,
 ): Promise<InProcessGateway> {
   const dir = mkdtempSync(join(tmpdir(), 'headgate-bench-'));
   const key = caller === 'token' ? token : makeGatewayKey('workspace-service');
@@ -113,7 +114,7 @@ export async function openInProcess(
     );
   });
   const base = {
-    init: { ...init, journalDir: dir },
+    init: { ...init, journalDir: dir, logBodies },
     log: quiet,
     channel,
     shared,

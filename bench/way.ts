@@ -1,10 +1,13 @@
+import { budgetName, nanosPerDollar } from '../src/common/core/budget-rules.js';
+import type { RateRule } from '../src/common/core/rate-rules.js';
 import { chatBody } from './chat.js';
-import { type BenchAnswer, openInProcess } from './in-process.js';
+import { type BenchAnswer, type Limited, openInProcess } from './in-process.js';
 
 /**
  * What the gateway's own code costs on the way of a request, with no socket on either side: the real chain, directory
- * and journal, a client and a provider that are function calls. `node dist/bench/way.js [requests] [hit] [token]`; `hit`:
- * the answer comes out of the cache; `token`: the calls have a JSON web token in place of a key. For profiling.
+ * and journal, a client and a provider that are function calls. `node dist/bench/way.js [requests] [WORD…]`; `hit`:
+ * the answer comes out of the cache; `token`: the calls have a JSON web token in place of a key; `bodies`: they are logged;
+ * `governed`: three limits and a budget, with their counters of the control process in this one. For profiling.
  */
 const requests = Number(process.argv[2] ?? 200_000);
 const isHit = process.argv.includes('hit');
@@ -42,7 +45,30 @@ const config = JSON.stringify({
   targets: [{ provider: '@bench' }, { provider: '@bench' }],
 });
 
-const gateway = await openInProcess(new Map([['bench', 'openai']]), () => answer, undefined, caller);
+const rule = (measure: RateRule['measure'], unit: RateRule['unit']): RateRule => ({
+  ...{ counter: `org/api_key/1/${measure}/${unit ?? ''}`, of: 'api_key', name: 'bench', measure, unit },
+  ...{ value: 2_000_000_000, shadow: false },
+});
+/** As the governed row of `npm run bench` has them. */
+const governed: Limited = {
+  limits: [rule('requests', 'rpm'), rule('tokens', 'rpd'), rule('concurrency', null)],
+  budgets: [
+    {
+      ...{ budget: budgetName('org', 'api_key', 'key', 'cost', null), of: 'api_key', name: 'bench' },
+      ...{ measure: 'cost', limit: 1_000_000 * nanosPerDollar, threshold: null, shadow: false },
+      ...{ since: 0, nextResetAt: null, periodicReset: 'monthly', periodicResetDays: null },
+    },
+  ],
+  policies: [],
+};
+
+const gateway = await openInProcess(
+  new Map([['bench', 'openai']]),
+  () => answer,
+  process.argv.includes('governed') ? governed : undefined,
+  caller,
+  process.argv.includes('bodies'),
+);
 const request = { path: '/v1/chat/completions', query: '', body, config };
 await gateway.run(request, 20_000);
 const { user, system } = await gateway.run(request, requests);

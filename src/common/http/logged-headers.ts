@@ -26,17 +26,23 @@ function isSecretName(name: string): boolean {
 const hasSecret = (name: string, value: string): boolean =>
   isSecretName(name) || (name.endsWith('-config') && value.trimStart().startsWith('{'));
 
+/** A header's value as a log has it: masked where it is a credential, and not too long; null: the header is left out. */
+export function loggedValue(name: string, value: string): string | null {
+  if (name.length > longestName || name === '__proto__') return null;
+  if (hasSecret(name, value)) return masked;
+  return value.length > longestValue ? value.slice(0, longestValue) : value;
+}
+
 /** Headers as a log has them: credentials, and those that `sensitive` names, are masked. Names in lower case. */
 export function loggedHeaders(headers: HeaderList, sensitive: ReadonlySet<string>): Record<string, string> {
   const logged: Record<string, string> = {};
   for (let i = 0; i < headers.length; i += 2) {
     const name = headers[i]!;
-    const value = headers[i + 1]!;
-    if (name.length > longestName || name === '__proto__') continue;
-    const isMasked = sensitive.has(name) || hasSecret(name, value);
-    const shown = isMasked ? masked : value.length > longestValue ? value.slice(0, longestValue) : value;
+    const value = loggedValue(name, headers[i + 1]!);
+    if (value === null) continue;
+    const shown = sensitive.has(name) ? masked : value;
     const before = Object.hasOwn(logged, name) ? logged[name] : undefined;
-    logged[name] = before === undefined || isMasked ? shown : `${before}, ${shown}`;
+    logged[name] = before === undefined || shown === masked ? shown : `${before}, ${shown}`;
   }
   return logged;
 }

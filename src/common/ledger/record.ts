@@ -121,10 +121,12 @@ export interface LoggedHeaders {
 }
 
 /** Bodies on their way to the journal: bytes as they came, kept by reference until they are written, or a text. */
-export interface BodiesToKeep extends Omit<Bodies, 'request' | 'response'> {
+export interface BodiesToKeep extends Omit<Bodies, 'request' | 'response' | 'headers'> {
   readonly request: Buffer | string | null;
   /** A list: its parts, in order. */
   readonly response: Buffer | readonly Buffer[] | string | null;
+  /** `LoggedHeaders` as JSON in ASCII. Absent: none are kept. */
+  readonly headers?: string;
 }
 
 /** Who waits for an intent to be on file. */

@@ -1,9 +1,10 @@
 import { BodyRecord } from '../../common/bytes/body-record.js';
 import type { Attempt, Exchange, Outcome, Trace, TraceContext } from '../../common/core/exchange.js';
 import { getHeader } from '../../common/http/headers.js';
-import { loggedHeaders, sensitiveNames } from '../../common/http/logged-headers.js';
+import { sensitiveNames } from '../../common/http/logged-headers.js';
 import type { Settlement } from '../../common/ledger/record.js';
 import { longestModel } from '../../common/vocabulary/model-name.js';
+import { headersJson } from './header-texts.js';
 import type { Parts } from './parts.js';
 
 /** Writes the end of an exchange into the journal, and separately its bodies, if they are kept. */
@@ -139,13 +140,18 @@ function keepBodies(parts: Parts, x: Exchange): void {
     request: upTo(cap, request),
     response: isRecord ? record.parts() : upTo(cap, record),
     cut,
-    headers: { request: requestHeaders(parts, x) },
+    headers: headersJson(x.request.headers, sensitiveIn(parts, x)),
   });
 }
 
-function requestHeaders({ sensitiveHeaders }: Parts, { request: { headers } }: Exchange) {
-  const lists = sensitiveHeaders.map((name) => getHeader(headers, name));
-  return loggedHeaders(headers, sensitiveNames(lists));
+const none: ReadonlySet<string> = new Set();
+
+/** Names of headers that the client wants masked. */
+function sensitiveIn({ sensitiveHeaders }: Parts, { request: { headers } }: Exchange): ReadonlySet<string> {
+  for (const name of sensitiveHeaders)
+    if (getHeader(headers, name) !== undefined)
+      return sensitiveNames(sensitiveHeaders.map((each) => getHeader(headers, each)));
+  return none;
 }
 
 const upTo = (cap: number, bytes: Buffer | null): Buffer | null =>
