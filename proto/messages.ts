@@ -3693,9 +3693,13 @@ export interface Log {
   readonly log_id: string;
   /** Of its trace, oldest first. */
   readonly feedbacks: readonly LogFeedback[];
-  /** These and the following are not recorded by this version: absent. */
+  /** The request in the client's format as its target has changed it (`override_params`), before it was converted: url, method,
+   * headers, body. This and the following only with logged bodies, and absent where no provider was called. */
   readonly final_untransformed_request?: Readonly<Record<string, unknown>> | null;
+  /** What the provider answered: status, url, method, headers, body. No body where a guardrail or a plugin changed it. No headers
+   * where body and request were passed on unchanged: those of `response` have them. */
   readonly original_response?: Readonly<Record<string, unknown>> | null;
+  /** What the provider was sent: url (without its query), method, headers, body. */
   readonly transformed_request?: Readonly<Record<string, unknown>> | null;
 }
 
@@ -3866,7 +3870,7 @@ export interface LogMetrics {
   /** Names and values of the metadata, each in its place. */
   readonly metadata_keys: readonly string[];
   readonly metadata_values: readonly string[];
-  /** These and the following are not recorded by this version: absent. */
+  /** This and those up to log_store_file_path_format are not recorded by this version: absent. */
   readonly prompt_id?: string | null;
   readonly prompt_version_id?: string | null;
   readonly source?: string | null;
@@ -3874,9 +3878,14 @@ export interface LogMetrics {
   readonly runtime_version?: string | null;
   readonly sdk_version?: string | null;
   readonly log_store_file_path_format?: string | null;
+  /** Milliseconds for reading the request's body; absent, like the three below, where that was not done or an earlier version
+   * recorded it. */
   readonly request_parsing_time?: number | null;
+  /** For all else before the first call to a provider: access, limits, guardrails. */
   readonly pre_processing_time?: number | null;
+  /** For the look into the cache. */
   readonly cache_processing_time?: number | null;
+  /** For reading an answer, and converting it where formats differ; absent for streams. */
   readonly response_parsing_time?: number | null;
 }
 
@@ -3899,6 +3908,7 @@ export interface LogResponse {
   /** As response_time, and as last_used_option_json_path. */
   readonly response_time_ms: number;
   readonly last_used_option?: string | null;
+  /** As they were sent, credentials masked; without the gateway's own, whose values the metrics have. */
   readonly headers: Readonly<Record<string, string>>;
 }
 

@@ -63,7 +63,7 @@ export default definePlugin<CacheOptions, NeedsOf<typeof stage>>({
         // From here on the answer belongs to this body.
         x.body = 'closed';
         const asked = cache.reader.read(x);
-        return asked === null ? undefined : cache.look(x, asked);
+        return asked === null ? undefined : timed(x, () => cache.look(x, asked));
       },
       explain: async (x, plan) => {
         plan.cache = await cache.plan(x);
@@ -76,6 +76,21 @@ export default definePlugin<CacheOptions, NeedsOf<typeof stage>>({
     };
   },
 });
+
+/** Notes when the look into the cache began, and how long it took. */
+function timed(x: Exchange, look: () => Awaitable<Reply | undefined>): Awaitable<Reply | undefined> {
+  const began = x.elapsedMs();
+  const note = (): void => {
+    x.cacheStartUs = Math.round(began * 1000);
+    x.cacheUs = Math.max(1, Math.round((x.elapsedMs() - began) * 1000));
+  };
+  const found = look();
+  if (!(found instanceof Promise)) {
+    note();
+    return found;
+  }
+  return found.finally(note);
+}
 
 class Cache {
   readonly reader: AskedReader;

@@ -103,6 +103,80 @@ describe('logs and feedback over REST', () => {
     );
   });
 
+  const wholeLog = (id: string): Promise<Json> =>
+    eventually('bodies', async () => {
+      const found = await get(`/v1/logs/${id}`);
+      return found.request.body === null ? null : found;
+    });
+
+  it('a log has what the provider was sent and answered, where that was converted or changed', async () => {
+    await gateway.admin().providers.create({
+      ...{ slug: 'claude', provider: 'anthropic', key: 'sk-ant-canary-4711' },
+      base_url: `${provider.url}/v1`,
+    });
+    const config = JSON.stringify({
+      ...{ provider: '@claude', override_params: { model: 'claude-sonnet-4-5', max_tokens: 20 } },
+    });
+    const body = { model: 'any', messages: [{ role: 'user', content: 'hello' }] };
+    for (const stream of [false, true]) {
+      const headers = { 'x-gateway-trace-id': `converted-${stream}`, 'x-gateway-config': config };
+      const { status } = await call('POST', '/v1/chat/completions', { ...body, stream }, headers);
+      expect(status).to.equal(200);
+      const { id } = await logOf(`converted-${stream}`);
+      const log = await wholeLog(id);
+      expect(JSON.stringify(log)).to.not.include('canary');
+      const { transformedRequest: sent, originalResponse: original, finalUntransformedRequest: final } = log;
+      expect(sent).to.include({ url: `${provider.url}/v1/messages`, method: 'POST' });
+      expect(sent.headers).to.include({ 'x-api-key': '***', 'anthropic-version': '2023-06-01' });
+      expect(JSON.parse(sent.body)).to.include({ model: 'claude-sonnet-4-5', max_tokens: 20 });
+      expect(original.status).to.equal(200);
+      expect(original.headers).to.have.property('anthropic-organization-id');
+      if (stream) expect(original.body).to.include('event: message_start');
+      else expect(JSON.parse(original.body)).to.include({ type: 'message', role: 'assistant' });
+      expect(JSON.parse(log.request.body).model).to.equal('any');
+      expect(JSON.parse(final.body)).to.deep.equal({
+        ...{ ...body, stream },
+        ...{ model: 'claude-sonnet-4-5', max_tokens: 20 },
+      });
+      expect(log.response.headers).to.have.property('content-type');
+      expect(log.response.headers).to.have.property('anthropic-organization-id');
+    }
+  });
+
+  it('a log has them too where all was passed on as it was, and with an error of the provider', async () => {
+    const headers = { 'x-gateway-trace-id': 'as-it-was', 'x-gateway-provider': '@simulated' };
+    const plain = { model: 'gpt-4o', messages: [{ role: 'user', content: 'hello' }] };
+    await call('POST', '/v1/chat/completions', plain, headers);
+    const log = await wholeLog((await logOf('as-it-was')).id);
+    expect(log.transformedRequest).to.include({ url: `${provider.url}/v1/chat/completions` });
+    expect(log.transformedRequest.body).to.equal(log.request.body);
+    expect(log.finalUntransformedRequest.body).to.equal(log.request.body);
+    expect(log.originalResponse).to.include({ status: 200, body: log.response.body });
+    await gateway.admin().providers.create({
+      ...{ slug: 'locked', provider: 'anthropic', key: 'sk-invalid-4711' },
+      base_url: `${provider.url}/v1`,
+    });
+    const refused = { ...plain, model: '@locked/claude-sonnet-4-5', max_tokens: 9 };
+    await call('POST', '/v1/chat/completions', refused, { 'x-gateway-trace-id': 'an-error' });
+    const failed = await wholeLog((await logOf('an-error')).id);
+    expect(failed.response.status).to.equal(401);
+    expect(failed.originalResponse.status).to.equal(401);
+    expect(JSON.parse(failed.originalResponse.body)).to.include({ type: 'error' });
+    expect(failed.transformedRequest.body).to.include('"max_tokens":9');
+  });
+
+  it('a log has the times of the steps', async () => {
+    const config = '{"provider":"@simulated","cache":{"mode":"simple"}}';
+    const headers = { 'x-gateway-trace-id': 'steps', 'x-gateway-config': config };
+    await chat(headers);
+    const row = await logOf('steps');
+    const { request_parsing_time, pre_processing_time, cache_processing_time, response_parsing_time } = row;
+    const steps = { request_parsing_time, pre_processing_time, cache_processing_time, response_parsing_time };
+    for (const [name, ms] of Object.entries(steps)) expect(ms, name).to.be.above(0).and.below(1000);
+    const before = request_parsing_time + pre_processing_time + cache_processing_time;
+    expect(before).to.be.closeTo(row.attempts[0].started_at_ms, 0.01);
+  });
+
   it('feedback counts at the first request of its trace, weighted', async () => {
     await chat({ 'x-gateway-trace-id': 'weighted' });
     await logOf('weighted');

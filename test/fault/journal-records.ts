@@ -92,5 +92,6 @@ const settlementWith = (id: string, change: Partial<Settlement>): Settlement => 
   route: null,
   stages: null,
   charges: null,
+  steps: null,
   ...change,
 });

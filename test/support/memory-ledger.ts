@@ -1,7 +1,7 @@
 import type { ChargedBudget } from '../../src/common/ledger/budgets.js';
 import type { LogFollowing, LogQuery } from '../../src/common/ledger/logs/log-query.js';
 import { unpack } from '../../src/common/ledger/packed-rows.js';
-import type { LedgerFilter, LedgerRow, UsageFilter } from '../../src/common/ledger/record.js';
+import { type LedgerFilter, type LedgerRow, providerBodiesId, type UsageFilter } from '../../src/common/ledger/record.js';
 import { findBodies } from '../../src/control-plane/ingestion/body-reader.js';
 import type { Ledger, LedgerBatch, OpenIntent } from '../../src/control-plane/ledger/ledger.js';
 import { usageOfRows } from './ledger-usage.js';
@@ -118,9 +118,10 @@ export class MemoryLedger implements Ledger {
     return row?.org === org ? row : null;
   }
 
-  async bodies(org: string, id: string) {
+  async bodies(org: string, id: string, ofProvider = false) {
     const row = await this.get(org, id);
-    return row && findBodies(this.journalDir, org, id, row.at, row.at + row.totalMs);
+    const name = ofProvider ? providerBodiesId(id) : id;
+    return row && findBodies(this.journalDir, org, name, row.at, row.at + row.totalMs);
   }
 
   async checkpoint() {

@@ -114,5 +114,6 @@ export function logRow(org: string, workspace: string, id: string, trace: string
     route: null,
     stages: null,
     charges: null,
+    steps: null,
   };
 }

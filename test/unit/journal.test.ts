@@ -380,8 +380,8 @@ describe('a journal', () => {
     const headersOf = (value: string) => JSON.stringify({ request: { 'x-long': value } });
     const bodies = { at: 1, org: 'o', workspace: 'w', request: null, response: 'yes', cut: true };
     const [long, short] = [headersOf('x'.repeat(100_000)), headersOf('short')];
-    journal.keepBodies({ ...bodies, id: 'one', headers: long });
-    journal.keepBodies({ ...bodies, id: 'two', headers: short });
+    journal.keepBodies({ ...bodies, id: 'one', headers: Buffer.from(long) });
+    journal.keepBodies({ ...bodies, id: 'two', headers: Buffer.from(short) });
     journal.close();
     expect(readFileSync(join(dir, files(dir, '.bodies')[0] ?? ''), 'utf8')).to.equal(
       `B["one",1,"o","w",1,${long},-1,3]\nyes\nB["two",1,"o","w",1,${short},-1,3]\nyes\n`,

@@ -1,5 +1,7 @@
 import { expect } from 'chai';
 import { loggedHeaders, sensitiveNames } from '../../src/common/http/logged-headers.js';
+import { LineWriter } from '../../src/common/ledger/line-writer.js';
+import { writeLoggedHeaders } from '../../src/data-plane/pipeline/answer/headers-json.js';
 
 describe('headers in logs', () => {
   const none = new Set<string>();
@@ -53,5 +55,21 @@ describe('headers in logs', () => {
     expect(logged['accept']).to.equal('a, b');
     expect(logged['x-long']).to.have.length(4096);
     expect(Object.keys(logged)).to.deep.equal(['accept', 'x-long']);
+  });
+
+  it('are the same as text in ASCII', () => {
+    const sensitive = new Set(['x-ward']);
+    for (const headers of [
+      [],
+      ['accept', 'a', 'x-note', 'say "hi" \\ \t', 'x-name', 'Zoë \u007f 😀', 'x-ward', '7'],
+      ['accept', 'a', 'cookie', 'c', 'accept', 'b', 'x-long', 'x'.repeat(5000)],
+      ['__proto__', 'x', 'x-gateway-config', '{"api_key":"sk"}', 'x-"odd"', '1', 'n'.repeat(201), 'y'],
+    ]) {
+      const line = new LineWriter(8, 65_536);
+      writeLoggedHeaders(line, headers, sensitive);
+      const text = line.bytes.toString('latin1', 0, line.used);
+      expect(text).to.match(/^[\x20-\x7f]*$/);
+      expect(JSON.parse(text)).to.deep.equal(loggedHeaders(headers, sensitive));
+    }
   });
 });

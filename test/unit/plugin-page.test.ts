@@ -38,6 +38,7 @@ const exchange: Members<Exchange> = {
   ...{ signal: true, onAbort: true, aborted: true, explain: true },
   ...{ keyHeader: false, droppedMetadata: false, saved: false, judge: false, company: false, route: false },
   ...{ charges: false, main: false, fields: false, replyHeaders: false, addedMetadata: false, body: false },
+  ...{ bodyUs: false, cacheUs: false, cacheStartUs: false, sentHeaders: false, passedHeaders: false },
   ...{ chain: false, fork: false, take: false, copy: false, allDropped: false, decided: false, abort: false },
 };
 const call: Members<EditableCall> = {
@@ -47,6 +48,7 @@ const attempt: Members<Attempt> = {
   ...{ target: true, provider: true, model: true, slug: true, integration: true, startedAt: true },
   ...{ durationMs: true, endedAt: true, firstByteMs: true, status: true, error: true, modelUsed: true },
   ...{ usage: true, cost: true, prices: false, reserved: false, received: false, sent: false },
+  ...{ answer: false, readUs: false },
 };
 const reply: Members<Reply> = {
   ...{ status: true, headers: true, body: true, events: true, errorOrigin: true, error: true },

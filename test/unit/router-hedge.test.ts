@@ -80,6 +80,8 @@ class Simulation {
       prices: null,
       reserved: null,
       received: null,
+      answer: null,
+      readUs: 0,
     };
     x.attempts.push(attempt);
     return new Promise((resolve, reject) => {

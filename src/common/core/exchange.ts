@@ -83,6 +83,10 @@ export interface Attempt extends AttemptRecord {
   received: BodyRecord | Buffer | null;
   /** What the client gets in place of the answer, which is only counted then. Absent: the answer. */
   sent?: Buffer;
+  /** The call and its answer, which the pipeline sets and reads for the log; null: nothing was sent. */
+  answer: object | null;
+  /** Whole microseconds that its collected answer took to be read and converted; 0: it was a stream, or there is none. */
+  readUs: number;
 }
 
 export interface Trace {
@@ -203,6 +207,13 @@ export class Exchange {
   fields: StageFields | null = null;
   /** Headers that stages have set on the reply, by their whole names; null: none. */
   replyHeaders: HeaderList | null = null;
+  /** Headers that the client was sent, and how many entries of the list are not the gateway's own; null: none were. */
+  sentHeaders: HeaderList | null = null;
+  passedHeaders = 0;
+  /** Whole microseconds that reading the body and looking into the cache took, and when that look began; 0: neither was done. */
+  bodyUs = 0;
+  cacheUs = 0;
+  cacheStartUs = 0;
   /** Why it was cancelled (client disconnected, shutting down); null while it is open. Set by `abort` alone. */
   aborted: GatewayError | null = null;
   /** The chain of stages that it runs through, which the pipeline sets and reads. */

@@ -10,26 +10,34 @@ const secretName =
 const longestName = 200;
 const longestValue = 4096;
 const mostRemembered = 500;
-/** By name, as far as they were seen: clients send the same ones again and again. */
-const secrets = new Map<string, boolean>();
 
-function isSecretName(name: string): boolean {
-  let isSecret = secrets.get(name);
-  if (isSecret === undefined) {
-    isSecret = secretName.test(name);
-    if (secrets.size < mostRemembered && name.length <= longestName) secrets.set(name, isSecret);
-  }
-  return isSecret;
+interface KnownName {
+  readonly isSecret: boolean;
+  /** A config of the call's own may name credentials. */
+  readonly isConfig: boolean;
 }
 
-/** A config of the call's own may name credentials. */
-const hasSecret = (name: string, value: string): boolean =>
-  isSecretName(name) || (name.endsWith('-config') && value.trimStart().startsWith('{'));
+/** By name, as far as they were seen: clients send the same ones again and again. */
+const known = new Map<string, KnownName>();
 
-/** A header's value as a log has it: masked where it is a credential, and not too long; null: the header is left out. */
-export function loggedValue(name: string, value: string): string | null {
+function nameOf(name: string): KnownName {
+  let found = known.get(name);
+  if (found === undefined) {
+    found = { isSecret: secretName.test(name), isConfig: name.endsWith('-config') };
+    if (known.size < mostRemembered && name.length <= longestName) known.set(name, found);
+  }
+  return found;
+}
+
+function hasSecret(name: string, value: string): boolean {
+  const { isSecret, isConfig } = nameOf(name);
+  return isSecret || (isConfig && value.trimStart().startsWith('{'));
+}
+
+/** The value as a log has it; null: the header is left out. */
+export function loggedValue(name: string, value: string, sensitive: ReadonlySet<string>): string | null {
   if (name.length > longestName || name === '__proto__') return null;
-  if (hasSecret(name, value)) return masked;
+  if (sensitive.has(name) || hasSecret(name, value)) return masked;
   return value.length > longestValue ? value.slice(0, longestValue) : value;
 }
 
@@ -38,9 +46,9 @@ export function loggedHeaders(headers: HeaderList, sensitive: ReadonlySet<string
   const logged: Record<string, string> = {};
   for (let i = 0; i < headers.length; i += 2) {
     const name = headers[i]!;
-    const value = loggedValue(name, headers[i + 1]!);
-    if (value === null) continue;
-    const shown = sensitive.has(name) ? masked : value;
+    const value = headers[i + 1]!;
+    const shown = loggedValue(name, value, sensitive);
+    if (shown === null) continue;
     const before = Object.hasOwn(logged, name) ? logged[name] : undefined;
     logged[name] = before === undefined || shown === masked ? shown : `${before}, ${shown}`;
   }

@@ -254,6 +254,12 @@ export const restFields = [
     (s) => s.charges,
     { since: 5 },
   ),
+  field<Settlement['steps']>('json', true)(
+    'steps',
+    "`[µs for reading the request's body, from the start to the look into the cache, for that look, for reading and converting the answer]`; 0: not done",
+    (s) => s.steps,
+    { since: 6 },
+  ),
 ] as const;
 
 /** One of `rest.attempts`; what is null is left out, and of a single attempt what the row has: slugs, usage and cost. */

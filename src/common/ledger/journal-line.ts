@@ -4,7 +4,7 @@ import type { Usage } from '../core/usage.js';
 import { contextFields, type LedgerField, ledgerVersion, rowFields } from './fields.js';
 import { intentFields } from './intent-fields.js';
 import { asciiJson, type LineWriter } from './line-writer.js';
-import type { Intent, Settlement } from './record.js';
+import type { Intent, Settlement, StepTimes } from './record.js';
 
 /**
  * Lines of the journal: a letter for the kind of record, and JSON in ASCII, so that a text's length is its size in bytes.
@@ -119,6 +119,19 @@ function writeRest(to: LineWriter, s: Settlement): void {
     to.raw(',"charges":');
     writeCharges(to, s.charges);
   }
+  if (s.steps !== null) writeSteps(to, s.steps);
+}
+
+function writeSteps(to: LineWriter, [body, cacheStart, cache, answer]: StepTimes): void {
+  to.raw(',"steps":[');
+  to.number(body);
+  to.comma();
+  to.number(cacheStart);
+  to.comma();
+  to.number(cache);
+  to.comma();
+  to.number(answer);
+  to.raw(']');
 }
 
 function writeCharges(to: LineWriter, charges: readonly Charge[]): void {

@@ -174,6 +174,7 @@ function settlement(given: SettlementPositions, state: RowState): LedgerRow {
     route: route?.map(decisionOf) ?? null,
     stages: null,
     charges: null,
+    steps: null,
   };
 }
 

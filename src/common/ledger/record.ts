@@ -99,7 +99,15 @@ export interface Settlement {
   readonly stages: Readonly<Record<string, unknown>> | null;
   /** What it used of budgets; null: nothing, or an earlier version wrote it. */
   readonly charges: readonly Charge[] | null;
+  /** null: none was taken, or an earlier version wrote it. */
+  readonly steps: StepTimes | null;
 }
+
+/**
+ * Whole microseconds: for reading the request's body; from the start to the look into the cache, and for that; for reading
+ * and converting an answer that came whole. 0: it was not done.
+ */
+export type StepTimes = readonly [body: number, cacheStart: number, cache: number, answer: number];
 
 /** Request and response bodies of one exchange, kept apart from its row. Texts are cut at a cap. */
 export interface Bodies {
@@ -118,15 +126,37 @@ export interface Bodies {
 export interface LoggedHeaders {
   readonly request: Readonly<Record<string, string>>;
   readonly response?: Readonly<Record<string, string>>;
+  /** The call to the provider that answered, or was called last; absent: none was, or an earlier version wrote it. */
+  readonly call?: LoggedCall;
+  /** Of such a call: was the client's body converted? Absent: no. */
+  readonly isConverted?: true;
+  /** How its target changed the client's body before that; absent: not at all. */
+  readonly edits?: readonly { readonly key: string; readonly value: string | null }[];
 }
+
+/** What is logged of a call to a provider. */
+export interface LoggedCall {
+  /** Without its query. */
+  readonly url: string;
+  /** HTTP status of the answer; 0: there was none. */
+  readonly status: number;
+  /**
+   * 1: the body that was sent is the logged one of the client, and so is that of the answer. 0: it is with
+   * `providerBodiesId`, if it was kept.
+   */
+  readonly same: readonly [sent: 0 | 1, received: 0 | 1];
+}
+
+/** The id with which the bodies of a request's call to a provider are kept, where they differ from the client's. */
+export const providerBodiesId = (id: string): string => `${id}/provider`;
 
 /** Bodies on their way to the journal: bytes as they came, kept by reference until they are written, or a text. */
 export interface BodiesToKeep extends Omit<Bodies, 'request' | 'response' | 'headers'> {
+  /** JSON of `LoggedHeaders` in ASCII, which is copied before `keepBodies` returns; absent: none are kept. */
+  readonly headers?: Buffer | undefined;
   readonly request: Buffer | string | null;
   /** A list: its parts, in order. */
   readonly response: Buffer | readonly Buffer[] | string | null;
-  /** `LoggedHeaders` as JSON in ASCII. Absent: none are kept. */
-  readonly headers?: string;
 }
 
 /** Who waits for an intent to be on file. */
@@ -200,7 +230,8 @@ export interface LedgerReader {
   /** What came in after a cursor, in that order. */
   follow(following: LogFollowing): Promise<LedgerPage>;
   get(org: string, id: string): Promise<LedgerRow | null>;
-  bodies(org: string, id: string): Promise<Bodies | null>;
+  /** `ofProvider`: those of its call to a provider, if they were kept apart. */
+  bodies(org: string, id: string, ofProvider?: boolean): Promise<Bodies | null>;
   /** Sums over a stretch of at most a day (UTC); a group may come several times. */
   usage(filter: UsageFilter): Promise<readonly LedgerUsage[]>;
 }

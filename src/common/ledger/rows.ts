@@ -9,7 +9,7 @@ import {
   type LedgerField,
   type RowColumns,
 } from './fields.js';
-import type { Intent, LedgerRow, RowState } from './record.js';
+import type { Intent, LedgerRow, RowState, StepTimes } from './record.js';
 
 /** A row's values as they are stored, by the names of the fields: durations in microseconds, booleans as 0 and 1. */
 export type StoredValues = Readonly<Record<string, unknown>>;
@@ -27,6 +27,7 @@ export interface Rest {
   readonly stages?: Readonly<Record<string, unknown>>;
   readonly usage_kinds?: UsageKinds;
   readonly charges?: readonly Charge[];
+  readonly steps?: StepTimes;
 }
 
 interface RestAttempt {
@@ -121,6 +122,7 @@ export function rowOf(values: StoredValues, rest: Rest, state: RowState): Ledger
     route: rest.route ?? null,
     stages: rest.stages ?? null,
     charges: rest.charges ?? null,
+    steps: rest.steps ?? null,
   };
 }
 
@@ -185,6 +187,7 @@ export function restOf(row: LedgerRow): Rest {
     ...(row.stages !== null && { stages: row.stages }),
     ...(row.usage.kinds !== undefined && { usage_kinds: row.usage.kinds }),
     ...(row.charges !== null && row.charges.length > 0 && { charges: row.charges }),
+    ...(row.steps !== null && { steps: row.steps }),
   };
 }
 
@@ -264,6 +267,7 @@ export const blankRow: LedgerRow = {
   route: null,
   stages: null,
   charges: null,
+  steps: null,
 };
 
 /** The row that an intent becomes when no settlement ever comes. */

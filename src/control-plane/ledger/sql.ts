@@ -3,14 +3,15 @@ import { join } from 'node:path';
 import type { ChargedBudget } from '../../common/ledger/budgets.js';
 import type { LogFollowing, LogQuery } from '../../common/ledger/logs/log-query.js';
 import type { LogRetention } from '../../common/ledger/logs/retention.js';
-import type {
-  Bodies,
-  LedgerFilter,
-  LedgerPage,
-  LedgerRow,
-  LedgerUsage,
-  LogPage,
-  UsageFilter,
+import {
+  type Bodies,
+  type LedgerFilter,
+  type LedgerPage,
+  type LedgerRow,
+  type LedgerUsage,
+  type LogPage,
+  providerBodiesId,
+  type UsageFilter,
 } from '../../common/ledger/record.js';
 import { SqliteConnection } from '../database/sqlite.js';
 import { BodyAppender } from '../ingestion/body-appender.js';
@@ -275,11 +276,13 @@ class SqliteLedger implements BudgetLedger {
     return row === undefined ? null : selectedRow(row);
   }
 
-  async bodies(org: string, id: string): Promise<Bodies | null> {
+  async bodies(org: string, id: string, ofProvider = false): Promise<Bodies | null> {
     const row = await this.get(org, id);
     // Those in a file that is still written are there, and not to be read any more.
     const isOver = row !== null && this.#retention !== null && isBodyOver(row, this.#retention);
-    return row === null || isOver ? null : findBodies(this.journalDir, org, id, row.at, row.at + row.totalMs);
+    if (row === null || isOver) return null;
+    const name = ofProvider ? providerBodiesId(id) : id;
+    return findBodies(this.journalDir, org, name, row.at, row.at + row.totalMs);
   }
 
   async close(): Promise<void> {

@@ -1,6 +1,6 @@
 import { close, closeSync, mkdirSync, openSync, unlinkSync, writeSync, writev } from 'node:fs';
 import { join } from 'node:path';
-import { LineWriter } from '../../common/ledger/line-writer.js';
+import { asciiJson } from '../../common/ledger/line-writer.js';
 import type { BodiesToKeep } from '../../common/ledger/record.js';
 import { fileName } from '../../common/ledger/writer.js';
 import { type TakenBytes, WaitingBlocks } from './waiting-blocks.js';
@@ -12,8 +12,14 @@ export interface BodyWriterOptions {
   readonly onProblem: (error: Error) => void;
 }
 
+/** Whose bodies these are, and that in JSON. */
+interface Tenant {
+  readonly org: string;
+  readonly workspace: string | null;
+  readonly json: string;
+}
+
 const dayMs = 86_400_000;
-const lineEnd = Buffer.from('\n');
 const defaultFileBytes = 16 * 1024 * 1024;
 /** Milliseconds until bodies are written. */
 const flushMs = 250;
@@ -41,8 +47,7 @@ export class BodyWriter {
   #leavingBytes = 0;
   #timer: NodeJS.Timeout | null = null;
   #isReported = false;
-  /** The first line of a request. */
-  readonly #head = new LineWriter(4096, Number.POSITIVE_INFINITY);
+  #lastTenant: Tenant = { org: '', workspace: null, json: '"",null' };
   #closed = false;
   /** Bodies given up because the disk did not keep up or could not be written. */
   dropped = 0;
@@ -63,33 +68,30 @@ export class BodyWriter {
       this.dropped++;
       return;
     }
-    const head = this.#head;
-    head.used = 0;
-    head.raw('B[');
-    head.text(id);
-    head.comma();
-    head.number(at);
-    head.comma();
-    head.text(org);
-    head.comma();
-    head.text(workspace);
-    head.raw(cut ? ',1,' : ',0,');
-    if (headers !== undefined) {
-      head.raw(headers);
-      head.comma();
+    const start = `B[${idJson(id)},${at},${this.#tenantJson(org, workspace)},${cut ? 1 : 0},`;
+    const lengths = `${askedBytes},${answeredBytes}]\n`;
+    if (headers === undefined) this.#waiting.addLatin1(start + lengths);
+    else {
+      this.#waiting.addLatin1(start);
+      this.#waiting.copy(headers);
+      this.#waiting.addLatin1(`,${lengths}`);
     }
-    head.number(askedBytes);
-    head.comma();
-    head.number(answeredBytes);
-    head.raw(']\n');
-    this.#waiting.copy(head.bytes.subarray(0, head.used));
     if (asked !== null) this.#waiting.add(asked);
     if (Buffer.isBuffer(answered)) this.#waiting.add(answered);
     else for (const part of answered ?? []) this.#waiting.add(part);
-    this.#waiting.copy(lineEnd);
+    this.#waiting.addLatin1('\n');
     this.#waitingCount += 1;
     this.#timer ??= setTimeout(() => this.#flush(), flushMs).unref();
     if (this.#waiting.length >= flushBytes) this.#flush();
+  }
+
+  /** Consecutive requests are often one tenant's. */
+  #tenantJson(org: string, workspace: string | null): string {
+    const last = this.#lastTenant;
+    if (last.org === org && last.workspace === workspace) return last.json;
+    const json = `${asciiJson(org)},${asciiJson(workspace)}`;
+    this.#lastTenant = { org, workspace, json };
+    return json;
   }
 
   #flush(): void {
@@ -221,6 +223,10 @@ function lengthOf(body: Buffer | readonly Buffer[]): number {
   for (const part of body) length += part.length;
   return length;
 }
+
+/** As nearly all ids are, and needs no escape. */
+const plainId = /^[0-9a-zA-Z-]+$/;
+const idJson = (id: string): string => (plainId.test(id) ? `"${id}"` : asciiJson(id));
 
 /** The rest of these blocks after `written` bytes. */
 function behind(blocks: readonly Buffer[], written: number): Buffer[] {

@@ -24,13 +24,16 @@ export class WaitingBlocks {
   /** Large ones may be kept without a copy: they must not change any more. */
   add(bytes: Buffer): void {
     // Where most of the underlying memory is its own.
-    const isKept = bytes.length >= blockBytes && 4 * bytes.buffer.byteLength <= 5 * bytes.length;
-    if (!isKept) return this.copy(bytes);
-    this.length += bytes.length;
-    this.#seal();
-    this.#parts.push(bytes);
+    if (bytes.length >= blockBytes && 4 * bytes.buffer.byteLength <= 5 * bytes.length) {
+      this.length += bytes.length;
+      this.#seal();
+      this.#parts.push(bytes);
+      return;
+    }
+    this.copy(bytes);
   }
 
+  /** The bytes may change afterwards. */
   copy(bytes: Buffer): void {
     this.length += bytes.length;
     for (let at = 0; at < bytes.length; ) {
@@ -40,6 +43,17 @@ export class WaitingBlocks {
       this.#end += count;
       at += count;
     }
+  }
+
+  /** Text of one byte a character. */
+  addLatin1(text: string): void {
+    const block = this.#room();
+    if (text.length > blockBytes - this.#end) {
+      this.add(Buffer.from(text, 'latin1'));
+      return;
+    }
+    this.#end += block.write(text, this.#end, 'latin1');
+    this.length += text.length;
   }
 
   #room(): Buffer {

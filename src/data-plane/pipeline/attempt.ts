@@ -49,7 +49,12 @@ export function attempt(pipeline: Pipeline, x: Exchange, target: Target): Promis
     prices: null,
     reserved: null,
     received: null,
+    answer: null,
+    readUs: 0,
   };
+  // Only the last call is logged: the body of an earlier one is not kept for that.
+  const before = x.attempts.at(-1);
+  if (before !== undefined && before.endedAt !== null) before.answer = null;
   x.attempts.push(record);
   // The answer of an earlier attempt is not used.
   x.answeredBy = null;

@@ -202,6 +202,8 @@ function replyHeaders(pipeline: Pipeline, x: Exchange, reply: Reply): HeaderList
     if (name === 'x-request-id') hasRequestId = true;
     out.push(name, reply.headers[i + 1]!);
   }
+  x.sentHeaders = out;
+  x.passedHeaders = out.length;
   out.push(names.requestId, x.id);
   if (!hasRequestId) out.push('x-request-id', x.id);
   const { requestIdHeader } = errorsAt(x.request.path, x.request.headers);

@@ -1,10 +1,8 @@
-import { BodyRecord } from '../../common/bytes/body-record.js';
 import type { Attempt, Exchange, Outcome, Trace, TraceContext } from '../../common/core/exchange.js';
 import { getHeader } from '../../common/http/headers.js';
-import { sensitiveNames } from '../../common/http/logged-headers.js';
 import type { Settlement } from '../../common/ledger/record.js';
 import { longestModel } from '../../common/vocabulary/model-name.js';
-import { headersJson } from './header-texts.js';
+import { keepBodies } from './answer/logged-bodies.js';
 import type { Parts } from './parts.js';
 
 /** Writes the end of an exchange into the journal, and separately its bodies, if they are kept. */
@@ -74,6 +72,7 @@ function settlement(parts: Parts, x: Exchange, outcome: Outcome): Settlement {
     route: x.route,
     stages: x.fields,
     charges: x.charges,
+    steps: x.bodyUs === 0 ? null : [x.bodyUs, x.cacheStartUs, x.cacheUs, (x.answeredBy ?? last)?.readUs ?? 0],
   };
 }
 
@@ -124,37 +123,5 @@ function wantsBodies(parts: Parts, x: Exchange): boolean {
   }
   return true;
 }
-
-function keepBodies(parts: Parts, x: Exchange): void {
-  const cap = parts.limits.maxRecordBytes;
-  const request = x.request.bytes;
-  const record = x.answeredBy?.sent ?? x.answeredBy?.received ?? x.saved?.answer ?? null;
-  if (request === null && record === null) return;
-  const isRecord = record instanceof BodyRecord;
-  const cut = (request?.length ?? 0) > cap || (record?.length ?? 0) > cap || (isRecord && record.cut);
-  parts.journal.keepBodies({
-    id: x.id,
-    at: x.startedAt,
-    org: x.principal.organisationId,
-    workspace: x.principal.workspaceId,
-    request: upTo(cap, request),
-    response: isRecord ? record.parts() : upTo(cap, record),
-    cut,
-    headers: headersJson(x.request.headers, sensitiveIn(parts, x)),
-  });
-}
-
-const none: ReadonlySet<string> = new Set();
-
-/** Names of headers that the client wants masked. */
-function sensitiveIn({ sensitiveHeaders }: Parts, { request: { headers } }: Exchange): ReadonlySet<string> {
-  for (const name of sensitiveHeaders)
-    if (getHeader(headers, name) !== undefined)
-      return sensitiveNames(sensitiveHeaders.map((each) => getHeader(headers, each)));
-  return none;
-}
-
-const upTo = (cap: number, bytes: Buffer | null): Buffer | null =>
-  bytes === null || bytes.length <= cap ? bytes : bytes.subarray(0, cap);
 
 const round = (ms: number): number => Math.round(ms * 1000) / 1000;

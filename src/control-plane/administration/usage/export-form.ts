@@ -28,8 +28,8 @@ function requestOf({ row, bodies, seesMetadata }: Shown): object {
   return { ...request, body, gatewayHeaders };
 }
 
-function responseOf({ row, bodies }: Shown): object {
-  const { status, body = null, headers } = loggedResponse(row, bodies);
+function responseOf({ row, bodies, seesMetadata }: Shown): object {
+  const { status, body = null, headers } = loggedResponse(row, bodies, seesMetadata);
   return { status, body, headers, responseTime: row.totalMs, lastUsedOptionJsonPath: row.target };
 }
 

@@ -385,8 +385,8 @@ export class PostgresLedger implements BudgetLedger, TakingLedger {
     return this.#reading.get(org, id);
   }
 
-  bodies(org: string, id: string): Promise<Bodies | null> {
-    return this.#reading.bodies(org, id);
+  bodies(org: string, id: string, ofProvider?: boolean): Promise<Bodies | null> {
+    return this.#reading.bodies(org, id, ofProvider);
   }
 
   usage(filter: UsageFilter): Promise<LedgerUsage[]> {

@@ -1,6 +1,13 @@
 import { columnFields } from '../../../common/ledger/fields.js';
 import type { LogFollowing, LogOrder, LogQuery } from '../../../common/ledger/logs/log-query.js';
-import type { Bodies, LedgerFilter, LedgerPage, LedgerRow, LogPage } from '../../../common/ledger/record.js';
+import {
+  type Bodies,
+  type LedgerFilter,
+  type LedgerPage,
+  type LedgerRow,
+  type LogPage,
+  providerBodiesId,
+} from '../../../common/ledger/record.js';
 import { type Rest, rowOf, type StoredValues } from '../../../common/ledger/rows.js';
 import type { ChangesPage } from '../ledger.js';
 import { type OrganisationTimes, selectTimes } from '../organisation-times.js';
@@ -196,14 +203,13 @@ export class LedgerReading {
     return (await find(near)) ?? find('');
   }
 
-  async bodies(org: string, given: string): Promise<Bodies | null> {
-    const id = kept(given);
-    const row = await this.#row(org, id);
+  async bodies(org: string, given: string, ofProvider = false): Promise<Bodies | null> {
+    const row = await this.#row(org, kept(given));
     if (row === null) return null;
     const rows = await this.connections.read<StoredBodies>(
       `SELECT id, at, org, workspace, cut, request, response, headers FROM exchange_bodies
         WHERE id = $1 AND org = $2 AND at = $3 LIMIT 1`,
-      [id, org, row['at']],
+      [kept(ofProvider ? providerBodiesId(given) : given), org, row['at']],
     );
     const [found] = rows;
     if (found === undefined) return null;

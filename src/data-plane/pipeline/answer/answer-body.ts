@@ -42,6 +42,10 @@ export function parseObject(bytes: Buffer, parse: (text: string) => unknown): Js
   }
 }
 
+/** `maxBytes`: of an answer. */
+export const tooLarge = ({ call }: Outgoing, maxBytes: number): GatewayError =>
+  new GatewayError('upstream_too_large', `${call.provider} answered with more than ${maxBytes} bytes.`);
+
 /** The error for an invalid answer; `what`: what the provider sent instead. */
 export function invalidAnswer({ call }: Outgoing, what: string, cause?: unknown): GatewayError {
   return new GatewayError('upstream_invalid_response', `${call.provider} answered with ${what}.`, { cause });

@@ -1,4 +1,3 @@
-import type { Source } from '../../../common/bytes/body.js';
 import { BodyRecord } from '../../../common/bytes/body-record.js';
 import { Pieces } from '../../../common/bytes/pieces.js';
 import { GatewayError } from '../../../common/core/errors.js';
@@ -6,7 +5,6 @@ import type { Attempt, Exchange, Reply } from '../../../common/core/exchange.js'
 import { getHeader, type HeaderList, setHeader } from '../../../common/http/headers.js';
 import { tidyRetryAfter } from '../../../common/http/retry-after.js';
 import type { IntentWaiter } from '../../../common/ledger/record.js';
-import { textFormats } from '../../../common/plugin-host/texts/text-formats.js';
 import { serverSentEvents } from '../../providers/streams/framing.js';
 import type { UpstreamFlight, UpstreamHandler } from '../../upstream/upstream.js';
 import { chainOf } from '../chain.js';
@@ -14,14 +12,16 @@ import type { Outgoing } from '../outgoing/outgoing.js';
 import type { Pipeline } from '../parts.js';
 import { callSecrets, withoutSecrets } from '../secrets/call-secrets.js';
 import { emptyMask, type SecretMask } from '../secrets/secret-mask.js';
-import { compressionOf, invalidAnswer } from './answer-body.js';
+import { compressionOf, invalidAnswer, tooLarge } from './answer-body.js';
 import { CollectedAnswer } from './collected-answer.js';
 import { FlowingAnswer, type Inflow } from './flowing-answer.js';
 import { streamReading, untouchedReading } from './stream-reading.js';
-import { TextStream } from './texts/text-stream.js';
+import { answerTexts } from './texts/answer-texts.js';
 import { passAnswer } from './texts/whole-texts.js';
 
 const nothing = Buffer.alloc(0);
+/** Bytes. */
+const longestSecret = 64 * 1024;
 
 /** Did the gateway end the attempt, for another one or because the client had disconnected? */
 const wasGivenUp = ({ code }: GatewayError): boolean => code === 'hedge_lost' || code === 'client_gone';
@@ -51,6 +51,10 @@ export class Answer implements IntentWaiter, UpstreamHandler, Inflow {
   /** Was the call sent as it was prepared? Then it has no secrets beyond those that are stored. */
   #isPrepared = false;
   readonly #offAbort: () => void;
+  /** Is what the attempt has received what the provider sent? */
+  isOriginal = false;
+  /** Otherwise what it sent, which may repeat secrets; null: it is not kept. */
+  #original: BodyRecord | Buffer | null = null;
 
   constructor(
     readonly pipeline: Pipeline,
@@ -81,9 +85,30 @@ export class Answer implements IntentWaiter, UpstreamHandler, Inflow {
     );
   }
 
+  // For the log.
+
+  get mask(): SecretMask {
+    return this.#mask;
+  }
+
+  /** Of the provider's answer, masked. */
+  get headers(): HeaderList {
+    return this.#headers;
+  }
+
+  /** What the provider sent, masked, where the attempt has received something else; null: it is not kept. */
+  get original(): Buffer | null {
+    const original = this.#original;
+    if (original === null) return null;
+    const bytes = Buffer.isBuffer(original) ? original : original.bytes();
+    // A secret that crosses the cap is still found whole.
+    return this.#mask.bytes(bytes.subarray(0, this.pipeline.limits.maxRecordBytes + longestSecret));
+  }
+
   /** The intent is on file: now the call may be sent. */
   intended(): void {
     if (this.#mode === 'done') return;
+    if (this.pipeline.logBodies) this.attempt.answer = this;
     const { call, address, wire, prepared, trace } = this.outgoing;
     const { principal } = this.x;
     try {
@@ -183,7 +208,7 @@ export class Answer implements IntentWaiter, UpstreamHandler, Inflow {
       case 'collect':
         // The request asked for a stream, so the upstream client applied no limit.
         if (this.#pieces.length + chunk.length > this.pipeline.limits.maxAnswerBytes)
-          this.#fail(this.#tooLarge());
+          this.#fail(tooLarge(this.outgoing, this.pipeline.limits.maxAnswerBytes));
         else this.#pieces.add(chunk);
         return true;
       case 'first-event':
@@ -236,19 +261,28 @@ export class Answer implements IntentWaiter, UpstreamHandler, Inflow {
     const { pipeline, x, outgoing, attempt } = this;
     const isWanted = (): boolean => !this.#isDone();
     const head = { status: this.#status, headers: this.#headers };
-    try {
-      const body = new CollectedAnswer(pipeline, x, outgoing, attempt, head, this.#mask, isWanted).read(
-        this.#pieces.bytes(),
-      );
-      const { text } = chainOf(pipeline, x);
-      if (Buffer.isBuffer(body) && (text === null || this.#status >= 300)) this.#give(body);
-      else
-        Promise.resolve(body)
-          .then((written) => this.#passed(written))
-          .then((written) => this.#give(written))
-          .catch((thrown) => this.#fail(GatewayError.from(thrown)));
-    } catch (thrown) {
+    const answer = new CollectedAnswer(pipeline, x, outgoing, attempt, head, this.#mask, isWanted);
+    const broken = (thrown: unknown): void => {
+      if (chainOf(pipeline, x).text === null) this.#original = answer.plain;
       this.#fail(GatewayError.from(thrown));
+    };
+    try {
+      const began = performance.now();
+      const body = answer.read(this.#pieces.bytes());
+      const { text } = chainOf(pipeline, x);
+      if (Buffer.isBuffer(body)) {
+        attempt.readUs = microsSince(began);
+        if (text === null || this.#status >= 300) return this.#give(body, answer);
+      }
+      Promise.resolve(body)
+        .then((written) => {
+          if (attempt.readUs === 0) attempt.readUs = microsSince(began);
+          return this.#passed(written);
+        })
+        .then((written) => this.#give(written, answer))
+        .catch(broken);
+    } catch (thrown) {
+      broken(thrown);
     }
   }
 
@@ -259,8 +293,12 @@ export class Answer implements IntentWaiter, UpstreamHandler, Inflow {
     return passAnswer(this.x, text, this.#mask.bytes(written), this.pipeline.bodies);
   }
 
-  #give(written: Buffer): void {
+  #give(written: Buffer, { plain }: CollectedAnswer): void {
     if (this.#isDone()) return;
+    this.isOriginal = written === plain;
+    // What `text` hooks have changed is not kept as it was.
+    if (!this.isOriginal && (this.#status >= 300 || chainOf(this.pipeline, this.x).text === null))
+      this.#original = plain;
     this.#finish();
     const body = this.#mask.bytes(written);
     this.attempt.received = body;
@@ -303,10 +341,14 @@ export class Answer implements IntentWaiter, UpstreamHandler, Inflow {
     if (written !== null) setHeader(this.#headers, 'content-type', written);
     const { maxRecordBytes } = this.pipeline.limits;
     const converted = outgoing.conversion !== null;
-    const texts = this.#texts();
+    const texts = answerTexts(this.pipeline, this.x, outgoing, this.attempt);
     // What is logged is what leaves.
     const kept = texts === null ? maxRecordBytes : 0;
-    const flow = new FlowingAnswer(this, this.attempt, reading, converted, this.#mask, kept);
+    this.isOriginal = texts === null && !converted;
+    const original =
+      texts === null && converted && this.pipeline.logBodies ? new BodyRecord(maxRecordBytes) : null;
+    this.#original = original;
+    const flow = new FlowingAnswer(this, this.attempt, reading, converted, this.#mask, kept, original);
     this.#flow = flow;
     const sent = written === null ? events : written.startsWith('text/event-stream');
     this.#commit({
@@ -317,22 +359,6 @@ export class Answer implements IntentWaiter, UpstreamHandler, Inflow {
       errorOrigin: status >= 400 ? 'provider' : null,
     });
     return flow;
-  }
-
-  /** Lets `text` hooks see a stream of texts; null: there are none. */
-  #texts(): ((flow: Source, events: boolean) => Source) | null {
-    const { x, outgoing, attempt, pipeline } = this;
-    const last = x.judge === null ? null : x.judge.text(x, outgoing.call.target);
-    const { text } = chainOf(pipeline, x);
-    if (text === null && last === null) return null;
-    const format = textFormats[x.endpoint.format]?.stream;
-    if (format === undefined) return null;
-    const hooks = last === null ? text! : [...(text ?? []), last];
-    return (flow, events) => {
-      const record = new BodyRecord(pipeline.limits.maxRecordBytes);
-      attempt.received = record;
-      return new TextStream(flow, x, format, hooks, events, record);
-    };
   }
 
   // Endings.
@@ -370,12 +396,6 @@ export class Answer implements IntentWaiter, UpstreamHandler, Inflow {
     this.x.answeredBy = this.attempt;
     this.resolve(reply);
   }
-
-  #tooLarge(): GatewayError {
-    const { maxAnswerBytes } = this.pipeline.limits;
-    return new GatewayError(
-      'upstream_too_large',
-      `${this.outgoing.call.provider} answered with more than ${maxAnswerBytes} bytes.`,
-    );
-  }
 }
+
+const microsSince = (began: number): number => Math.round((performance.now() - began) * 1000);

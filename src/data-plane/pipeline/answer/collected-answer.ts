@@ -18,6 +18,9 @@ const nothing = Buffer.alloc(0);
 
 /** An answer that was read whole, and what the client gets of it. */
 export class CollectedAnswer {
+  /** What the provider sent, uncompressed; null: it is not uncompressed yet. */
+  plain: Buffer | null = null;
+
   /** `isWanted`: does the client still wait for it? Checked after each pause; what no client gets may be empty. */
   constructor(
     readonly pipeline: Pipeline,
@@ -46,6 +49,7 @@ export class CollectedAnswer {
   }
 
   #understand(bytes: Buffer): Buffer | Promise<Buffer> {
+    this.plain = bytes;
     if (this.head.status >= 300) return this.#readError(bytes);
     if (this.outgoing.conversion !== null && bytes.length > convertAtMost) return this.#convertLarge(bytes);
     return this.#readAnswer(bytes);

@@ -47,6 +47,8 @@ export class FlowingAnswer implements Sink, Source {
     readonly isConverted: boolean,
     readonly mask: SecretMask,
     maxRecordBytes: number,
+    /** Keeps the provider's own bytes; null: they are not wanted, or are those that leave. */
+    readonly original: BodyRecord | null = null,
   ) {
     this.#reading = reading;
     this.#masked = mask.isEmpty ? null : new StreamMask(mask);
@@ -57,6 +59,7 @@ export class FlowingAnswer implements Sink, Source {
   // Called by the provider's connection.
 
   data(chunk: Buffer): boolean {
+    this.original?.add(chunk);
     const goOn = this.#pass(chunk);
     if (!this.isConverted) return goOn;
     this.#convertedBytes += chunk.length;

@@ -92,6 +92,13 @@ export function sameFormatBytes(x: Exchange, target: Target, address: Address): 
   return editJsonBytes(bytes, editsFor(x.request.json!, target, model));
 }
 
+/** How the client's body is changed before it is converted; none: not at all. */
+export function bodyEditsOf(x: Exchange, target: Target, address: Address): readonly JsonEdit[] {
+  if (x.request.json === null) return [];
+  const model = x.endpoint.modelInPath === true ? null : otherModel(x, address);
+  return editsFor(x.request.json, target, model);
+}
+
 /** `model`: its name at the provider, if it differs. */
 function editsFor(json: JsonObject, target: Target, model: string | null): readonly JsonEdit[] {
   const { defaults, inner, overrides, drops, fixed } = bodyEdits(target);

@@ -10,30 +10,33 @@ export function bodyReading(
   recurring: RecurringBodies,
   counter: Pick<TokenCounter, 'exceeds'>,
 ): (x: Exchange) => void | Promise<void> {
-  const accept = (x: Exchange, body: ReadBody): void | Promise<void> => {
+  const accept = (x: Exchange, body: ReadBody, began: number): void | Promise<void> => {
     const counting = x.endpoint.name === 'embeddings' ? checkEmbeddingLength(counter, x, body) : null;
-    if (counting !== null) return counting.then(() => take(x, body));
-    take(x, body);
+    if (counting !== null) return counting.then(() => take(x, body, began));
+    take(x, body, began);
   };
   return (x) => {
     if (x.request.bytes === null) return;
+    const began = performance.now();
     const { headers, bytes } = x.request;
     const known = recurring.callers.has(x.principal) ? recurring.find(x) : null;
     if (known !== null) {
       checkBodyHeaders(headers);
-      return take(x, known);
+      return take(x, known, began);
     }
     const isSmall = bytes.length <= smallBytes;
     const read = isSmall ? readBody(x.endpoint, headers, bytes) : bodies.read(x.endpoint, headers, bytes);
-    if (read instanceof Promise) return read.then((body) => accept(x, body));
-    if (x.endpoint.name === 'embeddings') return accept(x, read);
-    take(x, read);
+    if (read instanceof Promise) return read.then((body) => accept(x, body, began));
+    if (x.endpoint.name === 'embeddings') return accept(x, read, began);
+    take(x, read, began);
   };
 }
 
-function take(x: Exchange, body: ReadBody): void {
+/** `began`: when reading it did, by `performance.now()`. */
+function take(x: Exchange, body: ReadBody, began: number): void {
   x.request.json = body.json;
   const asked = x.endpoint.readPath?.(x.request.path) ?? body;
   x.modelAsked = asked.model;
   x.streaming = asked.stream;
+  x.bodyUs = Math.max(1, Math.round((performance.now() - began) * 1000));
 }

@@ -41,6 +41,20 @@ const optionIndex = (target: string | null): number | undefined => {
   return index === undefined ? undefined : Number(index);
 };
 
+/** Milliseconds of the gateway's steps; what was not done is absent. */
+function stepTimes({ steps, attempts, totalMs }: LedgerRow) {
+  if (steps === null) return {};
+  const [body, , cache, answer] = steps;
+  // Up to the first call to a provider, or to the end where there was none.
+  const beforeUs = Math.round((attempts[0]?.startedAt ?? totalMs) * 1000);
+  return {
+    request_parsing_time: body / 1000,
+    pre_processing_time: Math.max(0, beforeUs - body - cache) / 1000,
+    ...(cache > 0 && { cache_processing_time: cache / 1000 }),
+    ...(answer > 0 && { response_parsing_time: answer / 1000 }),
+  };
+}
+
 export const isSuccess = ({ state, error, status }: LedgerRow): boolean =>
   state === 'settled' && error === null && status >= 200 && status < 400;
 
@@ -90,6 +104,7 @@ export function toMetrics(row: LedgerRow, seesLogMetadata: boolean, names: LogNa
     internal_trace_id: row.trace,
     last_used_option_index: optionIndex(row.target),
     gateway_processing_time: Math.max(0, Math.round((row.totalMs - row.upstreamMs) * 1000) / 1000),
+    ...stepTimes(row),
     node_id: row.node,
     error: row.error,
     error_message: row.errorMessage,

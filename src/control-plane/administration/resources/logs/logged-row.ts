@@ -1,7 +1,7 @@
 import type { CacheStatus } from '../../../../common/core/cache.js';
 import type { AttemptRecord } from '../../../../common/core/exchange.js';
 import { noUsage, type Usage, type UsageSource } from '../../../../common/core/usage.js';
-import type { LedgerRow, RowState } from '../../../../common/ledger/record.js';
+import type { LedgerRow, RowState, StepTimes } from '../../../../common/ledger/record.js';
 import { blankRow } from '../../../../common/ledger/rows.js';
 import { uuidv7 } from '../../../../common/text/id.js';
 import { maxPicos, picosPerDollar } from '../../../../common/vocabulary/money.js';
@@ -106,6 +106,8 @@ const longestLine = 131_072;
 const mostAttempts = 100;
 const mostRetries = 10_000;
 const highestStatus = 999;
+/** An hour. */
+const maxStepMicros = 3_600_000_000;
 const cacheStatuses: readonly string[] = [
   'DISABLED',
   'HIT',
@@ -263,8 +265,17 @@ export function readLoggedRow(
     costSaved: fields.picos('cost_saved'),
     msSaved: fields.number('time_saved'),
     stages: isObject(given['stage_fields']) ? given['stage_fields'] : null,
+    steps: stepsOf(fields),
   };
   return { row, workspace: fields.needed('workspace_id') };
+}
+
+/** When the look into the cache began is in no line. */
+function stepsOf(fields: Fields): StepTimes | null {
+  const micros = (name: string): number =>
+    Math.min(Math.round((fields.number(name) ?? 0) * 1000), maxStepMicros);
+  const body = micros('request_parsing_time');
+  return body === 0 ? null : [body, 0, micros('cache_processing_time'), micros('response_parsing_time')];
 }
 
 function metadataOf(given: unknown, path: string): Record<string, string> {

@@ -15,6 +15,7 @@ import { importLines } from './import-lines.js';
 import { costExplanation, pricesOfRow } from './log-costs.js';
 import { namesOf, toMetrics } from './log-metrics.js';
 import { loggedRequest, loggedResponse } from './logged-messages.js';
+import { providerSide } from './provider-side.js';
 import { createTraces } from './spans/create-traces.js';
 
 function cursorOf(text: string): string {
@@ -83,16 +84,20 @@ export function logsService({
       if (named && (await caller.place(named, { archived: true })).workspaceId !== workspace)
         throw unknownLog();
       const bodies = await ledger.bodies(org, id);
+      const same = bodies?.headers?.call?.same;
+      const own =
+        same === undefined || (same[0] === 1 && same[1] === 1) ? null : await ledger.bodies(org, id, true);
       const seesMetadata = visible.seesMetadata(workspace);
       return {
         id,
         log_id: id,
         request: loggedRequest(row, bodies, seesMetadata),
-        response: loggedResponse(row, bodies),
+        response: loggedResponse(row, bodies, seesMetadata),
+        ...(bodies !== null && providerSide(row, bodies, own, seesMetadata)),
         organisation_id: org,
         created_at: timeOf(row.at),
         metrics: toMetrics(row, seesMetadata, await namesOf(store, org, [row])),
-        bodies_cut: bodies?.cut ?? false,
+        bodies_cut: bodies?.cut === true || own?.cut === true,
         feedbacks:
           workspace === null
             ? []
