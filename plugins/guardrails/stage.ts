@@ -81,6 +81,10 @@ export default defineStage({
       type: 'string',
       doc: 'Feedback that follows from the verdicts: guardrail, value and weight.',
     },
+    runs: {
+      type: 'string',
+      doc: 'Guardrails that ran, each with `before` or `after` the call, `+` or `-` for its verdict, and the millisecond of the request at which it began with its duration: `pg-a before + 3 12`.',
+    },
     ms: { type: 'number', doc: 'Milliseconds that the guardrails took, those of the answer included.' },
   },
   metrics: {

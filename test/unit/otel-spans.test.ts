@@ -112,6 +112,36 @@ describe('spans for OpenTelemetry', () => {
     expect(attributesOf(resource)).to.include({ 'service.name': 'gw', 'deployment.environment': 'test' });
   });
 
+  it('are one for the look into the cache and one for each guardrail too, below the request', async () => {
+    const runs = 'pg-pii before + 2 7; pg-tone after - 40 3';
+    const row = rowOf('s', {
+      ...{ at: 1_700_000_000_000, span: '00f067aa0ba902b7', cache: 'MISS', steps: [90, 9_500, 1_250, 0] },
+      stages: { guardrails: { ms: 7, verdict: false, failed: 'pg-tone (default.contains)', runs } },
+    });
+    await send([row], 'http/json');
+    const inner = spans().filter(({ kind }) => kind === 1);
+    expect(
+      inner.map(({ name, parentSpanId, startTimeUnixNano, endTimeUnixNano }) => [
+        ...[name, parentSpanId],
+        ...[startTimeUnixNano.slice(10), endTimeUnixNano.slice(10)],
+      ]),
+    ).to.deep.equal([
+      ['cache lookup', '00f067aa0ba902b7', '009500000', '010750000'],
+      ['guardrail pg-pii', '00f067aa0ba902b7', '002000000', '009000000'],
+      ['guardrail pg-tone', '00f067aa0ba902b7', '040000000', '043000000'],
+    ]);
+    expect(new Set(spans().map(({ spanId }) => spanId)).size).to.equal(5);
+    expect(attributesOf(inner[0]!)).to.deep.equal({ 'gateway.cache_status': 'MISS' });
+    expect(attributesOf(inner[2]!)).to.deep.equal({
+      ...{ 'gateway.guardrail.id': 'pg-tone', 'gateway.guardrail.phase': 'after' },
+      'gateway.guardrail.verdict': false,
+    });
+    const again = spans();
+    received.length = 0;
+    await send([row], 'http/json');
+    expect(spans()).to.deep.equal(again);
+  });
+
   it('are not sent for what was only added to the log, nor where the caller does not sample the trace', async () => {
     const unsampled = `${'a'.repeat(32)}-00`;
     await send([{ ...rowOf('added'), node: null }, rowOf('u', { traceContext: unsampled })], 'http/json');

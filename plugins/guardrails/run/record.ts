@@ -25,6 +25,11 @@ export class VerdictRecorder {
       ms = Math.max(ms, taken);
     }
     this.host.record(x, 'ms', ms);
+    this.#text(
+      x,
+      'runs',
+      outcomes.map((one) => runOf(x, one)),
+    );
     if (isPlain) {
       this.host.record(x, 'verdict', true);
       return;
@@ -80,6 +85,13 @@ export class VerdictRecorder {
       return { name: 'gateway_guardrail_verdicts_total', labels: { phase, verdict }, value };
     });
   }
+}
+
+/** The row's spans are made from it. */
+function runOf(x: Exchange, outcome: HookOutcome): string {
+  const phase = outcome.event_type === 'beforeRequestHook' ? 'before' : 'after';
+  const began = Math.max(0, Date.parse(outcome.created_at) - x.startedAt);
+  return `${outcome.id} ${phase} ${outcome.verdict ? '+' : '-'} ${began} ${outcome.execution_time}`;
 }
 
 const named = (

@@ -8,15 +8,17 @@ import {
   isSpanId,
   isTraceId,
   requestSpanId,
+  stepSpanId,
   traceIdOf,
 } from '../../../common/text/span-ids.js';
 import { genAiOperation, genAiProvider } from '../../../common/vocabulary/genai-names.js';
+import { stepsOf } from './step-spans.js';
 
 const picodollarsPerDollar = 1e12;
 
 /**
- * The spans of a request: one for the request itself, below it one for each call to a provider. Their ids follow from the
- * request, so that a row that is sent again has the same ones. No contents.
+ * The spans of a request: one for the request itself, below it one for each call to a provider, each guardrail and the look into
+ * the cache. Their ids follow from the request, so that a row that is sent again has the same ones. No contents.
  */
 export function spansOf(row: LedgerRow, resource: Resource): ReadableSpan[] {
   const { traceContext } = row;
@@ -41,7 +43,13 @@ export function spansOf(row: LedgerRow, resource: Resource): ReadableSpan[] {
       ...{ ms: callMs(row, attempt, i), error: attempt.error, attributes: callAttributes(row, attempt) },
     }),
   );
-  return [server, ...calls];
+  const steps = stepsOf(row).map(({ name, ms, atMs, error, attributes }, i) =>
+    span(resource, {
+      ...{ name, kind: SpanKind.INTERNAL, parent: own, own: context(traceId, stepSpanId(row.id, i)) },
+      ...{ at: row.at + atMs, ms, error, attributes },
+    }),
+  );
+  return [server, ...steps, ...calls];
 }
 
 const errorOf = (row: LedgerRow): string =>
