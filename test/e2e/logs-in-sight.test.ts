@@ -1,7 +1,9 @@
 import { expect } from 'chai';
+import { adminTree } from '../../proto/tree.js';
 import type { SecurityFlag, SetFlags } from '../../src/common/access/security-settings.js';
+import type { Analytics, AnalyticsQuestion } from '../../src/control-plane/analytics/question.js';
 import { type AdminPlane, startPlane } from '../support/admin-plane.js';
-import { type LogRoute, logRoutes } from '../support/log-routes.js';
+import { type LogRoute, logRoutes, otherLogMethods } from '../support/log-routes.js';
 import { logRow } from '../support/rows-ledger.js';
 
 type Role = 'member' | 'manager' | 'admin' | 'service' | 'organisation';
@@ -21,10 +23,44 @@ const layers = ['organisation', 'workspace', 'workspace over organisation'] as c
 describe('who sees which logs, by role, flag and route', () => {
   let plane: AdminPlane;
   const keys = new Map<Role, { readonly key: string; readonly own: string }>();
-  const scopes = ['logs.list', 'logs.view', 'analytics.view'];
+  const scopes = ['logs.list', 'logs.view', 'logs.export', 'analytics.view', 'configs.read'];
+  /** How many requests analytics were asked about, and metadata of requests that were replayed. */
+  let asked = 0;
+  let replayed: unknown[] = [];
+
+  /** Analytics that only count what is in sight, by the ledger's own filters. */
+  const analytics = {
+    async ask({ kind, sight, filters }: AnalyticsQuestion) {
+      const order = { by: 'created_at', isAscending: false } as const;
+      const query = { sight, filters, order, limit: 1, offset: 0, isCounted: true };
+      asked = (await plane.options.ledger.page(query)).total!;
+      const answers = {
+        ...{ graph: { summary: {}, points: [], series: null }, cache: {}, slots: [] },
+        ...{
+          groups: { total: asked, rows: [] },
+          values: { total: asked, values: [] },
+          usage: { groups: [] },
+        },
+      };
+      return answers[kind];
+    },
+  } as Analytics;
+  const none = { anomalies: [], total: 0 };
 
   before(async () => {
-    plane = await startPlane();
+    plane = await startPlane({
+      analytics,
+      alerts: {
+        list: async () => ({ alerts: [], total: 0 }),
+        listAnomalies: async ({ keys }) => (keys === null ? { ...none, total: roles.length } : none),
+      },
+      explain: async ({ headers }) => {
+        const at = headers.indexOf('x-gateway-metadata');
+        replayed.push(at < 0 ? {} : JSON.parse(headers[at + 1]!));
+        const nothing = { refused: null, config: null, configVersion: 'none', cache: null };
+        return { ...nothing, limits: [], nodes: [], judged: [] };
+      },
+    });
     for (const role of roles) keys.set(role, await somebody(role));
   });
   after(() => plane.close());
@@ -54,7 +90,8 @@ describe('who sees which logs, by role, flag and route', () => {
     return { key: made.text.reveal(), own };
   }
 
-  const get = (role: Role, path: string) => plane.rest('GET', path, undefined, { key: keys.get(role)!.key });
+  const get = (role: Role, path: string, body?: object) =>
+    plane.rest(body === undefined ? 'GET' : 'POST', path, body, { key: keys.get(role)!.key });
 
   async function under(layer: (typeof layers)[number], flag: SecurityFlag, work: () => Promise<void>) {
     const { organisation_id: organisation, workspace_id: workspace } = plane.first;
@@ -81,8 +118,11 @@ describe('who sees which logs, by role, flag and route', () => {
     const isRefused =
       without === `view_${route.view}` || (without === 'view_log_metadata' && route.isByMetadata === true);
     const path = route.path(own);
-    const named = role === 'organisation' && !route.isOne ? `${path}${path.includes('?') ? '&' : '?'}` : path;
-    const answer = await get(role, named === path ? path : `${named}workspace_id=default`);
+    const isNamed = role === 'organisation' && !route.isOne && route.body === undefined;
+    const named = isNamed ? `${path}${path.includes('?') ? '&' : '?'}workspace_id=default` : path;
+    asked = -1;
+    replayed = [];
+    const answer = await get(role, named, route.body);
     if (isRefused) {
       expect(answer.status, path).to.equal(403);
       expect(answer.json.data.errorCode).to.equal('AB03');
@@ -90,14 +130,25 @@ describe('who sees which logs, by role, flag and route', () => {
     }
     expect(answer.status, `${path} ${JSON.stringify(answer.json)}`).to.equal(200);
     const ownAlone = without === 'view_all_data';
-    expect(route.count(answer.json)).to.equal(route.isOne || ownAlone ? 1 : roles.length);
+    const json = { ...answer.json, asked, replayed };
+    const forOwn = route.isAllOrNone ? 0 : 1;
+    expect(route.count(json)).to.equal(route.isOne ? 1 : ownAlone ? forOwn : roles.length);
     if (route.isOne)
       expect((await get(role, route.path(foreign))).status, 'a foreign request').to.equal(
         ownAlone ? 404 : 200,
       );
     const expected = without === 'view_log_metadata' ? {} : { team: 'a' };
-    for (const shown of route.metadata?.(answer.json) ?? []) expect(shown).to.deep.equal(expected);
+    for (const shown of route.metadata?.(json) ?? []) expect(shown).to.deep.equal(expected);
   }
+
+  it('every method of these services has a row, or a reason for none', () => {
+    const named = [...logRoutes.map(({ method }) => method), ...Object.keys(otherLogMethods)];
+    const services = /^(?:Logs|LogExports|Analytics|Requests)\./;
+    const all = [...adminTree().methods.values()]
+      .map(({ name }) => name)
+      .filter((name) => services.test(name));
+    expect([...new Set(named)].sort()).to.deep.equal(all.sort());
+  });
 
   for (const route of logRoutes) {
     for (const role of roles) {

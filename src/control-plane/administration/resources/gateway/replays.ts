@@ -5,6 +5,7 @@ import { pricing as builtIn } from '../../../../common/prices/pricing.js';
 import { ProviderPrices } from '../../../../common/prices/provider-prices.js';
 import type { Place } from '../../../store/store.js';
 import type { Caller } from '../../access/caller.js';
+import { VisibleLogs } from '../../access/visible-logs.js';
 import { AdminError } from '../../admin-error.js';
 import { checkReferences } from '../../references/config-references.js';
 import { nobodysKey } from '../../references/nobodys-key.js';
@@ -77,6 +78,7 @@ export function replaysService({
     place: Place,
     config: string,
     rows: readonly LedgerRow[],
+    seesMetadata: boolean,
     gone: AbortSignal,
   ): Promise<Replayed[]> {
     const all: Replayed[] = [];
@@ -91,7 +93,8 @@ export function replaysService({
       const explained = await explain?.({
         key: nobodysKey(place),
         path: row.path,
-        headers: ['x-gateway-metadata', JSON.stringify(row.metadata)],
+        // Where it is hidden, conditions of the draft could be used to guess it.
+        headers: seesMetadata ? ['x-gateway-metadata', JSON.stringify(row.metadata)] : [],
         config,
         body: body ?? assumedBody(row),
       });
@@ -106,19 +109,25 @@ export function replaysService({
     return all;
   }
 
-  async function replay(caller: Caller, place: Place, request: ReplayRequestsRequest, gone: AbortSignal) {
+  async function replay(
+    caller: Caller,
+    place: Place,
+    visible: VisibleLogs,
+    request: ReplayRequestsRequest,
+    gone: AbortSignal,
+  ) {
     const text = typeof request.config === 'string' ? request.config : JSON.stringify(request.config);
     await validateConfig(text);
     const draft: unknown = JSON.parse(text);
     await checkReferences(caller, place, draft);
-    const keys = await caller.keysInSight();
+    const { keys } = visible.sight;
     const { rows } = await ledger.recent({
       ...{ org: place.organisationId, workspace: place.workspaceId },
       ...(keys !== null && { keys }),
       limit: request.last ?? usualLast,
     });
     const taken = rows.filter(isRead).reverse();
-    const all = await replayed(place, text, taken, gone);
+    const all = await replayed(place, text, taken, visible.seesMetadata(place.workspaceId), gone);
     return {
       object: 'replay',
       requests: all.length,
@@ -133,11 +142,12 @@ export function replaysService({
       if (!caller.has('logs.list') && !caller.has('logs.view'))
         throw new AdminError('AB03', 'This key lacks the scope logs.list or logs.view.');
       const place = await caller.place(request.workspace_id);
+      const visible = await VisibleLogs.of(caller, place.workspaceId, 'logs');
       if (running.has(place.organisationId))
         throw new AdminError('AB06', 'Another replay is running: wait until it has ended.');
       running.add(place.organisationId);
       try {
-        return await replay(caller, place, request, gone);
+        return await replay(caller, place, visible, request, gone);
       } finally {
         running.delete(place.organisationId);
       }
