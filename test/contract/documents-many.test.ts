@@ -91,7 +91,7 @@ forEachStore((kind) => {
       if (process.env['SHOW_TIMES'])
         console.log(kind.name, 'first', Math.round(took), (statements() - atFirst) / count);
       // About 0.4 ms each on PostgreSQL: 10 s have room for 12 of each document.
-      expect((statements() - atFirst) / count).to.be.below(6.5);
+      expect((statements() - atFirst) / count).to.be.below(3.6);
       expectWithinMs(took, 60_000);
       const after = await auditRows();
       // An integration has a second row, of its workspaces.
@@ -108,7 +108,7 @@ forEachStore((kind) => {
         );
       expect(second.json.unchanged).to.equal(count);
       expect(await auditRows()).to.equal(after);
-      expect((statements() - atSecond) / count).to.be.below(5);
+      expect((statements() - atSecond) / count).to.be.below(2);
       expectWithinMs(performance.now() - again, 30_000);
     });
   });

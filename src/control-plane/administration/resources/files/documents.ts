@@ -26,12 +26,13 @@ export function documentsService({ store, changed }: AdminParts): Service<'Docum
       };
       let applied: Applied;
       try {
-        applied = await store.unit(caller.organisationId, async () => {
+        const apply = async (): Promise<Applied> => {
           const done = await new Apply(caller, calls, options).run(request.documents);
           if (isDry) throw new DryRun(done);
           await calls.record();
           return done;
-        });
+        };
+        applied = await store.unit(caller.organisationId, apply, { recalls: true });
       } catch (thrown) {
         calls.undo();
         if (thrown instanceof DryRun) applied = thrown.applied;
@@ -76,8 +77,10 @@ export function documentsService({ store, changed }: AdminParts): Service<'Docum
         : null;
       const options = { workspaceId, kinds: request.kinds, etags: request.etags === true };
       // One unit of work, so that all records are read in the same state.
-      const { data, skipped } = await store.unit(caller.organisationId, () =>
-        exportDocuments(caller, calls, options),
+      const { data, skipped } = await store.unit(
+        caller.organisationId,
+        () => exportDocuments(caller, calls, options),
+        { recalls: true },
       );
       return { object: 'list', total: data.length, data, skipped };
     },

@@ -2,6 +2,8 @@ import { AsyncLocalStorage } from 'node:async_hooks';
 import type { Knex } from 'knex';
 import { GatewayError } from '../../../../common/core/errors.js';
 import { coded, isConflict } from './failure.js';
+import type { HeldClient } from './held.js';
+import { recallReads } from './recalled-reads.js';
 
 /** What queries are written against: a connection, or one transaction of it. SQLite and PostgreSQL by the same calls. */
 export type Sql = Knex | Knex.Transaction;
@@ -14,6 +16,8 @@ export interface WriteOptions {
   readonly apart?: boolean;
   /** The work may be run again after a conflict with another transaction. */
   readonly repeatable?: boolean;
+  /** Are statements that repeat answered from memory, until something is written to their tables? */
+  readonly recalls?: boolean;
 }
 
 /** Does a database answer? `read-only`: it takes no changes, as a standby that was not promoted yet. */
@@ -185,6 +189,7 @@ export class SqlDatabase implements Database {
         const frame: Frame = { sql, root, turn: Promise.resolve() };
         try {
           await this.#engine.begin(sql, options);
+          if (options.recalls) recallReads(sql.client as HeldClient);
           const done = await this.#within(frame, work);
           if (root.broken !== null) throw root.broken.error;
           await this.#engine.beforeCommit(sql);
