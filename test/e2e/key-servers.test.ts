@@ -1,7 +1,7 @@
 import { createServer } from 'node:net';
 import { expect } from 'chai';
 import { EgressAllow } from '../../src/common/http/egress-allow.js';
-import { KeySetAway } from '../../src/control-plane/tokens/key-sets.js';
+import { KeySetUnavailable } from '../../src/control-plane/tokens/key-sets.js';
 import { createEgress } from '../../src/data-plane/upstream/address/egress.js';
 import { checkedRequest, RequestFailed } from '../../src/process/node/outgoing/checked-request.js';
 import { KeyServers } from '../../src/process/node/outgoing/key-server.js';
@@ -19,7 +19,7 @@ async function away(work: Promise<unknown>): Promise<string> {
   try {
     await work;
   } catch (error) {
-    if (error instanceof KeySetAway || error instanceof RequestFailed) return error.message;
+    if (error instanceof KeySetUnavailable || error instanceof RequestFailed) return error.message;
     throw error;
   }
   throw new Error('it was fetched');

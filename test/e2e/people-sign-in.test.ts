@@ -2,6 +2,8 @@ import { randomBytes, scryptSync } from 'node:crypto';
 import { expect } from 'chai';
 import { tokenOf } from '../../src/control-plane/administration/access/people/links.js';
 import { type AdminPlane, type RestResult, startPlane } from '../support/admin-plane.js';
+import { eventually } from '../support/gateway.js';
+import { expectWithinMs } from '../support/time-limits.js';
 
 const password = 'correct horse battery';
 /**
@@ -171,6 +173,9 @@ describe('people who sign in', () => {
       'new_password must be at least 12 characters long.',
     );
     expect((await put(password, 'a'.repeat(129))).status).to.equal(400);
+    expect((await put(password, password)).json.data.message).to.equal(
+      'new_password must differ from the current one.',
+    );
     expect((await put(password, 'ａｎｏｔｈｅｒ good one')).status).to.equal(200);
     for (const { call } of [one, two]) expect((await call('GET', '/v1/auth/session')).status).to.equal(401);
     expect((await signIn(email)).status).to.equal(401);
@@ -226,6 +231,28 @@ describe('people who sign in', () => {
     expect(statuses.filter((status) => status === 401)).to.have.length.below(7);
   });
 
+  it('are answered at once in a flood, and others meanwhile', async () => {
+    const { email } = await makeUser();
+    const from = (address: string) =>
+      plane.server.rest({
+        verb: 'POST',
+        path: '/v1/auth/sign-in',
+        query: '',
+        headers: ['content-type', 'application/json'],
+        address,
+        body: Buffer.from(JSON.stringify({ email, password: 'another password' })),
+        gone: new AbortController().signal,
+      });
+    const flood = Array.from({ length: 80 }, () => from('198.51.100.7'));
+    const began = performance.now();
+    expect((await plane.rest('GET', '/v1/admin/workspaces')).status).to.equal(200);
+    expectWithinMs(performance.now() - began, 1000);
+    const statuses = (await Promise.all(flood)).map(({ status }) => status);
+    expect(new Set(statuses)).to.not.include(504);
+    expect(statuses.filter((status) => status === 503)).to.have.length.above(50);
+    expect((await signIn(email)).status).to.equal(200);
+  });
+
   it('get a session of their own, whatever cookie the browser has', async () => {
     const { email } = await makeUser();
     const { cookie } = await enter(email);
@@ -271,6 +298,45 @@ describe('people who sign in', () => {
     expect(refused.status).to.equal(403);
     const member = await makeUser();
     expect((await admin.call('POST', '/v1/admin/users/link', { user_id: member.id })).status).to.equal(200);
+  });
+
+  it('get a link by their address as well as by their id', async () => {
+    const { email } = await makeUser();
+    const made = await plane.rest('POST', '/v1/admin/users/link', { user_id: email.toUpperCase() });
+    expect(made.json.link).to.match(/#token=/);
+    const unknown = await plane.rest('POST', '/v1/admin/users/link', { user_id: 'nobody@example.com' });
+    expect(unknown.status).to.equal(404);
+    expect(JSON.stringify(unknown.json)).to.include('headgate users list');
+  });
+
+  it('see the changes in all of their workspaces', async () => {
+    const names = ['watched-one', 'watched-two', 'unwatched'];
+    for (const name of names) await plane.rest('POST', '/v1/admin/workspaces', { name, slug: name });
+    const places = names.slice(0, 2).map((id) => ({ id, role: 'manager' }));
+    const { email } = await makeUser('member', places);
+    const { cookie } = await enter(email);
+    const gone = new AbortController();
+    const answer = await plane.server.rest({
+      verb: 'GET',
+      path: '/v1/watch',
+      query: '',
+      headers: ['cookie', cookie],
+      address: '192.0.2.1',
+      body: Buffer.alloc(0),
+      gone: gone.signal,
+    });
+    let text = '';
+    const read = (async () => {
+      for await (const piece of answer.body as AsyncIterable<Buffer | string>) {
+        text += String(piece);
+        if (text.includes('pc-watched-two')) gone.abort();
+      }
+    })();
+    await eventually('the stream has begun', async () => text.includes('start'));
+    for (const name of ['watched-one', 'unwatched', 'watched-two'])
+      await plane.rest('POST', '/v1/configs', { name, slug: `pc-${name}`, config: {}, workspace_id: name });
+    await read;
+    expect(text).to.include('pc-watched-one').and.not.include('pc-unwatched');
   });
 
   it('read a stream no longer when their session has ended', async () => {

@@ -1,3 +1,4 @@
+import { once } from 'node:events';
 import { request } from 'node:http';
 import { expect } from 'chai';
 import { connectAdmin } from '../../src/client/index.js';
@@ -337,6 +338,7 @@ describe('JSON web tokens in place of gateway keys', function () {
     for (const jti of ['a', 'b']) used.push(await chat(await limited(jti, 'budget', { usage_limits })));
     expect(used.map(({ status }) => status)).to.deep.equal([200, 412]);
     expect(used[1]?.json.error.code).to.equal('04');
+    expect(used[1]?.json.error.message).to.include('The user "budget" may use 1 requests');
   });
 
   it('bring a default config and metadata', async () => {
@@ -352,5 +354,17 @@ describe('JSON web tokens in place of gateway keys', function () {
       headers: { 'x-gateway-api-key': await sign({ sub: 'defaults', defaults }) },
     });
     expect(answer.json.model, answer.text).to.equal('gpt-4o');
+  });
+
+  it('are accepted by a gateway that starts while the key server is away', async () => {
+    expect((await chat(await sign())).status).to.equal(200);
+    server.answer = (_, response) => response.writeHead(500).end('no');
+    const exited = once(gateway.process, 'exit');
+    gateway.process.kill('SIGKILL');
+    await exited;
+    gateway = await gateway.restart();
+    expect((await chat(await sign({ sub: 'after the start' }))).status).to.equal(200);
+    expect((await chat(await sign({}, stranger))).status).to.equal(401);
+    server.answer = null;
   });
 });

@@ -4,6 +4,8 @@ import type { Transaction } from '../../src/control-plane/store/sql/connection/d
 export async function undoNewest(sql: Transaction): Promise<void> {
   await sql('schema_version').where('version', '>=', 10).delete();
   for (const table of [
+    'failed_sign_ins',
+    'key_sets',
     'auth_settings',
     'secret_references',
     'applied_documents',

@@ -1,8 +1,8 @@
 import { expect } from 'chai';
 import { defaultAuthSettings } from '../../src/control-plane/store/records/auth-settings.js';
-import type { AuthSettings } from '../../src/control-plane/store/store.js';
+import type { AuthSettings, StoredKeySet } from '../../src/control-plane/store/store.js';
 import { keysIn } from '../../src/control-plane/tokens/key-set.js';
-import { KeySetAway, KeySets } from '../../src/control-plane/tokens/key-sets.js';
+import { KeySets, KeySetUnavailable } from '../../src/control-plane/tokens/key-sets.js';
 import { parseToken, repeatsName } from '../../src/control-plane/tokens/parsed-token.js';
 import { tokenKeyId } from '../../src/control-plane/tokens/token-checker.js';
 import { type IssuerKey, makeIssuerKey } from '../support/token-issuer.js';
@@ -20,6 +20,8 @@ describe('key sets of organisations', () => {
   let sets: KeySets;
   let settings: AuthSettings;
   let release: (() => void) | null = null;
+  let slow: Promise<void> | null = null;
+  let stored = new Map<string, StoredKeySet>();
 
   before(async () => {
     [one, two] = await Promise.all([makeIssuerKey('one', 'ES256'), makeIssuerKey('two', 'ES256')]);
@@ -29,11 +31,19 @@ describe('key sets of organisations', () => {
     asked = 0;
     removed = [];
     release = null;
+    slow = null;
     keys = [one.jwk];
     settings = { ...defaultAuthSettings, jwksUrl: 'https://id.example.com/keys' };
-    sets = new KeySets({
+    stored = new Map();
+    sets = start();
+  });
+
+  /** A gateway that starts: it knows what is stored. */
+  const start = (): KeySets =>
+    new KeySets({
       async fetch() {
         asked += 1;
+        await slow;
         if (keys instanceof Error) throw keys;
         return { document: { keys }, bytes: 500 };
       },
@@ -41,10 +51,17 @@ describe('key sets of organisations', () => {
         removed.push(organisation);
         release?.();
       },
+      store: {
+        get: async (organisation, url) => {
+          const found = stored.get(organisation);
+          return found?.url === url ? found : null;
+        },
+        put: async (organisation, keySet) => void stored.set(organisation, keySet),
+      },
       log: { warn: () => {} },
+      clock: () => now,
       now: () => now,
     });
-  });
 
   const has = async (kid: string): Promise<boolean> =>
     (await sets.find('org', settings, kid, 'ES256')).length > 0;
@@ -54,7 +71,7 @@ describe('key sets of organisations', () => {
     try {
       await work;
     } catch (error) {
-      if (error instanceof KeySetAway) return error.message;
+      if (error instanceof KeySetUnavailable) return error.message;
       throw error;
     }
     throw new Error('it is not away');
@@ -105,7 +122,7 @@ describe('key sets of organisations', () => {
   it('stay valid for a day while the key server is away, which is asked every 30 s', async () => {
     await has('one');
     sets.accepted('org', now + 100 * hour);
-    keys = new KeySetAway('it does not answer');
+    keys = new KeySetUnavailable('it does not answer');
     const before = asked;
     for (let i = 0; i < 12 * 60; i++) {
       now += 5 * second;
@@ -124,8 +141,49 @@ describe('key sets of organisations', () => {
     expect(await away(has('one'))).to.include('does not answer');
   });
 
+  it('are known to a gateway that starts while the key server is away, for a day', async () => {
+    keys = [{ ...one.jwk, d: 'AAAA', x5u: 'https://id.example.com/chain' }];
+    await has('one');
+    await settle();
+    expect(JSON.stringify([...stored])).to.not.match(/AAAA|chain/);
+    keys = new KeySetUnavailable('it does not answer');
+    now += 20 * hour;
+    sets = start();
+    expect(await Promise.all([has('one'), has('one'), has('two')])).to.deep.equal([true, true, false]);
+    keys = [two.jwk];
+    now += 31 * second;
+    sets.accepted('org', now + hour);
+    sets.tick();
+    await settle();
+    expect(removed).to.deep.equal(['org']);
+    expect([await has('one'), await has('two')]).to.deep.equal([false, true]);
+    keys = new KeySetUnavailable('it does not answer');
+    now += 25 * hour;
+    sets = start();
+    expect(await away(has('two'))).to.include('does not answer');
+  });
+
+  it('are known to a gateway that starts while the key server is slow, and another address has others', async () => {
+    await has('one');
+    await settle();
+    let answer = (): void => {};
+    slow = new Promise((done) => {
+      answer = done;
+    });
+    keys = [two.jwk];
+    sets = start();
+    expect(await Promise.all([has('one'), has('one')])).to.deep.equal([true, true]);
+    answer();
+    await settle();
+    expect(await has('one')).to.equal(false);
+    keys = new KeySetUnavailable('it does not answer');
+    sets = start();
+    settings = { ...settings, jwksUrl: 'https://other.example.com/keys' };
+    expect(await away(has('two'))).to.include('does not answer');
+  });
+
   it('that were never had are not asked for more than once in 30 s', async () => {
-    keys = new KeySetAway('it does not answer');
+    keys = new KeySetUnavailable('it does not answer');
     for (let i = 0; i < 20; i++) await away(has('one'));
     expect(asked).to.equal(1);
     now += 31 * second;
@@ -148,7 +206,7 @@ describe('key sets of organisations', () => {
     keys = [two.jwk];
     sets.expire('org');
     expect(await has('one')).to.equal(false);
-    keys = new KeySetAway('no');
+    keys = new KeySetUnavailable('no');
     sets.expire('org');
     expect(await has('two')).to.equal(true);
     const before = asked;

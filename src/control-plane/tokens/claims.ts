@@ -10,21 +10,21 @@ import type { Period } from '../../common/text/calendar.js';
 import type { AuthSettings } from '../store/store.js';
 import type { TokenClaims } from './parsed-token.js';
 
-/** TokenClaims that cannot be used. The message is for the sender of a token whose signature is right. */
+/** A claim that cannot be used. Only thrown for tokens with a valid signature, whose sender may read the message. */
 export class BadClaim extends Error {
   override readonly name = 'BadClaim';
 }
 
-/** Clocks of the issuer and of this node may differ by so much where a token begins. Seconds. */
+/** How far in the future `nbf` and `iat` may be, since the issuer's clock may be ahead. Seconds. */
 const leewayS = 30;
-/** The end of the year 9999: a later time is a mistake of the issuer's. Unix seconds. */
+/** The end of the year 9999. A later `exp` is refused as a mistake of the issuer. Unix seconds. */
 const latestTime = 253_402_300_799;
 const longestText = 255;
 const longestMetadata = 128;
 
-/** What a token may do, of its claims alone. */
+/** What a token may do, as far as its claims say. */
 export interface TokenRights {
-  /** Of the first claim of `user_id_claims` that it has; null: of none. */
+  /** Value of the first claim of `user_id_claims` that the token has; null: it has none of them. */
   readonly user: string | null;
   /** `sub`. */
   readonly subject: string | null;
@@ -53,7 +53,7 @@ function textAt(claims: TokenClaims, name: string, most = longestText): string |
 const control = /\p{Cc}|\p{Surrogate}/u;
 const isPrintable = (text: string): boolean => !control.test(text);
 
-/** One value under two names. */
+/** The value of a claim that has two names. */
 function eitherOf(claims: TokenClaims, first: string, second: string): string | null {
   const [one, other] = [textAt(claims, first), textAt(claims, second)];
   if (one !== null && other !== null && one !== other)
@@ -73,7 +73,7 @@ function timeAt(claims: TokenClaims, name: string): number | null {
   return value;
 }
 
-/** When the token ends, Unix milliseconds, which may be over. Throws BadClaim. `now`: Unix milliseconds. */
+/** When the token expires, which may be in the past. Throws BadClaim. All times in Unix milliseconds. */
 export function checkTimes(claims: TokenClaims, now: number): number {
   const latest = now / 1000 + leewayS;
   const exp = timeAt(claims, 'exp');
@@ -91,14 +91,14 @@ export function checkParties({ iss, aud }: TokenClaims, { issuer, audience }: Au
   if (!audiences.includes(audience)) throw new BadClaim('it is for another audience (aud)');
 }
 
-/** Scopes of calls of models; of the administration a token may only read. */
+/** Scopes that a token may have: those for calls of models, and those that read the administration. */
 const callScopes = new Set([
   ...['completions.write', 'completions.read', 'prompts.render', 'guardrails.invoke', 'mcp.invoke'],
   ...['agents.invoke', 'logs.write', 'logs.read', 'feedbacks.read', 'feedbacks.write'],
 ]);
 const reading = /\.(?:read|list|view)$/;
 
-/** Those of the scopes that a token may have; others, such as `openid`, mean nothing here. */
+/** The scopes of a token that the gateway knows; others, such as `openid`, are ignored. */
 function scopesIn({ scope, scopes }: TokenClaims): string[] {
   const named = [scope, scopes].flatMap((claim): unknown[] => {
     if (claim === undefined || claim === null) return [];
@@ -136,7 +136,7 @@ function metadataIn(value: unknown): Record<string, string> {
   return value as Record<string, string>;
 }
 
-/** A list, or its only item alone. */
+/** A claim that is a list, or a single item without the list. */
 function listIn(claims: TokenClaims, name: string, most = 10): TokenClaims[] {
   const value = claims[name];
   if (value === undefined || value === null) return [];
@@ -175,7 +175,7 @@ function rateLimitsIn(claims: TokenClaims): RateLimit[] {
 
 const budgetMeasures: readonly BudgetMeasure[] = ['cost', 'tokens', 'requests'];
 const periods: readonly Period[] = ['weekly', 'monthly'];
-/** Dollars: more are not counted exactly in nanodollars. */
+/** Largest budget in dollars whose nanodollars are still counted exactly. */
 const mostDollars = 9_000_000;
 
 function budgetsIn(claims: TokenClaims): BudgetLimit[] {

@@ -1,20 +1,20 @@
 import type { webcrypto } from 'node:crypto';
 import type { JWK } from 'jose';
-import type { TokenAlgorithm } from '../store/store.js';
+import type { KeySetDocument, TokenAlgorithm } from '../store/store.js';
 
-/** A public key that checks tokens. */
+/** A public key with which signatures of tokens are checked. */
 export interface TokenKey {
   readonly kid: string;
   readonly alg: TokenAlgorithm;
-  /** Of the key itself: another key under the same `kid` has another. */
+  /** Hash of the key, which tells apart two keys that had the same `kid` one after the other. */
   readonly thumbprint: string;
   readonly key: webcrypto.CryptoKey;
 }
 
-/** Of a key set: others are ignored. */
+/** Keys of a set that are used; the rest is ignored. */
 const mostKeys = 100;
 const longestKid = 512;
-/** Bits of a modulus: below, a key can be broken; above, each check takes milliseconds. */
+/** Bits of an RSA modulus. Smaller keys can be broken, larger ones take milliseconds for each check. */
 const rsaBits = { least: 2048, most: 8192 };
 /** Characters of a public exponent: 65537 has four, and a long one makes each check expensive. */
 const longestExponent = 6;
@@ -24,7 +24,7 @@ type Member = Readonly<Record<string, unknown>>;
 const isObject = (value: unknown): value is Member =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
 
-/** The public members of a key and its algorithm; null: it does not check signatures that are accepted. */
+/** The public members of a key and its algorithm; null: its algorithm is not supported. */
 function publicPart({ kty, crv, n, e, x, y }: Member): { alg: TokenAlgorithm; jwk: JWK } | null {
   const isText = (member: unknown): member is string => typeof member === 'string';
   if (kty === 'RSA' && isText(n) && isText(e) && isExponent(e)) return { alg: 'RS256', jwk: { kty, n, e } };
@@ -34,7 +34,7 @@ function publicPart({ kty, crv, n, e, x, y }: Member): { alg: TokenAlgorithm; jw
   return null;
 }
 
-/** With an exponent of 1 anyone could sign. */
+/** An odd number of at least 3: with an exponent of 1 anyone could sign. */
 function isExponent(text: string): boolean {
   if (text.length > longestExponent) return false;
   const value = Number.parseInt(`0${Buffer.from(text, 'base64url').toString('hex')}`, 16);
@@ -57,7 +57,7 @@ async function keyOf(member: unknown): Promise<TokenKey | null> {
   const found = publicPart(member);
   if (found === null || !namesOf[found.alg].includes(member['alg'])) return null;
   const { alg, jwk } = found;
-  // Loaded with the first key set: most gateways have none.
+  // Imported here, since most gateways never read a key set.
   const { calculateJwkThumbprint, importJWK } = await import('jose');
   try {
     const key = (await importJWK(jwk, alg)) as webcrypto.CryptoKey;
@@ -67,6 +67,19 @@ async function keyOf(member: unknown): Promise<TokenKey | null> {
   } catch {
     return null;
   }
+}
+
+/** The same key set with the public members of keys that may be used, and nothing else. */
+export function publicKeySet(document: unknown): KeySetDocument {
+  const members = isObject(document) ? document['keys'] : undefined;
+  if (!Array.isArray(members)) return { keys: [] };
+  const keys = members.slice(0, mostKeys).flatMap((member) => {
+    if (!isObject(member)) return [];
+    const { kid, use, key_ops, alg } = member;
+    const found = publicPart(member);
+    return found === null ? [] : [{ ...found.jwk, kid, use, key_ops, alg }];
+  });
+  return { keys };
 }
 
 /** The keys of a JSON Web Key Set that can be used; null: this is no key set. */

@@ -1,7 +1,7 @@
 import { LRUCache } from 'lru-cache';
 import type { Logger } from '../../common/plugin-host/plugin.js';
-import type { AuthSettings, KeySetDocument, TokenAlgorithm } from '../store/store.js';
-import { keysIn, type TokenKey } from './key-set.js';
+import type { AuthSettings, KeySetDocument, KeySetStore, TokenAlgorithm } from '../store/store.js';
+import { keysIn, publicKeySet, type TokenKey } from './key-set.js';
 
 /** A key set that was fetched, and how many bytes it had. */
 export interface FetchedKeySet {
@@ -14,26 +14,34 @@ export interface KeySetsOptions {
   readonly fetch: (url: string) => Promise<FetchedKeySet>;
   /** Keys of an organisation are no longer valid: tokens that they signed must be checked again. */
   readonly removed: (organisationId: string) => void;
+  /** What was fetched last is kept there, for gateways that start while the key server does not answer. */
+  readonly store: KeySetStore;
   readonly log: Pick<Logger, 'warn'>;
+  /** Unix milliseconds. */
+  readonly clock: () => number;
   /** Monotonic milliseconds. */
   readonly now: () => number;
 }
 
 /** No key set is available. The message is for administrators of the organisation. */
-export class KeySetAway extends Error {
-  override readonly name = 'KeySetAway';
+export class KeySetUnavailable extends Error {
+  override readonly name = 'KeySetUnavailable';
 }
 
-/** Between two fetches for keys that the set did not have, and after one that failed. Milliseconds. */
+/** Least time between two fetches because of an unknown `kid`, and after a failed fetch. Milliseconds. */
 const againMs = 30_000;
-/** A set in use is fetched again when it is this old: with a fetch that is slow, before five minutes. Milliseconds. */
+/** Age at which a set in use is fetched again, so that even a slow fetch ends before five minutes. Milliseconds. */
 const refreshMs = 210_000;
-/** How long keys are valid whose server does not answer. Milliseconds. */
+/** How long the last keys are used while their server does not answer. Milliseconds. */
 const keptMs = 24 * 60 * 60_000;
+/** A set that has not changed is stored again when the stored one is this old. Milliseconds. */
+const storeEveryMs = 600_000;
+/** A stored set is used when the first fetch has not ended by then. Milliseconds. */
+const firstFetchMs = 1000;
 const maxBytes = 64 * 1024 * 1024;
-/** Of heap, for what a set is read into. */
+/** Heap that a set takes besides its keys, for the limit of all sets. */
 const stateBytes = 8192;
-/** Fetches at a time for all organisations. */
+/** Fetches that `tick` lets run at the same time, of all organisations. */
 const mostFetches = 32;
 
 interface KeySetState {
@@ -47,14 +55,19 @@ interface KeySetState {
   triedAt: number;
   /** Unix milliseconds of the last successful fetch. */
   fetchedOn: number | null;
+  /** The set as it was stored last, and when (Unix milliseconds); empty: it was not. */
+  storedText: string;
+  storedOn: number;
   /** When the last token that it accepted expires. Monotonic milliseconds. */
   neededUntil: number;
   /** Must the next token wait for a fetch? */
   isDue: boolean;
   fetching: Promise<void> | null;
+  /** The first fetch of this process, or the stored set in its place. */
+  first: Promise<void> | null;
 }
 
-/** The keys that check an organisation's tokens, of its settings and of its key server. */
+/** The public keys of organisations: those in their settings, and those that were fetched from their key servers. */
 export class KeySets {
   readonly #states: LRUCache<string, KeySetState>;
   #fetches = 0;
@@ -64,13 +77,13 @@ export class KeySets {
       maxSize: maxBytes,
       sizeCalculation: ({ bytes }) => stateBytes + 4 * bytes,
       dispose: ({ neededUntil }, organisationId, reason) => {
-        // No longer refreshed: a key that is removed would go unnoticed.
+        // A dropped set is no longer refreshed, so a removed key would go unnoticed.
         if (reason === 'evict' && neededUntil > options.now()) options.removed(organisationId);
       },
     });
   }
 
-  /** The key of that id and algorithm; null: the organisation has none. Throws KeySetAway. */
+  /** The key of that id and algorithm; null: the organisation has none. Throws KeySetUnavailable. */
   async find(
     organisationId: string,
     settings: AuthSettings,
@@ -81,13 +94,18 @@ export class KeySets {
     const named = (): TokenKey[] =>
       [...state.inlineKeys, ...state.fetched].filter((key) => key.kid === kid && key.alg === alg);
     if (state.url === null) return named();
+    if (state.triedAt === Number.NEGATIVE_INFINITY)
+      state.first = this.#firstFetch(organisationId, state).finally(() => {
+        state.first = null;
+      });
+    await state.first;
     if (state.isDue) await this.#fetchAgain(organisationId, state);
     const found = named();
     if (found.length > 0) return found;
     const hasKeys = state.fetchedAt !== Number.NEGATIVE_INFINITY;
     const mayAsk = this.options.now() - state.triedAt >= againMs;
     if (mayAsk || state.fetching !== null) await this.#fetchAgain(organisationId, state);
-    else if (!hasKeys) throw new KeySetAway('The key server of this organisation does not answer.');
+    else if (!hasKeys) throw new KeySetUnavailable('The key server of this organisation does not answer.');
     return named();
   }
 
@@ -97,13 +115,13 @@ export class KeySets {
     if (state !== undefined) state.neededUntil = Math.max(state.neededUntil, until);
   }
 
-  /** The next token waits for a new fetch. Keys are kept where that fails. */
+  /** Makes the next token wait for a new fetch. If that fails, the keys stay as they are. */
   expire(organisationId: string): void {
     const state = this.#states.peek(organisationId);
     if (state !== undefined) state.isDue = true;
   }
 
-  /** Fetches the set now, and returns all keys. Throws KeySetAway. */
+  /** Fetches the set now, and returns all keys. Throws KeySetUnavailable. */
   async refresh(
     organisationId: string,
     settings: AuthSettings,
@@ -147,20 +165,62 @@ export class KeySets {
       fetchedAt: sameUrl?.fetchedAt ?? Number.NEGATIVE_INFINITY,
       triedAt: sameUrl?.triedAt ?? Number.NEGATIVE_INFINITY,
       fetchedOn: sameUrl?.fetchedOn ?? null,
+      storedText: sameUrl?.storedText ?? '',
+      storedOn: sameUrl?.storedOn ?? 0,
       neededUntil: before?.neededUntil ?? 0,
       isDue: false,
       fetching: null,
+      first: null,
     };
     this.#states.set(organisationId, state);
     return state;
   }
 
-  /** Throws KeySetAway where nothing is known; else what is known stays valid for a day. */
+  /** After a start: where the key server is slow or away, the keys that were stored last are used. */
+  async #firstFetch(organisationId: string, state: KeySetState): Promise<void> {
+    const fetched = this.#fetch(organisationId, state).catch((error: unknown) => error);
+    const late = new Promise<'late'>((resolve) => setTimeout(resolve, firstFetchMs, 'late').unref());
+    if ((await Promise.race([fetched, late])) === undefined) return;
+    await this.#useStored(organisationId, state);
+    if (state.fetched.length === 0 && state.inlineKeys.length === 0) {
+      const failed = await fetched;
+      if (failed !== undefined) throw failed;
+    }
+  }
+
+  async #useStored(organisationId: string, state: KeySetState): Promise<void> {
+    const { store, clock, now } = this.options;
+    const stored = await store.get(organisationId, state.url!);
+    const keys = stored === null ? null : await keysIn(stored.keys);
+    const age = clock() - (stored?.fetchedAt ?? 0);
+    // The fetch may have ended meanwhile.
+    if (stored === null || keys === null || age > keptMs || state.fetchedOn !== null) return;
+    const fetchedAt = now() - Math.max(0, age);
+    Object.assign(state, { fetched: keys, fetchedAt, fetchedOn: stored.fetchedAt });
+    Object.assign(state, { storedText: JSON.stringify(stored.keys), storedOn: stored.fetchedAt });
+  }
+
+  async #store(organisationId: string, state: KeySetState, document: unknown): Promise<void> {
+    const { store, log, clock } = this.options;
+    const keys = publicKeySet(document);
+    const text = JSON.stringify(keys);
+    const fetchedAt = clock();
+    if (text === state.storedText && fetchedAt - state.storedOn < storeEveryMs) return;
+    Object.assign(state, { storedText: text, storedOn: fetchedAt });
+    try {
+      await store.put(organisationId, { url: state.url!, keys, fetchedAt });
+    } catch (error) {
+      state.storedText = '';
+      log.warn({ organisation: organisationId, err: error }, 'the key set of an organisation was not stored');
+    }
+  }
+
+  /** A failed fetch leaves the keys as they are, for a day. Throws KeySetUnavailable if there are none. */
   async #fetchAgain(organisationId: string, state: KeySetState): Promise<void> {
     try {
       await this.#fetch(organisationId, state);
     } catch (error) {
-      if (!(error instanceof KeySetAway)) throw error;
+      if (!(error instanceof KeySetUnavailable)) throw error;
       if (this.options.now() - state.fetchedAt <= keptMs) return;
       if (state.fetched.length > 0) {
         state.fetched = [];
@@ -186,16 +246,17 @@ export class KeySets {
     try {
       const { document, bytes } = await fetch(state.url!);
       const keys = await keysIn(document);
-      if (keys === null) throw new KeySetAway('The answer of the key server is no JSON Web Key Set.');
+      if (keys === null) throw new KeySetUnavailable('The answer of the key server is no JSON Web Key Set.');
       const after = new Set(keys.map(({ kid, thumbprint }) => `${kid}\n${thumbprint}`));
       const isShorter = state.fetched.some(({ kid, thumbprint }) => !after.has(`${kid}\n${thumbprint}`));
-      Object.assign(state, { fetched: keys, bytes, fetchedAt: now(), fetchedOn: Date.now() });
+      Object.assign(state, { fetched: keys, bytes, fetchedAt: now(), fetchedOn: this.options.clock() });
       if (this.#states.peek(organisationId) === state) this.#states.set(organisationId, state);
       if (isShorter) removed(organisationId);
+      void this.#store(organisationId, state, document);
     } catch (error) {
       const reason = error instanceof Error ? error.message : 'the fetch failed';
       log.warn({ organisation: organisationId, reason }, 'the key set of an organisation was not fetched');
-      throw error instanceof KeySetAway ? error : new KeySetAway(reason);
+      throw error instanceof KeySetUnavailable ? error : new KeySetUnavailable(reason);
     } finally {
       state.isDue = false;
       this.#fetches--;

@@ -2,7 +2,7 @@ import { isTokenForm } from '../../common/access/token-form.js';
 
 export type TokenClaims = Readonly<Record<string, unknown>>;
 
-/** A token in its parts. Nothing of it is proven before its signature is. */
+/** A token taken apart. Its content must not be trusted before the signature was checked. */
 export interface ParsedToken {
   readonly alg: string;
   readonly kid: string;
@@ -10,7 +10,7 @@ export interface ParsedToken {
 }
 
 const longestKid = 512;
-/** What tokens of other purposes have in `typ`: those of logouts, of proofs of possession, of events. */
+/** Values of `typ` of tokens for other purposes: logouts, proofs of possession, events. They are refused. */
 const tokenTypes = new Set(['jwt', 'at+jwt', 'application/jwt', 'application/at+jwt']);
 
 const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
@@ -32,7 +32,7 @@ export function parseToken(text: string): ParsedToken | null {
   return { alg, kid, claims };
 }
 
-/** null: it is not the canonical base64url of its bytes. */
+/** The decoded bytes; null: the text is not the canonical base64url of them. */
 function bytesIn(part: string): Buffer | null {
   const bytes = Buffer.from(part, 'base64url');
   return bytes.toString('base64url') === part ? bytes : null;
@@ -53,7 +53,7 @@ function objectIn(part: string): Record<string, unknown> | null {
 
 const token = /"(?:[^"\\]|\\.)*"|[{}[\],:]/g;
 
-/** Has an object of this valid JSON a name twice? Readers differ in which of the values they take. */
+/** Does an object in this valid JSON have a name twice? Parsers differ in which of the two values they use. */
 export function repeatsName(json: string): boolean {
   /** Names of each open object; null: an open list. */
   const open: (Set<string> | null)[] = [];

@@ -9,16 +9,16 @@ import { broughtTo, nextResetOf } from '../store/records/budget-periods.js';
 import type { AuthSettings, Store, TokenAlgorithm } from '../store/store.js';
 import { BadClaim, checkParties, checkTimes, organisationOf, rightsIn, type TokenRights } from './claims.js';
 import type { TokenKey } from './key-set.js';
-import { type FetchedKeySet, KeySetAway, KeySets } from './key-sets.js';
+import { type FetchedKeySet, KeySets, KeySetUnavailable } from './key-sets.js';
 import { type ParsedToken, parseToken } from './parsed-token.js';
 
 export interface TokenCheckerOptions {
-  readonly store: Pick<Store, 'authSettings' | 'tokenHolders' | 'deployments'>;
-  /** Throws KeySetAway. */
+  readonly store: Pick<Store, 'authSettings' | 'keySets' | 'tokenCallers' | 'deployments'>;
+  /** Throws KeySetUnavailable. */
   readonly fetch: (url: string) => Promise<FetchedKeySet>;
-  /** Id of the deployment whose gateway this node is; null: of none. */
+  /** Id of the deployment that this node belongs to; null: none. */
   readonly deployment: string | null;
-  /** TokenChecker that data workers must forget, since a key that signed some of them was removed. */
+  /** What data workers must forget of tokens, since a key that signed some of them was removed. */
   readonly removed: (what: readonly Forget[]) => void;
   readonly log: Pick<Logger, 'warn' | 'info'>;
   /** Unix milliseconds. */
@@ -33,12 +33,12 @@ const invalid = (message = generic): TokenRefusal => ({ refused: '03', message }
 const notAccepted = (reason: string): TokenRefusal => invalid(`Invalid token: ${reason}.`);
 const forbidden = (message: string): TokenRefusal => ({ refused: 'permission_denied', message });
 
-/** Of settings of organisations, key sets in them included. */
+/** For the settings of organisations that are remembered, including key sets in them. */
 const maxSettingsBytes = 32 * 1024 * 1024;
 const settingsBytes = 2048;
 const mostLogged = 1000;
 const longestOrganisation = 64;
-/** Between two lines of the log for one organisation. Milliseconds. */
+/** Least time between two log lines about refused tokens of one organisation. Milliseconds. */
 const logEveryMs = 10_000;
 
 /** Checks JSON web tokens that take the place of gateway keys. Serves the data workers and the administration. */
@@ -61,7 +61,9 @@ export class TokenChecker {
     this.#now = now;
     this.#keySets = new KeySets({
       fetch: options.fetch,
+      store: options.store.keySets,
       log: options.log,
+      clock,
       now,
       removed: (organisationId) => {
         this.#changes++;
@@ -72,7 +74,7 @@ export class TokenChecker {
     });
   }
 
-  /** Grows whenever a token that was accepted may no longer be. */
+  /** Grows whenever tokens that were accepted have to be checked again. */
   get changes(): number {
     return this.#changes;
   }
@@ -101,7 +103,7 @@ export class TokenChecker {
     }
   }
 
-  /** Fetches the key set of the organisation now, and returns its keys. Throws KeySetAway. */
+  /** Fetches the key set of the organisation now, and returns its keys. Throws KeySetUnavailable. */
   async refresh(
     organisationId: string,
   ): Promise<{ readonly keys: readonly TokenKey[]; readonly fetchedOn: number | null }> {
@@ -129,7 +131,7 @@ export class TokenChecker {
     try {
       keys = await this.#keySets.find(organisationId, settings, kid, alg as TokenAlgorithm);
     } catch (error) {
-      if (!(error instanceof KeySetAway)) throw error;
+      if (!(error instanceof KeySetUnavailable)) throw error;
       return {
         refused: '033',
         message:
@@ -140,7 +142,7 @@ export class TokenChecker {
     return this.#accept(organisationId, settings, token);
   }
 
-  /** Of a token whose signature is right. */
+  /** Checks the claims of a token whose signature is valid. */
   async #accept(
     organisationId: string,
     settings: AuthSettings,
@@ -163,7 +165,7 @@ export class TokenChecker {
     }
   }
 
-  /** Reasons alone: neither the token nor a value of its claims. */
+  /** Logs the reason of a refusal, without the token and the values of its claims. */
   #log(organisationId: string, reason: string): void {
     if (this.#logged.has(organisationId)) return;
     this.#logged.set(organisationId, true);
@@ -175,12 +177,12 @@ export class TokenChecker {
     if (typeof workspace !== 'string') return workspace;
     const { user, metadata, budgets, ...rest } = rights;
     const keyId = tokenKeyId(user);
-    const found = await this.options.store.tokenHolders.find(organisationId, workspace, {
+    const found = await this.options.store.tokenCallers.find(organisationId, workspace, {
       ...rest,
       user,
       keyId,
       keyName: user ?? 'JSON web token',
-      // Who calls is known better from the token than from the request.
+      // Takes precedence over what the request says, since the token is signed.
       metadata: { ...(user !== null && { _user: user.slice(0, longestUser) }), ...metadata },
     });
     if (found === 'missing')
@@ -229,7 +231,7 @@ export class TokenChecker {
     return forbidden('This gateway does not accept tokens of this subject (sub) for that workspace.');
   }
 
-  /** Of this node's deployment; null: it has none, or one of another organisation. */
+  /** The rules of this node's deployment; null: it has none, or that belongs to another organisation. */
   async #rulesOf(organisationId: string): Promise<DeploymentRecord | null> {
     const { store, deployment: id } = this.options;
     if (id === null) return null;
@@ -255,7 +257,7 @@ export class TokenChecker {
 
 const longestUser = 128;
 const longestKeyId = 128;
-/** Characters that mean nothing in names of counters, lists of ids and logs. */
+/** All characters but those that are safe in names of counters, in lists of ids and in logs. */
 const unsafe = /[^\w.~@+|:-]/gu;
 
 /**

@@ -24,6 +24,7 @@ import { up as mails } from './0023-mails.js';
 import { up as secretReferences } from './0024-secret-references.js';
 import { up as appliedFiles } from './0025-applied-files.js';
 import { up as exportFiles } from './0027-export-files.js';
+import { up as keySets } from './0028-key-sets.js';
 import type { Migration } from './migration.js';
 
 /**
@@ -57,4 +58,5 @@ export const migrations: readonly Migration[] = [
   { version: 24, name: 'secret references', kind: 'expand', up: secretReferences },
   { version: 25, name: 'applied files', kind: 'expand', up: appliedFiles },
   { version: 27, name: 'files of exports', kind: 'expand', up: exportFiles },
+  { version: 28, name: 'key sets, failed sign-ins', kind: 'expand', up: keySets },
 ];

@@ -2,7 +2,7 @@ import type { RateLimit } from '../../../common/core/rate-rules.js';
 import type { KeyRecord } from '../../../common/ipc/records.js';
 
 /** The rights of a JSON web token, as its claims have them. */
-export interface TokenHolder {
+export interface TokenCaller {
   readonly keyId: string;
   readonly keyName: string;
   /** Id or e-mail address of a user; null: the token names none. */
@@ -16,12 +16,12 @@ export interface TokenHolder {
 }
 
 /** What data workers get of a token. `createdAt`: of its organisation, Unix milliseconds. */
-export interface FoundHolder {
+export interface FoundTokenCaller {
   readonly record: KeyRecord;
   readonly createdAt: number;
 }
 
-export interface TokenHolderStore {
+export interface TokenCallerStore {
   /**
    * The record of a token in an active workspace, named by id or slug. `missing`: the organisation has no such workspace.
    * `outside`: the token's user is a user of the organisation who is not in that workspace.
@@ -29,6 +29,6 @@ export interface TokenHolderStore {
   find(
     organisationId: string,
     workspace: string,
-    holder: TokenHolder,
-  ): Promise<FoundHolder | 'missing' | 'outside'>;
+    caller: TokenCaller,
+  ): Promise<FoundTokenCaller | 'missing' | 'outside'>;
 }

@@ -23,11 +23,13 @@ import { SqlCollections } from './records/collections.js';
 import { SqlConfigs } from './records/configs.js';
 import { SqlCursors } from './records/cursors.js';
 import { SqlDeployments } from './records/deployments.js';
+import { SqlFailedSignIns } from './records/failed-sign-ins.js';
 import { SqlGuardrails } from './records/guardrails.js';
 import { SqlIdempotency } from './records/idempotency.js';
 import { SqlIntegrations } from './records/integrations.js';
 import { SqlInvites } from './records/invites.js';
 import { SqlKeyRotation } from './records/key-rotation.js';
+import { SqlKeySets } from './records/key-sets.js';
 import { SqlLabels } from './records/labels.js';
 import { SqlLogExports } from './records/log-exports.js';
 import { SqlMails } from './records/mails.js';
@@ -46,7 +48,7 @@ import { SqlScimUsers } from './records/scim-users.js';
 import { SqlSecretReferences } from './records/secret-references.js';
 import { SqlSessions } from './records/sessions.js';
 import { SqlSignIn } from './records/sign-in.js';
-import { SqlTokenHolders } from './records/token-holders.js';
+import { SqlTokenCallers } from './records/token-callers.js';
 import { SqlUnredactedTexts } from './records/unredacted-texts.js';
 import { SqlUsageLimitsPolicies } from './records/usage-limits-policies.js';
 import { SqlUsers } from './records/users.js';
@@ -72,6 +74,7 @@ class SqlStore implements Store {
   readonly logExports: SqlLogExports;
   readonly mails: SqlMails;
   readonly deployments: SqlDeployments;
+  readonly failedSignIns: SqlFailedSignIns;
   readonly guardrails: SqlGuardrails;
   readonly idempotency: SqlIdempotency;
   readonly usageLimitsPolicies: SqlUsageLimitsPolicies;
@@ -82,6 +85,7 @@ class SqlStore implements Store {
   readonly keys: SqlApiKeys;
   readonly keyRotation: SqlKeyRotation;
   readonly members: SqlMembers;
+  readonly keySets: SqlKeySets;
   readonly modelPrices: SqlModelPrices;
   readonly nodes: NodeStore;
   readonly organisations: SqlOrganisations;
@@ -89,7 +93,7 @@ class SqlStore implements Store {
   readonly providers: SqlProviders;
   readonly cursors: SqlCursors;
   readonly schedules: SqlSchedules;
-  readonly tokenHolders: SqlTokenHolders;
+  readonly tokenCallers: SqlTokenCallers;
   readonly secretReferences: SqlSecretReferences;
   readonly sessions: SqlSessions;
   readonly signIn: SqlSignIn;
@@ -117,6 +121,7 @@ class SqlStore implements Store {
     this.logExports = new SqlLogExports(database, now);
     this.mails = new SqlMails(database, dataKeys, now);
     this.deployments = new SqlDeployments(database, dataKeys, now);
+    this.failedSignIns = new SqlFailedSignIns(database, systemKeys.pepper, now);
     this.guardrails = new SqlGuardrails(database, dataKeys, now);
     this.idempotency = new SqlIdempotency(database, dataKeys, now);
     this.usageLimitsPolicies = new SqlUsageLimitsPolicies(database, now);
@@ -126,6 +131,7 @@ class SqlStore implements Store {
     this.integrations = new SqlIntegrations(database, dataKeys, now);
     this.keys = new SqlApiKeys(ofRights, systemKeys.pepper, now);
     this.keyRotation = new SqlKeyRotation(ofRights, this.keys, dataKeys, now);
+    this.keySets = new SqlKeySets(database);
     this.modelPrices = new SqlModelPrices(database, now);
     this.members = new SqlMembers(ofRights, now);
     this.nodes = database.dialect === 'postgres' ? new SqlNodes(database) : new OwnNode(now);
@@ -134,7 +140,7 @@ class SqlStore implements Store {
     this.providers = new SqlProviders(database, dataKeys, this.integrations, now);
     this.cursors = new SqlCursors(database);
     this.schedules = new SqlSchedules(database, now);
-    this.tokenHolders = new SqlTokenHolders(database);
+    this.tokenCallers = new SqlTokenCallers(database);
     this.secretReferences = new SqlSecretReferences(database, dataKeys, now);
     this.scimGroups = new SqlScimGroups(ofRights, now);
     this.scimMappings = new SqlScimMappings(ofRights, now);
@@ -252,6 +258,7 @@ class SqlStore implements Store {
     await this.mails.prune();
     await this.sessions.prune();
     await this.signIn.prune();
+    await this.failedSignIns.prune();
   }
 
   close(): Promise<void> {

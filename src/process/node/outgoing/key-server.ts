@@ -1,6 +1,6 @@
 import { GatewayError } from '../../../common/core/errors.js';
 import type { EgressAllow } from '../../../common/http/egress-allow.js';
-import { type FetchedKeySet, KeySetAway } from '../../../control-plane/tokens/key-sets.js';
+import { type FetchedKeySet, KeySetUnavailable } from '../../../control-plane/tokens/key-sets.js';
 import type { CheckedAddresses } from '../../../data-plane/upstream/address/egress.js';
 import { type CheckedRequest, checkedRequest, RequestFailed } from './checked-request.js';
 
@@ -59,21 +59,22 @@ export class KeyServers {
     });
   }
 
-  /** Throws KeySetAway. */
+  /** Throws KeySetUnavailable. */
   async fetch(url: string): Promise<FetchedKeySet> {
     const problem = this.problemOf(url);
-    if (problem !== null) throw new KeySetAway(`jwks_url ${problem}`);
+    if (problem !== null) throw new KeySetUnavailable(`jwks_url ${problem}`);
     try {
       const headers = { accept: 'application/jwk-set+json, application/json', 'user-agent': 'headgate' };
       const { status, body } = await checkedRequest(this.egress, { url, headers, maxBytes, deadlineMs });
-      if (status !== 200) throw new KeySetAway(`The key server answered with status ${status}.`);
+      if (status !== 200) throw new KeySetUnavailable(`The key server answered with status ${status}.`);
       return { document: JSON.parse(body.toString('utf8')), bytes: body.length };
     } catch (error) {
-      if (error instanceof KeySetAway) throw error;
+      if (error instanceof KeySetUnavailable) throw error;
       if (error instanceof RequestFailed)
-        throw new KeySetAway(`The key server gave no answer: ${error.message}.`);
-      if (error instanceof SyntaxError) throw new KeySetAway('The answer of the key server is no JSON.');
-      if (error instanceof GatewayError) throw new KeySetAway(`jwks_url ${reasonOf(error)}`);
+        throw new KeySetUnavailable(`The key server gave no answer: ${error.message}.`);
+      if (error instanceof SyntaxError)
+        throw new KeySetUnavailable('The answer of the key server is no JSON.');
+      if (error instanceof GatewayError) throw new KeySetUnavailable(`jwks_url ${reasonOf(error)}`);
       throw error;
     }
   }

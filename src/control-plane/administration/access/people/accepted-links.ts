@@ -9,7 +9,7 @@ import { endSessions } from './end-sessions.js';
 import { checkPassword, hashPassword } from './passwords.js';
 
 /** The caller that accepts a link: the link itself, or its user. It has no scopes. */
-export const standIn = (
+export const actorRecord = (
   organisationId: string,
   id: string,
   name: string,
@@ -47,10 +47,10 @@ async function setPassword(
   const user = await store.users.get(organisationId, userId);
   if (user === null) return null;
   checkPassword(password, user.email, 'password');
-  const hash = await hashPassword(password);
+  const hash = await hashPassword(password, caller.origin.address);
   return caller
     .actAs<{ user: User } | Record<string, never>>(
-      standIn(organisationId, user.id, user.email, user.id),
+      actorRecord(organisationId, user.id, user.email, user.id),
       async () => {
         if (!(await store.signIn.useLink(organisationId, id))) throw noLink();
         if ((await store.signIn.setPassword(organisationId, userId, hash)) === 'missing') throw noLink();
@@ -74,8 +74,8 @@ async function makeOwner(
   if (!request.email) throw AdminError.field('email', 'is required for the first owner.');
   const email = normalEmail(request.email);
   checkPassword(password, email, 'password');
-  const hash = await hashPassword(password);
-  const made = await caller.actAs(standIn(organisationId, id, email), async () => {
+  const hash = await hashPassword(password, caller.origin.address);
+  const made = await caller.actAs(actorRecord(organisationId, id, email), async () => {
     const isFirst = (await store.users.owners(organisationId)) === 0;
     if (!(await store.signIn.useLink(organisationId, id)) || !isFirst) throw noLink();
     const user = await store.users.create(organisationId, {

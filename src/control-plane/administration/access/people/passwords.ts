@@ -1,5 +1,6 @@
 import { randomBytes, scrypt, timingSafeEqual } from 'node:crypto';
 import { promisify } from 'node:util';
+import { networkOf } from '../../../../common/access/failed-attempts.js';
 import { AdminError } from '../../admin-error.js';
 
 const derive = promisify<string, Buffer, number, object, Buffer>(scrypt);
@@ -9,9 +10,11 @@ const usual = { N: 2 ** 17, r: 8, p: 1 };
 const keyBytes = 32;
 const shortest = 12;
 const longest = 128;
-/** Hashes computed at once, each in a thread of Node's pool; and how many wait. */
+/** Hashes computed at once, each in a thread of Node's pool. */
 const maxRunning = 2;
-const maxWaiting = 32;
+/** Nobody waits for longer; and of those that wait, one network has at most so many. */
+const longestWaitMs = 3000;
+const mostOfNetwork = 16;
 
 /** Longer texts are refused unread: no valid password is that long. UTF-16 units. */
 const maxRead = 2048;
@@ -30,22 +33,63 @@ export function checkPassword(text: string, email: string, path: string): void {
     throw AdminError.field(path, 'must have at least 4 different characters.');
 }
 
-let running = 0;
-const waiting: (() => void)[] = [];
+interface Waiting {
+  /** Of the caller. */
+  readonly network: string;
+  readonly go: () => void;
+}
 
-/** Limits how many hashes are computed at a time, since each takes much memory. Throws `unavailable` if too many wait. */
-async function inTurn<T>(work: () => Promise<T>): Promise<T> {
+let running = 0;
+const waiting: Waiting[] = [];
+/** What a hash takes here and now: an average of the latest. Milliseconds. */
+let hashMs = 300;
+
+/** Throws at once where the caller would wait too long: a flood of attempts is refused instead of queued. */
+function checkQueue(network: string): void {
+  const ofNetwork = waiting.filter((one) => one.network === network).length;
+  const waitMs = ((waiting.length + 1) * hashMs) / maxRunning;
+  if (ofNetwork >= mostOfNetwork || waitMs > longestWaitMs) throw tooMany();
+}
+
+function tooMany(): AdminError {
+  const error = new AdminError('unavailable', 'Too many people are signing in: try again in a few seconds.');
+  error.retryAfter = Math.ceil(longestWaitMs / 1000);
+  return error;
+}
+
+/** Throws after `longestWaitMs`: hashes may take longer than they did. */
+function turnOf(network: string): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const mine: Waiting = {
+      network,
+      go() {
+        clearTimeout(timer);
+        resolve();
+      },
+    };
+    const timer = setTimeout(() => {
+      waiting.splice(waiting.indexOf(mine), 1);
+      reject(tooMany());
+    }, longestWaitMs);
+    waiting.push(mine);
+  });
+}
+
+/** Limits how many hashes are computed at a time, since each takes much memory. */
+async function inTurn<T>(address: string, work: () => Promise<T>): Promise<T> {
+  const network = networkOf(address);
   if (running >= maxRunning) {
-    if (waiting.length >= maxWaiting)
-      throw new AdminError('unavailable', 'Too many people are signing in: try again in a few seconds.');
-    await new Promise<void>((go) => waiting.push(go));
+    checkQueue(network);
+    await turnOf(network);
   } else running += 1;
+  const began = performance.now();
   try {
     return await work();
   } finally {
+    hashMs += (performance.now() - began - hashMs) / 8;
     const next = waiting.shift();
     if (next === undefined) running -= 1;
-    else next();
+    else next.go();
   }
 }
 
@@ -53,8 +97,8 @@ const hashOf = (text: string, salt: Buffer, { N, r, p }: typeof usual): Promise<
   derive(normal(text), salt, keyBytes, { N, r, p, maxmem: 256 * N * r });
 
 /** `scrypt$N$r$p$salt$hash`: a later version may take other parameters. */
-export const hashPassword = (text: string): Promise<string> =>
-  inTurn(async () => {
+export const hashPassword = (text: string, address: string): Promise<string> =>
+  inTurn(address, async () => {
     const salt = randomBytes(16);
     const hash = await hashOf(text, salt, usual);
     const { N, r, p } = usual;
@@ -66,20 +110,21 @@ const unmatchable = `scrypt$${usual.N}$${usual.r}$${usual.p}$${randomBytes(16).t
 
 /** What the caller does in the turn of a check: checks run one after the other, and count in between. */
 export interface PasswordTurn {
+  readonly address: string;
   /** May throw. */
-  before(): void;
-  wrong(): void;
+  before(): Promise<void>;
+  wrong(): Promise<void>;
 }
 
 /** Is it the password of that hash? `stored` null: there is none, which takes as long to find out. */
 export const verifyPassword = (stored: string | null, text: string, turn: PasswordTurn): Promise<boolean> =>
-  inTurn(async () => {
-    turn.before();
+  inTurn(turn.address, async () => {
+    await turn.before();
     const [, N, r, p, salt = '', hash = ''] = (stored ?? unmatchable).split('$');
     const parameters = { N: Number(N), r: Number(r), p: Number(p) };
     const given = await hashOf(text, Buffer.from(salt, 'base64url'), parameters);
     const wanted = Buffer.from(hash, 'base64url');
     const isRight = wanted.length === given.length && timingSafeEqual(wanted, given);
-    if (!isRight) turn.wrong();
+    if (!isRight) await turn.wrong();
     return isRight;
   });

@@ -7,7 +7,7 @@ import { maskGatewayKey } from '../../../../common/access/gateway-key.js';
 import { Secret } from '../../../../common/access/secret.js';
 import { defaultAuthSettings } from '../../../store/records/auth-settings.js';
 import type { AuthSettings, AuthSettingsChange, KeySetDocument, OidcSettings } from '../../../store/store.js';
-import { KeySetAway } from '../../../tokens/key-sets.js';
+import { KeySetUnavailable } from '../../../tokens/key-sets.js';
 import { AdminError } from '../../admin-error.js';
 import { changeOf } from '../../audit/mask.js';
 import type { AdminParts } from '../../service.js';
@@ -136,7 +136,7 @@ export async function refreshedKeys(
   try {
     return await tokens.refresh(organisationId);
   } catch (error) {
-    if (!(error instanceof KeySetAway)) throw error;
+    if (!(error instanceof KeySetUnavailable)) throw error;
     throw new AdminError(
       'unavailable',
       `The key set was not fetched, and the keys from before stay valid: ${error.message}`,

@@ -6,7 +6,7 @@ import { networkOf } from '../../../../common/access/failed-attempts.js';
 import type { Forget } from '../../../../common/ipc/messages.js';
 import type { MadeSession, Organisation, Session, SignInUser, User } from '../../../store/store.js';
 import type { Caller, Person } from '../../access/caller.js';
-import { standIn } from '../../access/people/accepted-links.js';
+import { actorRecord } from '../../access/people/accepted-links.js';
 import { endSessions } from '../../access/people/end-sessions.js';
 import { OidcProviders } from '../../access/people/oidc/provider.js';
 import { OidcSignIn } from '../../access/people/oidc/sign-in.js';
@@ -43,7 +43,7 @@ export function authService({ store, log, publicUrl, fetchChecked }: AdminParts)
     fetchChecked === undefined
       ? null
       : new OidcSignIn(store, new OidcProviders(store, fetchChecked), publicUrl ?? 'http://localhost:8787');
-  const throttle = new SignInThrottle();
+  const throttle = new SignInThrottle(store.failedSignIns);
 
   async function organisationOf(id: string): Promise<Organisation> {
     const organisation = await store.organisations.get(id);
@@ -74,7 +74,7 @@ export function authService({ store, log, publicUrl, fetchChecked }: AdminParts)
 
   async function begin(caller: Caller, { user, passwordHash }: SignInUser): Promise<MadeSession> {
     const { organisationId, id } = user;
-    return caller.actAs(standIn(organisationId, id, user.email, id), async () => {
+    return caller.actAs(actorRecord(organisationId, id, user.email, id), async () => {
       // The password may have changed since it was verified.
       if ((await store.signIn.passwordHash(organisationId, id)) !== passwordHash) throw refused();
       const { address, userAgent } = caller.origin;
@@ -105,14 +105,14 @@ export function authService({ store, log, publicUrl, fetchChecked }: AdminParts)
       const users = await store.signIn.findByEmail(request.email, request.organisation_id || undefined);
       const found = users.find(({ passwordHash }) => passwordHash !== null) ?? users[0];
       if (await isUsualAddress(found?.user ?? noUser, address)) throttle.trust(account, address);
-      throttle.check(account, address);
+      await throttle.check(account, address);
       const turn = throttle.turn(account, address);
       if (!(await verifyPassword(found?.passwordHash ?? null, request.password, turn)) || !found) {
         await pause(randomInt(jitterMs));
         log.warn({ address }, 'a sign-in was refused: wrong e-mail address or password');
         throw refused();
       }
-      throttle.succeeded(account, address);
+      await throttle.succeeded(account, address);
       return newlySignedIn(found.user, await begin(caller, found));
     },
 
@@ -185,15 +185,17 @@ export function authService({ store, log, publicUrl, fetchChecked }: AdminParts)
       const account = emailKey(email);
       const { address } = caller.origin;
       checkPassword(request.new_password, email, 'new_password');
+      if (request.new_password.normalize('NFKC') === request.current_password.normalize('NFKC'))
+        throw AdminError.field('new_password', 'must differ from the current one.');
       const before = await store.signIn.passwordHash(organisationId, id);
-      throttle.check(account, address);
+      await throttle.check(account, address);
       const turn = throttle.turn(account, address);
       if (!(await verifyPassword(before, request.current_password, turn))) {
         return caller.audited(async () => {
           throw new AdminError('AB03', 'current_password: is not your password.');
         });
       }
-      const hash = await hashPassword(request.new_password);
+      const hash = await hashPassword(request.new_password, address);
       return caller.audited(async () => {
         if ((await store.signIn.passwordHash(organisationId, id)) !== before)
           throw AdminError.lost(

@@ -13,7 +13,7 @@ import type { Invite, InviteKeyDetails, Membership, User } from '../../../store/
 import type { Caller } from '../../access/caller.js';
 import { leaves } from '../../access/can.js';
 import { checkInvitation } from '../../access/grants.js';
-import { acceptLink, standIn } from '../../access/people/accepted-links.js';
+import { acceptLink, actorRecord } from '../../access/people/accepted-links.js';
 import { joinedAll, scopesLeft } from '../../access/people/joining.js';
 import { linkOf } from '../../access/people/links.js';
 import { checkPassword, hashPassword } from '../../access/people/passwords.js';
@@ -232,8 +232,8 @@ export function invitesService({
       if (request.email && emailKey(request.email) !== emailKey(found.email))
         throw AdminError.field('email', 'must be that of the invitation: leave it out.');
       if (password) checkPassword(password, found.email, 'password');
-      const hash = password ? await hashPassword(password) : null;
-      return caller.actAs(standIn(found.organisationId, found.id, found.email), async () => {
+      const hash = password ? await hashPassword(password, caller.origin.address) : null;
+      return caller.actAs(actorRecord(found.organisationId, found.id, found.email), async () => {
         // Asked again: what holds within the unit of work decides.
         const invite = await store.invites.findByToken(request.token);
         if (invite === null || (await store.invites.accept(invite.organisationId, invite.id)) === 'missing')

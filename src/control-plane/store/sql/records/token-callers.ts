@@ -1,5 +1,5 @@
 import { emailKey } from '../../../../common/access/email.js';
-import type { FoundHolder, TokenHolder, TokenHolderStore } from '../../records/token-holders.js';
+import type { FoundTokenCaller, TokenCaller, TokenCallerStore } from '../../records/token-callers.js';
 import type { Database } from '../connection/driver.js';
 import { firstRow } from '../connection/statements.js';
 import { type FoundRow, surroundings, toRecord } from './api-keys.js';
@@ -23,33 +23,33 @@ const inWorkspace = `SELECT organisations.id AS organisation_id,
   LIMIT 1`;
 
 /** The columns of a key that a token has in its place. */
-const columnsOf = (holder: TokenHolder) => ({
-  id: holder.keyId,
-  name: holder.keyName,
-  scopes: JSON.stringify(holder.scopes),
-  default_config_id: holder.configId,
+const columnsOf = (caller: TokenCaller) => ({
+  id: caller.keyId,
+  name: caller.keyName,
+  scopes: JSON.stringify(caller.scopes),
+  default_config_id: caller.configId,
   allow_config_override: true,
-  default_metadata: JSON.stringify(holder.metadata),
-  rate_limits: JSON.stringify(holder.rateLimits),
+  default_metadata: JSON.stringify(caller.metadata),
+  rate_limits: JSON.stringify(caller.rateLimits),
   usage_limits: null,
 });
 
-export class SqlTokenHolders implements TokenHolderStore {
+export class SqlTokenCallers implements TokenCallerStore {
   constructor(readonly database: Database) {}
 
   find(
     organisationId: string,
     workspace: string,
-    holder: TokenHolder,
-  ): Promise<FoundHolder | 'missing' | 'outside'> {
+    caller: TokenCaller,
+  ): Promise<FoundTokenCaller | 'missing' | 'outside'> {
     return this.database.read(async (sql) => {
-      const { user } = holder;
+      const { user } = caller;
       const email = user?.includes('@') ? emailKey(user) : null;
       const values = [user, email, organisationId, workspace, workspace];
       const row = await firstRow<HolderRow>(sql, inWorkspace, values);
       if (row === undefined) return 'missing';
       const type = row.user_id === null ? 'workspace-service' : 'workspace-user';
-      const record = toRecord({ ...row, ...columnsOf(holder), type }, holder.expiresAt);
+      const record = toRecord({ ...row, ...columnsOf(caller), type }, caller.expiresAt);
       if (record === null) return 'outside';
       return { record: { ...record, isToken: true }, createdAt: Number(row.organisation_created_at) };
     });

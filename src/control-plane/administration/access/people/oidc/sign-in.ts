@@ -5,7 +5,7 @@ import { tokensOfStrangers } from '../../../../../common/ipc/messages.js';
 import type { MadeSession, Store, User } from '../../../../store/store.js';
 import { AdminError } from '../../../admin-error.js';
 import type { Caller } from '../../caller.js';
-import { standIn } from '../accepted-links.js';
+import { actorRecord } from '../accepted-links.js';
 import { personOf, userOf } from './accounts.js';
 import { type Flow, flowMs, openFlow, sealFlow } from './flow-seal.js';
 import type { OidcProviders } from './provider.js';
@@ -93,9 +93,9 @@ export class OidcSignIn {
     const { organisationId } = flow;
     const { claims, settings } = await this.providers.claims(organisationId, { ...flow, url });
     const person = personOf(claims, settings);
-    return caller.actAs(standIn(organisationId, person.subject, person.email), async () => {
+    return caller.actAs(actorRecord(organisationId, person.subject, person.email), async () => {
       const { user, change } = await userOf(store, organisationId, settings.issuer, person);
-      caller.isUser(standIn(organisationId, user.id, user.email, user.id));
+      caller.isUser(actorRecord(organisationId, user.id, user.email, user.id));
       const { address, userAgent } = caller.origin;
       const made = await store.sessions.create(organisationId, { userId: user.id, address, userAgent });
       if (made === 'missing')

@@ -1,0 +1,17 @@
+import type { KeySetDocument } from './auth-settings.js';
+
+/** An organisation's public keys as they were fetched. */
+export interface StoredKeySet {
+  readonly url: string;
+  readonly keys: KeySetDocument;
+  /** Unix milliseconds. */
+  readonly fetchedAt: number;
+}
+
+/** Key sets that were fetched last, for gateways that start while the key server does not answer. */
+export interface KeySetStore {
+  /** null: none was fetched from that address. */
+  get(organisationId: string, url: string): Promise<StoredKeySet | null>;
+  /** Takes the place of the one before. */
+  put(organisationId: string, keySet: StoredKeySet): Promise<void>;
+}
