@@ -1,5 +1,6 @@
 import type { FieldShape, Shape } from '../../proto/shape.js';
-import { type DocumentKind, kinds } from '../control-plane/administration/resources/files/kinds/kinds.js';
+import type { DocumentKind } from '../control-plane/administration/resources/files/kinds/kind.js';
+import { kinds } from '../control-plane/administration/resources/files/kinds/kinds.js';
 import { specShape } from '../control-plane/administration/resources/files/kinds/spec-shape.js';
 import { nodeSchema } from '../data-plane/routing/schema.js';
 
@@ -136,8 +137,17 @@ function configSchema(): EditorSchema {
 
 /** Fields of a spec that have a schema of their own. */
 const special: Readonly<Record<string, Readonly<Record<string, EditorSchema>>>> = {
+  Plugin: {
+    credentials: {
+      description: 'What the partner is called with. Secrets only by reference.',
+      type: 'object',
+      additionalProperties: { anyOf: [secret, { type: 'string' }] },
+    },
+  },
   Config: { config: { description: 'The routing config.', allOf: [reference('ConfigNode')] } },
 };
+
+const upper = (text: string): string => text.charAt(0).toUpperCase() + text.slice(1);
 
 /** What documents may leave out, though a request needs it. */
 const optional: ReadonlySet<string> = new Set(['name', 'type', 'sub_type']);
@@ -159,7 +169,11 @@ function kindSchema(kind: DocumentKind): EditorSchema {
     additionalProperties: false,
     properties: {
       kind: { const: kind.kind },
-      name: { type: 'string', minLength: 1, description: 'The slug of the record, or its name.' },
+      name: {
+        type: 'string',
+        minLength: 1,
+        description: kind.identity ? `${upper(kind.identity.form)}.` : 'The slug of the record, or its name.',
+      },
       ...(isPlaced && { workspace: { type: 'string', minLength: 1, description: 'Slug of its workspace.' } }),
       etag: {
         type: 'string',

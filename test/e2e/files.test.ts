@@ -64,7 +64,7 @@ describe('configuration as files', function () {
     }
     env['VAULT_TOKEN'] = 'hvs.canary-of-vault';
     const vault = await command('apply', '-f', join(folder, 'more'), '--set', 'more');
-    expect(vault.stdout, vault.stderr).to.include('Applied: 2 created').and.not.include('canary');
+    expect(vault.stdout, vault.stderr).to.include('Applied: 5 created').and.not.include('canary');
     expect(statSync(join(folder, 'keys.yaml')).mode & 0o777).to.equal(0o600);
     expect(documentsIn(readFileSync(join(folder, 'all.yaml'), 'utf8'))).to.deep.include({
       kind: 'Provider',

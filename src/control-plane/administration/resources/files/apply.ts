@@ -1,4 +1,3 @@
-import { createHash } from 'node:crypto';
 import { isDeepStrictEqual } from 'node:util';
 import type { AppliedDocument as AppliedMessage } from '../../../../../proto/messages.js';
 import { adminMethod } from '../../../../../proto/tree.js';
@@ -6,15 +5,16 @@ import type { AppliedDocument, Store } from '../../../store/store.js';
 import type { Caller, NestedCalls } from '../../access/caller.js';
 import { AdminError, type AdminErrorCode, type Fault } from '../../admin-error.js';
 import { canonical, comparable, differences } from './canonical.js';
+import { createRecord, type NewRecord } from './creation.js';
 import { addFaults, type Document, type GivenSecrets, placeOf, readDocument } from './document.js';
 import { Inventory, scopeOf } from './inventory.js';
-import { type AppliedItem, inOrder, messageOf, refusal, report } from './items.js';
+import { type AppliedItem, inOrder, messageOf, planEtag, refusal, report } from './items.js';
 import { isObject, type JsonFields } from './kinds/json.js';
-import type { DocumentKind, Part } from './kinds/kinds.js';
+import type { DocumentKind, Part } from './kinds/kind.js';
 import { referencesIn } from './kinds/references.js';
 import { specShape } from './kinds/spec-shape.js';
 import { Pruning } from './prune.js';
-import { initial, isOf, named, slugFrom, usualOf, withCleared, without } from './requests.js';
+import { isOf, named, usualOf, withCleared, without } from './requests.js';
 import type { Row } from './row.js';
 import { isWithin, notKept } from './secrets/kept.js';
 
@@ -73,7 +73,10 @@ export class Apply {
     const pruning = new Pruning(this.calls, this.#inventory, this.#applied, this.options.set);
     const deleted = this.options.prune ? await pruning.run(this.#described(), this.#faults) : [];
     if (this.#faults.length > 0) throw refusal(this.#faults, this.#codes);
-    const etag = this.#etag(deleted.map(({ state }) => state));
+    const etag = planEtag(
+      this.#items,
+      deleted.map(({ state }) => state),
+    );
     if (this.options.etag !== null && this.options.etag !== etag)
       throw AdminError.lost(
         'The records have changed since the plan was made: make a new plan, and apply that.',
@@ -182,7 +185,7 @@ export class Apply {
       changes: [],
       kept: [],
       key: null,
-      stateBefore: row?.etag ?? '',
+      stateBefore: row?.etag ?? JSON.stringify(row?.json ?? ''),
     };
     if (row === null) await this.#create(item);
     else await this.#update(item);
@@ -209,32 +212,29 @@ export class Apply {
 
   async #create(item: AppliedItem): Promise<void> {
     const { document, workspaceId } = item;
-    const { kind, name, secrets } = document;
+    const { kind, secrets } = document;
     if (secrets.missing.length > 0) throw AdminError.fields(secrets.missing);
-    const { request } = adminMethod(kind.create!);
     const sent = await this.#inventory.renamed(kind, workspaceId, secrets.sent, 'record');
-    const body: Record<string, unknown> = { ...initial(kind, workspaceId) };
-    for (const field of this.#ownFields(document)) if (sent[field] !== undefined) body[field] = sent[field];
-    body['name'] ??= name;
-    if (kind.hasSlug) body['slug'] ??= slugFrom(kind, name);
-    if (workspaceId !== null) body['workspace_id'] = workspaceId;
-    else if (kind.reach === 'either' && request.field('organisation_id') !== undefined)
-      body['organisation_id'] = this.caller.organisationId;
-    const { response, id } = await this.calls.run(kind.create!, body);
-    const made = (isObject(response['data']) ? response['data'] : response) as JsonFields;
-    item.row = {
-      id: id ?? String(made['id']),
-      slug: typeof made['slug'] === 'string' ? made['slug'] : null,
-      name: String(body['name']),
-      documentName: name,
-      workspaceId,
-      etag: null,
-      json: {},
-    };
-    if (kind.kind === 'ApiKey') item.key = String(made['key']);
-    await this.#inventory.add(kind, item.row);
+    const made = await this.#made(item, sent);
+    item.row = made.row;
+    item.key = made.secret;
     const shown = canonical(kind, secrets.shown);
     for (const field of this.#ownFields(document)) report(item, `spec.${field}`, undefined, shown[field]);
+  }
+
+  /** `sent`: the spec as requests have it. */
+  #made({ document, workspaceId }: AppliedItem, sent: JsonFields): Promise<NewRecord> {
+    const { kind, name } = document;
+    const own = this.#ownFields(document).filter((field) => sent[field] !== undefined);
+    const fields = Object.fromEntries(own.map((field) => [field, sent[field]]));
+    return createRecord(this.calls, this.#inventory, kind, { name, workspaceId }, fields);
+  }
+
+  /** Gives a record all fields again, of kinds whose method takes them together. */
+  async #replace({ document, workspaceId, row }: AppliedItem): Promise<void> {
+    const { kind, secrets } = document;
+    const sent = await this.#inventory.renamed(kind, workspaceId, secrets.sent, 'record');
+    await this.calls.run(kind.update, { ...sent, ...named(kind, row!, kind.update) });
   }
 
   /** Makes the fields of `fields` as the document has them; returns the body of the update, null: nothing differs. */
@@ -298,6 +298,16 @@ export class Apply {
       if (document.etag !== null && row.etag !== null && document.etag !== row.etag) throw changedSince();
       return;
     }
+    if (kind.change === 'never')
+      throw AdminError.field(
+        Object.keys(body)[0]!,
+        'cannot be changed: apply with --prune without the document, then add it again. Users who are in the workspace only by the group lose their keys there.',
+      );
+    if (kind.change === 'whole') {
+      await this.#replace(item);
+      item.action = 'update';
+      return;
+    }
     const { request } = adminMethod(kind.update);
     const fixed = Object.keys(body).find((name) => request.field(name) === undefined);
     if (fixed !== undefined)
@@ -307,7 +317,7 @@ export class Apply {
       );
     await this.calls.run(
       kind.update,
-      { ...body, ...named(kind, row, kind.update) },
+      { ...kind.withUpdate, ...body, ...named(kind, row, kind.update) },
       document.etag ?? undefined,
     );
     item.action = 'update';
@@ -374,16 +384,5 @@ export class Apply {
   /** Records that a document describes: `Config <id>`. */
   #described(): ReadonlySet<string> {
     return new Set(this.#items.map(({ document, row }) => `${document.kind.kind} ${row!.id}`));
-  }
-
-  #etag(deleted: readonly string[]): string {
-    const states = this.#items.map(
-      ({ document, workspaceName, stateBefore, action }) =>
-        `${document.kind.kind} ${workspaceName ?? ''} ${document.name} ${action} ${stateBefore}`,
-    );
-    return createHash('sha256')
-      .update([...states, ...deleted].sort().join('\n'))
-      .digest('base64url')
-      .slice(0, 22);
   }
 }

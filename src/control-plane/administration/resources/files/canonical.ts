@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { FieldShape } from '../../../../../proto/shape.js';
 import { isObject, type JsonFields, under } from './kinds/json.js';
-import type { DocumentKind } from './kinds/kinds.js';
+import type { DocumentKind } from './kinds/kind.js';
 import { specShape } from './kinds/spec-shape.js';
 
 /** `usage_limits.0.type` → `usage_limits.*.type`. */

@@ -1,6 +1,6 @@
 import { secretMappingMessage } from '../../credentials/secret-mappings.js';
 import type { JsonFields } from './kinds/json.js';
-import type { DocumentKind } from './kinds/kinds.js';
+import type { DocumentKind } from './kinds/kind.js';
 import { specShape } from './kinds/spec-shape.js';
 import type { Row, RowReader } from './row.js';
 
@@ -67,6 +67,15 @@ const additions: Readonly<Record<string, Addition>> = {
       workspaces: (reached as readonly JsonFields[]).filter(({ id }) => named.includes(String(id))),
       global_workspace_access: json['global_workspace_access_settings'],
     };
+  },
+
+  async Deployment({ calls }, row, json) {
+    const answer = await calls.run('Deployments.GetDeployment', {
+      deployment_id: row.id,
+      include_credentials: true,
+    });
+    const login = answer.response['credentials'] as JsonFields | null | undefined;
+    return { ...json, credentials: login ? { ...login, password: '' } : null };
   },
 
   /** An integration's provider has nothing of its own to sign in with. */

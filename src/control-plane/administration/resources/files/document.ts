@@ -3,7 +3,8 @@ import { AdminError, type Fault, mostFaults } from '../../admin-error.js';
 import { empty, fieldOf, readField } from '../../shape/json.js';
 import { checkRules } from '../../shape/rules.js';
 import { isObject, type JsonFields, under } from './kinds/json.js';
-import { type DocumentKind, kindNamed, kinds } from './kinds/kinds.js';
+import type { DocumentKind } from './kinds/kind.js';
+import { kindNamed, kinds } from './kinds/kinds.js';
 import { specShape } from './kinds/spec-shape.js';
 import { type ReadSecrets, readSecrets } from './secrets/placeholders.js';
 
@@ -62,6 +63,7 @@ export function readDocument(
   }
   const name = kind.reach === 'single' ? (textOf(json['name']) ?? 'organisation') : textOf(json['name']);
   if (name === null) wrong('name', 'is required: the slug or the name of the record.');
+  else if (kind.identity?.isName(name) === false) wrong('name', `must be ${kind.identity.form}.`);
   const workspace = json['workspace'] ?? null;
   if (workspace !== null && textOf(workspace) === null)
     wrong('workspace', 'must be the slug of a workspace.');
@@ -76,7 +78,8 @@ export function readDocument(
   }
   const read = readSpec(kind, spec, secrets, under(at, 'spec'), faults);
   if (faults.length > before || read === null || name === null) return null;
-  return { index, kind, name, workspace: textOf(workspace), etag: etag as string | null, ...read };
+  const normal = kind.identity?.normal?.(name) ?? name;
+  return { index, kind, name: normal, workspace: textOf(workspace), etag: etag as string | null, ...read };
 }
 
 function readSpec(

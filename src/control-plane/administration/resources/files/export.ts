@@ -2,7 +2,8 @@ import type { Caller, NestedCalls } from '../../access/caller.js';
 import { canonical, sorted } from './canonical.js';
 import { Inventory } from './inventory.js';
 import { isObject, type JsonFields } from './kinds/json.js';
-import { type DocumentKind, kinds } from './kinds/kinds.js';
+import type { DocumentKind } from './kinds/kind.js';
+import { kinds } from './kinds/kinds.js';
 import type { Row } from './row.js';
 import { placeholderOf } from './secrets/placeholders.js';
 import { visitSecrets } from './secrets/spec-secrets.js';
@@ -44,7 +45,7 @@ export async function exportDocuments(
     .sort(order);
   const ofOrganisation = only === null;
   for (const kind of kinds) {
-    if (options.kinds.length > 0 && !options.kinds.includes(kind.kind)) continue;
+    if (options.kinds.length > 0 ? !options.kinds.includes(kind.kind) : kind.onRequest) continue;
     if (kind.reach === 'single' && (!ofOrganisation || caller.workspaceId !== null)) continue;
     const may =
       (kind.list === null || (await calls.may(kind.list))) &&

@@ -4,7 +4,8 @@ import { writeMessage } from '../../shape/json.js';
 import { canonical, sorted } from './canonical.js';
 import { currentOf } from './current.js';
 import type { JsonFields } from './kinds/json.js';
-import { type DocumentKind, kindNamed } from './kinds/kinds.js';
+import type { DocumentKind } from './kinds/kind.js';
+import { kindNamed } from './kinds/kinds.js';
 import type { Row } from './row.js';
 import { secretMark, visitSecrets } from './secrets/spec-secrets.js';
 
@@ -150,12 +151,14 @@ export class Inventory {
       where['organisation_id'] = this.organisationId;
     const pageSize = request.field('page_size')?.rules.max ?? largestPage;
     const rows: Row[] = [];
+    const pageField = request.field('page') === undefined ? 'current_page' : 'page';
     for (let page = 0, total = 1; page * pageSize < total; page++) {
-      const paged = { ...where, page_size: pageSize, current_page: page };
+      const paged = { ...where, page_size: pageSize, [pageField]: page };
       const answer = writeMessage(response, (await this.calls.run(kind.list, paged)).response);
-      total = Number(answer['total'] ?? 0);
-      for (const json of answer['data'] as JsonFields[]) {
-        const own = kind.kind === 'Workspace' ? null : ((json['workspace_id'] ?? null) as string | null);
+      total = Number(answer['total'] ?? answer['total_count'] ?? 0);
+      for (const json of (answer['data'] ?? answer['mappings']) as JsonFields[]) {
+        const isOfWorkspace = kind.reach === 'workspace' || kind.reach === 'either';
+        const own = isOfWorkspace ? ((json['workspace_id'] ?? null) as string | null) : null;
         if (own !== workspaceId || json['status'] === 'archived') continue;
         rows.push(rowOf(kind, json, own));
       }
@@ -172,9 +175,11 @@ export const scopeOf = (kind: DocumentKind, row: Row): string | null =>
 function rowOf(kind: DocumentKind, json: JsonFields, workspaceId: string | null): Row {
   const slug = typeof json['slug'] === 'string' ? json['slug'] : null;
   const name = typeof json['name'] === 'string' ? json['name'] : '';
-  const documentName = kind.hasSlug && slug !== null ? slug : name === '' ? unnamed(json) : name;
+  const { identity } = kind;
+  const documentName =
+    identity?.nameOf(json) ?? (kind.hasSlug && slug !== null ? slug : name === '' ? unnamed(json) : name);
   return {
-    id: String(json['id']),
+    id: identity?.idOf(json) ?? String(json['id']),
     slug,
     name,
     documentName,

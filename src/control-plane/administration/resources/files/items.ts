@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import type { AppliedDocument as AppliedMessage } from '../../../../../proto/messages.js';
 import { AdminError, type AdminErrorCode, adminErrors, type Fault } from '../../admin-error.js';
 import type { SpecDifference } from './canonical.js';
@@ -85,6 +86,18 @@ export function messageOf({
     key,
     kept_secrets: kept,
   };
+}
+
+/** Of what an apply does: another one, as soon as one of the records has changed. `deleted`: states of what goes. */
+export function planEtag(items: readonly AppliedItem[], deleted: readonly string[]): string {
+  const states = items.map(
+    ({ document, workspaceName, stateBefore, action }) =>
+      `${document.kind.kind} ${workspaceName ?? ''} ${document.name} ${action} ${stateBefore}`,
+  );
+  return createHash('sha256')
+    .update([...states, ...deleted].sort().join('\n'))
+    .digest('base64url')
+    .slice(0, 22);
 }
 
 /** At most so many faults are reported. */

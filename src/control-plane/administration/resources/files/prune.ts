@@ -3,7 +3,8 @@ import type { AppliedDocument } from '../../../store/store.js';
 import type { NestedCalls } from '../../access/caller.js';
 import { AdminError, type Fault } from '../../admin-error.js';
 import type { Inventory } from './inventory.js';
-import { type DocumentKind, kindNamed, kinds } from './kinds/kinds.js';
+import type { DocumentKind } from './kinds/kind.js';
+import { kindNamed, kinds } from './kinds/kinds.js';
 import { referencesIn } from './kinds/references.js';
 import type { Row } from './row.js';
 
@@ -114,9 +115,11 @@ export class Pruning {
   }
 
   async #delete({ kind, row }: Doomed): Promise<void> {
-    const body: Record<string, unknown> = { [kind.id]: kind.id === 'slug' ? (row.slug ?? row.id) : row.id };
+    const own = { [kind.id]: kind.id === 'slug' ? (row.slug ?? row.id) : row.id };
+    const body: Record<string, unknown> = { ...(kind.identity?.requestOf(row.id) ?? own) };
     if (kind.kind === 'Workspace') body['name'] = row.name;
-    else if (row.workspaceId !== null && kind.kind !== 'ApiKey') body['workspace_id'] = row.workspaceId;
+    else if (row.workspaceId !== null && kind.kind !== 'ApiKey' && kind.identity === undefined)
+      body['workspace_id'] = row.workspaceId;
     await this.calls.run(kind.delete!, body);
     await this.inventory.remove(kind, row);
   }

@@ -1,7 +1,7 @@
 import type { FieldShape } from '../../../../../proto/shape.js';
 import { adminMethod } from '../../../../../proto/tree.js';
 import { isObject, type JsonFields } from './kinds/json.js';
-import type { DocumentKind, Part } from './kinds/kinds.js';
+import type { DocumentKind, Part } from './kinds/kind.js';
 import { specShape } from './kinds/spec-shape.js';
 import type { Row } from './row.js';
 import { secretMark } from './secrets/spec-secrets.js';
@@ -28,6 +28,7 @@ export const usualOf = ({ method }: Part): JsonFields =>
 export function named(kind: DocumentKind, row: Row, method: string): JsonFields {
   const { request } = adminMethod(method);
   if (kind.reach === 'single') return {};
+  if (kind.identity !== undefined) return kind.identity.requestOf(row.id);
   const own = { [kind.id]: kind.id === 'slug' ? (row.slug ?? row.id) : row.id };
   const place = request.field('workspace_id');
   const takesPlace = kind.id !== 'workspace_id' && place !== undefined && place.rules.immutable !== true;

@@ -1,54 +1,7 @@
 import type { JsonFields } from './json.js';
-import { type ReferenceWalk, references } from './references.js';
-
-/** Fields of `spec` that another method takes than the one that updates the record. */
-export interface Part {
-  /** The method that sets them. */
-  readonly method: string;
-  readonly fields: readonly string[];
-  /** Set when all records are there, since they name records that name this one. */
-  readonly late?: true;
-}
-
-/** A kind of document: the methods of its records, and how its `spec` is compared. */
-export interface DocumentKind {
-  readonly kind: string;
-  /** Where its records belong; `single`: the organisation has exactly one. */
-  readonly reach: 'workspace' | 'organisation' | 'either' | 'single';
-  /** null: it is always there. */
-  readonly create: string | null;
-  readonly list: string | null;
-  /** null: lists have whole records. */
-  readonly read: string | null;
-  readonly update: string;
-  readonly delete: string | null;
-  /** The field that identifies the record in requests. */
-  readonly id: 'id' | 'slug' | 'workspace_id' | 'secret_reference_id';
-  /** The field by which other records name it. */
-  readonly namedBy: 'id' | 'slug';
-  /** Is its slug chosen by the caller? Documents are then named by the slug, else by the name. */
-  readonly hasSlug: boolean;
-  /** Prefix of every slug, which a document may leave out. */
-  readonly slugPrefix?: string;
-  /** Fields of the request that are no part of `spec`. */
-  readonly without?: readonly string[];
-  readonly parts?: readonly Part[];
-  /** Fields that matter when a record is made, and are not compared afterwards. */
-  readonly once?: readonly string[];
-  /** Paths that the gateway fills in: compared only where the document has them, and not exported. */
-  readonly computed?: readonly string[];
-  /** What absent fields mean, by their paths; `*` is any item. */
-  readonly usual?: Readonly<Record<string, unknown>>;
-  /** Values that take the place of fields which an earlier apply set and that cannot be without one. */
-  readonly cleared?: Readonly<Record<string, JsonFields>>;
-  /** Brings a spec into its one form where several mean the same. */
-  readonly form?: (spec: JsonFields) => JsonFields;
-  /** Lists of which only the named items are compared, and the field that names an item. */
-  readonly keyed?: Readonly<Record<string, string>>;
-  /** Where free JSON of the spec holds secrets. */
-  readonly secrets?: 'config' | 'guardrail';
-  readonly references?: ReferenceWalk;
-}
+import type { DocumentKind } from './kind.js';
+import { deploymentKind, partnerKind, peopleKinds, priceKind } from './organisation-kinds.js';
+import { references } from './references.js';
 
 const limits = ['usage_limits.next_usage_reset_at'];
 const usualLimits = {
@@ -105,6 +58,7 @@ export const kinds: readonly DocumentKind[] = [
     },
     references: references.workspace,
   },
+  ...peopleKinds,
   {
     kind: 'SecretReference',
     reach: 'organisation',
@@ -173,12 +127,12 @@ export const kinds: readonly DocumentKind[] = [
     namedBy: 'slug',
     hasSlug: true,
     once: ['source_provider_api_key_id'],
-    // A provider with a credential of its own is a virtual key.
-    parts: [{ method: 'VirtualKeys.UpdateVirtualKey', fields: ['secret_mappings'] }],
     computed: limits,
     usual: { ...usualLimits, 'secret_mappings.*.value_format': 'string' },
     references: references.provider,
   },
+  partnerKind,
+  priceKind,
   {
     kind: 'Guardrail',
     reach: 'either',
@@ -269,6 +223,7 @@ export const kinds: readonly DocumentKind[] = [
     id: 'id',
     namedBy: 'id',
     hasSlug: false,
+    newSecret: 'key',
     once: ['type', 'sub_type', 'user_id'],
     computed: [...limits, 'rotation_policy.next_rotation_at'],
     usual: {
@@ -278,6 +233,7 @@ export const kinds: readonly DocumentKind[] = [
     },
     references: references.apiKey,
   },
+  deploymentKind,
   {
     kind: 'UsageLimitsPolicy',
     ...policies('UsageLimitsPolic'),

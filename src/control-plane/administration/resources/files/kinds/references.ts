@@ -72,6 +72,12 @@ export const references = {
       inside((defaults) => guardrails(visit)(at(defaults, 'user_api_key_config', one('Config', visit)))),
     ),
   organisation: (spec, visit) => guardrails(visit)(spec),
+  deployment: (spec, visit) =>
+    at(
+      spec,
+      'auth_settings',
+      inside((settings) => at(settings, 'workspaces_allowed', each('Workspace', visit))),
+    ),
   secretReference: (spec, visit) => at(spec, 'allowed_workspaces', each('Workspace', visit)),
   integration: (spec, visit) =>
     at(mapped(visit)(spec), 'workspaces', (list) =>

@@ -1,6 +1,6 @@
 import type { FieldShape, Shape } from '../../../../../../proto/shape.js';
 import { adminMethod } from '../../../../../../proto/tree.js';
-import type { DocumentKind } from './kinds.js';
+import type { DocumentKind } from './kind.js';
 
 /** Fields that a document has beside its `spec`, or that belong to a single request. */
 const apart = new Set([
@@ -20,7 +20,7 @@ export class SpecShape implements Shape {
   readonly #spelt = new Map<string, FieldShape>();
 
   constructor(readonly kind: DocumentKind) {
-    const main = adminMethod(kind.create ?? kind.update);
+    const main = adminMethod(kind.specMethod ?? kind.create ?? kind.update);
     const parts = kind.parts ?? [];
     const ofParts = new Set(parts.flatMap(({ fields }) => fields));
     const without = new Set([...apart, ...(kind.without ?? [])]);

@@ -1,7 +1,7 @@
 import type { FieldShape } from '../../../../../../proto/shape.js';
 import type { Fault } from '../../../admin-error.js';
 import type { JsonFields } from '../kinds/json.js';
-import type { DocumentKind } from '../kinds/kinds.js';
+import type { DocumentKind } from '../kinds/kind.js';
 import { specShape } from '../kinds/spec-shape.js';
 import type { MissingSecret } from './placeholders.js';
 import { secretMark } from './spec-secrets.js';

@@ -1,6 +1,6 @@
 import type { Fault } from '../../../admin-error.js';
 import { isObject, type JsonFields } from '../kinds/json.js';
-import type { DocumentKind } from '../kinds/kinds.js';
+import type { DocumentKind } from '../kinds/kind.js';
 import { specShape } from '../kinds/spec-shape.js';
 import { secretMark, visitSecrets } from './spec-secrets.js';
 
@@ -44,6 +44,7 @@ function placeholderIn(value: unknown): { readonly name: string; readonly text: 
 function targetOf(kind: DocumentKind, path: string): string | null {
   if (specShape(kind).field('secret_mappings') === undefined) return null;
   if (kind.kind === 'Provider' && /^\w+$/.test(path)) return path === 'key' ? path : `model_config.${path}`;
+  if (kind.secrets === 'partner') return /^credentials\.[\w.]+$/.test(path) ? path : null;
   return /^(?:key|configurations\.\w+)$/.test(path) ? path : null;
 }
 

@@ -1,8 +1,9 @@
 import type { FieldShape } from '../../../../../../proto/shape.js';
+import { partners } from '../../../../../common/guardrails/partners.js';
 import { replaced } from '../../../../store/secrets/config-secrets.js';
 import { hidesPart, secretOf } from '../../../../store/secrets/guardrail-secrets.js';
 import { isObject, type JsonFields, under } from '../kinds/json.js';
-import type { DocumentKind } from '../kinds/kinds.js';
+import type { DocumentKind } from '../kinds/kind.js';
 import { specShape } from '../kinds/spec-shape.js';
 
 /** In place of a secret wherever specs are compared or shown. */
@@ -19,6 +20,8 @@ export function visitSecrets(kind: DocumentKind, spec: JsonFields, visit: Visit)
     if (field === undefined) made[name] = value;
     else if (kind.secrets === 'config' && field.name === 'config') made[name] = ofConfig(value, visit);
     else if (kind.secrets === 'guardrail' && field.name === 'checks') made[name] = ofChecks(value, visit);
+    else if (kind.secrets === 'partner' && field.name === 'credentials')
+      made[name] = ofPartner(value, name, visit);
     else made[name] = ofField(field, value, name, visit);
   }
   return made;
@@ -49,6 +52,23 @@ function ofField(field: FieldShape, value: unknown, path: string, visit: Visit):
     );
   return inner(value, path);
 }
+
+/** Credentials that are no secret, whichever partner they are for. */
+const openCredentials = new Set<string>();
+for (const { fields } of partners.values())
+  for (const { name, isPublic } of fields) if (isPublic) openCredentials.add(name);
+for (const { fields } of partners.values())
+  for (const { name, isPublic } of fields) if (!isPublic) openCredentials.delete(name);
+
+const ofPartner = (value: unknown, path: string, visit: Visit): unknown =>
+  isObject(value)
+    ? Object.fromEntries(
+        Object.entries(value).map(([name, item]) => [
+          name,
+          openCredentials.has(name) ? item : visit(item, under(path, name)),
+        ]),
+      )
+    : value;
 
 const ofConfig = (value: unknown, visit: Visit): unknown => {
   const config = configOf(value);
