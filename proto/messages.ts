@@ -857,6 +857,8 @@ export interface CreateProviderRequest {
   readonly source_provider_api_key_id?: string | null;
   /** Texts by name, at most 64, for people and searches. */
   readonly tags?: Readonly<Record<string, unknown>> | null;
+  /** Takes credentials from secret references, by `key` or `model_config.<field>`; at most 100. Not with integration_id. */
+  readonly secret_mappings: readonly SecretMapping[];
   /** A repeat with the same request_id and body within 24 hours gets the first answer again. */
   readonly request_id?: string | null;
 }
@@ -2130,6 +2132,7 @@ export interface GlobalWorkspaceAccess {
 export interface GraphRequest {
   /** Id or slug. A workspace's key sees its own workspace alone; an organisation's key sees the default one unless it names another. */
   readonly workspace_slug?: string | null;
+  /** The same as workspace_slug. */
   readonly workspace_id?: string | null;
   /** From this time on, with its zone. Needed, here or in the saved filter. */
   readonly time_of_generation_min?: string | null;
@@ -2201,6 +2204,7 @@ export interface Group {
 export interface GroupByRequest {
   /** Id or slug. A workspace's key sees its own workspace alone; an organisation's key sees the default one unless it names another. */
   readonly workspace_slug?: string | null;
+  /** The same as workspace_slug. */
   readonly workspace_id?: string | null;
   /** From this time on, with its zone. Needed, here or in the saved filter. */
   readonly time_of_generation_min?: string | null;
@@ -2257,6 +2261,7 @@ export interface GroupByRequest {
 export interface GroupMetadataRequest {
   /** Id or slug. A workspace's key sees its own workspace alone; an organisation's key sees the default one unless it names another. */
   readonly workspace_slug?: string | null;
+  /** The same as workspace_slug. */
   readonly workspace_id?: string | null;
   /** From this time on, with its zone. Needed, here or in the saved filter. */
   readonly time_of_generation_min?: string | null;
@@ -2318,6 +2323,7 @@ export interface Groups {
 export interface GroupsRequest {
   /** Id or slug. A workspace's key sees its own workspace alone; an organisation's key sees the default one unless it names another. */
   readonly workspace_slug?: string | null;
+  /** The same as workspace_slug. */
   readonly workspace_id?: string | null;
   /** From this time on, with its zone. Needed, here or in the saved filter. */
   readonly time_of_generation_min?: string | null;
@@ -2782,7 +2788,7 @@ export interface LatencySummary {
 }
 
 export interface LinkUserRequest {
-  /** Id of the user. The first owner, unless given. */
+  /** Id or e-mail address of the user. The first owner, unless given. */
   readonly user_id?: string | null;
 }
 
@@ -3207,6 +3213,7 @@ export interface ListMailsResponse {
 export interface ListMetadataValuesRequest {
   /** Id or slug. A workspace's key sees its own workspace alone; an organisation's key sees the default one unless it names another. */
   readonly workspace_slug?: string | null;
+  /** The same as workspace_slug. */
   readonly workspace_id?: string | null;
   /** From this time on, with its zone. Needed, here or in the saved filter. */
   readonly time_of_generation_min?: string | null;
@@ -4311,6 +4318,8 @@ export interface Provider {
   /** Not kept yet. */
   readonly last_used_at?: string | null;
   readonly tags?: Readonly<Record<string, unknown>> | null;
+  /** Credentials that are taken from secret references. */
+  readonly secret_mappings: readonly SecretMapping[];
 }
 
 /** A rate limit of a provider: the shortest unit is a minute. */
@@ -4716,8 +4725,8 @@ export interface ScimResource {
 
 /** Takes a credential from a secret reference. */
 export interface SecretMapping {
-  /** `key`, or `configurations.<field>` of an integration, `model_config.<field>` of a virtual key, `credentials.<field>`
-   * of a plugin. Each once. */
+  /** `key`, or `configurations.<field>` of an integration, `model_config.<field>` of a provider or virtual key,
+   * `credentials.<field>` of a plugin. Each once. */
   readonly target_field: string;
   /** Id or slug of a secret reference that the workspace may use. */
   readonly secret_reference_id: string;
@@ -5480,6 +5489,8 @@ export interface UpdateProviderRequest {
   readonly oracle_private_key?: string | null;
   /** Texts by name, at most 64, for people and searches. */
   readonly tags?: Readonly<Record<string, unknown>> | null;
+  /** Replaces them all; at most 100. */
+  readonly secret_mappings: readonly SecretMapping[];
   /** Fields to change; one that is named and absent is cleared. What is present, unless given. */
   readonly update_mask?: readonly string[] | null;
   /** Refused with 409 if the record has another etag. */
@@ -6451,7 +6462,7 @@ export interface AdminServices {
   };
   /** Invitations to the organisation. They last 7 days. */
   Invites: {
-    /** Invites a person. The link is in this answer and nowhere else. */
+    /** Invites a person. The link is in this answer, and in a mail to the person where mail is set up. */
     CreateInvite: [CreateInviteRequest, CreatedInvite];
     /** Lists invitations. */
     ListInvites: [ListInvitesRequest, ListInvitesResponse];

@@ -366,7 +366,7 @@ export class LimitAdmission {
     this.host.record(x, 'refused_by', described(limit.rule));
     return limit.period === null
       ? refusalOf(x, limit.rule, refusal)
-      : budgetRefusalOf(limit.rule, limit.period, amount, refusal);
+      : budgetRefusalOf(x, limit.rule, limit.period, amount, refusal);
   }
 
   #wouldRefuse(x: Exchange, rule: Limit['rule']): void {

@@ -30,6 +30,10 @@ const shown: Readonly<Record<RateHolder | BudgetHolder, string>> = {
 
 const periods = { rps: 'second', rpm: 'minute', rph: 'hour', rpd: 'day', rpw: 'week' } as const;
 
+/** What a limit is set on, for people. */
+const holderOf = ({ principal }: Exchange, of: RateHolder | BudgetHolder): string =>
+  of === 'api_key' && principal.isToken === true ? 'user' : shown[of];
+
 /** Waits of this length and more are not worth a client's automatic retry. Milliseconds. */
 const longWaitMs = 120_000;
 /** Requests that run end at no known time: try again after this. Milliseconds. */
@@ -39,7 +43,7 @@ const concurrencyWaitMs = 1000;
 export function refusalOf(x: Exchange, rule: RateRule, { remaining, waitMs }: LimitRefusal): GatewayError {
   const wait = rule.measure === 'concurrency' ? concurrencyWaitMs : waitMs;
   const { of, name, measure, unit, value } = rule;
-  return new GatewayError(codes[of], messageOf(rule, remaining, wait), {
+  return new GatewayError(codes[of], messageOf(rule, holderOf(x, of), remaining, wait), {
     ...(of === 'workspace' && { type: 'workspace_rate_limit_error' }),
     ...(wait !== null && { retryAfterMs: wait }),
     headers: headersOf(x, rule, remaining, wait),
@@ -65,6 +69,7 @@ const exhaustTypes: Readonly<Record<BudgetHolder, string>> = {
 
 /** The answer to a request for which too little is left of a budget. `amount`: what it may use. */
 export function budgetRefusalOf(
+  x: Exchange,
   rule: BudgetRule,
   { startsAt, endsAt }: BudgetPeriod,
   amount: number,
@@ -74,7 +79,7 @@ export function budgetRefusalOf(
   const left = Math.max(0, remaining);
   const waitMs = endsAt === null ? null : Math.max(1, endsAt - Date.now());
   const part = partOf(rule);
-  const whose = `The ${shown[of]} ${JSON.stringify(name)} may use ${shownAmount(rule, limit)}${part === null ? '' : ` for ${part}`}`;
+  const whose = `The ${holderOf(x, of)} ${JSON.stringify(name)} may use ${shownAmount(rule, limit)}${part === null ? '' : ` for ${part}`}`;
   const again = endsAt === null ? '' : ` Usage starts again at ${new Date(endsAt).toISOString()}.`;
   const message =
     left < 1
@@ -114,11 +119,12 @@ const shownAmount = (rule: BudgetRule, amount: number): string =>
   rule.measure === 'cost' ? `$${Number(inUnit(rule, amount).toFixed(6))}` : `${amount} ${rule.measure}`;
 
 function messageOf(
-  { of, name, measure, unit, value }: RateRule,
+  { name, measure, unit, value }: RateRule,
+  holder: string,
   remaining: number,
   waitMs: number | null,
 ): string {
-  const whose = `The ${shown[of]} ${JSON.stringify(name)}`;
+  const whose = `The ${holder} ${JSON.stringify(name)}`;
   if (measure === 'concurrency')
     return `${whose} may have ${value} requests under way at a time, and it has: try again when one has ended.`;
   const limit = `${whose} may use ${value} ${measure} per ${periods[unit!]}`;

@@ -306,9 +306,18 @@ describe('integrations over the administration plane', () => {
       expect((await put('/v1/integrations/unmapped', { secret_mappings: [] })).status).to.equal(200);
       const bad: [object[], string][] = [
         [[map('key'), map('key')], 'secret_mappings[1].target_field repeats key'],
-        [[map('model_config.openai_project')], 'secret_mappings[0].target_field must be key, or a field'],
-        [[map('configurations.colour')], 'secret_mappings[0].target_field must be key, or a field'],
-        [[map('configurations.aws_region')], 'secret_mappings[0].target_field is no field of openai'],
+        [
+          [map('model_config.openai_project')],
+          'secret_mappings[0].target_field must be one of these for openai: key, configurations.custom_host',
+        ],
+        [
+          [map('configurations.colour')],
+          'secret_mappings[0].target_field must be one of these for openai: key, configurations.custom_host',
+        ],
+        [
+          [map('configurations.aws_region')],
+          'secret_mappings[0].target_field must be one of these for openai',
+        ],
       ];
       for (const [secret_mappings, message] of bad)
         expect(await no(create({ secret_mappings }), 400, 'AB01')).to.include(message);

@@ -6,7 +6,7 @@ const manners: Manners = {
   LinkUser: {
     argument: {
       name: 'user-id',
-      description: 'id of the user who sets a new password; the first owner, unless given',
+      description: 'id or e-mail address of the user who sets a new password; the first owner, unless given',
       fields: (text) => ({ user_id: text }),
     },
     show: ({ link }) => String(link),

@@ -34,6 +34,7 @@ export function heartOf(shape: Shape): FieldShape | null {
 function text(field: FieldShape, value: unknown): string {
   if (value === undefined || value === null || value === '') return '-';
   if (field.kind === 'timestamp') return `${String(value).slice(0, 16)}Z`;
+  if (field.kind === 'double') return String(Number(Number(value).toPrecision(6)));
   return printable(typeof value === 'object' ? JSON.stringify(value) : String(value));
 }
 

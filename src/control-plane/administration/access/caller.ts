@@ -16,7 +16,14 @@ import type { Forget } from '../../../common/ipc/messages.js';
 import type { KeyRecord } from '../../../common/ipc/records.js';
 import type { Place, Session, Store, User, Workspace } from '../../store/store.js';
 import { AdminError } from '../admin-error.js';
-import { leaves, type Standing, seesAllData, seesLogMetadata, standingInAll, standingOf } from './can.js';
+import {
+  leaves,
+  type Standing,
+  seesAllData,
+  seesLogMetadata,
+  standingInOrganisation,
+  standingOf,
+} from './can.js';
 import type { KnownCaller, KnownCallers } from './known-callers.js';
 
 /** A record that a method has made, changed or deleted: what the audit row is about, and the change that is reported. */
@@ -77,6 +84,8 @@ export class Caller {
   unit: ((work: () => Promise<Message>) => Promise<Message>) | null = null;
   /** Calls other methods as parts of this one; null for methods that consist of no other calls. */
   parts: NestedCalls | null = null;
+  /** The same person in the other workspaces that the person is in; for methods that are about all of them. */
+  elsewhere: readonly Caller[] = [];
   #key: KeyRecord | null;
   #scopes: ReadonlySet<string>;
   readonly #standing: Standing | null;
@@ -263,7 +272,7 @@ async function standingBehind(store: Store, key: KeyRecord): Promise<Standing | 
   if (workspaceId !== null && userId === null) return null;
   const standing =
     workspaceId === null
-      ? await standingInAll(store, organisationId, 'admin')
+      ? await standingInOrganisation(store, organisationId, 'admin')
       : await standingOf(store, { organisationId, workspaceId }, userId!);
   if (standing === null) throw unknownKey();
   return standing;

@@ -114,7 +114,7 @@ export async function standingOf(store: Store, place: Place, userId: string): Pr
 }
 
 /** Of an owner or admin, in the organisation as a whole. null: there is no such organisation. */
-export async function standingInAll(
+export async function standingInOrganisation(
   store: Store,
   organisationId: string,
   role: 'owner' | 'admin',

@@ -24,11 +24,11 @@ export const ofProvider = (
   workspaceId,
   root,
   checkField(target, path) {
-    const field = credentialFields[fieldOf(target, root)];
-    if (target !== 'key' && (!target.startsWith(`${root}.`) || field === undefined))
-      throw AdminError.field(path, `must be key, or a field of ${root} such as ${root}.custom_host.`);
-    if (field?.providers?.includes(provider) === false)
-      throw AdminError.field(path, `is no field of ${provider}.`);
+    const accepted = Object.entries(credentialFields)
+      .filter(([, { providers }]) => providers === null || providers.includes(provider))
+      .map(([name]) => `${root}.${name}`);
+    if (target === 'key' || accepted.includes(target)) return;
+    throw AdminError.field(path, `must be one of these for ${provider}: key, ${accepted.join(', ')}.`);
   },
 });
 

@@ -5,7 +5,7 @@ import type { KeyRecord } from '../../../../common/ipc/records.js';
 import type { Organisation, Session, Store, User } from '../../../store/store.js';
 import { AdminError } from '../../admin-error.js';
 import { Caller, type Person } from '../caller.js';
-import { standingInAll, standingOf } from '../can.js';
+import { standingInOrganisation, standingOf } from '../can.js';
 import type { CookieProof, Inbound } from '../inbound.js';
 
 const ended = (): AdminError =>
@@ -24,6 +24,8 @@ const organisationScopes = scopesOf('organisation-service');
 
 /** Methods that list what is in all workspaces of a person. */
 const ofAllWorkspaces = new Set(['Workspaces.ListWorkspaces']);
+/** Methods that report what happens in all workspaces of a person. */
+const inAllWorkspaces = new Set(['Watch.WatchConfig']);
 
 function checkCookie(store: Store, token: string, proof: CookieProof | null | undefined): void {
   if (!proof?.changes) return;
@@ -76,7 +78,7 @@ export class SessionCallers {
     };
     const person = { user, session, csrf: store.sessions.csrfToken(token) };
     if (user.role === 'member') return this.#member(key, person, call);
-    const standing = await standingInAll(store, organisationId, user.role);
+    const standing = await standingInOrganisation(store, organisationId, user.role);
     if (standing === null) throw ended();
     return new Caller(key, store, standing, person);
   }
@@ -99,9 +101,21 @@ export class SessionCallers {
     person: Person,
     call: Pick<Inbound, 'method' | 'read'> | null,
   ): Promise<Caller> {
-    const { store } = this;
     const { user } = person;
     const workspaceId = call === null ? (user.workspaceIds[0] ?? null) : await this.#workspaceOf(user, call);
+    const caller = await this.#memberIn(workspaceId, key, person);
+    if (call !== null && inAllWorkspaces.has(call.method.name)) {
+      const elsewhere: Caller[] = [];
+      for (const other of user.workspaceIds)
+        if (other !== workspaceId) elsewhere.push(await this.#memberIn(other, key, person));
+      caller.elsewhere = elsewhere;
+    }
+    return caller;
+  }
+
+  async #memberIn(workspaceId: string | null, key: KeyRecord, person: Person): Promise<Caller> {
+    const { store } = this;
+    const { user } = person;
     const place = { organisationId: user.organisationId, workspaceId: workspaceId ?? '' };
     const standing = (workspaceId === null ? null : await standingOf(store, place, user.id)) ?? {
       organisation: user.role,

@@ -21,7 +21,11 @@ const looks = (kind: string): AdminMethod[] =>
   );
 
 /** May the caller look at records of that kind, of that workspace? */
-function sees(caller: Caller, { kind, workspaceId }: Change): boolean {
+function sees(caller: Caller, change: Change): boolean {
+  return [caller, ...caller.elsewhere].some((one) => seesThere(one, change));
+}
+
+function seesThere(caller: Caller, { kind, workspaceId }: Change): boolean {
   const isMine = caller.sees(workspaceId);
   return (
     isMine &&
@@ -34,10 +38,14 @@ function sees(caller: Caller, { kind, workspaceId }: Change): boolean {
 }
 
 /** Did this change, perhaps, what the caller may see? */
-function concernsRights({ key }: Caller, { kind, id, workspaceId }: Change): boolean {
+function concernsRights({ key, elsewhere }: Caller, { kind, id, workspaceId }: Change): boolean {
   if (kind === 'api_key') return id === key.keyId;
   if (kind === 'user') return key.userId !== null && id === key.userId;
-  return kind === 'organisation' || (kind === 'workspace' && workspaceId === key.workspaceId);
+  if (kind === 'organisation') return true;
+  return (
+    kind === 'workspace' &&
+    [key, ...elsewhere.map((one) => one.key)].some((one) => one.workspaceId === workspaceId)
+  );
 }
 
 const tokenOf = (seq: number): string => `t${seq.toString(36)}`;

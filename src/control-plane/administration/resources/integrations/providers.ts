@@ -2,6 +2,7 @@ import type { CreateProviderRequest, Provider as ProviderMessage } from '../../.
 import type { Forget } from '../../../../common/ipc/messages.js';
 import type { Place, Provider } from '../../../store/store.js';
 import type { Caller } from '../../access/caller.js';
+import { addressIn } from '../../access/host-trust.js';
 import { checkOwnIdentity } from '../../access/own-identity.js';
 import { AdminError } from '../../admin-error.js';
 import { changeOf } from '../../audit/mask.js';
@@ -19,10 +20,20 @@ import {
   providerStates,
   termsMessage,
 } from '../../credentials/provider-terms.js';
+import {
+  checkMappedHost,
+  mappedFields,
+  ofProvider,
+  secretMappingMessage,
+  secretMappingsOf,
+} from '../../credentials/secret-mappings.js';
 import { pageOf, stale, textOf, timeOf } from '../../grpc/wire.js';
 import type { AdminParts, Service } from '../../service.js';
 import { type BudgetState, BudgetStates } from '../../usage/budget-states.js';
 import { checkAddress, providerNamed } from './provider-names.js';
+
+/** What precedes the point in names of its fields that are mapped. */
+const root = 'model_config';
 
 const toMessage = (provider: Provider, budget: BudgetState | null, now: number): ProviderMessage => ({
   id: provider.id,
@@ -38,6 +49,7 @@ const toMessage = (provider: Provider, budget: BudgetState | null, now: number):
   last_updated_at: timeOf(provider.updatedAt),
   object: 'provider',
   etag: provider.etag,
+  secret_mappings: provider.secretMappings.map(secretMappingMessage),
 });
 
 /** What data workers may remember of it. */
@@ -102,14 +114,21 @@ export function providersService(parts: AdminParts): Service<'Providers'> {
     }
     if (!request.integration_id) {
       const provider = providerNamed(parts, textOf('provider', request.provider), 'provider');
-      const own = newCredentials(caller, provider, request);
-      checkAddress(parts, provider, 'custom_host', own.baseUrl !== null);
+      const owner = ofProvider(provider, root, place.workspaceId);
+      const mappings = await secretMappingsOf(caller, request.secret_mappings, owner);
+      const own = newCredentials(caller, provider, request, mappings);
+      checkMappedHost(caller, mappings, own.baseUrl ?? addressIn(own.configurations.shown));
+      const hasHost = own.baseUrl !== null || mappedFields(mappings, root).has('custom_host');
+      checkAddress(parts, provider, 'custom_host', hasHost);
       checkOwnIdentity(parts, place, own.configurations, spelt);
       return store.providers.create(place, { ...named, ...own });
     }
     const given = givenCredential(request);
-    if (given !== null)
-      throw AdminError.field(given, 'does not go with integration_id: the integration has it.');
+    if (given !== null || request.secret_mappings.length > 0)
+      throw AdminError.field(
+        given ?? 'secret_mappings',
+        'does not go with integration_id: the integration has it.',
+      );
     const integration = await store.integrations.usable(place, request.integration_id);
     if (integration === null)
       throw new AdminError('AB02', 'integration_id: there is none that the workspace may use.');
@@ -147,8 +166,17 @@ export function providersService(parts: AdminParts): Service<'Providers'> {
       const place = await caller.place(request.workspace_id);
       const before = await store.providers.get(place, request.slug);
       if (before === null) throw new AdminError('AB08', 'There is no such provider.');
-      const own = changedCredentials(caller, before, request, undefined);
-      checkAddress(parts, before.provider, 'custom_host', own.baseUrl !== null);
+      const asked = changeOf(request, 'secret_mappings');
+      const owner = ofProvider(before.provider, root, place.workspaceId);
+      const mappings = asked === undefined ? undefined : await secretMappingsOf(caller, asked ?? [], owner);
+      const own = changedCredentials(caller, before, request, mappings);
+      const mapped = mappedFields(mappings ?? before.secretMappings, root);
+      checkAddress(parts, before.provider, 'custom_host', own.baseUrl !== null || mapped.has('custom_host'));
+      checkMappedHost(
+        caller,
+        mappings ?? (own.baseUrl ? before.secretMappings : []),
+        own.baseUrl ?? before.baseUrl ?? addressIn(own.configurations?.shown ?? before.configurations),
+      );
       checkOwnIdentity(parts, place, own.configurations, spelt);
       const now = Date.now();
       const provider = await store.providers.update(place, before.id, {

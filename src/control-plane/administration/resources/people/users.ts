@@ -97,6 +97,15 @@ export function usersService({ store, publicUrl }: AdminParts): Service<'Users'>
     return user;
   }
 
+  /** By id or e-mail address. */
+  async function userNamed(caller: Caller, named: string): Promise<User> {
+    if (!named.includes('@')) return userAt(caller, named);
+    const { rows } = await store.users.list(caller.organisationId, { email: named }, { offset: 0, limit: 1 });
+    if (rows[0] === undefined)
+      throw new AdminError('AB08', `There is no user ${named}: headgate users list shows all of them.`);
+    return rows[0];
+  }
+
   async function listed(caller: Caller, request: ListUsersRequest): Promise<ListUsersResponse> {
     const { role, email } = request;
     const filter = { role: role || undefined, email: email || undefined };
@@ -169,10 +178,12 @@ export function usersService({ store, publicUrl }: AdminParts): Service<'Users'>
       return {};
     },
 
-    async LinkUser(caller, { user_id }) {
+    async LinkUser(caller, { user_id: named }) {
       const { organisationId } = caller;
-      checkLink(caller, user_id ? (await userAt(caller, user_id)).role : 'member');
-      if (!user_id) {
+      const user = named ? await userNamed(caller, named) : null;
+      const user_id = user?.id ?? null;
+      checkLink(caller, user?.role ?? 'member');
+      if (user === null) {
         if ((await store.users.owners(organisationId)) > 0)
           throw AdminError.field('user_id', 'is required: the organisation has an owner.');
       }

@@ -17,7 +17,7 @@ export interface Attribute {
   readonly caseExact?: true;
   readonly canonicalValues?: readonly string[];
   readonly referenceTypes?: readonly string[];
-  /** Of a complex one. */
+  /** The parts of a complex attribute. */
   readonly parts?: readonly Attribute[];
 }
 
@@ -156,19 +156,19 @@ export const groupAttributes: readonly Attribute[] = [
   ]),
 ];
 
-/** Attributes of RFC 7643 that are accepted and not kept. */
+/** Attributes of RFC 7643 that are accepted, but not stored. */
 const passedOver = new Set(['password', 'ims', 'photos', 'entitlements', 'x509certificates']);
 
 /** Is it a name of RFC 7643 whose values are not kept? */
 export const isPassedOver = (name: string): boolean => passedOver.has(name.toLowerCase());
 
-/** The attribute of that name, in any case. */
+/** The attribute of that name, in upper or lower case. */
 export const attributeNamed = (attributes: readonly Attribute[], wanted: string): Attribute | undefined => {
   const key = wanted.toLowerCase();
   return attributes.find((one) => one.name.toLowerCase() === key);
 };
 
-/** Characters of one text, and values of one attribute. */
+/** Most characters of a text, and most values of an attribute. */
 const longestText = 1024;
 const mostValues = 100;
 
@@ -239,7 +239,7 @@ function readSingle(attribute: Attribute, value: unknown, path: string): unknown
   return text === '' ? undefined : text;
 }
 
-/** Those attributes of an object that are known, each under its own name and in its form; others are left out. */
+/** The known attributes of an object, with their names and values normalised; others are left out. */
 export function readAttributes(attributes: readonly Attribute[], json: Json, path = ''): Json {
   const read: Record<string, unknown> = {};
   for (const [name, value] of Object.entries(json)) {

@@ -9,7 +9,7 @@ import {
 } from '../../../store/records/scim-conditions.js';
 import { ScimError } from './scim-error.js';
 
-/** A filter of RFC 7644 as a condition of the store. */
+/** Translates filters of RFC 7644 into conditions of the store. */
 
 const longest = 2048;
 const deepest = 12;
@@ -18,7 +18,7 @@ const mostComparisons = 50;
 const invalid = (problem: string): ScimError => new ScimError('invalidFilter', `filter: ${problem}`);
 
 const coreSchema = /^urn:ietf:params:scim:schemas:core:2\.0:(?:User|Group):/i;
-/** What a filter may call the attributes, besides their names. */
+/** Other names that filters may use for attributes. */
 const otherNames: Readonly<Record<string, string>> = {
   emails: 'emails.value',
   members: 'members.value',
@@ -84,7 +84,7 @@ class FilterReader {
     return { op, attribute, value: this.#valueOf(kind, attribute, op, value as string | number | boolean) };
   }
 
-  /** `eq null`: it has no value. */
+  /** `eq null` means that the attribute has no value, `ne null` that it has one. */
   #presence(op: ScimOperator, attribute: string): ScimCondition {
     const present: ScimComparison = { op: 'pr', attribute, value: null };
     if (op === 'ne') return present;
@@ -92,7 +92,7 @@ class FilterReader {
     throw invalid(`${op} takes no null.`);
   }
 
-  /** Addresses are found whatever their type; work addresses are asked for by most identity providers. */
+  /** Types of addresses are not searched. The filter that most identity providers send, for work addresses, matches all. */
   #ofOnlyAddress(name: string, op: string, value: unknown): ScimCondition {
     const isUsual = String(value).toLowerCase() === (name === 'emails.type' ? 'work' : 'true');
     if (op !== 'eq' || !isUsual)
@@ -135,8 +135,10 @@ export function readFilter(filter: string, kind: 'User' | 'Group'): ScimConditio
   let parsed: Filter;
   try {
     parsed = parse(filter);
-  } catch (error) {
-    throw invalid(`it cannot be read: ${(error as Error).message.slice(0, 200)}.`);
+  } catch {
+    throw invalid(
+      'it cannot be read: write it as userName eq "ada@example.com" and active eq true, with texts in double quotes.',
+    );
   }
   return new FilterReader(kind === 'User' ? scimUserAttributes : scimGroupAttributes).condition(parsed);
 }

@@ -7,11 +7,11 @@ import { invalidValue, ScimError } from './scim-error.js';
  * PATCH of groups. Members are added and removed one by one, never through the list of all: a group may have tens of thousands.
  */
 
-/** What the operations change of a group. */
+/** What the operations of a PATCH change in a group. */
 export interface GroupEdit {
   displayName?: string;
   externalId?: string | null;
-  /** Does the list begin empty, in place of the members of before? */
+  /** Are the present members removed before `added` are added? */
   isReplaced: boolean;
   readonly added: Set<string>;
   readonly removed: Set<string>;
@@ -21,7 +21,7 @@ export const noEdit = (): GroupEdit => ({ isReplaced: false, added: new Set(), r
 
 const members = attributeNamed(groupAttributes, 'members')!;
 
-/** Ids of members that were sent: a list, one object, or one id. */
+/** The ids in a value for `members`, which may be a list, one object, or one id. */
 export function memberIdsOf(sent: unknown, path: string): string[] {
   if (sent === null || sent === undefined) return [];
   const items: readonly unknown[] = Array.isArray(sent) ? sent : [sent];

@@ -29,12 +29,12 @@ type Json = Readonly<Record<string, unknown>>;
 
 /** A PATCH of a group with more members is answered without the group. */
 const mostMembersAnswered = 1000;
-/** Members on one page of groups, beyond which the page ends. */
+/** A page of groups ends when its groups have this many members together. */
 const mostMembersShown = 20_000;
 const longestName = 255;
 const everything = { offset: 0, limit: 1_000_000 };
 
-/** Members are read apart: there may be many. */
+/** Everything but the members, which are read separately, since there may be many. */
 const nameAttributes = groupAttributes.filter(({ name }) => name !== 'members');
 
 const noGroup = (): AdminError => new AdminError('AB08', 'There is no such group.');
@@ -69,7 +69,7 @@ function groupResource(
   };
 }
 
-/** A group that was sent whole. Members that are absent stay as they are. */
+/** Reads the body of a POST or PUT. Without `members`, the members stay as they are. */
 function editOf(resource: Json): GroupEdit & { displayName: string } {
   const { displayName, externalId } = readAttributes(nameAttributes, resource);
   if (displayName === undefined) throw invalidValue('displayName', 'is required.');
@@ -108,7 +108,7 @@ export function scimGroups({ store, publicUrl }: AdminParts): GroupMethods {
     return group;
   }
 
-  /** Changes the members, and what the members have by the group. */
+  /** Changes the members of a group, and their memberships in the workspaces that it is mapped to. */
   async function changeMembers(caller: Caller, groupId: string, edit: GroupEdit): Promise<void> {
     const { organisationId } = caller;
     const unknown = await store.scimGroups.unknown(organisationId, [...edit.added]);
@@ -147,7 +147,7 @@ export function scimGroups({ store, publicUrl }: AdminParts): GroupMethods {
     return group;
   }
 
-  /** As many groups of the page as have members that fit into one answer; at least one. */
+  /** The first groups of a page whose members fit into one answer; at least one group. */
   async function fitting(caller: Caller, groups: readonly ScimGroup[]): Promise<readonly ScimGroup[]> {
     const sizes = await store.scimGroups.sizes(
       caller.organisationId,

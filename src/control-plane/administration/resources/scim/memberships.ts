@@ -6,10 +6,10 @@ import { isAbove } from '../../access/roles.js';
 import { AdminError } from '../../admin-error.js';
 import { keysOfUser, keysOfWorkspace } from '../people/users.js';
 
-/** From so many users on, all keys of a workspace are forgotten at once. */
+/** If more users than this are affected, workers forget all keys of the workspace instead of those of each user. */
 const manyUsers = 50;
 
-/** Groups and mappings give no more than the caller could give by hand. */
+/** Throws AB03 for memberships that the caller could not give without a group. */
 async function checkMoves(caller: Caller, moves: readonly ScimMove[]): Promise<void> {
   for (const { userId, workspaceId, from, to } of moves) {
     if (to === null) continue;
@@ -22,7 +22,7 @@ async function checkMoves(caller: Caller, moves: readonly ScimMove[]): Promise<v
   }
 }
 
-/** Workers forget what the keys of those who leave or get another role may do. */
+/** Reports the change, so that workers forget keys of users who leave or get another role. */
 function report(caller: Caller, workspaceId: string, moves: readonly ScimMove[]): void {
   const touched = moves.filter(({ from }) => from !== null);
   const forgets =
@@ -32,7 +32,7 @@ function report(caller: Caller, workspaceId: string, moves: readonly ScimMove[])
   caller.changed({ kind: 'workspace', action: 'update', id: workspaceId, workspaceId }, forgets);
 }
 
-/** The same for a user who is activated: in workspaces that were joined before, and where there is no key yet. */
+/** Gives a user who is activated a key in each workspace in which the user has none. */
 export async function giveKeysOnActivation(caller: Caller, user: User): Promise<void> {
   const { store, organisationId } = caller;
   for (const workspaceId of user.workspaceIds) {
@@ -42,7 +42,7 @@ export async function giveKeysOnActivation(caller: Caller, user: User): Promise<
   }
 }
 
-/** Users who join by a group get the key that the settings of the workspace want for those who join. */
+/** Creates keys for users who join through a group, if the workspace creates keys for users who join. */
 async function giveKeys(caller: Caller, workspaceId: string, moves: readonly ScimMove[]): Promise<void> {
   const { store, organisationId } = caller;
   const settings = await store.organisations.settings(organisationId, workspaceId);
@@ -74,7 +74,7 @@ export async function settleMemberships(
   }
 }
 
-/** Throws AB07 for a membership that came by a group: it would come back with the next change of the group. */
+/** Throws AB07 for a membership that comes from a group: the next change of the group would restore it. */
 export function checkByHand(roleByGroups: string | null): void {
   if (roleByGroups !== null)
     throw new AdminError(

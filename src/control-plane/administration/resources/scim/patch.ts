@@ -24,7 +24,7 @@ export type PatchOp = 'add' | 'remove' | 'replace';
 export interface SentOperation {
   readonly op: PatchOp;
   readonly path: string | null;
-  /** Undefined: there is none. */
+  /** undefined: the operation has no value. */
   readonly value: unknown;
 }
 
@@ -41,7 +41,7 @@ const member = (json: Json, wanted: string): unknown => {
 
 const patchSchema = 'urn:ietf:params:scim:api:messages:2.0:PatchOp';
 
-/** The operations of a body. Throws ScimError for one that is none. */
+/** Reads the operations of a body. Throws ScimError for an invalid one. */
 export function readOperations(body: Json): SentOperation[] {
   const schemas = member(body, 'schemas');
   const isPatch =
@@ -76,7 +76,7 @@ function readOperation(sent: unknown, i: number): SentOperation {
   return { op, path: trimmed, value };
 }
 
-/** A path in its parts. */
+/** A path taken apart. */
 export interface PatchPath {
   /** Within the enterprise extension? */
   readonly isExtension: boolean;
@@ -114,7 +114,7 @@ const booleanFilter = (filter: string): string =>
     (_, before: string, word: string) => `${before} ${word.toLowerCase()}`,
   );
 
-/** Operations of the RFC that do the same: each with a path of known names, and its value in its form. */
+/** The same operations in the RFC's form, with normalised paths and values. */
 function* normalised(sent: SentOperation): Generator<ScimPatchOperation> {
   if (sent.path === null) {
     for (const [name, value] of Object.entries(sent.value as Json)) {
@@ -126,7 +126,7 @@ function* normalised(sent: SentOperation): Generator<ScimPatchOperation> {
   yield* atPath(sent, false);
 }
 
-/** Names that a resource has besides its attributes. */
+/** Names in a resource that are no attributes. */
 const isOwnName = (name: string): boolean => /^(?:id|schemas|meta)$/i.test(name);
 
 /** `lenient`: what is unknown or read-only is passed over, as in a whole resource. */
@@ -171,7 +171,7 @@ function* atPath(sent: SentOperation, lenient: boolean): Generator<ScimPatchOper
       yield { op, path: `${at}[value eq ${JSON.stringify(id ?? '')}]` };
 }
 
-/** The value in the form of what the path leads to. */
+/** Normalises the value by the attribute that the path names. */
 function formOf(
   { op, value, path }: SentOperation,
   attribute: Attribute,
@@ -179,7 +179,7 @@ function formOf(
   inner: Attribute | null,
 ): unknown {
   if (value === undefined) return undefined;
-  // To remove `name.givenName` is to remove it, whatever the value.
+  // `remove` of `name.givenName` ignores the value.
   if (op === 'remove' && (filter !== null || inner !== null || attribute.multiValued !== true))
     return undefined;
   const at = path ?? attribute.name;

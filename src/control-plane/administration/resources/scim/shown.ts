@@ -9,7 +9,7 @@ interface ShownRequest {
   readonly excluded_attributes?: string | null;
 }
 
-/** Always there. */
+/** Attributes that every answer has. */
 const always = new Set(['id', 'schemas']);
 const coreSchema = /^urn:ietf:params:scim:schemas:core:2\.0:(?:User|Group):/;
 

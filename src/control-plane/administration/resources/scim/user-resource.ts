@@ -8,7 +8,7 @@ import { invalidValue, ScimError } from './scim-error.js';
 
 type Json = Readonly<Record<string, unknown>>;
 
-/** Bytes of the attributes that are kept as one text. */
+/** Most bytes of the attributes that are stored together as JSON. */
 const mostBytes = 16 * 1024;
 const longestName = 255;
 
@@ -98,7 +98,7 @@ function emailOf({ userName }: Json): string {
 
 const ranked: readonly OrganisationRole[] = ['owner', 'admin', 'member'];
 
-/** The highest role that is named; null: none is. */
+/** The highest of the roles in `roles`; null: there is none. */
 function roleOf({ roles }: Json): OrganisationRole | null {
   const values = ((roles ?? []) as { readonly value?: string }[]).map(({ value }) => value ?? '');
   const strange = values.find((value) => ![...ranked, 'group', ''].includes(value.toLowerCase()));
@@ -110,7 +110,7 @@ function roleOf({ roles }: Json): OrganisationRole | null {
   return ranked.find((role) => values.some((value) => value.toLowerCase() === role)) ?? null;
 }
 
-/** Addresses besides the user's own; null: there are none. */
+/** E-mail addresses other than the one that the user signs in with; null: there are none. */
 function otherEmails(emails: readonly Json[] | undefined, own: readonly string[]): readonly Json[] | null {
   if (emails === undefined) return null;
   for (const [i, { value }] of emails.entries()) {
@@ -123,11 +123,11 @@ function otherEmails(emails: readonly Json[] | undefined, own: readonly string[]
   return isOwn && (only?.['type'] ?? 'work') === 'work' ? null : emails;
 }
 
-/** What is kept as one text: everything that has no column of its own. */
+/** The attributes that are stored together as JSON: those without a column of their own. */
 function keptAttributes(sent: Json, emails: readonly Json[] | null, before: ScimUser | null): Json {
   const { userName, externalId, displayName, active, roles, groups, name, emails: _, ...rest } = sent;
   const { givenName, familyName, formatted, ...parts } = (name ?? {}) as Name & Json;
-  // What was made of the first and last name is made again.
+  // A display name that was made from first and last name is made again.
   const isMade = formatted === undefined || (before !== null && formatted === fullName(before));
   const keptName = { ...parts, ...(!isMade && { formatted }) };
   const kept = {

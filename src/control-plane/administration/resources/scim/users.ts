@@ -23,14 +23,14 @@ type UserMethods = Pick<
   'ListScimUsers' | 'CreateScimUser' | 'GetScimUser' | 'ReplaceScimUser' | 'PatchScimUser' | 'DeleteScimUser'
 >;
 
-/** Throws AB03 for what this caller may not change of that user. */
+/** Throws AB03 for a change of the user that the caller may not make. */
 async function checkChange(caller: Caller, before: ScimUser, change: ScimUserChange): Promise<void> {
   if (change.role !== before.role) {
     await checkOwner(caller, before, change.role === 'owner');
     if (before.role !== 'owner') await checkOwnership(caller, change.role);
     await checkGrants(caller, before, change.role, []);
   }
-  // People sign in with it: a new address can be a new person.
+  // People sign in with the address, so a new address can mean another person.
   if (emailKey(change.email) !== emailKey(before.email)) {
     await checkOwner(caller, before, true);
     checkOrganisationRole(caller, before.role);
@@ -45,7 +45,7 @@ async function checkChange(caller: Caller, before: ScimUser, change: ScimUserCha
 const nameTaken = (email: string): AdminError =>
   new AdminError('AB07', `userName: the organisation has a user ${email} already.`);
 
-/** Does a change matter to those who check the user's keys? */
+/** Does the change affect what the user's keys may do? */
 const isOfRights = (before: ScimUser, change: ScimUserChange): boolean =>
   before.isActive !== change.isActive || before.role !== change.role || before.email !== change.email;
 
