@@ -147,39 +147,59 @@ export class SqlScimMappings implements ScimMappingStore {
     about: { readonly userIds: readonly string[] } | { readonly workspaceId: string },
   ): Promise<ScimMove[]> {
     return this.database.read(async (sql) => {
-      if ('workspaceId' in about) return this.#moves(sql, organisationId, { workspaceId: about.workspaceId });
+      const workspaceId = 'workspaceId' in about ? about.workspaceId : null;
+      const all =
+        'userIds' in about ? about.userIds : await this.#usersOf(sql, organisationId, about.workspaceId);
+      // Their members stay as they are: an archived workspace does not change.
+      const archived = new Set<string>(
+        await sql('workspaces').where({ organisation_id: organisationId, status: 'archived' }).pluck('id'),
+      );
       const found: ScimMove[] = [];
-      for (const userIds of batchesOf(about.userIds))
-        found.push(...(await this.#moves(sql, organisationId, { userIds })));
+      for (const userIds of batchesOf(all))
+        found.push(...(await this.#moves(sql, organisationId, { userIds, workspaceId, archived })));
       return found;
     });
+  }
+
+  /** Ids of the members of a workspace, and of the groups that are mapped to it. */
+  async #usersOf(sql: Sql, organisationId: string, workspaceId: string): Promise<string[]> {
+    const at = { organisation_id: organisationId, workspace_id: workspaceId };
+    const present: string[] = await sql('workspace_members').where(at).pluck('user_id');
+    const wanted: string[] = await sql('scim_group_members as m')
+      .join('scim_mappings as p', 'm.group_id', 'p.group_id')
+      .where({ 'p.organisation_id': organisationId, 'p.workspace_id': workspaceId, 'p.status': 'active' })
+      .pluck('m.user_id');
+    return [...new Set([...present, ...wanted])];
   }
 
   async #moves(
     sql: Sql,
     organisationId: string,
-    { userIds, workspaceId }: { readonly userIds?: readonly string[]; readonly workspaceId?: string },
+    {
+      userIds,
+      workspaceId,
+      archived,
+    }: {
+      readonly userIds: readonly string[];
+      /** null: in all workspaces. */
+      readonly workspaceId: string | null;
+      readonly archived: ReadonlySet<string>;
+    },
   ): Promise<ScimMove[]> {
     const wanted = sql('scim_mappings as p')
       .join('scim_group_members as m', 'm.group_id', 'p.group_id')
       .join('workspaces as w', 'w.id', 'p.workspace_id')
       .where({ 'p.organisation_id': organisationId, 'p.status': 'active', 'w.status': 'active' })
+      .whereIn('m.user_id', userIds)
       .select('p.workspace_id', 'm.user_id', 'p.role');
     const places = sql('workspace_members')
       .where({ organisation_id: organisationId })
+      .whereIn('user_id', userIds)
       .select('workspace_id', 'user_id', 'role', 'scim_role', 'own_role');
-    if (userIds !== undefined) {
-      wanted.whereIn('m.user_id', userIds);
-      places.whereIn('user_id', userIds);
-    }
-    if (workspaceId !== undefined) {
+    if (workspaceId !== null) {
       wanted.where({ 'p.workspace_id': workspaceId });
       places.where({ workspace_id: workspaceId });
     }
-    // Its members stay as they are: an archived workspace does not change.
-    const archived = new Set<string>(
-      await sql('workspaces').where({ organisation_id: organisationId, status: 'archived' }).pluck('id'),
-    );
     const nameOf = (row: { workspace_id: string; user_id: string }): string =>
       `${row.workspace_id} ${row.user_id}`;
     const byGroups = new Map<string, { workspace_id: string; user_id: string; role: WorkspaceRole }>();
