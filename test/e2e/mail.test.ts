@@ -1,8 +1,9 @@
 import { expect } from 'chai';
 import { headgateHere } from '../support/cli-bench.js';
-import { eventually, type RunningGateway, startGateway } from '../support/gateway.js';
+import { eventually, pause, type RunningGateway, startGateway } from '../support/gateway.js';
+import { flood, ScriptedSmtp } from '../support/scripted-smtp.js';
 import { plainText, type ReceivedMail, SmtpListener } from '../support/smtp-listener.js';
-import { scaled } from '../support/time-limits.js';
+import { expectWithinMs, scaled } from '../support/time-limits.js';
 
 const dayMs = 86_400_000;
 
@@ -137,6 +138,56 @@ describe('a gateway with a mail server', function () {
     });
     const mails = await api.mail.listMails({});
     expect(JSON.stringify([rows, mails, output])).not.to.include(token);
+  });
+});
+
+describe('a gateway whose mail server does not behave', function () {
+  this.timeout(scaled(60_000));
+
+  it('tries again within 15 s, and answers as fast as ever', async () => {
+    const server = await new ScriptedSmtp().start();
+    const gateway = await startGateway({ env: { SMTP_URL: server.url } });
+    try {
+      const { api } = gateway.admin();
+      const invite = (email: string) =>
+        api.invites.createInvite({
+          ...{ email, role: 'member' },
+          workspaces: [{ id: gateway.workspaceId, role: 'member' }],
+        });
+      /** What twenty calls take, which the control process answers, while it mails as often. */
+      const callsTake = async (who: string): Promise<number> => {
+        let sum = 0;
+        for (let i = 0; i < 20; i++) {
+          const asked = performance.now();
+          await invite(`${who}-${i}@example.com`);
+          await api.apiKeys.listApiKeys({});
+          sum += performance.now() - asked;
+          await pause(50);
+        }
+        return sum;
+      };
+      let postponedAt = 0;
+      server.script = (step) => {
+        if (step !== 'RCPT' || postponedAt > 0) return undefined;
+        postponedAt = performance.now();
+        return '451 4.7.1 come back later';
+      };
+      await invite('postponed@example.com');
+      await eventually('the second try', async () => server.accepted.length === 1, 20_000);
+      expectWithinMs(performance.now() - postponedAt, 15_000, { atLeast: 5000 });
+      for (const [who, reply] of [
+        ['empty-lines', flood('\r\n')],
+        ['lines', flood('250-more\r\n')],
+        ['silent', null],
+      ] as const) {
+        server.script = (step) => (step === 'connect' ? reply : undefined);
+        expectWithinMs(await callsTake(who), 2500, { what: `twenty calls beside a server of ${who}` });
+      }
+      expect(server.connections).to.be.at.least(6);
+    } finally {
+      await gateway.stop();
+      server.stop();
+    }
   });
 });
 

@@ -2,7 +2,7 @@ import { scheduler } from 'node:timers/promises';
 import type { Logger } from '../../common/plugin-host/plugin.js';
 import type { ClaimedMail, MailOutcome, MailStore } from '../store/store.js';
 import type { SentNotes } from './sent-notes.js';
-import { SmtpLink } from './smtp-link.js';
+import { SmtpLink, type SmtpTimes } from './smtp-link.js';
 import type { SmtpServer } from './smtp-server-address.js';
 
 export interface MailingOptions {
@@ -10,28 +10,36 @@ export interface MailingOptions {
   readonly server: SmtpServer;
   readonly notes: SentNotes;
   readonly log: Logger;
+  /** To the mail server at a time. */
+  readonly connections?: number;
   /** How often new mails are looked for. Milliseconds. */
   readonly everyMs?: number;
-  /** A claimed mail that was not settled for so long is sent again: its node has died. Longer than a try may take. */
+  /** After this long another node may send a claimed mail: the one that claimed it must have died. Longer than any try takes. */
   readonly holdMs?: number;
+  /** How long the server is waited for. */
+  readonly times?: SmtpTimes;
   /** Unix milliseconds; replaced in tests. */
   readonly clock?: () => number;
 }
 
-/** Connections to the mail server at a time. */
-const connections = 3;
+const usualConnections = 3;
 const usualEveryMs = 1000;
 const usualHoldMs = 120_000;
-/** The first wait after a failed try; each next one is three times as long, up to the longest. */
+/** The wait after the first failed try; each further wait is three times as long, up to the longest. */
 const firstWaitMs = 10_000;
 const longestWaitMs = 600_000;
+/** Mails that are being sent when the process ends have this long to arrive. Milliseconds. */
+const stopMs = 5000;
 /** The same problem is logged again after this long. */
 const remindMs = 60_000;
 
-/** Sends the mails that are due, from every node with a mail server: each is sent by the one that claims it. */
+/** Sends the mails that are due. Every node with a mail server does; each mail is sent by the node that claims it. */
 export class Mailing {
   readonly #options: MailingOptions;
+  /** No further mail is begun. */
   readonly #stop = new AbortController();
+  /** Those that are being sent are cut off. */
+  readonly #cut = new AbortController();
   #loops: Promise<unknown> = Promise.resolve();
   #problem = '';
   #problemAt = 0;
@@ -41,16 +49,19 @@ export class Mailing {
   }
 
   begin(): void {
-    this.#loops = Promise.all([
-      this.#settleNoted(),
-      ...Array.from({ length: connections }, () => this.#loop()),
-    ]);
+    const { connections: length = usualConnections } = this.#options;
+    this.#loops = Promise.all([this.#settleNoted(), ...Array.from({ length }, () => this.#loop())]);
   }
 
-  /** A mail that is being sent is cut off; another node, or the next start, sends it. */
+  /**
+   * Waits for the mails that are being sent: if the server's answer were lost, they would arrive twice. What takes too long
+   * is cut off; another node, or the next start, sends it.
+   */
   async stop(): Promise<void> {
     this.#stop.abort();
+    const late = setTimeout(() => this.#cut.abort(), stopMs);
     await this.#loops;
+    clearTimeout(late);
     this.#options.notes.close();
   }
 
@@ -74,13 +85,13 @@ export class Mailing {
 
   /** Sends what is due, until nothing is or the server can't be reached. Never rejects. */
   async sendDue(): Promise<void> {
-    const { mails, server, holdMs = usualHoldMs } = this.#options;
+    const { mails, server, times, holdMs = usualHoldMs } = this.#options;
     let link: SmtpLink | null = null;
     try {
       while (!this.#stop.signal.aborted) {
         const mail = await mails.claim(holdMs);
         if (mail === null) return;
-        if (link === null || link.isClosed) link = await SmtpLink.to(server);
+        if (link === null || link.isClosed) link = await SmtpLink.to(server, times);
         const goesOn = await this.#sendOne(link, mail);
         if (!goesOn) return;
       }
@@ -91,10 +102,10 @@ export class Mailing {
     }
   }
 
-  /** false: the mail server is not for use now. */
+  /** false: the mail server cannot be used now. */
   async #sendOne(link: SmtpLink, mail: ClaimedMail): Promise<boolean> {
     const { notes, log } = this.#options;
-    const result = await link.send(mail, this.#stop.signal);
+    const result = await link.send(mail, this.#cut.signal);
     if (result.is === 'accepted') {
       notes.add(mail.id);
       await this.#settle(mail, { is: 'sent' });
@@ -109,17 +120,17 @@ export class Mailing {
         { mail: mail.id, kind: mail.kind, reason },
         'A mail was not accepted and is not tried again.',
       );
-    } else if (!this.#stop.signal.aborted) {
+    } else if (!this.#cut.signal.aborted) {
       this.#report('A mail was not accepted; it is tried again.', { mail: mail.id, reason });
     }
     await this.#settle(mail, outcome);
-    return result.is === 'refused';
+    return result.is !== 'failed';
   }
 
   #retry({ tries, giveUpAt }: ClaimedMail, error: string): MailOutcome {
     const now = (this.#options.clock ?? Date.now)();
     // Cut off by the end of this process: the next one sends it at once.
-    if (this.#stop.signal.aborted) return { is: 'retry', notBefore: now, error };
+    if (this.#cut.signal.aborted) return { is: 'retry', notBefore: now, error };
     const wait = Math.min(longestWaitMs, firstWaitMs * 3 ** Math.min(10, tries - 1));
     // Mails that failed together are not all tried again at the same time.
     const notBefore = now + Math.round(wait * (0.9 + 0.2 * Math.random()));

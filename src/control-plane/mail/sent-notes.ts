@@ -1,19 +1,20 @@
 import { closeSync, fstatSync, ftruncateSync, openSync, readSync, writeSync } from 'node:fs';
 
-/** An id in a line. */
+/** An id and a line end. */
 const lineBytes = 37;
-/** More can't have been under way in one process. */
+/** A file with more lines was not written by this program. */
 const mostLines = 1000;
 const id = /^[0-9a-f-]{36}$/;
 
 /**
- * Ids of mails that the server has accepted and the store has not recorded: a file, written in the moment of the
- * server's answer, so that a process that is killed right after it does not send them again.
+ * A file with the ids of mails that the mail server has accepted, but that are not marked as sent in the store yet. An id is
+ * written as soon as the server's answer arrives: if the process is killed right after it, the next one does not send the
+ * mail again.
  */
 export class SentNotes {
   readonly #file: number;
   readonly #open: Set<string>;
-  /** Of the process before this one. */
+  /** Ids that the process before this one has left. */
   readonly before: readonly string[];
   #isClosed = false;
 

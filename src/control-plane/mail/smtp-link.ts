@@ -5,18 +5,27 @@ import type { ClaimedMail } from '../store/store.js';
 import { mailText } from './mail-text.js';
 import type { SmtpServer } from './smtp-server-address.js';
 
-/** The result of sending a mail. `refused`: the server will never accept it; `failed`: it may accept it later. */
+/**
+ * The result of sending a mail. `refused`: the server will never accept it; `postponed`: it does not accept this one now,
+ * but maybe others; `failed`: it accepts none now.
+ */
 export type SendResult =
   | { readonly is: 'accepted' }
-  | { readonly is: 'refused' | 'failed'; readonly reason: string };
+  | { readonly is: 'refused' | 'postponed' | 'failed'; readonly reason: string };
 
 /** Milliseconds. */
-const connectMs = 10_000;
-const idleMs = 20_000;
-/** From the connection, or from the mail before on the same one, to the answer. */
-const sendMs = 45_000;
-/** Of one answer of the server. Bytes. */
-const longestReply = 64 * 1024;
+export interface SmtpTimes {
+  /** For the connection, and for the server's greeting. */
+  readonly connectMs: number;
+  /** In which nothing arrives from the server. */
+  readonly idleMs: number;
+  /** From the connection, or from the mail before on the same one, to the answer. */
+  readonly sendMs: number;
+}
+
+const usualTimes: SmtpTimes = { connectMs: 10_000, idleMs: 20_000, sendMs: 45_000 };
+/** Of all that the server says while one mail is sent. Bytes. */
+const mostReplied = 64 * 1024;
 
 interface Failure extends Error {
   readonly code?: string;
@@ -35,10 +44,19 @@ export class SmtpLink {
   #isOpen = false;
   #isClosed = false;
 
-  private constructor(server: SmtpServer, Connection: typeof SMTPConnection, Composer: typeof MailComposer) {
+  /** Bytes that the server may still send before the next mail. */
+  #replyBytes = mostReplied;
+
+  private constructor(
+    server: SmtpServer,
+    readonly times: SmtpTimes,
+    Connection: typeof SMTPConnection,
+    Composer: typeof MailComposer,
+  ) {
     this.#server = server;
     this.#Composer = Composer;
     const { host, port, secure, requireTls, ignoreTls, verify, name } = server;
+    const { connectMs, idleMs } = times;
     this.#connection = new Connection({
       ...{ host, port, secure, requireTLS: requireTls, ignoreTLS: ignoreTls },
       ...(name !== null && { name }),
@@ -48,18 +66,18 @@ export class SmtpLink {
       dnsTimeout: connectMs,
       socketTimeout: idleMs,
       socketCloseTimeout: 1000,
-      maxResponseSize: longestReply,
+      maxResponseSize: mostReplied,
       logger: false,
     });
+    this.#boundReplies();
     this.#lost = new Promise((_, reject) => {
-      this.#connection.once('error', (error: Error) => {
+      const lose = (error: Error): void => {
         this.#isClosed = true;
-        reject(error);
-      });
-      this.#connection.once('end', () => {
-        this.#isClosed = true;
-        reject(new Error('The server has closed the connection.'));
-      });
+        // What the server has answered before counts: the command learns of that in this turn.
+        setImmediate(() => reject(error));
+      };
+      this.#connection.once('error', lose);
+      this.#connection.once('end', () => lose(new Error('The server has closed the connection.')));
     });
     this.#lost.catch(() => {});
     // Further errors of a connection that is being closed are ignored.
@@ -67,12 +85,30 @@ export class SmtpLink {
   }
 
   /** Loads the library; nothing is connected before the first mail. */
-  static async to(server: SmtpServer): Promise<SmtpLink> {
+  static async to(server: SmtpServer, times = usualTimes): Promise<SmtpLink> {
     const [{ default: Connection }, { default: Composer }] = await Promise.all([
       import('nodemailer/lib/smtp-connection'),
       import('nodemailer/lib/mail-composer'),
     ]);
-    return new SmtpLink(server, Connection, Composer);
+    return new SmtpLink(server, times, Connection, Composer);
+  }
+
+  /**
+   * Closes the connection to a server that does not stop talking. `maxResponseSize` bounds each reply, but not how many
+   * there are: a stream of empty lines would keep this process busy. Overrides an internal method of the library, since the
+   * bytes of an encrypted connection are accessible nowhere else.
+   */
+  #boundReplies(): void {
+    const connection = this.#connection as unknown as { _onData(chunk: Buffer): void };
+    const receive = connection._onData;
+    connection._onData = (chunk) => {
+      if (this.#replyBytes < 0) return;
+      receive.call(connection, chunk.subarray(0, this.#replyBytes));
+      this.#replyBytes -= chunk.length;
+      if (this.#replyBytes >= 0) return;
+      this.#connection.emit('error', new Error('The server sends more than it was asked for.'));
+      this.#connection.close();
+    };
   }
 
   get isClosed(): boolean {
@@ -81,9 +117,10 @@ export class SmtpLink {
 
   /** Never rejects. Where it was not accepted, the connection is closed. */
   async send(mail: ClaimedMail, stop: AbortSignal): Promise<SendResult> {
+    this.#replyBytes = mostReplied;
     const over = new AbortController();
     const signal = AbortSignal.any([stop, over.signal]);
-    const late = scheduler.wait(sendMs, { signal }).then(
+    const late = scheduler.wait(this.times.sendMs, { signal }).then(
       () => {
         throw new Error('The server took too long.');
       },
@@ -140,17 +177,19 @@ export class SmtpLink {
 
   #resultOf(error: Failure): SendResult {
     const { command = '', responseCode = 0 } = error;
-    const isPermanent = responseCode >= 500 && responseCode < 600;
-    // Only a recipient or a text is refused for good. Errors about the sender or the password can be fixed by the operator.
-    const isRefused = isPermanent && (command === 'RCPT TO' || command === 'DATA');
-    return { is: isRefused ? 'refused' : 'failed', reason: this.#reasonOf(error) };
+    const reason = this.#reasonOf(error);
+    // Errors about the sender or the password can be fixed by the operator. 421: the server is about to close.
+    const isOfMail = (command === 'RCPT TO' || command === 'DATA') && responseCode !== 421;
+    if (!isOfMail || responseCode < 400 || responseCode > 599) return { is: 'failed', reason };
+    return { is: responseCode < 500 ? 'postponed' : 'refused', reason };
   }
 
   /** The error without texts that were sent to the server, which its answer may repeat. */
   #reasonOf({ code = '', command = '', responseCode = 0, response = '', message }: Failure): string {
     if (responseCode === 0) {
       if (code === '') return message;
-      return `${code}: no connection to the mail server, or it was lost`;
+      const fault = tlsFault(message);
+      return `${code}: ${fault ?? 'no connection to the mail server, or it was lost'}`;
     }
     const step = command === '' ? '' : ` to ${command}`;
     // Before the text is sent, the password is the only secret that the server has received.
@@ -163,8 +202,10 @@ export class SmtpLink {
 
   /** Ends the session; the server may have ended the connection already. */
   quit(): void {
-    if (this.#isOpen && !this.#isClosed) this.#connection.quit();
+    if (this.#isClosed) return;
     this.#isClosed = true;
+    if (!this.#isOpen) return this.#connection.close();
+    this.#connection.quit();
     // A server that does not answer is not waited for.
     setTimeout(() => this.#connection.close(), 1000).unref();
   }
@@ -173,6 +214,15 @@ export class SmtpLink {
     this.#isClosed = true;
     this.#connection.close();
   }
+}
+
+/** What is wrong with the server's certificate, in the words of TLS; null: nothing is. */
+function tlsFault(message: string): string | null {
+  const [fault] =
+    /(?:self-signed )?certificate\b.*|unable to verify.*|unable to get .*issuer.*|wrong version number/i.exec(
+      message,
+    ) ?? [];
+  return fault === undefined ? null : printable(`TLS: ${fault}`);
 }
 
 const printable = (text: string): string =>
