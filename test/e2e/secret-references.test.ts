@@ -270,6 +270,24 @@ describe('Secret references', () => {
     expect(json.error.message).to.include('HEADGATE_SECRET_ENV');
   });
 
+  it('without a value are named in the log once a minute, in one plain line', async () => {
+    const slug = await reference({ ...env, secret_path: 'TEST_UNLISTED' });
+    const key = await mapped(slug);
+    for (let i = 0; i < 20; i++) expect((await chat(key)).status).to.equal(503);
+    const linesOf = (): string[] =>
+      gateway
+        .output()
+        .split('\n')
+        .filter((line) => line.includes(slug) && line.includes('"code":"secret_unavailable"'));
+    await eventually('a line', async () => linesOf().length > 0);
+    // Each of the two workers has its own.
+    expect(linesOf().length).to.be.at.most(2);
+    for (const line of linesOf()) {
+      expect(JSON.parse(line)).to.include({ level: 40, code: 'secret_unavailable' });
+      expect(line).to.include(`the secret reference ${slug}`).and.not.include('stack');
+    }
+  });
+
   describe('of managers', () => {
     const aws = (auth: object, path = 'prod/openai') => ({
       manager_type: 'aws_sm',

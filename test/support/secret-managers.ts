@@ -108,6 +108,8 @@ function answerOf(managers: SecretManagers, request: IncomingMessage, body: Buff
   if (path === '/container') return ok({ ...toAws(awsKeys) });
   if (request.headers['x-amz-target'] === 'secretsmanager.GetSecretValue')
     return secretsManager(managers, request, body);
+  if (body.toString().includes('Action=AssumeRoleWithWebIdentity'))
+    return webIdentity(managers, request, body);
   if (body.toString().includes('Action=AssumeRole')) return sts(managers, request, body);
   if (path.endsWith('/oauth2/v2.0/token')) return entra(managers, path, request, body);
   if (path === '/identity') return managedIdentity(managers, url, request, body);
@@ -151,7 +153,23 @@ function sts(managers: SecretManagers, request: IncomingMessage, body: Buffer): 
     refuseAws(request, body, 'sts') === null &&
     form.get('RoleArn') === accepted.roleArn &&
     form.get('ExternalId') === accepted.externalId;
-  if (!isRight) return refused(403, request, body);
+  return isRight ? keysOfRole() : refused(403, request, body);
+}
+
+/** The token of a pod takes the place of a signature. */
+function webIdentity(managers: SecretManagers, request: IncomingMessage, body: Buffer): Answer {
+  count(managers.logins, 'web identity');
+  const form = new URLSearchParams(body.toString());
+  const isRight =
+    request.headers.authorization === undefined &&
+    form.get('Version') === '2011-06-15' &&
+    form.get('RoleArn') === accepted.roleArn &&
+    form.get('RoleSessionName') !== null &&
+    form.get('WebIdentityToken') === accepted.podToken;
+  return isRight ? keysOfRole() : refused(403, request, body);
+}
+
+function keysOfRole(): Answer {
   const { accessKeyId, secretAccessKey, sessionToken } = roleKeys;
   const ends = new Date(Date.now() + 3_600_000).toISOString();
   return ok(
@@ -170,10 +188,21 @@ function entra(managers: SecretManagers, path: string, request: IncomingMessage,
     path === `/${accepted.azureTenant}/oauth2/v2.0/token` &&
     form.get('grant_type') === 'client_credentials' &&
     form.get('client_id') === accepted.azureClient &&
-    form.get('client_secret') === accepted.azureSecret &&
+    isProven(form) &&
     form.get('scope') === 'https://vault.azure.net/.default';
   if (!isRight) return refused(401, request, body);
   return ok({ token_type: 'Bearer', expires_in: 3599, access_token: tokenOf('entra') });
+}
+
+/** By the client's secret, or by the token of a pod, never by both. */
+function isProven(form: URLSearchParams): boolean {
+  const assertion = form.get('client_assertion');
+  if (assertion === null) return form.get('client_secret') === accepted.azureSecret;
+  return (
+    assertion === accepted.podToken &&
+    form.get('client_assertion_type') === 'urn:ietf:params:oauth:client-assertion-type:jwt-bearer' &&
+    !form.has('client_secret')
+  );
 }
 
 function managedIdentity(managers: SecretManagers, url: URL, request: IncomingMessage, body: Buffer): Answer {

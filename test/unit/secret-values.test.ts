@@ -9,6 +9,8 @@ import {
   usualTimes,
 } from '../../src/control-plane/secret-references/secret-values.js';
 import { eventually, pause } from '../support/gateway.js';
+import { expectWithinMs } from '../support/time-limits.js';
+import { VirtualTime } from '../support/virtual-time.js';
 
 const reference = (revision = 1, id = 'r'): SecretReferenceRecord => ({
   id,
@@ -27,7 +29,7 @@ const quick: SecretTimes = {
   freshMs: 40,
   graceMs: 60_000,
   fetchMs: 60_000,
-  waitMs: 60_000,
+  waitMs: [60_000, 60_000],
   retryMs: [10, 20],
   unusedMs: 60_000,
   refusedMs: 60_000,
@@ -116,7 +118,7 @@ describe('Values of secret references', () => {
   });
 
   it('that come too late are a failure for who waits, and serve those that ask later', async () => {
-    start({ waitMs: 10 });
+    start({ waitMs: [10, 10] });
     let give: (secret: string) => void = () => {};
     answer = () => new Promise((resolve) => (give = resolve));
     expect(await get()).to.deep.equal({ failure: 'its secret manager does not answer in time' });
@@ -126,10 +128,16 @@ describe('Values of secret references', () => {
     expect(fetches).to.equal(1);
   });
 
-  it('of a manager that never answers are a failure', async () => {
-    start({ fetchMs: 10 });
+  it('of a manager that never answers are a failure, for which later calls wait less', async () => {
+    start({ fetchMs: 30, waitMs: [60_000, 5], retryMs: [0, 0] });
     answer = () => new Promise(() => {});
-    expect(await get()).to.deep.equal({ failure: 'its secret manager does not answer in time' });
+    const failure = { failure: 'its secret manager does not answer in time' };
+    expect(await get()).to.deep.equal(failure);
+    const asked = performance.now();
+    expect(await get()).to.deep.equal(failure);
+    expectWithinMs(performance.now() - asked, 20);
+    // The fetch of the second call goes on.
+    expect(fetches).to.equal(2);
   });
 
   it('of a changed reference are fetched again, and an older state of it does not come back', async () => {
@@ -183,5 +191,99 @@ describe('Values of secret references', () => {
     answer = fails;
     await eventually('some fetches', async () => fetches >= 4);
     expect(logged).to.deep.equal([{ reference: 'slug-r', manager: 'env', why: 'its manager is away' }]);
+  });
+
+  describe('over hours with a hundred askers a second', () => {
+    const second = 1000;
+    let time: VirtualTime;
+    let underWay: number;
+    let mostUnderWay: number;
+    /** When fetches began. Milliseconds. */
+    let fetchedAt: number[];
+
+    beforeEach(() => {
+      time = new VirtualTime().install();
+      underWay = 0;
+      mostUnderWay = 0;
+      fetchedAt = [];
+    });
+    afterEach(() => time.restore());
+
+    /** A manager that takes so long, and fails where it has no value. */
+    function manager(ms: number, value: () => string | null): void {
+      answer = async () => {
+        fetchedAt.push(performance.now());
+        underWay += 1;
+        mostUnderWay = Math.max(mostUnderWay, underWay);
+        await new Promise<void>((done) => setTimeout(done, ms));
+        underWay -= 1;
+        const found = value();
+        return found ?? fails();
+      };
+    }
+
+    /** Asks for so long; `seen` gets each answer, and how long it took. */
+    async function ask(
+      seconds: number,
+      seen: (found: string, waitedMs: number, at: number) => void,
+    ): Promise<void> {
+      for (let i = 0; i < seconds; i++) {
+        const at = performance.now();
+        for (let asker = 0; asker < 100; asker++)
+          void get(`p${asker}`).then((found) =>
+            seen('secret' in found ? String(found.secret) : 'failure', performance.now() - at, at),
+          );
+        await new Promise<void>((done) => setTimeout(done, second));
+      }
+    }
+
+    /** Lets that happen in virtual time. */
+    async function passes(work: () => Promise<void>): Promise<void> {
+      const done = work();
+      await time.run();
+      await done;
+    }
+
+    it('one fetch at a time is under way, none waits for the next one, and a rotation is seen within five minutes', async () => {
+      start(usualTimes(3_600_000));
+      manager(5 * second, () => (performance.now() < 1800 * second ? 'before' : 'after'));
+      let longest = 0;
+      let lastBefore = 0;
+      await passes(() =>
+        ask(3600, (found, waited, at) => {
+          if (at > 10 * second) longest = Math.max(longest, waited);
+          if (found === 'before') lastBefore = at;
+        }),
+      );
+      expect(longest).to.equal(0);
+      expect(mostUnderWay).to.equal(1);
+      // Every 285 to 300 s, and 5 s that it takes.
+      expect(fetchedAt.length).to.be.within(12, 14);
+      expect(lastBefore).to.be.within(1800 * second, 2110 * second);
+    });
+
+    for (const grace of [0, 3600])
+      it(`fetches are further and further apart while all fail; the value ends with a grace of ${grace} s`, async () => {
+        start(usualTimes(grace * second));
+        const deadFrom = 100 * second;
+        manager(second, () => (performance.now() < deadFrom ? 'value' : null));
+        const last: Record<string, number> = {};
+        const first: Record<string, number> = {};
+        await passes(() =>
+          ask(5400, (found, _, at) => {
+            first[found] ??= at;
+            last[found] = at;
+          }),
+        );
+        expect(mostUnderWay).to.equal(1);
+        // The value came after a second.
+        expect(last['value']).to.be.within((299 + grace) * second, (301 + grace) * second);
+        expect(first['failure']).to.be.within((300 + grace) * second, (302 + grace) * second);
+        const apart = fetchedAt.slice(1).map((at, i) => at - fetchedAt[i]!);
+        // From the begin of the first that failed: 5, 10, 20, then 30 s, and the second that each takes.
+        expect(Math.min(...apart.slice(1))).to.be.at.least(5 * second);
+        expect(Math.min(...apart.slice(5))).to.be.at.least(30 * second);
+        expect(fetchedAt.length).to.be.within(140, 180);
+      });
   });
 });

@@ -16,7 +16,7 @@ interface Values {
   get(reference: SecretReferenceRecord, dependant: Forget): Promise<SecretValue>;
 }
 
-/** May this reference sign in as it does? null: it may; else why not, the end of a sentence. */
+/** May this reference sign in the way it is configured to? null: yes; else the reason, as the end of a sentence. */
 export type OwnIdentityCheck = (reference: SecretReferenceRecord) => string | null;
 
 /** Puts the values of secret references into the records that data workers get. */
@@ -99,7 +99,7 @@ const foreign = async (field: MappedField): Promise<UnresolvedField> =>
     `is mapped to the secret reference ${field.named}, which is not sent to an address that a key of a workspace has set: have an administrator set it.`,
   );
 
-/** One text of a secret, or what is wrong: the end of a sentence. Nothing of the secret is in that. */
+/** One text of a secret; or what is wrong, as the end of a sentence that contains nothing of the secret. */
 function pick(
   secret: FetchedSecret,
   key: string | null,
@@ -114,7 +114,7 @@ function pick(
       return { problem: `whose value has no ${quoted(key)}: check secret_key.` };
     found = values[key];
   } else if (typeof secret !== 'string') {
-    // A secret of one field is that field.
+    // Of a secret with a single field, that field is the value.
     const all = Object.values(secret);
     found = all.length === 1 && !isJson ? all[0] : secret;
   }
@@ -166,7 +166,7 @@ function withProviderValues(
   mapped: readonly MappedField[],
   texts: readonly (readonly [string, string])[],
 ): ProviderRecord {
-  // What is mapped has no other value, whether its own was fetched or not.
+  // A mapped field never falls back to a stored value, even if its secret could not be fetched.
   const filled: ProviderRecord = { ...record, secrets: { ...record.secrets }, fields: { ...record.fields } };
   for (const { field } of mapped) {
     delete filled.secrets[field];

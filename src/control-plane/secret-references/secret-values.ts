@@ -13,8 +13,8 @@ export interface SecretTimes {
   readonly graceMs: number;
   /** A fetch that takes longer has failed. */
   readonly fetchMs: number;
-  /** A call waits no longer for a value that is not there yet. */
-  readonly waitMs: number;
+  /** A call waits no longer for a value that is not there yet: at first, and after a fetch that failed. */
+  readonly waitMs: readonly [first: number, again: number];
   /** Between fetches while they fail: at first, and at most. */
   readonly retryMs: readonly [first: number, most: number];
   /** A reference is no longer fetched once no call has used it for this long. */
@@ -29,7 +29,7 @@ export const usualTimes = (graceMs: number): SecretTimes => ({
   graceMs: graceMs === 0 ? 15_000 : graceMs,
   // Enough for the login and the fetch with a slow manager.
   fetchMs: 20_000,
-  waitMs: 8000,
+  waitMs: [8000, 1000],
   retryMs: [5000, 30_000],
   unusedMs: 3_600_000,
   refusedMs: 30_000,
@@ -37,7 +37,7 @@ export const usualTimes = (graceMs: number): SecretTimes => ({
 
 export interface SecretValuesOptions {
   readonly fetch: (reference: SecretReferenceRecord) => Promise<FetchedSecret>;
-  /** Has data workers forget records that were made with a value which is no longer true. */
+  /** Tells data workers to forget records that contain an outdated value. */
   readonly forget: (what: readonly Forget[]) => void;
   readonly log: Logger;
   readonly times: SecretTimes;
@@ -50,29 +50,30 @@ export type SecretValue =
 
 interface Entry {
   reference: SecretReferenceRecord;
-  /** null: none was fetched, or it is past its time. */
+  /** null: none was fetched yet, or the last one is too old to be used. */
   secret: FetchedSecret | null;
   /** JSON text, by which a value is compared with the one before. */
   text: string;
-  /** Monotonic milliseconds of the last fetch that succeeded, and of the begin of the last one. */
+  /** When the last successful fetch ended. Monotonic milliseconds, as the times below. */
   fetchedAt: number;
+  /** When the last fetch began, whatever became of it. */
   begunAt: number;
-  /** The same of the last fetch that a provider's refusal caused. */
+  /** When a provider's refusal last caused a fetch. */
   refusedAt: number;
   failure: string | null;
-  /** Successive fetches that failed. */
+  /** How many fetches have failed since the last successful one. */
   failures: number;
   coming: Promise<void> | null;
-  /** Records that data workers have with this value, by kind, workspace and name. */
+  /** Records of data workers that contain this value, by kind, workspace and name. */
   readonly dependants: Map<string, Forget>;
   askedAt: number;
   timer: NodeJS.Timeout | null;
 }
 
-/** A part of the time after which a value is fetched again. */
+/** A value is fetched up to this part of its time earlier, so that those fetched together are refreshed at different times. */
 const early = 0.05;
 
-/** More are forgotten all together. */
+/** Beyond this many, data workers forget all records of the kind instead of single ones. */
 const maxDependants = 1000;
 const maxEntries = 2000;
 const maxBytes = 32 * 1024 * 1024;
@@ -96,7 +97,7 @@ export class SecretValues {
       sizeCalculation: ({ text }) => entryBytes + 4 * text.length,
       dispose: (entry, _id, reason) => {
         clearTimeout(entry.timer ?? undefined);
-        // A dropped value could not be corrected in the workers that have it.
+        // Nobody would tell the workers that have this value when it changes.
         if (reason === 'evict') this.#forget(entry);
       },
     });
@@ -116,9 +117,11 @@ export class SecretValues {
     entry.askedAt = now;
     this.#expire(entry);
     if (entry.secret !== null) return { secret: entry.secret };
-    const isPaused = entry.failure !== null && now < entry.begunAt + this.#retryMs(entry);
-    if (entry.coming === null && isPaused) return { failure: entry.failure! };
-    if (!(await inTime(this.#fetch(entry), times.waitMs)))
+    if (entry.coming === null && entry.failure !== null && this.#pauseMs(entry) > 0)
+      return { failure: entry.failure };
+    // While a manager hangs, a call must not wait for each try anew: it may have another target.
+    const waitMs = times.waitMs[entry.failure === null ? 0 : 1];
+    if (!(await inTime(this.#fetch(entry), waitMs)))
       return { failure: 'its secret manager does not answer in time' };
     return entry.secret === null
       ? { failure: entry.failure ?? 'its value was not fetched' }
@@ -224,7 +227,6 @@ export class SecretValues {
       this.#entries.set(id, entry);
       this.#forget(entry);
     }
-    // Spreads fetches: values that were fetched together are refreshed at different times.
     this.#wake(entry, this.options.times.freshMs * (1 - early * Math.random()));
   }
 
@@ -247,11 +249,17 @@ export class SecretValues {
     return Math.min(most, first * 2 ** Math.min(10, failures - 1));
   }
 
+  /** How long it is not fetched again because that has failed; 0: it may be. */
+  #pauseMs(entry: Entry): number {
+    if (entry.failure === null) return 0;
+    return Math.max(0, entry.begunAt + this.#retryMs(entry) - performance.now());
+  }
+
   #endsAt({ fetchedAt }: Entry): number {
     return fetchedAt + this.options.times.freshMs + this.options.times.graceMs;
   }
 
-  /** A value that is past its time serves no more. */
+  /** Drops the value if it is too old to be used. */
   #expire(entry: Entry): void {
     if (entry.secret === null || performance.now() < this.#endsAt(entry)) return;
     const { slug, managerType } = entry.reference;
@@ -273,18 +281,21 @@ export class SecretValues {
 
   #onTimer(entry: Entry): void {
     if (!this.#isCurrent(entry)) return;
-    this.#expire(entry);
-    // No worker has a record with it: no call needs it.
+    // No worker has a record with it, so no call needs it.
     if (entry.dependants.size === 0) return void this.#entries.delete(entry.reference.id);
+    this.#expire(entry);
     if (entry.secret === null) {
-      // The next call that needs it is the reason to try again.
+      // Workers ask again with the next call that needs it: that is when it is fetched.
       this.#forget(entry);
       this.#wake(entry, this.options.times.retryMs[1]);
       return;
     }
     // Workers that still use it ask for their record again.
     if (performance.now() - entry.askedAt >= this.options.times.unusedMs) this.#forget(entry);
-    void this.#fetch(entry);
+    const pauseMs = this.#pauseMs(entry);
+    // Woken for the end of the value, a moment too early.
+    if (pauseMs > 0) this.#wake(entry, pauseMs);
+    else void this.#fetch(entry);
   }
 
   #forget(entry: Entry): void {
@@ -295,7 +306,7 @@ export class SecretValues {
   }
 }
 
-/** Rejects where the promise takes longer. */
+/** Rejects if the promise takes longer. */
 async function deadline<T>(promise: Promise<T>, ms: number): Promise<T> {
   let timer: NodeJS.Timeout | undefined;
   const late = new Promise<never>((_, reject) => {
@@ -308,7 +319,7 @@ async function deadline<T>(promise: Promise<T>, ms: number): Promise<T> {
   }
 }
 
-/** Is it settled by then? It never rejects. */
+/** Does the promise, which never rejects, resolve within that time? */
 async function inTime(promise: Promise<void>, ms: number): Promise<boolean> {
   let timer: NodeJS.Timeout | undefined;
   const late = new Promise<boolean>((resolve) => {

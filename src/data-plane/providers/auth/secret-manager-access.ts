@@ -1,3 +1,4 @@
+import { readFile } from 'node:fs/promises';
 import type { Tenant } from '../../../common/access/own-identity.js';
 import { type AzureIdentity, type SecretAccess, SecretFailure } from '../../../common/http/secret-access.js';
 import { isJsonObject } from '../../../common/json/json.js';
@@ -77,9 +78,10 @@ export class SecretAccesses {
     ask: Ask,
   ): Promise<EntraToken> {
     const found = identity.kind === 'default' ? defaultIdentity() : identity;
-    if (found.kind !== 'entra') return this.#signIn.get(found, scope, ask);
-    const { tenant, client, secret } = found;
-    const key = tokenKey(organisationId, tenant, client, secret, scope);
+    if (found.kind === 'managed') return this.#signIn.get(found, scope, ask);
+    const { tenant, client } = found;
+    const proof = found.kind === 'entra' ? found.secret : found.tokenFile;
+    const key = tokenKey(organisationId, found.kind, tenant, client, proof, scope);
     return this.#tokens.get(key, () => clientToken(found, scope, ask));
   }
 
@@ -88,13 +90,22 @@ export class SecretAccesses {
   }
 }
 
+/** Proves who it is by the token of the pod's service account, which is in that file. */
+interface Workload {
+  readonly kind: 'workload';
+  readonly tenant: string;
+  readonly client: string;
+  readonly tokenFile: string;
+}
+
+type EntraClient = Extract<AzureIdentity, { kind: 'entra' }> | Workload;
+
 /** The order of Microsoft's own libraries, without the tools of developers' machines. */
-function defaultIdentity():
-  | Extract<AzureIdentity, { kind: 'entra' | 'managed' }>
-  | { readonly kind: 'workload'; readonly tenant: null; readonly client: null } {
+function defaultIdentity(): EntraClient | Extract<AzureIdentity, { kind: 'managed' }> {
   const { tenantId: tenant, clientId: client, clientSecret: secret, federatedTokenFile } = azureEnvironment();
   if (tenant !== null && client !== null && secret !== null) return { kind: 'entra', tenant, client, secret };
-  if (federatedTokenFile !== null) return { kind: 'workload', tenant: null, client: null };
+  if (tenant !== null && client !== null && federatedTokenFile !== null)
+    return { kind: 'workload', tenant, client, tokenFile: federatedTokenFile };
   return { kind: 'managed', client };
 }
 
@@ -136,25 +147,16 @@ async function assume(region: string, role: AssumedRole, ask: Ask): Promise<Role
  * OAuth 2.0 client credentials (learn.microsoft.com/en-us/entra/identity-platform/v2-oauth2-client-creds-grant-flow): one
  * request, where Microsoft's library first makes two for the addresses of the tenant.
  */
-async function clientToken(
-  { tenant, client, secret }: { readonly tenant: string; readonly client: string; readonly secret: string },
-  scope: string,
-  ask: Ask,
-): Promise<EntraToken> {
+async function clientToken(identity: EntraClient, scope: string, ask: Ask): Promise<EntraToken> {
+  const { tenant, client } = identity;
   const host = azureEnvironment().authorityHost ?? 'https://login.microsoftonline.com';
   const base = /^https?:\/\//.test(host) ? host : `https://${host}`;
+  const form = { grant_type: 'client_credentials', client_id: client, scope, ...(await proofOf(identity)) };
   const { status, body } = await ask({
     method: 'POST',
     url: `${base.replace(/\/+$/, '')}/${encodeURIComponent(tenant)}/oauth2/v2.0/token`,
     headers: ['content-type', 'application/x-www-form-urlencoded', 'accept', 'application/json'],
-    body: Buffer.from(
-      new URLSearchParams({
-        grant_type: 'client_credentials',
-        client_id: client,
-        client_secret: secret,
-        scope,
-      }).toString(),
-    ),
+    body: Buffer.from(new URLSearchParams(form).toString()),
   });
   if (status !== 200) throw new SecretFailure(`Microsoft Entra refused the client with status ${status}`);
   const answer: unknown = JSON.parse(body.toString('utf8'));
@@ -164,5 +166,20 @@ async function clientToken(
   return {
     text: answer['access_token'],
     expiresAt: Date.now() + (Number.isFinite(seconds) ? seconds : 300) * 1000,
+  };
+}
+
+async function proofOf(identity: EntraClient): Promise<Record<string, string>> {
+  if (identity.kind === 'entra') return { client_secret: identity.secret };
+  let token: string;
+  try {
+    // Kubernetes replaces it while the gateway runs.
+    token = (await readFile(identity.tokenFile, 'utf8')).trim();
+  } catch {
+    throw new SecretFailure('the file AZURE_FEDERATED_TOKEN_FILE cannot be read by the gateway');
+  }
+  return {
+    client_assertion_type: 'urn:ietf:params:oauth:client-assertion-type:jwt-bearer',
+    client_assertion: token,
   };
 }
