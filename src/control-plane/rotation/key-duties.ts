@@ -25,13 +25,13 @@ export const keySchedule = 'key-rotation';
 
 /** Keys that are read at a time. */
 const batch = 100;
-/** A run ends after this many failures: the cause is then not a single key. */
+/** A run gives up after this many failures: something other than a single key must be wrong. */
 const mostFailures = 5;
 
 /**
- * Ends old secrets, rotates keys that are due, notifies people of what is ahead, and of keys that have expired: in this
- * order, each key in a unit of work of its own, with its mails and its row in the audit log. A run that is cut off is gone on
- * with by the next one.
+ * What the schedule does with keys, in this order: removes old secrets whose time is over, rotates keys that are due, warns
+ * people of what is ahead, reports keys that have expired. Each step of each key is a unit of work of its own, with its
+ * mails and its row in the audit log: if a run is cut off, the next one continues where it ended.
  */
 export async function runKeyDuties(parts: KeyDutiesParts, run: ScheduledRun): Promise<void> {
   let failures = 0;
@@ -134,7 +134,7 @@ async function notify(store: Store, outbox: Outbox, notice: KeyNotice, due: DueK
   const at = await store.keyRotation.notify(due, notice);
   if (at === null || !outbox.isOpen) return;
   const key = await store.keys.get(due.organisationId, due.id);
-  // No notices about keys that no request can use.
+  // Nobody is notified about a key that no request can use.
   const isUsable = (await store.keys.record(due.organisationId, due.id)) !== null;
   if (key !== null && isUsable) await outbox.add(await noticeMail(store, key, notice, at));
 }
