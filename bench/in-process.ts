@@ -218,6 +218,7 @@ const init: WorkerInit = {
   upstreamProxy: null,
   timeouts: { connectMs: 5000, headersMs: 60_000, firstTokenMs: 60_000, idleMs: 60_000 },
   writeTimeoutMs: 30_000,
+  whenClientLeaves: 'cancel',
   stages: {
     cache: {
       memoryBytes: 64 * 1024 * 1024,

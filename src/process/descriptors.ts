@@ -44,6 +44,11 @@ export function upstreamConnections(limit: number): number {
   return share(limit, 1 / 2, Number.MAX_SAFE_INTEGER);
 }
 
+/** Limit of requests of one data worker whose answers are read although their clients have left. */
+export function leftRequests(limit: number): number {
+  return share(limit, 1 / 8, 1000);
+}
+
 /** Connections of the control process's listeners, so that descriptors are left for its own files. */
 export function controlConnections(limit: number): { grpc: number; ops: number; simulated: number } {
   return {

@@ -51,10 +51,17 @@ async function prepare(
   });
 }
 
-/** What must be true of the ledger after all gateways have ended. `figures`: printed for docs/tests.md. */
+interface Spent {
+  readonly org: string;
+  readonly keyId: string;
+  readonly dollars: number;
+  readonly when: 'cancel' | 'finish';
+}
+
+/** What must be true of the ledger after all gateways have ended. Its figures are printed for docs/tests.md. */
 async function judge(
   ledger: BudgetLedger,
-  { org, keyId, dollars }: { readonly org: string; readonly keyId: string; readonly dollars: number },
+  { org, keyId, dollars, when }: Spent,
   provider: BillingProvider,
   done: Spending,
 ): Promise<void> {
@@ -63,11 +70,12 @@ async function judge(
   const sent = rows.filter(({ trace }) => provider.billOf(trace) > 0);
   const unknown = sent.filter(({ state }) => state === 'unknown');
   const reported = sent.filter(({ state, usage }) => state === 'settled' && usage.source === 'provider');
-  const left = sent.filter(({ state, status }) => state === 'settled' && status === 499);
+  const left = sent.filter(({ state, error }) => state === 'settled' && error === 'client_gone');
+  const reserved = left.filter(({ usage }) => usage.source === 'reserved');
   const spent = sum(rows.map(chargeOf)) / nanosPerDollar;
   const bill = sum(provider.users.map((user) => provider.billOf(user))) / picosPerDollar;
   console.log(
-    `      ${done.sent} sent, ${done.answered} answered, ${done.refused} refused, ${done.unavailable} unavailable, ${done.left.size} left, ${done.broken} broken; $${spent.toFixed(6)} of $${dollars} spent, the provider's bill is $${bill.toFixed(6)}; ${reported.length} reported, ${unknown.length} unknown, ${left.length} left and counted`,
+    `      ${done.sent} sent, ${done.answered} answered, ${done.refused} refused, ${done.unavailable} unavailable, ${done.left.size} left, ${done.broken} broken; $${spent.toFixed(6)} of $${dollars} spent, the provider's bill is $${bill.toFixed(6)}; ${reported.length} reported, ${unknown.length} unknown, ${left.length} left, ${reserved.length} of them at what was held back`,
   );
 
   expect(done.others, 'other answers').to.deep.equal([]);
@@ -84,7 +92,7 @@ async function judge(
     sum(reported.map(({ trace }) => provider.billOf(trace))),
   );
   for (const row of reported) expect(chargeOf(row) * 1000, row.trace).to.equal(row.cost);
-  for (const row of unknown) {
+  for (const row of [...unknown, ...reserved]) {
     expect(row.cost, row.trace).to.be.at.least(provider.billOf(row.trace));
     expect(chargeOf(row) * 1000, row.trace).to.be.at.least(provider.billOf(row.trace));
   }
@@ -94,6 +102,13 @@ async function judge(
     'left, and not marked as counted',
   ).to.deep.equal([]);
   for (const row of left) expect(chargeOf(row), row.trace).to.be.above(0);
+  if (when === 'cancel') return;
+  expect(left.length, 'left by their clients').to.be.above(0);
+  expect(
+    left.filter(({ usage }) => usage.source !== 'provider').map(({ trace }) => trace),
+    'left, and not read to their end',
+  ).to.deep.equal([]);
+  expect(bill, "the provider's bill").to.be.at.most(spent);
 }
 
 /** Kills all processes of a gateway at once, and starts it again. */
@@ -119,26 +134,29 @@ describe('a budget whose requests are left by their clients, while processes are
     await provider.close();
   });
 
-  it('is never exceeded, and its ledger agrees with the bill of the provider: one node, a worker killed', async () => {
-    const dollars = 1;
-    const gateway = await startGateway({ env: { HEADGATE_WORKERS: '2', HEADGATE_LOG_LEVEL: 'warn' } });
-    try {
-      const first = JSON.parse(readFileSync(join(gateway.dataDir, 'first-keys.json'), 'utf8')) as FirstKeys;
-      const { key, id } = await prepare(gateway, first, provider, dollars);
-      const meanwhile = {
-        after: 25,
-        work: async () => process.kill(childrenOf(gateway.process.pid!)[0]!, 'SIGKILL') && undefined,
-      };
-      const done = await spend({ urls: [gateway.url], key, clients: 150, provider, meanwhile });
-      await pause(500);
-      await gateway.stop({ keep: true });
-      const ledger = await openLedger({ dataDir: gateway.dataDir });
-      await judge(ledger, { org: first.organisation_id, keyId: id, dollars }, provider, done);
-      await ledger.close();
-    } finally {
-      await gateway.stop();
-    }
-  });
+  for (const when of ['cancel', 'finish'] as const)
+    it(`is never exceeded, and its ledger agrees with the bill of the provider: one node, ${when}, a worker killed`, async () => {
+      const dollars = 1;
+      const gateway = await startGateway({
+        env: { HEADGATE_WORKERS: '2', HEADGATE_LOG_LEVEL: 'warn', HEADGATE_WHEN_CLIENT_LEAVES: when },
+      });
+      try {
+        const first = JSON.parse(readFileSync(join(gateway.dataDir, 'first-keys.json'), 'utf8')) as FirstKeys;
+        const { key, id } = await prepare(gateway, first, provider, dollars);
+        const meanwhile = {
+          after: 25,
+          work: async () => process.kill(childrenOf(gateway.process.pid!)[0]!, 'SIGKILL') && undefined,
+        };
+        const done = await spend({ urls: [gateway.url], key, clients: 150, provider, meanwhile });
+        await pause(500);
+        await gateway.stop({ keep: true });
+        const ledger = await openLedger({ dataDir: gateway.dataDir });
+        await judge(ledger, { org: first.organisation_id, keyId: id, dollars, when }, provider, done);
+        await ledger.close();
+      } finally {
+        await gateway.stop();
+      }
+    });
 
   forEachStore(({ options, dialect }) => {
     if (dialect !== 'postgres') return;
@@ -152,8 +170,12 @@ describe('a budget whose requests are left by their clients, while processes are
       await redis?.remove();
     });
 
-    for (const without of ['closed', 'local_share'] as const)
-      it(`is never exceeded, and its ledger agrees with the bill of the provider: three nodes, ${without}, all processes of one killed`, async () => {
+    for (const [without, when] of [
+      ['closed', 'cancel'],
+      ['local_share', 'cancel'],
+      ['local_share', 'finish'],
+    ] as const)
+      it(`is never exceeded, and its ledger agrees with the bill of the provider: three nodes, ${without}, ${when}, all processes of one killed`, async () => {
         const dollars = 6;
         const { databaseUrl } = await options(folder());
         const env = {
@@ -164,6 +186,7 @@ describe('a budget whose requests are left by their clients, while processes are
           HEADGATE_WORKERS: '2',
           // On a busy machine Redis may take longer than a node waits: with `closed` that is refused, else it has its share.
           HEADGATE_LIMITS_WITHOUT_REDIS: without,
+          HEADGATE_WHEN_CLIENT_LEAVES: when,
         };
         for (const name of ['a', 'b', 'c'])
           nodes.push(await startGateway({ env: { ...env, HEADGATE_NODE_NAME: name } }));
@@ -185,7 +208,7 @@ describe('a budget whose requests are left by their clients, while processes are
           node: randomUUID(),
           onProblem: () => {},
         });
-        await judge(ledger, { org: first.organisation_id, keyId: id, dollars }, provider, done);
+        await judge(ledger, { org: first.organisation_id, keyId: id, dollars, when }, provider, done);
         await ledger.close();
       });
   });

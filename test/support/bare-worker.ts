@@ -83,6 +83,8 @@ export interface WorkerOptions {
   readonly upstream?: Upstream;
   /** Are bodies kept in the log? false where absent. */
   readonly logBodies?: boolean;
+  /** `cancel` where absent. */
+  readonly whenClientLeaves?: WorkerInit['whenClientLeaves'];
   /** Its custom plugins; none where absent. */
   readonly plugins?: InsertedPlugins;
   /** Lines of its process log. */
@@ -122,6 +124,7 @@ export class BareWorker {
   async start({
     upstream,
     logBodies = false,
+    whenClientLeaves = init.whenClientLeaves,
     plugins = init.plugins,
     lines,
   }: WorkerOptions = {}): Promise<this> {
@@ -152,7 +155,7 @@ export class BareWorker {
         ? { info() {}, warn: console.warn, error: console.error }
         : { info: keep, warn: keep, error: keep };
     const base = {
-      init: { ...init, journalDir: this.dir, logBodies, plugins },
+      init: { ...init, journalDir: this.dir, logBodies, whenClientLeaves, plugins },
       log: quiet,
       channel,
       shared,
@@ -374,6 +377,7 @@ const init: WorkerInit = {
   upstreamProxy: null,
   timeouts: { connectMs: 5000, headersMs: 60_000, firstTokenMs: 60_000, idleMs: 60_000 },
   writeTimeoutMs: 30_000,
+  whenClientLeaves: 'cancel',
   stages: {
     cache: {
       memoryBytes: 1024 * 1024,

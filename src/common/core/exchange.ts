@@ -33,10 +33,7 @@ export interface ClientRequest {
   readonly query: string;
   readonly headers: HeaderList;
   readonly remoteAddress: string;
-  /**
-   * The body's bytes if the endpoint collects it; else null, and `stream` has it. Never modified; replaced by `edit` of the
-   * exchange alone.
-   */
+  /** The body's bytes if the endpoint collects it; else null, and `stream` has it. Replaced by `edit` alone, never modified. */
   bytes: Buffer | null;
   stream: Source | null;
   /** The parsed body, read once after auth; null before that and for endpoints that do not parse it. Never modified. */
@@ -87,6 +84,8 @@ export interface Attempt extends AttemptRecord {
   answer: object | null;
   /** Whole microseconds that its collected answer took to be read and converted; 0: it was a stream, or there is none. */
   readUs: number;
+  /** Tokens that its answer may have had, of which nothing came before it was given up. Absent: it was not. */
+  unseen?: number;
 }
 
 export interface Trace {

@@ -146,6 +146,8 @@ export interface WorkerInit {
   upstreamProxy: string | null;
   timeouts: { connectMs: number; headersMs: number; firstTokenMs: number; idleMs: number };
   writeTimeoutMs: number;
+  /** Is an answer read to its end when its client leaves? */
+  whenClientLeaves: 'cancel' | 'finish';
   /** Settings of the stages, by stage. */
   stages: Readonly<Record<string, Readonly<Record<string, unknown>>>>;
   /** Milliseconds that the promise of a custom plugin's hook may take. */

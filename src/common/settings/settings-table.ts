@@ -259,6 +259,11 @@ export const table = {
   ),
   idleTimeoutMs: setting(milliseconds, 120_000, 'Wait between two chunks of an answer; 0 turns it off.'),
   writeTimeoutMs: setting(milliseconds, 30_000, 'A client that takes no byte for this long is cut.'),
+  whenClientLeaves: setting(
+    choice('cancel', 'finish'),
+    'cancel',
+    'A request whose client disconnects while a provider answers: `cancel` ends the call at once, and counts what came, or what was held back where nothing did; `finish` reads the answer to its end, so that its cost is what the provider reports.',
+  ),
   drainTimeoutMs: setting(
     milliseconds,
     30_000,

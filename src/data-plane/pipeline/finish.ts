@@ -64,16 +64,18 @@ function isUnreported({ usage, received, status }: Attempt): boolean {
 }
 
 async function count(pipeline: Pipeline, x: Exchange, attempt: Attempt): Promise<void> {
-  const { received } = attempt;
+  const { received, unseen } = attempt;
   const events = received instanceof BodyRecord;
   try {
-    attempt.usage = await pipeline.counter.count({
+    const usage = await pipeline.counter.count({
       format: x.endpoint.format,
       model: attempt.modelUsed ?? attempt.model ?? x.modelAsked,
       request: x.request.bytes,
       answer: events ? received.bytes() : (received ?? Buffer.alloc(0)),
       events,
     });
+    attempt.usage =
+      unseen === undefined || usage === null ? usage : { ...usage, output: unseen, source: 'reserved' };
   } catch (error) {
     pipeline.log.warn({ err: error, request_id: x.id }, 'token counting failed');
   }

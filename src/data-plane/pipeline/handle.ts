@@ -21,6 +21,7 @@ import { type Client, deliver, errorReply, noClient, type Writer } from './deliv
 import { finish } from './finish.js';
 import type { OpenExchange } from './open-exchanges.js';
 import type { Pipeline } from './parts.js';
+import { clientGone } from './request/left-requests.js';
 
 /**
  * The steps of a request, from the transport to the ledger:
@@ -225,15 +226,14 @@ class RequestDelivery implements OpenExchange {
     });
   }
 
-  /** The client has disconnected: its work stops, and its usage is settled. */
+  /** The client has disconnected: its work stops, or its answer is read to the end, and its usage is settled. */
   leave(): void {
     if (this.#over) return;
-    const gone = new GatewayError(
-      'client_gone',
-      'The client closed the connection before the answer was complete.',
-    );
-    if (this.#gone === null && this.x.company?.outlasts(() => this.leave()) === true) {
-      this.#goOn({ status: this.#status === 0 ? gone.status : this.#status, error: gone });
+    const gone = clientGone();
+    const isWaitedFor = this.#gone === null && this.x.company?.outlasts(() => this.leave()) === true;
+    if (isWaitedFor || this.pipeline.left?.take(this.x) === true) {
+      if (this.#gone === null)
+        this.#goOn({ status: this.#status === 0 ? gone.status : this.#status, error: gone });
       // It may have paused the source by being slow.
       this.#body?.resume();
       return;
@@ -294,6 +294,7 @@ class RequestDelivery implements OpenExchange {
   #close(): void {
     this.#over = true;
     this.pipeline.open.remove(this);
+    this.pipeline.left?.ended(this.x);
   }
 
   end(error: GatewayError | null): void {

@@ -14,6 +14,7 @@ import type { Timeouts, Upstream } from '../upstream/upstream.js';
 import type { Chain } from './chain.js';
 import type { OpenExchanges } from './open-exchanges.js';
 import type { PreparedCalls } from './outgoing/prepared-calls.js';
+import type { LeftRequests } from './request/left-requests.js';
 
 export type BodyReader = Pick<EndpointBodyReader, 'read' | 'readAnswer'>;
 export type TokenCounter = Pick<LedgerTokenCounter, 'count' | 'exceeds'>;
@@ -69,6 +70,8 @@ export interface Pipeline extends Parts {
   /** That of new exchanges. */
   chain: Chain;
   readonly open: OpenExchanges;
+  /** null: a request ends when its client leaves. */
+  readonly left: LeftRequests | null;
   /**
    * Takes over a call of the administration plane; the control process answers it. `path`: in canonical form.
    * null: this node has none.

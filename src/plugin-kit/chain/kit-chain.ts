@@ -123,6 +123,7 @@ function initOf(
     upstreamProxy: null,
     timeouts: { connectMs: 5000, headersMs: 60_000, firstTokenMs: 60_000, idleMs: 60_000 },
     writeTimeoutMs: 30_000,
+    whenClientLeaves: 'cancel',
     stages: stageDefaults(),
     ...more,
   };

@@ -46,7 +46,7 @@ async function start(init: WorkerInit): Promise<Worker> {
   return { ...(await running.start()), droppedLines, stop: () => running.stop() };
 }
 
-/** Finishes requests in flight until the deadline, then exits. New calls on open connections are refused meanwhile. */
+/** Finishes requests in flight until the deadline, those that their clients left among them, then exits. New calls on open connections are refused meanwhile. */
 async function drain(deadlineMs: number): Promise<void> {
   if (leaving) return;
   leaving = true;
@@ -56,7 +56,7 @@ async function drain(deadlineMs: number): Promise<void> {
   transport.drain();
   beat();
   const until = performance.now() + deadlineMs;
-  while (transport.inFlight > 0 && performance.now() < until)
+  while (transport.inFlight + (pipeline.left?.size ?? 0) > 0 && performance.now() < until)
     await new Promise((wait) => setTimeout(wait, 20));
   // What failed to stop is logged.
   await stop().catch(() => {});

@@ -49,6 +49,7 @@ export function workerInit(
       idleMs: settings.idleTimeoutMs,
     },
     writeTimeoutMs: settings.writeTimeoutMs,
+    whenClientLeaves: settings.whenClientLeaves,
     stages: settings.stages,
     hookTimeoutMs: settings.hookTimeoutMs,
     plugins,

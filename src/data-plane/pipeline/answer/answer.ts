@@ -1,6 +1,6 @@
 import { BodyRecord } from '../../../common/bytes/body-record.js';
 import { Pieces } from '../../../common/bytes/pieces.js';
-import { GatewayError } from '../../../common/core/errors.js';
+import { type ErrorCode, GatewayError } from '../../../common/core/errors.js';
 import type { Attempt, Exchange, Reply } from '../../../common/core/exchange.js';
 import { getHeader, type HeaderList, setHeader } from '../../../common/http/headers.js';
 import { tidyRetryAfter } from '../../../common/http/retry-after.js';
@@ -10,6 +10,7 @@ import type { UpstreamFlight, UpstreamHandler } from '../../upstream/upstream.js
 import { chainOf } from '../chain.js';
 import type { Outgoing } from '../outgoing/outgoing.js';
 import type { Pipeline } from '../parts.js';
+import { longestAnswer } from '../request/expected-tokens.js';
 import { callSecrets, withoutSecrets } from '../secrets/call-secrets.js';
 import { emptyMask, type SecretMask } from '../secrets/secret-mask.js';
 import { compressionOf, invalidAnswer, tooLarge } from './answer-body.js';
@@ -23,8 +24,8 @@ const nothing = Buffer.alloc(0);
 /** Bytes. */
 const longestSecret = 64 * 1024;
 
-/** Did the gateway end the attempt, for another one or because the client had disconnected? */
-const wasGivenUp = ({ code }: GatewayError): boolean => code === 'hedge_lost' || code === 'client_gone';
+/** Errors of attempts that the gateway itself ended, though the provider may have gone on. */
+const givenUp: ReadonlySet<ErrorCode> = new Set(['hedge_lost', 'client_gone', 'key_revoked', 'draining']);
 
 type Mode =
   | 'head' // nothing came yet
@@ -383,8 +384,12 @@ export class Answer implements IntentWaiter, UpstreamHandler, Inflow {
     }
     this.#finish();
     this.attempt.error = error.code;
-    // Given up, not failed: the sent request is paid for, and so is the received part of the answer.
-    if (wasGivenUp(error) && this.#flight?.sent === true) this.attempt.received = nothing;
+    // Given up, not failed: the sent request is paid for, and so is the answer that the provider may have begun.
+    if (givenUp.has(error.code) && this.#flight?.sent === true) {
+      this.attempt.received = nothing;
+      if (error.code !== 'hedge_lost')
+        this.attempt.unseen = Math.trunc(longestAnswer(this.x, this.outgoing.call.target).tokens);
+    }
     this.#flight?.cancel();
     this.reject(withoutSecrets(error, this.#mask));
   }

@@ -28,11 +28,17 @@ export function expectedTokens(
 }
 
 function withAnswer(x: Exchange, target: Target | null, input: number): ExpectedTokens {
+  const { tokens, isBounded } = longestAnswer(x, target);
+  return { tokens: input + tokens, input, isBounded };
+}
+
+/** Tokens of the longest answer that a request allows; where it sets no limit (`isBounded` false), what is assumed of it. */
+export function longestAnswer(x: Exchange, target: Target | null): { tokens: number; isBounded: boolean } {
   if (x.endpoint.format.includes('embed') || x.endpoint.format.includes('moderation'))
-    return { tokens: input, input, isBounded: true };
+    return { tokens: 0, isBounded: true };
   const most = maxTokens(x, target);
-  if (most === null || most < 0) return { tokens: input + defaultOutput, input, isBounded: false };
-  return { tokens: input + Math.min(most, mostOutput) * answers(x), input, isBounded: true };
+  if (most === null || most < 0) return { tokens: defaultOutput, isBounded: false };
+  return { tokens: Math.min(most, mostOutput) * answers(x), isBounded: true };
 }
 
 /** How many answers are asked for. */

@@ -19,6 +19,7 @@ import type { LiveChain } from '../../../data-plane/pipeline/plugins/live/live-c
 import { sendOwn } from '../../../data-plane/pipeline/plugins/own-request.js';
 import { expectedTokens } from '../../../data-plane/pipeline/request/expected-tokens.js';
 import { inputTokens } from '../../../data-plane/pipeline/request/input-tokens.js';
+import { LeftRequests } from '../../../data-plane/pipeline/request/left-requests.js';
 import { bodyReading } from '../../../data-plane/pipeline/request/read-body.js';
 import { RecurringBodies } from '../../../data-plane/pipeline/request/recurring-bodies.js';
 import { costOf, settle } from '../../../data-plane/pipeline/settle.js';
@@ -26,6 +27,7 @@ import { clientFormats } from '../../../data-plane/providers/client-formats/inde
 import { formats, plainFormats } from '../../../data-plane/providers/formats/index.js';
 import { providers } from '../../../data-plane/providers/rows.js';
 import { CompiledConfigs } from '../../../data-plane/routing/compiled-cache.js';
+import { descriptorLimit, leftRequests } from '../../descriptors.js';
 import type { ProcessPart } from '../../part-list.js';
 import type { AdminGiven } from './admin.js';
 import type { WorkerBase } from './base.js';
@@ -95,6 +97,7 @@ export const pipelinePart: ProcessPart<Needs, PipelineGiven> = {
       ...parts,
       chain: live.chain,
       open: new OpenExchanges(directory, log),
+      left: init.whenClientLeaves === 'finish' ? new LeftRequests(leftRequests(descriptorLimit())) : null,
       admin: init.administration ? (call, path) => admin.open(call, path) : null,
       draining: false,
     };

@@ -35,7 +35,8 @@ export const transportPart: ProcessPart<WorkerBase & PipelineGiven, TransportGiv
     pipeline.draining = true;
     transport.drain();
   },
-  async stop({ transport }) {
+  async stop({ pipeline, transport }) {
+    pipeline.left?.close();
     transport.close();
     // Calls cut by the close settle in this turn; the journal flushes when it closes.
     await new Promise((wait) => setTimeout(wait, 20));
