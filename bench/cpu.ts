@@ -1,4 +1,4 @@
-import { readFileSync } from 'node:fs';
+import { readdirSync, readFileSync } from 'node:fs';
 
 /** Clock ticks a second of /proc (USER_HZ, 100 on every Linux we run on). */
 const ticks = 100;
@@ -11,6 +11,19 @@ export function cpuSeconds(pids: readonly number[]): number {
     // The second field is the name in brackets and may hold spaces.
     const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
     sum += (Number(fields[11]) + Number(fields[12])) / ticks;
+  }
+  return sum;
+}
+
+/** Microseconds of the processor that all threads of a process have had so far, exact where `cpuSeconds` counts ticks. */
+export function threadMicroseconds(pid: number): number {
+  let sum = 0;
+  for (const thread of readdirSync(`/proc/${pid}/task`)) {
+    try {
+      sum += Number(readFileSync(`/proc/${pid}/task/${thread}/schedstat`, 'latin1').split(' ')[0]) / 1000;
+    } catch {
+      // A thread that has just ended.
+    }
   }
   return sum;
 }

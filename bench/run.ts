@@ -8,7 +8,7 @@ import { record, summary } from './results.js';
 import { direct, runRounds, table, type Work } from './rounds.js';
 import { type Server, startBareProxy, startNginx, startUpstream } from './servers.js';
 import { soak } from './soak.js';
-import { compareStores } from './stores.js';
+import { compareStores, storesTable } from './stores.js';
 import { storedProviders, variantsOf } from './variants.js';
 
 /**
@@ -17,7 +17,7 @@ import { storedProviders, variantsOf } from './variants.js';
  * `--seconds N` (per measurement, 5), `--rounds N` (3), `--only WORD,…` (rows whose name holds one of them, and the
  * floors), `--work WORD` (chat, stream, connection), `--json`, `--compare FILE`. Instead: `--soak MINUTES` (memory under
  * load), or `--admin RATE` (so many requests a second beside a busy administration, 300), or `--conversion` (converted
- * requests beside those that are not), or `--stores` (with PostgreSQL and Redis set, and away).
+ * requests beside those that are not), or `--stores` (with PostgreSQL and Redis set, and away; `--starts N`).
  */
 const textArgument = (name: string): string | undefined => {
   const at = process.argv.indexOf(`--${name}`);
@@ -44,8 +44,13 @@ if (soakMinutes > 0) {
 } else if (isConversion) {
   finish('conversion', await compareConversion(upstream.port, { seconds, rounds }));
 } else if (isStores) {
-  const rows = await compareStores(upstream.port, { seconds, rounds });
-  if (!asJson) console.table(table(rows));
+  const turns = {
+    seconds: argument('seconds', 0.4),
+    rounds: argument('rounds', 30),
+    starts: argument('starts', 3),
+  };
+  const rows = await compareStores(upstream.port, turns);
+  if (!asJson) console.table(storesTable(rows));
   finish('stores', rows);
 } else if (isAdmin) {
   const headgate = await startHeadgate({ providers: storedProviders(plain) });

@@ -25,9 +25,14 @@ export interface Server {
 
 export const here = (file: string): string => fileURLToPath(new URL(file, import.meta.url));
 
+const running = new Set<ChildProcess>();
+process.once('exit', () => {
+  for (const child of running) child.kill('SIGTERM');
+});
+
 /** A benchmark that fails leaves nothing running. */
 export function endsWithThis(child: ChildProcess): ChildProcess {
-  process.once('exit', () => child.kill('SIGTERM'));
+  running.add(child);
   return child;
 }
 
@@ -103,6 +108,7 @@ http {
 export const pause = (ms: number): Promise<void> => new Promise((wait) => setTimeout(wait, ms));
 
 export function ended(child: ChildProcess, signal: NodeJS.Signals): Promise<void> {
+  running.delete(child);
   return new Promise((resolve) => {
     if (child.exitCode !== null || child.signalCode !== null) return resolve();
     child.removeAllListeners('exit');
@@ -113,7 +119,7 @@ export function ended(child: ChildProcess, signal: NodeJS.Signals): Promise<void
 
 export async function untilOpen(port: number): Promise<void> {
   const { connect } = await import('node:net');
-  const until = Date.now() + 20_000;
+  const until = Date.now() + 60_000;
   for (;;) {
     const open = await new Promise<boolean>((resolve) => {
       const socket = connect(port, '127.0.0.1', () => {
