@@ -40,6 +40,12 @@ const parts = [
     minutes: 2,
   },
   {
+    name: 'whole gateways on one PostgreSQL, killed 20 times under load, half of them while it is away',
+    files: ['test/fault/nodes-killed.test.ts'],
+    env: { whole: { WHOLE_LOAD: 'true' }, short: {} },
+    minutes: 3,
+  },
+  {
     name: 'a config changed 100 times under 500 requests a second for 60 s',
     files: ['test/e2e/config-versions-in-use.test.ts'],
     env: { whole: { WHOLE_LOAD: 'true' }, short: {} },
