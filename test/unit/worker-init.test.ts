@@ -5,7 +5,7 @@ import { workerInit } from '../../src/process/workers/worker-init.js';
 
 const masterKey = '11'.repeat(32);
 
-describe('what a data worker is told', () => {
+describe('the settings that a data worker gets', () => {
   const initWith = (env: Readonly<Record<string, string>>): WorkerInit => {
     const settings = loadSettings({ env: { HEADGATE_MASTER_KEY: masterKey, ...env }, file: null });
     const place = { journalDir: '/data/journal', nodeId: 'node', deployment: null };
@@ -13,7 +13,7 @@ describe('what a data worker is told', () => {
     return workerInit(settings, 0, 2, place, 'pepper', { directory: null, insert: [] }, prices);
   };
 
-  it('has neither PostgreSQL nor Redis in it: a request takes the same way with them, without, and while they are away', () => {
+  it('have neither PostgreSQL nor Redis in them: a request takes the same way with them, without, and while they are away', () => {
     const alone = initWith({});
     const databases = {
       DATABASE_URL: 'postgres://gateway:secret@db.internal/headgate',
