@@ -1,16 +1,10 @@
 import { mkdirSync, mkdtempSync, rmSync, statSync } from 'node:fs';
 import { join } from 'node:path';
-import { allLogs, type LogFilters } from '../src/common/ledger/log-filters.js';
+import { allLogs } from '../src/common/ledger/log-filters.js';
 import { dayMs, hourMs } from '../src/control-plane/analytics/buckets.js';
 import { AnalyticsFile } from '../src/control-plane/analytics/duckdb/file.js';
-import {
-  type AnalyticsQuestion,
-  type GroupName,
-  groupColumns,
-  groupFigures,
-  plainGraphs,
-} from '../src/control-plane/analytics/question.js';
 import { askDatabase } from '../src/control-plane/analytics/statements/ask.js';
+import { end, measure, questions, sight } from './analytics-questions.js';
 
 /**
  * How much time of one core graphs, groups and filters of a file of analytics take, in milliseconds. `node dist/bench/analytics.js [rows] [days] [folder]`: 10 million
@@ -20,10 +14,7 @@ import { askDatabase } from '../src/control-plane/analytics/statements/ask.js';
 const rows = Number(process.argv[2] ?? 10_000_000);
 const days = Number(process.argv[3] ?? 90);
 const [, , , , kept] = process.argv;
-const rounds = Number(process.env['ROUNDS'] ?? 3);
-const end = Math.floor(Date.parse('2026-11-20T12:00:00Z') / dayMs) * dayMs + dayMs / 2;
 const start = end - days * dayMs;
-const sight = { org: 'org', workspaces: ['w-0'], except: [], keys: null };
 
 const pick = (name: string, count: number, salt: number): string =>
   `'${name}-' || CAST(hash(i + ${salt}) % ${count} AS VARCHAR)`;
@@ -58,55 +49,6 @@ async function fill(file: AnalyticsFile): Promise<void> {
   await file.connection.run('CHECKPOINT');
 }
 
-const about = (filters: Partial<LogFilters>, ms: number) => {
-  const range = { min: end - ms, max: end };
-  return { range, sight, filters: { ...allLogs, ...filters, at: range } };
-};
-
-function questions(filters: Partial<LogFilters>, ms: number): [string, AnalyticsQuestion][] {
-  const all: [string, AnalyticsQuestion][] = [];
-  const of = about(filters, ms);
-  const graph = { kind: 'graph', ...of, groupBy: null } as const;
-  for (const name of plainGraphs) all.push([`graph ${name}`, { ...graph, graph: name }]);
-  for (const name of ['latency', 'ttft', 'errors/stacks', 'requests/rescued', 'feedbacks/scores'] as const)
-    all.push([`graph ${name}`, { ...graph, graph: name }]);
-  for (const name of ['requests', 'cost', 'latency'] as const)
-    all.push([`graph ${name} by model`, { ...graph, graph: name, groupBy: 'model' }]);
-  all.push(['cache', { kind: 'cache', ...of }]);
-  const page = { orderBy: 'requests', isDescending: true, offset: 0, limit: 50, hasTotal: true } as const;
-  for (const column of Object.keys(groupColumns) as GroupName[])
-    all.push([`groups ${column}`, { kind: 'groups', by: { column }, figures: groupFigures, ...page, ...of }]);
-  all.push(['groups users', { kind: 'groups', by: { user: true }, figures: ['cost'], ...page, ...of }]);
-  all.push([
-    'groups metadata',
-    { kind: 'groups', by: { metadata: 'team' }, figures: ['cost'], ...page, ...of },
-  ]);
-  all.push(['values', { kind: 'values', name: 'team', limit: 10_000, ...of }]);
-  return all;
-}
-
-const percentile = (list: readonly number[], share: number): number =>
-  [...list].sort((a, b) => a - b)[Math.ceil(share * list.length) - 1] ?? 0;
-
-async function measure(file: AnalyticsFile, name: string, list: readonly [string, AnalyticsQuestion][]) {
-  const times: number[] = [];
-  let slowest = ['', 0] as [string, number];
-  for (const [what, question] of list) {
-    for (let round = 0; round < rounds; round++) {
-      const before = process.cpuUsage();
-      await askDatabase(question, file);
-      const { user, system } = process.cpuUsage(before);
-      const ms = (user + system) / 1000;
-      times.push(ms);
-      if (ms > slowest[1]) slowest = [what, ms];
-    }
-    if (process.env['EACH']) console.log(`    ${what}: ${times.slice(-rounds).map(Math.round).join(' ')}`);
-  }
-  console.log(
-    `${name}: p50 ${percentile(times, 0.5).toFixed(0)} ms, p95 ${percentile(times, 0.95).toFixed(0)} ms, slowest ${slowest[1].toFixed(0)} ms (${slowest[0]})`,
-  );
-}
-
 const root = kept ?? mkdtempSync(join('/tmp', 'headgate-analytics-bench-'));
 mkdirSync(root, { recursive: true });
 const path = join(root, 'analytics.duckdb');
@@ -133,12 +75,19 @@ if (Number(day?.['days']) === 0) {
 const memory = (): string => `${Math.round(process.memoryUsage().rss / 1048576)} MB`;
 console.log(`memory ${memory()}, file ${Math.round(statSync(path).size / 1048576)} MB`);
 const whole = days * dayMs;
-await measure(file, 'the whole time', questions({}, whole));
-await measure(file, 'a week', questions({}, 7 * dayMs));
-await measure(file, 'six hours', questions({}, 6 * hourMs));
-await measure(file, 'the whole time, one model', questions({ models: ['model-1'] }, whole));
-await measure(file, 'the whole time, by metadata', questions({ metadata: { team: 't3' } }, whole));
-await measure(file, 'the whole time, by cost', questions({ cost: { min: 1e9, max: 2e10 } }, whole));
+/** Of this process, on whatever core. */
+const cpuMs = (): number => {
+  const { user, system } = process.cpuUsage();
+  return (user + system) / 1000;
+};
+const measured = (name: string, list: ReturnType<typeof questions>) =>
+  measure(name, list, (question) => askDatabase(question, file), cpuMs);
+await measured('the whole time', questions({}, whole));
+await measured('a week', questions({}, 7 * dayMs));
+await measured('six hours', questions({}, 6 * hourMs));
+await measured('the whole time, one model', questions({ models: ['model-1'] }, whole));
+await measured('the whole time, by metadata', questions({ metadata: { team: 't3' } }, whole));
+await measured('the whole time, by cost', questions({ cost: { min: 1e9, max: 2e10 } }, whole));
 const far = { min: 0, max: Date.parse('3000-01-01T00:00:00Z') };
 const before = performance.now();
 await askDatabase(

@@ -84,6 +84,13 @@ function expectSame(found: unknown, wanted: unknown, path: string): void {
   } else expect(found, path).to.equal(wanted);
 }
 
+const countCells = (of: string): string =>
+  `SELECT rolled_by AS name, CAST(count(*) AS DOUBLE PRECISION) AS cells FROM day_values WHERE org = '${of}' GROUP BY 1`;
+const numbersOf = (found: readonly object[]): Record<string, number> =>
+  Object.fromEntries(
+    (found as { name: string; cells: number }[]).map(({ name, cells }) => [name, Number(cells)]),
+  );
+
 const widthOf = (ms: number): number => (ms <= 6 * hourMs ? minuteMs : ms <= 14 * dayMs ? hourMs : dayMs);
 
 describe('analytics', function () {
@@ -92,6 +99,8 @@ describe('analytics', function () {
     let ledger: Ledger & { readonly feedbacks: LedgerFeedbacks };
     let ask: <Q extends AnalyticsQuestion>(question: Q) => Promise<AnswerTo<Q>>;
     let rollUp: () => Promise<unknown> = async () => {};
+    /** How many cells names of metadata have. */
+    let cellsOfValues: (org: string) => Promise<Readonly<Record<string, number>>>;
     let close = async (): Promise<void> => {};
 
     const batch = (given: readonly LedgerRow[]) => ({
@@ -114,6 +123,7 @@ describe('analytics', function () {
           await follower.rollUp(Number.POSITIVE_INFINITY, 0);
           return askDatabase(question, follower.file);
         };
+        cellsOfValues = async (org) => numbersOf(await follower.file.rows(countCells(org), []));
         close = () => follower.close();
       } else {
         const shared = await openPostgresLedger({ url: databaseUrl, node });
@@ -122,6 +132,7 @@ describe('analytics', function () {
         const rollups = new PostgresRollups((work) => shared.statements.apart(work));
         ask = (question) => analytics.ask(question);
         rollUp = () => rollups.rollUp(start + 3 * spanMs);
+        cellsOfValues = async (org) => numbersOf(await shared.statements.read(countCells(org), []));
       }
       for (let from = 0; from < rows.length; from += 2000)
         await ledger.apply(batch(rows.slice(from, from + 2000)));
@@ -295,7 +306,7 @@ describe('analytics', function () {
         expect(users.total).to.equal(new Set(found.flatMap(({ user }) => user ?? [])).size);
         for (const { key, figures } of users.rows)
           expect(figures['requests']).to.equal(found.filter(({ user }) => user === key).length);
-        for (const name of ['a/b~c "d"', "o'clock", 'team', 'none']) {
+        for (const name of ['a/b~c "d"', "o'clock", 'team', '_user', 'none']) {
           const having = found.filter(({ metadata }) => metadata[name] !== undefined);
           const groups = await ask({ kind: 'groups', by: { metadata: name }, ...wanted, ...about });
           const values = await ask({ kind: 'values', name, limit: 3, ...about });
@@ -397,6 +408,47 @@ describe('analytics', function () {
       expect(total).to.equal(3);
     });
 
+    it('groups by metadata of which days have more names, values or characters than are rolled up', async () => {
+      const about = { sight: { org: 'org-4', workspaces: null, except: [], keys: null } };
+      const at = (day: number, i: number): number => (Math.floor(start / dayMs) + day) * dayMs + i;
+      const made = (day: number, i: number, metadata: Record<string, string>): LedgerRow => ({
+        ...{ ...rows[0]!, org: 'org-4', workspace: `w-${i % 2}`, state: 'settled' },
+        ...{ id: `0190a1b2-0000-7000-a000-0${day}${String(i).padStart(10, '0')}`, at: at(day, i), metadata },
+      });
+      const numbers = (count: number): number[] => Array.from({ length: count }, (_, i) => i);
+      const given = [
+        // Of `many` each workspace has more values than are kept.
+        ...numbers(4200).map((i) => made(1, i, { many: `v${i}`, few: `v${i % 3}` })),
+        ...numbers(300).map((i) => made(2, i, { [`name-${i % 240}`]: 'v', few: 'v1', many: `v${i % 7}` })),
+        ...numbers(9).map((i) => made(3, i, { few: `v${i}`, long: i === 8 ? 'v'.repeat(5000) : 'v' })),
+        ...numbers(5).map((i) => made(4, i, i === 0 ? {} : { few: 'v0', none: '' })),
+      ];
+      for (let from = 0; from < given.length; from += 1000)
+        await ledger.apply(batch(given.slice(from, from + 1000)));
+      await rollUp();
+      const wanted = { figures: ['cost'], orderBy: 'requests', isDescending: true, offset: 0 } as const;
+      const range = { min: at(0, 0), max: at(30, 0) };
+      for (const name of ['many', 'few', 'long', 'none', 'name-7', 'name-239', 'absent']) {
+        const having = given.filter(({ metadata }) => metadata[name] !== undefined);
+        const counts = new Map(countsOf(having, ({ metadata }) => metadata[name]!));
+        for (const filters of [allLogs, { ...allLogs, at: range }]) {
+          const question = { ...about, ...wanted, filters, limit: 10_000, hasTotal: true } as const;
+          const found = await ask({ kind: 'groups', by: { metadata: name }, ...question });
+          expect(
+            new Map(found.rows.map(({ key, figures }) => [key, figures['requests']])),
+            name,
+          ).to.deep.equal(counts);
+          const { total } = await ask({ kind: 'values', name, limit: 1, ...about, filters });
+          expect(total, name).to.equal(counts.size);
+        }
+      }
+      const cells = await cellsOfValues('org-4');
+      expect(cells['few'], 'few').to.equal(2 * 3 + 2 * 1 + 4 + 2 * 1);
+      expect(cells['many'], 'many').to.equal(2 * 7);
+      expect(cells['long'], 'a workspace without long metadata').to.equal(1);
+      expect(Object.keys(cells).length, 'names').to.be.lessThan(205);
+    });
+
     it('answers about 1970 to 3000, with the days that have requests', async () => {
       const range = { min: 0, max: Date.parse('3000-01-01T00:00:00Z') };
       const filters = { ...allLogs, at: range };
@@ -415,7 +467,8 @@ describe('analytics', function () {
       const questions = (['requests', 'users', 'latency', 'errors/stacks'] as const).map(
         (graph) => ({ kind: 'graph', graph, groupBy: null, range, sight, filters }) as const,
       );
-      const answers = () => Promise.all(questions.map((question) => ask(question)));
+      const values = { kind: 'values', name: 'team', limit: 10, sight, filters } as const;
+      const answers = () => Promise.all([...questions, values].map((question) => ask(question)));
       await rollUp();
       const [first] = questions as [(typeof questions)[0]];
       await ask(first);
@@ -439,7 +492,7 @@ describe('analytics', function () {
       const late = { ...rows[0]!, id: '0190a1b2-0000-7000-8000-999999999999', state: 'settled' as const };
       await ledger.apply(batch([{ ...late, org, workspace: 'w-2', at: day(25) + 1 }]));
       await rollUp();
-      const [requests] = before as [(typeof before)[0]];
+      const [requests] = before as [AnswerTo<typeof first>];
       expect((await ask(first)).summary['total']).to.equal(Number(requests.summary['total']) + 1);
     });
   });

@@ -1,7 +1,7 @@
 import type { Analytics, AnalyticsQuestion, AnswerTo } from './question.js';
 import { validDays } from './rollups/valid-days.js';
 import { askDatabase } from './statements/ask.js';
-import type { AnalyticsDatabase, SelectedFigures } from './statements/dialect.js';
+import type { AnalyticsDatabase, RolledKind, SelectedFigures } from './statements/dialect.js';
 
 /** What is asked of the ledger in PostgreSQL. */
 export interface StatementReader {
@@ -14,6 +14,9 @@ const used = "state = 0 AND usage_source <> 'none' AND cache NOT IN ('HIT', 'SEM
 /** PostgreSQL makes no text of JSON with a NUL in it. */
 const restWithoutNul = `(CASE WHEN strpos(rest::text, '\\u0000') = 0 THEN rest
   ELSE regexp_replace(rest::text, '(?<!\\\\)((?:\\\\\\\\)*)\\\\u0000', '\\1\\ufffd', 'g')::json END)`;
+
+/** One row with a NUL would refuse the question. */
+const metadataWithoutNul = "(CASE WHEN strpos(metadata::text, '\\u0000') = 0 THEN metadata END)";
 
 /** Sums over the feedback that counts at a request: asked for only where a statement names them. */
 const ofFeedback = (sum: string): string =>
@@ -85,9 +88,17 @@ export class PostgresAnalytics implements Analytics, AnalyticsDatabase {
     return `floor(${number} / ${by}::numeric)::bigint`;
   }
 
+  metadataPairs(requests: string): string {
+    return PostgresAnalytics.metadataPairs(requests);
+  }
+
+  static metadataPairs(requests: string): string {
+    return `(SELECT requests.*, pair.key COLLATE "C" AS metadata_name, pair.value COLLATE "C" AS metadata_value
+      FROM ${requests} CROSS JOIN LATERAL json_each_text(${metadataWithoutNul}) AS pair) AS requests`;
+  }
+
   metadataValue(name: string): string {
-    // As above: one row with a NUL would refuse the question.
-    return `(CASE WHEN strpos(metadata::text, '\\u0000') = 0 THEN metadata ->> ${name} END)`;
+    return `(${metadataWithoutNul} ->> ${name}) COLLATE "C"`;
   }
 
   usageKind(name: string): string {
@@ -102,16 +113,16 @@ export class PostgresAnalytics implements Analytics, AnalyticsDatabase {
     return name;
   }
 
-  async rolledDays(first: number, last: number): Promise<readonly number[]> {
+  async rolledDays(first: number, last: number, kind: RolledKind): Promise<readonly number[]> {
     if (!this.#hasRollups) {
       const [found] = await this.reader.read<{ found: boolean }>(
-        "SELECT to_regclass('rolled_days') IS NOT NULL AS found",
+        "SELECT to_regclass('day_names') IS NOT NULL AS found",
         [],
       );
       if (found?.found !== true) return [];
       this.#hasRollups = true;
     }
-    const rows = await this.reader.read<{ day: number }>(validDays(clamped(first), clamped(last)), []);
+    const rows = await this.reader.read<{ day: number }>(validDays(clamped(first), clamped(last), kind), []);
     return rows.map(({ day }) => Number(day));
   }
 

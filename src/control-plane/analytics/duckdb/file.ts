@@ -15,7 +15,7 @@ import { dayMs } from '../buckets.js';
 import { clearDay, rollUpDay } from '../rollups/roll-up.js';
 import { type AnalyticsDatabase, Placeholders, type SelectedFigures } from '../statements/dialect.js';
 import type { Changes } from './changes.js';
-import { columns, createTables, type DuckdbType, dropTables, tablesVersion } from './tables.js';
+import { columns, createTables, type DuckdbType, dropTables, tablesVersion, upgrades } from './tables.js';
 
 /** What the file may use; DuckDB spills what exceeds the memory into a folder beside it. */
 const options = { threads: '1', memory_limit: '256MB', preserve_insertion_order: 'false' };
@@ -51,7 +51,7 @@ export class AnalyticsFile implements AnalyticsDatabase {
     readonly connection: DuckDBConnection,
   ) {}
 
-  /** A file that cannot be read, or is of another version, is replaced by an empty one: it is derived from the ledger. */
+  /** A file that cannot be read, or is of a version without an upgrade, is replaced by an empty one: it is derived from the ledger. */
   static async open(path: string): Promise<AnalyticsFile> {
     const settings = { ...options, temp_directory: `${path}.tmp` };
     let instance: DuckDBInstance;
@@ -65,7 +65,7 @@ export class AnalyticsFile implements AnalyticsDatabase {
     }
     const file = new AnalyticsFile(instance, await instance.connect());
     const version = await file.#version();
-    if (version !== tablesVersion) await file.clear();
+    if (version !== tablesVersion) await file.#renew(upgrades[version ?? 0]);
     return file;
   }
 
@@ -77,6 +77,14 @@ export class AnalyticsFile implements AnalyticsDatabase {
     if (tables.length === 0) return null;
     const [row] = await this.rows('SELECT version FROM progress', []);
     return Number(row?.['version'] ?? 0);
+  }
+
+  /** `upgrade`: of its version; undefined: there is none. */
+  async #renew(upgrade: string | undefined): Promise<void> {
+    if (upgrade === undefined) return this.clear();
+    await this.#transaction(async () => {
+      await this.connection.run(upgrade);
+    });
   }
 
   /** Empties it, so that it is read from the ledger again. */
@@ -280,6 +288,12 @@ export class AnalyticsFile implements AnalyticsDatabase {
 
   divided(number: string, by: number): string {
     return `${number} // ${by}`;
+  }
+
+  metadataPairs(requests: string): string {
+    const pairs = `json_transform(metadata, '"MAP(VARCHAR,VARCHAR)"')`;
+    return `(SELECT * EXCLUDE (pairs), unnest(map_keys(pairs)) AS metadata_name, unnest(map_values(pairs)) AS metadata_value
+      FROM (SELECT *, ${pairs} AS pairs FROM ${requests} WHERE metadata IS NOT NULL) AS requests) AS requests`;
   }
 
   metadataValue(name: string): string {

@@ -1,7 +1,11 @@
-import { createRollups, rollupTables } from '../rollups/cells.js';
+import { createRollups, createValues, rollupTables } from '../rollups/cells.js';
 
-/** Version of these tables: a file of another one is read from the ledger again. */
-export const tablesVersion = 3;
+/** Version of these tables. */
+export const tablesVersion = 4;
+/** What brings a file of an earlier version to this one. One of another version is read from the ledger again. */
+export const upgrades: Readonly<Record<number, string>> = {
+  3: `${createValues('VARCHAR')} UPDATE days SET is_rolled = false; UPDATE progress SET version = 4;`,
+};
 
 export type DuckdbType = 'BIGINT' | 'INTEGER' | 'DOUBLE' | 'BOOLEAN' | 'VARCHAR';
 

@@ -91,15 +91,21 @@ export const durationColumns = 'measure, bin, n, us';
 /** Cells of users are many, so that others are not looked for among them. */
 export const sumsTable = (by: RolledBy): 'day_users' | 'day_sums' =>
   by === 'user' ? 'day_users' : 'day_sums';
-export const rollupTables = ['day_sums', 'day_users', 'day_durations'] as const;
+/** Has the values of names of metadata (`metadata.ts`): `rolled_by` is the name. */
+export const valuesTable = 'day_values';
+export const rollupTables = ['day_sums', 'day_users', 'day_durations', valuesTable, 'day_names'] as const;
 
 const sumsOf = (table: string, text: string): string => `
   CREATE TABLE ${table} (day INTEGER NOT NULL, org ${text}, workspace ${text}, rolled_by ${text}, "key" ${text},
     ${names.map((name) => `${name} ${kept[name]}`).join(', ')}, fallbacks BIGINT);`;
 
-/** `text`: the type of texts. */
+/** Tables that came later than the others. `text`: the type of texts. */
+export const createValues = (text: string): string => `${sumsOf(valuesTable, text)}
+  CREATE TABLE day_names (day INTEGER NOT NULL, org ${text}, workspace ${text}, name ${text}, is_whole BOOLEAN NOT NULL);`;
+
 export const createRollups = (
   text: string,
 ): string => `${sumsOf('day_sums', text)} ${sumsOf('day_users', text)}
   CREATE TABLE day_durations (day INTEGER NOT NULL, org ${text}, workspace ${text}, rolled_by ${text}, "key" ${text},
-    measure ${text}, bin INTEGER, n BIGINT, us NUMERIC(38, 0));`;
+    measure ${text}, bin INTEGER, n BIGINT, us NUMERIC(38, 0));
+  ${createValues(text)}`;

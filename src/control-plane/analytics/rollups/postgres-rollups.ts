@@ -1,6 +1,6 @@
 import { dayMs } from '../buckets.js';
 import { PostgresAnalytics } from '../postgres.js';
-import { createRollups } from './cells.js';
+import { createRollups, createValues } from './cells.js';
 import { clearDay, rollUpDay } from './roll-up.js';
 import { validDays } from './valid-days.js';
 
@@ -13,6 +13,10 @@ export type InConnection = <T>(work: (connection: WorkConnection) => Promise<T>)
 const text = 'text COLLATE "C"';
 const lock = "pg_advisory_xact_lock(hashtext('headgate rollups'), hashtext(current_schema()))";
 
+const indexesOfValues = `CREATE INDEX day_values_day ON day_values (org, rolled_by, day);
+  CREATE INDEX day_values_only_day ON day_values (day);
+  CREATE INDEX day_names_day ON day_names (day, org, workspace, name);`;
+
 /**
  * Rollups of days beside the ledger in PostgreSQL. Each day has the snapshot that its cells were made in: a day with a row that this
  * does not show is counted row by row, so that nothing has to be noted when rows come in.
@@ -24,7 +28,12 @@ const tables = `${createRollups(text)}
   CREATE INDEX day_users_only_day ON day_users (day);
   CREATE INDEX day_durations_day ON day_durations (org, rolled_by, measure, day);
   CREATE INDEX day_durations_only_day ON day_durations (day);
-  CREATE TABLE rolled_days (day integer PRIMARY KEY, snapshot pg_snapshot NOT NULL, at bigint NOT NULL);`;
+  ${indexesOfValues}
+  CREATE TABLE rolled_days (day integer PRIMARY KEY, snapshot pg_snapshot NOT NULL, at bigint NOT NULL,
+    values_snapshot pg_snapshot);`;
+/** For tables that were made before there were cells of values. */
+const addValues = `${createValues(text)} ${indexesOfValues}
+  ALTER TABLE rolled_days ADD COLUMN values_snapshot pg_snapshot;`;
 
 /** Makes the cells of days that have ended: again where their rows have changed. */
 export class PostgresRollups {
@@ -42,7 +51,7 @@ export class PostgresRollups {
         `SELECT c.relname AS name FROM pg_inherits i JOIN pg_class c ON c.oid = i.inhrelid
           WHERE i.inhparent = 'exchanges'::regclass`,
       );
-      const valid = await connection.query<{ day: number }>(validDays(0, today));
+      const valid = await connection.query<{ day: number }>(validDays(0, today, 'values'));
       const done = new Set(valid.rows.map(({ day }) => day));
       const days = rows
         .map(({ name }) => dayOfPartition(name))
@@ -66,10 +75,12 @@ function dayOfPartition(name: string): number {
 async function prepare(connection: WorkConnection): Promise<void> {
   await transaction(connection, 'READ COMMITTED', async () => {
     await connection.query(`SELECT ${lock}`);
-    const { rows } = await connection.query<{ found: boolean }>(
-      "SELECT to_regclass('rolled_days') IS NOT NULL AS found FROM pg_class LIMIT 1",
+    const { rows } = await connection.query<{ found: boolean; has_values: boolean }>(
+      `SELECT to_regclass('rolled_days') IS NOT NULL AS found, to_regclass('day_names') IS NOT NULL AS has_values
+        FROM pg_class LIMIT 1`,
     );
     if (rows[0]?.found !== true) await connection.query(tables);
+    else if (!rows[0].has_values) await connection.query(addValues);
   });
 }
 
@@ -77,8 +88,9 @@ async function prepare(connection: WorkConnection): Promise<void> {
 async function rollUpOne(connection: WorkConnection, day: number): Promise<void> {
   const from = day * dayMs;
   await transaction(connection, 'REPEATABLE READ', async () => {
-    await connection.query(`INSERT INTO rolled_days VALUES (${day}, pg_current_snapshot(), ${Date.now()})
-      ON CONFLICT (day) DO UPDATE SET snapshot = excluded.snapshot, at = excluded.at`);
+    await connection.query(`INSERT INTO rolled_days (day, snapshot, at, values_snapshot)
+      VALUES (${day}, pg_current_snapshot(), ${Date.now()}, pg_current_snapshot()) ON CONFLICT (day) DO UPDATE
+      SET snapshot = excluded.snapshot, at = excluded.at, values_snapshot = excluded.values_snapshot`);
     // Of a workspace that has fewer rows than its cells count, some were deleted when their time was over: its cells stay.
     await connection.query(`CREATE TEMP TABLE kept_cells ON COMMIT DROP AS
       SELECT rolled.org, rolled.workspace FROM day_sums AS rolled LEFT JOIN (
@@ -92,9 +104,14 @@ async function rollUpOne(connection: WorkConnection, day: number): Promise<void>
       AND kept_cells.workspace IS NOT DISTINCT FROM ${table}.workspace)`;
     for (const statement of clearDay(day, (table) => `NOT ${isKept(table)}`))
       await connection.query(statement);
+    // Such cells may be of a program that made none of values.
+    await connection.query(`INSERT INTO day_names SELECT ${day}, org, workspace, NULL, false FROM kept_cells
+      WHERE NOT EXISTS (SELECT 1 FROM day_names AS found WHERE found.day = ${day} AND found.org = kept_cells.org
+        AND found.workspace IS NOT DISTINCT FROM kept_cells.workspace)`);
     const source = {
       source: () => PostgresAnalytics.sourceOf(from, from + dayMs),
       scored: PostgresAnalytics.scored,
+      metadataPairs: PostgresAnalytics.metadataPairs,
     };
     for (const statement of rollUpDay(day, source, `NOT ${isKept('requests')}`))
       await connection.query(statement);

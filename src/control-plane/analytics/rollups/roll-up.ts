@@ -11,6 +11,7 @@ import {
   rollupTables,
   sumsTable,
 } from './cells.js';
+import { rollUpValues } from './metadata.js';
 
 /** What is grouped in one pass over the requests, by their columns. */
 const { workspace: _, ...columns } = groupColumns;
@@ -31,7 +32,7 @@ const into = (columns: string): string => `(day, org, workspace, rolled_by, "key
 /** Statements that put the cells of a day in, made of its requests. `condition`: more that has to hold of the requests. */
 export function rollUpDay(
   day: number,
-  database: Pick<AnalyticsDatabase, 'source' | 'scored'>,
+  database: Pick<AnalyticsDatabase, 'source' | 'scored' | 'metadataPairs'>,
   condition = 'true',
 ): readonly string[] {
   const requests = `(SELECT * FROM ${database.source()} AS requests
@@ -53,6 +54,7 @@ export function rollUpDay(
         GROUP BY 2, 3, 5`;
     }),
     ...durations,
+    ...rollUpValues(day, database, requests),
   ];
 }
 

@@ -13,14 +13,24 @@ export interface RolledRange {
 const longMs = 14 * dayMs;
 
 /** Cells are of workspaces: they have nothing of single keys, nor of what other filters leave. */
-export function isAboutCells({ sight, filters }: Pick<AnalyticsQuestion, 'sight' | 'filters'>): boolean {
-  const { at, metadata, totalTokens, inputTokens, outputTokens, cost, weightedFeedback, ...lists } = filters;
+export function isAboutCells(
+  { sight, filters }: Pick<AnalyticsQuestion, 'sight' | 'filters'>,
+  range: TimeRange,
+): boolean {
+  const {
+    at: _,
+    metadata,
+    totalTokens,
+    inputTokens,
+    outputTokens,
+    cost,
+    weightedFeedback,
+    ...lists
+  } = filters;
   const bounds = [totalTokens, inputTokens, outputTokens, cost, weightedFeedback];
   return (
     sight.keys === null &&
-    at.min !== undefined &&
-    at.max !== undefined &&
-    at.max - at.min > longMs &&
+    range.max - range.min > longMs &&
     Object.keys(metadata).length === 0 &&
     bounds.every(({ min, max }) => min === undefined && max === undefined) &&
     Object.values(lists).every((values) => values.length === 0)

@@ -1,6 +1,15 @@
 import { bucketWidth, dayMs } from '../buckets.js';
 import { type AnalyticsQuestion, type GroupName, groupColumns, type TimeRange } from '../question.js';
-import { cellColumns, cellSums, type RolledBy, rolledBy, sumsOfCells, sumsTable } from '../rollups/cells.js';
+import {
+  cellColumns,
+  cellSums,
+  type RolledBy,
+  rolledBy,
+  sumsOfCells,
+  sumsTable,
+  valuesTable,
+} from '../rollups/cells.js';
+import { daysWithValues } from '../rollups/metadata.js';
 import { isAboutCells, type RolledRange, rolledRange, wholeDays } from '../rollups/rolled-range.js';
 import {
   type BinnedDurations,
@@ -16,8 +25,16 @@ import { type AnalyticsDatabase, number, type Placeholders } from './dialect.js'
 
 type AboutRequests = Pick<AnalyticsQuestion, 'sight' | 'filters'>;
 
-/** By what requests are counted: a column's group, or what rollups have besides. */
-export type CountedBy = GroupName | RolledBy;
+/** A value of metadata, by its name. */
+interface ByMetadata {
+  readonly metadata: string;
+}
+/** By what requests are counted: a column's group, what rollups have besides, or the values of a name of metadata. */
+export type CountedBy = GroupName | RolledBy | ByMetadata;
+
+const hasName = (by: CountedBy): by is ByMetadata => typeof by === 'object';
+/** Times from here to there are all that there are. */
+const anyTime: TimeRange = { min: -8.64e15, max: 8.64e15 };
 
 /** What figures are added up from: requests one by one, or cells of whole days and the requests of the other times. */
 export class CountedRequests {
@@ -30,18 +47,32 @@ export class CountedRequests {
     readonly width: number,
   ) {}
 
-  /** `isWhole`: is the question about all requests, so that nothing but time is asked for besides? */
   static async of(
     question: AboutRequests,
     database: AnalyticsDatabase,
     range: TimeRange | null,
   ): Promise<CountedRequests> {
     const width = range === null ? dayMs : bucketWidth(range);
-    if (range === null || !isAboutCells(question))
+    if (range === null || !isAboutCells(question, range))
       return new CountedRequests(question, database, null, width);
     const { first, last } = wholeDays(range);
-    const days = await database.rolledDays(first, last);
+    const days = await database.rolledDays(first, last, 'groups');
     return new CountedRequests(question, database, rolledRange(range, days), width);
+  }
+
+  /** For sums of requests by the values of a name of metadata. `range`: null: of all times. */
+  static async ofValues(
+    question: AboutRequests,
+    database: AnalyticsDatabase,
+    name: string,
+    range: TimeRange | null,
+  ): Promise<CountedRequests> {
+    const times = range ?? anyTime;
+    if (!isAboutCells(question, times)) return new CountedRequests(question, database, null, dayMs);
+    const { first, last } = wholeDays(times);
+    const rolled = await database.rolledDays(first, last, 'values');
+    const days = await daysWithValues(rolled, name, question.sight, database);
+    return new CountedRequests(question, database, rolledRange(times, days), dayMs);
   }
 
   get sums(): Readonly<Record<SumName, string>> {
@@ -52,19 +83,16 @@ export class CountedRequests {
   from(by: CountedBy, values: Placeholders): string {
     const { database, question, rolled } = this;
     const bucket = `${database.divided('"at"', this.width)} AS bucket`;
-    const key = keyOf(by, rolled !== null);
     if (rolled === null) {
       const where = conditionsOf(question, values, database);
-      const only = by in rolledBy ? rolledBy[by as RolledBy].where : null;
-      return `(SELECT *, ${bucket}, ${key} AS "key" FROM ${database.source()} AS requests
-        WHERE ${where}${only === null ? '' : ` AND ${only}`}) AS requests`;
+      return this.#keyed(by, `${database.source()} AS requests WHERE ${where}`, values, `*, ${bucket}`);
     }
     const cells = `SELECT day AS bucket, ${by === 'workspace' ? 'workspace' : '"key"'} AS "key", ${cellColumns}
-      FROM ${by === 'workspace' ? 'day_sums' : sumsTable(by)} WHERE ${this.#cells(by, values)}`;
+      FROM ${tableOf(by)} WHERE ${this.#cells(by, values)}`;
     const rest = this.#rest(by, values);
     return rest === null
       ? `(${cells}) AS requests`
-      : `(${cells} UNION ALL SELECT ${bucket}, ${key} AS "key", ${cellSums} FROM ${rest} GROUP BY 1, 2) AS requests`;
+      : `(${cells} UNION ALL SELECT ${bucket}, "key", ${cellSums} FROM ${rest} GROUP BY 1, 2) AS requests`;
   }
 
   /** A subquery with `bucket`, `key`, `bin`, `n` and `us`, the sum of the durations, in microseconds. */
@@ -72,19 +100,23 @@ export class CountedRequests {
     const { database, question, rolled } = this;
     const us = durationsOf[measure];
     const bucket = `${database.divided('"at"', this.width)} AS bucket`;
-    const key = keyOf(by, rolled !== null);
     if (rolled === null) {
       const where = conditionsOf(question, values, database);
+      const requests = this.#keyed(
+        by,
+        `${database.source()} AS requests WHERE ${where} AND ${us} IS NOT NULL`,
+        values,
+        '*',
+      );
       return {
         width: null,
-        from: `(SELECT ${bucket}, ${key} AS "key", ${binOf(us, requestBinWidth)} AS bin, 1 AS n, ${us} AS us
-          FROM ${database.source()} AS requests WHERE ${where} AND ${us} IS NOT NULL) AS requests`,
+        from: `(SELECT ${bucket}, "key", ${binOf(us, requestBinWidth)} AS bin, 1 AS n, ${us} AS us FROM ${requests}) AS requests`,
       };
     }
     const cells = `SELECT day AS bucket, ${by === 'workspace' ? 'workspace' : '"key"'} AS "key", bin, n, us
       FROM day_durations WHERE measure = '${measure}' AND ${this.#cells(by, values)}`;
     const rest = this.#rest(by, values);
-    const counted = `SELECT ${bucket}, ${key} AS "key", ${binOf(us, rolledBinWidth)} AS bin, count(*) AS n, sum(${us}) AS us
+    const counted = `SELECT ${bucket}, "key", ${binOf(us, rolledBinWidth)} AS bin, count(*) AS n, sum(${us}) AS us
       FROM ${rest} WHERE ${us} IS NOT NULL GROUP BY 1, 2, 3`;
     return {
       width: rolledBinWidth,
@@ -92,10 +124,21 @@ export class CountedRequests {
     };
   }
 
+  /** Requests with `key`, those that have it where it is not a column's. `from`: table and conditions. */
+  #keyed(by: CountedBy, from: string, values: Placeholders, columns: string): string {
+    const { database } = this;
+    if (hasName(by)) {
+      const key = database.metadataValue(values.add(database.metadataName(by.metadata)));
+      return `(SELECT * FROM (SELECT ${columns}, ${key} AS "key" FROM ${from}) AS keyed WHERE "key" IS NOT NULL) AS requests`;
+    }
+    const only = by in rolledBy ? rolledBy[by as RolledBy].where : null;
+    return `(SELECT ${columns}, ${keyOf(by, this.rolled !== null)} AS "key" FROM ${from}${only === null ? '' : ` AND ${only}`}) AS requests`;
+  }
+
   #cells(by: CountedBy, values: Placeholders): string {
     const days = this.rolled?.days.map(([first, last]) => `day BETWEEN ${first} AND ${last}`) ?? [];
-    const name = by === 'workspace' ? 'none' : by;
-    return `rolled_by = '${name}' AND ${sightOf(this.question.sight, values)} AND (${days.join(' OR ')})`;
+    const name = hasName(by) ? values.add(by.metadata) : `'${by === 'workspace' ? 'none' : by}'`;
+    return `rolled_by = ${name} AND ${sightOf(this.question.sight, values)} AND (${days.join(' OR ')})`;
   }
 
   /** The requests that have no cells; null: there are none. */
@@ -103,8 +146,7 @@ export class CountedRequests {
     const { database, question } = this;
     const times = this.rolled?.times ?? [];
     if (times.length === 0) return null;
-    const only = by in rolledBy ? rolledBy[by as RolledBy].where : null;
-    const where = `${sightOf(question.sight, values)}${only === null ? '' : ` AND ${only}`}`;
+    const where = sightOf(question.sight, values);
     const within = (list: typeof times): string =>
       list.map(([min, max]) => `"at" BETWEEN ${min} AND ${max}`).join(' OR ');
     // DuckDB reads all rows for times that are joined by OR.
@@ -113,15 +155,21 @@ export class CountedRequests {
       (part) => `SELECT * FROM ${database.source()} AS requests WHERE ${where} AND (${within(part)})`,
     );
     const requests = `(${selects.join(' UNION ALL ')}) AS requests`;
-    return by === 'score' ? database.scored(requests) : requests;
+    const from = by === 'score' ? database.scored(requests) : requests;
+    return this.#keyed(by, `${from} WHERE true`, values, '*');
   }
 }
+
+const tableOf = (by: CountedBy): string => {
+  if (hasName(by)) return valuesTable;
+  return by === 'workspace' ? 'day_sums' : sumsTable(by);
+};
 
 /** Stretches of time that are read one by one. */
 const mostParts = 8;
 
 /** What a request is counted under. Cells have texts. */
-function keyOf(by: CountedBy, isText: boolean): string {
+function keyOf(by: Exclude<CountedBy, ByMetadata>, isText: boolean): string {
   if (by === 'workspace') return 'workspace';
   if (isText || by === 'none' || by === 'score') return rolledBy[by].key;
   if (by === 'user') return 'user_name';

@@ -6,6 +6,8 @@ export interface AnalyticsDatabase {
   scored(requests: string): string;
   /** Expression: a whole number divided by another, rounded down. */
   divided(number: string, by: number): string;
+  /** A subquery of requests with a row for each name and value of their metadata: `metadata_name`, `metadata_value`. */
+  metadataPairs(requests: string): string;
   /** Expression: the value that the metadata has under a name; null: none. `name`: a placeholder. */
   metadataValue(name: string): string;
   /** Expression: does the text of the metadata contain another one? Absent: that is no faster. */
@@ -17,9 +19,12 @@ export interface AnalyticsDatabase {
   /** How a name of metadata is given to `metadataValue`. */
   metadataName(name: string): string;
   /** The days from the first to the last whose rollups are as the requests are, ascending. */
-  rolledDays(first: number, last: number): Promise<readonly number[]>;
+  rolledDays(first: number, last: number, kind: RolledKind): Promise<readonly number[]>;
   rows(statement: string, values: readonly string[]): Promise<readonly SelectedFigures[]>;
 }
+
+/** Rollups of what requests can be grouped by, or of values of metadata. */
+export type RolledKind = 'groups' | 'values';
 
 export type SelectedFigures = Readonly<Record<string, number | string | null>>;
 

@@ -1,3 +1,4 @@
+import { dayMs } from '../buckets.js';
 import type {
   FlatFigures,
   GroupFigure,
@@ -7,10 +8,9 @@ import type {
   ValuesAnswer,
   ValuesQuestion,
 } from '../question.js';
-import { type BinnedDurations, binOf, cumulated, percentileOf, requestBinWidth } from './bins.js';
-import { type SumName, sums } from './columns.js';
-import { conditionsOf } from './conditions.js';
-import { CountedRequests } from './counted.js';
+import { type BinnedDurations, cumulated, percentileOf } from './bins.js';
+import type { SumName } from './columns.js';
+import { type CountedBy, CountedRequests } from './counted.js';
 import { type AnalyticsDatabase, number, Placeholders, type SelectedFigures } from './dialect.js';
 
 type SumExpressions = Readonly<Record<SumName, string>>;
@@ -51,33 +51,30 @@ interface Grouped {
   durations(values: Placeholders): BinnedDurations;
 }
 
-async function groupedBy(question: GroupsQuestion, database: AnalyticsDatabase): Promise<Grouped> {
-  const { by } = question;
-  if ('metadata' in by) return groupedByMetadata(question, by.metadata, database);
-  const counted = await CountedRequests.of(question, database, rangeOf(question));
-  const name = 'user' in by ? 'user' : by.column;
+async function groupedBy(
+  question: GroupsQuestion,
+  database: AnalyticsDatabase,
+  hasPercentiles: boolean,
+): Promise<Grouped> {
+  const by = countedBy(question.by);
+  const range = rangeOf(question);
+  const counted =
+    typeof by !== 'object'
+      ? await CountedRequests.of(question, database, range)
+      : hasPercentiles
+        ? new CountedRequests(question, database, null, dayMs)
+        : await CountedRequests.ofValues(question, database, by.metadata, range);
   return {
     sums: counted.sums,
-    from: (values) => counted.from(name, values),
-    durations: (values) => counted.durations(name, 'total', values),
+    from: (values) => counted.from(by, values),
+    durations: (values) => counted.durations(by, 'total', values),
   };
 }
 
-function groupedByMetadata(question: GroupsQuestion, name: string, database: AnalyticsDatabase): Grouped {
-  const from = (values: Placeholders): string => {
-    const conditions = conditionsOf(question, values, database);
-    const key = database.metadataValue(values.add(database.metadataName(name)));
-    return `(SELECT * FROM (SELECT *, ${key} AS "key" FROM ${database.source()} AS requests
-      WHERE ${conditions}) AS keyed WHERE "key" IS NOT NULL) AS requests`;
-  };
-  return {
-    sums,
-    from,
-    durations: (values) => ({
-      width: null,
-      from: `(SELECT *, ${binOf('total_us', requestBinWidth)} AS bin, 1 AS n, total_us AS us FROM ${from(values)}) AS binned`,
-    }),
-  };
+/** The ledger has a column of the metadata that names the user. */
+function countedBy(by: GroupsQuestion['by']): CountedBy {
+  if ('user' in by || ('metadata' in by && by.metadata === '_user')) return 'user';
+  return 'metadata' in by ? by : by.column;
 }
 
 export async function askGroups(
@@ -88,7 +85,7 @@ export async function askGroups(
   if (question.orderBy !== 'key') wanted.add(question.orderBy);
   const plain = [...wanted].filter((figure) => !isPercentile(figure));
   const percentiles = [...wanted].filter(isPercentile);
-  const grouped = await groupedBy(question, database);
+  const grouped = await groupedBy(question, database, percentiles.length > 0);
   const values = new Placeholders();
   const of = expressions(grouped.sums);
   const figures = `SELECT "key", ${plain.map((figure) => `${of[figure]} AS ${figure}`).join(', ')}

@@ -1,0 +1,76 @@
+import { allLogs, type LogFilters } from '../src/common/ledger/log-filters.js';
+import { dayMs } from '../src/control-plane/analytics/buckets.js';
+import {
+  type AnalyticsQuestion,
+  type GroupName,
+  groupColumns,
+  groupFigures,
+  plainGraphs,
+} from '../src/control-plane/analytics/question.js';
+
+/** Questions about the requests that the benches of analytics make, and the time that their answers take. */
+
+export const end = Math.floor(Date.parse('2026-11-20T12:00:00Z') / dayMs) * dayMs + dayMs / 2;
+export const sight = { org: 'org', workspaces: ['w-0'], except: [], keys: null };
+const rounds = Number(process.env['ROUNDS'] ?? 3);
+
+const about = (filters: Partial<LogFilters>, ms: number) => {
+  const range = { min: end - ms, max: end };
+  return { range, sight, filters: { ...allLogs, ...filters, at: range } };
+};
+
+export function questions(filters: Partial<LogFilters>, ms: number): [string, AnalyticsQuestion][] {
+  const all: [string, AnalyticsQuestion][] = [];
+  const of = about(filters, ms);
+  const graph = { kind: 'graph', ...of, groupBy: null } as const;
+  for (const name of plainGraphs) all.push([`graph ${name}`, { ...graph, graph: name }]);
+  for (const name of ['latency', 'ttft', 'errors/stacks', 'requests/rescued', 'feedbacks/scores'] as const)
+    all.push([`graph ${name}`, { ...graph, graph: name }]);
+  for (const name of ['requests', 'cost', 'latency'] as const)
+    all.push([`graph ${name} by model`, { ...graph, graph: name, groupBy: 'model' }]);
+  all.push(['cache', { kind: 'cache', ...of }]);
+  const page = { orderBy: 'requests', isDescending: true, offset: 0, limit: 50, hasTotal: true } as const;
+  for (const column of Object.keys(groupColumns) as GroupName[])
+    all.push([`groups ${column}`, { kind: 'groups', by: { column }, figures: groupFigures, ...page, ...of }]);
+  all.push(['groups users', { kind: 'groups', by: { user: true }, figures: ['cost'], ...page, ...of }]);
+  all.push([
+    'groups metadata',
+    { kind: 'groups', by: { metadata: 'team' }, figures: ['cost'], ...page, ...of },
+  ]);
+  all.push(['values', { kind: 'values', name: 'team', limit: 10_000, ...of }]);
+  return all;
+}
+
+const percentile = (list: readonly number[], share: number): number =>
+  [...list].sort((a, b) => a - b)[Math.ceil(share * list.length) - 1] ?? 0;
+
+/** Puts each question to analytics a few times, and prints percentiles of `spent`, milliseconds of a clock. */
+export async function measure(
+  name: string,
+  list: readonly [string, AnalyticsQuestion][],
+  ask: (question: AnalyticsQuestion) => Promise<unknown>,
+  spent: () => number,
+): Promise<void> {
+  const times: number[] = [];
+  let slowest = ['', 0] as [string, number];
+  let refused = 0;
+  for (const [what, question] of list) {
+    const own: number[] = [];
+    for (let round = 0; round < rounds; round++) {
+      const before = spent();
+      try {
+        await ask(question);
+      } catch {
+        refused++;
+      }
+      own.push(spent() - before);
+    }
+    times.push(...own);
+    const most = Math.max(...own);
+    if (most > slowest[1]) slowest = [what, most];
+    if (process.env['EACH']) console.log(`    ${what}: ${own.map(Math.round).join(' ')}`);
+  }
+  console.log(
+    `${name}: p50 ${percentile(times, 0.5).toFixed(0)} ms, p95 ${percentile(times, 0.95).toFixed(0)} ms, slowest ${slowest[1].toFixed(0)} ms (${slowest[0]})${refused === 0 ? '' : `, ${refused} without an answer`}`,
+  );
+}
