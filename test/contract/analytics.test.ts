@@ -449,6 +449,37 @@ describe('analytics', function () {
       expect(Object.keys(cells).length, 'names').to.be.lessThan(205);
     });
 
+    it('groups by metadata that many requests have in common, whatever filters leave', async () => {
+      const about = { sight: { org: 'org-5', workspaces: null, except: [], keys: null } };
+      const given = Array.from(
+        { length: 12_000 },
+        (_, i): LedgerRow => ({
+          ...{ ...rows[0]!, org: 'org-5', state: 'settled', at: start + i, cost: i * 1e6 },
+          id: `0190a1b2-0000-7000-b000-${String(i).padStart(12, '0')}`,
+          metadata: i % 50 === 0 ? {} : { team: `v${i % 7}`, other: `v${i % 3}` },
+        }),
+      );
+      for (let from = 0; from < given.length; from += 2000)
+        await ledger.apply(batch(given.slice(from, from + 2000)));
+      const filters = { ...allLogs, cost: { min: 1000 * 1e6 } };
+      const found = await ask({
+        ...{ kind: 'groups', by: { metadata: 'team' }, figures: groupFigures.slice(0, 6), limit: 10 },
+        ...{ orderBy: 'key', isDescending: false, offset: 0, hasTotal: true, ...about, filters },
+      });
+      const left = given.filter(
+        ({ cost, metadata }) => cost! >= 1000 * 1e6 && metadata['team'] !== undefined,
+      );
+      expect(found.total).to.equal(7);
+      for (const { key, figures } of found.rows) {
+        const wanted = plainGroup(left.filter(({ metadata }) => metadata['team'] === key));
+        expectSame(
+          figures,
+          Object.fromEntries(Object.keys(figures).map((name) => [name, wanted[name]])),
+          `team ${key}`,
+        );
+      }
+    });
+
     it('answers about 1970 to 3000, with the days that have requests', async () => {
       const range = { min: 0, max: Date.parse('3000-01-01T00:00:00Z') };
       const filters = { ...allLogs, at: range };

@@ -27,6 +27,11 @@ const mostChanged = 10_000;
 /** Requests of a day that has just ended come in a little later. */
 const usualQuietMs = 5000;
 
+/** One in so many requests is looked at, and so many at least; so much of their metadata may be different. */
+const metadataSample = 64;
+const leastTexts = 100;
+const mostDifferent = 0.8;
+
 const dayOf = (at: number): number => Math.floor(at / dayMs);
 
 const types: Readonly<Record<DuckdbType, DuckDBType>> = { BIGINT, INTEGER, DOUBLE, BOOLEAN, VARCHAR };
@@ -294,6 +299,17 @@ export class AnalyticsFile implements AnalyticsDatabase {
     const pairs = `json_transform(metadata, '"MAP(VARCHAR,VARCHAR)"')`;
     return `(SELECT * EXCLUDE (pairs), unnest(map_keys(pairs)) AS metadata_name, unnest(map_values(pairs)) AS metadata_value
       FROM (SELECT *, ${pairs} AS pairs FROM ${requests} WHERE metadata IS NOT NULL) AS requests) AS requests`;
+  }
+
+  /** To read JSON costs three times as much as to find its text again, and texts that are all different do not fit into the memory. */
+  async hasRepeatedMetadata(where: string, values: readonly string[]): Promise<boolean> {
+    const [row] = await this.rows(
+      `SELECT CAST(count(metadata) AS DOUBLE) AS texts, CAST(approx_count_distinct(metadata) AS DOUBLE) AS different
+        FROM ${this.source()} AS requests WHERE hash(seq) % ${metadataSample} = 0 AND ${where}`,
+      values,
+    );
+    const texts = Number(row?.['texts']);
+    return texts >= leastTexts && Number(row?.['different']) <= mostDifferent * texts;
   }
 
   metadataValue(name: string): string {

@@ -21,7 +21,7 @@ import {
 } from './bins.js';
 import { type SumName, sums } from './columns.js';
 import { conditionsOf, sightOf } from './conditions.js';
-import { type AnalyticsDatabase, number, type Placeholders } from './dialect.js';
+import { type AnalyticsDatabase, number, Placeholders } from './dialect.js';
 
 type AboutRequests = Pick<AnalyticsQuestion, 'sight' | 'filters'>;
 
@@ -45,6 +45,8 @@ export class CountedRequests {
     readonly rolled: RolledRange | null,
     /** Of a bucket, in milliseconds. */
     readonly width: number,
+    /** Without cells: are requests added up by the whole text of their metadata first? */
+    readonly isByText = false,
   ) {}
 
   static async of(
@@ -68,15 +70,16 @@ export class CountedRequests {
     range: TimeRange | null,
   ): Promise<CountedRequests> {
     const times = range ?? anyTime;
-    if (!isAboutCells(question, times)) return new CountedRequests(question, database, null, dayMs);
-    const { first, last } = wholeDays(times);
-    const rolled = await database.rolledDays(first, last, 'values');
-    const days = await daysWithValues(rolled, name, question.sight, database);
-    return new CountedRequests(question, database, rolledRange(times, days), dayMs);
+    const rolled = isAboutCells(question, times) ? await daysOfValues(question, database, name, times) : null;
+    if (rolled !== null) return new CountedRequests(question, database, rolled, dayMs);
+    const values = new Placeholders();
+    const where = conditionsOf(question, values, database);
+    const isByText = (await database.hasRepeatedMetadata?.(where, values.list)) ?? false;
+    return new CountedRequests(question, database, null, dayMs, isByText);
   }
 
   get sums(): Readonly<Record<SumName, string>> {
-    return this.rolled === null ? sums : sumsOfCells;
+    return this.rolled === null && !this.isByText ? sums : sumsOfCells;
   }
 
   /** A subquery with `bucket`, `key` and what `sums` names. */
@@ -84,8 +87,10 @@ export class CountedRequests {
     const { database, question, rolled } = this;
     const bucket = `${database.divided('"at"', this.width)} AS bucket`;
     if (rolled === null) {
-      const where = conditionsOf(question, values, database);
-      return this.#keyed(by, `${database.source()} AS requests WHERE ${where}`, values, `*, ${bucket}`);
+      const from = `${database.source()} AS requests WHERE ${conditionsOf(question, values, database)}`;
+      if (!this.isByText) return this.#keyed(by, from, values, `*, ${bucket}`);
+      const texts = `(SELECT metadata, ${cellSums} FROM ${from} GROUP BY metadata) AS texts`;
+      return this.#keyed(by, texts, values, cellColumns);
     }
     const cells = `SELECT day AS bucket, ${by === 'workspace' ? 'workspace' : '"key"'} AS "key", ${cellColumns}
       FROM ${tableOf(by)} WHERE ${this.#cells(by, values)}`;
@@ -164,6 +169,17 @@ const tableOf = (by: CountedBy): string => {
   if (hasName(by)) return valuesTable;
   return by === 'workspace' ? 'day_sums' : sumsTable(by);
 };
+
+async function daysOfValues(
+  { sight }: AboutRequests,
+  database: AnalyticsDatabase,
+  name: string,
+  times: TimeRange,
+): Promise<RolledRange | null> {
+  const { first, last } = wholeDays(times);
+  const rolled = await database.rolledDays(first, last, 'values');
+  return rolledRange(times, await daysWithValues(rolled, name, sight, database));
+}
 
 /** Stretches of time that are read one by one. */
 const mostParts = 8;
