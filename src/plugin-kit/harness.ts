@@ -163,5 +163,6 @@ function rowOf(x: Exchange | null): InjectedRow {
     attempts: attempts.map(({ provider, status, error }) => ({ provider, status, error })),
     usage: { input: usage?.input ?? 0, output: usage?.output ?? 0 },
     cache: cache ?? 'DISABLED',
+    dropped: x?.dropped ?? [],
   };
 }

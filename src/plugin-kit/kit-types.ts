@@ -76,6 +76,8 @@ export interface InjectedRow {
   }[];
   readonly usage: { readonly input: number; readonly output: number };
   readonly cache: string;
+  /** Fields of the body that the provider's format does not have. */
+  readonly dropped: readonly string[];
 }
 
 /** A line of the process log. */

@@ -8,6 +8,7 @@ import type { Attempt, EditableCall, Exchange, Outcome, Reply } from '../../src/
 import type { Host } from '../../src/common/plugin-host/host.js';
 import type { Hooks, Plugin } from '../../src/common/plugin-host/plugin.js';
 import type { TextPiece } from '../../src/common/plugin-host/texts/text-piece.js';
+import type { FormatPiece, PluginFormat } from '../../src/common/vocabulary/plugin-format.js';
 import type { Injected, InjectedRequest, OpenedPlugin } from '../../src/plugin-kit/index.js';
 import { examplesOf } from '../support/examples.js';
 
@@ -17,7 +18,7 @@ const root = resolve(import.meta.dirname, '../..');
 const files = examplesOf('docs/plugins.md').flatMap(({ file, text }) =>
   file !== null && /\.[jt]s$/.test(file) ? [{ file, text }] : [],
 );
-const worked = ['tenant', 'ab-prompt', 'redact', 'http-log', 'acme-ai'];
+const worked = ['tenant', 'ab-prompt', 'redact', 'http-log', 'acme-ai', 'wordy'];
 
 /** Every member of a type: `true` where the page has it, `false` for the gateway's own stages. The compiler requires each. */
 type Members<T> = Readonly<Record<keyof T, boolean>>;
@@ -79,6 +80,12 @@ const hooks: Members<Hooks> = {
     close: true,
   },
 };
+const format: Members<PluginFormat> = {
+  ...{ kind: true, request: true, reply: true, error: true, stream: true, framing: true, contentType: true },
+};
+const formatPiece: Members<FormatPiece> = {
+  ...{ delta: true, index: true, finish_reason: true, usage: true, id: true, model: true },
+};
 const asked: Members<InjectedRequest> = {
   ...{ method: true, path: true, headers: true, metadata: true, body: true, stream: true, config: true },
   ...{ principal: true, signal: true },
@@ -109,6 +116,8 @@ const described: readonly (readonly [string, string, Readonly<Record<string, boo
   ['piece: a text', '', piece],
   ['outcome', 'outcome.', outcome],
   ['host', 'host.', host],
+  ['Example: a provider with a format of its own', '', format],
+  ['Example: a provider with a format of its own', '', formatPiece],
   ['Tests', '', asked],
   ['Tests', '', result],
   ['Tests', 'opened.', opened],
@@ -150,7 +159,7 @@ describe('docs/plugins.md', function () {
     expect(missing).to.deep.equal([]);
   });
 
-  it('has five worked examples, each with its test', () => {
+  it('has six worked examples, each with its test', () => {
     const names = files.map(({ file }) => file);
     expect(names).to.include.members(worked.flatMap((name) => [`${name}.ts`, `${name}.test.js`]));
   });

@@ -32,6 +32,15 @@ export type {
 export type { HeaderList } from '../http/headers.js';
 export type { Plan } from '../ipc/explained.js';
 export type {
+  FormatAnswer,
+  FormatError,
+  FormatPiece,
+  FormatRequest,
+  FormatStream,
+  PluginFormat,
+  PluginFormats,
+} from '../vocabulary/plugin-format.js';
+export type {
   PluginProvider,
   PluginProviderAuth,
   PluginProviderRows,

@@ -3,6 +3,7 @@ import type { StageErrorRow } from '../core/errors.js';
 import type { Attempt, EditableCall, Exchange, Outcome, Reply, StreamEvent } from '../core/exchange.js';
 import type { PluginChecks } from '../guardrails/plugin-check.js';
 import type { Plan } from '../ipc/explained.js';
+import type { PluginFormats } from '../vocabulary/plugin-format.js';
 import type { PluginProviderRows } from '../vocabulary/plugin-provider.js';
 import type { CapabilityName, HostWith } from './host.js';
 import type { StageLedgerField } from './ledger-fields.js';
@@ -55,6 +56,8 @@ export type PluginJobs = Readonly<Record<string, (data: never) => unknown>>;
 export interface PluginParts extends Hooks {
   /** Checks that guardrails name as `<plugin>.<check>`. Only of custom plugins. */
   readonly checks?: PluginChecks;
+  /** Wire formats that its `providers` speak, by the name that their `paths` use. */
+  readonly formats?: PluginFormats;
 }
 
 /** The declaration of a stage. For the gateway's own stages it is the default export of `plugins/<name>/stage.ts`. */

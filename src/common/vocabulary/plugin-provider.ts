@@ -30,8 +30,8 @@ export interface PluginProvider {
   readonly base: string;
   /** By default `bearer`. */
   readonly auth?: PluginProviderAuth;
-  /** Format → path below `base`. */
-  readonly paths: Readonly<Partial<Record<(typeof pluginFormats)[number], string>>>;
+  /** Format → path below `base`; `{model}` in it is the name of the model. Formats: these, and those that the plugin brings. */
+  readonly paths: Readonly<Partial<Record<(typeof pluginFormats)[number], string>> & Record<string, string>>;
   /** Sent with every call unless the client sends the header itself. Names in lower case. */
   readonly headers?: Readonly<Record<string, string>>;
   /** Headers of the client that go on unchanged. */
@@ -75,15 +75,9 @@ export const providerRowsSchema = {
         then: { required: ['name'] },
       },
       paths: {
-        ...strict(
-          Object.fromEntries(
-            pluginFormats.map((format) => [
-              format,
-              { type: 'string', pattern: '^/[^\\s?#]*$', maxLength: 256 },
-            ]),
-          ),
-          [],
-        ),
+        type: 'object',
+        propertyNames: { pattern: '^[a-z][a-z0-9-]{0,63}$' },
+        additionalProperties: { type: 'string', pattern: '^/[^\\s?#]*$', maxLength: 256 },
         minProperties: 1,
       },
       headers: {

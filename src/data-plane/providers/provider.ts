@@ -39,8 +39,13 @@ export interface ProviderDefinition {
   readonly model?: string;
   /** Did a field of the call or of the stored provider give `base`? Then it is judged as a custom host is. */
   readonly givenBase?: boolean;
-  /** For answers that depart from the format of `paths` that it is named after; requests stay in that format. */
+  /**
+   * For answers that depart from the format of `paths` that it is named after; requests stay in that format. Or a format
+   * of chat that a plugin brings.
+   */
   readonly dialect?: ChatFormat;
+  /** A format of embeddings that a plugin brings; `paths` have its name. */
+  readonly embeddings?: EmbeddingFormat;
   /** Applied to the body in the provider's own format, converted or not. */
   readonly quirks?: readonly Quirk[];
   /**

@@ -94,9 +94,7 @@ export function unifiedCall(
     );
   }
   const plainClientFormat = plainClientFormats.get(format) ?? null;
-  const plain = plainFormats
-    .get(plainClientFormat?.canonical ?? format)
-    ?.find(({ name }) => provider.paths[name] !== undefined);
+  const plain = plainFormatOf(provider, plainClientFormat?.canonical ?? format, plainFormats);
   if (plain !== undefined)
     return { ...plainCall(x, target, address, plain, plainClientFormat, headers), prepared, trace: null };
   const clientFormat = clientFormats.get(format);
@@ -232,6 +230,16 @@ function plainCall(
           }),
     dropped: wire.dropped,
   };
+}
+
+/** The first format of answers that come whole that this provider supports, for requests of that shape. */
+function plainFormatOf(
+  { paths, embeddings }: ProviderDefinition,
+  canonical: Format,
+  plainFormats: Languages['plainFormats'],
+): WireFormat | undefined {
+  if (embeddings !== undefined && canonical === 'openai-embeddings') return embeddings;
+  return plainFormats.get(canonical)?.find(({ name }) => paths[name] !== undefined);
 }
 
 /** The first chat format that this provider supports. */

@@ -8,6 +8,7 @@ import type { FullHost, Hooks, Plugin, PluginParts } from '../../../common/plugi
 import * as pluginApi from '../../../common/plugin-host/plugin-api.js';
 import { optionsSchema } from '../../../common/plugin-host/stage-settings.js';
 import { nearest } from '../../../common/text/nearest.js';
+import type { PluginFormats } from '../../../common/vocabulary/plugin-format.js';
 import type { Place, StageName } from '../order.js';
 import { loadFaultAt, thrownAt } from './fault-place.js';
 import { inPluginScope } from './plugin-scope.js';
@@ -25,6 +26,7 @@ export interface Stage {
   readonly name: string;
   readonly hooks: Hooks;
   readonly checks?: PluginChecks;
+  readonly formats?: PluginFormats;
 }
 
 /** The plugin that a file exports. Throws with the file, and the line where it is known. */
@@ -92,9 +94,16 @@ export async function setUp(plugin: Plugin, options: unknown, host: FullHost): P
     },
   );
   checkHooks(plugin.name, hooks);
-  const { checks } = hooks;
-  return { name: plugin.name, hooks, ...(checks !== undefined && { checks }) };
+  const { checks, formats } = hooks;
+  return {
+    ...{ name: plugin.name, hooks },
+    ...(checks !== undefined && { checks }),
+    ...(formats !== undefined && { formats }),
+  };
 }
+
+/** What `setup` may return beside hooks. */
+const besideHooks: readonly string[] = ['checks', 'formats'];
 
 /** All hooks; a record, so that the compiler requires each of them. */
 export const hookNames: Readonly<Record<keyof Hooks, true>> = {
@@ -113,10 +122,10 @@ function checkHooks(plugin: string, hooks: unknown): asserts hooks is PluginPart
   if (typeof hooks !== 'object' || hooks === null)
     throw new Error(`plugin ${plugin}: setup must return an object of hooks.`);
   for (const name of namesIn(hooks)) {
-    if (name === 'checks') continue;
+    if (besideHooks.includes(name)) continue;
     const value = (hooks as Record<string, unknown>)[name];
     if (!Object.hasOwn(hookNames, name)) {
-      const meant = nearest(name, [...Object.keys(hookNames), 'checks']);
+      const meant = nearest(name, [...Object.keys(hookNames), ...besideHooks]);
       throw new Error(
         meant === null
           ? `plugin ${plugin}: setup returned ${name}, which is no hook; there are ${Object.keys(hookNames).join(', ')}.`

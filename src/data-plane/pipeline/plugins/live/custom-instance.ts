@@ -86,7 +86,7 @@ export class CustomInstance {
     const host = explainMissing(name, customHost(name, own, plugin.metrics), parts.host.capabilities);
     const settingUp = hookEntered(hookNumber(name, 'setup'));
     const stage = await setUp(plugin, options, host).finally(() => hookLeft(settingUp));
-    instance.providers = providersOf(plugin, options, log);
+    instance.providers = providersOf(plugin, options, log, stage.formats);
     instance.checks = checksOf(name, stage.checks, log, scopeTest(name, scope));
     // Attempts have timeouts of their own, and a model may answer for minutes.
     const unlimited = plugin.needs?.includes('upstream') ? 'request' : null;

@@ -4,10 +4,16 @@ import type { JsonObject } from '../../../../common/core/exchange.js';
 import { lazyAjv } from '../../../../common/json/ajv.js';
 import { isJsonObject } from '../../../../common/json/json.js';
 import type { Logger, Plugin } from '../../../../common/plugin-host/plugin.js';
-import { type PluginProvider, providerRowsSchema } from '../../../../common/vocabulary/plugin-provider.js';
-import type { ProviderDefinition, Quirk } from '../../../providers/provider.js';
-import { inPluginScope, scopeFields } from '../plugin-scope.js';
-import { hookEntered, hookLeft, hookNumber } from './running-hooks.js';
+import type { PluginFormats } from '../../../../common/vocabulary/plugin-format.js';
+import {
+  type PluginProvider,
+  pluginFormats,
+  providerRowsSchema,
+} from '../../../../common/vocabulary/plugin-provider.js';
+import type { ChatFormat, EmbeddingFormat, ProviderDefinition, Quirk } from '../../../providers/provider.js';
+import { inPluginScope } from '../plugin-scope.js';
+import { formatsOf, type OwnFormat } from './formats/own-formats.js';
+import { type Watched, watchedBy } from './watched.js';
 
 /** Names of providers that plugins may not use. */
 export interface ProvidersInUse {
@@ -28,8 +34,10 @@ export function providersOf(
   plugin: Plugin,
   options: unknown,
   log: Logger,
+  formats?: PluginFormats,
 ): ReadonlyMap<string, ProviderDefinition> {
   const { name: by, providers } = plugin;
+  const own = formatsOf(by, formats, log);
   if (providers === undefined) return new Map();
   const scope = { plugin: by, hook: 'providers', requestId: null };
   const rows = typeof providers === 'function' ? inPluginScope(scope, () => providers(options)) : providers;
@@ -40,7 +48,7 @@ export function providersOf(
     );
     throw new Error(`plugin ${by}: ${findings.join('; ')}`);
   }
-  return new Map(Object.entries(rows).map(([name, row]) => [name, definitionOf(by, name, row, log)]));
+  return new Map(Object.entries(rows).map(([name, row]) => [name, definitionOf(by, name, row, log, own)]));
 }
 
 /**
@@ -67,46 +75,94 @@ export function allProviders(
   return all;
 }
 
-function definitionOf(plugin: string, name: string, row: PluginProvider, log: Logger): ProviderDefinition {
-  const { auth = { kind: 'bearer' }, quirks = [], ...rest } = row;
+function definitionOf(
+  plugin: string,
+  name: string,
+  row: PluginProvider,
+  log: Logger,
+  own: ReadonlyMap<string, OwnFormat>,
+): ProviderDefinition {
+  const { auth = { kind: 'bearer' }, quirks = [], paths, ...rest } = row;
+  const run = watchedBy(plugin, `providers.${name}`, log);
   const wrapped = quirks.map((quirk): Quirk => {
     if (typeof quirk.apply !== 'function')
       throw new Error(
         `plugin ${plugin}: providers.${name}.quirks: apply of ${quirk.name} must be a function.`,
       );
-    return { name: quirk.name, apply: guarded(plugin, name, quirk, log) };
+    return { name: quirk.name, apply: guarded(quirk, run) };
   });
-  return {
+  const definition: ProviderDefinition = {
     ...structuredClone(rest),
     ...{ name, auth, source: `the plugin ${plugin}` },
+    ...spokenAt(plugin, name, paths, own),
     ...(wrapped.length > 0 && { quirks: wrapped }),
+  };
+  return withModelInPath(definition);
+}
+
+/** The paths of a row, with the formats of its plugin among them. */
+function spokenAt(
+  plugin: string,
+  provider: string,
+  given: PluginProvider['paths'],
+  own: ReadonlyMap<string, OwnFormat>,
+): Pick<ProviderDefinition, 'paths' | 'dialect' | 'embeddings'> {
+  const paths: Record<string, string> = {};
+  const found: { chat?: ChatFormat; embeddings?: EmbeddingFormat } = {};
+  for (const [name, path] of Object.entries(given)) {
+    const format = own.get(name);
+    if (format === undefined) {
+      if (!(pluginFormats as readonly string[]).includes(name))
+        throw new Error(
+          `plugin ${plugin}: providers.${provider}.paths.${name}: there is no such format: use one of ${pluginFormats.join(', ')}, or one of the formats that setup returns.`,
+        );
+      paths[name] = path;
+      continue;
+    }
+    if (found[format.kind] !== undefined)
+      throw new Error(
+        `plugin ${plugin}: providers.${provider}.paths.${name}: it is the second format for ${format.kind}: keep one.`,
+      );
+    Object.assign(found, { [format.kind]: format.format });
+    paths[format.format.name] = path;
+  }
+  const { chat, embeddings } = found;
+  return { paths, ...(chat && { dialect: chat }), ...(embeddings && { embeddings }) };
+}
+
+const modelPlace = '{model}';
+
+/** Where a path has the name of the model, a row for each call. */
+function withModelInPath(row: ProviderDefinition): ProviderDefinition {
+  const paths = Object.entries(row.paths);
+  if (!paths.some(([, path]) => path.includes(modelPlace))) return row;
+  return {
+    ...row,
+    forCall({ model }) {
+      if (model === null || model === '.' || model === '..')
+        throw new GatewayError('invalid_request', `Name a model: it is part of the address of ${row.name}.`, {
+          param: 'model',
+        });
+      const named = encodeURIComponent(model);
+      return {
+        ...row,
+        paths: Object.fromEntries(
+          paths.map(([format, path]) => [format, path.replaceAll(modelPlace, () => named)]),
+        ),
+      };
+    },
   };
 }
 
-/** The edit of a plugin: watched as its hooks are, and its faults logged as theirs. */
-function guarded(plugin: string, provider: string, quirk: Quirk, log: Logger): Quirk['apply'] {
-  const hook = `providers.${provider}`;
-  const number = hookNumber(plugin, hook);
-  const scope = { plugin, hook, requestId: null };
+/** The edit of a plugin. */
+function guarded(quirk: Quirk, run: Watched): Quirk['apply'] {
   return (body): JsonObject => {
     // It may be the client's, for the next target, too.
     deepFreeze(body);
-    return inPluginScope(scope, () => {
-      const interrupted = hookEntered(number);
-      try {
-        const edited: unknown = quirk.apply(body);
-        if (!isJsonObject(edited)) throw new TypeError('It returned no body: an object.');
-        return edited;
-      } catch (thrown) {
-        if (!(thrown instanceof GatewayError))
-          log.error(
-            { ...scopeFields(scope), err: thrown },
-            `the plugin ${plugin} failed in ${hook}, ${quirk.name}`,
-          );
-        throw thrown;
-      } finally {
-        hookLeft(interrupted);
-      }
+    return run(quirk.name, () => {
+      const edited: unknown = quirk.apply(body);
+      if (!isJsonObject(edited)) throw new TypeError('It returned no body: an object.');
+      return edited;
     });
   };
 }

@@ -1,0 +1,92 @@
+import { deepFreeze } from '../../../../../common/bytes/deep-freeze.js';
+import type { JsonObject } from '../../../../../common/core/exchange.js';
+import { getHeader } from '../../../../../common/http/headers.js';
+import type { FormatAnswer, PluginFormat } from '../../../../../common/vocabulary/plugin-format.js';
+import { asObject } from '../../../../providers/formats/json-shape.js';
+import { readProviderError } from '../../../../providers/formats/provider-error.js';
+import type {
+  CanonicalReply,
+  CanonicalRequest,
+  ConversionContext,
+  WireError,
+  WireFormat,
+  WireRequest,
+} from '../../../../providers/provider.js';
+import type { Watched } from '../watched.js';
+
+/** Fields that a plugin may note as dropped, and characters of each. */
+const mostDropped = 100;
+const longestDropped = 200;
+
+/** What a plugin is told of an answer. */
+export const answerOf = (context: ConversionContext): FormatAnswer => ({
+  provider: context.provider,
+  model: context.model ?? null,
+  header: (name) => getHeader(context.headers ?? [], name.toLowerCase()),
+});
+
+/** The body that a format of a plugin writes. `read`: OpenAI's request, and what it lost. */
+export function writtenBy(own: PluginFormat, run: Watched, read: WireRequest): WireRequest {
+  const dropped = [...read.dropped];
+  const drop = (path: string): void => {
+    if (dropped.length < mostDropped) dropped.push(String(path).slice(0, longestDropped));
+  };
+  deepFreeze(read.body);
+  const body = run('request', () => {
+    const written = asObject(own.request(read.body, { drop }));
+    if (written === null) throw new TypeError('It returned no body: an object.');
+    return written;
+  });
+  return { body, dropped };
+}
+
+/** An error answer; where the plugin cannot read it either, by the usual shapes. */
+export function errorBy(own: PluginFormat, run: Watched): WireFormat['errorFromWire'] {
+  return (status, body, context): WireError => {
+    const usual = readProviderError(status, body, context);
+    if (own.error === undefined) return usual;
+    try {
+      return run('error', () => {
+        const said = own.error!(status, body, answerOf(context));
+        const given: JsonObject = typeof said === 'string' ? { message: said } : { ...said };
+        if (typeof given['message'] !== 'string')
+          throw new TypeError('It returned no error: a text, or { message, type?, param?, code? }.');
+        const textOf = (name: 'type' | 'param' | 'code'): string | null =>
+          typeof given[name] === 'string' ? given[name] : usual[name];
+        return {
+          message: `${context.provider} error: ${given['message']}`,
+          ...{ type: textOf('type') ?? usual.type, param: textOf('param'), code: textOf('code') },
+        };
+      });
+    } catch {
+      return usual;
+    }
+  };
+}
+
+/** Each answer is converted once, though its usage is asked for before. */
+export class OwnReplies {
+  readonly #seen = new WeakMap<JsonObject, CanonicalReply>();
+
+  constructor(
+    readonly own: PluginFormat,
+    readonly run: Watched,
+    /** Throws a TypeError for what is no answer. */
+    readonly complete: (reply: JsonObject, context: ConversionContext) => CanonicalReply,
+  ) {}
+
+  of(body: JsonObject, context: ConversionContext): CanonicalReply {
+    const seen = this.#seen.get(body);
+    if (seen !== undefined) return seen;
+    const reply = this.run('reply', () => {
+      const given = asObject(this.own.reply(body, answerOf(context)));
+      if (given === null) throw new TypeError('It returned no answer: an object.');
+      return this.complete(given, context);
+    });
+    this.#seen.set(body, reply);
+    return reply;
+  }
+}
+
+/** Does the request ask for a stream? */
+export const isStreamed = (request: CanonicalRequest): boolean => request['stream'] === true;

@@ -1,0 +1,32 @@
+import { GatewayError } from '../../../../common/core/errors.js';
+import type { Logger } from '../../../../common/plugin-host/plugin.js';
+import { inPluginScope, scopeFields } from '../plugin-scope.js';
+import { reportIfBlocked } from './blocked-hooks.js';
+import { hookEntered, hookLeft, hookNumber } from './running-hooks.js';
+
+/** Runs a synchronous function of a plugin; `what`: its name in the log. */
+export type Watched = <Result>(what: string, work: () => Result) => Result;
+
+/** Functions of a plugin that are no hooks: watched as these are, and their faults logged as theirs. */
+export function watchedBy(plugin: string, hook: string, log: Logger): Watched {
+  const number = hookNumber(plugin, hook);
+  const scope = { plugin, hook, requestId: null };
+  return (what, work) =>
+    inPluginScope(scope, () => {
+      const interrupted = hookEntered(number);
+      const from = performance.now();
+      try {
+        return work();
+      } catch (thrown) {
+        if (!(thrown instanceof GatewayError))
+          log.error(
+            { ...scopeFields(scope), err: thrown },
+            `the plugin ${plugin} failed in ${hook}, ${what}`,
+          );
+        throw thrown;
+      } finally {
+        hookLeft(interrupted);
+        reportIfBlocked(scope, from, log);
+      }
+    });
+}
