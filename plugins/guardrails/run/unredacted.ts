@@ -6,8 +6,12 @@ import type { HostWith } from '../../../src/common/plugin-host/plugin.js';
 
 /** Bytes of a body that are kept. */
 const maxBytes = 256 * 1024;
+/** Bytes that a body takes besides its text: many small ones count too. */
+const bodyBytes = 512;
 /** Bytes that this worker has on their way to the control process; a further body is not kept. */
 const maxOpenBytes = 8 * 1024 * 1024;
+/** Milliseconds until one that has no answer counts as lost: until then it may still lie in the channel. */
+const answerMs = 60_000;
 
 /**
  * Bodies as they were before guardrails changed them, for organisations that keep them: the control process seals them and
@@ -22,16 +26,21 @@ export class UnredactedBodies {
   keep(x: Exchange, part: UnredactedBody['part'], body: Buffer): void {
     const { keepUnredacted, keepBodies, organisationId } = x.principal;
     if (keepUnredacted !== true || keepBodies === false || !this.#wants(x)) return;
-    const bytes = Math.min(body.length, maxBytes);
+    const length = Math.min(body.length, maxBytes);
+    // A text has one or two bytes for each unit.
+    const bytes = bodyBytes + 2 * length;
     if (this.#openBytes + bytes > maxOpenBytes) {
       this.#lost.full++;
       return;
     }
     this.#openBytes += bytes;
-    const text = body.toString('utf8', 0, bytes);
-    const question = { organisationId, id: x.id, part, text, cut: body.length > bytes };
+    const text = body.toString('utf8', 0, length);
+    const question = { organisationId, id: x.id, part, text, cut: body.length > length };
     this.host.shared
-      .ask('unredacted-text', question)
+      .ask('unredacted-text', question, { withinMs: answerMs })
+      .then((answer) => {
+        if (answer === 'full') this.#lost.full++;
+      })
       .catch(() => {
         this.#lost.failed++;
       })

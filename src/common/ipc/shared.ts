@@ -35,8 +35,8 @@ export interface SharedQuestions {
       readonly prices: OwnPrices;
     } | null;
   };
-  /** A body as it was before guardrails changed it. Is it kept? */
-  'unredacted-text': { readonly question: UnredactedBody; readonly answer: boolean };
+  /** A body as it was before guardrails changed it. `full`: too much waits to be sealed; `unwanted`: this node keeps no bodies. */
+  'unredacted-text': { readonly question: UnredactedBody; readonly answer: 'kept' | 'full' | 'unwanted' };
   /** The models that calls of a key can use now. */
   models: { readonly question: ModelsQuestion; readonly answer: ModelsAnswer };
 }

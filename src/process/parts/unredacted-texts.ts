@@ -1,3 +1,4 @@
+import { UnredactedIntake } from '../../control-plane/shared-state/unredacted-bodies.js';
 import type { ProcessPart } from '../part-list.js';
 import type { Base } from './base.js';
 import type { Records } from './store.js';
@@ -7,10 +8,7 @@ import type { WorkerProcesses } from './worker-processes.js';
 export const unredactedTexts: ProcessPart<Base & Records & WorkerProcesses, void> = {
   name: 'unredacted texts',
   start({ settings, store, workers }) {
-    workers.shared.answer('unredacted-text', async (body) => {
-      if (!settings.logBodies) return false;
-      await store.unredactedTexts.put(body);
-      return true;
-    });
+    const intake = new UnredactedIntake((body) => store.unredactedTexts.put(body));
+    workers.shared.answer('unredacted-text', (body) => (settings.logBodies ? intake.take(body) : 'unwanted'));
   },
 };
