@@ -180,6 +180,25 @@ function contract(open: (dataDir: string, ofNode: string) => Promise<BudgetLedge
     ]);
   });
 
+  it('take back what an unknown row held where the journal has its settlement without charges', async () => {
+    const held = (n: number): LedgerRow =>
+      unknownRow(intentOf(uuid(n), { at: monday, charges: [charge(500)] }), node);
+    await ledger.apply({ ...nothing, unknown: [held(1), held(2)] });
+    const dir = join(dataDir, 'journal');
+    const problems: unknown[] = [];
+    const onProblem = (error: Error): void => void problems.push(error.message);
+    const journal = openJournal({ dir, worker: '0', node, onProblem });
+    for (const n of [1, 3]) journal.settle(settlementOf(uuid(n), { at: monday, charges: null }));
+    await new Promise((turn) => setImmediate(turn));
+    journal.close();
+    const ingestion = startIngestion({ dir, ledger, onProblem, intervalMs: 60_000 });
+    await ingestion.flush();
+    await ingestion.stop();
+    expect(problems).to.deep.equal([]);
+    expect(await used()).to.equal(500);
+    for (const n of [1, 3]) expect((await ledger.get(org, uuid(n)))?.state).to.equal('settled');
+  });
+
   it('are of their organisation alone', async () => {
     const stranger = 'a1b5c2de-0000-4000-8000-00000000dead';
     await settle(settled(uuid(1), [charge(10), charge(7, { budget: `${stranger}/api_key/k1/cost` })]));

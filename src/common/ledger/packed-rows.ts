@@ -47,6 +47,21 @@ function placed(fields: readonly RowField[]): RecordSlot[] {
 /** A number's slot has this where the field is null. No number of a packed row is negative. */
 export const packedNull = '-1';
 
+const space = 0x20;
+const minus = packedNull.charCodeAt(0);
+const zero = 0x30;
+
+/** Digits among spaces; null where the slot has none. A text for each would cost more than the rest of a row together. */
+export function numberAt(bytes: Buffer, from: number, width: number): number | null {
+  let value = 0;
+  for (let at = from; at < from + width; at++) {
+    const byte = bytes[at]!;
+    if (byte === minus) return null;
+    if (byte !== space) value = value * 10 + byte - zero;
+  }
+  return value;
+}
+
 /** The rows themselves: for databases that take rows. */
 export function unpack({ count, contexts, records, rest, node }: PackedRows): LedgerRow[] {
   const shared = JSON.parse(contexts.toString('latin1')) as unknown[][];

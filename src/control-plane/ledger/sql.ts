@@ -19,6 +19,7 @@ import { BodyExpiry } from '../ingestion/body-expiry.js';
 import { findBodies } from '../ingestion/body-reader.js';
 import { Alerts } from './budgets/alerts.js';
 import { Budgets } from './budgets/budgets.js';
+import { hasCharges } from './budgets/charging.js';
 import { type BudgetDatabase, sqliteLanguage } from './budgets/language.js';
 import { replacedTable, SqliteCharges } from './budgets/sqlite-charges.js';
 import { readBudgets, type TableRows } from './budgets/take-over.js';
@@ -31,10 +32,14 @@ import { searchOf } from './search/search-of.js';
 import { sqliteFollowing, sqlitePage } from './search/sqlite-search.js';
 import { SqliteExpiry } from './sqlite-expiry.js';
 import {
+  batchView,
+  chargesReplaced,
   contextTable,
   deleteContexts,
+  insertBatch,
   insertContexts,
   insertPacked,
+  insertPosition,
   insertSettled,
   insertUnknown,
   rowArray,
@@ -74,7 +79,7 @@ export async function openLedger(options: LedgerOptions): Promise<BudgetLedger> 
       await writer.close();
       throw error;
     });
-    await writer.exec(`PRAGMA temp_store = MEMORY; ${contextTable}; ${replacedTable}`);
+    await writer.exec(`PRAGMA temp_store = MEMORY; ${contextTable}; ${replacedTable} ${batchView}`);
     const reader = await SqliteConnection.open(path, [...shared, 'query_only = ON']);
     const searcher = await SqliteConnection.open(path, [...shared, 'query_only = ON']);
     const journalDir = options.journalDir ?? join(options.dataDir, 'journal');
@@ -132,7 +137,28 @@ class SqliteLedger implements BudgetLedger {
   }
 
   apply(batch: LedgerBatch): Promise<readonly ChargedBudget[]> {
-    return this.#inTurn(() => inTransaction(this.writer, () => this.#apply(batch)));
+    return this.#inTurn(async () => {
+      if (await this.#applyAtOnce(batch)) return [];
+      return inTransaction(this.writer, () => this.#apply(batch));
+    });
+  }
+
+  /** A batch of packed rows, without charges and feedback, as nearly all are. false: it is another one. */
+  async #applyAtOnce(batch: LedgerBatch): Promise<boolean> {
+    const { settled, unknown, positions, opened, closed } = batch;
+    const [[source, position] = ['', null], second] = positions;
+    if (!settled?.packed || position === null || second !== undefined) return false;
+    if (settled.rows.length + unknown.length + opened.length + closed.length > 0) return false;
+    if (hasCharges(batch) || (await this.#placing.isWanted(this.writer.allKept.bind(this.writer), batch)))
+      return false;
+    const { contexts, rest, records, node } = settled.packed;
+    try {
+      await this.writer.runKept(insertBatch, [contexts, rest, records, node, source, position]);
+      return true;
+    } catch (error) {
+      if ((error as Error).message.includes(chargesReplaced)) return false;
+      throw error;
+    }
   }
 
   async #apply(batch: LedgerBatch): Promise<readonly ChargedBudget[]> {
@@ -172,10 +198,7 @@ class SqliteLedger implements BudgetLedger {
     for (const [source, position] of positions) {
       if (position === null) await writer.run('DELETE FROM journal_positions WHERE source = ?', [source]);
       else {
-        await writer.runKept('INSERT OR REPLACE INTO journal_positions (source, position) VALUES (?, ?)', [
-          source,
-          position,
-        ]);
+        await writer.runKept(insertPosition, [source, position]);
       }
     }
     return charged;

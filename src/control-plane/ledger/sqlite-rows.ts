@@ -37,16 +37,16 @@ const inPlaceOfUnknown = `ON CONFLICT (id) DO UPDATE SET
   ${columns.map((name) => `${quoted(name)} = excluded.${quoted(name)}`).join(', ')}
   WHERE state = ${stateNumber('unknown')}`;
 
-/** Of `?2`, the records: one slot of the row that `position` numbers. */
-function slotValue({ field, from, width }: RecordSlot, position: string): string {
-  const part = `substr(?2, ${position} * ${recordWidth} + ${from + 1}, ${width})`;
+/** Of the records: one slot of the row that `position` numbers. */
+function slotValue({ field, from, width }: RecordSlot, records: string, position: string): string {
+  const part = `substr(${records}, ${position} * ${recordWidth} + ${from + 1}, ${width})`;
   if (field === null) return `CAST(${part} AS INTEGER)`;
   if (columnType(field) === 'INTEGER') {
     return field.nullable ? `nullif(CAST(${part} AS INTEGER), ${packedNull})` : `CAST(${part} AS INTEGER)`;
   }
   const text = `CAST(${part} AS TEXT)`;
   if (!field.nullable) return text;
-  const first = `substr(?2, ${position} * ${recordWidth} + ${from + 1}, 1)`;
+  const first = `substr(${records}, ${position} * ${recordWidth} + ${from + 1}, 1)`;
   return `CASE WHEN ${first} <> x'20' THEN rtrim(${text}) END`;
 }
 
@@ -54,27 +54,60 @@ function slotValue({ field, from, width }: RecordSlot, position: string): string
 export const contextTable = `CREATE TEMP TABLE batch_context (number INTEGER PRIMARY KEY,
   ${contextFields.map(({ name }) => quoted(name)).join(', ')})`;
 
-/** `?1` are the contexts of packed rows. */
-export const insertContexts = `INSERT INTO temp.batch_context
+const contextsFrom = (contexts: string): string => `INSERT INTO batch_context
   SELECT key, ${contextFields.map(({ type }, index) => `value ${type === 'json' ? '->' : '->>'} ${index}`).join(', ')}
-  FROM jsonb_each(CAST(?1 AS TEXT))`;
-
-export const deleteContexts = 'DELETE FROM temp.batch_context';
+  FROM jsonb_each(CAST(${contexts} AS TEXT))`;
 
 /**
- * Packed rows: `?1` is their `rest`, `?2` their records, `?3` their node. `substr` of a blob looks at nothing but the part, at a third of
- * what it costs to take a value out of JSON; each context is taken apart once. A row's position is its `rowid`, which is
- * its `key` in the array at a fraction of the cost.
+ * `substr` of a blob looks at nothing but the part, at a third of what it costs to take a value out of JSON; each context is taken
+ * apart once. A row's position is its `rowid`, which is its `key` in the array at a fraction of the cost.
  */
-export const insertPacked = `INSERT INTO exchanges (${columnList})
+const packedFrom = (
+  rest: string,
+  records: string,
+  node: string,
+): string => `INSERT INTO exchanges (${columnList})
   SELECT ${stateNumber('settled')},
-    ${slots.map((slot) => slotValue(slot, 'own.rowid')).join(',\n    ')},
+    ${slots.map((slot) => slotValue(slot, records, 'own.rowid')).join(',\n    ')},
     ${contextFields.map(({ name }) => `context.${quoted(name)}`).join(', ')},
-    ?3,
+    ${node},
     own.value
-  FROM jsonb_each(CAST(?1 AS TEXT)) AS own CROSS JOIN temp.batch_context AS context
-  WHERE context.number = ${slotValue(contextSlot, 'own.rowid')}
+  FROM jsonb_each(CAST(${rest} AS TEXT)) AS own CROSS JOIN batch_context AS context
+  WHERE context.number = ${slotValue(contextSlot, records, 'own.rowid')}
   ${inPlaceOfUnknown}`;
+
+/** `?1` are the contexts of packed rows. */
+export const insertContexts = contextsFrom('?1');
+
+export const deleteContexts = 'DELETE FROM batch_context';
+
+/** Packed rows: `?1` is their `rest`, `?2` their records, `?3` their node. */
+export const insertPacked = packedFrom('?1', '?2', '?3');
+
+const putPosition = (source: string, position: string): string =>
+  `INSERT OR REPLACE INTO journal_positions (source, position) VALUES (${source}, ${position})`;
+
+export const insertPosition = putPosition('?1', '?2');
+
+/** The message of `insertBatch` where rows took the place of others that had charges. Then it has changed nothing. */
+export const chargesReplaced = 'charges were replaced';
+
+/**
+ * All of these for a batch as nearly all are: a trigger carries them out with one statement, which is its own transaction. Each
+ * statement is a way to a thread of SQLite's and back, which costs what some ten rows cost.
+ */
+export const batchView = `CREATE TEMP VIEW whole_batch AS
+  SELECT NULL AS contexts, NULL AS rest, NULL AS records, NULL AS node, NULL AS source, NULL AS position;
+  CREATE TEMP TRIGGER whole_batch_put INSTEAD OF INSERT ON whole_batch BEGIN
+    ${contextsFrom('new.contexts')};
+    ${packedFrom('new.rest', 'new.records', 'new.node')};
+    ${deleteContexts};
+    ${putPosition('new.source', 'new.position')};
+    SELECT RAISE(ABORT, '${chargesReplaced}') FROM batch_replaced;
+  END`;
+
+export const insertBatch =
+  'INSERT INTO whole_batch (contexts, rest, records, node, source, position) VALUES (?1, ?2, ?3, ?4, ?5, ?6)';
 
 const rowValues = [
   `value ->> 0`,

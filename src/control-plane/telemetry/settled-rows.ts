@@ -1,8 +1,8 @@
 import { contextFields } from '../../common/ledger/fields.js';
 import {
   contextSlot,
+  numberAt,
   type PackedRows,
-  packedNull,
   type RecordSlot,
   recordWidth,
   slots,
@@ -90,21 +90,6 @@ function* packedFacts({ count, contexts, records, rest, restEnds }: PackedRows):
     };
     from = restEnd + 1;
   }
-}
-
-const space = 0x20;
-const minus = packedNull.charCodeAt(0);
-const zero = 0x30;
-
-/** Digits among spaces; null where the slot has none. A text for each would cost more than the rest of a row together. */
-function numberAt(bytes: Buffer, from: number, width: number): number | null {
-  let value = 0;
-  for (let at = from; at < from + width; at++) {
-    const byte = bytes[at]!;
-    if (byte === minus) return null;
-    if (byte !== space) value = value * 10 + byte - zero;
-  }
-  return value;
 }
 
 function sharedFacts(values: readonly unknown[]): SharedFacts {

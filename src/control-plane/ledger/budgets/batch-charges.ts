@@ -1,6 +1,7 @@
 import { contextFields } from '../../../common/ledger/fields.js';
 import {
   contextSlot,
+  numberAt,
   type PackedRows,
   type RecordSlot,
   recordWidth,
@@ -53,15 +54,15 @@ function packedCharges({ count, contexts, records, rest, restEnds, node }: Packe
     const end = restEnds[row]!;
     const at = rest.lastIndexOf(chargesMark, end);
     if (at < from) continue;
-    const read = ({ from: slot, width }: RecordSlot): string =>
-      records.toString('latin1', row * recordWidth + slot, row * recordWidth + slot + width).trim();
-    const context = shared[Number(read(contextSlot))] ?? [];
+    const record = row * recordWidth;
+    const number = ({ from: slot, width }: RecordSlot): number => numberAt(records, record + slot, width) ?? 0;
+    const context = shared[number(contextSlot)] ?? [];
     found.push({
-      id: read(idSlot),
+      id: records.toString('latin1', record + idSlot.from, record + idSlot.from + idSlot.width),
       org: String(context[orgIndex]),
       workspace: context[workspaceIndex] ?? null,
       node,
-      at: Number(read(atSlot)),
+      at: number(atSlot),
       state: 'settled',
       charges: chargesIn(rest, from, at + chargesMark.length - 2, end),
     });
