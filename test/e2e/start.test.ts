@@ -1,11 +1,24 @@
 import { type ChildProcess, execFile, execFileSync, spawn } from 'node:child_process';
-import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { once } from 'node:events';
+import {
+  closeSync,
+  constants,
+  mkdtempSync,
+  openSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+  writeSync,
+} from 'node:fs';
 import { createServer, type Server } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { setTimeout } from 'node:timers/promises';
 import { expect } from 'chai';
-import { eventually, freePorts, pause } from '../support/gateway.js';
+import { eventually, freePorts } from '../support/gateway.js';
 import { expectWithinMs, scaled } from '../support/time-limits.js';
 
 const root = resolve(import.meta.dirname, '../..');
@@ -164,15 +177,27 @@ describe('npm start, in a tree of its own', function () {
   it('does not outlive an npm that was killed while it was still preparing', async () => {
     rmSync(join(copy, 'node_modules', '.headgate-installed-for'));
     const lock = join(copy, '.prepare.lock');
-    writeFileSync(lock, String(process.pid));
+    // A pipe can be opened for writing once somebody reads it: it has begun by then, and noted whose child it is.
+    execFileSync('mkfifo', [lock]);
     const started = start();
     const preparing = await eventually('npm has started it', async () => {
       const { pid } = started.child;
       return readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').trim();
     });
-    await pause(500);
+    const pipe = await eventually('it asks who prepares already', async () => {
+      try {
+        return openSync(lock, constants.O_WRONLY | constants.O_NONBLOCK);
+      } catch {
+        return null;
+      }
+    });
+    writeFileSync(`${lock}.next`, String(process.pid));
+    renameSync(`${lock}.next`, lock);
+    writeSync(pipe, String(process.pid));
+    closeSync(pipe);
+    const npmEnded = once(started.child, 'exit');
     started.child.kill('SIGKILL');
-    await pause(100);
+    await npmEnded;
     rmSync(lock);
     const ended = await endsIn(started, 20_000);
     if (!ended) process.kill(Number(preparing), 'SIGKILL');
