@@ -31,6 +31,7 @@ import type {
 } from '../../src/data-plane/upstream/upstream.js';
 import { partsInProcess } from '../../src/process/worker/worker-parts.js';
 import { eventually } from './gateway.js';
+import { scaled, TimeLimitError } from './time-limits.js';
 
 const pepper = Buffer.alloc(32, 1);
 
@@ -319,9 +320,9 @@ function noOtherPrices(message: FromWorker, shared: SharedChannel): void {
 
 /** Waits for what takes a few turns of the event loop. */
 export async function soon(what: string, holds: () => boolean): Promise<void> {
-  const until = Date.now() + 10_000;
+  const began = Date.now();
   while (!holds()) {
-    if (Date.now() > until) throw new Error(`it did not happen: ${what}`);
+    if (Date.now() > began + scaled(10_000)) throw new TimeLimitError(`it did not happen: ${what}`);
     await new Promise((turn) => setImmediate(turn));
   }
 }
