@@ -7,7 +7,7 @@ import { expectWithinMs } from '../support/time-limits.js';
 
 const password = 'correct horse battery';
 /**
- * Takes 2 ms where the gateway's own take 300: a stored hash says what it was made with. Passwords that people choose here
+ * Takes 2 ms where the gateway's own take 300: a stored hash names what it was made with. Passwords that people choose here
  * by a link, or in place of another, are hashed as usual.
  */
 const quickHash = (): string => {

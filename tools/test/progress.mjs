@@ -5,7 +5,7 @@ import { root } from '../prepare.mjs';
 
 /** Kept beside the build, and not committed: seconds by file, of the last time that each ran. */
 const durationsFile = join(root, 'dist', 'test-durations.json');
-/** The same of a run on two quiet cores, committed: a first run would have no long lane that it could begin with. */
+/** The same for a first run, committed: it would not know which lanes are long, and begins with these. */
 const usualFile = join(root, 'tools', 'test', 'seconds.json');
 /** Seconds of a file that is new, and of loading a lane. */
 const unknownFileSeconds = { unit: 0.5, golden: 1, fuzz: 2, contract: 4, e2e: 5, fault: 8 };

@@ -8,6 +8,9 @@ const { reporters, Runner } = require('mocha');
 /** How often the count of a run that goes on is written. */
 const liveMs = 500;
 
+/** Seconds of the processor that have been counted, of those of this process: the first file has what was loaded. */
+let counted = 0;
+
 module.exports = class Counting extends reporters.Spec {
   constructor(runner, options) {
     super(runner, options);
@@ -22,7 +25,6 @@ module.exports = class Counting extends reporters.Spec {
     const processor = {};
     const passed = [];
     let fileBegan = began;
-    let processorBefore = processorSeconds();
     let writtenAt = 0;
     // The suites right below the root: their hooks are part of what a file takes.
     const isOfFile = (suite) => suite.parent?.root === true;
@@ -35,8 +37,8 @@ module.exports = class Counting extends reporters.Spec {
       files[file] = (files[file] ?? 0) + (performance.now() - fileBegan) / 1000;
       // From the end of the file before on: its share of what was loaded and cleaned up is in it.
       const used = processorSeconds();
-      processor[file] = (processor[file] ?? 0) + used - processorBefore;
-      processorBefore = used;
+      processor[file] = (processor[file] ?? 0) + used - counted;
+      counted = used;
     });
     runner.on(EVENT_TEST_PASS, (test) => {
       passed.push(test.fullTitle());
