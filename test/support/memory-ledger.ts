@@ -1,7 +1,12 @@
 import type { ChargedBudget } from '../../src/common/ledger/budgets.js';
 import type { LogFollowing, LogQuery } from '../../src/common/ledger/logs/log-query.js';
 import { unpack } from '../../src/common/ledger/packed-rows.js';
-import { type LedgerFilter, type LedgerRow, providerBodiesId, type UsageFilter } from '../../src/common/ledger/record.js';
+import {
+  type LedgerFilter,
+  type LedgerRow,
+  providerBodiesId,
+  type UsageFilter,
+} from '../../src/common/ledger/record.js';
 import { findBodies } from '../../src/control-plane/ingestion/body-reader.js';
 import type { Ledger, LedgerBatch, OpenIntent } from '../../src/control-plane/ledger/ledger.js';
 import { usageOfRows } from './ledger-usage.js';

@@ -2,6 +2,7 @@ import type { Principal } from '../access/principal.js';
 import type { Source } from '../bytes/body.js';
 import type { BodyRecord } from '../bytes/body-record.js';
 import { getHeader, type HeaderList } from '../http/headers.js';
+import type { Trace } from '../http/trace.js';
 import { edited } from '../json/draft.js';
 import { checkEdited, editable, withPair } from '../plugin-host/exchange-changes.js';
 import { guard, guardListeners } from '../plugin-host/guarded-signal.js';
@@ -86,24 +87,6 @@ export interface Attempt extends AttemptRecord {
   readUs: number;
   /** Tokens that its answer may have had, of which nothing came before it was given up. Absent: it was not. */
   unseen?: number;
-}
-
-export interface Trace {
-  readonly traceId: string;
-  readonly spanId: string | null;
-  readonly parentSpanId: string | null;
-  readonly spanName: string | null;
-  /** W3C trace context of the call; absent: it has none that is valid. */
-  readonly context?: TraceContext;
-}
-
-/** The values of a call's `traceparent` and `tracestate`. */
-export interface TraceContext {
-  /** 32 hexadecimal digits. */
-  readonly traceId: string;
-  readonly isSampled: boolean;
-  /** `tracestate`; null: none. */
-  readonly state: string | null;
 }
 
 /** An answer on its way to the client. */

@@ -1,6 +1,23 @@
 import { randomBytes } from 'node:crypto';
-import type { Trace, TraceContext } from '../core/exchange.js';
 import type { HeaderList } from './headers.js';
+
+export interface Trace {
+  readonly traceId: string;
+  readonly spanId: string | null;
+  readonly parentSpanId: string | null;
+  readonly spanName: string | null;
+  /** W3C trace context of the call; absent: it has none that is valid. */
+  readonly context?: TraceContext;
+}
+
+/** The values of a call's `traceparent` and `tracestate`. */
+export interface TraceContext {
+  /** 32 hexadecimal digits. */
+  readonly traceId: string;
+  readonly isSampled: boolean;
+  /** `tracestate`; null: none. */
+  readonly state: string | null;
+}
 
 /** The headers that name a trace, without prefix. */
 const traceHeaders = ['trace-id', 'span-id', 'parent-span-id', 'span-name'] as const;

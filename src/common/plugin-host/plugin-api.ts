@@ -16,7 +16,6 @@ export type {
   Outcome,
   Reply,
   StreamEvent,
-  Trace,
   UpstreamCall,
 } from '../core/exchange.js';
 export { defineSlot, type Slot } from '../core/slot.js';
@@ -30,6 +29,7 @@ export type {
   PluginChecks,
 } from '../guardrails/plugin-check.js';
 export type { HeaderList } from '../http/headers.js';
+export type { Trace } from '../http/trace.js';
 export type { Plan } from '../ipc/explained.js';
 export type {
   FormatAnswer,

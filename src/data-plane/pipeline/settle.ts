@@ -1,5 +1,6 @@
-import type { Attempt, Exchange, Outcome, Trace, TraceContext } from '../../common/core/exchange.js';
+import type { Attempt, Exchange, Outcome } from '../../common/core/exchange.js';
 import { getHeader } from '../../common/http/headers.js';
+import type { Trace, TraceContext } from '../../common/http/trace.js';
 import type { Settlement } from '../../common/ledger/record.js';
 import { longestModel } from '../../common/vocabulary/model-name.js';
 import { keepBodies } from './answer/logged-bodies.js';

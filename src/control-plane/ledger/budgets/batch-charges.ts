@@ -55,7 +55,8 @@ function packedCharges({ count, contexts, records, rest, restEnds, node }: Packe
     const at = rest.lastIndexOf(chargesMark, end);
     if (at < from) continue;
     const record = row * recordWidth;
-    const number = ({ from: slot, width }: RecordSlot): number => numberAt(records, record + slot, width) ?? 0;
+    const number = ({ from: slot, width }: RecordSlot): number =>
+      numberAt(records, record + slot, width) ?? 0;
     const context = shared[number(contextSlot)] ?? [];
     found.push({
       id: records.toString('latin1', record + idSlot.from, record + idSlot.from + idSlot.width),

@@ -46,6 +46,13 @@ export function parseObject(bytes: Buffer, parse: (text: string) => unknown): Js
 export const tooLarge = ({ call }: Outgoing, maxBytes: number): GatewayError =>
   new GatewayError('upstream_too_large', `${call.provider} answered with more than ${maxBytes} bytes.`);
 
+/** The error for a body in a coding that was not asked for, in which a repeated credential could not be searched for. */
+export const unsearchable = (outgoing: Outgoing, coding: string): GatewayError =>
+  invalidAnswer(
+    outgoing,
+    `a body in the coding ${JSON.stringify(coding.slice(0, 40))}, which was not asked for and in which the credential cannot be searched for`,
+  );
+
 /** The error for an invalid answer; `what`: what the provider sent instead. */
 export function invalidAnswer({ call }: Outgoing, what: string, cause?: unknown): GatewayError {
   return new GatewayError('upstream_invalid_response', `${call.provider} answered with ${what}.`, { cause });

@@ -13,7 +13,7 @@ import type { Pipeline } from '../parts.js';
 import { longestAnswer } from '../request/expected-tokens.js';
 import { callSecrets, withoutSecrets } from '../secrets/call-secrets.js';
 import { emptyMask, type SecretMask } from '../secrets/secret-mask.js';
-import { compressionOf, invalidAnswer, tooLarge } from './answer-body.js';
+import { compressionOf, invalidAnswer, tooLarge, unsearchable } from './answer-body.js';
 import { CollectedAnswer } from './collected-answer.js';
 import { FlowingAnswer, type Inflow } from './flowing-answer.js';
 import { streamReading, untouchedReading } from './stream-reading.js';
@@ -193,13 +193,7 @@ export class Answer implements IntentWaiter, UpstreamHandler, Inflow {
       this.#flowFrom(status);
       return;
     }
-    const named = JSON.stringify(coding.slice(0, 40));
-    this.#fail(
-      invalidAnswer(
-        this.outgoing,
-        `a body in the coding ${named}, which was not asked for and in which the credential cannot be searched for`,
-      ),
-    );
+    this.#fail(unsearchable(this.outgoing, coding));
   }
 
   data(chunk: Buffer): boolean {
