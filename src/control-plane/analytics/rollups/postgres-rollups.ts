@@ -2,7 +2,7 @@ import { dayMs } from '../buckets.js';
 import { PostgresAnalytics } from '../postgres.js';
 import { createRollups, createValues } from './cells.js';
 import { clearDay, rollUpDay } from './roll-up.js';
-import { validDays } from './valid-days.js';
+import { feedbackIndex, validDays } from './valid-days.js';
 
 /** A connection whose statements may take a minute. */
 export interface WorkConnection {
@@ -81,6 +81,7 @@ async function prepare(connection: WorkConnection): Promise<void> {
     );
     if (rows[0]?.found !== true) await connection.query(tables);
     else if (!rows[0].has_values) await connection.query(addValues);
+    await connection.query(feedbackIndex);
   });
 }
 
