@@ -76,7 +76,7 @@ async function measure(): Promise<void> {
       const tookMs = performance.now() - before;
       const last = rows[0]?.figures['last_seen'];
       // While the processes start.
-      if (hasEnded || performance.now() - startedAt < 3000) continue;
+      if (hasEnded || last === undefined || performance.now() - startedAt < 3000) continue;
       answers.push(tookMs);
       // The answer is of when it was asked for.
       lags.push(now - Number(last));
