@@ -11,7 +11,7 @@ import { BillingProvider } from '../support/billing-provider.js';
 import { pause, type RunningGateway, startGateway } from '../support/gateway.js';
 import { isLong } from '../support/long-forms.js';
 import { RedisServer } from '../support/redis.js';
-import { type Spending, spend } from '../support/spending-load.js';
+import { maxTokens, type Spending, spend } from '../support/spending-load.js';
 import { folder, forEachStore } from '../support/stores.js';
 import { scaled } from '../support/time-limits.js';
 
@@ -71,11 +71,11 @@ async function judge(
   const unknown = sent.filter(({ state }) => state === 'unknown');
   const reported = sent.filter(({ state, usage }) => state === 'settled' && usage.source === 'provider');
   const left = sent.filter(({ state, error }) => state === 'settled' && error === 'client_gone');
-  const reserved = left.filter(({ usage }) => usage.source === 'reserved');
+  const before = left.filter(({ usage }) => usage.output === maxTokens);
   const spent = sum(rows.map(chargeOf)) / nanosPerDollar;
   const bill = sum(provider.users.map((user) => provider.billOf(user))) / picosPerDollar;
   console.log(
-    `      ${done.sent} sent, ${done.answered} answered, ${done.refused} refused, ${done.unavailable} unavailable, ${done.left.size} left, ${done.broken} broken; $${spent.toFixed(6)} of $${dollars} spent, the provider's bill is $${bill.toFixed(6)}; ${reported.length} reported, ${unknown.length} unknown, ${left.length} left, ${reserved.length} of them at what was held back`,
+    `      ${done.sent} sent, ${done.answered} answered, ${done.refused} refused, ${done.unavailable} unavailable, ${done.left.size} left, ${done.broken} broken; $${spent.toFixed(6)} of $${dollars} spent, the provider's bill is $${bill.toFixed(6)}; ${reported.length} reported, ${unknown.length} unknown, ${left.length} left, ${before.length} of them before the answer`,
   );
 
   expect(done.others, 'other answers').to.deep.equal([]);
@@ -92,7 +92,7 @@ async function judge(
     sum(reported.map(({ trace }) => provider.billOf(trace))),
   );
   for (const row of reported) expect(chargeOf(row) * 1000, row.trace).to.equal(row.cost);
-  for (const row of [...unknown, ...reserved]) {
+  for (const row of [...unknown, ...before]) {
     expect(row.cost, row.trace).to.be.at.least(provider.billOf(row.trace));
     expect(chargeOf(row) * 1000, row.trace).to.be.at.least(provider.billOf(row.trace));
   }

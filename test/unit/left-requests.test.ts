@@ -44,15 +44,15 @@ describe('a request whose client leaves', () => {
     expect(asked.cancelled).to.equal(true);
     const row = await rowOf(worker);
     expect([row.status, row.error]).to.deep.equal([499, 'client_gone']);
-    expect(row.usage).to.include({ output: 1000, source: 'reserved' });
+    expect(row.usage).to.include({ output: 1000, source: 'counted' });
     expect(row.cost).to.equal(1000 * outputPrice);
   });
 
-  it('that allows any length has what is held back for such a request', async () => {
+  it('before anything came, and allows any length, has its prompt in its row', async () => {
     const worker = await start('cancel');
     const [client] = await worker.asking(worker.key());
     client.disconnect();
-    expect((await rowOf(worker)).usage).to.include({ output: 4096, source: 'reserved' });
+    expect((await rowOf(worker)).usage).to.include({ output: 0 });
   });
 
   it('in the middle of a stream has what came, and not what was held back', async () => {
@@ -60,7 +60,7 @@ describe('a request whose client leaves', () => {
     const [client, asked] = await worker.streaming(worker.key());
     client.disconnect();
     expect(asked.cancelled).to.equal(true);
-    expect((await rowOf(worker)).usage.source).to.not.equal('reserved');
+    expect((await rowOf(worker)).usage.output).to.be.below(1000);
   });
 
   it('and whose key was revoked has the same in its row as one whose client has left', async () => {
@@ -71,7 +71,7 @@ describe('a request whose client leaves', () => {
     worker.forget(key);
     const row = await rowOf(worker);
     expect(row.error).to.equal('key_revoked');
-    expect(row.usage).to.include({ output: 1000, source: 'reserved' });
+    expect(row.usage).to.include({ output: 1000, source: 'counted' });
   });
 
   describe('where answers are read to their end', () => {
@@ -157,7 +157,7 @@ describe('a request whose client leaves', () => {
       for (const asked of [...all, other]) if (!asked.cancelled) answer(asked);
       await soon('all are settled', () => worker.settled.length === 4);
       expect(worker.settled.map(({ usage: { source } }) => source).sort()).to.deep.equal([
-        ...['provider', 'provider', 'provider', 'reserved'],
+        ...['counted', 'provider', 'provider', 'provider'],
       ]);
       expect(worker.pipeline.left?.size).to.equal(0);
     });

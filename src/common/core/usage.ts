@@ -1,8 +1,5 @@
-/**
- * Source of the figures: the provider's report, the gateway's tokeniser, what was held back for an answer that no client waited
- * for, or none.
- */
-export type UsageSource = 'provider' | 'counted' | 'reserved' | 'none';
+/** Source of the figures: the provider's report, the gateway's own count, or none. */
+export type UsageSource = 'provider' | 'counted' | 'none';
 
 /** A service tier that providers bill separately: the answer names it. */
 export type ServiceTier = 'batch' | 'flex' | 'priority';

@@ -134,7 +134,7 @@ export const contextFields = [
   }),
   field<UsageSource>('text', false)(
     'usage_source',
-    'where the tokens are from: provider, counted (by the gateway), reserved (the longest answer allowed, where no client waited for it) or none',
+    'who counted the tokens: provider, counted (by the gateway) or none',
     (s) => s.usage.source,
   ),
   json('metadata', 'metadata of the request', (s) => s.metadata, { filledBy: 'client' }),

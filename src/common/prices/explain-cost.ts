@@ -94,8 +94,6 @@ function noteOf(
     return `No price is known for ${withoutPrice.attempt.provider}/${withoutPrice.model ?? 'an unnamed model'}: set one in prices.`;
   if (!matches)
     return 'The recorded cost was counted by other prices: they have changed since, or a version before this one counted it.';
-  if (row.usage.source === 'reserved')
-    return 'The request was given up before its answer began: the output is the longest that it allowed, which the provider may have billed.';
   return row.usage.source === 'counted'
     ? 'The provider reported no usage: the gateway counted the tokens.'
     : null;

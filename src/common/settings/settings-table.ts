@@ -262,7 +262,7 @@ export const table = {
   whenClientLeaves: setting(
     choice('cancel', 'finish'),
     'cancel',
-    'A request whose client disconnects while a provider answers: `cancel` ends the call at once, and counts what came, or what was held back where nothing did; `finish` reads the answer to its end, so that its cost is what the provider reports.',
+    'A request whose client disconnects while a provider answers: `cancel` ends the call at once, and counts what came, or the longest answer that `max_tokens` allows where nothing did; `finish` reads the answer to its end, so that its cost is what the provider reports.',
   ),
   drainTimeoutMs: setting(
     milliseconds,

@@ -75,7 +75,7 @@ async function count(pipeline: Pipeline, x: Exchange, attempt: Attempt): Promise
       events,
     });
     attempt.usage =
-      unseen === undefined || usage === null ? usage : { ...usage, output: unseen, source: 'reserved' };
+      unseen === undefined || usage === null ? usage : { ...usage, output: unseen, source: 'counted' };
   } catch (error) {
     pipeline.log.warn({ err: error, request_id: x.id }, 'token counting failed');
   }

@@ -381,8 +381,8 @@ export class Answer implements IntentWaiter, UpstreamHandler, Inflow {
     // Given up, not failed: the sent request is paid for, and so is the answer that the provider may have begun.
     if (givenUp.has(error.code) && this.#flight?.sent === true) {
       this.attempt.received = nothing;
-      if (error.code !== 'hedge_lost')
-        this.attempt.unseen = Math.trunc(longestAnswer(this.x, this.outgoing.call.target).tokens);
+      const longest = longestAnswer(this.x, this.outgoing.call.target);
+      if (error.code !== 'hedge_lost' && longest.isBounded) this.attempt.unseen = Math.trunc(longest.tokens);
     }
     this.#flight?.cancel();
     this.reject(withoutSecrets(error, this.#mask));

@@ -116,12 +116,7 @@ const cacheStatuses: readonly string[] = [
   'SEMANTIC HIT',
   'SEMANTIC MISS',
 ] satisfies readonly CacheStatus[];
-const usageSources: readonly string[] = [
-  'provider',
-  'counted',
-  'reserved',
-  'none',
-] satisfies readonly UsageSource[];
+const usageSources: readonly string[] = ['provider', 'counted', 'none'] satisfies readonly UsageSource[];
 
 /** Levels of a line: what is nested deeper could not be written again. */
 const deepest = 64;
