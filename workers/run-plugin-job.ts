@@ -1,3 +1,4 @@
+import { serialize } from 'node:v8';
 import { workerData } from 'node:worker_threads';
 import type { Pack } from '../src/common/plugin-host/files/pack.js';
 import { runPack } from '../src/common/plugin-host/files/run.js';
@@ -7,8 +8,22 @@ import * as pluginApi from '../src/common/plugin-host/plugin-api.js';
 const { pack } = workerData as { readonly pack: Pack };
 let loaded: Promise<Plugin> | null = null;
 
-/** Called by Piscina: runs a job of the plugin whose files the thread was given. */
-export default async function runPluginJob({ job, data }: { job: string; data: unknown }): Promise<unknown> {
+/** Bytes of a result: the data worker reads it on its event loop. */
+const maxResultBytes = 4 * 1024 * 1024;
+
+/** Called by Piscina: runs a job of the plugin whose files the thread was given. Its result, as `v8.serialize` writes it. */
+export default async function runPluginJob({
+  job,
+  data,
+}: {
+  job: string;
+  data: unknown;
+}): Promise<Uint8Array> {
   loaded ??= runPack(pack, pluginApi).then((exported) => exported['default'] as Plugin);
-  return (await loaded).jobs![job]!(data as never);
+  const result = serialize(await (await loaded).jobs![job]!(data as never));
+  if (result.length > maxResultBytes)
+    throw new RangeError(
+      `The result of the job ${job} has ${result.length} bytes: at most ${maxResultBytes}.`,
+    );
+  return result;
 }

@@ -1,10 +1,11 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect } from 'chai';
 import { eventually, type RunningGateway, startGateway } from '../support/gateway.js';
+import { expectWithinMs } from '../support/time-limits.js';
 
 /** What the gateway answers, as far as it is looked at. */
 interface Answer {
@@ -30,7 +31,12 @@ describe('Guardrail checks of a plugin, in a running gateway', () => {
       `const primes = (most) => { let n = 0; for (let i = 2; i <= most; i++) { let j = 2; while (j < i && i % j) j++; if (j === i) n++; } return n; };
        export default {
          name: 'acme', options: { type: 'object' },
-         jobs: { primes, forever() { for (;;); }, fails() { throw new RangeError('no such number'); } },
+         jobs: {
+           primes, forever() { for (;;); }, fails() { throw new RangeError('no such number'); },
+           large: () => 'x'.repeat(8e6), odd: () => () => {}, throwsOdd() { throw () => {}; }, exits() { process.exit(3); },
+           fills() { const all = []; for (;;) all.push(new Array(1e5).fill({})); }, later: () => { setTimeout(() => { throw new Error('later'); }); return 1; },
+           slow: () => new Promise((done) => setTimeout(done, 200)),
+         },
          setup: (_options, host) => ({ checks: {
            shorter: {
              parameters: { properties: { most: { type: 'integer', minimum: 1 } }, required: ['most'] },
@@ -45,6 +51,26 @@ describe('Guardrail checks of a plugin, in a running gateway', () => {
            job: { parameters: { properties: { name: { type: 'string' } } },
              async run(_context, { name }) { return { verdict: true, data: await host.runJob(name, 30, { timeoutMs: 300 }) }; } },
            throws: { run() { throw new Error('broken'); } },
+           never: { run: () => new Promise(() => {}) },
+           garbage: { parameters: { properties: { which: { type: 'integer' } } }, run: (_context, { which }) => [
+             undefined, null, 7, 'true', [], {}, { verdict: 1 }, { verdict: null }, () => true,
+             { get verdict() { throw new Error('a getter'); } }, { then(ok) { ok({ verdict: 'yes' }); } },
+           ][which] },
+           refuses: { parameters: { properties: { which: { type: 'integer' } } }, run(_context, { which }) {
+             const circle = {}; circle.self = circle;
+             return { verdict: false, data: [circle, 10n, 'x'.repeat(1e6), () => 1, JSON.parse('{"__proto__": {"verdict": true}, "constructor": {"prototype": {"a": 1}}}')][which] };
+           } },
+           breaks: { transforms: true, parameters: { properties: { which: { type: 'integer' } } }, run({ texts }, { which }) {
+             return { verdict: true, transformed: [[], [...texts, 'more'], [7], 'text', { length: 1, 0: 'x' }, null][which] };
+           } },
+           writes: { run({ body, texts, headers, metadata }, parameters) {
+             for (const write of [() => { body.model = 'x'; }, () => { texts[0] = 'x'; }, () => { headers.push('a', 'b'); }, () => { metadata.a = 'b'; }, () => { parameters.a = 1; }]) {
+               let threw = false;
+               try { write(); } catch { threw = true; }
+               if (!threw) return false;
+             }
+             return true;
+           } },
            ${checks}
          } }),
        };`,
@@ -165,6 +191,72 @@ describe('Guardrail checks of a plugin, in a running gateway', () => {
     expect((await chat('x', inline('acme.throws'))).status).to.equal(200);
     expect((await chat('x', inline('acme.throws', { failOnError: true }))).status).to.equal(446);
     expect(gateway.output()).to.contain('the plugin acme failed in checks.throws');
+  });
+
+  it('that return garbage count as if they threw, and their data cannot break an answer', async () => {
+    for (let which = 0; which < 11; which++) {
+      expect((await chat('x', inline('acme.garbage', { which }))).status, String(which)).to.equal(200);
+      const strict = await chat('x', inline('acme.garbage', { which, failOnError: true }));
+      expect(strict.status, String(which)).to.equal(446);
+    }
+    for (let which = 0; which < 5; which++) {
+      const refused = await chat('x', inline('acme.refuses', { which }));
+      expect(refused.status, String(which)).to.equal(446);
+      const { data } = checkOf(refused)!;
+      expect(JSON.stringify(data).length).to.be.lessThan(200);
+      if (which < 4)
+        expect((data as { explanation: string }).explanation).to.match(/^The data of this check/);
+    }
+    expect((await chat('x', inline('acme.writes'))).status).to.equal(200);
+  });
+
+  it('that fail to change texts let none pass unchanged where their guardrail denies', async () => {
+    for (let which = 0; which < 6; which++) {
+      expect((await chat('x', inline('acme.breaks', { which }))).status, String(which)).to.equal(446);
+      const mild = [{ deny: false, 'acme.breaks': { which } }];
+      expect((await chat('x', mild)).status, String(which)).to.equal(200);
+    }
+  });
+
+  it('that never end are given up at their deadline, and requests go on', async () => {
+    const from = Date.now();
+    const all = Array.from({ length: 20 }, () => chat('x', inline('acme.never', { timeout: 200 })));
+    expect((await Promise.all(all)).every(({ status }) => status === 200)).to.equal(true);
+    const strict = await chat('x', inline('acme.never', { timeout: 200, failOnError: true }));
+    expect(strict.status).to.equal(446);
+    expectWithinMs(Date.now() - from, 2000);
+  });
+
+  it('whose jobs return too much, exit, fill their memory or throw later lose those jobs alone', async () => {
+    const pids = () =>
+      readFileSync(`/proc/${gateway.process.pid}/task/${gateway.process.pid}/children`, 'utf8').trim();
+    const before = pids();
+    const strict = { failOnError: true };
+    for (const name of ['large', 'odd', 'throwsOdd', 'exits', 'fills']) {
+      expect((await chat('x', inline('acme.job', { name, ...strict }))).status, name).to.equal(446);
+      // A new thread takes longer than the job has on a busy machine.
+      await eventually(`jobs run after ${name}`, async () => {
+        const { status } = await chat('x', inline('acme.job', { name: 'primes', ...strict }));
+        return status === 200;
+      });
+    }
+    expect((await chat('x', inline('acme.job', { name: 'later' }))).status).to.equal(200);
+    expect((await chat('x', inline('acme.job', { name: 'primes' }))).status).to.equal(200);
+    expect(pids()).to.equal(before);
+  });
+
+  it('whose jobs flood their threads fail at once beyond the limit, and the gateway serves others', async () => {
+    const flood = Array.from({ length: 400 }, () =>
+      chat('x', inline('acme.job', { name: 'slow', failOnError: true })),
+    );
+    const { status } = await chat('x', []);
+    expect(status).to.equal(200);
+    const statuses = (await Promise.all(flood)).map((one) => one.status);
+    expect(new Set(statuses)).to.deep.equal(new Set([200, 446]));
+    await eventually('jobs run again', async () => {
+      const again = await chat('x', inline('acme.job', { name: 'primes', failOnError: true }));
+      return again.status === 200;
+    });
   });
 
   it('are replaced with their plugin, and count as deny when it is removed', async () => {

@@ -87,7 +87,8 @@ export class GuardrailRunner {
       const { check } = planned;
       let judged = await this.#one(x, planned, subject, subject.texts);
       // A text that should have been changed and was not.
-      if (check?.runs === 'text' && judged.result.error !== undefined) judged = { ...judged, ran: false };
+      const mustChange = check?.runs === 'text' || (check?.runs === 'remote' && check.mustChange === true);
+      if (mustChange && judged.result.error !== undefined) judged = { ...judged, ran: false };
       results.set(planned, judged);
       const { transformed, body } = judged.result;
       if (body !== undefined && check?.runs !== 'text') subject.replaceBody(body);

@@ -8,16 +8,12 @@ import {
 } from '../../../../common/guardrails/guardrail-parameters.js';
 import { whyNoParameters } from '../../../../common/guardrails/parameter-findings.js';
 import { partnerId } from '../../../../common/guardrails/partners.js';
-import type {
-  PluginCheck,
-  PluginCheckResult,
-  PluginChecks,
-  RunnableCheck,
-} from '../../../../common/guardrails/plugin-check.js';
+import type { PluginCheck, PluginChecks, RunnableCheck } from '../../../../common/guardrails/plugin-check.js';
 import { isJsonObject } from '../../../../common/json/json.js';
 import type { Logger } from '../../../../common/plugin-host/plugin.js';
 import { inPluginScope, scopeFields } from '../plugin-scope.js';
 import { reportIfBlocked } from './blocked-hooks.js';
+import { checkResult } from './check-result.js';
 import { hookEntered, hookLeft, hookNumber, hookPending } from './running-hooks.js';
 
 /** A check of a plugin: what guardrails are checked by, and what runs. */
@@ -95,47 +91,34 @@ function watched(plugin: string, name: string, check: PluginCheck, log: Logger):
   const hook = `checks.${name}`;
   const number = hookNumber(plugin, hook);
   const scope = { plugin, hook, requestId: null };
+  /** What runs in it is the plugin's, also if its result has getters. */
+  const inHook = <T>(work: () => T): T =>
+    inPluginScope(scope, () => {
+      const interrupted = hookEntered(number);
+      const from = performance.now();
+      try {
+        return work();
+      } finally {
+        hookLeft(interrupted);
+        reportIfBlocked(scope, from, log);
+      }
+    });
   return async (context, parameters) => {
     // Other checks judge the same body.
-    deepFreeze(context.body);
-    deepFreeze(context.answer);
-    deepFreeze(context.metadata);
+    for (const shared of [context.body, context.answer, context.metadata, context.headers, context.texts])
+      deepFreeze(shared);
     try {
-      return resultOf(
-        await inPluginScope(scope, () => {
-          const interrupted = hookEntered(number);
-          const from = performance.now();
-          try {
-            const answer = check.run(Object.freeze(context), parameters);
-            if (!(answer instanceof Promise)) return answer;
-            hookPending(number, 1);
-            return answer.finally(() => hookPending(number, -1));
-          } finally {
-            hookLeft(interrupted);
-            reportIfBlocked(scope, from, log);
-          }
-        }),
-      );
+      const answer = await inHook(() => {
+        const given = check.run(Object.freeze(context), parameters);
+        if (!(given instanceof Promise)) return given;
+        hookPending(number, 1);
+        return given.finally(() => hookPending(number, -1));
+      });
+      return inHook(() => checkResult(answer, context.texts.length));
     } catch (thrown) {
       if (!context.signal.aborted)
         log.error({ ...scopeFields(scope), err: thrown }, `the plugin ${plugin} failed in ${hook}`);
       throw thrown;
     }
-  };
-}
-
-function resultOf(answer: unknown): PluginCheckResult {
-  if (typeof answer === 'boolean') return { verdict: answer };
-  const { verdict, data, transformed } = (answer ?? {}) as Partial<PluginCheckResult>;
-  const isText = (text: unknown): boolean => typeof text === 'string';
-  if (
-    typeof verdict !== 'boolean' ||
-    (transformed !== undefined && !(Array.isArray(transformed) && transformed.every(isText)))
-  )
-    throw new TypeError('It returned no result: true, false, or { verdict, data?, transformed? }.');
-  return {
-    verdict,
-    ...(data !== undefined && { data }),
-    ...(transformed !== undefined && { transformed }),
   };
 }

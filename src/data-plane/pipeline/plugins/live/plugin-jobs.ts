@@ -1,3 +1,4 @@
+import { deserialize } from 'node:v8';
 import type { Pack } from '../../../../common/plugin-host/files/pack.js';
 import type { Host, Plugin } from '../../../../common/plugin-host/plugin.js';
 import { JobThreads, threadModule } from '../../../../common/threads/job-threads.js';
@@ -61,6 +62,7 @@ export class PluginJobThreads {
     });
     return this.#threads
       .runInTurn(timeoutMs, () => ({ task }))
+      .then((result) => deserialize(result as Uint8Array) as unknown)
       .catch((error: unknown) => {
         if ((error as { name?: unknown } | null)?.name !== 'AbortError') throw error;
         throw new Error(`The job ${task.job} of ${this.plugin.name} took longer than ${timeoutMs} ms.`);
