@@ -1,4 +1,5 @@
-import { readFileSync } from 'node:fs';
+import { execFileSync } from 'node:child_process';
+import { readdirSync, readFileSync } from 'node:fs';
 import { monitorEventLoopDelay } from 'node:perf_hooks';
 import { chatBody } from './chat.js';
 import { type BenchAnswer, type BenchRequest, openInProcess } from './in-process.js';
@@ -6,10 +7,13 @@ import { type BenchAnswer, type BenchRequest, openInProcess } from './in-process
 /**
  * What guardrails cost: 20 simple checks on a prompt of 4 KB, in CPU time of the data worker's own thread (its other threads
  * not counted) and in time of the request; and the delay of its event loop while the threads for checks have more than
- * they can do. `node dist/bench/guardrails.js [rounds] [requests]`.
+ * they can do. `node dist/bench/guardrails.js [rounds] [requests] [pinned]`. `pinned`: for that, the data worker's own thread has the
+ * first processor to itself, and all other threads have the second (Linux).
  */
 const rounds = Number(process.argv[2] ?? 7);
 const requests = Number(process.argv[3] ?? 4000);
+
+const isPinned = process.argv[4] === 'pinned';
 
 const answer: BenchAnswer = {
   contentType: 'application/json',
@@ -132,13 +136,17 @@ async function beside(load: Promise<unknown> | null): Promise<readonly number[]>
   return taken.sort((a, b) => a - b);
 }
 await gateway.run(heavy, 64);
+if (isPinned) {
+  for (const thread of readdirSync('/proc/self/task'))
+    execFileSync('taskset', ['-cp', thread === String(process.pid) ? '0' : '1', thread], { stdio: 'ignore' });
+}
 const alone = await beside(null);
 const delay = monitorEventLoopDelay({ resolution: 1 });
 delay.enable();
 const loaded = await beside(gateway.run(heavy, 1500));
 delay.disable();
 console.log(
-  `beside 32 guarded requests at a time that wait for threads: event loop delay p99.9 ${(delay.percentile(99.9) / 1e6).toFixed(1)} ms, ` +
+  `beside 32 guarded requests at a time that wait for threads${isPinned ? ' of another processor' : ''}: event loop delay p99.9 ${(delay.percentile(99.9) / 1e6).toFixed(1)} ms, ` +
     `unguarded p99 ${at(alone, 0.99).toFixed(2)} → ${at(loaded, 0.99).toFixed(2)} ms`,
 );
 gateway.close();

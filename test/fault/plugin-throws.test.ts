@@ -34,6 +34,7 @@ const plugin = `export default {
     };
     return {
       request: at('request'),
+      text: (x, piece) => at(piece.where === 'answer' ? 'answer' : 'text')(x),
       attempt: at('attempt'),
       reply: at('reply'),
       event: (x, event) => at('event')(x, event) ?? event,
@@ -93,7 +94,7 @@ for (const transport of ['uws', 'node'] as const) {
     const workerPid = async (): Promise<string> =>
       readFileSync(`/proc/${gateway.process.pid}/task/${gateway.process.pid}/children`, 'utf8');
 
-    for (const phase of ['request', 'attempt', 'reply']) {
+    for (const phase of ['request', 'text', 'attempt', 'answer', 'reply']) {
       for (const how of ['', '-later', '-odd']) {
         it(`in the ${phase} phase${how}: that request gets a 500 whose id is in the log, the next is served`, async () => {
           const before = await workerPid();
@@ -116,9 +117,9 @@ for (const transport of ['uws', 'node'] as const) {
       }
     }
 
-    for (const phase of ['request', 'reply']) {
+    for (const phase of ['request', 'text', 'answer', 'reply']) {
       for (const how of ['-bad', '-true', '-thenable']) {
-        it(`that answers with something that is no reply (${phase}${how}) costs that request a 500, no more`, async () => {
+        it(`that answers with something that is no reply, or no text (${phase}${how}) costs that request a 500, no more`, async () => {
           const before = await workerPid();
           const answer = await ask(phase + how);
           expect(answer.status).to.equal(500);
@@ -151,7 +152,7 @@ for (const transport of ['uws', 'node'] as const) {
       expect(await workerPid()).to.equal(before);
     });
 
-    for (const phase of ['request', 'attempt', 'reply', 'event', 'log']) {
+    for (const phase of ['request', 'text', 'attempt', 'answer', 'reply', 'event', 'log']) {
       it(`in a promise of the ${phase} phase that it does not wait for costs no request, and is logged`, async () => {
         const before = await workerPid();
         for (const how of ['forgotten', 'fetch']) {
@@ -171,7 +172,7 @@ for (const transport of ['uws', 'node'] as const) {
       });
     }
 
-    for (const phase of ['request', 'attempt', 'reply', 'event', 'log']) {
+    for (const phase of ['request', 'text', 'attempt', 'answer', 'reply', 'event', 'log']) {
       it(`that answers twice, or rejects after its request, in the ${phase} phase costs no request`, async () => {
         const before = await workerPid();
         const twice = await ask(`${phase}-twice`, true);
@@ -205,7 +206,7 @@ for (const transport of ['uws', 'node'] as const) {
       expect(await workerPid()).to.equal(before);
     });
 
-    for (const how of ['event', 'event-later']) {
+    for (const how of ['event', 'event-later', 'answer', 'answer-later']) {
       it(`in the ${how} of a stream: the stream ends with an error event, the next is whole`, async () => {
         const text = await (await ask(how, true)).text();
         expect(text).to.include('event: error').and.not.include('[DONE]').and.not.include('boom');

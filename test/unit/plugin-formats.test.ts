@@ -99,7 +99,7 @@ describe('formats of a plugin', () => {
     }
   });
 
-  it('say what they leave out, and have the usage at the end of a stream for those who ask for it', async () => {
+  it('note what they leave out, and have the usage at the end of a stream for those who ask for it', async () => {
     const gateway = await open(acme, {}, { answer: () => streamed });
     const body = {
       ...{ model: 'a/b c', stream: true, stream_options: { include_usage: true }, temperature: 1 },

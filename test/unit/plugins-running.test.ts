@@ -6,6 +6,7 @@ import { expect } from 'chai';
 import type { InsertedPlugin } from '../../src/common/plugin-host/files/inserted.js';
 import { packPlugin, pluginFile } from '../../src/common/plugin-host/files/pack.js';
 import { loadSettings } from '../../src/common/settings/settings.js';
+import { inject } from '../../src/plugin-kit/index.js';
 import { BareWorker, type Client, soon } from '../support/bare-worker.js';
 import { examplesOf } from '../support/examples.js';
 import { eventually } from '../support/gateway.js';
@@ -117,6 +118,33 @@ describe('plugins that run', () => {
         expect((await ask()).status).to.equal(500);
         expect((lines.at(-1) as { err: Error }).err).to.be.an.instanceof(TypeError);
       });
+    }
+  });
+
+  it('may read what differs by config, which a request cannot change', async () => {
+    const example = examplesOf('docs/plugins-running.md').find(({ file }) => file === 'tone.js')!;
+    write('tone.js', example.text);
+    const messages = [
+      { role: 'system', content: 'You help.' },
+      { role: 'user', content: 'Hello' },
+    ];
+    for (const [tone, status] of [
+      ['formal', 200],
+      ['rude', 400],
+    ] as const) {
+      const answered = await inject(
+        join(dir, 'tone.js'),
+        {},
+        {
+          config: { provider: '@simulated', plugins: ['tone'], metadata: { tone } },
+          metadata: { tone: 'brief' },
+          body: { model: 'gpt-4o-mini', messages },
+        },
+      );
+      expect(answered.status).to.equal(status);
+      if (status === 200)
+        expect(answered.calls[0]!.json.messages[0].content).to.equal('You help. Be formal.');
+      else expect(answered.json.error.param).to.equal('metadata.tone');
     }
   });
 

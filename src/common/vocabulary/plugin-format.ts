@@ -15,7 +15,7 @@ export interface FormatAnswer {
   header(name: string): string | undefined;
 }
 
-/** What an event of a stream says, as a chunk of OpenAI's has it. */
+/** What an event of a stream contains, as a chunk of OpenAI's has it. */
 export interface FormatPiece {
   /** `{ content }`, `{ reasoning_content }`, `{ refusal }`, `{ tool_calls }`. `role` is added. */
   readonly delta?: JsonObject;

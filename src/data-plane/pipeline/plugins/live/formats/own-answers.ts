@@ -18,7 +18,7 @@ import type { Watched } from '../watched.js';
 const mostDropped = 100;
 const longestDropped = 200;
 
-/** What a plugin is told of an answer. */
+/** What a plugin gets to know of an answer. */
 export const answerOf = (context: ConversionContext): FormatAnswer => ({
   provider: context.provider,
   model: context.model ?? null,
