@@ -363,6 +363,8 @@ const init: WorkerInit = {
   host: '127.0.0.1',
   port: 0,
   shared: false,
+  isFirst: true,
+  memoryBytes: null,
   transport: 'uws',
   headerPrefixes: ['x-gateway-'],
   egressAllow: [],

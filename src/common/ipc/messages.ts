@@ -108,6 +108,22 @@ export function concernsKey(
 }
 
 /** The settings of a data worker at its start; without the master key. */
+/** What a data worker uses. */
+export interface WorkerMemory {
+  /** Of its heap, and outside of it. */
+  readonly bytes: number;
+  /** With more it is replaced. */
+  readonly boundBytes: number;
+  /** Has it used more for some seconds? */
+  readonly isOver: boolean;
+}
+
+/** What a plugin's code has allocated of the memory of a data worker. */
+export interface MemoryOwner {
+  readonly plugin: string;
+  readonly bytes: number;
+}
+
 export interface WorkerInit {
   worker: number;
   /** HMAC key of gateway-key hashes, hex. */
@@ -126,8 +142,12 @@ export interface WorkerInit {
   prices: OwnPrices;
   /** Their number: it grows when they change. */
   pricesRevision: number;
-  /** Do several workers share the port? */
+  /** May several workers have the port at the same time? */
   shared: boolean;
+  /** Is it the first that takes the port? Then a program that has it is found out, though it would share it. */
+  isFirst: boolean;
+  /** Bytes of memory with which it is replaced; null: by V8's limit. */
+  memoryBytes: number | null;
   transport: 'uws' | 'node';
   headerPrefixes: string[];
   egressAllow: string[];
@@ -181,6 +201,8 @@ export type FromControl =
   | { t: 'explain'; id: number; asked: ToExplain }
   /** The node will drain soon: answers have `Connection: close` from now on. */
   | { t: 'announce-drain' }
+  /** Another worker has taken over: no new connections, and the end once those that are open have ended. */
+  | { t: 'retire' }
   | { t: 'drain'; deadlineMs: number }
   /** Sets these custom plugins up; the worker answers with `plugins-ready`, and goes on with the present ones. */
   | { t: 'plugins'; id: number; insert: readonly InsertedPlugin[] }
@@ -226,5 +248,14 @@ export type FromWorker =
   | { t: 'up' }
   | { t: 'ready'; port: number }
   | { t: 'failed'; message: string }
-  | { t: 'beat'; inFlight: number; loopDelayMs: number; dropped: Dropped; metrics: Metric[] }
+  | {
+      t: 'beat';
+      inFlight: number;
+      loopDelayMs: number;
+      dropped: Dropped;
+      metrics: Metric[];
+      memory: WorkerMemory;
+    }
+  /** Of a worker that was replaced because of its memory, before it leaves; those with the most first. */
+  | { t: 'memory-owners'; owners: readonly MemoryOwner[] }
   | { t: 'drained' };

@@ -103,6 +103,12 @@ export const table = {
     'Data worker processes.',
     { fallbackText: 'cores - 1, at least 1' },
   ),
+  workerMemoryMegabytes: setting<number, null>(
+    whole('megabytes', 64, 1_048_576),
+    null,
+    'Memory (heap and buffers) with which a data worker is replaced: another one is started beside it, then it takes no more connections and ends those that it has.',
+    { fallbackText: 'three quarters of the heap that Node allows' },
+  ),
   nodeName: setting(
     text('name', '^[A-Za-z0-9][A-Za-z0-9._:-]{0,252}$', 'must be letters, digits, dots, dashes and colons'),
     hostname().replace(/[^A-Za-z0-9._:-]/g, '-') || 'node',

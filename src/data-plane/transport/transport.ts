@@ -81,8 +81,11 @@ export interface TransportOptions {
  * Accepts HTTP/1.1 and passes calls to the handler. `uws.ts` and `node.ts` implement it; one contract suite tests both.
  */
 export interface Transport {
-  /** Resolves with the port bound (useful with 0). Rejects when it is taken; `shared`: other processes may share it. */
-  listen(host: string, port: number, shared: boolean): Promise<number>;
+  /**
+   * Resolves with the port bound (useful with 0). Rejects when it is taken; `shared`: other processes may share it, but for
+   * the first one, which none may have had it before.
+   */
+  listen(host: string, port: number, shared: boolean, isFirst?: boolean): Promise<number>;
   /** Answers from now on have `Connection: close`. New connections are accepted as before. */
   announceDrain(): void;
   /** No new connections; answers from now on have `Connection: close`. Calls in flight go on. */

@@ -108,6 +108,8 @@ function initOf(
     host: '127.0.0.1',
     port: 0,
     shared: false,
+    isFirst: true,
+    memoryBytes: null,
     transport: 'node',
     headerPrefixes: ['x-gateway-'],
     egressAllow: [],

@@ -80,6 +80,7 @@ export const opsPart: ProcessPart<
         ...familiesOf(
           [
             ...workerMetrics(workers.report(), droppedLines()),
+            ...workers.renewing.metrics(),
             ...plugins.metrics(),
             ...breakers.metrics(),
             ...node.metrics(),

@@ -12,7 +12,8 @@ export const workerProcesses: ProcessPart<Base, WorkerProcesses> = {
   name: 'data workers’ processes',
   start({ settings, log }) {
     const count = settings.transport === 'node' && !nodeTransportCanShare ? 1 : settings.workers;
-    const workers = new WorkerGroup({ count, log });
+    const canShare = settings.transport === 'uws' || nodeTransportCanShare;
+    const workers = new WorkerGroup({ count, log, canShare });
     workers.fork();
     return { workers };
   },

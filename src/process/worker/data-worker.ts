@@ -14,6 +14,8 @@ import type { AdminGiven } from './parts/admin.js';
 import type { DirectoryGiven } from './parts/directory.js';
 import type { PipelineGiven } from './parts/pipeline.js';
 import type { TransportGiven } from './parts/transport.js';
+import { retire } from './retire.js';
+import { MemoryWatch } from './watch/watch-memory.js';
 import { watchPlugins } from './watch/watch-plugins.js';
 import { workerParts } from './worker-parts.js';
 
@@ -35,11 +37,14 @@ let worker: Worker | null = null;
 /** Opened before the worker is ready, since plugins are set up in between. */
 let processLog: Logger | null = null;
 let leaving = false;
+let memory = new MemoryWatch(null);
 
 /** A data worker: one process, one port shared with its siblings, no database. Started only by the control process. */
 async function start(init: WorkerInit): Promise<Worker> {
   const { log, dropped: droppedLines } = openLog(init.log, { worker: init.worker });
   processLog = log;
+  memory = new MemoryWatch(init.memoryBytes);
+  memory.know(init.plugins.insert);
   if (init.plugins.insert.length > 0) watchPlugins();
   const send = (message: FromWorker, sent: () => void): void => void process.send?.(message, sent);
   const running = workerParts.running({ init, log, channel, shared, send }, log);
@@ -62,6 +67,12 @@ async function drain(deadlineMs: number): Promise<void> {
   await stop().catch(() => {});
   post({ t: 'drained' });
   exitProcess(0);
+}
+
+/** The end of a worker that was replaced: no request waits for it. */
+function leave(): Promise<void> {
+  post({ t: 'memory-owners', owners: memory.owners() });
+  return drain(0);
 }
 
 process.on('message', (message: FromControl) => {
@@ -115,6 +126,9 @@ process.on('message', (message: FromControl) => {
     case 'announce-drain':
       worker?.transport.announceDrain();
       break;
+    case 'retire':
+      if (worker !== null) void retire(worker.transport).then(leave);
+      break;
     case 'drain':
       void drain(message.deadlineMs);
       break;
@@ -124,6 +138,7 @@ process.on('message', (message: FromControl) => {
 /** Resolves with what is wrong; null: they are set up. */
 async function preparePlugins(insert: readonly InsertedPlugin[]): Promise<string | null> {
   if (worker === null) return null;
+  memory.know(insert);
   if (insert.length > 0) watchPlugins();
   try {
     await worker.live.prepare({ insert });
@@ -193,6 +208,7 @@ function beat(): void {
     loopDelayMs,
     dropped: { records: dropped, bodies: droppedBodies, lines: worker?.droppedLines() ?? 0 },
     metrics: worker?.metrics.read() ?? [],
+    memory: memory.look(),
   });
 }
 setInterval(beat, 1000).unref();

@@ -15,7 +15,8 @@ import { AdminRelay } from './admin-relay.js';
 import { Explaining } from './explaining.js';
 import { Forgetting } from './forgetting.js';
 import { WorkerPlugins } from './plugins/worker-plugins.js';
-import type { WorkerMember, WorkerReport } from './worker-member.js';
+import { Renewing } from './renewing.js';
+import { newMember, reportOf, stopMember, type WorkerMember, type WorkerReport } from './worker-member.js';
 import { forkWorker, notStarted, restartDelay } from './worker-process.js';
 
 export interface WorkerGroupOptions {
@@ -23,6 +24,8 @@ export interface WorkerGroupOptions {
   /** Starts a worker's process; `forkWorker` unless given. */
   readonly fork?: () => ChildProcess;
   readonly log: Logger;
+  /** Can two workers have the port at the same time? They can unless it is false. */
+  readonly canShare?: boolean;
 }
 
 /** What the control process does for workers. */
@@ -72,6 +75,7 @@ export class WorkerGroup {
   /** What the workers share. */
   readonly shared: SharedStateServer;
   readonly plugins: WorkerPlugins;
+  readonly renewing: Renewing;
 
   constructor(readonly options: WorkerGroupOptions) {
     this.shared = new SharedStateServer((message) => {
@@ -81,6 +85,13 @@ export class WorkerGroup {
       (child, message) => this.#send(child, message),
       this.#members,
       options.log,
+    );
+    this.renewing = new Renewing(
+      this.#members,
+      (number) => this.#launch(number, true),
+      (child, message) => this.#send(child, message),
+      options.log,
+      options.canShare,
     );
   }
 
@@ -119,7 +130,7 @@ export class WorkerGroup {
   }
 
   /** Resolves with the port once the worker listens; rejects when it ends before. */
-  #launch(number: number): Promise<number> {
+  #launch(number: number, isExtra = false): Promise<number> {
     let child: ChildProcess;
     try {
       child = (this.options.fork ?? forkWorker)();
@@ -128,22 +139,7 @@ export class WorkerGroup {
       return Promise.reject(notStarted(error as Error));
     }
     if (child.pid !== undefined) for (const listener of this.#forked) listener(child.pid);
-    const member: WorkerMember = {
-      number,
-      child,
-      ready: false,
-      lastBeat: performance.now(),
-      loopDelayMs: 0,
-      inFlight: 0,
-      dropped: { records: 0, bodies: 0, lines: 0 },
-      metrics: [],
-      up: false,
-      asked: false,
-      startedAt: performance.now(),
-      initialisedAt: null,
-      pluginChanges: 0,
-      ended: false,
-    };
+    const member = newMember(number, child, isExtra);
     this.#members.set(number, member);
     const relay = new AdminRelay(
       (message) => this.#send(child, message),
@@ -161,6 +157,7 @@ export class WorkerGroup {
             break;
           case 'ready':
             member.ready = true;
+            member.isExtra = false;
             this.plugins.ready(member, () => this.#serving().init(number).plugins.insert);
             if (this.#leaving) this.#send(child, { t: 'announce-drain' });
             resolve(message.port);
@@ -191,6 +188,9 @@ export class WorkerGroup {
           case 'plugins-bring':
             this.plugins.take(message);
             break;
+          case 'memory-owners':
+            this.renewing.named(member, message.owners);
+            break;
           case 'explained':
             this.#explaining.answered(message.id, message.value);
             break;
@@ -199,6 +199,7 @@ export class WorkerGroup {
             member.inFlight = message.inFlight;
             member.dropped = message.dropped;
             member.metrics = message.metrics;
+            this.renewing.seen(member, message.memory);
             break;
         }
       });
@@ -218,7 +219,7 @@ export class WorkerGroup {
 
   #initialise(member: WorkerMember, service: WorkerService): void {
     const { number, child } = member;
-    const init = service.init(number);
+    const init = { ...service.init(number), isFirst: !this.#started };
     this.plugins.initialised(member);
     const send = (port: number): void => {
       member.initialisedAt = performance.now();
@@ -243,8 +244,13 @@ export class WorkerGroup {
     this.#forgetting.ended(child);
     this.plugins.ended(child);
     if (child.pid !== undefined) for (const listener of this.#gone) listener(number, child.pid);
-    if (this.#stopping) return;
-    this.options.log.error({ worker: number, code, signal }, 'a data worker died; starting another');
+    if (member.retired || member.isExtra) this.#members.delete(number);
+    if (this.#stopping || member.isExtra || (member.retired && code === 0)) return;
+    const what = member.retired
+      ? 'a data worker that was replaced died'
+      : 'a data worker died; starting another';
+    this.options.log.error({ worker: number, code, signal }, what);
+    if (member.retired) return;
     this.#restart(number, served ? performance.now() - member.startedAt : 0);
   }
 
@@ -304,7 +310,10 @@ export class WorkerGroup {
 
   /** What would happen to a request, by the present state of one of the workers; null: none can answer. */
   explain(asked: ToExplain): Promise<Explained | null> {
-    return this.#explaining.ask([...this.#members.values()].find(({ ready }) => ready)?.child, asked);
+    return this.#explaining.ask(
+      [...this.#members.values()].find(({ ready, retired }) => ready && !retired)?.child,
+      asked,
+    );
   }
 
   #replace(late: ReadonlySet<ChildProcess>): void {
@@ -342,23 +351,13 @@ export class WorkerGroup {
 
   get ready(): number {
     let count = 0;
-    for (const member of this.#members.values()) if (member.ready) count++;
+    for (const { ready, retired } of this.#members.values()) if (ready && !retired) count++;
     return count;
   }
 
   /** Per worker, for the readiness report and for tests. */
   report(): WorkerReport[] {
-    return [...this.#members.values()].map(
-      ({ number, child, ready, inFlight, loopDelayMs, dropped, metrics }) => ({
-        worker: number,
-        pid: child.pid ?? 0,
-        ready,
-        inFlight,
-        loopDelayMs,
-        dropped,
-        metrics,
-      }),
-    );
+    return [...this.#members.values()].filter(({ retired }) => !retired).map(reportOf);
   }
 
   /** Will the workers be drained soon? Then other nodes should get new calls. */
@@ -376,20 +375,10 @@ export class WorkerGroup {
   async stop(deadlineMs: number): Promise<void> {
     this.#stopping = true;
     if (this.#watch !== null) clearInterval(this.#watch);
-    await Promise.all(
-      [...this.#members.values()].map(
-        ({ child, ended }) =>
-          new Promise<void>((resolve) => {
-            if (ended || child.exitCode !== null || child.signalCode !== null) return resolve();
-            const kill = setTimeout(() => child.kill('SIGKILL'), deadlineMs + 2000);
-            child.once('exit', () => {
-              clearTimeout(kill);
-              resolve();
-            });
-            this.#send(child, { t: 'drain', deadlineMs });
-          }),
-      ),
+    const stopped = [...this.#members.values()].map((member) =>
+      stopMember(member, deadlineMs, () => this.#send(member.child, { t: 'drain', deadlineMs })),
     );
+    await Promise.all(stopped);
   }
 
   /** Ends every worker now. */

@@ -2,6 +2,7 @@ import type { WorkerInit } from '../../common/ipc/messages.js';
 import type { InsertedPlugins } from '../../common/plugin-host/files/inserted.js';
 import type { OwnPrices } from '../../common/prices/pricing.js';
 import type { Settings } from '../../common/settings/settings.js';
+import { nodeTransportCanShare } from '../../data-plane/transport/node/node.js';
 
 /** The settings of a data worker. */
 export function workerInit(
@@ -28,7 +29,11 @@ export function workerInit(
     workspaceWeights: { ...settings.workspaceWeights },
     prices: prices.own,
     pricesRevision: prices.revision,
-    shared: count > 1,
+    // A worker that uses too much memory is replaced by one beside it.
+    shared: count > 1 || settings.transport === 'uws' || nodeTransportCanShare,
+    isFirst: false,
+    memoryBytes:
+      settings.workerMemoryMegabytes === null ? null : settings.workerMemoryMegabytes * 1024 * 1024,
     transport: settings.transport,
     headerPrefixes: [...settings.headerPrefixes],
     egressAllow: [...settings.egressAllow],

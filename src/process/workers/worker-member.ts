@@ -22,12 +22,60 @@ export interface WorkerMember {
   initialisedAt: number | null;
   /** Changes of plugins before it got its settings. */
   pluginChanges: number;
+  /** Of memory that it uses. */
+  memoryBytes: number;
+  /** Another has taken its place: it ends what it has, and leaves. */
+  retired: boolean;
+  /** Was it started beside the one that it replaces? Then that one serves on if this one does not come to serve. */
+  isExtra: boolean;
   /** Its process has ended, or never started. */
   ended: boolean;
 }
 
 export interface WorkerReport
-  extends Pick<WorkerMember, 'ready' | 'inFlight' | 'loopDelayMs' | 'dropped' | 'metrics'> {
+  extends Pick<WorkerMember, 'ready' | 'inFlight' | 'loopDelayMs' | 'dropped' | 'metrics' | 'memoryBytes'> {
   readonly worker: number;
   readonly pid: number;
+}
+
+export const newMember = (number: number, child: ChildProcess, isExtra: boolean): WorkerMember => ({
+  number,
+  child,
+  ready: false,
+  lastBeat: performance.now(),
+  loopDelayMs: 0,
+  inFlight: 0,
+  dropped: { records: 0, bodies: 0, lines: 0 },
+  metrics: [],
+  up: false,
+  asked: false,
+  startedAt: performance.now(),
+  initialisedAt: null,
+  pluginChanges: 0,
+  memoryBytes: 0,
+  retired: false,
+  isExtra,
+  ended: false,
+});
+
+export const reportOf = (member: WorkerMember): WorkerReport => {
+  const { number, child, ready, inFlight, loopDelayMs, dropped, metrics, memoryBytes } = member;
+  return { worker: number, pid: child.pid ?? 0, ready, inFlight, loopDelayMs, dropped, metrics, memoryBytes };
+};
+
+/** Resolves when it has ended. `drain` asks it to finish its requests; after the deadline it is killed. */
+export function stopMember(
+  { child, ended }: WorkerMember,
+  deadlineMs: number,
+  drain: () => void,
+): Promise<void> {
+  return new Promise((resolve) => {
+    if (ended || child.exitCode !== null || child.signalCode !== null) return resolve();
+    const kill = setTimeout(() => child.kill('SIGKILL'), deadlineMs + 2000);
+    child.once('exit', () => {
+      clearTimeout(kill);
+      resolve();
+    });
+    drain();
+  });
 }

@@ -15,6 +15,7 @@ export function workerMetrics(report: readonly WorkerReport[], droppedLines: num
     }));
   return [
     ...perWorker('gateway_worker_ready', (worker) => (worker.ready ? 1 : 0)),
+    ...perWorker('gateway_worker_memory_bytes', (worker) => worker.memoryBytes),
     ...perWorker('gateway_inflight_requests', (worker) => worker.inFlight),
     ...perWorker('gateway_log_dropped_total', (worker) => worker.dropped.records, { kind: 'record' }),
     ...perWorker('gateway_log_dropped_total', (worker) => worker.dropped.bodies, { kind: 'body' }),

@@ -59,7 +59,18 @@ class NodeTransport implements Transport, Serving {
     this.#server = server;
   }
 
-  listen(host: string, port: number, shared: boolean): Promise<number> {
+  async listen(host: string, port: number, shared: boolean, isFirst = false): Promise<number> {
+    if (shared && isFirst) {
+      const probe = new NetServer();
+      await new Promise<void>((bound, reject) =>
+        probe.once('error', reject).listen({ host, port, exclusive: true }, bound),
+      );
+      await new Promise((closed) => probe.close(closed));
+    }
+    return this.#bind(host, port, shared);
+  }
+
+  #bind(host: string, port: number, shared: boolean): Promise<number> {
     return new Promise((resolve, reject) => {
       if (shared && !nodeTransportCanShare) {
         reject(

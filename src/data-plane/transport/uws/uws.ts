@@ -57,11 +57,11 @@ class UwsTransport implements Transport, Serving {
     this.#app.any('/*', this.#request);
   }
 
-  async listen(host: string, port: number, shared: boolean): Promise<number> {
+  async listen(host: string, port: number, shared: boolean, isFirst = false): Promise<number> {
     let wanted = port;
-    if (shared && port === 0) {
+    if (shared && (port === 0 || isFirst)) {
       // The native part cannot share a port chosen by the system: let the system choose, then bind that port.
-      const chosen = await this.#bind(host, 0, false);
+      const chosen = await this.#bind(host, port, false);
       wanted = this.uws.us_socket_local_port(chosen);
       this.uws.us_listen_socket_close(chosen);
     }

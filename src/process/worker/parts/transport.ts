@@ -44,10 +44,13 @@ export const transportPart: ProcessPart<WorkerBase & PipelineGiven, TransportGiv
 };
 
 /** The worker that had the port before may take a moment to let go of it. */
-async function listen(transport: Transport, { host, port, shared }: WorkerBase['init']): Promise<number> {
+async function listen(
+  transport: Transport,
+  { host, port, shared, isFirst, workers }: WorkerBase['init'],
+): Promise<number> {
   for (let tries = 0; ; tries++) {
     try {
-      return await transport.listen(host, port, shared);
+      return await transport.listen(host, port, shared, isFirst && workers === 1);
     } catch (error) {
       if (tries === 10) throw error;
       await new Promise((wait) => setTimeout(wait, 100));
