@@ -166,7 +166,11 @@ for (const transport of ['uws', 'node'] as const) {
               .split('\n')
               .find((text) => text.includes(id) && text.includes('"plugin":"thrower"')),
           );
-          expect(JSON.parse(line)).to.deep.include({ plugin: 'thrower', hook: phase, request_id: id });
+          expect(JSON.parse(line)).to.deep.include({
+            plugin: 'thrower',
+            hook: phase === 'answer' ? 'text' : phase,
+            request_id: id,
+          });
         }
         expect(await workerPid()).to.equal(before);
       });
@@ -186,7 +190,11 @@ for (const transport of ['uws', 'node'] as const) {
             .split('\n')
             .find((text) => text.includes(id) && text.includes(`boom after ${phase}`)),
         );
-        expect(JSON.parse(line)).to.deep.include({ plugin: 'thrower', hook: phase, request_id: id });
+        expect(JSON.parse(line)).to.deep.include({
+          plugin: 'thrower',
+          hook: phase === 'answer' ? 'text' : phase,
+          request_id: id,
+        });
         expect(await workerPid()).to.equal(before);
       });
     }
