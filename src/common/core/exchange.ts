@@ -19,6 +19,7 @@ import type { Slot } from './slot.js';
 import type { ResolvedConfig, Target } from './target.js';
 import { noUsage, type Usage } from './usage.js';
 
+export type { Trace, TraceContext } from '../http/trace.js';
 export { Slot } from './slot.js';
 export type { EditableCall, UpstreamCall } from './target.js';
 

@@ -2,7 +2,7 @@ import type { Attributes } from '@opentelemetry/api';
 import type { LedgerRow } from '../../../common/ledger/record.js';
 
 /** One of the gateway's own steps on a request's way. */
-export interface Step {
+interface Step {
   readonly name: string;
   /** Milliseconds after the request came. */
   readonly atMs: number;

@@ -86,8 +86,6 @@ export class Answer implements IntentWaiter, UpstreamHandler, Inflow {
     );
   }
 
-  // For the log.
-
   get mask(): SecretMask {
     return this.#mask;
   }

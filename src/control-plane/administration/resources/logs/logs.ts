@@ -14,8 +14,7 @@ import { feedbackOf, ownWorkspace } from './feedback.js';
 import { importLines } from './import-lines.js';
 import { costExplanation, pricesOfRow } from './log-costs.js';
 import { namesOf, toMetrics } from './log-metrics.js';
-import { loggedRequest, loggedResponse } from './logged-messages.js';
-import { providerSide } from './provider-side.js';
+import { loggedRequest, loggedResponse, providerSide } from './logged-messages.js';
 import { createTraces } from './spans/create-traces.js';
 
 function cursorOf(text: string): string {
