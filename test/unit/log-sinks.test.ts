@@ -3,6 +3,8 @@ import { createServer, type IncomingMessage, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
 import { gunzipSync } from 'node:zlib';
 import { expect } from 'chai';
 import type { LedgerRow } from '../../src/common/ledger/record.js';
@@ -116,6 +118,18 @@ describe('log sinks', () => {
     expect(linesOf(received[0]!)[0]).to.include({ state: 'unknown', organisation_id: org });
     await eventually('no lag', async () => follower.metrics()[0]?.value === 0);
     expect(follower.metrics()[1]).to.deep.include({ name: 'gateway_log_sink_rows_total', value: 7 });
+  });
+
+  it('are given up where they never answer, whatever is collected meanwhile', async () => {
+    setFlagsFromString('--expose-gc');
+    const collect = runInNewContext('gc') as () => void;
+    faults.push('hang');
+    const sink = httpSink('a', { ...settings, url: address }, sentLine, 300);
+    const collecting = setInterval(collect, 20);
+    const rows = [{ row: unknownRow(intentOf('1'), null), bodies: null }];
+    const refused = await sink.send({ id: 'b', rows }, stop.signal).catch((error: Error) => error.message);
+    clearInterval(collecting);
+    expect(refused).to.equal('timeout');
   });
 
   it('get the rows since the gateway started, also those before the first run', async () => {

@@ -1,6 +1,7 @@
 import { createHmac } from 'node:crypto';
 import type { Secret } from '../../common/access/secret.js';
 import type { SentAlert } from '../../common/ledger/alerts.js';
+import { withDeadline } from '../../common/plugin-host/guarded-signal.js';
 import { alertMessage } from './message.js';
 
 /** Where alerts are sent, and what they are signed with. */
@@ -42,14 +43,12 @@ export async function sendAlert(
 ): Promise<string | null> {
   const body = webhookBody(alert);
   try {
-    const response = await fetch(url.reveal(), {
-      method: 'POST',
-      headers: signedHeaders(alert.id, Math.floor(Date.now() / 1000), body, secret),
-      body,
-      // Nothing of an alert goes to another address than the one that was set.
-      redirect: 'manual',
-      signal: AbortSignal.any([signal, AbortSignal.timeout(deadlineMs)]),
-    });
+    const headers = signedHeaders(alert.id, Math.floor(Date.now() / 1000), body, secret);
+    // Nothing of an alert goes to another address than the one that was set.
+    const request = { method: 'POST', headers, body, redirect: 'manual' } as const;
+    const response = await withDeadline(deadlineMs, signal, (within) =>
+      fetch(url.reveal(), { ...request, signal: within }),
+    );
     // Its body is of no interest, and may never end.
     await response.body?.cancel().catch(() => {});
     return response.ok ? null : `status ${response.status}`;

@@ -1,3 +1,4 @@
+import { withDeadline } from '../../common/plugin-host/guarded-signal.js';
 import { type LogSinkSettings, logSinkName, readLogSinks } from '../../common/settings/log-sinks.js';
 import type { Settings } from '../../common/settings/settings.js';
 import type { LedgerFollower } from '../../control-plane/telemetry/sinks/follower.js';
@@ -36,8 +37,9 @@ export const logSinksPart: ProcessPart<Base & Records & LedgerGiven & SchedulesG
     // A store that is away does not keep the gateway from starting: the first run begins there then.
     await Promise.all(followers.map((follower) => follower.begin().catch(() => {})));
     schedules.add('log-sinks', async (run) => {
-      const signal = AbortSignal.any([run.signal, AbortSignal.timeout(runMs)]);
-      await Promise.all(followers.map((follower) => follower.follow(signal)));
+      await withDeadline(runMs, run.signal, (signal) =>
+        Promise.all(followers.map((follower) => follower.follow(signal))),
+      );
     });
     return { followers };
   },

@@ -1,31 +1,28 @@
+import { withDeadline } from '../../../common/plugin-host/guarded-signal.js';
 import type { LogSinkSettings } from '../../../common/settings/log-sinks.js';
 import { type LineOf, type LogSink, SinkRefused } from './sink.js';
 
-/** Milliseconds for one call. */
-const callMs = 30_000;
 const usualRows = 500;
 const usualMs = 1000;
 
 const clickhouseTable = 'gateway_logs';
 
-/** Rows as JSON lines in the body of a POST. */
-export function httpSink(name: string, settings: LogSinkSettings, lineOf: LineOf): LogSink {
+/** Rows as JSON lines in the body of a POST. `callMs`: for one call. */
+export function httpSink(name: string, settings: LogSinkSettings, lineOf: LineOf, callMs = 30_000): LogSink {
   const { batch_rows: batchRows = usualRows, batch_ms: batchMs = usualMs } = settings;
   const isClickhouse = settings.type === 'clickhouse';
   return {
     ...{ name, wantsBodies: settings.bodies ?? false, batchRows, batchMs },
     async send({ id, rows }, signal) {
       const url = isClickhouse ? insertUrl(settings.url, id) : settings.url;
-      await post(url, {
-        headers: {
-          'user-agent': 'headgate',
-          ...settings.headers,
-          'content-type': 'application/x-ndjson',
-          'x-gateway-batch-id': id,
-        },
-        body: rows.map((row) => `${lineOf(row)}\n`).join(''),
-        signal: AbortSignal.any([signal, AbortSignal.timeout(callMs)]),
-      });
+      const headers = {
+        'user-agent': 'headgate',
+        ...settings.headers,
+        'content-type': 'application/x-ndjson',
+        'x-gateway-batch-id': id,
+      };
+      const body = rows.map((row) => `${lineOf(row)}\n`).join('');
+      await withDeadline(callMs, signal, (within) => post(url, { headers, body, signal: within }));
     },
   };
 }

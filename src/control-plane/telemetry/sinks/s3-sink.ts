@@ -1,4 +1,5 @@
 import { gzipSync } from 'node:zlib';
+import { withDeadline } from '../../../common/plugin-host/guarded-signal.js';
 import type { LogSinkSettings } from '../../../common/settings/log-sinks.js';
 import { type LineOf, type LogSink, SinkRefused } from './sink.js';
 
@@ -33,7 +34,7 @@ export async function s3Sink(
         Metadata: { 'gateway-batch-id': id },
       });
       try {
-        await client.send(command, { abortSignal: AbortSignal.any([signal, AbortSignal.timeout(60_000)]) });
+        await withDeadline(60_000, signal, (abortSignal) => client.send(command, { abortSignal }));
       } catch (error) {
         throw new SinkRefused((error as Error).name);
       }
