@@ -89,7 +89,9 @@ function timed(x: Exchange, look: () => Awaitable<Reply | undefined>): Awaitable
     note();
     return found;
   }
-  return found.finally(note);
+  // Registered first, so it is noted before anything follows, and the others wait no longer for that.
+  found.then(note, note);
+  return found;
 }
 
 class Cache {
