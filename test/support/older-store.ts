@@ -36,6 +36,7 @@ export async function undoNewest(sql: Transaction): Promise<void> {
   const dropped = {
     workspaces: ['scim_source_id'],
     workspace_members: ['scim_role', 'own_role'],
+    api_keys: ['created_by'],
     users: ['is_active', 'external_id', 'display_name', 'scim_attributes', 'scim_emails'],
   };
   // Not by knex: for SQLite it makes the table anew, and the rows that refer to the old one go with it.

@@ -10,9 +10,9 @@ export async function addresseesOf(store: Store, alert: LedgerAlert): Promise<Al
   const { org, workspace } = alert;
   const holder = await holderOf(store, alert);
   const emails = await peopleOf(store, org, workspace);
-  if (holder.userId !== null) {
-    const owner = await store.users.get(org, holder.userId);
-    if (owner?.isActive === true) emails.push(owner.email);
+  for (const id of holder.users) {
+    const user = await store.users.get(org, id);
+    if (user?.isActive === true) emails.push(user.email);
   }
   // An address is one whatever its case.
   const byAddress = new Map([...emails, ...holder.emails].map((email) => [email.toLowerCase(), email]));
@@ -21,12 +21,12 @@ export async function addresseesOf(store: Store, alert: LedgerAlert): Promise<Al
 
 interface Holder {
   readonly name: string | null;
-  /** Who a key belongs to. */
-  readonly userId: string | null;
+  /** Of a key: its user, and who created it. */
+  readonly users: readonly string[];
   readonly emails: readonly string[];
 }
 
-const unknown: Holder = { name: null, userId: null, emails: [] };
+const unknown: Holder = { name: null, users: [], emails: [] };
 
 async function holderOf(store: Store, alert: LedgerAlert): Promise<Holder> {
   if (alert.event === 'anomaly') return named(await store.workspaces.get(alert.org, alert.workspace));
@@ -34,7 +34,9 @@ async function holderOf(store: Store, alert: LedgerAlert): Promise<Holder> {
   switch (holder) {
     case 'api_key': {
       const key = await store.keys.get(org, holderId);
-      return key === null ? unknown : { name: key.name, userId: key.userId, emails: key.alertEmails };
+      if (key === null) return unknown;
+      const users = [key.userId, key.createdBy].filter((id) => id !== null);
+      return { name: key.name, users, emails: key.alertEmails };
     }
     case 'workspace':
       return named(await store.workspaces.get(org, holderId));

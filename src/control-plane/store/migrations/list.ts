@@ -25,6 +25,7 @@ import { up as secretReferences } from './0024-secret-references.js';
 import { up as appliedFiles } from './0025-applied-files.js';
 import { up as exportFiles } from './0027-export-files.js';
 import { up as keySets } from './0028-key-sets.js';
+import { up as keyCreators } from './0030-key-creators.js';
 import type { Migration } from './migration.js';
 
 /**
@@ -59,4 +60,5 @@ export const migrations: readonly Migration[] = [
   { version: 25, name: 'applied files', kind: 'expand', up: appliedFiles },
   { version: 27, name: 'files of exports', kind: 'expand', up: exportFiles },
   { version: 28, name: 'key sets, failed sign-ins', kind: 'expand', up: keySets },
+  { version: 30, name: 'creators of keys', kind: 'expand', up: keyCreators },
 ];

@@ -51,6 +51,8 @@ export interface ApiKey extends KeySettings {
   /** Whether its budget is used up is in the ledger. */
   readonly isExpired: boolean;
   readonly creationMode: 'api' | 'auto' | 'ui';
+  /** Id of the user who made it; null: no user did, or that is not known. */
+  readonly createdBy: string | null;
   readonly lastRotatedAt: number | null;
   /** Until when the text before the last rotation is good; null: it no longer is. */
   readonly transitionExpiresAt: number | null;
@@ -68,6 +70,7 @@ export interface NewApiKey extends Partial<Omit<KeySettings, 'name' | 'scopes' |
   readonly scopes: readonly string[];
   readonly defaults?: Partial<KeyDefaults>;
   readonly creationMode?: ApiKey['creationMode'];
+  readonly createdBy?: string | null;
 }
 
 /** Absent: stays as it is. */

@@ -198,6 +198,7 @@ export function apiKeysService({ store, budgets, outbox = closedOutbox }: AdminP
         usageLimits: limits ? usageLimitsOf(limits, 'usage_limits', now) : null,
         alertEmails: normalEmails(request.alert_emails),
         rotationPolicy: policy ? rotationPolicyOf(policy, 'rotation_policy', now) : null,
+        createdBy: caller.key.userId,
       };
       if (type === 'workspace-user' && !request.user_id)
         throw AdminError.field('user_id', 'is required for the key of a user.');

@@ -21,6 +21,7 @@ export interface ApiKeyRow {
   readonly allow_config_override: boolean | number;
   readonly default_metadata: string;
   readonly creation_mode: ApiKey['creationMode'];
+  readonly created_by: string | null;
   readonly expires_at: number | string | null;
   readonly created_at: number | string;
   readonly updated_at: number | string;
@@ -78,6 +79,7 @@ export function fromRow(row: ApiKeyRow, now: number): ApiKey {
       metadata: JSON.parse(row.default_metadata),
     },
     creationMode: row.creation_mode,
+    createdBy: row.created_by,
     expiresAt: timeOf(row.expires_at),
     rateLimits: JSON.parse(row.rate_limits),
     usageLimits: usageLimitsOf(row),

@@ -191,6 +191,7 @@ export class SqlApiKeys implements ApiKeyStore {
         rotationPolicy: input.rotationPolicy ?? null,
       }),
       creation_mode: input.creationMode ?? 'api',
+      created_by: input.createdBy ?? null,
       created_at: now,
       updated_at: now,
       previous_hash: null,
