@@ -128,7 +128,7 @@ describe('mail servers that misbehave', function () {
       });
     }
 
-    it(`that say nothing at ${step} are left, and get the mail again`, async () => {
+    it(`that are silent at ${step} are left, and get the mail again`, async () => {
       server.script = at(step, null);
       await add('a@example.com');
       const begun = performance.now();
@@ -315,7 +315,7 @@ describe('mail servers that misbehave', function () {
     expect(server.arrived).to.have.length(1);
   });
 
-  it('leave nothing behind in memory, however often they are tried', async () => {
+  it('take no more memory, however often they are tried', async () => {
     const replies = ['421 no', flood('\r\n')] as const;
     const one = sender();
     const tryOnce = async (i: number): Promise<void> => {

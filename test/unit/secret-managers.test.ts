@@ -127,7 +127,7 @@ describe('Secret managers', () => {
       expect([managers.logins.get('web identity'), managers.logins.get('sts')]).to.deep.equal([1, 1]);
     });
 
-    it('at AWS say so where the file with the token is not there', async () => {
+    it('at AWS are not asked where the file with the token is not there', async () => {
       process.env['AWS_ROLE_ARN'] = accepted.roleArn;
       process.env['AWS_WEB_IDENTITY_TOKEN_FILE'] = join(folder, 'absent');
       const failure = await failureOf(awsSecretsManager.fetch(serviceRole(), own));

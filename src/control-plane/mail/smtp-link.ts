@@ -24,7 +24,7 @@ export interface SmtpTimes {
 }
 
 const usualTimes: SmtpTimes = { connectMs: 10_000, idleMs: 20_000, sendMs: 45_000 };
-/** Of all that the server says while one mail is sent. Bytes. */
+/** Of all answers of the server while one mail is sent. Bytes. */
 const mostReplied = 64 * 1024;
 
 interface Failure extends Error {

@@ -134,7 +134,7 @@ async function notify(store: Store, outbox: Outbox, notice: KeyNotice, due: DueK
   const at = await store.keyRotation.notify(due, notice);
   if (at === null || !outbox.isOpen) return;
   const key = await store.keys.get(due.organisationId, due.id);
-  // Nobody is notified about a key that no request can use.
+  // No notices about keys that no request can use.
   const isUsable = (await store.keys.record(due.organisationId, due.id)) !== null;
   if (key !== null && isUsable) await outbox.add(await noticeMail(store, key, notice, at));
 }

@@ -37,7 +37,7 @@ export const usualTimes = (graceMs: number): SecretTimes => ({
 
 export interface SecretValuesOptions {
   readonly fetch: (reference: SecretReferenceRecord) => Promise<FetchedSecret>;
-  /** Tells data workers to forget records that contain an outdated value. */
+  /** Makes data workers forget records that contain an outdated value. */
   readonly forget: (what: readonly Forget[]) => void;
   readonly log: Logger;
   readonly times: SecretTimes;
@@ -97,7 +97,7 @@ export class SecretValues {
       sizeCalculation: ({ text }) => entryBytes + 4 * text.length,
       dispose: (entry, _id, reason) => {
         clearTimeout(entry.timer ?? undefined);
-        // Nobody would tell the workers that have this value when it changes.
+        // The workers that have this value would not learn of another one.
         if (reason === 'evict') this.#forget(entry);
       },
     });
@@ -119,7 +119,7 @@ export class SecretValues {
     if (entry.secret !== null) return { secret: entry.secret };
     if (entry.coming === null && entry.failure !== null && this.#pauseMs(entry) > 0)
       return { failure: entry.failure };
-    // While a manager hangs, a call must not wait for each try anew: it may have another target.
+    // While a manager hangs, calls do not wait for every try: they may have another target.
     const waitMs = times.waitMs[entry.failure === null ? 0 : 1];
     if (!(await inTime(this.#fetch(entry), waitMs)))
       return { failure: 'its secret manager does not answer in time' };
