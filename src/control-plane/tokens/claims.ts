@@ -22,7 +22,7 @@ const latestTime = 253_402_300_799;
 const longestText = 255;
 const longestMetadata = 128;
 
-/** What a token may do, as far as its claims say. */
+/** What a token may do, by its claims alone. */
 export interface TokenRights {
   /** Value of the first claim of `user_id_claims` that the token has; null: it has none of them. */
   readonly user: string | null;
@@ -98,7 +98,7 @@ const callScopes = new Set([
 ]);
 const reading = /\.(?:read|list|view)$/;
 
-/** The scopes of a token that the gateway knows; others, such as `openid`, are ignored. */
+/** The known scopes of a token; others, such as `openid`, are ignored. */
 function scopesIn({ scope, scopes }: TokenClaims): string[] {
   const named = [scope, scopes].flatMap((claim): unknown[] => {
     if (claim === undefined || claim === null) return [];

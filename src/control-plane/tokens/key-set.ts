@@ -6,7 +6,7 @@ import type { KeySetDocument, TokenAlgorithm } from '../store/store.js';
 export interface TokenKey {
   readonly kid: string;
   readonly alg: TokenAlgorithm;
-  /** Hash of the key, which tells apart two keys that had the same `kid` one after the other. */
+  /** Hash of the key: two keys with the same `kid` have different ones. */
   readonly thumbprint: string;
   readonly key: webcrypto.CryptoKey;
 }

@@ -182,7 +182,7 @@ export class TokenChecker {
       user,
       keyId,
       keyName: user ?? 'JSON web token',
-      // Takes precedence over what the request says, since the token is signed.
+      // Takes precedence over the metadata of the request, since the token is signed.
       metadata: { ...(user !== null && { _user: user.slice(0, longestUser) }), ...metadata },
     });
     if (found === 'missing')

@@ -12,7 +12,7 @@ const shortest = 12;
 const longest = 128;
 /** Hashes computed at once, each in a thread of Node's pool. */
 const maxRunning = 2;
-/** Nobody waits for longer; and of those that wait, one network has at most so many. */
+/** The longest wait for a turn, and the most that wait of one network. */
 const longestWaitMs = 3000;
 const mostOfNetwork = 16;
 

@@ -119,7 +119,11 @@ function readSpec(
   try {
     checkRules(shape.only(Object.keys(read)), message as Message);
   } catch (thrown) {
-    addFaults(faults, thrown, at);
+    const found: Fault[] = [];
+    addFaults(found, thrown, at);
+    // A required secret without a value: the record may have one.
+    const missing = new Set(secrets.missing.map(({ path }) => under(at, path)));
+    faults.push(...found.filter(({ path }) => !missing.has(path)));
   }
   return faults.length > before
     ? null

@@ -9,13 +9,13 @@ interface FailureRow {
   readonly ends_at: number | string;
 }
 
-/** A window that has ended begins anew. */
+/** After the end of a window, the next failure begins another. */
 const addOne = `INSERT INTO failed_sign_ins (hash, count, ends_at) VALUES (?, 1, ?)
   ON CONFLICT (hash) DO UPDATE SET
     count = CASE WHEN failed_sign_ins.ends_at <= ? THEN 1 ELSE failed_sign_ins.count + 1 END,
     ends_at = CASE WHEN failed_sign_ins.ends_at <= ? THEN excluded.ends_at ELSE failed_sign_ins.ends_at END`;
 
-/** Each statement stands for itself: other changes do not wait for it. */
+/** No lock: other changes do not wait for these. */
 const alone = { lock: async (): Promise<void> => {} };
 
 export class SqlFailedSignIns implements FailedSignInStore {

@@ -49,7 +49,7 @@ export interface DocumentKind {
   readonly secrets?: 'config' | 'guardrail' | 'partner';
   readonly references?: ReferenceWalk;
   /** Of records that are known by something else than a slug, an id or a display name. */
-  readonly identity?: Identity;
+  readonly identity?: DocumentIdentity;
   /** The method whose request has the fields of `spec`; the one that makes the record, unless given. */
   readonly specMethod?: string;
   /** `whole`: a change gives all fields to `update`; `never`: there is no method that changes a record. */
@@ -63,7 +63,7 @@ export interface DocumentKind {
 }
 
 /** How a record is known whose document's name is no slug, id or display name of it. */
-export interface Identity {
+export interface DocumentIdentity {
   /** What such a name must be, for people. */
   readonly form: string;
   readonly isName: (name: string) => boolean;
@@ -75,7 +75,7 @@ export interface Identity {
   readonly idOf: (json: JsonFields) => string;
   /** The fields by which requests find the record of that id. */
   readonly requestOf: (id: string) => JsonFields;
-  /** The request that makes a record: the fields that its name stands for, and its spec. `userId`: of an e-mail address. */
+  /** The request that makes a record: the fields that its name means, and its spec. `userId`: of an e-mail address. */
   readonly newRequest: (
     name: string,
     body: JsonFields,

@@ -1,11 +1,11 @@
 import type { JsonFields } from './json.js';
-import type { DocumentKind, Identity } from './kind.js';
+import type { DocumentIdentity, DocumentKind } from './kind.js';
 import { references } from './references.js';
 
 const text = (value: unknown): string => String(value ?? '');
 const isEmail = (name: string): boolean => /^[^\s@]+@[^\s@]+$/.test(name);
 
-const user: Identity = {
+const user: DocumentIdentity = {
   form: 'the e-mail address',
   isName: isEmail,
   normal: (name) => name.toLowerCase(),
@@ -16,7 +16,7 @@ const user: Identity = {
 };
 
 /** A membership: one user in one workspace. */
-const member: Identity = {
+const member: DocumentIdentity = {
   form: 'the e-mail address of a user',
   isName: isEmail,
   normal: (name) => name.toLowerCase(),
@@ -32,7 +32,7 @@ const member: Identity = {
   newId: ({ workspace_id, users }) => `${text(workspace_id)} ${text((users as JsonFields[])[0]?.['id'])}`,
 };
 
-const mapping: Identity = {
+const mapping: DocumentIdentity = {
   form: 'the name of a SCIM group',
   isName: () => true,
   nameOf: ({ scim_group }) => text(scim_group),
@@ -41,7 +41,7 @@ const mapping: Identity = {
   newRequest: async (name, body) => ({ ...body, scim_group_name: name }),
 };
 
-const partner: Identity = {
+const partner: DocumentIdentity = {
   form: 'the partner, as in the ids of its checks',
   isName: (name) => /^[\w-]+$/.test(name),
   nameOf: ({ plugin_provider_id }) => text(plugin_provider_id),
@@ -61,7 +61,7 @@ function priceOf(name: string): JsonFields {
 const priceNameOf = ({ provider, model, since }: JsonFields): string =>
   `${text(provider)}/${text(model)}${since ? `@${text(since)}` : ''}`;
 
-const price: Identity = {
+const price: DocumentIdentity = {
   form: 'provider/model, or provider/model@2026-10-07 for a price from that day on',
   isName: (name) => priceName.test(name),
   nameOf: priceNameOf,
