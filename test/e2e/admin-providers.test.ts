@@ -76,6 +76,7 @@ describe('providers and virtual keys over the administration plane', () => {
         expires_at: future,
         last_reset_at: null,
         last_used_at: null,
+        secret_mappings: [],
         tags: { team: 'a' },
       });
       const changed = await ask('PUT', '/v1/providers/mine', { name: 'Two', note: null, expires_at: null });
