@@ -290,7 +290,8 @@ export class LimitAdmission {
   #undo(x: Exchange, before: readonly Taken[]): void {
     if (before.length === 0) return;
     const { taken } = x.get(takenSlot);
-    for (const one of before) this.#restore(one, one.amount);
+    const now = performance.now();
+    for (const one of before) this.#restore(one, one.amount, now);
     taken.splice(0, taken.length, ...taken.filter((one) => !before.includes(one)));
   }
 
@@ -303,17 +304,18 @@ export class LimitAdmission {
     const isSent = x.attempts.some(wasSent);
     // Prices each try.
     if (held.ofBudgets) this.host.cost(x);
+    const now = performance.now();
     for (const one of held.taken) {
       const { limit, attempt, amount } = one;
       const { measure } = limit.rule;
       if (isOfBudget(one)) {
         const used = usedOf(one, x.attempts);
-        if (used !== amount) this.#restore(one, amount - used);
-      } else if (measure === 'concurrency') this.#restore(one, amount);
-      else if (attempt === null ? !isSent : !wasSent(attempt)) this.#restore(one, amount);
+        if (used !== amount) this.#restore(one, amount - used, now);
+      } else if (measure === 'concurrency') this.#restore(one, amount, now);
+      else if (attempt === null ? !isSent : !wasSent(attempt)) this.#restore(one, amount, now);
       else if (measure === 'tokens') {
         const used = usedTokens(attempt === null ? x.attempts : [attempt]);
-        if (used !== null && used !== amount) this.#restore(one, amount - used);
+        if (used !== null && used !== amount) this.#restore(one, amount - used, now);
       }
     }
     if (held.ofBudgets && isFirst)
@@ -321,9 +323,9 @@ export class LimitAdmission {
     held.taken.length = 0;
   }
 
-  #restore({ limit: { permits }, slot }: Taken, amount: number): void {
+  #restore({ limit: { permits }, slot }: Taken, amount: number, now: number): void {
     const { counter, isBudget, windowMs } = permits;
-    if (amount > 0 && permits.restore(amount, slot, performance.now())) this.#hold(permits);
+    if (amount > 0 && permits.restore(amount, slot, now)) this.#hold(permits);
     else this.#giveBack({ counter, isBudget, windowMs, slot, amount });
   }
 

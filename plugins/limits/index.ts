@@ -76,8 +76,9 @@ export default definePlugin<LimitSettings, NeedsOf<typeof stage>>({
         const held = budgets.held(x, policies);
         x.get(takenSlot).budgets = held;
         // Of the others each try finds out: most of them have something left.
-        const usedUp = held.filter(({ permits }) => permits.isUsedUp);
-        limits = [...limits, ...budgets.once(x, policies), ...usedUp];
+        const others = budgets.once(x, policies);
+        for (const one of held) if (one.permits.isUsedUp) others.push(one);
+        if (others.length > 0) limits = [...limits, ...others];
       }
       if (limits.length > 0) return admission.admit(x, limits, null, null);
     };
@@ -97,7 +98,8 @@ export default definePlugin<LimitSettings, NeedsOf<typeof stage>>({
         // A mirrored request begins here.
         held.budgets ??= budgets.held(x, policies);
         const ofTarget = budgets.ofTarget(x, attempt, provider, policies);
-        limits = [...limits, ...held.budgets, ...ofTarget];
+        limits =
+          limits.length + ofTarget.length === 0 ? held.budgets : [...limits, ...held.budgets, ...ofTarget];
       }
       if (limits.length > 0) return admission.admit(x, limits, attempt, target);
     };

@@ -62,22 +62,16 @@ export function chargesOf(taken: readonly Taken[], amountOf: (one: Held) => numb
   for (const one of taken) {
     if (!isOfBudget(one)) continue;
     const { rule, period } = one.limit;
-    const amount = amountOf(one);
-    charges ??= [];
-    const at = charges.findIndex(
-      ([budget, startsAt]) => budget === rule.budget && startsAt === period.startsAt,
-    );
-    const before = at < 0 ? 0 : charges[at]![5];
-    const charge: Charge = [
-      rule.budget,
-      period.startsAt,
-      period.endsAt,
-      rule.limit,
-      rule.threshold,
-      before + amount,
-    ];
-    if (at < 0) charges.push(charge);
+    const { startsAt, endsAt } = period;
+    const at = charges === null ? -1 : indexOf(charges, rule.budget, startsAt);
+    const amount = amountOf(one) + (at < 0 ? 0 : charges![at]![5]);
+    const charge: Charge = [rule.budget, startsAt, endsAt, rule.limit, rule.threshold, amount];
+    if (charges === null) charges = [charge];
+    else if (at < 0) charges.push(charge);
     else charges[at] = charge;
   }
   return charges;
 }
+
+const indexOf = (charges: readonly Charge[], budget: string, startsAt: number): number =>
+  charges.findIndex(([name, start]) => name === budget && start === startsAt);

@@ -95,7 +95,8 @@ export function costOf(
     const { provider, usage, prices } = attempt;
     const model = attempt.modelUsed ?? attempt.model;
     if (usage === null || usage.source === 'none' || model === null) continue;
-    attempt.cost =
+    // A request with budgets is priced before: its usage is the same still.
+    attempt.cost ??=
       prices === null
         ? pricing.cost(provider, model, usage, at)
         : prices.cost(pricing, attempt.modelUsed, attempt.model, usage, at);
