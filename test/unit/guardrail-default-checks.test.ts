@@ -202,6 +202,10 @@ describe('checks of texts', () => {
     expect(guessFormat('just some words\nand more of them')).to.equal(null);
     expect(verdict('default.containsCode', '```python\na\n```', { format: 'Python' })).to.equal(true);
     expect(verdict('default.containsCode', 'none', { format: 'Python', not: true })).to.equal(true);
+    const late = (line: string) =>
+      verdict('default.containsCode', `${line}\na\n\`\`\``, { format: 'Python' });
+    expect(late('Like this: ```python')).to.equal(true);
+    expect(late('Write ```python``` here, or end with ```python```')).to.equal(false);
     codeFormats('```\n'.repeat(50_000));
   });
 });

@@ -7,6 +7,9 @@ export interface Fenced {
 const maxBlocks = 100;
 const maxName = 40;
 
+/** A fence behind other text, as models write it: `Like this: ```python`. Markdown has it at the start of a line only. */
+const lateFence = /```([\w+#.-]*)\s*$/;
+
 /**
  * The fenced blocks of a text in Markdown, at most 100. One that is not closed reaches to the end. Takes time linear in the
  * text.
@@ -24,6 +27,9 @@ export function fencedBlocks(text: string): readonly Fenced[] {
       if (mark !== null && feed !== -1) {
         const [name = ''] = line.replace(/^[`~]+\s*/, '').split(/\s/, 1);
         open = { mark, name: name.slice(0, maxName), from: feed + 1 };
+      } else if (feed !== -1) {
+        const late = lateName(text.slice(at, end));
+        if (late !== null) open = { mark: '```', name: late, from: feed + 1 };
       }
     } else if (mark === open.mark) {
       blocks.push({ name: open.name, code: text.slice(open.from, at) });
@@ -34,4 +40,10 @@ export function fencedBlocks(text: string): readonly Fenced[] {
   if (open !== null && blocks.length < maxBlocks)
     blocks.push({ name: open.name, code: text.slice(open.from) });
   return blocks;
+}
+
+/** The name at a fence that ends a line; null: there is none, or it closes another of the same line. */
+function lateName(line: string): string | null {
+  const found = lateFence.exec(line.slice(-2 * maxName));
+  return found === null || line.split('```').length % 2 === 1 ? null : found[1]!.slice(0, maxName);
 }
