@@ -194,7 +194,7 @@ process.on('unhandledRejection', (reason) => {
   );
 });
 
-const resolutionMs = 5;
+const resolutionMs = 10;
 const delay = monitorEventLoopDelay({ resolution: resolutionMs });
 delay.enable();
 function beat(): void {
