@@ -3700,13 +3700,13 @@ export interface Log {
   readonly log_id: string;
   /** Of its trace, oldest first. */
   readonly feedbacks: readonly LogFeedback[];
-  /** The request in the client's format as its target has changed it (`override_params`), before it was converted: url, method,
-   * headers, body. This and the following only with logged bodies, and absent where no provider was called. */
+  /** The request in the client's format, with the changes of its target (`override_params`), before it was converted: url, method,
+   * headers, body. This field and the following ones need logged bodies, and are absent if no provider was called. */
   readonly final_untransformed_request?: Readonly<Record<string, unknown>> | null;
-  /** What the provider answered: status, url, method, headers, body. No body where a guardrail or a plugin changed it. No headers
-   * where body and request were passed on unchanged: those of `response` have them. */
+  /** The provider's answer: status, url, method, headers, body. No body if a guardrail or a plugin changed it. No headers if
+   * request and answer were passed on unchanged: see those of `response`. */
   readonly original_response?: Readonly<Record<string, unknown>> | null;
-  /** What the provider was sent: url (without its query), method, headers, body. */
+  /** The request to the provider: url (without its query), method, headers, body. */
   readonly transformed_request?: Readonly<Record<string, unknown>> | null;
 }
 
@@ -3877,7 +3877,7 @@ export interface LogMetrics {
   /** Names and values of the metadata, each in its place. */
   readonly metadata_keys: readonly string[];
   readonly metadata_values: readonly string[];
-  /** This and those up to log_store_file_path_format are not recorded by this version: absent. */
+  /** Always absent in this version, like all fields up to log_store_file_path_format. */
   readonly prompt_id?: string | null;
   readonly prompt_version_id?: string | null;
   readonly source?: string | null;
@@ -3885,14 +3885,14 @@ export interface LogMetrics {
   readonly runtime_version?: string | null;
   readonly sdk_version?: string | null;
   readonly log_store_file_path_format?: string | null;
-  /** Milliseconds for reading the request's body; absent, like the three below, where that was not done or an earlier version
-   * recorded it. */
+  /** Milliseconds for reading the request's body. Absent, like the three below, if the step did not run or an earlier version
+   * recorded the request. */
   readonly request_parsing_time?: number | null;
-  /** For all else before the first call to a provider: access, limits, guardrails. */
+  /** Milliseconds for everything else before the first call to a provider: access, limits, guardrails. */
   readonly pre_processing_time?: number | null;
-  /** For the look into the cache. */
+  /** Milliseconds for the cache lookup. */
   readonly cache_processing_time?: number | null;
-  /** For reading an answer, and converting it where formats differ; absent for streams. */
+  /** Milliseconds for reading an answer, and converting it if formats differ; absent for streams. */
   readonly response_parsing_time?: number | null;
 }
 
@@ -3915,7 +3915,7 @@ export interface LogResponse {
   /** As response_time, and as last_used_option_json_path. */
   readonly response_time_ms: number;
   readonly last_used_option?: string | null;
-  /** As they were sent, credentials masked; without the gateway's own, whose values the metrics have. */
+  /** As they were sent, with credentials masked; without the gateway's own headers, whose values are in `metrics`. */
   readonly headers: Readonly<Record<string, string>>;
 }
 
@@ -6462,7 +6462,7 @@ export interface AdminServices {
   };
   /** Invitations to the organisation. They last 7 days. */
   Invites: {
-    /** Invites a person. The link is in this answer, and in a mail to the person where mail is set up. */
+    /** Invites a person. The link is in this answer and, if mail is set up, in a mail to the person. */
     CreateInvite: [CreateInviteRequest, CreatedInvite];
     /** Lists invitations. */
     ListInvites: [ListInvitesRequest, ListInvitesResponse];
