@@ -83,7 +83,7 @@ export default defineStage({
     },
     runs: {
       type: 'string',
-      doc: 'Guardrails that ran, each with `before` or `after` the call, `+` or `-` for its verdict, and the millisecond of the request at which it began with its duration: `pg-a before + 3 12`.',
+      doc: 'Guardrails that ran: id, `before` or `after` the call, `+` or `-` for the verdict, milliseconds from the start of the request to its start, and its duration in milliseconds, as in `pg-a before + 3 12`.',
     },
     ms: { type: 'number', doc: 'Milliseconds that the guardrails took, those of the answer included.' },
   },

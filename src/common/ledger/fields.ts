@@ -256,7 +256,7 @@ export const restFields = [
   ),
   field<Settlement['steps']>('json', true)(
     'steps',
-    "`[µs for reading the request's body, from the start to the look into the cache, for that look, for reading and converting the answer]`; 0: not done",
+    "`[µs for reading the request's body, from the start to the cache lookup, for that lookup, for reading and converting the answer]`; 0: the step did not run",
     (s) => s.steps,
     { since: 6 },
   ),

@@ -106,7 +106,7 @@ export const table = {
   workerMemoryMegabytes: setting<number, null>(
     whole('megabytes', 64, 1_048_576),
     null,
-    'Memory (heap and buffers) with which a data worker is replaced: another one is started beside it, then it takes no more connections and ends those that it has.',
+    'Memory (heap and buffers) above which a data worker is replaced: after another one has started beside it, it accepts no more connections and finishes those that are open.',
     { fallbackText: 'three quarters of the heap that Node allows' },
   ),
   nodeName: setting(
@@ -268,7 +268,7 @@ export const table = {
   whenClientLeaves: setting(
     choice('cancel', 'finish'),
     'cancel',
-    'A request whose client disconnects while a provider answers: `cancel` ends the call at once, and counts what came, or the longest answer that `max_tokens` allows where nothing did; `finish` reads the answer to its end, so that its cost is what the provider reports.',
+    'If a client disconnects while a provider answers: `cancel` ends the call at once, and counts the text that has arrived or, if none has, the longest answer that `max_tokens` allows; `finish` reads the answer to its end, so that its cost is what the provider reports.',
   ),
   drainTimeoutMs: setting(
     milliseconds,
